@@ -1,0 +1,93 @@
+/// \file  What a device back end offers to the core: the one interface between `strake` and
+/// `libstrake-cuda.so`. The core loads the plug-in only in a process whose device runtime is
+/// loaded; nothing here names CUDA.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "strake/copy.hpp"
+#include "strake/layout.hpp"
+#include "strake/memory.hpp"
+
+namespace strake {
+
+/// What the runtime knows of the allocation that an address lies in.
+struct AllocationInfo {
+  Place place;
+  std::uint64_t base = 0;        ///< first address of the allocation (0: not known)
+  std::uint64_t size_bytes = 0;  ///< its length
+  std::uint64_t buffer_id =
+      0;  ///< unique in the life of the process: a new allocation at an old address differs
+};
+
+/// An in-order queue of device work (a stream) with a completion count that the host reads without
+/// a call. One thread at a time. Work is ordered after what the legacy default stream held when it
+/// was enqueued.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  /// Contiguous copy between any two places the device reaches.
+  virtual Ticket copy(void* to, const void* from, std::int64_t bytes) = 0;
+  /// Later work waits, on the device, for the ticket of another queue of the same device.
+  virtual void wait_for(const Queue& other, Ticket ticket) = 0;
+  /// True once done. \throws CudaError  the device reported a fault (checked now and then).
+  virtual bool done(Ticket ticket) = 0;
+  /// Spins, then yields, until done. \throws CudaError
+  virtual void wait(Ticket ticket) = 0;
+  [[nodiscard]] virtual int device() const noexcept = 0;
+};
+
+/// One compiled dense <-> layout or layout -> layout copy on a device.
+class DevicePlan {
+ public:
+  virtual ~DevicePlan() = default;
+  [[nodiscard]] virtual std::int64_t size_bytes() const noexcept = 0;
+  [[nodiscard]] virtual std::string description() const = 0;
+  /// Enqueues; the ticket is done when `to` is complete. No allocation, no synchronisation.
+  virtual Ticket enqueue(Queue& queue, std::byte* to, const std::byte* from,
+                         ByteRange part) const = 0;
+};
+
+/// A device runtime. Calls keep the caller's current device as it was and are safe while another
+/// thread captures a graph.
+class DeviceBackend {
+ public:
+  virtual ~DeviceBackend() = default;
+  [[nodiscard]] virtual const char* name() const noexcept = 0;
+  [[nodiscard]] virtual int device_count() const noexcept = 0;
+  /// Asks the runtime (no cache). False where it knows nothing of the address (plain host memory).
+  virtual bool query(const void* address, AllocationInfo& info) const noexcept = 0;
+  /// Only the buffer id of the allocation there (0: none): the cheap question that tells a stale
+  /// cache entry.
+  [[nodiscard]] virtual std::uint64_t buffer_id(const void* address) const noexcept = 0;
+  /// A plan for a device of either place. \throws Unsupported
+  virtual std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
+                                              Place from_place) = 0;
+  virtual std::unique_ptr<Queue> make_queue(int device) = 0;
+  /// One launch for all items (DevicePlans of this back end), enqueued on `queue`.
+  struct Item {
+    const DevicePlan* plan;
+    std::byte* to;
+    const std::byte* from;
+  };
+  virtual Ticket enqueue_batch(Queue& queue, std::span<const Item> items) = 0;
+  /// Device or pinned (mapped) host memory. \throws OutOfMemory
+  virtual void* allocate(Place place, std::int64_t bytes) = 0;
+  virtual void deallocate(Place place, void* address) noexcept = 0;
+};
+
+/// Raised when this header changes: a plug-in of another version is refused.
+inline constexpr int kDeviceBackendVersion = 1;
+/// The one symbol of a plug-in. Null where the version differs or no device can be used.
+using MakeDeviceBackend = DeviceBackend* (*)(int version);
+
+/// The process's device back end, loaded at first need: null while no device runtime is loaded in
+/// the process, or the plug-in is missing (logged once). Cheap to ask again and again (~20 ns
+/// without a device, ~1 ns with).
+[[nodiscard]] DeviceBackend* device_backend() noexcept;
+
+}  // namespace strake

@@ -1,0 +1,170 @@
+// Run detection: from a list of ranges to boxes, repeats and lists (Tausch 2.4, in any number of
+// dims, order kept).
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "layout/node.hpp"
+
+namespace strake {
+namespace {
+
+/// A box must replace at least this many runs to be cheaper than listing them (16 bytes a run
+/// against 32 and up).
+constexpr std::size_t kMinBoxRuns = 8;
+/// Longest unit of unequal runs that is looked for inside a list: structs of a dozen members, with
+/// gaps.
+constexpr std::size_t kMaxUnit = 16;
+/// A unit must come at least this often to become a repeat.
+constexpr std::size_t kMinUnits = 8;
+
+/// How many units of `unit` runs, equal but for a constant distance, begin the list (1: no second
+/// one).
+std::size_t count_units(std::span<const Run> runs, std::size_t unit) {
+  if (runs.size() < 2 * unit) return 1;
+  const std::int64_t stride = runs[unit].offset - runs[0].offset;
+  std::size_t same = unit;
+  while (same < runs.size() && runs[same].length == runs[same - unit].length &&
+         runs[same].offset - runs[same - unit].offset == stride) {
+    ++same;
+  }
+  return same / unit;
+}
+
+/// The largest nest of whole runs at the head of the list: dims (innermost first) and runs
+/// consumed.
+std::size_t head_nest(std::span<const Run> runs, std::vector<Dim>& dims) {
+  dims.clear();
+  std::size_t unit = 1;
+  for (;;) {
+    const std::size_t count = count_units(runs, unit);
+    if (count < 2) return unit;
+    dims.push_back({static_cast<std::int64_t>(count), runs[unit].offset - runs[0].offset});
+    unit *= count;
+  }
+}
+
+}  // namespace
+
+std::optional<std::vector<Dim>> find_nest(std::span<const Run> runs) {
+  // A cursor over the bytes: a nest's blocks may touch where one row ends and the next begins, so a
+  // run may hold several.
+  const std::int64_t block = runs[0].length;
+  std::size_t run = 0;
+  std::int64_t used = block;  // bytes of runs[run] that are matched
+  std::vector<std::int64_t> starts = {runs[0].offset};
+  std::vector<Dim> dims;
+  const auto settle = [&] {
+    if (used == runs[run].length) {
+      ++run;
+      used = 0;
+    }
+  };
+  settle();
+  while (run < runs.size()) {
+    const std::size_t unit = starts.size();
+    const std::int64_t stride = runs[run].offset + used - starts[0];
+    std::int64_t count = 1;
+    for (bool matches = true; matches && run < runs.size();) {
+      const std::size_t run_before = run;
+      const std::int64_t used_before = used;
+      const std::size_t size_before = starts.size();
+      for (std::size_t i = 0; i < unit; ++i) {
+        const std::int64_t at = starts[i] + count * stride;
+        if (run >= runs.size() || runs[run].offset + used != at ||
+            runs[run].length - used < block) {
+          matches = false;
+          break;
+        }
+        used += block;
+        starts.push_back(at);
+        settle();
+      }
+      if (matches) {
+        ++count;
+      } else {
+        run = run_before;
+        used = used_before;
+        starts.resize(size_before);
+      }
+    }
+    if (count == 1) return std::nullopt;
+    dims.push_back({count, stride});
+  }
+  std::reverse(dims.begin(), dims.end());
+  return dims;
+}
+
+std::size_t find_period(std::span<const Run> runs) {
+  // The failure function of Knuth, Morris and Pratt over (length, distance to the next) of all runs
+  // but the last.
+  const std::size_t n = runs.size();
+  if (n < 2) return 0;
+  const std::size_t m = n - 1;
+  const auto equal = [&](std::size_t a, std::size_t b) {
+    return runs[a].length == runs[b].length &&
+           runs[a + 1].offset - runs[a].offset == runs[b + 1].offset - runs[b].offset;
+  };
+  std::vector<std::size_t> border(m, 0);
+  for (std::size_t i = 1; i < m; ++i) {
+    std::size_t k = border[i - 1];
+    while (k > 0 && !equal(i, k)) k = border[k - 1];
+    border[i] = equal(i, k) ? k + 1 : 0;
+  }
+  for (std::size_t k = border[m - 1];; k = border[k - 1]) {
+    const std::size_t period = m - k;
+    if (2 * period > n) return 0;
+    if (n % period == 0 && runs[m].length == runs[m - period].length) return period;
+    if (k == 0) return 0;
+  }
+}
+
+Layout LayoutBuilder::compress(std::span<const Run> runs) {
+  if (runs.empty()) return {};
+  if (const auto dims = find_nest(runs)) return box(runs[0].offset, runs[0].length, *dims);
+  if (const std::size_t period = find_period(runs)) {
+    return repeat(compress(runs.first(period)), static_cast<std::int64_t>(runs.size() / period),
+                  runs[period].offset - runs[0].offset);
+  }
+
+  std::vector<Layout> parts;
+  std::vector<Dim> dims;
+  std::size_t listed_from = 0;
+  std::size_t at = 0;
+  const auto close_list = [&] {
+    if (listed_from == at) return;
+    const auto list = runs.subspan(listed_from, at - listed_from);
+    parts.push_back(list.size() == 1 ? box(list[0].offset, list[0].length, {}) : listed(list));
+  };
+  while (at < runs.size()) {
+    const auto rest = runs.subspan(at);
+    std::size_t taken = head_nest(rest, dims);
+    Layout part;
+    if (taken >= kMinBoxRuns) {
+      std::reverse(dims.begin(), dims.end());
+      part = box(rest[0].offset, rest[0].length, dims);
+    } else {
+      taken = 0;
+      for (std::size_t unit = 2; unit <= kMaxUnit && taken == 0; ++unit) {
+        const std::size_t count = count_units(rest, unit);
+        if (count < kMinUnits) continue;
+        taken = unit * count;
+        part = compress(rest.first(unit))
+                   .repeated(static_cast<std::int64_t>(count), rest[unit].offset - rest[0].offset);
+      }
+    }
+    if (taken == 0) {
+      ++at;
+      continue;
+    }
+    close_list();
+    parts.push_back(std::move(part));
+    at += taken;
+    listed_from = at;
+  }
+  close_list();
+  return sequence(std::move(parts));
+}
+
+}  // namespace strake

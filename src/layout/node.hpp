@@ -1,0 +1,79 @@
+/// \file  The inside of a Layout, and the one place that makes canonical nodes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "strake/layout.hpp"
+
+namespace strake {
+
+/// The node of a layout; its first byte in packed order is at 0.
+struct Layout::Node {
+  Kind kind = Kind::Empty;
+  std::int64_t size_bytes = 0;
+  std::int64_t block_count = 0;
+  std::int64_t block_bytes = 0;
+  ByteRange bounds;
+  Hash128 hash;
+  std::vector<Dim> dims;
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int64_t> positions;
+  std::vector<Layout> parts;
+};
+
+/// A maximal range of adjacent bytes.
+struct Run {
+  std::int64_t offset = 0;
+  std::int64_t length = 0;
+  friend bool operator==(const Run&, const Run&) = default;
+};
+
+/// Ranges in packed order, adjacent ones joined: the same for all descriptions of the same bytes.
+class RunList {
+ public:
+  void append(std::int64_t offset, std::int64_t length) {
+    if (length == 0) return;
+    if (!runs_.empty() && runs_.back().offset + runs_.back().length == offset) {
+      runs_.back().length += length;
+    } else {
+      runs_.push_back({offset, length});
+    }
+  }
+  void reserve(std::size_t runs) { runs_.reserve(runs); }
+  [[nodiscard]] std::span<const Run> runs() const noexcept { return runs_; }
+
+ private:
+  std::vector<Run> runs_;
+};
+
+/// Makes nodes. Everything but a box goes through a RunList, so that the canonical form of
+/// irregular bytes does not depend on how they were described; a box has a unique form of its own
+/// (see docs/decisions/0001-canonical-layouts.md).
+class LayoutBuilder {
+ public:
+  /// Past this many runs an irregular description is kept as it is instead of being flattened (64
+  /// MiB of runs).
+  static constexpr std::int64_t kMaxRuns = std::int64_t{1} << 22;
+
+  static Layout box(std::int64_t offset, std::int64_t block_bytes, std::span<const Dim> dims);
+  /// The canonical layout of a list of maximal runs. Cost: O(runs).
+  static Layout compress(std::span<const Run> runs);
+  /// Nodes as given; the callers guarantee that the form is canonical.
+  static Layout listed(std::span<const Run> runs);
+  static Layout repeat(const Layout& child, std::int64_t count, std::int64_t stride_bytes);
+  static Layout sequence(std::vector<Layout> parts);
+
+ private:
+  static Layout finish(std::int64_t offset, Layout::Node&& node);
+};
+
+/// All runs as one nest of dims, if they are one: its dims, outermost first, around blocks of
+/// runs[0].length.
+[[nodiscard]] std::optional<std::vector<Dim>> find_nest(std::span<const Run> runs);
+/// The fewest runs p such that the list is n/p copies of its first p at constant distance, or 0.
+[[nodiscard]] std::size_t find_period(std::span<const Run> runs);
+
+}  // namespace strake
