@@ -47,9 +47,18 @@ class DevicePlan {
   virtual ~DevicePlan() = default;
   [[nodiscard]] virtual std::int64_t size_bytes() const noexcept = 0;
   [[nodiscard]] virtual std::string description() const = 0;
+  /// The device that runs it, whose queues it takes.
+  [[nodiscard]] virtual int device() const noexcept = 0;
   /// Enqueues; the ticket is done when `to` is complete. No allocation, no synchronisation.
   virtual Ticket enqueue(Queue& queue, std::byte* to, const std::byte* from,
                          ByteRange part) const = 0;
+};
+
+/// What carries a copy out. Auto: what was measured faster for its shape and places.
+enum class CopyVariant : std::uint8_t {
+  Auto,
+  Kernel,  ///< load and store on the multiprocessors: any shape, one launch
+  Engine,  ///< the copy engines (1D, 2D, 3D and batched copies): leave the multiprocessors to the application
 };
 
 /// A device runtime. Calls keep the caller's current device as it was and are safe while another
@@ -64,11 +73,14 @@ class DeviceBackend {
   /// Only the buffer id of the allocation there (0: none): the cheap question that tells a stale
   /// cache entry.
   [[nodiscard]] virtual std::uint64_t buffer_id(const void* address) const noexcept = 0;
-  /// A plan for a device of either place. \throws Unsupported
+  /// A plan for a device of either place. It must outlive the tickets of its runs. Engine falls back to a kernel where
+  /// an engine can't reach a place. \throws Unsupported  both places are plain host memory, or no peer access.
   virtual std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
-                                              Place from_place) = 0;
+                                              Place from_place,
+                                              CopyVariant variant = CopyVariant::Auto) = 0;
   virtual std::unique_ptr<Queue> make_queue(int device) = 0;
-  /// One launch for all items (DevicePlans of this back end), enqueued on `queue`.
+  /// One launch for all items (DevicePlans of this back end) up to 640, one per 640 beyond. Items with pageable host
+  /// memory are run one by one. A plan's first batch uploads its descriptors.
   struct Item {
     const DevicePlan* plan;
     std::byte* to;
@@ -80,10 +92,15 @@ class DeviceBackend {
   virtual void deallocate(Place place, void* address) noexcept = 0;
 };
 
+/// What the core tells its plug-in, which has no settings of its own.
+struct DeviceBackendOptions {
+  std::int64_t spin_ns = 20000;  ///< a wait spins this long before it yields the core
+};
+
 /// Raised when this header changes: a plug-in of another version is refused.
 inline constexpr int kDeviceBackendVersion = 1;
-/// The one symbol of a plug-in. Null where the version differs or no device can be used.
-using MakeDeviceBackend = DeviceBackend* (*)(int version);
+/// The one symbol of a plug-in, `strake_make_device_backend`. Null where the version differs or no device can be used.
+using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);
 
 /// The process's device back end, loaded at first need: null while no device runtime is loaded in
 /// the process, or the plug-in is missing (logged once). Cheap to ask again and again (~20 ns

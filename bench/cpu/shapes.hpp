@@ -1,0 +1,19 @@
+/// \file  The shapes that the CPU copies are measured on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "strake/layout.hpp"
+
+namespace strake::bench {
+
+struct Shape {
+  std::string name;
+  Layout layout;
+};
+
+/// Halos of a grid, small elements at small strides, transpositions, records and lists.
+std::vector<Shape> shapes();
+
+}  // namespace strake::bench

@@ -1,0 +1,210 @@
+#include "device/harness.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unordered_map>
+
+#include "device/kernels.hpp"
+
+namespace bench {
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+// 16 times the largest L2 of today's devices.
+constexpr std::int64_t kCeilingBytes = 1024 * kMiB;
+
+Summary rates(const std::vector<double>& seconds, double bytes) {
+  std::vector<double> gigabytes;
+  for (const double s : seconds) gigabytes.push_back(bytes / s * 1e-9);
+  return summarize(gigabytes);
+}
+
+}  // namespace
+
+void check(cudaError_t code, std::source_location where) {
+  if (code == cudaSuccess) return;
+  std::fprintf(stderr, "%s:%u: CUDA: %s\n", where.file_name(), where.line(),
+               cudaGetErrorString(code));
+  std::exit(1);
+}
+
+void require(bool condition, const char* what, std::source_location where) {
+  if (condition) return;
+  std::fprintf(stderr, "%s:%u: %s\n", where.file_name(), where.line(), what);
+  std::exit(1);
+}
+
+Memory::Memory(strake::MemoryKind kind, std::int64_t bytes) : kind_(kind), bytes_(bytes) {
+  void* memory = nullptr;
+  if (kind == strake::MemoryKind::Device) {
+    check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)));
+  } else {
+    check(cudaHostAlloc(&memory, static_cast<std::size_t>(bytes), cudaHostAllocDefault));
+  }
+  data_ = static_cast<std::byte*>(memory);
+}
+
+Memory::~Memory() {
+  check(kind_ == strake::MemoryKind::Device ? cudaFree(data_) : cudaFreeHost(data_));
+}
+
+void Memory::fill(unsigned seed) {
+  // One pattern of a prime length, repeated by doubling: no two blocks of the benchmarks agree by
+  // chance alone.
+  const std::int64_t chunk = std::min<std::int64_t>(bytes_, 16 * kMiB + 4099);
+  std::vector<std::uint64_t> pattern(static_cast<std::size_t>(chunk / 8 + 1));
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15ULL + 1;
+  for (std::uint64_t& word : pattern) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    word = state;
+  }
+  for (std::int64_t at = 0; at < bytes_; at += chunk) {
+    check(cudaMemcpy(data_ + at, pattern.data(),
+                     static_cast<std::size_t>(std::min(chunk, bytes_ - at)), cudaMemcpyDefault));
+  }
+}
+
+std::vector<std::byte> Memory::read(std::int64_t offset, std::int64_t bytes) const {
+  std::vector<std::byte> host(static_cast<std::size_t>(bytes));
+  check(cudaMemcpy(host.data(), data_ + offset, host.size(), cudaMemcpyDefault));
+  return host;
+}
+
+Harness::Harness(const Options& options, const Report& report)
+    : options_(options), report_(report) {
+  check(cudaFree(nullptr));
+  backend_ = strake::device_backend();
+  require(backend_ != nullptr, "the device back end was not loaded");
+  queue_ = backend_->make_queue(0);
+  void* memory = nullptr;
+  check(cudaHostAlloc(&memory, sizeof(int), cudaHostAllocMapped));
+  release_ = static_cast<int*>(memory);
+  measure_ceilings();
+}
+
+Harness::~Harness() { check(cudaFreeHost(release_)); }
+
+std::vector<double> Harness::device_seconds(int calls, int samples,
+                                            const std::function<void(int)>& enqueue) const {
+  cudaEvent_t begin{};
+  cudaEvent_t end{};
+  check(cudaEventCreate(&begin));
+  check(cudaEventCreate(&end));
+  std::vector<double> seconds;
+  for (int sample = -1; sample < samples; ++sample) {
+    *static_cast<volatile int*>(release_) = 0;
+    check(launch_hold(release_, cudaStreamLegacy));
+    check(cudaEventRecord(begin, cudaStreamLegacy));
+    for (int i = 0; i < calls; ++i) enqueue(i);
+    check(cudaEventRecord(end, cudaStreamLegacy));
+    *static_cast<volatile int*>(release_) = 1;
+    check(cudaEventSynchronize(end));
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, begin, end));
+    // The first warms up.
+    if (sample >= 0) seconds.push_back(milliseconds * 1e-3 / calls);
+  }
+  check(cudaEventDestroy(begin));
+  check(cudaEventDestroy(end));
+  return seconds;
+}
+
+void Harness::measure_ceilings() {
+  Memory from(strake::MemoryKind::Device, kCeilingBytes);
+  const Memory to(strake::MemoryKind::Device, kCeilingBytes);
+  from.fill(1);
+  const auto copy = [&](int) {
+    check(cudaMemcpyAsync(to.data(), from.data(), kCeilingBytes, cudaMemcpyDefault,
+                          cudaStreamLegacy));
+  };
+  const std::vector<double> copies = device_seconds(4, 15, copy);
+  copy_rate_ = 2.0 * kCeilingBytes / summarize(copies).median;
+  report_.line("copy_contiguous", rates(copies, 2.0 * kCeilingBytes), "+GB/s");
+
+  auto* const sink = reinterpret_cast<unsigned*>(to.data());
+  const auto reads = device_seconds(
+      4, 15, [&](int) { check(launch_read(from.data(), kCeilingBytes, sink, cudaStreamLegacy)); });
+  const double read_rate = kCeilingBytes / summarize(reads).median;
+  report_.line("read_contiguous", rates(reads, kCeilingBytes), "+GB/s");
+
+  for (const std::int64_t pitch : {32, 64, 128, 256, 512}) {
+    const std::int64_t touches = kCeilingBytes / pitch;
+    const auto touched = device_seconds(4, 15, [&](int) {
+      check(launch_touch(from.data(), pitch, touches, sink, cudaStreamLegacy));
+    });
+    const double bytes = summarize(touched).median / static_cast<double>(touches) * read_rate;
+    // A fetch can't be larger than the pitch; past the granularity the bytes per touch no longer
+    // grow.
+    granularity_ = std::int64_t{1} << std::lround(std::log2(bytes));
+    report_.line("touch_pitch_" + std::to_string(pitch), summarize(touched), "-s",
+                 {{"bytes_per_touch", bytes}});
+    if (pitch == 256) break;
+  }
+  report_.line("fetch_granularity", summarize({static_cast<double>(granularity_)}), "bytes");
+}
+
+Lines count_lines(const strake::Layout& layout, std::int64_t granularity) {
+  std::unordered_map<std::int64_t, std::int64_t> bytes_of;
+  layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
+    for (std::int64_t at = offset; at < offset + length;) {
+      const std::int64_t line = at / granularity;
+      const std::int64_t next = std::min(offset + length, (line + 1) * granularity);
+      bytes_of[line] += next - at;
+      at = next;
+    }
+  });
+  Lines lines;
+  for (const auto& [line, bytes] : bytes_of) {
+    ++lines.touched;
+    lines.whole += bytes == granularity ? 1 : 0;
+  }
+  return lines;
+}
+
+std::int64_t pack_bytes(const strake::Layout& layout, std::int64_t granularity) {
+  return count_lines(layout, granularity).touched * granularity + layout.size_bytes();
+}
+
+std::int64_t unpack_bytes(const strake::Layout& layout, std::int64_t granularity) {
+  const Lines lines = count_lines(layout, granularity);
+  return layout.size_bytes() + (2 * lines.touched - lines.whole) * granularity;
+}
+
+void check_answer(Harness& harness, const strake::Layout& layout, const Memory& strided,
+                  const Memory& dense, strake::CopyVariant variant) {
+  const strake::Layout packed = strake::Layout::dense(layout.size_bytes());
+  const auto pack =
+      harness.backend().compile(packed, dense.place(), layout, strided.place(), variant);
+  const auto unpack =
+      harness.backend().compile(layout, strided.place(), packed, dense.place(), variant);
+  strake::Queue& queue = harness.queue();
+  check(cudaMemset(dense.data(), 0xa5, static_cast<std::size_t>(layout.size_bytes())));
+  queue.wait(pack->enqueue(queue, dense.data(), strided.data(), strake::ByteRange::all()));
+  const auto all = strided.read(0, layout.bounds().end);
+  const auto result = dense.read(0, layout.size_bytes());
+  std::int64_t p = 0;
+  bool right = true;
+  layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
+    right = right && std::memcmp(all.data() + offset, result.data() + p,
+                                 static_cast<std::size_t>(length)) == 0;
+    p += length;
+  });
+  require(right, "packing gave wrong bytes");
+
+  const Memory copy(strake::MemoryKind::Device, layout.bounds().end);
+  check(cudaMemset(copy.data(), 0x5a, static_cast<std::size_t>(copy.size())));
+  queue.wait(unpack->enqueue(queue, copy.data(), dense.data(), strake::ByteRange::all()));
+  std::vector<std::byte> expected(all.size(), std::byte{0x5a});
+  layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
+    std::memcpy(expected.data() + offset, all.data() + offset, static_cast<std::size_t>(length));
+  });
+  require(copy.read(0, copy.size()) == expected, "unpacking gave wrong bytes");
+}
+
+}  // namespace bench

@@ -1,0 +1,102 @@
+/// \file  Device memory, device time, and the two ceilings that every device benchmark is compared
+/// with.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <vector>
+
+#include "copy/device_backend.hpp"
+#include "support/options.hpp"
+#include "support/report.hpp"
+#include "support/statistics.hpp"
+
+namespace bench {
+
+/// Ends the process with a message if a call failed.
+void check(cudaError_t code, std::source_location where = std::source_location::current());
+/// The same for a condition: a wrong answer is never timed.
+void require(bool condition, const char* what,
+             std::source_location where = std::source_location::current());
+
+/// Device or pinned memory for as long as it is in scope.
+class Memory {
+ public:
+  Memory(strake::MemoryKind kind, std::int64_t bytes);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::int64_t size() const { return bytes_; }
+  [[nodiscard]] strake::Place place() const { return {kind_, 0}; }
+  /// Bytes that differ from place to place and from seed to seed.
+  void fill(unsigned seed);
+  [[nodiscard]] std::vector<std::byte> read(std::int64_t offset, std::int64_t bytes) const;
+
+ private:
+  strake::MemoryKind kind_;
+  std::int64_t bytes_;
+  std::byte* data_ = nullptr;
+};
+
+/// What the benchmarks share: the back end, a queue, the report, and the device's ceilings.
+class Harness {
+ public:
+  Harness(const Options& options, const Report& report);
+  ~Harness();
+
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const Report& report() const { return report_; }
+  [[nodiscard]] strake::DeviceBackend& backend() const { return *backend_; }
+  [[nodiscard]] strake::Queue& queue() const { return *queue_; }
+
+  /// Device seconds of one call of `enqueue(i)`: `calls` of them between two events, all queued
+  /// before the first may start, so that only the device's own time counts. The work may be on any
+  /// blocking stream.
+  [[nodiscard]] std::vector<double> device_seconds(int calls, int samples,
+                                                   const std::function<void(int)>& enqueue) const;
+
+  /// Bytes read plus bytes written per second of a large contiguous copy.
+  [[nodiscard]] double copy_rate() const { return copy_rate_; }
+  /// Bytes that a touch of one word brings in, to the next power of two.
+  [[nodiscard]] std::int64_t granularity() const { return granularity_; }
+
+ private:
+  void measure_ceilings();
+
+  const Options& options_;
+  const Report& report_;
+  strake::DeviceBackend* backend_ = nullptr;
+  std::unique_ptr<strake::Queue> queue_;
+  int* release_ = nullptr;
+  double copy_rate_ = 0;
+  std::int64_t granularity_ = 0;
+};
+
+/// Lines touched by blocks, and how many of them whole. [lines of the harness's granularity]
+struct Lines {
+  std::int64_t touched = 0;
+  std::int64_t whole = 0;
+};
+Lines count_lines(const strake::Layout& layout, std::int64_t granularity);
+
+/// Bytes that must cross to or from device memory.
+std::int64_t pack_bytes(const strake::Layout& layout, std::int64_t granularity);
+std::int64_t unpack_bytes(const strake::Layout& layout, std::int64_t granularity);
+
+/// Checks that packing (then unpacking elsewhere) gives the bytes that the layout's blocks name.
+void check_answer(Harness& harness, const strake::Layout& layout, const Memory& strided,
+                  const Memory& dense, strake::CopyVariant variant);
+
+/// The benchmarks.
+void run_strided(Harness& harness);
+void run_shapes(Harness& harness);
+void run_latency(Harness& harness);
+void run_paths(Harness& harness);
+
+}  // namespace bench

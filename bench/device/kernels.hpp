@@ -1,0 +1,35 @@
+/// \file  Kernels that the benchmarks compare with: each written for its one case, all constants
+/// known to the compiler.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bench {
+
+/// One way to write the kernel of a case: how many words a thread moves, how many threads a block
+/// has.
+struct HandWritten {
+  int words_per_thread;
+  int threads;
+  cudaError_t (*launch)(std::byte* dense, std::byte* strided, std::int64_t blocks,
+                        cudaStream_t stream);
+};
+/// The ways for blocks of `block_bytes` at pitch max(2 * block, 64). Empty for other lengths.
+std::vector<HandWritten> hand_written(int block_bytes, bool pack);
+
+/// Holds the stream until `*release` (mapped host memory) is not zero, for two seconds at most.
+cudaError_t launch_hold(const volatile int* release, cudaStream_t stream);
+/// One thread writes `value` to `flag` (mapped host memory), and that is all.
+cudaError_t launch_flag(volatile std::uint64_t* flag, std::uint64_t value, cudaStream_t stream);
+/// Reads one 4-byte word in every `pitch` bytes.
+cudaError_t launch_touch(const std::byte* data, std::int64_t pitch, std::int64_t touches,
+                         unsigned* sink, cudaStream_t stream);
+/// Reads everything, 16 bytes at a time.
+cudaError_t launch_read(const std::byte* data, std::int64_t bytes, unsigned* sink,
+                        cudaStream_t stream);
+
+}  // namespace bench

@@ -1,0 +1,139 @@
+/// \file  Small packs from call to return against an empty kernel that writes a flag; what
+/// classifying a pointer costs.
+#include <sys/mman.h>
+
+#include <string>
+
+#include "device/harness.hpp"
+#include "device/kernels.hpp"
+#include "strake/memory.hpp"
+#include "support/sampling.hpp"
+
+namespace bench {
+namespace {
+
+using strake::Layout;
+
+std::vector<double> scaled(std::vector<double> seconds, double factor) {
+  for (double& s : seconds) s *= factor;
+  return seconds;
+}
+
+int samples_of(const Harness& harness) { return harness.options().quick ? 20 : 3000; }
+
+/// Seconds of each call on its own.
+template <typename Body>
+std::vector<double> each_call(int samples, Body&& body) {
+  for (int i = 0; i < 20; ++i) body();
+  std::vector<double> seconds;
+  for (int i = 0; i < samples; ++i) seconds.push_back(time_calls(1, body));
+  return seconds;
+}
+
+double empty_kernel(Harness& harness) {
+  const Memory flag_memory(strake::MemoryKind::Pinned, 64);
+  auto* const flag = reinterpret_cast<volatile std::uint64_t*>(flag_memory.data());
+  *flag = 0;
+  std::uint64_t value = 0;
+  cudaStream_t stream{};
+  check(cudaStreamCreate(&stream));
+  const auto seconds = each_call(samples_of(harness), [&] {
+    check(launch_flag(flag, ++value, stream));
+    while (*flag < value) {
+    }
+  });
+  check(cudaStreamDestroy(stream));
+  const Summary summary = summarize(scaled(seconds, 1e6));
+  harness.report().line("empty_kernel_flag", summary, "-us");
+  return summary.median;
+}
+
+void small_pack(Harness& harness, const std::string& name, std::int64_t block, std::int64_t count,
+                strake::MemoryKind dense_kind, bool pack, double empty_us) {
+  const strake::Dim dim{count, 2 * block};
+  const Layout layout = Layout::box(0, block, {&dim, 1});
+  const Layout packed = Layout::dense(layout.size_bytes());
+  Memory strided(strake::MemoryKind::Device, count * 2 * block);
+  Memory dense(dense_kind, layout.size_bytes());
+  strided.fill(1);
+  dense.fill(2);
+  check_answer(harness, layout, strided, dense, strake::CopyVariant::Auto);
+  const auto plan = pack
+                        ? harness.backend().compile(packed, dense.place(), layout, strided.place())
+                        : harness.backend().compile(layout, strided.place(), packed, dense.place());
+  strake::Queue& queue = harness.queue();
+  std::byte* const to = pack ? dense.data() : strided.data();
+  const std::byte* const from = pack ? strided.data() : dense.data();
+  const auto seconds = each_call(samples_of(harness), [&] {
+    queue.wait(plan->enqueue(queue, to, from, strake::ByteRange::all()));
+  });
+  std::vector<double> enqueue_only;
+  (void)each_call(samples_of(harness), [&] {
+    const double begin = now();
+    const strake::Ticket ticket = plan->enqueue(queue, to, from, strake::ByteRange::all());
+    enqueue_only.push_back((now() - begin) * 1e6);
+    queue.wait(ticket);
+  });
+  const Summary summary = summarize(scaled(seconds, 1e6));
+  harness.report().line(name, summary, "-us",
+                        {{"empty_kernel_us", empty_us},
+                         {"of_empty_kernel", summary.median / empty_us},
+                         {"enqueue_us", summarize(enqueue_only).median},
+                         {"plan", plan->description()}});
+}
+
+void queue_copy(Harness& harness, std::int64_t bytes, double empty_us) {
+  const Memory host(strake::MemoryKind::Pinned, bytes);
+  const Memory device(strake::MemoryKind::Device, bytes);
+  strake::Queue& queue = harness.queue();
+  const std::string size = std::to_string(bytes) + "B";
+  const auto down = each_call(samples_of(harness) / 4,
+                              [&] { queue.wait(queue.copy(host.data(), device.data(), bytes)); });
+  harness.report().line("copy_d2h_" + size, summarize(scaled(down, 1e6)), "-us",
+                        {{"empty_kernel_us", empty_us}});
+  const auto up = each_call(samples_of(harness) / 4,
+                            [&] { queue.wait(queue.copy(device.data(), host.data(), bytes)); });
+  harness.report().line("copy_h2d_" + size, summarize(scaled(up, 1e6)), "-us",
+                        {{"empty_kernel_us", empty_us}});
+}
+
+void classify_cost(Harness& harness, const std::string& name, const void* address,
+                   strake::MemoryKind expected) {
+  require(strake::classify(address).kind == expected, "an address was classified wrongly");
+  std::vector<double> seconds;
+  for (int i = 0; i < 50; ++i) {
+    seconds.push_back(time_calls(1000, [&] { (void)strake::classify(address); }));
+  }
+  harness.report().line("classify_" + name, summarize(scaled(seconds, 1e9)), "-ns");
+}
+
+}  // namespace
+
+void run_latency(Harness& harness) {
+  if (!harness.options().selects("latency")) return;
+  using strake::MemoryKind;
+  const double empty_us = empty_kernel(harness);
+  small_pack(harness, "latency_pack_1KiB_8B_blocks", 8, 128, MemoryKind::Device, true, empty_us);
+  small_pack(harness, "latency_unpack_1KiB_8B_blocks", 8, 128, MemoryKind::Device, false, empty_us);
+  small_pack(harness, "latency_pack_1KiB_to_host", 8, 128, MemoryKind::Pinned, true, empty_us);
+  small_pack(harness, "latency_unpack_1KiB_from_host", 8, 128, MemoryKind::Pinned, false, empty_us);
+  small_pack(harness, "latency_pack_64KiB", 64, 1024, MemoryKind::Device, true, empty_us);
+  small_pack(harness, "latency_pack_1MiB", 512, 2048, MemoryKind::Device, true, empty_us);
+  small_pack(harness, "latency_pack_1MiB_to_host", 512, 2048, MemoryKind::Pinned, true, empty_us);
+  for (const std::int64_t bytes : {1024, 65536, 1048576}) queue_copy(harness, bytes, empty_us);
+
+  const Memory device(MemoryKind::Device, 4096);
+  const Memory pinned(MemoryKind::Pinned, 4096);
+  void* const mapped =
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const std::vector<std::byte> heap(64);
+  const int on_stack = 0;
+  classify_cost(harness, "device", device.data() + 100, MemoryKind::Device);
+  classify_cost(harness, "pinned", pinned.data() + 100, MemoryKind::Pinned);
+  classify_cost(harness, "mapped", mapped, MemoryKind::Host);
+  classify_cost(harness, "heap", heap.data(), MemoryKind::Host);
+  classify_cost(harness, "stack", &on_stack, MemoryKind::Host);
+  munmap(mapped, 4096);
+}
+
+}  // namespace bench

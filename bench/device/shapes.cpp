@@ -1,0 +1,160 @@
+/// \file  A face of a grid against a contiguous copy of the same bytes; irregular lists against
+/// their bound.
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <string>
+
+#include "device/harness.hpp"
+
+namespace bench {
+namespace {
+
+using strake::Layout;
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
+std::vector<double> to_us(std::vector<double> seconds) {
+  for (double& s : seconds) s *= 1e6;
+  return seconds;
+}
+
+/// The face of 65,536 blocks of 24 bytes: subarray([262,262,2560], [256,256,24], [3,3,24], byte).
+void run_face(Harness& harness, bool pack) {
+  const std::string name = pack ? "face_pack" : "face_unpack";
+  if (!harness.options().selects(name)) return;
+  constexpr std::int64_t kRow = 2560;
+  constexpr std::int64_t kPlane = 262 * kRow;
+  const std::array dims{strake::Dim{256, kPlane}, strake::Dim{256, kRow}};
+  const Layout face = Layout::box(3 * kPlane + 3 * kRow + 24, 24, dims);
+  const std::int64_t bytes = face.size_bytes();
+  const Layout packed = Layout::dense(bytes);
+
+  // Each call takes another column of lines and another dense part: 38 of them touch 150 MB and
+  // more, past any L2.
+  constexpr int kColumns = 38;
+  constexpr std::int64_t kColumn = 64;
+  Memory grid(strake::MemoryKind::Device, 262 * kPlane + kMiB);
+  Memory dense(strake::MemoryKind::Device, kColumns * bytes);
+  Memory other(strake::MemoryKind::Device, kColumns * bytes);
+  grid.fill(7);
+  dense.fill(9);
+  check_answer(harness, face, grid, dense, strake::CopyVariant::Kernel);
+  const auto plan = pack ? harness.backend().compile(packed, dense.place(), face, grid.place())
+                         : harness.backend().compile(face, grid.place(), packed, dense.place());
+  const int samples = harness.options().quick ? 3 : 41;
+  const auto run = [&](int i) {
+    std::byte* const column = grid.data() + i % kColumns * kColumn;
+    std::byte* const part = dense.data() + i % kColumns * bytes;
+    (void)plan->enqueue(harness.queue(), pack ? part : column, pack ? column : part,
+                        strake::ByteRange::all());
+  };
+  const auto copy = [&](int i) {
+    check(cudaMemcpyAsync(other.data() + i % kColumns * bytes, dense.data() + i % kColumns * bytes,
+                          static_cast<std::size_t>(bytes), cudaMemcpyDefault, cudaStreamLegacy));
+  };
+  const Summary ours = summarize(to_us(harness.device_seconds(kColumns, samples, run)));
+  const Summary copies = summarize(to_us(harness.device_seconds(kColumns, samples, copy)));
+  int next = 0;
+  const Summary ours_alone =
+      summarize(to_us(harness.device_seconds(1, samples, [&](int) { run(next++); })));
+  const Summary copies_alone =
+      summarize(to_us(harness.device_seconds(1, samples, [&](int) { copy(next++); })));
+  const double floor_us = static_cast<double>(pack ? pack_bytes(face, harness.granularity())
+                                                   : unpack_bytes(face, harness.granularity())) /
+                          harness.copy_rate() * 1e6;
+  harness.report().line(name, ours, "-us",
+                        {{"contiguous_copy_us", copies.median},
+                         {"of_copy", ours.median / copies.median},
+                         {"alone_us", ours_alone.median},
+                         {"contiguous_copy_alone_us", copies_alone.median},
+                         {"of_copy_alone", ours_alone.median / copies_alone.median},
+                         {"floor_us", floor_us},
+                         {"plan", plan->description()}});
+}
+
+Layout random_blocks(std::int64_t region) {
+  constexpr std::int64_t kBlocks = 1'000'000;
+  std::mt19937_64 random(11);
+  // One block in each of a million random 64-byte slots, at any 4-byte place: some reach into the
+  // next line.
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(region / 64 - 1));
+  std::iota(offsets.begin(), offsets.end(), 0);
+  std::shuffle(offsets.begin(), offsets.end(), random);
+  offsets.resize(kBlocks);
+  for (std::int64_t& offset : offsets) {
+    offset = offset * 64 + static_cast<std::int64_t>(random() % 13) * 4;
+  }
+  return Layout::blocks(offsets, 12);
+}
+
+Layout random_lengths(std::int64_t region, std::int64_t unit) {
+  constexpr std::int64_t kBlocks = 500'000;
+  std::mt19937_64 random(13);
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(region / 256));
+  std::iota(offsets.begin(), offsets.end(), 0);
+  std::shuffle(offsets.begin(), offsets.end(), random);
+  offsets.resize(kBlocks);
+  std::vector<std::int64_t> lengths;
+  const auto range = static_cast<std::uint64_t>(128 / unit - (8 + unit - 1) / unit + 1);
+  for (std::int64_t& offset : offsets) {
+    offset = offset * 256 + static_cast<std::int64_t>(random() % 8) * unit;
+    lengths.push_back((8 + unit - 1) / unit * unit +
+                      static_cast<std::int64_t>(random() % range) * unit);
+  }
+  return Layout::blocks(offsets, lengths);
+}
+
+void run_list(Harness& harness, const std::string& name, const Layout& layout, std::int64_t region,
+              bool pack) {
+  if (!harness.options().selects(name)) return;
+  const std::int64_t bytes = layout.size_bytes();
+  const Layout packed = Layout::dense(bytes);
+  constexpr int kBuffers = 4;
+  const std::int64_t part = (bytes + 255) / 256 * 256;
+  Memory strided(strake::MemoryKind::Device, kBuffers * region);
+  Memory dense(strake::MemoryKind::Device, kBuffers * part);
+  strided.fill(17);
+  dense.fill(19);
+  check_answer(harness, layout, strided, dense, strake::CopyVariant::Kernel);
+  const auto plan = pack
+                        ? harness.backend().compile(packed, dense.place(), layout, strided.place())
+                        : harness.backend().compile(layout, strided.place(), packed, dense.place());
+  const int samples = harness.options().quick ? 3 : 15;
+  const auto seconds = harness.device_seconds(kBuffers, samples, [&](int i) {
+    std::byte* const spread = strided.data() + i * region;
+    std::byte* const run = dense.data() + i * part;
+    (void)plan->enqueue(harness.queue(), pack ? run : spread, pack ? spread : run,
+                        strake::ByteRange::all());
+  });
+  std::vector<double> gigabytes;
+  for (const double s : seconds) gigabytes.push_back(static_cast<double>(bytes) / s * 1e-9);
+  const Summary summary = summarize(gigabytes);
+  const auto crossing = static_cast<double>(pack ? pack_bytes(layout, harness.granularity())
+                                                 : unpack_bytes(layout, harness.granularity()));
+  const double bound = static_cast<double>(bytes) / crossing * harness.copy_rate() * 1e-9;
+  harness.report().line(name, summary, "+GB/s",
+                        {{"bound", bound},
+                         {"of_bound", summary.median / bound},
+                         {"metadata_bytes", layout.metadata_bytes()},
+                         {"plan", plan->description()}});
+}
+
+}  // namespace
+
+void run_shapes(Harness& harness) {
+  run_face(harness, true);
+  run_face(harness, false);
+  const std::int64_t region = 256 * kMiB;
+  const Layout blocks = random_blocks(region);
+  run_list(harness, "list_pack_12B", blocks, region, true);
+  run_list(harness, "list_unpack_12B", blocks, region, false);
+  for (const std::int64_t unit : {8, 4, 1}) {
+    const Layout lengths = random_lengths(region, unit);
+    const std::string suffix = "_8-128B_unit" + std::to_string(unit);
+    run_list(harness, "list_pack" + suffix, lengths, region, true);
+    run_list(harness, "list_unpack" + suffix, lengths, region, false);
+  }
+}
+
+}  // namespace bench

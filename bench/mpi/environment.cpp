@@ -1,0 +1,38 @@
+#include "mpi/environment.hpp"
+
+#include <mpi.h>
+
+#include <cstdio>
+
+namespace bench {
+
+Environment::Environment(int* argc, char*** argv) {
+  MPI_Init(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+}
+
+Environment::~Environment() { MPI_Finalize(); }
+
+std::string Environment::library() const {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all(text, static_cast<std::size_t>(length));
+  if (all.rfind("Open MPI v", 0) == 0) return "Open MPI " + all.substr(10, all.find(',') - 10);
+  const std::size_t version = all.find_first_of("0123456789");
+  if (all.rfind("MPICH", 0) == 0 && version != std::string::npos) {
+    return "MPICH " + all.substr(version, all.find_first_of(" \t\n", version) - version);
+  }
+  return all.substr(0, all.find('\n'));
+}
+
+void Environment::require_ranks(int wanted) const {
+  if (ranks_ == wanted) return;
+  if (rank_ == 0) {
+    std::fprintf(stderr, "this benchmark runs on %d ranks, not on %d\n", wanted, ranks_);
+  }
+  MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+}  // namespace bench

@@ -1,0 +1,100 @@
+// MPI_Pack and MPI_Unpack of the datatypes of applications, each beside its bound: the time that a
+// memcpy of the same footprint would need for the cache lines that must move.
+#include <cstdio>
+
+#include "mpi/case.hpp"
+#include "mpi/check.hpp"
+#include "mpi/environment.hpp"
+#include "support/buffer.hpp"
+#include "support/options.hpp"
+#include "support/report.hpp"
+
+namespace {
+
+using namespace bench;
+
+// An MPI_Pack of nothing: what the call itself costs, whatever it moves.
+double empty_call_us(const Options& options) {
+  std::byte none{};
+  const auto call = [&none] {
+    int position = 0;
+    MPI_Pack(&none, 0, MPI_BYTE, &none, 1, &position, MPI_COMM_WORLD);
+  };
+  return summarize(to_microseconds(sample(options.budget, call))).median;
+}
+
+void measure(const std::string& name, const Case& c, double call_us, const Options& options,
+             const Report& report) {
+  const Traffic traffic = traffic_of(c.blocks, c.buffer_bytes);
+  int size = 0;
+  MPI_Pack_size(c.count, c.type.get(), MPI_COMM_WORLD, &size);
+  const Buffer buffer(c.buffer_bytes);
+  const Buffer packed(size);
+  fill(buffer.data(), c.buffer_bytes, 1);
+  fill(packed.data(), size, 2);
+  const auto pack = [&] {
+    int position = 0;
+    MPI_Pack(buffer.data(), c.count, c.type.get(), packed.data(), size, &position, MPI_COMM_WORLD);
+  };
+  const auto unpack = [&] {
+    int position = 0;
+    MPI_Unpack(packed.data(), size, &position, buffer.data(), c.count, c.type.get(),
+               MPI_COMM_WORLD);
+  };
+  const std::vector<double> pack_samples = to_microseconds(sample(options.budget, pack));
+  const std::vector<double> unpack_samples = to_microseconds(sample(options.budget, unpack));
+
+  const auto footprint = traffic.footprint_bytes();
+  const double memcpy_us = 1e6 * memcpy_seconds(footprint, options.budget);
+  const auto line = [&](const std::string& op, const std::vector<double>& samples,
+                        std::int64_t moved) {
+    // memcpy moves footprint bytes (half read, half written) in memcpy_us.
+    const double bound = memcpy_us * static_cast<double>(moved) / static_cast<double>(footprint);
+    report.line(name, summarize(samples), "-us",
+                {{"op", op},
+                 {"payload_bytes", traffic.payload_bytes},
+                 {"blocks", static_cast<std::int64_t>(c.blocks.size())},
+                 {"lines", traffic.lines},
+                 {"full_lines", traffic.full_lines},
+                 {"footprint_bytes", footprint},
+                 {"moved_bytes", moved},
+                 {"memcpy_us", memcpy_us},
+                 {"bound_us", bound},
+                 {"call_us", call_us}});
+  };
+  line("pack", pack_samples, traffic.pack_bytes());
+  line("unpack", unpack_samples, traffic.unpack_bytes());
+}
+
+int run(const Options& options, const Report& report) {
+  int wrong = 0;
+  const double call_us = empty_call_us(options);
+  for (const CaseSource& source : all_cases(options.quick)) {
+    if (!options.selects(source.name)) continue;
+    const Case c = source.make();
+    MPI_Datatype type = c.type.get();
+    MPI_Type_commit(&type);
+    const std::string error = check_pack(c);
+    if (error.empty()) {
+      measure(source.name, c, call_us, options, report);
+    } else {
+      std::fprintf(stderr, "%s: %s\n", source.name.c_str(), error.c_str());
+      ++wrong;
+    }
+  }
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::Options options =
+      bench::parse_options(argc, argv, "MPI_Pack and MPI_Unpack of the datatypes of applications");
+  if (options.list) {
+    for (const auto& source : bench::all_cases(options.quick)) std::puts(source.name.c_str());
+    return 0;
+  }
+  const bench::Environment mpi(&argc, &argv);
+  mpi.require_ranks(1);
+  return run(options, bench::Report("pack", mpi.ranks(), mpi.library()));
+}

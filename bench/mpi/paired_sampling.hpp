@@ -1,0 +1,32 @@
+/// \file  Timing loops in which several ranks take part: all follow the plan that rank 0 makes.
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "support/sampling.hpp"
+
+namespace bench {
+
+/// Calls `body` on all ranks equally often. Seconds per call as rank 0 sees them; other ranks'
+/// values are their own.
+template <typename Body>
+std::vector<double> sample_together(const Budget& budget, Body&& body) {
+  body();
+  const auto agree = [&](double call_seconds) {
+    const Plan mine = plan_for(call_seconds, budget);
+    int plan[2] = {mine.calls, mine.samples};
+    MPI_Bcast(plan, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    return Plan{plan[0], plan[1]};
+  };
+  const int trial = agree(time_calls(3, body)).calls;
+  const Plan plan = agree(time_calls(trial, body));
+  std::vector<double> seconds;
+  seconds.reserve(static_cast<std::size_t>(plan.samples));
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < plan.samples; ++i) seconds.push_back(time_calls(plan.calls, body));
+  return seconds;
+}
+
+}  // namespace bench

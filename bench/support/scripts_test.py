@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Tests of bench/compare and of the verdicts of bench/run-cpu, on made-up results."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.dont_write_bytecode = True
+
+import tables  # noqa: E402  (found through the path above)
+
+# A benchmark whose medians are given: one of MEDIANS a run, in turn.
+FAKE = """
+import json, os, pathlib, sys
+turns = pathlib.Path(sys.argv[1]) / os.environ["SIDE"]
+turn = len(turns.read_text()) if turns.exists() else 0
+turns.write_text("x" * (turn + 1))
+medians = os.environ["MEDIANS"].split(",")
+print(json.dumps({"name": os.environ.get("NAME", "case"), "unit": os.environ.get("UNIT", "-us"),
+                  "median": float(medians[turn % len(medians)])}))
+"""
+
+
+def compare(a, b, *environment, unit="-us"):
+    """Exit status of bench/compare of medians `a` and `b`."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = pathlib.Path(folder) / "fake.py"
+        script.write_text(FAKE)
+        command = [sys.executable, str(HERE.parent / "compare"), "x", "y", "--rounds", "3"]
+        for side, medians in (("a", a), ("b", b)):
+            for setting in (f"SIDE={side}", f"MEDIANS={medians}", f"UNIT={unit}"):
+                command += [f"--{side}-env", setting]
+        command += [*environment, "--", sys.executable, str(script), folder]
+        return subprocess.run(command, capture_output=True, check=False).returncode
+
+
+def lines(op, plain, strake, bound=1.0, benchmark="pack", call=0.0):
+    """The results of one case: {flavor: time} without and with Strake."""
+    made = []
+    for used, times in (("plain", plain), ("strake", strake)):
+        for flavor, median in times.items():
+            made.append({"benchmark": benchmark, "name": "case", "op": op, "flavor": flavor, "with": used,
+                         "median": median, "bound_us": bound, "call_us": call, "payload_bytes": 1024})
+    return made
+
+
+def pack_verdict(*arguments, **more):
+    names = {"openmpi": "Open MPI", "mpich": "MPICH"}
+    table, _, met = tables.table_of(tables.Results(lines("pack", *arguments, **more)), "pack", names)
+    return table.splitlines()[-1].split("|")[-2].strip(), met
+
+
+class Compare(unittest.TestCase):
+    def test_ranges_that_meet_are_no_failure(self):
+        self.assertEqual(compare("1,2,3", "3,4,5"), 0)
+
+    def test_a_range_wholly_slower_fails(self):
+        self.assertEqual(compare("1,2,3", "3.1,4,5"), 1)
+
+    def test_a_range_wholly_faster_is_no_failure(self):
+        self.assertEqual(compare("3,4,5", "1,2,2.9"), 0)
+
+    def test_the_unit_says_which_way_is_better(self):
+        self.assertEqual(compare("1,2,3", "3.1,4,5", unit="+GB/s"), 0)
+        self.assertEqual(compare("3,4,5", "1,2,2.9", unit="+GB/s"), 1)
+
+    def test_a_case_that_only_one_side_has_is_an_error(self):
+        self.assertEqual(compare("1", "1", "--b-env", "NAME=other"), 2)
+
+
+class PackVerdict(unittest.TestCase):
+    def test_passes_at_three_quarters_of_the_bound(self):
+        self.assertEqual(pack_verdict({"openmpi": 1.5, "mpich": 9}, {"openmpi": 1.3, "mpich": 1.3})[0], "pass")
+
+    def test_passes_at_three_times_the_faster_library_whatever_the_bound(self):
+        self.assertEqual(pack_verdict({"openmpi": 30, "mpich": 31}, {"openmpi": 10, "mpich": 9}), ("pass", True))
+
+    def test_falls_short_between_the_two_bars(self):
+        self.assertEqual(pack_verdict({"openmpi": 29, "mpich": 90}, {"openmpi": 10, "mpich": 9}), ("short", False))
+
+    def test_is_slower_below_the_faster_library_even_at_the_bound(self):
+        self.assertEqual(pack_verdict({"openmpi": 1.0, "mpich": 9}, {"openmpi": 1.1, "mpich": 1.1}), ("slower", False))
+
+    def test_the_slower_of_both_builds_is_judged(self):
+        self.assertEqual(pack_verdict({"openmpi": 4, "mpich": 4}, {"openmpi": 1, "mpich": 5})[0], "slower")
+
+    def test_tells_apart_what_the_cost_of_a_call_explains(self):
+        self.assertEqual(pack_verdict({"openmpi": 5, "mpich": 9}, {"openmpi": 4, "mpich": 4}, call=2.0)[0], "call")
+
+    def test_one_library_is_enough(self):
+        self.assertEqual(pack_verdict({"openmpi": 4}, {"openmpi": 1}), ("pass", True))
+
+
+class MessageVerdict(unittest.TestCase):
+    def met(self, plain, strake, benchmark):
+        made = lines("half_round_trip", {"openmpi": plain}, {"openmpi": strake}, benchmark=benchmark)
+        return tables.table_of(tables.Results(made), benchmark, {"openmpi": "Open MPI"})[2]
+
+    def test_compares_with_the_same_library(self):
+        self.assertTrue(self.met(1.0, 1.05, "pingpong"))
+        self.assertFalse(self.met(1.0, 1.06, "pingpong"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,44 @@
+#include "support/traffic.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "support/buffer.hpp"
+#include "support/statistics.hpp"
+
+namespace bench {
+
+Traffic traffic_of(std::span<const Block> blocks, std::int64_t buffer_bytes) {
+  Traffic traffic;
+  std::vector<std::uint8_t> selected(static_cast<std::size_t>(buffer_bytes / kLineBytes + 1));
+  for (const Block& block : blocks) {
+    traffic.payload_bytes += block.bytes;
+    const std::int64_t end = block.offset + block.bytes;
+    for (std::int64_t at = block.offset; at < end;) {
+      const std::int64_t line = at / kLineBytes;
+      const std::int64_t next = std::min(end, (line + 1) * kLineBytes);
+      selected[static_cast<std::size_t>(line)] += static_cast<std::uint8_t>(next - at);
+      at = next;
+    }
+  }
+  for (const std::uint8_t bytes : selected) {
+    traffic.lines += bytes != 0;
+    traffic.full_lines += bytes == kLineBytes;
+  }
+  return traffic;
+}
+
+double memcpy_seconds(std::int64_t footprint_bytes, const Budget& budget) {
+  const std::int64_t half = std::max<std::int64_t>(footprint_bytes / 2, 1);
+  const Buffer from(half);
+  const Buffer to(half);
+  std::memset(from.data(), 1, static_cast<std::size_t>(half));
+  const auto copy = [&] {
+    std::memcpy(to.data(), from.data(), static_cast<std::size_t>(half));
+    asm volatile("" ::: "memory");  // the copy is needed, whatever the optimiser thinks
+  };
+  return summarize(sample(budget, copy)).median;
+}
+
+}  // namespace bench

@@ -1,0 +1,44 @@
+/// \file  What a copy must move at least, and how long a memcpy of as much takes: the bound of a
+/// pack or unpack.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "support/sampling.hpp"
+
+namespace bench {
+
+/// Bytes [offset, offset + bytes) of a buffer.
+struct Block {
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+};
+
+/// Cache lines are 64 bytes on every x86-64 and nearly every AArch64 processor.
+inline constexpr std::int64_t kLineBytes = 64;
+
+/// The cache lines that blocks of a line-aligned buffer touch. Blocks don't overlap.
+struct Traffic {
+  std::int64_t payload_bytes = 0;
+  std::int64_t lines = 0;       ///< distinct lines touched
+  std::int64_t full_lines = 0;  ///< of those, lines whose every byte is selected
+
+  /// Every distinct byte that the copy brings into a cache: the lines, and the dense side.
+  [[nodiscard]] std::int64_t footprint_bytes() const { return kLineBytes * lines + payload_bytes; }
+  /// Read every line, write the dense bytes.
+  [[nodiscard]] std::int64_t pack_bytes() const { return kLineBytes * lines + payload_bytes; }
+  /// Read the dense bytes, write the full lines, read and write the partial ones.
+  [[nodiscard]] std::int64_t unpack_bytes() const {
+    return payload_bytes + kLineBytes * (full_lines + 2 * (lines - full_lines));
+  }
+};
+
+/// Cost: O(blocks + lines spanned).
+Traffic traffic_of(std::span<const Block> blocks, std::int64_t buffer_bytes);
+
+/// Median time of a memcpy that reads half of `footprint_bytes` and writes the other half, repeated
+/// on the same memory. [seconds]
+double memcpy_seconds(std::int64_t footprint_bytes, const Budget& budget);
+
+}  // namespace bench

@@ -1,0 +1,25 @@
+# Compile settings of every Strake target, as one interface target, and the libraries of the core.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+include(StrakeHighway)
+if(NOT TARGET hwy::hwy)
+  message(FATAL_ERROR "Highway was not found (hwy/highway.h and libhwy; Debian: libhwy-dev)")
+endif()
+
+add_library(strake_compile INTERFACE)
+target_compile_features(strake_compile INTERFACE cxx_std_20)
+target_include_directories(strake_compile INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+# In the build alone: a user's warnings are the user's.
+target_compile_options(strake_compile INTERFACE
+  "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor>>"
+  "$<BUILD_INTERFACE:$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${STRAKE_WARNINGS_AS_ERRORS}>>:-Werror>>")
+
+if(STRAKE_SANITIZE)
+  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${STRAKE_SANITIZE}>
+    $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer> $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>)
+  add_link_options(-fsanitize=${STRAKE_SANITIZE})
+endif()

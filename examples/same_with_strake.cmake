@@ -1,0 +1,20 @@
+# Runs LAUNCH PROGRAM alone and under `strake run`. Both must succeed and print the same checksum.
+#   cmake -DLAUNCH=… -DPROGRAM=… -DSTRAKE=… -P same_with_strake.cmake
+function(run out)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+  string(JOIN " " line ${ARGN})
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${line}\nended with ${result}:\n${output}${errors}")
+  endif()
+  if(NOT output MATCHES "\"checksum\": \"([0-9A-F]+)\"")
+    message(FATAL_ERROR "${line}\nprinted no checksum:\n${output}${errors}")
+  endif()
+  set(${out} ${CMAKE_MATCH_1} PARENT_SCOPE)
+endfunction()
+
+run(alone ${LAUNCH} ${PROGRAM})
+run(under ${STRAKE} run --quiet -- ${LAUNCH} ${PROGRAM})
+if(NOT alone STREQUAL under)
+  message(FATAL_ERROR "the results differ: checksum ${alone} alone, ${under} under strake run")
+endif()
+message(STATUS "checksum ${alone} both alone and under strake run")

@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "copy/cpu/compile.hpp"
+#include "copy/plan_impl.hpp"
+#include "settings/settings.hpp"
+#include "strake/copy.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+namespace {
+
+/// Whether a device has to take part: its own memory, or memory that may be there now.
+bool needs_device(Place place) {
+  return place.kind == MemoryKind::Device || place.kind == MemoryKind::Managed;
+}
+
+/// "device 0", "host".
+std::string to_text(Place place) {
+  return place.device < 0 ? name_of(place.kind)
+                          : fmt::format("{} {}", name_of(place.kind), place.device);
+}
+
+/// The device that runs a plan: that of the destination if it is one's own memory, else the
+/// source's.
+int device_of(Place to, Place from) {
+  if (to.kind == MemoryKind::Device) return to.device;
+  if (from.kind == MemoryKind::Device) return from.device;
+  return std::max({needs_device(to) ? to.device : -1, needs_device(from) ? from.device : -1, 0});
+}
+
+/// The back end that the setting asks for, checked against what the memories need.
+bool runs_on_device(Place to, Place from) {
+  const std::string_view forced = settings::text(settings::Id::backend);
+  const bool device_memory = !to.on_host() || !from.on_host();
+  if (forced == "cpu" && device_memory) {
+    throw Unsupported(fmt::format("STRAKE_BACKEND=cpu cannot copy from {} to {} memory",
+                                  to_text(from), to_text(to)));
+  }
+  if (forced == "cpu") return false;
+  return forced == "cuda" || needs_device(to) || needs_device(from);
+}
+
+}  // namespace
+
+CopyPlan::CopyPlan() = default;
+CopyPlan::CopyPlan(CopyPlan&&) noexcept = default;
+CopyPlan& CopyPlan::operator=(CopyPlan&&) noexcept = default;
+CopyPlan::~CopyPlan() = default;
+CopyPlan::CopyPlan(std::unique_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
+
+CopyPlan CopyPlan::compile(const Layout& to, Place to_place, const Layout& from, Place from_place) {
+  if (to.size_bytes() != from.size_bytes()) {
+    throw InvalidArgument(fmt::format("cannot copy {} bytes ({}) to {} bytes ({})",
+                                      from.size_bytes(), from.to_string(), to.size_bytes(),
+                                      to.to_string()));
+  }
+  if (!runs_on_device(to_place, from_place)) {
+    const auto threads = std::clamp<std::int64_t>(settings::number(settings::Id::threads), 1, 1024);
+    return CopyPlan(std::make_unique<const Impl>(
+        cpu::compile(to, from, {.kernels = nullptr, .threads = static_cast<int>(threads)})));
+  }
+  DeviceBackend* const backend = device_backend();
+  if (backend == nullptr) {
+    throw Unsupported(fmt::format("no device back end is loaded to copy from {} to {} memory",
+                                  to_text(from_place), to_text(to_place)));
+  }
+  return CopyPlan(std::make_unique<const Impl>(backend->compile(to, to_place, from, from_place),
+                                               device_of(to_place, from_place)));
+}
+
+std::int64_t CopyPlan::size_bytes() const noexcept { return impl_ ? impl_->size_bytes : 0; }
+
+const char* CopyPlan::backend() const noexcept {
+  return impl_ && impl_->device ? device_backend()->name() : "cpu";
+}
+
+std::string CopyPlan::description() const {
+  if (!impl_) return "nothing";
+  if (impl_->device) return impl_->device->description();
+  return fmt::format("cpu {} {}", impl_->op->description(), cpu::default_kernels().nest->name);
+}
+
+void CopyPlan::run(std::byte* to, const std::byte* from, ByteRange part) const {
+  if (!impl_) return;
+  const ByteRange cut = {std::max<std::int64_t>(part.begin, 0),
+                         std::min(part.end, impl_->size_bytes)};
+  if (cut.begin >= cut.end) return;
+  if (impl_->op) return cpu::run_range(*impl_->op, to, from, cut);
+  Queue& queue = thread_queue(impl_->ordinal);
+  queue.wait(impl_->device->enqueue(queue, to, from, cut));
+}
+
+Ticket CopyPlan::enqueue(Queue& queue, std::byte* to, const std::byte* from, ByteRange part) const {
+  if (!impl_) return {};
+  if (impl_->op) {
+    run(to, from, part);
+    return {};
+  }
+  const ByteRange cut = {std::max<std::int64_t>(part.begin, 0),
+                         std::min(part.end, impl_->size_bytes)};
+  if (cut.begin >= cut.end) return {};
+  return impl_->device->enqueue(queue, to, from, cut);
+}
+
+Queue& thread_queue(int device) {
+  thread_local std::vector<std::unique_ptr<Queue>> queues;
+  const auto index = static_cast<std::size_t>(std::max(device, 0));
+  if (index >= queues.size()) queues.resize(index + 1);
+  if (queues[index] == nullptr) {
+    DeviceBackend* const backend = device_backend();
+    if (backend == nullptr) throw Unsupported("no device back end is loaded");
+    queues[index] = backend->make_queue(device);
+  }
+  return *queues[index];
+}
+
+}  // namespace strake

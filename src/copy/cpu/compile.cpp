@@ -1,0 +1,275 @@
+#include "copy/cpu/compile.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace strake::cpu {
+namespace {
+
+/// Below this a thread costs more than it saves.
+constexpr std::int64_t kThreadedBytes = std::int64_t{8} << 20;
+/// From here on a packed buffer leaves the caches before anyone reads it. Measured: see
+/// docs/performance.md.
+constexpr std::int64_t kStreamedBytes = std::int64_t{32} << 20;
+/// Children of at most this many blocks are moved field by field.
+constexpr std::int64_t kRecordFields = 64;
+
+/// Compiles with one set of kernels.
+class Compiler {
+ public:
+  explicit Compiler(const Kernels& kernels) : kernels_(kernels) {}
+
+  /// Layout to layout.
+  OpPtr join(const Layout& to, const Layout& from) const;
+  /// One dense side, at offset 0.
+  OpPtr build(Direction direction, const Layout& strided) const;
+
+ private:
+  OpPtr nest(std::int64_t block, const std::vector<Loop>& loops, std::int64_t to_offset,
+             std::int64_t from_offset) const;
+  OpPtr box(Direction direction, const Layout& layout) const;
+  OpPtr repeat(Direction direction, const Layout& layout) const;
+  OpPtr sequence(Direction direction, const Layout& layout) const;
+  OpPtr join_boxes(const Layout& to, const Layout& from) const;
+  OpPtr join_sequences(const Layout& to, const Layout& from) const;
+
+  const Kernels& kernels_;
+};
+
+/// A loop whose strides are given by direction rather than by side.
+Loop directed(Direction direction, std::int64_t count, std::int64_t dense, std::int64_t strided) {
+  return direction == Direction::Pack ? Loop{count, dense, strided} : Loop{count, strided, dense};
+}
+
+/// Loops of a box around its blocks, innermost first.
+std::vector<Loop> loops_of(Direction direction, const Layout& box) {
+  std::vector<Loop> loops;
+  std::int64_t packed = box.block_bytes();
+  const auto dims = box.dims();
+  for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
+    loops.push_back(directed(direction, dim->count, packed, dim->stride_bytes));
+    packed *= dim->count;
+  }
+  return loops;
+}
+
+OpPtr Compiler::nest(std::int64_t block, const std::vector<Loop>& loops, std::int64_t to_offset,
+                     std::int64_t from_offset) const {
+  Nest inner;
+  inner.block = block;
+  std::size_t k = 0;
+  for (; k < loops.size() && k < kNestLoops; ++k) inner.loops[k] = loops[k];
+  OpPtr op = std::make_unique<NestOp>(*kernels_.nest, inner, to_offset, from_offset);
+  for (; k < loops.size(); ++k) {
+    op = std::make_unique<RepeatOp>(std::move(op), loops[k].count, loops[k].to, loops[k].from);
+  }
+  return op;
+}
+
+OpPtr Compiler::box(Direction direction, const Layout& layout) const {
+  const bool pack = direction == Direction::Pack;
+  const std::int64_t to_offset = pack ? 0 : layout.offset();
+  const std::int64_t from_offset = pack ? layout.offset() : 0;
+  if (layout.is_dense()) {
+    return std::make_unique<DenseOp>(*kernels_.nest, layout.size_bytes(), to_offset, from_offset);
+  }
+  return nest(layout.block_bytes(), loops_of(direction, layout), to_offset, from_offset);
+}
+
+/// The blocks of a record as moves; false where it is no short list of small boxes.
+bool add_moves(Direction direction, const Layout& layout, std::int64_t at, std::int64_t& position,
+               std::vector<RecordsOp::Move>& moves) {
+  const std::int64_t offset = at + layout.offset();
+  const auto add = [&](std::int64_t block_offset, std::int64_t block) -> RecordsOp::Move& {
+    RecordsOp::Move move;
+    move.nest.block = block;
+    move.to = direction == Direction::Pack ? position : block_offset;
+    move.from = direction == Direction::Pack ? block_offset : position;
+    moves.push_back(move);
+    return moves.back();
+  };
+  switch (layout.kind()) {
+    case Layout::Kind::Empty:
+      return true;
+    case Layout::Kind::Box: {
+      const std::vector<Loop> loops = loops_of(direction, layout);
+      if (loops.size() >= kNestLoops) return false;
+      RecordsOp::Move& move = add(offset, layout.block_bytes());
+      for (std::size_t k = 0; k < loops.size(); ++k) move.nest.loops[k + 1] = loops[k];
+      position += layout.size_bytes();
+      return true;
+    }
+    case Layout::Kind::Blocks:
+      layout.shifted(at).for_each_block([&](std::int64_t block_offset, std::int64_t block) {
+        add(block_offset, block);
+        position += block;
+      });
+      return true;
+    case Layout::Kind::Sequence:
+      for (const Layout& part : layout.parts()) {
+        if (!add_moves(direction, part, offset, position, moves)) return false;
+      }
+      return true;
+    case Layout::Kind::Repeat:
+      return false;
+  }
+  return false;
+}
+
+OpPtr Compiler::repeat(Direction direction, const Layout& layout) const {
+  const Dim dim = layout.dims()[0];
+  const Layout child = layout.parts()[0].shifted(layout.offset());
+  const Loop loop = directed(direction, dim.count, child.size_bytes(), dim.stride_bytes);
+  OpPtr op = build(direction, child);
+  if (child.block_count() <= kRecordFields) {
+    std::vector<RecordsOp::Move> moves;
+    std::int64_t position = 0;
+    if (add_moves(direction, child, 0, position, moves)) {
+      return std::make_unique<RecordsOp>(*kernels_.nest, std::move(op), std::move(moves), dim.count,
+                                         loop.to, loop.from);
+    }
+  }
+  return std::make_unique<RepeatOp>(std::move(op), dim.count, loop.to, loop.from);
+}
+
+OpPtr Compiler::sequence(Direction direction, const Layout& layout) const {
+  std::vector<SequenceOp::Member> members;
+  members.reserve(layout.parts().size());
+  std::int64_t position = 0;
+  for (const Layout& part : layout.parts()) {
+    if (part.size_bytes() == 0) continue;
+    SequenceOp::Member member;
+    member.op = build(direction, part.shifted(layout.offset()));
+    (direction == Direction::Pack ? member.to : member.from) = position;
+    member.position = position;
+    position += part.size_bytes();
+    members.push_back(std::move(member));
+  }
+  return std::make_unique<SequenceOp>(std::move(members), position);
+}
+
+OpPtr Compiler::build(Direction direction, const Layout& strided) const {
+  switch (strided.kind()) {
+    case Layout::Kind::Blocks:
+      return std::make_unique<ListOp>(kernels_, direction, strided);
+    case Layout::Kind::Repeat:
+      return repeat(direction, strided);
+    case Layout::Kind::Sequence:
+      return sequence(direction, strided);
+    case Layout::Kind::Empty:
+    case Layout::Kind::Box:
+      break;
+  }
+  return box(direction, strided);
+}
+
+/// A box as loops over bytes: the block too is one, of stride 1.
+std::vector<Dim> byte_dims(const Layout& box) {
+  std::vector<Dim> dims = {{box.block_bytes(), 1}};
+  dims.insert(dims.end(), box.dims().rbegin(), box.dims().rend());
+  return dims;
+}
+
+/// The loops of two boxes in step, where each loop of the one is a whole number of loops of the
+/// other.
+std::optional<std::vector<Loop>> common_loops(std::vector<Dim> to, std::vector<Dim> from) {
+  std::vector<Loop> loops;
+  std::size_t t = 0;
+  std::size_t f = 0;
+  while (t < to.size() && f < from.size()) {
+    const std::int64_t count = std::min(to[t].count, from[f].count);
+    if (to[t].count % count != 0 || from[f].count % count != 0) return std::nullopt;
+    loops.push_back({count, to[t].stride_bytes, from[f].stride_bytes});
+    const auto take = [count](std::vector<Dim>& dims, std::size_t& at) {
+      dims[at].count /= count;
+      dims[at].stride_bytes *= count;
+      if (dims[at].count == 1) ++at;
+    };
+    take(to, t);
+    take(from, f);
+  }
+  return loops;
+}
+
+OpPtr Compiler::join_boxes(const Layout& to, const Layout& from) const {
+  std::optional<std::vector<Loop>> loops = common_loops(byte_dims(to), byte_dims(from));
+  if (!loops) return nullptr;
+  const std::int64_t block = loops->front().count;
+  loops->erase(loops->begin());
+  return nest(block, *loops, to.offset(), from.offset());
+}
+
+OpPtr Compiler::join_sequences(const Layout& to, const Layout& from) const {
+  const auto to_parts = to.parts();
+  const auto from_parts = from.parts();
+  if (to_parts.size() != from_parts.size()) return nullptr;
+  std::vector<SequenceOp::Member> members;
+  std::int64_t position = 0;
+  for (std::size_t i = 0; i < to_parts.size(); ++i) {
+    if (to_parts[i].size_bytes() != from_parts[i].size_bytes()) return nullptr;
+    SequenceOp::Member member;
+    member.op = join(to_parts[i].shifted(to.offset()), from_parts[i].shifted(from.offset()));
+    member.position = position;
+    position += to_parts[i].size_bytes();
+    members.push_back(std::move(member));
+  }
+  return std::make_unique<SequenceOp>(std::move(members), position);
+}
+
+OpPtr Compiler::join(const Layout& to, const Layout& from) const {
+  if (to.is_dense() && from.is_dense()) {
+    return std::make_unique<DenseOp>(*kernels_.nest, to.size_bytes(), to.offset(), from.offset());
+  }
+  OpPtr op;
+  if (to.kind() == Layout::Kind::Box && from.kind() == Layout::Kind::Box) op = join_boxes(to, from);
+  if (to.kind() == Layout::Kind::Sequence && from.kind() == Layout::Kind::Sequence) {
+    op = join_sequences(to, from);
+  }
+  if (to.kind() == Layout::Kind::Repeat && from.kind() == Layout::Kind::Repeat &&
+      to.dims()[0].count == from.dims()[0].count) {
+    op = std::make_unique<RepeatOp>(
+        join(to.parts()[0].shifted(to.offset()), from.parts()[0].shifted(from.offset())),
+        to.dims()[0].count, to.dims()[0].stride_bytes, from.dims()[0].stride_bytes);
+  }
+  if (op != nullptr) return op;
+  return std::make_unique<BounceOp>(build(Direction::Pack, from), build(Direction::Unpack, to));
+}
+
+/// `op` behind a fixed shift of both bases.
+OpPtr shifted(OpPtr op, std::int64_t to, std::int64_t from) {
+  if (to == 0 && from == 0) return op;
+  const std::int64_t size = op->size_bytes();
+  std::vector<SequenceOp::Member> members;
+  members.push_back({std::move(op), to, from, 0});
+  return std::make_unique<SequenceOp>(std::move(members), size);
+}
+
+}  // namespace
+
+OpPtr compile(const Layout& to, const Layout& from, Options options) {
+  const Kernels& kernels = options.kernels != nullptr ? *options.kernels : default_kernels();
+  const Compiler compiler(kernels);
+  const bool pack = to.is_dense();
+  const bool unpack = from.is_dense();
+  OpPtr op;
+  if (to.size_bytes() == 0) return std::make_unique<DenseOp>(*kernels.nest, 0, 0, 0);
+  if (pack == unpack) {
+    op = compiler.join(to, from);
+  } else if (pack) {
+    op = compiler.build(Direction::Pack, from);
+    if (op->size_bytes() >= kStreamedBytes && op->in_packed_order()) {
+      op = std::make_unique<StreamPackOp>(*kernels.nest, std::move(op));
+    }
+    op = shifted(std::move(op), to.offset(), 0);
+  } else {
+    op = shifted(compiler.build(Direction::Unpack, to), 0, from.offset());
+  }
+  if (options.threads > 1 && op->size_bytes() > kThreadedBytes) {
+    op = std::make_unique<ThreadsOp>(std::move(op), options.threads);
+  }
+  return op;
+}
+
+}  // namespace strake::cpu

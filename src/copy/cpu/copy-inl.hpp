@@ -1,0 +1,157 @@
+/// \file  Copies of one block, per instruction set: lengths known to the compiler, length classes,
+/// and any length. Included once for each target; none reads or writes a byte outside its block.
+#if defined(STRAKE_COPY_CPU_COPY_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef STRAKE_COPY_CPU_COPY_INL_HPP
+#undef STRAKE_COPY_CPU_COPY_INL_HPP
+#else
+#define STRAKE_COPY_CPU_COPY_INL_HPP
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace strake::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Bytes = hn::ScalableTag<std::uint8_t>;
+/// Widest piece that one load and one store move; without vectors, what the compiler makes of 16
+/// bytes.
+inline constexpr int kVectorBytes =
+    hn::MaxLanes(Bytes()) < 16 ? 16 : static_cast<int>(hn::MaxLanes(Bytes()));
+
+/// `kBytes` adjacent bytes, a power of two.
+template <int kBytes>
+HWY_INLINE void copy_power(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) {
+  static_assert((kBytes & (kBytes - 1)) == 0);
+  if constexpr (kBytes <= 16) {
+    std::memcpy(to, from, kBytes);
+  } else if constexpr (kBytes > kVectorBytes) {
+    copy_power<kBytes / 2>(to, from);
+    copy_power<kBytes / 2>(to + kBytes / 2, from + kBytes / 2);
+  } else {
+    const hn::CappedTag<std::uint8_t, kBytes> d;
+    hn::StoreU(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from)), d,
+               reinterpret_cast<std::uint8_t*>(to));
+  }
+}
+
+constexpr int floor_power(int bytes) {
+  int power = 1;
+  while (power * 2 <= bytes) power *= 2;
+  return power;
+}
+
+/// A length that the compiler knows: the largest power of two, then the rest.
+template <int kBytes>
+struct FixedCopy {
+  explicit FixedCopy(std::int64_t) {}
+  HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
+    constexpr int kHead = floor_power(kBytes);
+    copy_power<kHead>(to, from);
+    if constexpr (kBytes > kHead) FixedCopy<kBytes - kHead>(0)(to + kHead, from + kHead);
+  }
+};
+
+/// Any length in [kPower, 2 kPower]: its head and its tail, which overlap.
+template <int kPower>
+struct OverlapCopy {
+  explicit OverlapCopy(std::int64_t block) : tail(block - kPower) {}
+  HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
+    copy_power<kPower>(to, from);
+    copy_power<kPower>(to + tail, from + tail);
+  }
+  std::int64_t tail;
+};
+
+/// Any length in [kPower / 2, kPower], as few loads and stores as can be: one masked one each where
+/// the instruction set has them, else as OverlapCopy.
+#if HWY_TARGET == HWY_AVX3
+template <int kPower>
+struct ShortCopy {
+  using D = hn::CappedTag<std::uint8_t, kPower>;
+  explicit ShortCopy(std::int64_t block) : mask(hn::FirstN(D(), static_cast<std::size_t>(block))) {}
+  HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
+    hn::BlendedStore(hn::MaskedLoad(mask, D(), reinterpret_cast<const std::uint8_t*>(from)), mask,
+                     D(), reinterpret_cast<std::uint8_t*>(to));
+  }
+  hn::Mask<D> mask;
+};
+#else
+template <int kPower>
+using ShortCopy = OverlapCopy<kPower / 2>;
+#endif
+
+/// Any length of at least a vector: whole vectors, and one that ends where the block ends.
+struct VectorCopy {
+  explicit VectorCopy(std::int64_t block) : bytes(block) {}
+  HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
+    constexpr int kStep = 4 * kVectorBytes;
+    std::int64_t at = 0;
+    for (; at + kStep <= bytes; at += kStep) copy_power<kStep>(to + at, from + at);
+    for (; at + kVectorBytes <= bytes; at += kVectorBytes) {
+      copy_power<kVectorBytes>(to + at, from + at);
+    }
+    if (at < bytes)
+      copy_power<kVectorBytes>(to + bytes - kVectorBytes, from + bytes - kVectorBytes);
+  }
+  std::int64_t bytes;
+};
+
+/// Long blocks: the C library's copy, which knows the machine's string instructions.
+struct LongCopy {
+  explicit LongCopy(std::int64_t block) : bytes(static_cast<std::size_t>(block)) {}
+  HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
+    std::memcpy(to, from, bytes);
+  }
+  std::size_t bytes;
+};
+
+/// Any length, known only now: one branch for each length class.
+HWY_INLINE void copy_any(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from,
+                         std::int64_t bytes) {
+  if (bytes >= 16) {
+    if (bytes <= 32) return OverlapCopy<16>(bytes)(to, from);
+    if (bytes <= 64) return OverlapCopy<32>(bytes)(to, from);
+    if (bytes <= 128) return OverlapCopy<64>(bytes)(to, from);
+    return bytes < 1024 ? VectorCopy(bytes)(to, from) : LongCopy(bytes)(to, from);
+  }
+  if (bytes >= 8) return OverlapCopy<8>(bytes)(to, from);
+  if (bytes >= 4) return OverlapCopy<4>(bytes)(to, from);
+  if (bytes >= 2) return OverlapCopy<2>(bytes)(to, from);
+  if (bytes == 1) *to = *from;
+}
+
+/// Stores past the caches, for more data than they hold: no line of the destination is read first.
+/// Ordinary stores at the two ends, which may share lines with other data.
+HWY_INLINE void stream_bytes(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from,
+                             std::int64_t bytes) {
+#if HWY_TARGET == HWY_SCALAR
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+#else
+  const Bytes d;
+  constexpr std::int64_t kLine = 64;
+  const std::int64_t head = -reinterpret_cast<std::intptr_t>(to) & (kLine - 1);
+  if (bytes < head + kLine) return copy_any(to, from, bytes);
+  copy_any(to, from, head);
+  const std::int64_t end = bytes - (bytes - head) % kLine;
+  for (std::int64_t at = head; at < end; at += kLine) {
+    for (std::int64_t i = 0; i < kLine; i += kVectorBytes) {
+      hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + at + i)), d,
+                 reinterpret_cast<std::uint8_t*>(to + at + i));
+    }
+  }
+  copy_any(to + end, from + end, bytes - end);
+  hwy::FlushStream();
+#endif
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace strake::cpu
+HWY_AFTER_NAMESPACE();
+#endif

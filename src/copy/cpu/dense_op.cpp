@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "copy/cpu/op.hpp"
+
+namespace strake::cpu {
+namespace {
+
+/// Half of a small L1 cache: the other half is left to the strided side.
+constexpr std::int64_t kBounceBytes = 16 * 1024;
+
+}  // namespace
+
+DenseOp::DenseOp(const NestKernels& kernels, std::int64_t bytes, std::int64_t to_offset,
+                 std::int64_t from_offset)
+    : Op(bytes), copy_(kernels.copy), to_offset_(to_offset), from_offset_(from_offset) {}
+
+void DenseOp::run(std::byte* to, const std::byte* from) const {
+  copy_(to + to_offset_, from + from_offset_, size_bytes());
+}
+
+void DenseOp::run_part(std::byte* to, const std::byte* from, ByteRange part) const {
+  copy_(to + to_offset_ + part.begin, from + from_offset_ + part.begin, part.size());
+}
+
+BounceOp::BounceOp(OpPtr pack, OpPtr unpack)
+    : Op(pack->size_bytes()), pack_(std::move(pack)), unpack_(std::move(unpack)) {}
+
+void BounceOp::run_part(std::byte* to, const std::byte* from, ByteRange part) const {
+  alignas(64) std::byte buffer[kBounceBytes];
+  for (std::int64_t begin = part.begin; begin < part.end; begin += kBounceBytes) {
+    const ByteRange piece = {begin, std::min(begin + kBounceBytes, part.end)};
+    std::byte* const packed = buffer - piece.begin;
+    run_range(*pack_, packed, from, piece);
+    run_range(*unpack_, to, packed, piece);
+  }
+}
+
+std::string BounceOp::description() const {
+  return fmt::format("{} into {}", pack_->description(), unpack_->description());
+}
+
+StreamPackOp::StreamPackOp(const NestKernels& kernels, OpPtr pack)
+    : Op(pack->size_bytes()), pack_(std::move(pack)), kernels_(kernels) {}
+
+void StreamPackOp::run_part(std::byte* to, const std::byte* from, ByteRange part) const {
+  alignas(64) std::byte buffer[kBounceBytes];
+  // Pieces end where the destination's lines do, so that only the first and last store whole lines
+  // in pieces.
+  const std::int64_t misaligned = reinterpret_cast<std::intptr_t>(to + part.begin) & 63;
+  std::int64_t end = part.begin - misaligned + kBounceBytes;
+  for (std::int64_t begin = part.begin; begin < part.end; begin = end, end += kBounceBytes) {
+    const ByteRange piece = {begin, std::min(end, part.end)};
+    run_range(*pack_, buffer - piece.begin, from, piece);
+    kernels_.stream(to + piece.begin, buffer, piece.size());
+  }
+}
+
+std::string StreamPackOp::description() const {
+  return fmt::format("{}, streamed", pack_->description());
+}
+
+ThreadsOp::ThreadsOp(OpPtr op, int threads)
+    : Op(op->size_bytes()), op_(std::move(op)), threads_(threads) {}
+
+void ThreadsOp::run_part(std::byte* to, const std::byte* from, ByteRange part) const {
+  // Shares end at multiples of a page, so that no two threads write one line of a dense side more
+  // than once.
+  constexpr std::int64_t kPage = 4096;
+  const std::int64_t share = (part.size() / threads_ + kPage) & -kPage;
+#pragma omp parallel for num_threads(threads_) schedule(static, 1)
+  for (int t = 0; t < threads_; ++t) {
+    const std::int64_t begin = part.begin + t * share;
+    const ByteRange mine = {begin, std::min(begin + share, part.end)};
+    if (mine.begin < mine.end) run_range(*op_, to, from, mine);
+  }
+}
+
+std::string ThreadsOp::description() const {
+  return fmt::format("{}, {} threads", op_->description(), threads_);
+}
+
+}  // namespace strake::cpu

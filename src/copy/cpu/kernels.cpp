@@ -1,0 +1,80 @@
+#include "copy/cpu/kernels.hpp"
+
+#include <string_view>
+#include <vector>
+
+#include "copy/cpu/kernel_tables.hpp"
+#include "settings/settings.hpp"
+
+namespace strake::cpu {
+namespace {
+
+/// Whether this CPU and system run code compiled for a target. Asked of the compiler's own run-time
+/// check: Highway's would bring its shared library into every process that a preloaded library
+/// serves.
+bool runs_here(std::int64_t target) {
+  if (target == HWY_STATIC_TARGET) return true;
+#if HWY_ARCH_X86
+  const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") &&
+                    __builtin_cpu_supports("aes");
+  const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (target == HWY_SSE4) return sse4;
+  if (target == HWY_AVX2) return avx2;
+  if (target == HWY_AVX3) return avx512;
+#endif
+  // What is left is compiled only where the architecture has it.
+  return target == HWY_SCALAR || target == HWY_EMU128 || target == HWY_NEON;
+}
+
+/// Compiled and runnable targets, best first, as (target, kernels).
+struct Available {
+  std::vector<std::int64_t> targets;
+  std::vector<Kernels> kernels;
+
+  Available() {
+    const auto add = [&](std::int64_t target) {
+      if (!runs_here(target)) return;
+      targets.push_back(target);
+      kernels.push_back({nest_kernels_of(target), list_kernels_of(target)});
+    };
+#define STRAKE_ADD(ns, value) add(value);
+    STRAKE_EACH_TARGET(STRAKE_ADD)
+#undef STRAKE_ADD
+  }
+};
+
+const Available& available() {
+  static const Available instance;
+  return instance;
+}
+
+bool allowed(std::int64_t target, std::string_view simd) {
+  if (simd == "baseline") return target != HWY_AVX2 && target != HWY_AVX3;
+  if (simd == "avx2") return target != HWY_AVX3;
+  return true;
+}
+
+const Kernels& choose_default() {
+  const std::string_view simd = settings::text(settings::Id::simd);
+  const Available& all = available();
+  for (std::size_t i = 0; i < all.targets.size(); ++i) {
+    if (allowed(all.targets[i], simd)) return all.kernels[i];
+  }
+  return all.kernels.back();
+}
+
+}  // namespace
+
+std::span<const Kernels> available_kernels() { return available().kernels; }
+
+const Kernels& default_kernels() {
+  static const Kernels& chosen = choose_default();
+  return chosen;
+}
+
+}  // namespace strake::cpu

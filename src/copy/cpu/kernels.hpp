@@ -1,0 +1,84 @@
+/// \file  The loops that move bytes on the CPU, one table of them per instruction set.
+/// A kernel is chosen once, when a plan is compiled; after that it is one indirect call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace strake::cpu {
+
+/// Loops that one kernel call runs itself; deeper nests are split into calls.
+inline constexpr int kNestLoops = 4;
+
+/// One loop: `count` steps, so many bytes apart on either side.
+struct Loop {
+  std::int64_t count = 1;
+  std::int64_t to = 0;
+  std::int64_t from = 0;
+};
+
+/// Blocks of one length moved over a nest of loops, innermost first; unused loops count 1. Packing,
+/// unpacking and box -> box differ only in the strides: the dense side's are those of the packed
+/// order.
+struct Nest {
+  std::int64_t block = 0;
+  Loop loops[kNestLoops];
+};
+using NestFn = void (*)(const Nest& nest, std::byte* to, const std::byte* from);
+
+/// A kernel for a nest, and in which order it wants the loops: kernel loop k is packed-order loop
+/// order[k].
+struct NestChoice {
+  NestFn run = nullptr;
+  const char* name = "";
+  int order[kNestLoops] = {0, 1, 2, 3};
+  bool in_packed_order = true;  ///< (nearly): a short part costs its share
+};
+
+/// A list of blocks between a dense side and listed offsets. 32-bit entries where they fit: half
+/// the bytes to read.
+struct List {
+  const std::int64_t* offsets64 = nullptr;  ///< of each block, or
+  const std::int32_t* offsets32 = nullptr;
+  const std::int64_t* positions64 =
+      nullptr;  ///< where each begins in packed order, n + 1 values; none where lengths agree
+  const std::int32_t* positions32 = nullptr;
+  std::int64_t block = 0;  ///< the common length; with own lengths, what nine of ten do not exceed
+  std::int64_t readable_end = 0;  ///< highest byte that the layout reaches: nothing past it is read
+  bool prefetch = false;          ///< lines are worth fetching ahead
+};
+/// Moves blocks [first, last). `packed` and `strided` are the bases that positions and offsets
+/// count from; not a byte of the dense side past the end of block `last - 1` is touched.
+using PackListFn = void (*)(const List& list, std::int64_t first, std::int64_t last,
+                            std::byte* packed, const std::byte* strided);
+using UnpackListFn = void (*)(const List& list, std::int64_t first, std::int64_t last,
+                              std::byte* strided, const std::byte* packed);
+
+/// The nest kernels of one instruction set.
+struct NestKernels {
+  const char* name;  ///< "avx512", "avx2", "sse4", …
+  NestChoice (*choose)(const Nest& nest);
+  /// Copy of adjacent bytes that keeps the destination in the caches.
+  void (*copy)(std::byte* to, const std::byte* from, std::int64_t bytes);
+  /// The same past the caches: for more data than they hold.
+  void (*stream)(std::byte* to, const std::byte* from, std::int64_t bytes);
+};
+
+/// The list kernels of one instruction set.
+struct ListKernels {
+  PackListFn (*choose_pack)(const List& list);
+  UnpackListFn (*choose_unpack)(const List& list);
+};
+
+struct Kernels {
+  const NestKernels* nest;
+  const ListKernels* list;
+};
+
+/// Everything that this CPU can run, best first.
+[[nodiscard]] std::span<const Kernels> available_kernels();
+/// The best that the setting STRAKE_SIMD allows.
+[[nodiscard]] const Kernels& default_kernels();
+
+}  // namespace strake::cpu

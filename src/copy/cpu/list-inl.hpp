@@ -1,0 +1,137 @@
+/// \file  Kernels for lists of blocks, per instruction set.
+#if defined(STRAKE_COPY_CPU_LIST_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef STRAKE_COPY_CPU_LIST_INL_HPP
+#undef STRAKE_COPY_CPU_LIST_INL_HPP
+#else
+#define STRAKE_COPY_CPU_LIST_INL_HPP
+#endif
+
+#include <type_traits>
+
+#include "copy/cpu/copy-inl.hpp"
+#include "copy/cpu/kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace strake::cpu {
+namespace HWY_NAMESPACE {
+
+/// Entries of 32 or 64 bits.
+template <typename Index>
+HWY_INLINE const Index* offsets_of(const List& list) {
+  if constexpr (std::is_same_v<Index, std::int32_t>) return list.offsets32;
+  if constexpr (std::is_same_v<Index, std::int64_t>) return list.offsets64;
+}
+template <typename Index>
+HWY_INLINE const Index* positions_of(const List& list) {
+  if constexpr (std::is_same_v<Index, std::int32_t>) return list.positions32;
+  if constexpr (std::is_same_v<Index, std::int64_t>) return list.positions64;
+}
+
+/// Entries that are looked ahead to fetch their lines, in lists whose pages the TLB does not hold.
+/// Measured on 1,000,000 random blocks of 8 bytes in 32 MiB: 19 ms without, 13 ms with 16, 8.5 ms
+/// with 32.
+inline constexpr std::int64_t kListAhead = 32;
+
+/// Blocks of one length into the dense side.
+template <typename Copy, typename Index, bool kPrefetch>
+void pack_list(const List& list, std::int64_t first, std::int64_t last, std::byte* packed,
+               const std::byte* strided) {
+  const Copy copy(list.block);
+  const Index* offsets = offsets_of<Index>(list);
+  const std::int64_t block = list.block;
+  std::byte* to = packed + first * block;
+  std::int64_t i = first;
+  for (; i + (kPrefetch ? kListAhead : 0) + 4 <= last; i += 4, to += 4 * block) {
+    for (int k = 0; k < 4; ++k) {
+      if constexpr (kPrefetch) __builtin_prefetch(strided + offsets[i + kListAhead + k], 0);
+      copy(to + k * block, strided + offsets[i + k]);
+    }
+  }
+  for (; i < last; ++i, to += block) copy(to, strided + offsets[i]);
+}
+
+/// Blocks of one length out of the dense side.
+template <typename Copy, typename Index, bool kPrefetch>
+void unpack_list(const List& list, std::int64_t first, std::int64_t last, std::byte* strided,
+                 const std::byte* packed) {
+  const Copy copy(list.block);
+  const Index* offsets = offsets_of<Index>(list);
+  const std::int64_t block = list.block;
+  const std::byte* from = packed + first * block;
+  std::int64_t i = first;
+  for (; i + (kPrefetch ? kListAhead : 0) + 4 <= last; i += 4, from += 4 * block) {
+    for (int k = 0; k < 4; ++k) {
+      if constexpr (kPrefetch) __builtin_prefetch(strided + offsets[i + kListAhead + k], 1);
+      copy(strided + offsets[i + k], from + k * block);
+    }
+  }
+  for (; i < last; ++i, from += block) copy(strided + offsets[i], from);
+}
+
+/// Blocks of their own lengths into the dense side, in pieces of kWidth bytes whatever the length:
+/// what a piece writes past its block, the next block overwrites. Pieces that would leave the
+/// layout or the dense side are cut.
+template <int kWidth, typename Index>
+void pack_lengths(const List& list, std::int64_t first, std::int64_t last, std::byte* packed,
+                  const std::byte* strided) {
+  const Index* offsets = offsets_of<Index>(list);
+  const Index* positions = positions_of<Index>(list);
+  const std::int64_t writable_end = positions[last];
+  for (std::int64_t i = first; i < last; ++i) {
+    const std::int64_t offset = offsets[i];
+    const std::int64_t position = positions[i];
+    const std::int64_t bytes = positions[i + 1] - position;
+    const std::int64_t rounded = (bytes + kWidth - 1) & -kWidth;
+    if (offset + rounded <= list.readable_end && position + rounded <= writable_end &&
+        bytes <= 4 * kWidth) {
+      std::byte* to = packed + position;
+      const std::byte* from = strided + offset;
+      copy_power<kWidth>(to, from);
+      for (std::int64_t at = kWidth; at < bytes; at += kWidth)
+        copy_power<kWidth>(to + at, from + at);
+    } else {
+      copy_any(packed + position, strided + offset, bytes);
+    }
+  }
+}
+
+/// Blocks of their own lengths out of the dense side: not a byte past a block may be written.
+template <int kVectors, typename Index>
+void unpack_lengths(const List& list, std::int64_t first, std::int64_t last, std::byte* strided,
+                    const std::byte* packed) {
+  const Index* offsets = offsets_of<Index>(list);
+  const Index* positions = positions_of<Index>(list);
+  for (std::int64_t i = first; i < last; ++i) {
+    const std::int64_t position = positions[i];
+    const std::int64_t bytes = positions[i + 1] - position;
+#if HWY_TARGET == HWY_AVX3
+    // Masked stores touch just their bytes, without a branch on the length class.
+    const Bytes d;
+    std::uint8_t* to = reinterpret_cast<std::uint8_t*>(strided + offsets[i]);
+    const std::uint8_t* from = reinterpret_cast<const std::uint8_t*>(packed + position);
+    if (bytes <= kVectors * kVectorBytes) {
+      for (std::int64_t at = 0; at < kVectors * kVectorBytes; at += kVectorBytes) {
+        // max(left, 0) without a branch, which random lengths would mispredict.
+        const std::int64_t left = bytes - at;
+        const auto mask = hn::FirstN(d, static_cast<std::size_t>(left & ~(left >> 63)));
+        hn::BlendedStore(hn::MaskedLoad(mask, d, from + at), mask, d, to + at);
+      }
+      continue;
+    }
+    if (bytes <= 8 * kVectorBytes) {
+      std::int64_t at = 0;
+      for (; at + kVectorBytes < bytes; at += kVectorBytes)
+        hn::StoreU(hn::LoadU(d, from + at), d, to + at);
+      const auto mask = hn::FirstN(d, static_cast<std::size_t>(bytes - at));
+      hn::BlendedStore(hn::MaskedLoad(mask, d, from + at), mask, d, to + at);
+      continue;
+    }
+#endif
+    copy_any(strided + offsets[i], packed + position, bytes);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace strake::cpu
+HWY_AFTER_NAMESPACE();
+#endif

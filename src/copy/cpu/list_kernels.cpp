@@ -1,0 +1,105 @@
+// The list kernels, compiled for every instruction set, and the choice among them.
+#include "copy/cpu/targets.hpp"
+// clang-format off: the order matters to Highway.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "copy/cpu/list_kernels.cpp"
+#include "hwy/foreach_target.h"
+// clang-format on
+#include "copy/cpu/kernel_tables.hpp"
+#include "copy/cpu/list-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace strake::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+/// Calls `use` with the type of copy that suits blocks of one length.
+template <typename Use>
+auto with_copy(std::int64_t block, Use use) {
+  switch (block) {
+    case 1:
+      return use(std::type_identity<FixedCopy<1>>{});
+    case 2:
+      return use(std::type_identity<FixedCopy<2>>{});
+    case 3:
+      return use(std::type_identity<FixedCopy<3>>{});
+    case 4:
+      return use(std::type_identity<FixedCopy<4>>{});
+    case 8:
+      return use(std::type_identity<FixedCopy<8>>{});
+    case 16:
+      return use(std::type_identity<FixedCopy<16>>{});
+    case 32:
+      return use(std::type_identity<FixedCopy<32>>{});
+    case 64:
+      return use(std::type_identity<FixedCopy<64>>{});
+    default:
+      break;
+  }
+  if (block < 8) return use(std::type_identity<OverlapCopy<4>>{});
+  if (block < 16) return use(std::type_identity<ShortCopy<16>>{});
+  if (block < 32) return use(std::type_identity<ShortCopy<32>>{});
+  if (block < 64) return use(std::type_identity<ShortCopy<64>>{});
+  if (block <= 128) return use(std::type_identity<OverlapCopy<64>>{});
+  if (block < 1024) return use(std::type_identity<VectorCopy>{});
+  return use(std::type_identity<LongCopy>{});
+}
+
+template <typename Index>
+PackListFn choose_pack_of(const List& list) {
+  if (positions_of<Index>(list) == nullptr) {
+    return with_copy(list.block, [&](auto copy) -> PackListFn {
+      using Copy = typename decltype(copy)::type;
+      return list.prefetch ? pack_list<Copy, Index, true> : pack_list<Copy, Index, false>;
+    });
+  }
+  if (list.block <= 16) return pack_lengths<16, Index>;
+  if (list.block <= 32) return pack_lengths<32, Index>;
+  if (list.block <= 64) return pack_lengths<64, Index>;
+  return pack_lengths<128, Index>;
+}
+
+template <typename Index>
+UnpackListFn choose_unpack_of(const List& list) {
+  if (positions_of<Index>(list) == nullptr) {
+    return with_copy(list.block, [&](auto copy) -> UnpackListFn {
+      using Copy = typename decltype(copy)::type;
+      return list.prefetch ? unpack_list<Copy, Index, true> : unpack_list<Copy, Index, false>;
+    });
+  }
+  return list.block <= kVectorBytes ? unpack_lengths<1, Index> : unpack_lengths<2, Index>;
+}
+
+PackListFn choose_pack(const List& list) {
+  return list.offsets32 != nullptr ? choose_pack_of<std::int32_t>(list)
+                                   : choose_pack_of<std::int64_t>(list);
+}
+UnpackListFn choose_unpack(const List& list) {
+  return list.offsets32 != nullptr ? choose_unpack_of<std::int32_t>(list)
+                                   : choose_unpack_of<std::int64_t>(list);
+}
+
+}  // namespace
+
+const ListKernels& list_kernels() {
+  static constexpr ListKernels kKernels = {choose_pack, choose_unpack};
+  return kKernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace strake::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace strake::cpu {
+
+const ListKernels* list_kernels_of(std::int64_t target) {
+#define STRAKE_CASE(ns, value) \
+  if (target == value) return &ns::list_kernels();
+  STRAKE_EACH_TARGET(STRAKE_CASE)
+#undef STRAKE_CASE
+  return nullptr;
+}
+
+}  // namespace strake::cpu
+#endif

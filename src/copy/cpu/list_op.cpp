@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "copy/cpu/op.hpp"
+
+namespace strake::cpu {
+namespace {
+
+bool fits_32_bits(std::span<const std::int64_t> values) {
+  return std::all_of(values.begin(), values.end(), [](std::int64_t value) {
+    return value >= std::numeric_limits<std::int32_t>::min() &&
+           value <= std::numeric_limits<std::int32_t>::max();
+  });
+}
+
+/// The length that nine of ten blocks do not exceed.
+std::int64_t usual_length(std::span<const std::int64_t> positions) {
+  std::vector<std::int64_t> lengths(positions.size() - 1);
+  for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = positions[i + 1] - positions[i];
+  const auto ninth = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() * 9 / 10);
+  std::nth_element(lengths.begin(), ninth, lengths.end());
+  return *ninth;
+}
+
+/// More than the second-level TLB of a present CPU reaches with pages of 4 KiB (1536 to 4096 of
+/// them).
+constexpr std::int64_t kPrefetchedBytes = std::int64_t{8} << 20;
+
+}  // namespace
+
+ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks)
+    : Op(blocks.size_bytes()),
+      count_(static_cast<std::int64_t>(blocks.block_offsets().size())),
+      direction_(direction),
+      strided_offset_(blocks.offset()),
+      kernels_(*kernels.nest) {
+  const auto offsets = blocks.block_offsets();
+  const auto positions = blocks.block_positions();
+  list_.block = positions.empty() ? blocks.block_bytes() : usual_length(positions);
+  list_.prefetch = blocks.bounds().size() > kPrefetchedBytes;
+  list_.readable_end = blocks.bounds().end - blocks.offset();
+  if (fits_32_bits(offsets) && fits_32_bits(positions)) {
+    narrow_.reserve(offsets.size() + positions.size());
+    for (const std::int64_t offset : offsets) narrow_.push_back(static_cast<std::int32_t>(offset));
+    for (const std::int64_t at : positions) narrow_.push_back(static_cast<std::int32_t>(at));
+    list_.offsets32 = narrow_.data();
+    if (!positions.empty()) list_.positions32 = narrow_.data() + offsets.size();
+  } else {
+    wide_.assign(offsets.begin(), offsets.end());
+    wide_.insert(wide_.end(), positions.begin(), positions.end());
+    list_.offsets64 = wide_.data();
+    if (!positions.empty()) list_.positions64 = wide_.data() + offsets.size();
+  }
+  if (direction == Direction::Pack) {
+    pack_ = kernels.list->choose_pack(list_);
+  } else {
+    unpack_ = kernels.list->choose_unpack(list_);
+  }
+}
+
+void ListOp::run_blocks(std::int64_t first, std::int64_t last, std::byte* to,
+                        const std::byte* from) const {
+  if (first >= last) return;
+  if (direction_ == Direction::Pack) {
+    pack_(list_, first, last, to, from + strided_offset_);
+  } else {
+    unpack_(list_, first, last, to + strided_offset_, from);
+  }
+}
+
+void ListOp::run_inside(std::int64_t block, ByteRange part, std::byte* to,
+                        const std::byte* from) const {
+  const std::int64_t strided = strided_offset_ + offset_of(block) - position_of(block);
+  if (direction_ == Direction::Pack) {
+    from += strided;
+  } else {
+    to += strided;
+  }
+  kernels_.copy(to + part.begin, from + part.begin, part.size());
+}
+
+std::int64_t ListOp::offset_of(std::int64_t block) const {
+  return list_.offsets32 != nullptr ? list_.offsets32[block] : list_.offsets64[block];
+}
+
+std::int64_t ListOp::position_of(std::int64_t block) const {
+  if (list_.positions32 != nullptr) return list_.positions32[block];
+  return list_.positions64 != nullptr ? list_.positions64[block] : block * list_.block;
+}
+
+std::int64_t ListOp::block_at(std::int64_t position) const {
+  const auto search = [&](const auto* positions) {
+    return std::upper_bound(positions, positions + count_, position) - positions - 1;
+  };
+  if (list_.positions32 != nullptr) return search(list_.positions32);
+  return list_.positions64 != nullptr ? search(list_.positions64) : position / list_.block;
+}
+
+void ListOp::run(std::byte* to, const std::byte* from) const { run_blocks(0, count_, to, from); }
+
+void ListOp::run_part(std::byte* to, const std::byte* from, ByteRange part) const {
+  std::int64_t first = block_at(part.begin);
+  const std::int64_t last = block_at(part.end - 1) + 1;  // one past the last block that is touched
+  if (first + 1 == last) return run_inside(first, part, to, from);
+  if (part.begin > position_of(first)) {
+    run_inside(first, {part.begin, position_of(first + 1)}, to, from);
+    ++first;
+  }
+  const bool tail_cut = part.end < position_of(last);
+  run_blocks(first, tail_cut ? last - 1 : last, to, from);
+  if (tail_cut) run_inside(last - 1, {position_of(last - 1), part.end}, to, from);
+}
+
+std::string ListOp::description() const {
+  const bool own = list_.positions32 != nullptr || list_.positions64 != nullptr;
+  return own ? fmt::format("{} blocks of their own lengths", count_)
+             : fmt::format("{} blocks of {} B", count_, list_.block);
+}
+
+}  // namespace strake::cpu

@@ -1,0 +1,183 @@
+// The nest kernels, compiled for every instruction set, and the choice among them.
+#include "copy/cpu/targets.hpp"
+// clang-format off: the order matters to Highway.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "copy/cpu/nest_kernels.cpp"
+#include "hwy/foreach_target.h"
+// clang-format on
+#include <utility>
+
+#include "copy/cpu/copy-inl.hpp"
+#include "copy/cpu/kernel_tables.hpp"
+#include "copy/cpu/nest-inl.hpp"
+#include "copy/cpu/transpose-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace strake::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+/// A block shorter than a cache line leaves room for a neighbour in it.
+constexpr std::int64_t kLine = 64;
+/// A loop of fewer steps spends its time on starting: its neighbour becomes the inner one, if it is
+/// longer and all lines of both, which are then visited more than once, stay in the L2 cache.
+/// Measured: an edge of 3 x 256 rows of 24 bytes.
+constexpr std::int64_t kShortLoop = 8;
+constexpr std::int64_t kSwappedBytes = 256 * 1024;
+
+std::int64_t distance(std::int64_t stride) { return stride < 0 ? -stride : stride; }
+
+/// The loop (of more than one step) with the shortest stride on a side, or -1.
+template <typename Stride>
+int nearest_loop(const Nest& nest, Stride stride) {
+  int best = -1;
+  for (int k = 0; k < kNestLoops; ++k) {
+    if (nest.loops[k].count < 2) continue;
+    if (best < 0 || distance(stride(nest.loops[k])) < distance(stride(nest.loops[best]))) best = k;
+  }
+  return best;
+}
+
+NestFn choose_blocks(const Nest& nest) {
+  switch (nest.block) {
+    case 1:
+      return run_blocks<FixedCopy<1>>;
+    case 2:
+      return run_blocks<FixedCopy<2>>;
+    case 3:
+      return run_blocks<FixedCopy<3>>;
+    case 4:
+      return run_blocks<FixedCopy<4>>;
+    case 8:
+      return run_blocks<FixedCopy<8>>;
+    case 16:
+      return run_blocks<FixedCopy<16>>;
+    case 32:
+      return run_blocks<FixedCopy<32>>;
+    case 64:
+      return run_blocks<FixedCopy<64>>;
+    case 128:
+      return run_blocks<FixedCopy<128>>;
+    default:
+      break;
+  }
+  if (nest.block < 8) return run_blocks<OverlapCopy<4>>;
+  if (nest.block < 16) return run_blocks<ShortCopy<16>>;
+  if (nest.block < 32) return run_blocks<ShortCopy<32>>;
+  if (nest.block < 64) return run_blocks<ShortCopy<64>>;
+  if (nest.block < 128) return run_blocks<OverlapCopy<64>>;
+  return nest.block < 1024 ? run_blocks<VectorCopy> : run_blocks<LongCopy>;
+}
+
+NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near_from) {
+  const bool adjacent = near_to.to == nest.block && near_from.from == nest.block;
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  if (adjacent && nest.block == 8) return run_transposed<RegisterSquare8>;
+  if (adjacent && nest.block == 4) return run_transposed<RegisterSquare4>;
+#endif
+  static_cast<void>(adjacent);
+  switch (nest.block) {
+    case 1:
+      return run_transposed<LoopSquare<FixedCopy<1>>>;
+    case 2:
+      return run_transposed<LoopSquare<FixedCopy<2>>>;
+    case 4:
+      return run_transposed<LoopSquare<FixedCopy<4>>>;
+    case 8:
+      return run_transposed<LoopSquare<FixedCopy<8>>>;
+    case 12:
+      return run_transposed<LoopSquare<FixedCopy<12>>>;
+    case 16:
+      return run_transposed<LoopSquare<FixedCopy<16>>>;
+    case 24:
+      return run_transposed<LoopSquare<FixedCopy<24>>>;
+    case 32:
+      return run_transposed<LoopSquare<FixedCopy<32>>>;
+    default:
+      return nullptr;
+  }
+}
+
+NestFn choose_strided_pack(const Nest& nest, const Loop& l0) {
+#if HWY_TARGET != HWY_SCALAR
+  if (l0.to != nest.block) return nullptr;
+  if (l0.from == 2 * nest.block) {
+    if (nest.block == 4) return pack_every_second<std::uint32_t>;
+    if (nest.block == 8) return pack_every_second<std::uint64_t>;
+  }
+  if (l0.from == 4 * nest.block) {
+    if (nest.block == 4) return pack_every_fourth<std::uint32_t>;
+    if (nest.block == 8) return pack_every_fourth<std::uint64_t>;
+  }
+#endif
+  static_cast<void>(nest);
+  static_cast<void>(l0);
+  return nullptr;
+}
+
+NestChoice choose(const Nest& nest) {
+  NestChoice choice;
+  const int near_to = nearest_loop(nest, [](const Loop& l) { return l.to; });
+  const int near_from = nearest_loop(nest, [](const Loop& l) { return l.from; });
+  if (near_to >= 0 && near_to != near_from) {
+    const Loop& t = nest.loops[near_to];
+    const Loop& f = nest.loops[near_from];
+    const bool lines_shared = distance(t.to) < kLine && distance(f.from) < kLine;
+    const bool far_apart = distance(t.from) >= kLine && distance(f.to) >= kLine;
+    if (lines_shared && far_apart) choice.run = choose_transposed(nest, t, f);
+    if (choice.run != nullptr) {
+      choice.name = "transpose";
+      choice.in_packed_order = false;
+      choice.order[0] = near_to;
+      choice.order[1] = near_from;
+      int next = 2;
+      for (int k = 0; k < kNestLoops; ++k) {
+        if (k != near_to && k != near_from) choice.order[next++] = k;
+      }
+      return choice;
+    }
+  }
+  const Loop& l0 = nest.loops[0];
+  const Loop& l1 = nest.loops[1];
+  if (l0.count < kShortLoop && l1.count >= 2 * kShortLoop &&
+      l0.count * l1.count * kLine <= kSwappedBytes) {
+    std::swap(choice.order[0], choice.order[1]);
+  }
+  choice.run = choose_strided_pack(nest, nest.loops[choice.order[0]]);
+  choice.name = "deinterleave";
+  if (choice.run == nullptr) {
+    choice.run = choose_blocks(nest);
+    choice.name = "blocks";
+  }
+  return choice;
+}
+
+void copy(std::byte* to, const std::byte* from, std::int64_t bytes) { copy_any(to, from, bytes); }
+void stream(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  stream_bytes(to, from, bytes);
+}
+
+}  // namespace
+
+const NestKernels& nest_kernels() {
+  static constexpr NestKernels kKernels = {name_of_target(HWY_TARGET), choose, copy, stream};
+  return kKernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace strake::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace strake::cpu {
+
+const NestKernels* nest_kernels_of(std::int64_t target) {
+#define STRAKE_CASE(ns, value) \
+  if (target == value) return &ns::nest_kernels();
+  STRAKE_EACH_TARGET(STRAKE_CASE)
+#undef STRAKE_CASE
+  return nullptr;
+}
+
+}  // namespace strake::cpu
+#endif

@@ -1,0 +1,225 @@
+/// \file  A compiled CPU copy: a small tree of operations whose leaves are kernels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "copy/cpu/kernels.hpp"
+#include "strake/layout.hpp"
+
+namespace strake::cpu {
+
+/// Which side is dense.
+enum class Direction : std::uint8_t { Pack, Unpack };
+
+/// Moves the bytes of one layout, or of a part of one. On a dense side the pointer is the address
+/// of the operation's first packed byte, whichever part is moved; on a strided side it is the base
+/// that offsets count from.
+class Op {
+ public:
+  explicit Op(std::int64_t size_bytes) noexcept : size_bytes_(size_bytes) {}
+  virtual ~Op() = default;
+  Op(const Op&) = delete;
+  Op& operator=(const Op&) = delete;
+
+  [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
+  /// Everything. No allocation.
+  virtual void run(std::byte* to, const std::byte* from) const = 0;
+  /// The packed bytes [part.begin, part.end) of it, inside [0, size) and not empty. No allocation.
+  virtual void run_part(std::byte* to, const std::byte* from, ByteRange part) const = 0;
+  /// "box 24 B", for people.
+  [[nodiscard]] virtual std::string description() const = 0;
+  /// Whether packed bytes are made in packed order, so that short parts cost no more than their
+  /// share.
+  [[nodiscard]] virtual bool in_packed_order() const { return true; }
+
+ private:
+  std::int64_t size_bytes_;
+};
+using OpPtr = std::unique_ptr<const Op>;
+
+/// `part` moved by the cheaper of the two calls.
+inline void run_range(const Op& op, std::byte* to, const std::byte* from, ByteRange part) {
+  if (part.begin == 0 && part.end == op.size_bytes()) return op.run(to, from);
+  if (part.begin < part.end) op.run_part(to, from, part);
+}
+
+/// A nest of loops around blocks of one length, between any two strided sides. Loops innermost
+/// first, in packed order.
+class NestOp final : public Op {
+ public:
+  NestOp(const NestKernels& kernels, const Nest& nest, std::int64_t to_offset,
+         std::int64_t from_offset);
+  void run(std::byte* to, const std::byte* from) const override {
+    run_(nest_, to + to_offset_, from + from_offset_);
+  }
+  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
+  [[nodiscard]] std::string description() const override;
+  [[nodiscard]] bool in_packed_order() const override { return choice_.in_packed_order; }
+
+ private:
+  /// The whole nest with kernel loops as the kernel wants them.
+  [[nodiscard]] Nest ordered(const Nest& nest) const;
+  void run_level(int level, std::byte* to, const std::byte* from, ByteRange part) const;
+
+  Nest packed_order_;
+  Nest nest_;
+  NestFn run_;
+  NestChoice choice_;
+  std::int64_t step_bytes_[kNestLoops];  ///< packed bytes of one step of each loop
+  std::int64_t to_offset_;
+  std::int64_t from_offset_;
+  const NestKernels& kernels_;
+};
+
+/// Listed blocks to or from a dense side.
+class ListOp final : public Op {
+ public:
+  ListOp(const Kernels& kernels, Direction direction, const Layout& blocks);
+  void run(std::byte* to, const std::byte* from) const override;
+  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
+  [[nodiscard]] std::string description() const override;
+
+ private:
+  void run_blocks(std::int64_t first, std::int64_t last, std::byte* to,
+                  const std::byte* from) const;
+  void run_inside(std::int64_t block, ByteRange part, std::byte* to, const std::byte* from) const;
+  [[nodiscard]] std::int64_t offset_of(std::int64_t block) const;
+  [[nodiscard]] std::int64_t position_of(std::int64_t block) const;
+  [[nodiscard]] std::int64_t block_at(std::int64_t position) const;
+
+  List list_;
+  std::int64_t count_;
+  std::vector<std::int64_t> wide_;    ///< offsets, then positions, where 32 bits do not hold them
+  std::vector<std::int32_t> narrow_;  ///< the same where they do
+  Direction direction_;
+  std::int64_t strided_offset_;
+  PackListFn pack_ = nullptr;
+  UnpackListFn unpack_ = nullptr;
+  const NestKernels& kernels_;
+};
+
+/// `count` copies of a child, at constant distances on both sides.
+class RepeatOp final : public Op {
+ public:
+  RepeatOp(OpPtr child, std::int64_t count, std::int64_t to_step, std::int64_t from_step);
+  void run(std::byte* to, const std::byte* from) const override;
+  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
+  [[nodiscard]] std::string description() const override;
+
+ private:
+  OpPtr child_;
+  std::int64_t count_, to_step_, from_step_;
+};
+
+/// As RepeatOp for a child of few blocks: each of its blocks becomes a loop over a chunk of the
+/// copies, so that the lengths are known where they are copied and nothing is decided between one
+/// block and the next.
+class RecordsOp final : public Op {
+ public:
+  struct Move {
+    Nest nest;  ///< loops[0] runs over the copies
+    std::int64_t to = 0;
+    std::int64_t from = 0;
+  };
+  RecordsOp(const NestKernels& kernels, OpPtr child, std::vector<Move> moves, std::int64_t count,
+            std::int64_t to_step, std::int64_t from_step);
+  void run(std::byte* to, const std::byte* from) const override { run_copies(0, count_, to, from); }
+  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
+  [[nodiscard]] std::string description() const override;
+
+ private:
+  void run_copies(std::int64_t first, std::int64_t last, std::byte* to,
+                  const std::byte* from) const;
+  struct Step {
+    NestFn run;
+    Move move;
+    int copies_loop;
+  };
+  OpPtr child_;
+  std::vector<Step> steps_;
+  std::int64_t count_, chunk_, to_step_, from_step_;
+};
+
+/// Children one after the other in packed order.
+class SequenceOp final : public Op {
+ public:
+  struct Member {
+    OpPtr op;
+    std::int64_t to = 0;  ///< added to the pointers that the member gets
+    std::int64_t from = 0;
+    std::int64_t position = 0;  ///< its first packed byte
+  };
+  SequenceOp(std::vector<Member> members, std::int64_t size_bytes);
+  void run(std::byte* to, const std::byte* from) const override;
+  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
+  [[nodiscard]] std::string description() const override;
+
+ private:
+  std::vector<Member> members_;
+};
+
+/// Adjacent bytes on both sides.
+class DenseOp final : public Op {
+ public:
+  DenseOp(const NestKernels& kernels, std::int64_t bytes, std::int64_t to_offset,
+          std::int64_t from_offset);
+  void run(std::byte* to, const std::byte* from) const override;
+  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
+  [[nodiscard]] std::string description() const override { return "dense"; }
+
+ private:
+  void (*copy_)(std::byte*, const std::byte*, std::int64_t);
+  std::int64_t to_offset_, from_offset_;
+};
+
+/// Layout to layout of unlike structure: packed and unpacked piece by piece through a buffer that
+/// stays in the L1 cache.
+class BounceOp final : public Op {
+ public:
+  BounceOp(OpPtr pack, OpPtr unpack);
+  void run(std::byte* to, const std::byte* from) const override {
+    run_part(to, from, {0, size_bytes()});
+  }
+  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
+  [[nodiscard]] std::string description() const override;
+
+ private:
+  OpPtr pack_, unpack_;
+};
+
+/// A large packing: as BounceOp, but the pieces leave past the caches, which could not hold them.
+class StreamPackOp final : public Op {
+ public:
+  StreamPackOp(const NestKernels& kernels, OpPtr pack);
+  void run(std::byte* to, const std::byte* from) const override {
+    run_part(to, from, {0, size_bytes()});
+  }
+  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
+  [[nodiscard]] std::string description() const override;
+
+ private:
+  OpPtr pack_;
+  const NestKernels& kernels_;
+};
+
+/// A large copy shared out to several threads by packed bytes.
+class ThreadsOp final : public Op {
+ public:
+  ThreadsOp(OpPtr op, int threads);
+  void run(std::byte* to, const std::byte* from) const override {
+    run_part(to, from, {0, size_bytes()});
+  }
+  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
+  [[nodiscard]] std::string description() const override;
+
+ private:
+  OpPtr op_;
+  int threads_;
+};
+
+}  // namespace strake::cpu

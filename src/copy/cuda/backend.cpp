@@ -1,0 +1,230 @@
+/// \file  The CUDA plug-in: what libstrake-cuda.so gives to the core.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "copy/cuda/driver.hpp"
+#include "copy/cuda/plan.hpp"
+#include "copy/cuda/queue.hpp"
+#include "copy/device_backend.hpp"
+#include "strake/error.hpp"
+
+namespace strake::cuda {
+namespace {
+
+class CudaBackend final : public DeviceBackend {
+ public:
+  CudaBackend(int devices, const DeviceBackendOptions& options)
+      : devices_(devices), options_(options) {
+    for (int device = 0; device < devices; ++device) {
+      int multiprocessors = 0;
+      check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+      multiprocessors_.push_back(multiprocessors);
+    }
+  }
+
+  [[nodiscard]] const char* name() const noexcept override { return "cuda"; }
+  [[nodiscard]] int device_count() const noexcept override { return devices_; }
+
+  bool query(const void* address, AllocationInfo& info) const noexcept override;
+  [[nodiscard]] std::uint64_t buffer_id(const void* address) const noexcept override;
+  std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
+                                      Place from_place, CopyVariant variant) override;
+  std::unique_ptr<Queue> make_queue(int device) override;
+  Ticket enqueue_batch(Queue& queue, std::span<const Item> items) override;
+  void* allocate(Place place, std::int64_t bytes) override;
+  void deallocate(Place place, void* address) noexcept override;
+
+ private:
+  void require_device(int device) const;
+  [[nodiscard]] int device_of(Place to_place, Place from_place) const;
+  void enable_peer(int device, int peer);
+
+  int devices_;
+  DeviceBackendOptions options_;
+  std::vector<int> multiprocessors_;
+  std::mutex peers_mutex_;
+  std::set<std::pair<int, int>> peers_;
+};
+
+bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcept {
+  unsigned type = 0;
+  unsigned managed = 0;
+  int device = -1;
+  unsigned long long id = 0;
+  CUdeviceptr base = 0;
+  std::size_t size = 0;
+  std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+  std::array<void*, 6> values{&type, &managed, &device, &id, &base, &size};
+  // Attributes that do not apply are left at zero; an unknown address leaves the type so.
+  if (driver()->pointer_get_attributes(static_cast<unsigned>(attributes.size()), attributes.data(),
+                                       values.data(),
+                                       reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS ||
+      type == 0) {
+    return false;
+  }
+  info.place.kind = managed != 0                 ? MemoryKind::Managed
+                    : type == CU_MEMORYTYPE_HOST ? MemoryKind::Pinned
+                                                 : MemoryKind::Device;
+  info.place.device = device;
+  info.base = base;
+  info.size_bytes = size;
+  info.buffer_id = id;
+  return true;
+}
+
+std::uint64_t CudaBackend::buffer_id(const void* address) const noexcept {
+  unsigned long long id = 0;
+  if (driver()->pointer_get_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                      reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS) {
+    return 0;
+  }
+  return id;
+}
+
+void CudaBackend::require_device(int device) const {
+  if (device < 0 || device >= devices_) {
+    throw InvalidArgument(fmt::format("device {} of {}", device, devices_));
+  }
+}
+
+int CudaBackend::device_of(Place to_place, Place from_place) const {
+  if (to_place.kind == MemoryKind::Device) return to_place.device;
+  if (from_place.kind == MemoryKind::Device) return from_place.device;
+  if (to_place.kind == MemoryKind::Host && from_place.kind == MemoryKind::Host) {
+    throw Unsupported("a copy between plain host memories is not a device's");
+  }
+  int device = 0;
+  for (const Place place : {to_place, from_place}) {
+    if (place.kind == MemoryKind::Managed) device = std::max(device, place.device);
+  }
+  return device;
+}
+
+void CudaBackend::enable_peer(int device, int peer) {
+  const std::scoped_lock lock(peers_mutex_);
+  if (peers_.contains({device, peer})) return;
+  int possible = 0;
+  check(cudaDeviceCanAccessPeer(&possible, device, peer));
+  if (possible == 0) {
+    throw Unsupported(fmt::format("device {} can't reach the memory of device {}", device, peer));
+  }
+  const DeviceScope scope(device);
+  const cudaError_t code = cudaDeviceEnablePeerAccess(peer, 0);
+  if (code != cudaErrorPeerAccessAlreadyEnabled) check(code);
+  (void)cudaGetLastError();
+  peers_.emplace(device, peer);
+}
+
+std::unique_ptr<DevicePlan> CudaBackend::compile(const Layout& to, Place to_place,
+                                                 const Layout& from, Place from_place,
+                                                 CopyVariant variant) {
+  const int device = device_of(to_place, from_place);
+  require_device(device);
+  if (from_place.kind == MemoryKind::Device && from_place.device != device) {
+    require_device(from_place.device);
+    enable_peer(device, from_place.device);
+  }
+  return std::make_unique<CudaPlan>(device, to, to_place, from, from_place, variant);
+}
+
+std::unique_ptr<Queue> CudaBackend::make_queue(int device) {
+  require_device(device);
+  return std::make_unique<CudaQueue>(device, multiprocessors_[static_cast<std::size_t>(device)],
+                                     options_.spin_ns);
+}
+
+Ticket CudaBackend::enqueue_batch(Queue& queue, std::span<const Item> items) {
+  auto& cuda_queue = static_cast<CudaQueue&>(queue);
+  // Tiles are counted with 32 bits: an item past this runs alone.
+  constexpr std::int64_t kMaxTiles = std::int64_t{1} << 30;
+  std::array<BatchItem, kBatchItems> table;
+  int count = 0;
+  std::int64_t tiles = 0;
+  Ticket ticket;
+  const auto flush = [&] {
+    if (count == 0) return;
+    const DeviceScope scope(queue.device());
+    const Signal signal = cuda_queue.next_signal(tiles);
+    check(launch_batch(table.data(), count, static_cast<std::int32_t>(tiles), signal,
+                       cuda_queue.stream()));
+    ticket = cuda_queue.finish(signal);
+    count = 0;
+    tiles = 0;
+  };
+  for (const Item& item : items) {
+    const auto& plan = static_cast<const CudaPlan&>(*item.plan);
+    if (plan.device() != queue.device()) {
+      throw InvalidArgument(fmt::format("a plan of device {} in a batch for device {}",
+                                        plan.device(), queue.device()));
+    }
+    if (plan.size_bytes() == 0) continue;
+    const int log2 = plan.word_log2(item.to, item.from);
+    const std::int64_t words = plan.size_bytes() >> log2;
+    const std::int64_t own_tiles = (words + kBatchTileWords - 1) / kBatchTileWords;
+    if (plan.staged() || (words << log2) != plan.size_bytes() || own_tiles >= kMaxTiles) {
+      const Ticket single = plan.enqueue(queue, item.to, item.from, ByteRange::all());
+      if (single.progress != nullptr) ticket = single;
+      continue;
+    }
+    if (count == kBatchItems || tiles + own_tiles >= kMaxTiles) flush();
+    table[static_cast<std::size_t>(count++)] = {
+        plan.tables().device_to,         plan.tables().device_from, item.to, item.from, words, log2,
+        static_cast<std::int32_t>(tiles)};
+    tiles += own_tiles;
+  }
+  flush();
+  return ticket;
+}
+
+void* CudaBackend::allocate(Place place, std::int64_t bytes) {
+  require_device(place.device);
+  const DeviceScope scope(place.device);
+  void* memory = nullptr;
+  if (place.kind == MemoryKind::Device) {
+    check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)));
+  } else if (place.kind == MemoryKind::Pinned) {
+    check(cudaHostAlloc(&memory, static_cast<std::size_t>(bytes),
+                        cudaHostAllocMapped | cudaHostAllocPortable));
+  } else {
+    throw Unsupported(fmt::format("a device back end allocates no {} memory", name_of(place.kind)));
+  }
+  return memory;
+}
+
+void CudaBackend::deallocate(Place place, void* address) noexcept {
+  try {
+    const DeviceScope scope(place.device);
+    (void)(place.kind == MemoryKind::Device ? cudaFree(address) : cudaFreeHost(address));
+  } catch (const Error&) {
+    // The runtime is gone at exit, and the memory with it.
+  }
+  (void)cudaGetLastError();
+}
+
+}  // namespace
+}  // namespace strake::cuda
+
+extern "C" __attribute__((visibility("default"))) strake::DeviceBackend* strake_make_device_backend(
+    int version, const strake::DeviceBackendOptions& options) {
+  if (version != strake::kDeviceBackendVersion || strake::cuda::driver() == nullptr) return nullptr;
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+  try {
+    // Lives as long as the process: plans and queues may outlive any static object.
+    return new strake::cuda::CudaBackend(devices, options);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}

@@ -1,0 +1,110 @@
+/// \file  What the kernels share: words, and the completion signal.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "copy/cuda/kernels.hpp"
+
+namespace strake::cuda {
+
+/// 8 warps: enough blocks fit a multiprocessor to fill it at up to 32 registers a thread.
+inline constexpr int kThreads = 256;
+
+template <int Log2>
+struct WordOf;
+template <>
+struct WordOf<0> {
+  using Type = std::uint8_t;
+};
+template <>
+struct WordOf<1> {
+  using Type = std::uint16_t;
+};
+template <>
+struct WordOf<2> {
+  using Type = std::uint32_t;
+};
+template <>
+struct WordOf<3> {
+  using Type = uint2;
+};
+template <>
+struct WordOf<4> {
+  using Type = uint4;
+};
+template <int Log2>
+using Word = typename WordOf<Log2>::Type;
+
+template <int Log2>
+__device__ __forceinline__ Word<Log2> load_word(const std::byte* address) {
+  return *reinterpret_cast<const Word<Log2>*>(address);
+}
+template <int Log2>
+__device__ __forceinline__ void store_word(std::byte* address, Word<Log2> value) {
+  *reinterpret_cast<Word<Log2>*>(address) = value;
+}
+
+/// To be called by all threads of all blocks once their stores are issued. Each block's stores are
+/// ordered before its arrival, and all arrivals before the flag, so the host that sees the flag
+/// sees every byte.
+__device__ __forceinline__ void raise_signal(const Signal& signal) {
+  if (signal.flag == nullptr) return;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  __threadfence_system();
+  if (gridDim.x > 1) {
+    // Wraps to zero at the last arrival: ready for the next kernel.
+    if (atomicInc(signal.arrivals, gridDim.x - 1) != gridDim.x - 1) return;
+    __threadfence_system();
+  }
+  *reinterpret_cast<volatile std::uint64_t*>(signal.flag) = signal.value;
+}
+
+/// Moves words (first + thread, + kThreads, ...) of one block's tile: every address, then every
+/// load, then every store. Past the end the last word is loaded again and dropped, so that the
+/// loads need no branches between them.
+template <int Log2, int PerThread, typename Source, typename Target>
+__device__ __forceinline__ void move_tile(std::int64_t first, std::int64_t end, Source source,
+                                          Target target) {
+  const std::int64_t at = first + threadIdx.x;
+  Word<Log2> words[PerThread];
+  const std::byte* from[PerThread];
+  std::byte* to[PerThread];
+#pragma unroll
+  for (int i = 0; i < PerThread; ++i) from[i] = source(min(at + i * kThreads, end - 1));
+#pragma unroll
+  for (int i = 0; i < PerThread; ++i) words[i] = load_word<Log2>(from[i]);
+#pragma unroll
+  for (int i = 0; i < PerThread; ++i) to[i] = target(min(at + i * kThreads, end - 1));
+#pragma unroll
+  for (int i = 0; i < PerThread; ++i) {
+    if (at + i * kThreads < end) store_word<Log2>(to[i], words[i]);
+  }
+}
+
+/// Calls f.template operator()<Log2>() for a run-time word size.
+template <typename Function>
+void with_word(int word_log2, Function&& f) {
+  switch (word_log2) {
+    case 4:
+      return f.template operator()<4>();
+    case 3:
+      return f.template operator()<3>();
+    case 2:
+      return f.template operator()<2>();
+    case 1:
+      return f.template operator()<1>();
+    default:
+      return f.template operator()<0>();
+  }
+}
+
+inline unsigned blocks_for(std::int64_t words, int per_thread) {
+  const std::int64_t tile = std::int64_t{kThreads} * per_thread;
+  return static_cast<unsigned>((words + tile - 1) / tile);
+}
+
+}  // namespace strake::cuda

@@ -1,0 +1,53 @@
+/// \file  Errors of CUDA as exceptions, the driver's entry points, and the state of a thread that
+/// our calls must not change.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <source_location>
+
+namespace strake::cuda {
+
+/// \{ Throws CudaError (OutOfMemory where memory ran out) with the caller's place, and clears the
+/// thread's last error.
+void check(cudaError_t code, std::source_location where = std::source_location::current());
+void check(CUresult code, std::source_location where = std::source_location::current());
+/// \}
+
+/// The driver's functions that the runtime has no equal for. Found in the library that the process
+/// has loaded.
+struct Driver {
+  CUresult (*ctx_get_current)(CUcontext*);
+  CUresult (*ctx_set_current)(CUcontext);
+  CUresult (*primary_ctx_retain)(CUcontext*, CUdevice);
+  CUresult (*pointer_get_attribute)(void*, CUpointer_attribute, CUdeviceptr);
+  CUresult (*pointer_get_attributes)(unsigned, CUpointer_attribute*, void**, CUdeviceptr);
+  CUresult (*stream_write_value64)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
+  CUresult (*stream_wait_value64)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
+  CUresult (*thread_exchange_capture_mode)(CUstreamCaptureMode*);
+  CUresult (*get_error_string)(CUresult, const char**);
+};
+/// Null where one of them is missing: no driver, or one that is too old.
+[[nodiscard]] const Driver* driver() noexcept;
+
+/// The primary context of a device, retained at first use. Later calls ~1 ns. \throws CudaError
+[[nodiscard]] CUcontext primary_context(int device);
+
+/// While it lives, this thread's current device is `device`, and calls that a capture in progress
+/// elsewhere would forbid are allowed. Both are put back as they were (a thread without a context
+/// has none afterwards). ~40 ns.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int device);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  CUcontext previous_ = nullptr;
+  bool switched_ = false;
+  CUstreamCaptureMode capture_mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+}  // namespace strake::cuda

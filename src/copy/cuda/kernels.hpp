@@ -1,0 +1,95 @@
+/// \file  The kernels' launchers: shape in, bytes moved on a stream. Plain C++, so that callers are
+/// ordinary sources.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "copy/index.h"
+
+namespace strake::cuda {
+
+/// What a kernel does when all its bytes are written: the last block stores `value` to `flag`
+/// (mapped host memory).
+struct Signal {
+  std::uint64_t* flag = nullptr;  ///< null: nothing
+  std::uint64_t value = 0;
+  unsigned* arrivals = nullptr;  ///< device memory, zero between kernels
+};
+
+enum class Direction : std::uint8_t { Pack, Unpack };
+
+/// How many words each thread moves (all its loads go before its stores): more hide latency, fewer
+/// fill the chip.
+struct Shape {
+  int words_per_thread = 1;  ///< 1 or more: each kernel has one form of either
+};
+
+/// Words [first, first + count) between a dense run and a box. `dense` is the address of packed
+/// byte 0.
+struct BoxLaunch {
+  strake_box32 box;
+  int dims = 1;  ///< 1 to STRAKE_BOX_DIMS
+  int word_log2 = 0;
+  Direction direction = Direction::Pack;
+  std::byte* dense = nullptr;
+  std::byte* strided = nullptr;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+[[nodiscard]] cudaError_t launch_box(const BoxLaunch& launch, Shape shape, const Signal& signal,
+                                     cudaStream_t stream);
+
+/// One side of a copy: a layout's root (by value) and its tables in device memory.
+struct Side {
+  strake_node root;
+  strake_tree tree;
+};
+
+/// Packed bytes [begin, end) between a dense run and a list of blocks (root kind BLOCKS or LISTED).
+struct BlocksLaunch {
+  Side side;
+  int word_log2 = 0;
+  Direction direction = Direction::Pack;
+  std::byte* dense = nullptr;
+  std::byte* strided = nullptr;  ///< the base address; the root's offset is added
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+[[nodiscard]] cudaError_t launch_blocks(const BlocksLaunch& launch, Shape shape,
+                                        const Signal& signal, cudaStream_t stream);
+
+/// Packed bytes [begin, end) between any two layouts.
+struct TreeLaunch {
+  Side to;
+  Side from;
+  int word_log2 = 0;
+  std::byte* to_base = nullptr;
+  const std::byte* from_base = nullptr;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+[[nodiscard]] cudaError_t launch_tree(const TreeLaunch& launch, Shape shape, const Signal& signal,
+                                      cudaStream_t stream);
+
+/// One copy of a batch. Both sides' descriptors lie in device memory.
+struct BatchItem {
+  const Side* to;
+  const Side* from;
+  std::byte* to_base;
+  const std::byte* from_base;
+  std::int64_t words;
+  std::int32_t word_log2;
+  std::int32_t first_tile;  ///< tiles of the items before
+};
+/// Items in one launch: their table travels with the launch, whose parameters may take 32,764
+/// bytes.
+inline constexpr int kBatchItems = 640;
+/// Words of one tile of a batch: 256 threads of 2 words.
+inline constexpr std::int64_t kBatchTileWords = 512;
+[[nodiscard]] cudaError_t launch_batch(const BatchItem* items, int count, std::int32_t tiles,
+                                       const Signal& signal, cudaStream_t stream);
+
+}  // namespace strake::cuda

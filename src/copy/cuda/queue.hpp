@@ -1,0 +1,64 @@
+/// \file  A CUDA stream whose completed work the host counts in mapped memory: no runtime call to
+/// see that it is done.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "copy/cuda/driver.hpp"
+#include "copy/cuda/kernels.hpp"
+#include "copy/device_backend.hpp"
+
+namespace strake::cuda {
+
+class CudaQueue final : public Queue {
+ public:
+  CudaQueue(int device, int multiprocessors, std::int64_t spin_ns);
+  ~CudaQueue() override;
+  CudaQueue(const CudaQueue&) = delete;
+  CudaQueue& operator=(const CudaQueue&) = delete;
+
+  Ticket copy(void* to, const void* from, std::int64_t bytes) override;
+  void wait_for(const Queue& other, Ticket ticket) override;
+  bool done(Ticket ticket) override;
+  void wait(Ticket ticket) override;
+  [[nodiscard]] int device() const noexcept override { return device_; }
+
+  [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
+  [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
+
+  /// The signal of the next ticket, for a kernel of `blocks` blocks to raise itself: empty where a
+  /// separate write is cheaper. `finish` then gives the ticket.
+  [[nodiscard]] Signal next_signal(std::int64_t blocks) noexcept;
+  /// The ticket of all that was enqueued so far; enqueues its write unless `raised`, a kernel's
+  /// signal, does it.
+  Ticket finish(const Signal& raised);
+
+  /// Bytes of one of the two pinned buffers through which pageable memory is staged.
+  static constexpr std::int64_t kStagingBytes = std::int64_t{1} << 20;
+  /// One of them (0 or 1), allocated at first use, once the work that `staging_used` named is done
+  /// with it.
+  [[nodiscard]] std::byte* staging(int slot);
+  void staging_used(int slot, Ticket until) noexcept {
+    staging_busy_[static_cast<std::size_t>(slot)] = until;
+  }
+
+ private:
+  [[nodiscard]] bool reached(Ticket ticket) const noexcept;
+  /// Asks the runtime for a fault. \throws CudaError
+  void check_health(Ticket ticket);
+
+  int device_;
+  int multiprocessors_;
+  std::int64_t spin_ns_;
+  cudaStream_t stream_ = nullptr;
+  std::uint64_t* progress_ = nullptr;  // mapped pinned memory
+  unsigned* arrivals_ = nullptr;       // device memory
+  std::byte* staging_ = nullptr;
+  std::array<Ticket, 2> staging_busy_{};
+  std::uint64_t issued_ = 0;
+  unsigned polls_ = 0;
+};
+
+}  // namespace strake::cuda

@@ -1,0 +1,92 @@
+/// \file  Everything in flight, and progress on it. Progress is made in every wrapped call: those
+/// that poll take the steps that are possible now; those that may block first hand every send to
+/// the system (docs/decisions/0004-progress.md).
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "exchange/operation.hpp"
+
+namespace strake::exchange {
+
+/// A persistent request of ours: known to the application as a real persistent request to
+/// MPI_PROC_NULL.
+struct Persistent {
+  bool send = false;
+  Typed typed;
+  Method method = Method::System;
+  StartSend start = nullptr;
+  Peer peer;
+  Operation* active = nullptr;  ///< between start and completion
+};
+
+class Engine {
+ public:
+  /// The process's one engine; never destroyed.
+  static Engine& get();
+
+  /// True while nothing is in flight and no persistent request of ours lives: one load.
+  [[nodiscard]] bool idle() const noexcept { return live_.load(std::memory_order_acquire) == 0; }
+
+  /// Takes the operation over and gives out its request. \throws MpiError
+  MPI_Request launch(std::unique_ptr<Operation> operation);
+  /// Takes the persistent request over; `dummy` is its handle.
+  void add(MPI_Request dummy, std::unique_ptr<Persistent> persistent);
+  /// Starts a persistent request's operation. \throws OutOfMemory, CudaError, MpiError
+  void start(Persistent& persistent);
+
+  /// Steps every operation once.
+  void progress() noexcept;
+  /// Until every send is in the system's hands.
+  void hand_on() noexcept;
+
+  /// What a request of the application's is to us, now.
+  struct Found {
+    bool ours = false;
+    bool complete = false;  ///< an active one, ready to be completed by the system's call
+    bool pending = false;   ///< an active one, not there yet
+    Persistent* persistent = nullptr;  ///< set for a persistent one, active or not
+    MPI_Status status;                 ///< of a complete one
+    int error = MPI_SUCCESS;
+  };
+  [[nodiscard]] Found find(MPI_Request request);
+
+  /// The application's request was completed by the system's call: drops our side, and returns the
+  /// failed inner request (MPI_REQUEST_NULL if all went well).
+  struct Outcome {
+    bool ours = false;
+    bool has_status = false;  ///< the system's status is that of a dummy: `status` replaces it
+    MPI_Status status;
+    int error = MPI_SUCCESS;
+    MPI_Request failed = MPI_REQUEST_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;  ///< where to raise an error that the system knows nothing of
+  };
+  Outcome completed(MPI_Request request);
+  /// The application freed the request; the operation goes on by itself.
+  void abandon(MPI_Request request);
+  void cancel(MPI_Request request);
+  /// Before MPI_Finalize: sends nobody waits for are handed on, and what is left is let go.
+  void shut_down() noexcept;
+
+ private:
+  static int query(void* state, MPI_Status* status);
+  static int released(void* state);
+  static int cancelled(void* state, int complete);
+  bool step_all(bool sends_only) noexcept;
+  void complete(Operation& operation) noexcept;
+  void drop_finished();
+
+  std::mutex mutex_;
+  std::atomic<int> live_{0};
+  std::vector<std::unique_ptr<Operation>> operations_;
+  std::unordered_map<std::uint64_t, Operation*> by_request_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Persistent>> persistent_;
+};
+
+}  // namespace strake::exchange

@@ -1,0 +1,123 @@
+#include "exchange/method.hpp"
+
+#include <string_view>
+
+#include "mpi/real_mpi.hpp"
+#include "settings/settings.hpp"
+
+namespace strake::exchange {
+namespace {
+
+// Defaults measured on the machines of docs/performance.md; the measured model will replace them.
+// Host memory: packing wins over the system's own datatype engine for short blocks, once the
+// message outweighs a temporary buffer's cost.
+constexpr std::int64_t kPackMaxMeanBlock = 512;
+constexpr std::int64_t kPackMinBytes = 512;
+// Device memory without a GPU-aware MPI: one launch into mapped memory is the shortest way for
+// small messages; above, a copy engine fills host memory faster than a kernel does.
+constexpr std::int64_t kOneShotMaxBytes = 1 << 20;
+constexpr std::int64_t kOneShotMaxDense = 16 << 10;
+
+std::int64_t one_shot_limit(bool dense) noexcept {
+  const std::int64_t forced = settings::number(settings::Id::one_shot_limit);
+  if (forced > 0) return forced;
+  return dense ? kOneShotMaxDense : kOneShotMaxBytes;
+}
+
+enum class Forced : std::uint8_t { Auto, Pack, Device, OneShot, Staged, System };
+
+Forced forced_method() noexcept {
+  static const Forced forced = [] {
+    const std::string_view name = settings::text(settings::Id::method);
+    if (name == "pack") return Forced::Pack;
+    if (name == "device") return Forced::Device;
+    if (name == "one-shot") return Forced::OneShot;
+    if (name == "staged") return Forced::Staged;
+    if (name == "system") return Forced::System;
+    return Forced::Auto;
+  }();
+  return forced;
+}
+
+Choice choose_host(const Transfer& transfer, Forced forced) noexcept {
+  if (transfer.dense) return {Method::System, Reason::Contiguous};
+  if (forced == Forced::System) return {Method::System, Reason::Forced};
+  if (forced == Forced::Pack) return {Method::Pack, Reason::Forced};
+  if (transfer.bytes < kPackMinBytes || transfer.bytes / transfer.blocks > kPackMaxMeanBlock) {
+    return {Method::System, Reason::SystemIsFaster};
+  }
+  return {Method::Pack, Reason::None};
+}
+
+Choice choose_device(const Transfer& transfer, Forced forced) noexcept {
+  const bool aware = mpi_is_gpu_aware();
+  switch (forced) {
+    case Forced::System:
+      if (aware) return {Method::System, Reason::Forced};
+      break;
+    case Forced::Device:
+      if (aware) return {transfer.dense ? Method::System : Method::Device, Reason::Forced};
+      break;
+    case Forced::OneShot:
+      return {Method::OneShot, Reason::Forced};
+    case Forced::Staged:
+      return {Method::Staged, Reason::Forced};
+    case Forced::Auto:
+    case Forced::Pack:
+      break;
+  }
+  if (aware) {
+    return transfer.dense ? Choice{Method::System, Reason::GpuAware}
+                          : Choice{Method::Device, Reason::None};
+  }
+  return {transfer.bytes <= one_shot_limit(transfer.dense) ? Method::OneShot : Method::Staged,
+          Reason::None};
+}
+
+bool ask_library() noexcept {
+  const std::string_view setting = settings::text(settings::Id::gpu_aware);
+  if (setting == "yes") return true;
+  if (setting == "no") return false;
+  // An extension of both libraries, absent from builds that know nothing of GPUs.
+  using Query = int (*)();
+  const auto query = reinterpret_cast<Query>(mpi::find_real("MPIX_Query_cuda_support"));
+  return query != nullptr && query() == 1;
+}
+
+}  // namespace
+
+bool mpi_is_gpu_aware() noexcept {
+  static const bool aware = ask_library();
+  return aware;
+}
+
+Choice choose(const Transfer& transfer) noexcept {
+  const Forced forced = forced_method();
+  // Pinned memory is the host's; managed memory may be on the device, and only the device moves it
+  // quickly.
+  const bool host =
+      transfer.place.kind == MemoryKind::Host || transfer.place.kind == MemoryKind::Pinned;
+  return host ? choose_host(transfer, forced) : choose_device(transfer, forced);
+}
+
+const char* name_of(Method method) noexcept {
+  constexpr const char* kNames[] = {"system", "pack", "device", "one-shot", "staged"};
+  return kNames[static_cast<int>(method)];
+}
+
+const char* name_of(Reason reason) noexcept {
+  constexpr const char* kNames[] = {"none",
+                                    "Strake is disabled",
+                                    "contiguous host memory",
+                                    "no bytes or no peer",
+                                    "datatype never committed",
+                                    "arguments the system refuses",
+                                    "the system's own way is faster",
+                                    "datatype not decodable",
+                                    "contiguous device memory, GPU-aware MPI",
+                                    "forced by STRAKE_METHOD",
+                                    "out of memory"};
+  return kNames[static_cast<int>(reason)];
+}
+
+}  // namespace strake::exchange

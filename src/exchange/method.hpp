@@ -1,0 +1,66 @@
+/// \file  How the bytes of one message travel, and the one function that chooses it.
+/// Sources: dissertation 5.5 (device, one-shot, staged).
+#pragma once
+
+#include <cstdint>
+
+#include "strake/layout.hpp"
+#include "strake/memory.hpp"
+
+namespace strake::exchange {
+
+enum class Method : std::uint8_t {
+  System,   ///< leave it to the MPI library
+  Pack,     ///< pack in host memory, send the packed bytes
+  Device,   ///< pack in device memory, hand that to a GPU-aware MPI
+  OneShot,  ///< pack straight into mapped host memory
+  Staged,   ///< pack in device memory, copy to pinned host memory, piece by piece
+};
+inline constexpr int kMethods = 5;
+
+/// Why a message was left to the system, or took a way that is not the best.
+enum class Reason : std::uint8_t {
+  None,
+  Disabled,     ///< STRAKE_DISABLE
+  Contiguous,   ///< contiguous host memory: nothing to gain
+  Empty,        ///< no bytes, or no peer
+  UnknownType,  ///< a datatype that was never committed here (the system reports what is wrong with
+                ///< it)
+  BadArguments,    ///< the system reports what is wrong with them
+  SystemIsFaster,  ///< blocks so long, or a message so short, that the system's own way wins
+  NotDecodable,    ///< a datatype that could not be decoded
+  GpuAware,        ///< contiguous device memory that the MPI library takes as it is
+  Forced,          ///< STRAKE_METHOD
+  OutOfMemory,     ///< a temporary buffer could not be had
+};
+inline constexpr int kReasons = 11;
+
+/// "system", "pack", …
+[[nodiscard]] const char* name_of(Method method) noexcept;
+/// For people: "contiguous host memory".
+[[nodiscard]] const char* name_of(Reason reason) noexcept;
+
+enum class Direction : std::uint8_t { Send, Receive };
+
+/// One message to be placed: everything a choice may depend on.
+struct Transfer {
+  Direction direction = Direction::Send;
+  bool dense = false;  ///< the bytes lie side by side
+  Place place;
+  std::int64_t bytes = 0;
+  std::int64_t blocks = 1;
+};
+
+struct Choice {
+  Method method = Method::System;
+  Reason reason = Reason::None;
+};
+
+/// The method for one message. Costs nanoseconds; never fails.
+[[nodiscard]] Choice choose(const Transfer& transfer) noexcept;
+
+/// Whether the MPI library takes device pointers: its own word, unless STRAKE_GPU_AWARE says
+/// otherwise.
+[[nodiscard]] bool mpi_is_gpu_aware() noexcept;
+
+}  // namespace strake::exchange

@@ -1,0 +1,133 @@
+#include "exchange/operation.hpp"
+
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "exchange/wire.hpp"
+#include "mpi/real_mpi.hpp"
+#include "settings/log.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange {
+namespace {
+
+MPI_Status empty_status() {
+  MPI_Status status;
+  std::memset(&status, 0, sizeof status);
+  status.MPI_SOURCE = MPI_ANY_SOURCE;
+  status.MPI_TAG = MPI_ANY_TAG;
+  status.MPI_ERROR = MPI_SUCCESS;
+  mpi::real_mpi().MPI_Status_set_elements_x(&status, MPI_BYTE, 0);
+  mpi::real_mpi().MPI_Status_set_cancelled(&status, 0);
+  return status;
+}
+
+}  // namespace
+
+Operation::Operation(const Typed& from, Method method, StartSend start, const Peer& peer)
+    : state_(State::Copying), start_(start), peer_(peer), status_(empty_status()) {
+  outgoing_.emplace(from, method);
+}
+
+Operation::Operation(const Typed& to, Method method, const Peer& peer)
+    : state_(State::Posted), peer_(peer), status_(empty_status()) {
+  incoming_.emplace(to, method);
+  const Wire wire(incoming_->capacity_bytes());
+  mpi::check(mpi::real_mpi().MPI_Irecv(incoming_->data(), wire.count(), wire.type(), peer.rank,
+                                       peer.tag, peer.comm, &inner_),
+             "MPI_Irecv");
+}
+
+Operation::Operation(const Typed& to, Method method, MPI_Message* message)
+    : state_(State::Posted), status_(empty_status()) {
+  incoming_.emplace(to, method);
+  const Wire wire(incoming_->capacity_bytes());
+  mpi::check(
+      mpi::real_mpi().MPI_Imrecv(incoming_->data(), wire.count(), wire.type(), message, &inner_),
+      "MPI_Imrecv");
+}
+
+Operation::~Operation() {
+  if (inner_ != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Request_free(&inner_);
+}
+
+Method Operation::method() const noexcept {
+  return outgoing_ ? outgoing_->method() : incoming_->method();
+}
+
+void Operation::step() noexcept {
+  try {
+    if (state_ == State::Copying && outgoing_->ready()) post();
+    if (state_ == State::Posted) poll_system();
+    if (state_ == State::Unpacking && incoming_->done()) finish();
+  } catch (const MpiError& error) {
+    fail(error.code());
+  } catch (const std::exception& error) {
+    log::warn("a message failed: {}", error.what());
+    comm_to_raise_ = peer_.comm;
+    fail(MPI_ERR_OTHER);
+  }
+}
+
+void Operation::post() {
+  const Wire wire(outgoing_->size_bytes());
+  mpi::check(start_(outgoing_->data(), wire.count(), wire.type(), peer_.rank, peer_.tag, peer_.comm,
+                    &inner_),
+             "the send");
+  state_ = State::Posted;
+}
+
+void Operation::poll_system() {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  int flag = 0;
+  // Asking leaves the request as it is and raises nothing: an error is raised later, in the call
+  // that completes the user's request.
+  MPI_Status status;
+  status.MPI_ERROR = MPI_SUCCESS;
+  const int code = real.MPI_Request_get_status(inner_, &flag, &status);
+  if (code != MPI_SUCCESS) {
+    fail(code);
+    return;
+  }
+  if (flag == 0) return;
+  status_ = status;
+  if (status.MPI_ERROR != MPI_SUCCESS) {
+    error_ = status.MPI_ERROR;
+    finish();
+    return;
+  }
+  mpi::check(real.MPI_Test(&inner_, &flag, &status_), "MPI_Test");
+  int cancelled = 0;
+  real.MPI_Test_cancelled(&status_, &cancelled);
+  if (outgoing_ || cancelled != 0) {
+    finish();
+    return;
+  }
+  state_ = State::Unpacking;
+  incoming_->unpack(received_bytes(status_));
+}
+
+void Operation::finish() noexcept { state_ = State::Complete; }
+
+void Operation::fail(int code) noexcept {
+  error_ = code;
+  status_.MPI_ERROR = code;
+  finish();
+}
+
+MPI_Request Operation::take_failed_request() noexcept {
+  return std::exchange(inner_, MPI_REQUEST_NULL);
+}
+
+void Operation::cancel() noexcept {
+  if (state_ == State::Posted) {
+    mpi::real_mpi().MPI_Cancel(&inner_);
+  } else if (state_ == State::Copying) {
+    // Never left: the cancellation has succeeded.
+    mpi::real_mpi().MPI_Status_set_cancelled(&status_, 1);
+    finish();
+  }
+}
+
+}  // namespace strake::exchange

@@ -1,0 +1,104 @@
+#include "exchange/shape.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace strake::exchange {
+
+const CopyPlan& Shape::plan(Direction direction, Place typed, Place packed) {
+  const bool host = typed.kind == MemoryKind::Host && packed.kind == MemoryKind::Host;
+  auto& fast = host_[static_cast<int>(direction)];
+  if (host) {
+    if (const CopyPlan* plan = fast.load(std::memory_order_acquire)) return *plan;
+  }
+  const std::lock_guard lock(mutex_);
+  for (const Compiled& known : compiled_) {
+    if (known.direction == direction && known.typed == typed && known.packed == packed) {
+      return *known.plan;
+    }
+  }
+  const Layout dense = Layout::dense(layout_.size_bytes());
+  auto plan = std::make_unique<const CopyPlan>(
+      direction == Direction::Send ? CopyPlan::compile(dense, packed, layout_, typed)
+                                   : CopyPlan::compile(layout_, typed, dense, packed));
+  compiled_.push_back({direction, typed, packed, std::move(plan)});
+  const CopyPlan& made = *compiled_.back().plan;
+  if (host) fast.store(&made, std::memory_order_release);
+  return made;
+}
+
+namespace {
+
+const std::byte* at(const std::byte* base, std::int64_t offset) {
+  // Addresses under MPI_BOTTOM are offsets from a null base.
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(base) +
+                                            static_cast<std::uintptr_t>(offset));
+}
+
+void copy_group(Direction direction, const std::vector<std::int64_t>& offsets,
+                const std::vector<std::int64_t>& lengths, Place place, std::byte* typed,
+                std::byte* packed, Place packed_place) {
+  const Layout layout = Layout::blocks(offsets, lengths);
+  const Layout dense = Layout::dense(layout.size_bytes());
+  if (direction == Direction::Send) {
+    CopyPlan::compile(dense, packed_place, layout, place).run(packed, typed);
+  } else {
+    CopyPlan::compile(layout, place, dense, packed_place).run(typed, packed);
+  }
+}
+
+}  // namespace
+
+void copy_mixed(Direction direction, const Layout& layout, std::byte* typed, std::byte* packed,
+                ByteRange part) {
+  const Place packed_place = classify(packed);
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int64_t> lengths;
+  Place place;
+  std::int64_t position = 0;     // of the next block, in the packed bytes
+  std::int64_t group_begin = 0;  // of the pending group, relative to the part
+  std::int64_t group_bytes = 0;
+  const auto flush = [&] {
+    if (offsets.empty()) return;
+    copy_group(direction, offsets, lengths, place, typed, packed + group_begin, packed_place);
+    group_begin += group_bytes;
+    group_bytes = 0;
+    offsets.clear();
+    lengths.clear();
+  };
+  layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
+    const std::int64_t begin = std::max(position, part.begin);
+    const std::int64_t end = std::min(position + length, part.end);
+    const std::int64_t skipped = begin - position;
+    position += length;
+    if (begin >= end) return;
+    const Place here = classify(at(typed, offset + skipped));
+    if (!(here == place)) flush();
+    place = here;
+    offsets.push_back(offset + skipped);
+    lengths.push_back(end - begin);
+    group_bytes += end - begin;
+  });
+  flush();
+}
+
+bool one_place(const Layout& layout, const std::byte* base, Place& place) {
+  place = classify(at(base, layout.offset()));
+  bool same = true;
+  const auto check = [&](std::int64_t offset) {
+    same = same && classify(at(base, offset)) == place;
+  };
+  const ByteRange bounds = layout.bounds();
+  check(bounds.begin);
+  check(bounds.end - 1);
+  if (layout.kind() == Layout::Kind::Sequence || layout.kind() == Layout::Kind::Blocks ||
+      layout.kind() == Layout::Kind::Repeat) {
+    // Only absolute addresses can reach from one memory into another: a typed buffer is one
+    // allocation.
+    if (base == nullptr)
+      layout.for_each_block([&](std::int64_t offset, std::int64_t) { check(offset); });
+  }
+  return same;
+}
+
+}  // namespace strake::exchange

@@ -1,0 +1,69 @@
+/// \file  The two ends of a message whose bytes do not travel from where they lie: packed before
+/// they leave, unpacked after they came. One at a time per object; objects are independent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "exchange/method.hpp"
+#include "exchange/shape.hpp"
+#include "memory/pool.hpp"
+
+namespace strake::exchange {
+
+/// What the user named: `shape` at `address`.
+struct Typed {
+  ShapePtr shape;
+  std::byte* address = nullptr;
+  Place place;
+  bool mixed = false;  ///< its blocks lie in several kinds of memory
+};
+
+/// A message's bytes on their way into memory that MPI can send from.
+class Outgoing {
+ public:
+  /// Packs (host memory), or starts to (device memory). Falls back to the next method, once, when
+  /// memory runs out. \throws OutOfMemory, CudaError
+  Outgoing(const Typed& from, Method method);
+  /// Whether all bytes are there. Polls; never blocks. \throws CudaError
+  [[nodiscard]] bool ready();
+  void wait();
+  [[nodiscard]] const void* data() const noexcept { return buffer_.data(); }
+  [[nodiscard]] std::int64_t size_bytes() const noexcept { return bytes_; }
+  /// The method in use, after a fall-back perhaps.
+  [[nodiscard]] Method method() const noexcept { return method_; }
+
+ private:
+  void start(const Typed& from);
+  Method method_;
+  std::int64_t bytes_ = 0;
+  PoolBlock buffer_;  // MPI sends from here
+  PoolBlock packed_;  // staged: packed bytes in device memory
+  int device_ = -1;
+  bool copy_queue_ = false;
+  Ticket ticket_;
+};
+
+/// Memory that MPI can receive into, and the way from there to where the user wants the bytes.
+class Incoming {
+ public:
+  /// \throws OutOfMemory
+  Incoming(const Typed& to, Method method);
+  [[nodiscard]] void* data() const noexcept { return buffer_.data(); }
+  [[nodiscard]] std::int64_t capacity_bytes() const noexcept { return to_.shape->size_bytes(); }
+  [[nodiscard]] Method method() const noexcept { return method_; }
+  /// Unpacks the first `bytes` (host memory), or starts to. \throws CudaError, OutOfMemory
+  void unpack(std::int64_t bytes);
+  [[nodiscard]] bool done();
+  void wait();
+
+ private:
+  Typed to_;
+  Method method_;
+  PoolBlock buffer_;
+  PoolBlock packed_;
+  Ticket ticket_;
+  bool copy_queue_ = false;
+};
+
+}  // namespace strake::exchange

@@ -1,0 +1,61 @@
+/// \file  What Strake knows of the datatypes in use: decoded once when committed, found again in
+/// nanoseconds. A handle is known from the call that made it usable (commit, or dup of a known one)
+/// until it is freed; a handle that was never seen is left to the system. So a handle freed and
+/// used again for another type can't hit an old entry.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "exchange/shape.hpp"
+#include "mpi/datatype.hpp"
+
+namespace strake::exchange {
+
+class TypeRecord {
+ public:
+  explicit TypeRecord(mpi::TypeInfo info);
+  /// A type that could not be decoded: known, but left to the system.
+  TypeRecord() = default;
+
+  [[nodiscard]] bool decodable() const noexcept { return decodable_; }
+  /// Whether any count of elements at a buffer is that buffer's first bytes, side by side.
+  [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
+  [[nodiscard]] bool predefined() const noexcept { return info_.predefined; }
+  [[nodiscard]] std::int64_t size_bytes() const noexcept { return info_.size; }
+  /// The shape of `count` elements. ~10 ns for one of the last few counts. \throws InvalidArgument
+  /// past 2^63 bytes.
+  [[nodiscard]] ShapePtr shape(std::int64_t count);
+
+ private:
+  struct Entry {
+    std::int64_t count;
+    ShapePtr shape;
+  };
+
+  mpi::TypeInfo info_;
+  bool decodable_ = false;
+  bool contiguous_ = false;
+  std::mutex mutex_;
+  std::vector<Entry> shapes_;
+  std::size_t next_evicted_ = 0;
+};
+
+/// The record of a handle, or null. The pointer is good until the type is freed. ~3 ns for a handle
+/// used lately.
+[[nodiscard]] TypeRecord* find_type(MPI_Datatype type) noexcept;
+/// Decodes a type that was just committed. Never fails: what can't be decoded is remembered as
+/// such.
+void add_type(MPI_Datatype type) noexcept;
+/// `made` is a duplicate of `of`: known if `of` is.
+void add_duplicate(MPI_Datatype of, MPI_Datatype made) noexcept;
+/// Forgets a handle; before the system frees it.
+void remove_type(MPI_Datatype type) noexcept;
+
+}  // namespace strake::exchange

@@ -1,0 +1,256 @@
+// Blocking point to point: pack, one system call, unpack.
+#include <optional>
+
+#include "exchange/engine.hpp"
+#include "exchange/wire.hpp"
+#include "interpose/examine.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using exchange::Engine;
+using exchange::Incoming;
+using exchange::Outgoing;
+using exchange::Wire;
+
+template <typename Real, typename Count>
+int send(Function function, Real real, const void* buffer, Count count, MPI_Datatype type, int rank,
+         int tag, MPI_Comm comm) {
+  const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm); };
+  return boundary(comm, theirs, [&] {
+    Engine::get().hand_on();
+    const Examined found = rank == MPI_PROC_NULL ? Examined{Method::System, Reason::Empty, 0, {}}
+                                                 : examine(Direction::Send, buffer, count, type);
+    if (found.method == Method::System) {
+      note(function, Method::System, found.reason, found.bytes);
+      return theirs();
+    }
+    Outgoing outgoing(found.typed, found.method);
+    outgoing.wait();
+    note(function, outgoing.method(), found.reason, found.bytes);
+    const Wire wire(found.bytes);
+    return real(outgoing.data(), wire.count(), wire.type(), rank, tag, comm);
+  });
+}
+
+/// Lends a status of ours where the caller wants none, and else the caller's own.
+class StatusOr {
+ public:
+  explicit StatusOr(MPI_Status* status) : status_(status == MPI_STATUS_IGNORE ? &own_ : status) {}
+  MPI_Status* get() { return status_; }
+
+ private:
+  MPI_Status own_;
+  MPI_Status* status_;
+};
+
+/// `call(data, count, type, status)` receives into the incoming buffer.
+template <typename Call>
+int receive(Function function, const Examined& found, MPI_Status* user_status, Call&& call) {
+  Incoming incoming(found.typed, found.method);
+  note(function, incoming.method(), found.reason, found.bytes);
+  const Wire wire(found.bytes);
+  StatusOr status(user_status);
+  const int code = call(incoming.data(), wire.count(), wire.type(), status.get());
+  if (code != MPI_SUCCESS) return code;
+  incoming.unpack(exchange::received_bytes(*status.get()));
+  incoming.wait();
+  return MPI_SUCCESS;
+}
+
+template <typename Real, typename Count>
+int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+         MPI_Status* status) {
+  const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, status); };
+  return boundary(comm, theirs, [&] {
+    Engine::get().hand_on();
+    const Examined found = rank == MPI_PROC_NULL ? Examined{Method::System, Reason::Empty, 0, {}}
+                                                 : examine(Direction::Receive, buffer, count, type);
+    if (found.method == Method::System) {
+      note(Function::MPI_Recv, Method::System, found.reason, found.bytes);
+      return theirs();
+    }
+    return receive(Function::MPI_Recv, found, status,
+                   [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
+                     return real(data, bytes, packed, rank, tag, comm, at);
+                   });
+  });
+}
+
+template <typename Real, typename Count>
+int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
+          MPI_Status* status) {
+  const auto theirs = [&] { return real(buffer, count, type, message, status); };
+  return boundary(MPI_COMM_WORLD, theirs, [&] {
+    Engine::get().hand_on();
+    const Examined found = examine(Direction::Receive, buffer, count, type);
+    if (found.method == Method::System) {
+      note(Function::MPI_Mrecv, Method::System, found.reason, found.bytes);
+      return theirs();
+    }
+    return receive(Function::MPI_Mrecv, found, status,
+                   [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
+                     return real(data, bytes, packed, message, at);
+                   });
+  });
+}
+
+template <typename Real, typename Count>
+int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype send_type, int to,
+             int send_tag, void* recv_buffer, Count recv_count, MPI_Datatype recv_type, int from,
+             int recv_tag, MPI_Comm comm, MPI_Status* status) {
+  const auto theirs = [&] {
+    return real(send_buffer, send_count, send_type, to, send_tag, recv_buffer, recv_count,
+                recv_type, from, recv_tag, comm, status);
+  };
+  return boundary(comm, theirs, [&] {
+    Engine::get().hand_on();
+    Examined out = examine(Direction::Send, send_buffer, send_count, send_type);
+    const Examined in = examine(Direction::Receive, recv_buffer, recv_count, recv_type);
+    if (to == MPI_PROC_NULL) out.method = Method::System;
+    if (out.method == Method::System && (in.method == Method::System || from == MPI_PROC_NULL)) {
+      note(Function::MPI_Sendrecv, Method::System, out.reason, out.bytes);
+      return theirs();
+    }
+    std::optional<Outgoing> outgoing;
+    std::optional<Wire> wire;
+    if (out.method != Method::System) {
+      outgoing.emplace(out.typed, out.method);
+      outgoing->wait();
+      wire.emplace(out.bytes);
+      note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);
+    }
+    const void* data = outgoing ? outgoing->data() : send_buffer;
+    const Count data_count = wire ? static_cast<Count>(wire->count()) : send_count;
+    const MPI_Datatype data_type = wire ? wire->type() : send_type;
+    const auto call = [&](void* into, Count into_count, MPI_Datatype into_type, MPI_Status* at) {
+      return real(data, data_count, data_type, to, send_tag, into, into_count, into_type, from,
+                  recv_tag, comm, at);
+    };
+    if (in.method == Method::System || from == MPI_PROC_NULL) {
+      return call(recv_buffer, recv_count, recv_type, status);
+    }
+    return receive(Function::MPI_Sendrecv, in, status, call);
+  });
+}
+
+template <typename Real, typename Count>
+int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, int to, int send_tag,
+                     int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
+  const auto theirs = [&] {
+    return real(buffer, count, type, to, send_tag, from, recv_tag, comm, status);
+  };
+  return boundary(comm, theirs, [&] {
+    Engine::get().hand_on();
+    const Examined found = examine(Direction::Send, buffer, count, type);
+    if (found.method == Method::System) {
+      note(Function::MPI_Sendrecv_replace, Method::System, found.reason, found.bytes);
+      return theirs();
+    }
+    Outgoing outgoing(found.typed, found.method);
+    outgoing.wait();
+    const Wire wire(found.bytes);
+    return receive(Function::MPI_Sendrecv_replace, found, status,
+                   [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
+                     return mpi::real_mpi().MPI_Sendrecv(outgoing.data(), wire.count(), wire.type(),
+                                                         to, send_tag, data, bytes, packed, from,
+                                                         recv_tag, comm, at);
+                   });
+  });
+}
+
+}  // namespace
+}  // namespace strake::interpose
+
+using namespace strake::interpose;
+
+STRAKE_MPI int MPI_Send(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                        MPI_Comm comm) {
+  return send(Function::MPI_Send, next().MPI_Send, buffer, count, type, rank, tag, comm);
+}
+
+STRAKE_MPI int MPI_Ssend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                         MPI_Comm comm) {
+  return send(Function::MPI_Ssend, next().MPI_Ssend, buffer, count, type, rank, tag, comm);
+}
+
+STRAKE_MPI int MPI_Rsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                         MPI_Comm comm) {
+  return send(Function::MPI_Rsend, next().MPI_Rsend, buffer, count, type, rank, tag, comm);
+}
+
+STRAKE_MPI int MPI_Bsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                         MPI_Comm comm) {
+  return send(Function::MPI_Bsend, next().MPI_Bsend, buffer, count, type, rank, tag, comm);
+}
+
+STRAKE_MPI int MPI_Recv(void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                        MPI_Comm comm, MPI_Status* status) {
+  return recv(next().MPI_Recv, buffer, count, type, rank, tag, comm, status);
+}
+
+STRAKE_MPI int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
+                         MPI_Status* status) {
+  return mrecv(next().MPI_Mrecv, buffer, count, type, message, status);
+}
+
+STRAKE_MPI int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
+                            int send_tag, void* recv_buffer, int recv_count, MPI_Datatype recv_type,
+                            int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
+  return sendrecv(next().MPI_Sendrecv, send_buffer, send_count, send_type, to, send_tag,
+                  recv_buffer, recv_count, recv_type, from, recv_tag, comm, status);
+}
+
+STRAKE_MPI int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to,
+                                    int send_tag, int from, int recv_tag, MPI_Comm comm,
+                                    MPI_Status* status) {
+  return sendrecv_replace(next().MPI_Sendrecv_replace, buffer, count, type, to, send_tag, from,
+                          recv_tag, comm, status);
+}
+
+#if STRAKE_MPI_LARGE_COUNTS
+STRAKE_MPI int MPI_Send_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                          MPI_Comm comm) {
+  return send(Function::MPI_Send, next().MPI_Send_c, buffer, count, type, rank, tag, comm);
+}
+
+STRAKE_MPI int MPI_Ssend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                           int tag, MPI_Comm comm) {
+  return send(Function::MPI_Ssend, next().MPI_Ssend_c, buffer, count, type, rank, tag, comm);
+}
+
+STRAKE_MPI int MPI_Rsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                           int tag, MPI_Comm comm) {
+  return send(Function::MPI_Rsend, next().MPI_Rsend_c, buffer, count, type, rank, tag, comm);
+}
+
+STRAKE_MPI int MPI_Bsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                           int tag, MPI_Comm comm) {
+  return send(Function::MPI_Bsend, next().MPI_Bsend_c, buffer, count, type, rank, tag, comm);
+}
+
+STRAKE_MPI int MPI_Recv_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                          MPI_Comm comm, MPI_Status* status) {
+  return recv(next().MPI_Recv_c, buffer, count, type, rank, tag, comm, status);
+}
+
+STRAKE_MPI int MPI_Mrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
+                           MPI_Status* status) {
+  return mrecv(next().MPI_Mrecv_c, buffer, count, type, message, status);
+}
+
+STRAKE_MPI int MPI_Sendrecv_c(const void* send_buffer, MPI_Count send_count, MPI_Datatype send_type,
+                              int to, int send_tag, void* recv_buffer, MPI_Count recv_count,
+                              MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
+                              MPI_Status* status) {
+  return sendrecv(next().MPI_Sendrecv_c, send_buffer, send_count, send_type, to, send_tag,
+                  recv_buffer, recv_count, recv_type, from, recv_tag, comm, status);
+}
+
+STRAKE_MPI int MPI_Sendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to,
+                                      int send_tag, int from, int recv_tag, MPI_Comm comm,
+                                      MPI_Status* status) {
+  return sendrecv_replace(next().MPI_Sendrecv_replace_c, buffer, count, type, to, send_tag, from,
+                          recv_tag, comm, status);
+}
+#endif

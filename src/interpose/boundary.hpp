@@ -1,0 +1,61 @@
+/// \file  The edge between the application's MPI calls and Strake: what every wrapper passes
+/// through.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <exception>
+#include <utility>
+
+#include "interpose/next.hpp"
+#include "settings/log.hpp"
+#include "settings/settings.hpp"
+#include "strake/error.hpp"
+
+/// A function that the application calls in the system's stead.
+#define STRAKE_MPI extern "C" __attribute__((visibility("default")))
+
+namespace strake::interpose {
+
+/// How deep this thread is inside wrapped calls: what the system library itself calls is passed
+/// through.
+inline thread_local int t_depth __attribute__((tls_model("initial-exec"))) = 0;
+
+class Inside {
+ public:
+  Inside() noexcept { ++t_depth; }
+  ~Inside() { --t_depth; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+/// STRAKE_DISABLE: every call goes straight to the system.
+inline const bool g_disabled = settings::flag(settings::Id::disable);
+/// MPI_THREAD_MULTIPLE: another thread may sit in a blocking call, so nothing may be left for "the
+/// next call" to do.
+inline std::atomic<bool> g_multiple{false};
+
+/// Calls the error handler of `comm` as the system would, and returns the code if it returns.
+int raise(MPI_Comm comm, int code) noexcept;
+
+/// Runs `ours()` at the outermost level and `theirs()` inside; turns exceptions into errors on
+/// `comm`.
+template <typename Theirs, typename Ours>
+int boundary(MPI_Comm comm, Theirs&& theirs, Ours&& ours) noexcept {
+  if (t_depth != 0 || g_disabled) return theirs();
+  const Inside inside;
+  try {
+    return ours();
+  } catch (const MpiError& error) {
+    return error.code();  // the system has raised it
+  } catch (const OutOfMemory& error) {
+    log::warn("{}", error.what());
+    return raise(comm, MPI_ERR_NO_MEM);
+  } catch (const std::exception& error) {
+    log::warn("{}", error.what());
+    return raise(comm, MPI_ERR_OTHER);
+  }
+}
+
+}  // namespace strake::interpose

@@ -1,0 +1,24 @@
+#include "interpose/next.hpp"
+
+namespace strake::interpose {
+
+const Next* g_next = nullptr;
+
+const Next& resolve_next() noexcept {
+  static const Next table = [] {
+    Next made;
+#define STRAKE_FUNCTION(name) \
+  made.name = reinterpret_cast<decltype(made.name)>(mpi::find_real(#name));
+#if STRAKE_MPI_LARGE_COUNTS
+#define STRAKE_FUNCTION_LARGE(name) STRAKE_FUNCTION(name)
+#endif
+#include "interpose/functions.def"
+#undef STRAKE_FUNCTION
+#undef STRAKE_FUNCTION_LARGE
+    return made;
+  }();
+  g_next = &table;
+  return table;
+}
+
+}  // namespace strake::interpose

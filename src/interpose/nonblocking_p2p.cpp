@@ -1,0 +1,171 @@
+// Nonblocking point to point: an operation of the engine's, known to the application as a
+// generalised request.
+#include <memory>
+
+#include "exchange/engine.hpp"
+#include "interpose/examine.hpp"
+#include "interpose/peers.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using exchange::Engine;
+using exchange::Operation;
+using exchange::Peer;
+using exchange::StartSend;
+
+/// Another thread may be inside a blocking call, which then can't take our next steps: leave
+/// nothing to take.
+void finish_if_threaded() {
+  if (g_multiple) Engine::get().hand_on();
+}
+
+template <typename Real, typename Count>
+int isend(Function function, Real real, StartSend start, const void* buffer, Count count,
+          MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
+  const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
+  return boundary(comm, theirs, [&] {
+    Engine& engine = Engine::get();
+    Examined found = rank == MPI_PROC_NULL ? Examined{Method::System, Reason::Empty, 0, {}}
+                                           : examine(Direction::Send, buffer, count, type);
+    if (found.method != Method::System && !sendable({rank, tag, comm})) {
+      found.method = Method::System;
+      found.reason = Reason::BadArguments;
+    }
+    if (found.method == Method::System) {
+      engine.hand_on();  // what was sent before leaves before
+      note(function, Method::System, found.reason, found.bytes);
+      return theirs();
+    }
+    auto operation =
+        std::make_unique<Operation>(found.typed, found.method, start, Peer{rank, tag, comm});
+    note(function, operation->method(), found.reason, found.bytes);
+    *request = engine.launch(std::move(operation));
+    finish_if_threaded();
+    return MPI_SUCCESS;
+  });
+}
+
+template <typename Real, typename Count>
+int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+          MPI_Request* request) {
+  const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
+  return boundary(comm, theirs, [&] {
+    Engine& engine = Engine::get();
+    const Examined found = rank == MPI_PROC_NULL ? Examined{Method::System, Reason::Empty, 0, {}}
+                                                 : examine(Direction::Receive, buffer, count, type);
+    if (found.method == Method::System) {
+      note(Function::MPI_Irecv, Method::System, found.reason, found.bytes);
+      return theirs();
+    }
+    auto operation = std::make_unique<Operation>(found.typed, found.method, Peer{rank, tag, comm});
+    note(Function::MPI_Irecv, operation->method(), found.reason, found.bytes);
+    *request = engine.launch(std::move(operation));
+    return MPI_SUCCESS;
+  });
+}
+
+template <typename Real, typename Count>
+int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
+           MPI_Request* request) {
+  const auto theirs = [&] { return real(buffer, count, type, message, request); };
+  return boundary(MPI_COMM_WORLD, theirs, [&] {
+    Engine& engine = Engine::get();
+    const Examined found = examine(Direction::Receive, buffer, count, type);
+    if (found.method == Method::System) {
+      note(Function::MPI_Imrecv, Method::System, found.reason, found.bytes);
+      return theirs();
+    }
+    auto operation = std::make_unique<Operation>(found.typed, found.method, message);
+    note(Function::MPI_Imrecv, operation->method(), found.reason, found.bytes);
+    *request = engine.launch(std::move(operation));
+    return MPI_SUCCESS;
+  });
+}
+
+}  // namespace
+
+bool sendable(const Peer& peer) noexcept {
+  if (peer.rank < 0 || peer.tag < 0 || peer.comm == MPI_COMM_NULL) return false;
+  const mpi::RealMpi& real = mpi::real_mpi();
+  int inter = 0;
+  int size = 0;
+  real.MPI_Comm_test_inter(peer.comm, &inter);
+  inter != 0 ? real.MPI_Comm_remote_size(peer.comm, &size) : real.MPI_Comm_size(peer.comm, &size);
+  return peer.rank < size;
+}
+
+}  // namespace strake::interpose
+
+using namespace strake::interpose;
+using strake::mpi::real_mpi;
+
+STRAKE_MPI int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
+  return isend(Function::MPI_Isend, next().MPI_Isend, real_mpi().MPI_Isend, buffer, count, type,
+               rank, tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Issend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                          MPI_Comm comm, MPI_Request* request) {
+  return isend(Function::MPI_Issend, next().MPI_Issend, real_mpi().MPI_Issend, buffer, count, type,
+               rank, tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Irsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                          MPI_Comm comm, MPI_Request* request) {
+  return isend(Function::MPI_Irsend, next().MPI_Irsend, real_mpi().MPI_Irsend, buffer, count, type,
+               rank, tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Ibsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                          MPI_Comm comm, MPI_Request* request) {
+  return isend(Function::MPI_Ibsend, next().MPI_Ibsend, real_mpi().MPI_Ibsend, buffer, count, type,
+               rank, tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
+  return irecv(next().MPI_Irecv, buffer, count, type, rank, tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
+                          MPI_Request* request) {
+  return imrecv(next().MPI_Imrecv, buffer, count, type, message, request);
+}
+
+#if STRAKE_MPI_LARGE_COUNTS
+STRAKE_MPI int MPI_Isend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                           int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend(Function::MPI_Isend, next().MPI_Isend_c, real_mpi().MPI_Isend, buffer, count, type,
+               rank, tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Issend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                            int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend(Function::MPI_Issend, next().MPI_Issend_c, real_mpi().MPI_Issend, buffer, count,
+               type, rank, tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Irsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                            int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend(Function::MPI_Irsend, next().MPI_Irsend_c, real_mpi().MPI_Irsend, buffer, count,
+               type, rank, tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Ibsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                            int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend(Function::MPI_Ibsend, next().MPI_Ibsend_c, real_mpi().MPI_Ibsend, buffer, count,
+               type, rank, tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Irecv_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                           MPI_Comm comm, MPI_Request* request) {
+  return irecv(next().MPI_Irecv_c, buffer, count, type, rank, tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Imrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
+                            MPI_Request* request) {
+  return imrecv(next().MPI_Imrecv_c, buffer, count, type, message, request);
+}
+#endif

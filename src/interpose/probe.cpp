@@ -1,0 +1,51 @@
+// Probes and statuses. What Strake sends and receives are ordinary messages of the true size, so
+// the system's own answers are right; probing is only an occasion for progress.
+#include "exchange/engine.hpp"
+#include "interpose/boundary.hpp"
+
+using namespace strake::interpose;
+using strake::exchange::Engine;
+
+STRAKE_MPI int MPI_Probe(int rank, int tag, MPI_Comm comm, MPI_Status* status) {
+  if (t_depth == 0) Engine::get().hand_on();
+  return next().MPI_Probe(rank, tag, comm, status);
+}
+
+STRAKE_MPI int MPI_Iprobe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  if (t_depth == 0) Engine::get().progress();
+  return next().MPI_Iprobe(rank, tag, comm, flag, status);
+}
+
+STRAKE_MPI int MPI_Mprobe(int rank, int tag, MPI_Comm comm, MPI_Message* message,
+                          MPI_Status* status) {
+  if (t_depth == 0) Engine::get().hand_on();
+  return next().MPI_Mprobe(rank, tag, comm, message, status);
+}
+
+STRAKE_MPI int MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                           MPI_Status* status) {
+  if (t_depth == 0) Engine::get().progress();
+  return next().MPI_Improbe(rank, tag, comm, flag, message, status);
+}
+
+STRAKE_MPI int MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
+  return next().MPI_Get_count(status, type, count);
+}
+
+STRAKE_MPI int MPI_Get_elements(const MPI_Status* status, MPI_Datatype type, int* count) {
+  return next().MPI_Get_elements(status, type, count);
+}
+
+STRAKE_MPI int MPI_Get_elements_x(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
+  return next().MPI_Get_elements_x(status, type, count);
+}
+
+#if STRAKE_MPI_LARGE_COUNTS
+STRAKE_MPI int MPI_Get_count_c(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
+  return next().MPI_Get_count_c(status, type, count);
+}
+
+STRAKE_MPI int MPI_Get_elements_c(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
+  return next().MPI_Get_elements_c(status, type, count);
+}
+#endif

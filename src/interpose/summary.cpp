@@ -1,0 +1,170 @@
+#include "interpose/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "exchange/events.hpp"
+#include "mpi/real_mpi.hpp"
+#include "settings/log.hpp"
+#include "settings/settings.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using exchange::Count;
+using exchange::Method;
+using exchange::Reason;
+using exchange::Totals;
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  auto value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 5; ++unit) value /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+/// Totals are plain 64-bit counts, so they can be added up as such.
+void add_up(Totals& totals) {
+  constexpr int kWords = sizeof(Totals) / sizeof(std::uint64_t);
+  static_assert(sizeof(Totals) % sizeof(std::uint64_t) == 0);
+  Totals sum;
+  mpi::check(
+      mpi::real_mpi().MPI_Reduce(&totals, &sum, kWords, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD),
+      "MPI_Reduce");
+  totals = sum;
+}
+
+Count total(const Totals& totals, Method method) {
+  Count sum;
+  for (const auto& row : totals.by_method) {
+    sum.calls += row[static_cast<std::size_t>(method)].calls;
+    sum.bytes += row[static_cast<std::size_t>(method)].bytes;
+  }
+  return sum;
+}
+
+std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
+  std::string text = whole_job ? fmt::format("strake: {} rank{}\n", ranks, ranks == 1 ? "" : "s")
+                               : "strake: rank 0 (the job did not start under strake run)\n";
+  for (const Method method : {Method::Pack, Method::Device, Method::OneShot, Method::Staged}) {
+    const Count count = total(totals, method);
+    if (count.calls == 0) continue;
+    text += fmt::format("  accelerated  {:<10} {:>10} calls  {:>10}\n", name_of(method),
+                        count.calls, human_bytes(count.bytes));
+  }
+  const Count system = total(totals, Method::System);
+  if (system.calls != 0) {
+    text += fmt::format("  passed on    {:<10} {:>10} calls  {:>10}\n", "", system.calls,
+                        human_bytes(system.bytes));
+  }
+  for (int i = 1; i < exchange::kReasons; ++i) {
+    const Count& count = totals.by_reason[static_cast<std::size_t>(i)];
+    if (count.calls == 0) continue;
+    text += fmt::format("    {:>10} calls: {}\n", count.calls, name_of(static_cast<Reason>(i)));
+  }
+  if (totals.saved_ns > 0) {
+    text += fmt::format(
+        "  saved in MPI_Pack and MPI_Unpack: {:.3f} s (by the system's own time for the same "
+        "types)\n",
+        static_cast<double>(totals.saved_ns) * 1e-9);
+  }
+  return text;
+}
+
+nlohmann::ordered_json to_json(const Count& count) {
+  return {{"calls", count.calls}, {"bytes", count.bytes}};
+}
+
+nlohmann::ordered_json json_summary(const Totals& totals, int ranks, bool whole_job) {
+  nlohmann::ordered_json json;
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  mpi::real_mpi().MPI_Get_library_version(version, &length);
+  const std::string library(version, static_cast<std::size_t>(length));
+  json["mpi"] = library.substr(0, library.find_first_of(",\n"));
+  json["ranks"] = ranks;
+  json["whole_job"] = whole_job;
+  json["saved_seconds_in_pack"] = static_cast<double>(totals.saved_ns) * 1e-9;
+  json["methods"] = nlohmann::ordered_json::object();
+  for (int m = 0; m < exchange::kMethods; ++m) {
+    json["methods"][name_of(static_cast<Method>(m))] =
+        to_json(total(totals, static_cast<Method>(m)));
+  }
+  json["functions"] = nlohmann::ordered_json::object();
+  for (int f = 0; f < exchange::kFunctions; ++f) {
+    Count sum;
+    nlohmann::ordered_json methods = nlohmann::ordered_json::object();
+    for (int m = 0; m < exchange::kMethods; ++m) {
+      const Count& count =
+          totals.by_method[static_cast<std::size_t>(f)][static_cast<std::size_t>(m)];
+      if (count.calls == 0) continue;
+      methods[name_of(static_cast<Method>(m))] = to_json(count);
+      sum.calls += count.calls;
+      sum.bytes += count.bytes;
+    }
+    if (sum.calls == 0) continue;
+    nlohmann::ordered_json entry = to_json(sum);
+    entry["methods"] = std::move(methods);
+    json["functions"][name_of(static_cast<exchange::Function>(f))] = std::move(entry);
+  }
+  json["reasons"] = nlohmann::ordered_json::object();
+  for (int i = 1; i < exchange::kReasons; ++i) {
+    const Count& count = totals.by_reason[static_cast<std::size_t>(i)];
+    if (count.calls != 0) json["reasons"][name_of(static_cast<Reason>(i))] = to_json(count);
+  }
+  return json;
+}
+
+void write_json(const std::string& path, const nlohmann::ordered_json& json) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) {
+    log::warn("the summary can't be written to {}", path);
+    return;
+  }
+  const std::string text = json.dump(2) + "\n";
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fclose(file);
+}
+
+}  // namespace
+
+bool summary_wanted() noexcept {
+  static const bool wanted =
+      settings::flag(settings::Id::summary) || !settings::text(settings::Id::summary_json).empty();
+  return wanted;
+}
+
+void summarise() noexcept {
+  if (!summary_wanted()) return;
+  try {
+    const mpi::RealMpi& real = mpi::real_mpi();
+    MPI_Comm parent = MPI_COMM_NULL;
+    real.MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) return;  // spawned ranks are not rank 0 of the job
+    int rank = 0;
+    int ranks = 1;
+    real.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    real.MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    Totals totals = exchange::totals();
+    // Only where every rank is preloaded may a collective of ours meet one of theirs.
+    const bool whole_job = std::getenv("STRAKE_JOB") != nullptr;
+    if (whole_job) add_up(totals);
+    if (rank != 0) return;
+    if (settings::flag(settings::Id::summary)) {
+      const std::string text = text_summary(totals, ranks, whole_job);
+      std::fwrite(text.data(), 1, text.size(), stderr);
+    }
+    const std::string path(settings::text(settings::Id::summary_json));
+    if (!path.empty()) write_json(path, json_summary(totals, ranks, whole_job));
+  } catch (const std::exception& error) {
+    log::warn("no summary: {}", error.what());
+  }
+}
+
+}  // namespace strake::interpose

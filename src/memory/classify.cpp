@@ -1,0 +1,45 @@
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "copy/device_backend.hpp"
+#include "memory/place_cache.hpp"
+#include "strake/memory.hpp"
+
+// The highest address of the main thread's stack; kept by the dynamic loader.
+extern "C" void* __libc_stack_end;
+
+namespace strake {
+namespace {
+
+PlaceCache g_cache;
+const std::uintptr_t g_first_break = reinterpret_cast<std::uintptr_t>(sbrk(0));
+
+// The kernel keeps at least this much free below the main stack's limit: what lies nearer to its
+// end is stack.
+constexpr std::uintptr_t kStackGap = std::uintptr_t{128} << 20;
+
+/// Memory that no runtime can ever hand out: the break's heap and the main stack. (It may be
+/// page-locked by the application; it is then treated as the pageable memory that it also is.)
+bool always_host(const void* address) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (at >= g_first_break && at < reinterpret_cast<std::uintptr_t>(sbrk(0))) return true;
+  const auto stack_end = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
+  return at < stack_end && stack_end - at < kStackGap;
+}
+
+}  // namespace
+
+Place classify(const void* address) noexcept {
+  DeviceBackend* const backend = device_backend();
+  if (backend == nullptr || always_host(address)) return {};
+  // Programs may free and allocate unseen, so the runtime is asked each time which buffer is there
+  // now.
+  if (const auto known = g_cache.find(backend->buffer_id(address))) return *known;
+  AllocationInfo info;
+  if (!backend->query(address, info)) return {};
+  g_cache.insert(info.buffer_id, info.place);
+  return info.place;
+}
+
+}  // namespace strake

@@ -1,0 +1,124 @@
+/// \file  Loads the device plug-in once the process itself has a device runtime in use, and never
+/// before.
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "copy/device_backend.hpp"
+#include "settings/log.hpp"
+#include "settings/settings.hpp"
+
+namespace strake {
+namespace {
+
+constexpr const char* kDriverLibrary = "libcuda.so.1";
+constexpr const char* kPlugin = "libstrake-cuda.so";
+// The driver's code for "cuInit was never called": no device memory can exist yet.
+constexpr int kDriverNotInitialized = 3;
+
+using CurrentContext = int (*)(void**);
+
+std::atomic<DeviceBackend*> g_backend{nullptr};
+std::atomic<bool> g_given_up{false};
+std::atomic<CurrentContext> g_current_context{nullptr};
+std::atomic<unsigned long long> g_objects_seen{0};
+std::mutex g_mutex;
+
+/// How many shared objects were ever loaded: a new driver library can't appear without it growing.
+/// ~20 ns; looking the library up by name costs 30 times that.
+unsigned long long objects_loaded() noexcept {
+  unsigned long long count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* out) {
+        *static_cast<unsigned long long*>(out) = info->dlpi_adds;
+        return 1;  // the first entry tells
+      },
+      &count);
+  return count;
+}
+
+/// Whether the process's driver is initialised.
+bool driver_in_use() noexcept {
+  CurrentContext current = g_current_context.load(std::memory_order_acquire);
+  if (current == nullptr) {
+    const unsigned long long objects = objects_loaded();
+    if (objects == g_objects_seen.load(std::memory_order_relaxed)) return false;
+    // The reference is kept: from now on the driver stays.
+    void* library = dlopen(kDriverLibrary, RTLD_LAZY | RTLD_NOLOAD);
+    if (library != nullptr) {
+      current = reinterpret_cast<CurrentContext>(dlsym(library, "cuCtxGetCurrent"));
+    }
+    if (current == nullptr) {
+      g_objects_seen.store(objects, std::memory_order_relaxed);
+      return false;
+    }
+    g_current_context.store(current, std::memory_order_release);
+  }
+  void* context = nullptr;
+  return current(&context) != kDriverNotInitialized;
+}
+
+/// The folder of the file that holds this code.
+std::string own_folder() {
+  Dl_info info{};
+  char path[PATH_MAX] = "";
+  // A program's own name may be relative to a folder that it has left: the kernel knows better.
+  const bool known = dladdr(reinterpret_cast<const void*>(&own_folder), &info) != 0 &&
+                     info.dli_fname != nullptr && info.dli_fname[0] == '/';
+  if (realpath(known ? info.dli_fname : "/proc/self/exe", path) == nullptr) return {};
+  const std::string file = path;
+  return file.substr(0, file.rfind('/'));
+}
+
+void* open_plugin() {
+  const std::string folder = own_folder();
+  std::string reasons;
+  for (const std::string& path : {folder + "/" + kPlugin, folder + "/../lib/" + kPlugin,
+                                  folder + "/../" + kPlugin, std::string(kPlugin)}) {
+    // Never unloaded: the CUDA runtime inside registers handlers that run at exit.
+    if (void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) return plugin;
+    reasons += std::string(reasons.empty() ? "" : "; ") + dlerror();
+  }
+  log::warn("device memory is left to the MPI library: {} was not loaded ({})", kPlugin, reasons);
+  return nullptr;
+}
+
+DeviceBackend* load() {
+  void* plugin = open_plugin();
+  if (plugin == nullptr) return nullptr;
+  const auto make =
+      reinterpret_cast<MakeDeviceBackend>(dlsym(plugin, "strake_make_device_backend"));
+  DeviceBackendOptions options;
+  options.spin_ns = settings::number(settings::Id::spin_us) * 1000;
+  DeviceBackend* backend = make == nullptr ? nullptr : make(kDeviceBackendVersion, options);
+  if (backend == nullptr) log::warn("{} is of another version, or found no usable device", kPlugin);
+  return backend;
+}
+
+}  // namespace
+
+DeviceBackend* device_backend() noexcept {
+  if (DeviceBackend* backend = g_backend.load(std::memory_order_acquire)) return backend;
+  if (g_given_up.load(std::memory_order_relaxed) || !driver_in_use()) return nullptr;
+  try {
+    const std::scoped_lock lock(g_mutex);
+    DeviceBackend* backend = g_backend.load(std::memory_order_acquire);
+    if (backend != nullptr || g_given_up.load(std::memory_order_relaxed)) return backend;
+    backend = load();
+    if (backend == nullptr) g_given_up.store(true, std::memory_order_relaxed);
+    g_backend.store(backend, std::memory_order_release);
+    return backend;
+  } catch (const std::exception& error) {
+    g_given_up.store(true, std::memory_order_relaxed);
+    log::write(log::Level::Warn, error.what());
+    return nullptr;
+  }
+}
+
+}  // namespace strake

@@ -1,0 +1,88 @@
+/// \file  Reused blocks of every kind of memory, in size classes of 2^N (dissertation 5.8.2).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "copy/device_backend.hpp"
+#include "strake/memory.hpp"
+
+namespace strake {
+
+/// Thread-safe. Once a size was used, acquiring and releasing it calls neither the system nor a
+/// device runtime. A block may be handed out again at once: release it when the work that uses it
+/// is complete.
+class Pool {
+ public:
+  struct Stats {
+    std::int64_t bytes_held = 0;    ///< taken from the system: in use and waiting
+    std::int64_t bytes_in_use = 0;  ///< of those, acquired (not counted for plain host memory)
+    std::uint64_t allocations = 0;  ///< calls to the system (not counted for plain host memory)
+  };
+
+  /// \param backend  where pinned and device memory comes from; null: the process's
+  /// device_backend().
+  explicit Pool(DeviceBackend* backend = nullptr) noexcept : backend_(backend) {}
+  /// Gives back what waits; what is in use is leaked. Null backends are asked for no more.
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  /// The process's pool. Never destroyed.
+  static Pool& instance();
+
+  /// At least `bytes`, aligned to 64 (host) or 256 bytes. ~20 ns for host memory, ~50 ns else, when
+  /// one waits. \throws OutOfMemory  after what waits in this place was given back and the
+  /// allocation still failed. \throws Unsupported  managed memory, or no device back end.
+  [[nodiscard]] void* acquire(Place place, std::int64_t bytes);
+  /// `place` as it was acquired. Null is allowed.
+  void release(Place place, void* block) noexcept;
+  /// Gives waiting pinned and device blocks back to the runtime (which may synchronise the device).
+  void trim() noexcept;
+  [[nodiscard]] Stats stats(Place place) const;
+
+ private:
+  struct Shelf {
+    Place place;
+    std::array<std::vector<void*>, 63> waiting;
+    std::unordered_map<void*, int> classes;
+    Stats stats;
+  };
+  Shelf& shelf_of(Place place);
+  DeviceBackend& backend();
+  void give_back(Shelf& shelf) noexcept;
+
+  DeviceBackend* backend_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Shelf>> shelves_;
+};
+
+/// A block of a pool for as long as it is in scope.
+class PoolBlock {
+ public:
+  PoolBlock() noexcept = default;
+  PoolBlock(Place place, std::int64_t bytes)
+      : place_(place), data_(Pool::instance().acquire(place, bytes)) {}
+  PoolBlock(PoolBlock&& other) noexcept
+      : place_(other.place_), data_(std::exchange(other.data_, nullptr)) {}
+  PoolBlock& operator=(PoolBlock&& other) noexcept {
+    std::swap(place_, other.place_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~PoolBlock() { Pool::instance().release(place_, data_); }
+
+  [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(data_); }
+  [[nodiscard]] Place place() const noexcept { return place_; }
+
+ private:
+  Place place_;
+  void* data_ = nullptr;
+};
+
+}  // namespace strake

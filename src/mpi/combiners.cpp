@@ -1,0 +1,271 @@
+#include "mpi/combiners.hpp"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "strake/error.hpp"
+
+namespace strake::mpi {
+namespace {
+
+// `n` neighbours.
+Layout run(const Element& e, std::int64_t n) { return e.layout.repeated(n, e.extent); }
+
+// `dims` (outermost first) of an element.
+Layout nest(const Element& e, std::span<const Dim> dims) {
+  if (e.layout.is_dense()) return Layout::box(e.layout.offset(), e.layout.size_bytes(), dims);
+  Layout layout = e.layout;
+  for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
+    layout = layout.repeated(dim->count, dim->stride_bytes);
+  }
+  return layout;
+}
+
+Layout vector_of(const Element& e, std::int64_t count, std::int64_t blocklength,
+                 std::int64_t stride_bytes) {
+  const Dim dims[] = {{count, stride_bytes}, {blocklength, e.extent}};
+  return nest(e, dims);
+}
+
+// Collects elements at displacements, in order. What is few blocks stays two numbers a block, which
+// cost no allocation each; what is many becomes a part of its own.
+class Pieces {
+ public:
+  explicit Pieces(std::int64_t size) {
+    offsets_.reserve(static_cast<std::size_t>(size));
+    lengths_.reserve(static_cast<std::size_t>(size));
+  }
+  void add(const Element& e, std::int64_t n, std::int64_t displacement) {
+    const std::int64_t size = e.layout.size_bytes();
+    if (n == 0 || size == 0) return;
+    if (e.layout.is_dense() && (n == 1 || e.extent == size)) {
+      add_block(displacement + e.layout.offset(), n * size);
+      return;
+    }
+    // A part takes about as much memory as 16 listed blocks, and an allocation.
+    constexpr std::int64_t kListed = 16;
+    if (n <= kListed && e.layout.block_count() <= kListed / n) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        e.layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
+          add_block(displacement + i * e.extent + offset, length);
+        });
+      }
+      return;
+    }
+    flush();
+    // Lists repeat their block length more often than not: the run before may serve again.
+    if (n != last_n_ || &e != last_element_) {
+      last_ = run(e, n);
+      last_n_ = n;
+      last_element_ = &e;
+    }
+    parts_.push_back(last_.shifted(displacement));
+  }
+  [[nodiscard]] Layout finish() {
+    if (parts_.empty()) return blocks();
+    flush();
+    return Layout::sequence(parts_);
+  }
+
+ private:
+  [[nodiscard]] Layout blocks() const {
+    if (offsets_.empty()) return {};
+    const bool uniform = std::all_of(lengths_.begin(), lengths_.end(),
+                                     [&](std::int64_t l) { return l == lengths_.front(); });
+    return uniform ? Layout::blocks(offsets_, lengths_.front())
+                   : Layout::blocks(offsets_, lengths_);
+  }
+  void add_block(std::int64_t offset, std::int64_t length) {
+    offsets_.push_back(offset);
+    lengths_.push_back(length);
+  }
+  void flush() {
+    if (offsets_.empty()) return;
+    parts_.push_back(blocks());
+    offsets_.clear();
+    lengths_.clear();
+  }
+
+  std::vector<std::int64_t> offsets_;
+  std::vector<std::int64_t> lengths_;
+  std::vector<Layout> parts_;
+  Layout last_;
+  std::int64_t last_n_ = 0;
+  const Element* last_element_ = nullptr;
+};
+
+// `unit_bytes` is what a displacement counts: the extent for indexed, 1 where displacements are
+// bytes.
+Layout indexed(const Element& e, Numbers lengths, Numbers displacements, std::int64_t unit_bytes) {
+  Pieces pieces(displacements.size());
+  for (std::int64_t i = 0; i < displacements.size(); ++i) {
+    pieces.add(e, lengths[i], displacements[i] * unit_bytes);
+  }
+  return pieces.finish();
+}
+
+Layout indexed_block(const Element& e, std::int64_t length, Numbers displacements,
+                     std::int64_t unit_bytes) {
+  Pieces pieces(displacements.size());
+  for (std::int64_t i = 0; i < displacements.size(); ++i) {
+    pieces.add(e, length, displacements[i] * unit_bytes);
+  }
+  return pieces.finish();
+}
+
+Layout struct_of(Contents& contents) {
+  const std::int64_t count = contents.next_count();
+  const Numbers lengths = contents.next_counts(count);
+  const Numbers displacements = contents.next_addresses(count);
+  const std::vector<MPI_Datatype>& types = contents.types();
+  // Members of one type are decoded once. References into the map stay valid as it grows.
+  std::unordered_map<MPI_Datatype, Element> elements;
+  Pieces pieces(count);
+  MPI_Datatype last_type = MPI_DATATYPE_NULL;
+  const Element* element = nullptr;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const MPI_Datatype type = types[static_cast<std::size_t>(i)];
+    if (element == nullptr || type != last_type) {
+      const auto [entry, is_new] = elements.try_emplace(type);
+      if (is_new) entry->second = element_of(type);
+      element = &entry->second;
+      last_type = type;
+    }
+    pieces.add(*element, lengths[i], displacements[i]);
+  }
+  return pieces.finish();
+}
+
+// Position in `sizes` of the level-th dim counted from the outermost.
+std::int64_t outermost(std::int64_t level, std::int64_t ndims, std::int64_t order) {
+  return order == MPI_ORDER_C ? level : ndims - 1 - level;
+}
+
+Layout subarray(Contents& contents, const Element& e) {
+  const std::int64_t ndims = contents.next_int();
+  const Numbers sizes = contents.next_counts(ndims);
+  const Numbers subsizes = contents.next_counts(ndims);
+  const Numbers starts = contents.next_counts(ndims);
+  const std::int64_t order = contents.next_int();
+  std::vector<Dim> dims(static_cast<std::size_t>(ndims));
+  std::int64_t stride = e.extent;
+  std::int64_t start = 0;
+  for (std::int64_t level = ndims - 1; level >= 0; --level) {
+    const std::int64_t d = outermost(level, ndims, order);
+    dims[static_cast<std::size_t>(level)] = {subsizes[d], stride};
+    start += starts[d] * stride;
+    stride *= sizes[d];
+  }
+  return nest(e, dims).shifted(start);
+}
+
+// One dim of a distributed array: of `size` elements, process `coordinate` of `processes` has every
+// run of `block` elements that its turn reaches, the last one perhaps cut short.
+Layout cyclic(const Element& e, std::int64_t size, std::int64_t block, std::int64_t processes,
+              std::int64_t coordinate) {
+  const std::int64_t round = block * processes;
+  const std::int64_t first = coordinate * block;
+  const std::int64_t last_round = size / round * round;  // where the round that is cut short begins
+  const std::int64_t rest = std::clamp<std::int64_t>(size - last_round - first, 0, block);
+  const Layout whole = vector_of(e, size / round, block, round * e.extent);
+  if (rest == 0) return whole.shifted(first * e.extent);
+  const Layout parts[] = {whole, run(e, rest).shifted(last_round * e.extent)};
+  return Layout::sequence(parts).shifted(first * e.extent);
+}
+
+Layout darray(Contents& contents, Element e) {
+  std::int64_t processes_left = contents.next_int();
+  std::int64_t rank = contents.next_int();
+  const std::int64_t ndims = contents.next_int();
+  const Numbers sizes = contents.next_counts(ndims);
+  const Numbers distributions = contents.next_ints(ndims);
+  const Numbers blocks = contents.next_ints(ndims);
+  const Numbers processes = contents.next_ints(ndims);
+  const std::int64_t order = contents.next_int();
+  // Ranks fill the process grid in row-major order, whatever the order of the array.
+  std::vector<std::int64_t> coordinates(static_cast<std::size_t>(ndims));
+  for (std::int64_t d = 0; d < ndims; ++d) {
+    processes_left /= processes[d];
+    coordinates[static_cast<std::size_t>(d)] = rank / processes_left;
+    rank %= processes_left;
+  }
+  for (std::int64_t level = ndims - 1; level >= 0; --level) {
+    const std::int64_t d = outermost(level, ndims, order);
+    const std::int64_t size = sizes[d];
+    const bool is_default = blocks[d] == MPI_DISTRIBUTE_DFLT_DARG;
+    std::int64_t block = blocks[d];
+    if (distributions[d] == MPI_DISTRIBUTE_NONE) {
+      block = size;
+    } else if (is_default) {
+      const bool whole = distributions[d] == MPI_DISTRIBUTE_BLOCK;
+      block = whole ? (size + processes[d] - 1) / processes[d] : 1;
+    }
+    e.layout = size == 0
+                   ? Layout()
+                   : cyclic(e, size, block, processes[d], coordinates[static_cast<std::size_t>(d)]);
+    e.extent *= size;
+  }
+  return e.layout;
+}
+
+}  // namespace
+
+Layout combine(Contents& contents) {
+  const int combiner = contents.combiner();
+  if (combiner == MPI_COMBINER_STRUCT || combiner == kCombinerStructInteger) {
+    return struct_of(contents);
+  }
+  if (contents.types().size() != 1) {
+    throw Unsupported("MPI combiner " + std::to_string(combiner) + " is not known");
+  }
+  const Element e = element_of(contents.types()[0]);
+  switch (combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED:
+      return e.layout;
+    case MPI_COMBINER_CONTIGUOUS:
+      return run(e, contents.next_count());
+    case MPI_COMBINER_VECTOR: {
+      const std::int64_t count = contents.next_count();
+      const std::int64_t blocklength = contents.next_count();
+      return vector_of(e, count, blocklength, contents.next_count() * e.extent);
+    }
+    case MPI_COMBINER_HVECTOR:
+    case kCombinerHvectorInteger: {
+      const std::int64_t count = contents.next_count();
+      const std::int64_t blocklength = contents.next_count();
+      return vector_of(e, count, blocklength, contents.next_address());
+    }
+    case MPI_COMBINER_INDEXED: {
+      const std::int64_t count = contents.next_count();
+      const Numbers lengths = contents.next_counts(count);
+      return indexed(e, lengths, contents.next_counts(count), e.extent);
+    }
+    case MPI_COMBINER_HINDEXED:
+    case kCombinerHindexedInteger: {
+      const std::int64_t count = contents.next_count();
+      const Numbers lengths = contents.next_counts(count);
+      return indexed(e, lengths, contents.next_addresses(count), 1);
+    }
+    case MPI_COMBINER_INDEXED_BLOCK: {
+      const std::int64_t count = contents.next_count();
+      const std::int64_t length = contents.next_count();
+      return indexed_block(e, length, contents.next_counts(count), e.extent);
+    }
+    case MPI_COMBINER_HINDEXED_BLOCK: {
+      const std::int64_t count = contents.next_count();
+      const std::int64_t length = contents.next_count();
+      return indexed_block(e, length, contents.next_addresses(count), 1);
+    }
+    case MPI_COMBINER_SUBARRAY:
+      return subarray(contents, e);
+    case MPI_COMBINER_DARRAY:
+      return darray(contents, e);
+    default:
+      throw Unsupported("MPI combiner " + std::to_string(combiner) + " is not known");
+  }
+}
+
+}  // namespace strake::mpi

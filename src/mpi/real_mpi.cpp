@@ -1,0 +1,69 @@
+#include "mpi/real_mpi.hpp"
+
+#include <dlfcn.h>
+
+#include <string>
+
+#include "strake/error.hpp"
+
+namespace strake::mpi {
+namespace {
+
+// The libraries that this build's mpi.h can belong to.
+#ifdef OPEN_MPI
+constexpr const char* kSonames[] = {"libmpi.so.40"};
+#else
+constexpr const char* kSonames[] = {"libmpich.so.12", "libmpi.so.12"};
+#endif
+
+// The base address of the shared object or program that holds `address`.
+void* object_of(const void* address) noexcept {
+  Dl_info info;
+  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+// RTLD_NEXT finds the next object after the one that holds this code, in load order. A library that
+// was loaded before (or whose symbols the program itself exports) is found by RTLD_DEFAULT; that
+// search also finds Strake's own wrappers, which live in the object of this function and would call
+// themselves for ever.
+void* find(const char* name) noexcept {
+  static const char here = 0;
+  if (void* next = dlsym(RTLD_NEXT, name)) return next;
+  void* any = dlsym(RTLD_DEFAULT, name);
+  return any != nullptr && object_of(any) != object_of(&here) ? any : nullptr;
+}
+
+RealMpi resolve() noexcept {
+  RealMpi table;
+#define STRAKE_REAL(name) table.name = reinterpret_cast<decltype(table.name)>(find(#name));
+#if STRAKE_MPI_LARGE_COUNTS
+#define STRAKE_REAL_LARGE(name) STRAKE_REAL(name)
+#else
+#define STRAKE_REAL_LARGE(name)
+#endif
+#include "mpi/real_functions.def"
+#undef STRAKE_REAL_LARGE
+#undef STRAKE_REAL
+  return table;
+}
+
+}  // namespace
+
+void* find_real(const char* name) noexcept { return find(name); }
+
+const RealMpi& real_mpi() noexcept {
+  static const RealMpi table = resolve();
+  return table;
+}
+
+void check(int code, const char* function) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING + 1] = "";
+  int length = 0;
+  if (real_mpi().MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
+  throw MpiError(std::string(function) + " failed with code " + std::to_string(code) + ": " +
+                     std::string(text, static_cast<std::size_t>(length)),
+                 code);
+}
+
+}  // namespace strake::mpi

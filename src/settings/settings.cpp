@@ -1,0 +1,44 @@
+#include "settings/settings.hpp"
+
+#include <unistd.h>
+
+#include "settings/log.hpp"
+#include "settings/settings_table.hpp"
+
+namespace strake::settings {
+namespace {
+
+/// Made at the first question, which may come before main, and never destroyed: the last one may
+/// come after it.
+const Table& table() {
+  static const Table& instance = *new Table([] {
+    std::size_t count = 0;
+    while (environ != nullptr && environ[count] != nullptr) ++count;
+    return read_table({environ, count});
+  }());
+  return instance;
+}
+
+}  // namespace
+
+std::span<const Setting> all() { return table().settings; }
+
+bool flag(Id id) noexcept { return number(id) != 0; }
+
+std::int64_t number(Id id) noexcept { return table().numbers[static_cast<std::size_t>(id)]; }
+
+std::string_view text(Id id) noexcept {
+  return table().settings[static_cast<std::size_t>(id)].value;
+}
+
+std::span<const std::string> complaints() { return table().complaints; }
+
+void report_complaints() {
+  static const bool reported = [] {
+    for (const std::string& complaint : complaints()) log::warn("{}", complaint);
+    return true;
+  }();
+  static_cast<void>(reported);
+}
+
+}  // namespace strake::settings

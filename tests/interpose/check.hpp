@@ -1,0 +1,201 @@
+/// \file  What the interposer's test programs share: checks tagged with rank and place, one verdict
+/// of all ranks, notes printed in rank order, and a watchdog that names the section that hangs.
+///
+/// The programs are plain MPI programs. They run without and with the interposer, and must print
+/// the same.
+#pragma once
+
+#include <dlfcn.h>
+#include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "memory.hpp"
+
+namespace check {
+
+struct State {
+  int rank = 0;
+  int size = 1;
+  std::atomic<int> failures{0};
+  std::mutex mutex;
+  std::string notes;
+  std::atomic<const char*> section{"start"};
+};
+
+inline State& state() {
+  static State s;
+  return s;
+}
+inline int rank() { return state().rank; }
+inline int size() { return state().size; }
+
+/// Names what runs from here on; `name` must be a literal.
+inline void section(const char* name) { state().section = name; }
+
+/// Adds a line to what this rank prints at the end. Only what is the same in every run.
+__attribute__((format(printf, 1, 2))) inline void note(const char* format, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  std::scoped_lock lock(state().mutex);
+  state().notes += "[" + std::to_string(rank()) + "] " + line + "\n";
+}
+
+/// Messages past this number are counted, not printed: one wrong byte is often followed by a
+/// million.
+constexpr int kPrintedFailures = 12;
+
+inline void fail(const char* file, int line, const std::string& what) {
+  if (++state().failures > kPrintedFailures) return;
+  std::fprintf(stderr, "FAILED rank %d of %d, %s:%d, in '%s': %s\n", rank(), size(), file, line,
+               state().section.load(), what.c_str());
+}
+
+inline std::string error_text(int code) {
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return text;
+}
+
+/// The name of an error code's class, for the classes that these programs provoke.
+inline std::string class_name(int code) {
+  int error_class = code;
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
+  const struct {
+    int value;
+    const char* name;
+  } names[] = {{MPI_SUCCESS, "MPI_SUCCESS"},
+               {MPI_ERR_BUFFER, "MPI_ERR_BUFFER"},
+               {MPI_ERR_COUNT, "MPI_ERR_COUNT"},
+               {MPI_ERR_TYPE, "MPI_ERR_TYPE"},
+               {MPI_ERR_TAG, "MPI_ERR_TAG"},
+               {MPI_ERR_COMM, "MPI_ERR_COMM"},
+               {MPI_ERR_RANK, "MPI_ERR_RANK"},
+               {MPI_ERR_REQUEST, "MPI_ERR_REQUEST"},
+               {MPI_ERR_ROOT, "MPI_ERR_ROOT"},
+               {MPI_ERR_OP, "MPI_ERR_OP"},
+               {MPI_ERR_ARG, "MPI_ERR_ARG"},
+               {MPI_ERR_UNKNOWN, "MPI_ERR_UNKNOWN"},
+               {MPI_ERR_TRUNCATE, "MPI_ERR_TRUNCATE"},
+               {MPI_ERR_OTHER, "MPI_ERR_OTHER"},
+               {MPI_ERR_INTERN, "MPI_ERR_INTERN"},
+               {MPI_ERR_PENDING, "MPI_ERR_PENDING"},
+               {MPI_ERR_IN_STATUS, "MPI_ERR_IN_STATUS"}};
+  for (const auto& entry : names)
+    if (entry.value == error_class) return entry.name;
+  return "class " + std::to_string(error_class);
+}
+
+inline void require_success(const char* file, int line, const char* call, int code) {
+  if (code != MPI_SUCCESS) fail(file, line, std::string(call) + " gave " + error_text(code));
+}
+
+template <class A, class B>
+void require_equal(const char* file, int line, const char* a_text, const char* b_text, const A& a,
+                   const B& b) {
+  if (a == b) return;
+  std::ostringstream what;
+  what << a_text << " is " << a << ", expected " << b_text << " = " << b;
+  fail(file, line, what.str());
+}
+
+#define CHECK(condition) \
+  ((condition) ? void() : check::fail(__FILE__, __LINE__, "not true: " #condition))
+/// First the value found, then the one expected.
+#define CHECK_EQ(a, b) check::require_equal(__FILE__, __LINE__, #a, #b, (a), (b))
+#define CHECK_MPI(call) check::require_success(__FILE__, __LINE__, #call, (call))
+
+/// A hang is a result: say where, then end the whole job.
+constexpr unsigned kWatchdogSeconds = 40;
+
+inline void on_alarm(int) {
+  char text[256];
+  const int length = std::snprintf(text, sizeof text, "FAILED rank %d of %d hangs in '%s'\n",
+                                   rank(), size(), state().section.load());
+  if (write(STDERR_FILENO, text, static_cast<std::size_t>(length)) < 0) _exit(125);
+  _exit(124);
+}
+
+/// A preloaded library that interposes nothing would pass every comparison: the run script sets
+/// STRAKE_TEST_PRELOADED, and then MPI_Send must be the interposer's.
+inline void require_preloaded() {
+  if (std::getenv("STRAKE_TEST_PRELOADED") == nullptr) return;
+  Dl_info info{};
+  void* const symbol = dlsym(RTLD_DEFAULT, "MPI_Send");
+  if (symbol == nullptr || dladdr(symbol, &info) == 0 ||
+      std::strstr(info.dli_fname, "libstrake-mpi") == nullptr)
+    fail(__FILE__, __LINE__,
+         std::string("MPI_Send comes from ") + (info.dli_fname ? info.dli_fname : "nowhere"));
+}
+
+/// What init() and a program that calls MPI_Init by itself have in common. After MPI_Init.
+inline void started(int argc, char** argv) {
+  MPI_Comm_rank(MPI_COMM_WORLD, &state().rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &state().size);
+  signal(SIGALRM, on_alarm);
+  alarm(kWatchdogSeconds);
+  require_preloaded();
+  for (int i = 1; i < argc; ++i)
+    if (std::string(argv[i]) == "--device" && !test_memory::use_device(rank())) {
+      if (rank() == 0) std::printf("no device\n");
+      MPI_Finalize();
+      std::exit(77);  // what CTest is told to show as skipped
+    }
+}
+
+inline void init(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  started(argc, argv);
+}
+
+/// Prints every rank's notes in rank order and the verdict of all ranks. Before MPI_Finalize.
+inline void verdict() {
+  section("verdict");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  constexpr int kNotesTag = 30000;
+  const std::string& mine = state().notes;
+  if (rank() == 0) {
+    std::fputs(mine.c_str(), stdout);
+    for (int from = 1; from < size(); ++from) {
+      int length = 0;
+      MPI_Recv(&length, 1, MPI_INT, from, kNotesTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      std::vector<char> text(static_cast<std::size_t>(length) + 1, '\0');
+      MPI_Recv(text.data(), length, MPI_CHAR, from, kNotesTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      std::fputs(text.data(), stdout);
+    }
+  } else {
+    const int length = static_cast<int>(mine.size());
+    MPI_Send(&length, 1, MPI_INT, 0, kNotesTag, MPI_COMM_WORLD);
+    MPI_Send(mine.data(), length, MPI_CHAR, 0, kNotesTag, MPI_COMM_WORLD);
+  }
+  int mine_failed = state().failures;
+  int failed = 0;
+  MPI_Allreduce(&mine_failed, &failed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank() == 0) std::puts(failed == 0 ? "ok" : "failed");
+  std::fflush(stdout);
+  if (failed != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/// The end of main.
+inline int finish() {
+  verdict();
+  section("MPI_Finalize");
+  MPI_Finalize();
+  return 0;
+}
+
+}  // namespace check

@@ -1,0 +1,258 @@
+/// \file  Large derived-type messages are in flight while every rank is inside a blocking
+/// collective, a communicator, window or file call, on both sides; then Wait. Some orders need
+/// progress made inside the call.
+#include <cstdlib>
+
+#include "described.hpp"
+
+namespace {
+
+int next() { return (check::rank() + 1) % check::size(); }
+int previous() { return (check::rank() + check::size() - 1) % check::size(); }
+
+/// Two shapes: both operations started before the call and completed after it; and a receiver that
+/// enters the call only when its message is complete, while the sender is already inside.
+class Traffic {
+ public:
+  template <class Call>
+  void around(const char* name, Call call);
+
+ private:
+  Described type_ = describe::large();
+  Image out_{type_, 3}, in_{type_, 3};
+  std::uint64_t seed_ = 0;
+};
+
+template <class Call>
+void Traffic::around(const char* name, Call call) {
+  check::section(name);
+
+  out_.fill(++seed_);
+  in_.poison();
+  MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
+  CHECK_MPI(MPI_Irecv(in_.data(), 3, type_.type, previous(), 1, MPI_COMM_WORLD, &receive));
+  CHECK_MPI(MPI_Isend(out_.data(), 3, type_.type, next(), 1, MPI_COMM_WORLD, &send));
+  call();
+  CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+  CHECK(in_.holds(seed_));
+
+  if (check::size() > 1) {
+    out_.fill(++seed_);
+    in_.poison();
+    if (check::rank() % 2 == 0 && check::rank() + 1 < check::size()) {
+      CHECK_MPI(MPI_Isend(out_.data(), 3, type_.type, check::rank() + 1, 2, MPI_COMM_WORLD, &send));
+      call();
+      CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+    } else if (check::rank() % 2 == 1) {
+      CHECK_MPI(MPI_Recv(in_.data(), 3, type_.type, check::rank() - 1, 2, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE));
+      CHECK(in_.holds(seed_));
+      call();
+    } else {
+      call();
+    }
+  }
+}
+
+void data_collectives(Traffic& traffic) {
+  const int size = check::size();
+  const int sum_of_ranks = size * (size - 1) / 2;
+  const auto ranks = static_cast<std::size_t>(size);
+  const int rank = check::rank();
+  traffic.around("Barrier", [] { CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD)); });
+  traffic.around("Bcast", [&] {
+    int value = rank == size - 1 ? 42 : 0;
+    CHECK_MPI(MPI_Bcast(&value, 1, MPI_INT, size - 1, MPI_COMM_WORLD));
+    CHECK_EQ(value, 42);
+  });
+  traffic.around("Allreduce", [&] {
+    int sum = -1;
+    CHECK_MPI(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    CHECK_EQ(sum, sum_of_ranks);
+    int in_place = rank;
+    CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, &in_place, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    CHECK_EQ(in_place, sum_of_ranks);
+  });
+  traffic.around("Reduce", [&] {
+    int sum = -1;
+    CHECK_MPI(MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
+    CHECK_EQ(sum, rank == 0 ? sum_of_ranks : -1);
+  });
+  traffic.around("Gather, Scatter", [&] {
+    std::vector<int> all(ranks, -1);
+    CHECK_MPI(MPI_Gather(&rank, 1, MPI_INT, all.data(), 1, MPI_INT, 0, MPI_COMM_WORLD));
+    int mine = -1;
+    CHECK_MPI(MPI_Scatter(all.data(), 1, MPI_INT, &mine, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    CHECK_EQ(mine, rank);
+  });
+  traffic.around("Gatherv, Scatterv", [&] {
+    std::vector<int> all(ranks, -1), counts(ranks, 1), at(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) at[i] = static_cast<int>(ranks - 1 - i);
+    CHECK_MPI(MPI_Gatherv(&rank, 1, MPI_INT, all.data(), counts.data(), at.data(), MPI_INT, 0,
+                          MPI_COMM_WORLD));
+    int mine = -1;
+    CHECK_MPI(MPI_Scatterv(all.data(), counts.data(), at.data(), MPI_INT, &mine, 1, MPI_INT, 0,
+                           MPI_COMM_WORLD));
+    CHECK_EQ(mine, rank);
+  });
+  traffic.around("Allgather", [&] {
+    std::vector<int> all(ranks, -1);
+    CHECK_MPI(MPI_Allgather(&rank, 1, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD));
+    for (int i = 0; i < size; ++i) CHECK_EQ(all[static_cast<std::size_t>(i)], i);
+  });
+  traffic.around("Allgatherv", [&] {
+    std::vector<int> all(ranks, -1), counts(ranks, 1), at(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) at[i] = static_cast<int>(i);
+    CHECK_MPI(MPI_Allgatherv(&rank, 1, MPI_INT, all.data(), counts.data(), at.data(), MPI_INT,
+                             MPI_COMM_WORLD));
+    for (int i = 0; i < size; ++i) CHECK_EQ(all[static_cast<std::size_t>(i)], i);
+  });
+  traffic.around("Alltoall", [&] {
+    std::vector<int> give(ranks, rank), got(ranks, -1);
+    CHECK_MPI(MPI_Alltoall(give.data(), 1, MPI_INT, got.data(), 1, MPI_INT, MPI_COMM_WORLD));
+    for (int i = 0; i < size; ++i) CHECK_EQ(got[static_cast<std::size_t>(i)], i);
+  });
+  traffic.around("Alltoallv, Alltoallw", [&] {
+    std::vector<int> give(ranks, rank), got(ranks, -1), counts(ranks, 1), at(ranks), bytes(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) bytes[i] = 4 * (at[i] = static_cast<int>(i));
+    CHECK_MPI(MPI_Alltoallv(give.data(), counts.data(), at.data(), MPI_INT, got.data(),
+                            counts.data(), at.data(), MPI_INT, MPI_COMM_WORLD));
+    for (int i = 0; i < size; ++i) CHECK_EQ(got[static_cast<std::size_t>(i)], i);
+    std::vector<MPI_Datatype> types(ranks, MPI_INT);
+    CHECK_MPI(MPI_Alltoallw(got.data(), counts.data(), bytes.data(), types.data(), give.data(),
+                            counts.data(), bytes.data(), types.data(), MPI_COMM_WORLD));
+    for (std::size_t i = 0; i < ranks; ++i) CHECK_EQ(give[i], rank);
+  });
+  traffic.around("Scan, Exscan", [&] {
+    int sum = -1;
+    CHECK_MPI(MPI_Scan(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    CHECK_EQ(sum, rank * (rank + 1) / 2);
+    CHECK_MPI(MPI_Exscan(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    if (rank > 0) CHECK_EQ(sum, rank * (rank - 1) / 2);
+  });
+  traffic.around("Reduce_scatter(_block)", [&] {
+    std::vector<int> give(ranks, rank), counts(ranks, 1);
+    int sum = -1;
+    CHECK_MPI(
+        MPI_Reduce_scatter(give.data(), &sum, counts.data(), MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    CHECK_EQ(sum, sum_of_ranks);
+    CHECK_MPI(MPI_Reduce_scatter_block(give.data(), &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    CHECK_EQ(sum, sum_of_ranks);
+  });
+}
+
+void communicator_calls(Traffic& traffic) {
+  const auto use = [](MPI_Comm& comm) {
+    int rank = -1;
+    CHECK_MPI(MPI_Comm_rank(comm, &rank));
+    check::note("rank in the new communicator: %d", rank);
+    CHECK_MPI(MPI_Comm_free(&comm));
+  };
+  traffic.around("Comm_dup", [&] {
+    MPI_Comm comm = MPI_COMM_NULL;
+    CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    use(comm);
+  });
+  traffic.around("Comm_dup_with_info", [&] {
+    MPI_Comm comm = MPI_COMM_NULL;
+    CHECK_MPI(MPI_Comm_dup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &comm));
+    use(comm);
+  });
+  traffic.around("Comm_split", [&] {
+    MPI_Comm comm = MPI_COMM_NULL;
+    CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, check::rank() % 2, -check::rank(), &comm));
+    use(comm);
+  });
+  traffic.around("Comm_split_type", [&] {
+    MPI_Comm comm = MPI_COMM_NULL;
+    CHECK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
+    use(comm);
+  });
+  traffic.around("Comm_create", [&] {
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+    CHECK_MPI(MPI_Comm_group(MPI_COMM_WORLD, &group));
+    CHECK_MPI(MPI_Comm_create(MPI_COMM_WORLD, group, &comm));
+    CHECK_MPI(MPI_Group_free(&group));
+    use(comm);
+  });
+  traffic.around("Cart_create", [&] {
+    MPI_Comm comm = MPI_COMM_NULL;
+    const int dims[] = {check::size()}, periods[] = {1};
+    CHECK_MPI(MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &comm));
+    use(comm);
+  });
+  traffic.around("Dist_graph_create_adjacent", [&] {
+    MPI_Comm comm = MPI_COMM_NULL;
+    const int from[] = {previous()}, to[] = {next()};
+    CHECK_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, from, MPI_UNWEIGHTED, 1, to,
+                                             MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
+    int value = check::rank(), got = -1;
+    CHECK_MPI(MPI_Neighbor_allgather(&value, 1, MPI_INT, &got, 1, MPI_INT, comm));
+    CHECK_EQ(got, previous());
+    use(comm);
+  });
+}
+
+void window_calls(Traffic& traffic) {
+  traffic.around("Win_create, Win_fence, Put, Win_free", [] {
+    static int memory = -1;
+    MPI_Win win = MPI_WIN_NULL;
+    CHECK_MPI(
+        MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    CHECK_MPI(MPI_Win_fence(0, win));
+    const int value = check::rank();
+    CHECK_MPI(MPI_Put(&value, 1, MPI_INT, next(), 0, 1, MPI_INT, win));
+    CHECK_MPI(MPI_Win_fence(0, win));
+    CHECK_EQ(memory, previous());
+    CHECK_MPI(MPI_Win_free(&win));
+  });
+  traffic.around("Win_allocate", [] {
+    int* memory = nullptr;
+    MPI_Win win = MPI_WIN_NULL;
+    CHECK_MPI(
+        MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    CHECK_MPI(MPI_Win_free(&win));
+  });
+}
+
+void window_and_file_calls(Traffic& traffic) {
+  // Open MPI 4.1 has no window component for a communicator of one rank on some machines.
+  if (check::size() > 1) window_calls(traffic);
+  // One file name for all ranks, of this job alone.
+  static char name[] = "/tmp/strake-interpose-XXXXXX";
+  if (check::rank() == 0) {
+    const int file = mkstemp(name);
+    CHECK(file >= 0);
+    close(file);
+  }
+  CHECK_MPI(MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD));
+  traffic.around("File_open, File_write_at_all, File_close", [] {
+    MPI_File file = MPI_FILE_NULL;
+    CHECK_MPI(
+        MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file));
+    const int value = 1000 + check::rank();
+    const MPI_Offset at = check::rank() * MPI_Offset{sizeof value};
+    CHECK_MPI(MPI_File_write_at_all(file, at, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    int back = 0;
+    CHECK_MPI(MPI_File_read_at_all(file, at, &back, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_EQ(back, value);
+    CHECK_MPI(MPI_File_close(&file));
+  });
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (check::rank() == 0) unlink(name);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check::init(argc, argv);
+  {
+    Traffic traffic;
+    data_collectives(traffic);
+    communicator_calls(traffic);
+    window_and_file_calls(traffic);
+  }
+  return check::finish();
+}

@@ -1,0 +1,146 @@
+/// \file  A communicator's own error handler is called for errors of derived-type operations: how
+/// often, with which communicator and class, is printed and must be the system library's answer.
+#include "described.hpp"
+
+namespace {
+
+struct Calls {
+  int count = 0;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int code = MPI_SUCCESS;
+};
+Calls calls;
+
+void handler(MPI_Comm* comm, int* code, ...) {
+  ++calls.count;
+  calls.comm = *comm;
+  calls.code = *code;
+}
+
+/// Errors of the call itself: handler and communicator are the system library's, as printed.
+void report(const char* name, int code, MPI_Comm expected) {
+  CHECK(calls.count == 0 || calls.comm == expected);
+  CHECK_EQ(check::class_name(calls.code), check::class_name(code));
+  check::note("%s: returned %s; handler called %d times", name, check::class_name(code).c_str(),
+              calls.count);
+  calls = Calls{};
+}
+
+/// Errors of an operation that was started before. The standard wants its communicator; MPICH 4.0
+/// takes the world.
+void report_completion(const char* name, int code, MPI_Comm expected) {
+  CHECK_EQ(calls.count, 1);
+  CHECK(calls.comm == expected || calls.comm == MPI_COMM_WORLD);
+  const std::string handled = check::class_name(calls.code);
+  CHECK(handled == "MPI_ERR_TRUNCATE" || handled == check::class_name(code));
+  check::note("%s: returned %s", name, check::class_name(code).c_str());
+  calls = Calls{};
+}
+
+int next() { return (check::rank() + 1) % check::size(); }
+int previous() { return (check::rank() + check::size() - 1) % check::size(); }
+
+void truncated(const char* name, MPI_Comm comm, const Described& type,
+               int (*receive)(Image&, const Described&, MPI_Comm)) {
+  check::section(name);
+  Image out(type, 2), in(type, 1);
+  MPI_Request send = MPI_REQUEST_NULL;
+  CHECK_MPI(MPI_Isend(out.data(), 2, type.type, next(), 1, comm, &send));
+  const int code = receive(in, type, comm);
+  report_completion(name, code, comm);
+  CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+}
+
+void truncated_receives(MPI_Comm comm, const Described& type) {
+  truncated("Recv", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
+    return MPI_Recv(in.data(), 1, t.type, previous(), 1, c, MPI_STATUS_IGNORE);
+  });
+  truncated("Irecv and Wait", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, previous(), 1, c, &request));
+    return MPI_Wait(&request, MPI_STATUS_IGNORE);
+  });
+  truncated("Irecv and Test", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, previous(), 1, c, &request));
+    int flag = 0, code = MPI_SUCCESS;
+    while (!flag && code == MPI_SUCCESS) code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    return code;
+  });
+  truncated("Irecv and Waitany", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, previous(), 1, c, &request));
+    int index = 0;
+    return MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
+  });
+  truncated("Irecv and Waitall", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, previous(), 1, c, &request));
+    MPI_Status status{};
+    return MPI_Waitall(1, &request, &status);
+  });
+  truncated("Recv_init, Start and Wait", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Recv_init(in.data(), 1, t.type, previous(), 1, c, &request));
+    CHECK_MPI(MPI_Start(&request));
+    const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    return code;
+  });
+  truncated("Mprobe and Mrecv", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
+    MPI_Message message = MPI_MESSAGE_NULL;
+    CHECK_MPI(MPI_Mprobe(previous(), 1, c, &message, MPI_STATUS_IGNORE));
+    return MPI_Mrecv(in.data(), 1, t.type, &message, MPI_STATUS_IGNORE);
+  });
+}
+
+void bad_arguments(MPI_Comm comm) {
+  check::section("bad arguments");
+  const Described type = describe::medium();
+  const Described uncommitted = describe::vector(3, 1, 2, describe::integer());
+  Image buffer(type, 1);
+  MPI_Request request = MPI_REQUEST_NULL;
+  report("Send to rank = size", MPI_Send(buffer.data(), 1, type.type, check::size(), 1, comm),
+         comm);
+  report("Isend of an uncommitted type",
+         MPI_Isend(buffer.data(), 1, uncommitted.type, next(), 1, comm, &request), comm);
+  report("Irecv of count -1",
+         MPI_Irecv(buffer.data(), -1, type.type, previous(), 1, comm, &request), comm);
+  report("Sendrecv_replace with tag -77",
+         MPI_Sendrecv_replace(buffer.data(), 1, type.type, next(), -77, previous(), 1, comm,
+                              MPI_STATUS_IGNORE),
+         comm);
+  char packed[8] = {};
+  int position = 0;
+  report("Pack into a short buffer",
+         MPI_Pack(buffer.data(), 1, type.type, packed, sizeof packed, &position, comm), comm);
+  // A library may unpack what there is before it finds the end.
+  CHECK(buffer.untouched());
+  position = 0;
+  report("Unpack from a short buffer",
+         MPI_Unpack(packed, sizeof packed, &position, buffer.data(), 1, type.type, comm), comm);
+  report("Probe of rank -77", MPI_Probe(-77, 1, comm, MPI_STATUS_IGNORE), comm);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check::init(argc, argv);
+  MPI_Comm comm = MPI_COMM_NULL;
+  CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;
+  CHECK_MPI(MPI_Comm_create_errhandler(handler, &errhandler));
+  for (const MPI_Comm each : {comm, MPI_COMM_WORLD, MPI_COMM_SELF})
+    CHECK_MPI(MPI_Comm_set_errhandler(each, errhandler));
+  for (const Described& type : {describe::small(), describe::large()})
+    truncated_receives(comm, type);
+  bad_arguments(comm);
+  // A dup inherits the handler.
+  MPI_Comm dup = MPI_COMM_NULL;
+  CHECK_MPI(MPI_Comm_dup(comm, &dup));
+  truncated_receives(dup, describe::medium());
+  CHECK_MPI(MPI_Comm_free(&dup));
+  CHECK_MPI(MPI_Comm_free(&comm));
+  CHECK_MPI(MPI_Errhandler_free(&errhandler));
+  return check::finish();
+}

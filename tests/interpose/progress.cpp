@@ -1,0 +1,224 @@
+/// \file  Whoever is blocked in a call that involves no other rank's help still serves its peers:
+/// point-to-point cases, each of which ends only if every blocking call makes progress on what was
+/// started before.
+#include "described.hpp"
+
+namespace {
+
+int next() { return (check::rank() + 1) % check::size(); }
+int previous() { return (check::rank() + check::size() - 1) % check::size(); }
+
+struct Kit {
+  Described large = describe::large();
+  Described medium = describe::medium();
+  Image a_out{large, 3}, b_out{medium, 2}, a_in{large, 3}, b_in{medium, 2};
+  Kit() {
+    a_out.fill(1);
+    b_out.fill(2);
+  }
+};
+
+/// Sender: Isend A, Isend B, Wait B. Receiver: Recv A, Recv B. A must travel while the sender waits
+/// for B.
+void wait_for_the_second() {
+  check::section("Isend A, Isend B, Wait B; Recv A, Recv B");
+  Kit kit;
+  if (check::rank() % 2 == 0 && check::rank() + 1 < check::size()) {
+    const int to = check::rank() + 1;
+    MPI_Request a = MPI_REQUEST_NULL, b = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Isend(kit.a_out.data(), 3, kit.large.type, to, 1, MPI_COMM_WORLD, &a));
+    CHECK_MPI(MPI_Issend(kit.b_out.data(), 2, kit.medium.type, to, 2, MPI_COMM_WORLD, &b));
+    CHECK_MPI(MPI_Wait(&b, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Wait(&a, MPI_STATUS_IGNORE));
+  } else if (check::rank() % 2 == 1) {
+    const int from = check::rank() - 1;
+    CHECK_MPI(
+        MPI_Recv(kit.a_in.data(), 3, kit.large.type, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(
+        MPI_Recv(kit.b_in.data(), 2, kit.medium.type, from, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK(kit.a_in.holds(1));
+    CHECK(kit.b_in.holds(2));
+  }
+}
+
+/// Like it, but the receiver needs both before it answers, and the sender is blocked in `blocked`.
+template <class Blocked>
+void serve_while_blocked(const char* name, Blocked blocked) {
+  check::section(name);
+  Kit kit;
+  // Every rank sends A to the next and receives it from the previous by Irecv + Wait; then a token
+  // tells the sender that A arrived. The sender waits for the token without having completed A.
+  MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
+  CHECK_MPI(MPI_Irecv(kit.a_in.data(), 3, kit.large.type, previous(), 1, MPI_COMM_WORLD, &receive));
+  CHECK_MPI(MPI_Isend(kit.a_out.data(), 3, kit.large.type, next(), 1, MPI_COMM_WORLD, &send));
+  if (check::rank() == 0) {
+    blocked(next());  // ends only when A has reached the next rank
+    CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Send(nullptr, 0, MPI_INT, previous(), 9, MPI_COMM_WORLD));
+  } else {
+    CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    CHECK(kit.a_in.holds(1));
+    CHECK_MPI(MPI_Send(nullptr, 0, MPI_INT, previous(), 9, MPI_COMM_WORLD));
+    blocked(next());
+  }
+  CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+  CHECK(kit.a_in.holds(1));
+}
+
+void blocked_in_calls() {
+  if (check::size() == 1) return;
+  const auto take = [](int from) {
+    CHECK_MPI(MPI_Recv(nullptr, 0, MPI_INT, from, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  };
+  serve_while_blocked("blocked in Recv", take);
+  serve_while_blocked("blocked in Probe", [&](int from) {
+    CHECK_MPI(MPI_Probe(from, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    take(from);
+  });
+  serve_while_blocked("blocked in Mprobe", [](int from) {
+    MPI_Message message = MPI_MESSAGE_NULL;
+    CHECK_MPI(MPI_Mprobe(from, 9, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Mrecv(nullptr, 0, MPI_INT, &message, MPI_STATUS_IGNORE));
+  });
+  serve_while_blocked("polling Iprobe", [&](int from) {
+    int flag = 0;
+    while (!flag) CHECK_MPI(MPI_Iprobe(from, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+    take(from);
+  });
+  serve_while_blocked("polling Improbe", [](int from) {
+    MPI_Message message = MPI_MESSAGE_NULL;
+    int flag = 0;
+    while (!flag)
+      CHECK_MPI(MPI_Improbe(from, 9, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Mrecv(nullptr, 0, MPI_INT, &message, MPI_STATUS_IGNORE));
+  });
+  serve_while_blocked("blocked in Wait of an Irecv", [](int from) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Irecv(nullptr, 0, MPI_INT, from, 9, MPI_COMM_WORLD, &request));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  });
+  serve_while_blocked("polling Test of an Irecv", [](int from) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Irecv(nullptr, 0, MPI_INT, from, 9, MPI_COMM_WORLD, &request));
+    int flag = 0;
+    while (!flag) CHECK_MPI(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+  });
+  serve_while_blocked("polling Request_get_status of an Irecv", [](int from) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Irecv(nullptr, 0, MPI_INT, from, 9, MPI_COMM_WORLD, &request));
+    int flag = 0;
+    while (!flag) CHECK_MPI(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  });
+  serve_while_blocked("blocked in Waitany", [](int from) {
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    CHECK_MPI(MPI_Irecv(nullptr, 0, MPI_INT, from, 9, MPI_COMM_WORLD, &requests[1]));
+    int index = -1;
+    CHECK_MPI(MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE));
+    CHECK_EQ(index, 1);
+  });
+  serve_while_blocked("blocked in Waitsome", [](int from) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Irecv(nullptr, 0, MPI_INT, from, 9, MPI_COMM_WORLD, &request));
+    int index = -1, count = 0;
+    CHECK_MPI(MPI_Waitsome(1, &request, &count, &index, MPI_STATUSES_IGNORE));
+    CHECK_EQ(count, 1);
+  });
+  serve_while_blocked("blocked in Wait of a persistent receive", [](int from) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Recv_init(nullptr, 0, MPI_INT, from, 9, MPI_COMM_WORLD, &request));
+    CHECK_MPI(MPI_Start(&request));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Request_free(&request));
+  });
+}
+
+/// A synchronous send to a rank that first waits for something else from us.
+void blocked_in_ssend() {
+  check::section("blocked in Ssend");
+  if (check::size() == 1) return;
+  Kit kit;
+  MPI_Request send = MPI_REQUEST_NULL;
+  if (check::rank() == 0) {
+    CHECK_MPI(MPI_Isend(kit.a_out.data(), 3, kit.large.type, 1, 1, MPI_COMM_WORLD, &send));
+    CHECK_MPI(MPI_Ssend(kit.b_out.data(), 2, kit.medium.type, 1, 2, MPI_COMM_WORLD));
+    CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+  } else if (check::rank() == 1) {
+    CHECK_MPI(
+        MPI_Recv(kit.a_in.data(), 3, kit.large.type, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(
+        MPI_Recv(kit.b_in.data(), 2, kit.medium.type, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK(kit.a_in.holds(1));
+    CHECK(kit.b_in.holds(2));
+  }
+}
+
+/// Two large blocking sends meet: each rank has the receive posted before.
+void head_to_head() {
+  check::section("Irecv, Send, Wait by all");
+  Kit kit;
+  MPI_Request receive = MPI_REQUEST_NULL;
+  CHECK_MPI(MPI_Irecv(kit.a_in.data(), 3, kit.large.type, previous(), 4, MPI_COMM_WORLD, &receive));
+  CHECK_MPI(MPI_Send(kit.a_out.data(), 3, kit.large.type, next(), 4, MPI_COMM_WORLD));
+  CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+  CHECK(kit.a_in.holds(1));
+}
+
+/// Sendrecv around the ring, each turn with what the last one brought.
+void rings() {
+  check::section("Sendrecv ring");
+  const Described type = describe::large();
+  Image here(type, 1), there(type, 1);
+  here.fill(static_cast<std::uint64_t>(check::rank()));
+  Image* holding = &here;
+  Image* empty = &there;
+  for (int turn = 0; turn < check::size(); ++turn) {
+    empty->poison();
+    CHECK_MPI(MPI_Sendrecv(holding->data(), 1, type.type, next(), 5, empty->data(), 1, type.type,
+                           previous(), 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    std::swap(holding, empty);
+  }
+  CHECK(holding->holds(static_cast<std::uint64_t>(check::rank())));
+  check::section("Sendrecv_replace ring");
+  for (int turn = 0; turn < check::size(); ++turn)
+    CHECK_MPI(MPI_Sendrecv_replace(holding->data(), 1, type.type, next(), 6, previous(), 6,
+                                   MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK(holding->holds(static_cast<std::uint64_t>(check::rank())));
+}
+
+/// A rank that waits for a third one serves a second; all pairs at once.
+void everyone_to_everyone() {
+  check::section("everyone to everyone, completed in reverse");
+  const Described type = describe::large();
+  const auto ranks = static_cast<std::size_t>(check::size());
+  std::vector<Image> out, in;
+  std::vector<MPI_Request> requests(2 * ranks);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    out.emplace_back(type, 1);
+    in.emplace_back(type, 1);
+    out[r].fill(static_cast<std::uint64_t>(check::rank()) * 100 + r);
+  }
+  for (std::size_t r = 0; r < ranks; ++r)
+    CHECK_MPI(MPI_Isend(out[r].data(), 1, type.type, static_cast<int>(r), 7, MPI_COMM_WORLD,
+                        &requests[r]));
+  for (std::size_t r = 0; r < ranks; ++r)
+    CHECK_MPI(MPI_Irecv(in[r].data(), 1, type.type, static_cast<int>(r), 7, MPI_COMM_WORLD,
+                        &requests[ranks + r]));
+  for (std::size_t i = requests.size(); i-- > 0;)
+    CHECK_MPI(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+  for (std::size_t r = 0; r < ranks; ++r)
+    CHECK(in[r].holds(r * 100 + static_cast<std::uint64_t>(check::rank())));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check::init(argc, argv);
+  wait_for_the_second();
+  blocked_in_calls();
+  blocked_in_ssend();
+  head_to_head();
+  rings();
+  everyone_to_everyone();
+  return check::finish();
+}

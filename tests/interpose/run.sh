@@ -1,0 +1,12 @@
+#!/bin/sh
+# run.sh SECONDS OUTPUT EXPECTED command…
+# Runs the command, keeps what it prints in OUTPUT, and fails if it fails or (EXPECTED not "-") prints
+# something else than the file EXPECTED. A command that hangs is ended by SIGTERM, which both launchers pass
+# on to the ranks.
+seconds=$1 output=$2 expected=$3
+shift 3
+timeout -k 3 "$seconds" "$@" >"$output"
+status=$?
+cat "$output"
+[ $status -eq 0 ] || exit $status
+[ "$expected" = - ] || diff -u "$expected" "$output"

@@ -1,0 +1,156 @@
+/// \file  Messages longer than the receive: MPI_ERR_TRUNCATE through the error handler, nothing
+/// written outside the receive's own bytes, error fields of arrays of statuses, and the next
+/// message unharmed.
+#include "described.hpp"
+
+namespace {
+
+int next() { return (check::rank() + 1) % check::size(); }
+int previous() { return (check::rank() + check::size() - 1) % check::size(); }
+
+constexpr int kTag = 4;
+
+/// After truncation the bytes of the type may hold anything; gaps and surroundings may not.
+void check_gaps(Image& in, const Described& type, int count) {
+  std::vector<std::byte> found = in.memory();
+  for (int e = 0; e < count; ++e)
+    for (const std::ptrdiff_t offset : type.bytes)
+      found[static_cast<std::size_t>(in.origin() + e * type.extent + offset)] = Image::kPoison;
+  for (const std::byte b : found)
+    if (b != Image::kPoison) return CHECK(b == Image::kPoison);
+}
+
+void send_and_receive(const Described& type, int sent, int posted, int way, MPI_Comm comm) {
+  Image out(type, sent), in(type, posted);
+  out.fill(1);
+  MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
+  MPI_Status status{};
+  int code = MPI_SUCCESS, flag = 0, index = -1;
+  const bool before = way % 2 == 0;  // the receive is posted before the message comes
+  const auto post = [&] {
+    CHECK_MPI(MPI_Irecv(in.data(), posted, type.type, previous(), kTag, comm, &receive));
+  };
+  if (before && way < 8) {
+    post();
+    MPI_Barrier(comm);
+  }
+  CHECK_MPI(MPI_Isend(out.data(), sent, type.type, next(), kTag, comm, &send));
+  if (!before) {
+    CHECK_MPI(MPI_Probe(previous(), kTag, comm, MPI_STATUS_IGNORE));
+    if (way < 8) post();
+  }
+  switch (way / 2) {
+    case 0:
+      code = MPI_Wait(&receive, &status);
+      break;
+    case 1:
+      while (!flag && code == MPI_SUCCESS) code = MPI_Test(&receive, &flag, &status);
+      break;
+    case 2:
+      code = MPI_Waitany(1, &receive, &index, &status);
+      break;
+    case 3:
+      while (!flag && code == MPI_SUCCESS) code = MPI_Testany(1, &receive, &index, &flag, &status);
+      break;
+    default:
+      code = MPI_Recv(in.data(), posted, type.type, previous(), kTag, comm, &status);
+  }
+  CHECK_EQ(check::class_name(code), "MPI_ERR_TRUNCATE");
+  CHECK(receive == MPI_REQUEST_NULL);
+  check_gaps(in, type, posted);
+  CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+}
+
+void single_receives(MPI_Comm comm) {
+  for (const Described& type : {describe::small(), describe::medium(), describe::large()})
+    for (int way = 0; way < 10; ++way) {
+      check::section("truncated single receives");
+      send_and_receive(type, 3, 1, way, comm);
+      send_and_receive(type, 1, 0, way, comm);
+    }
+}
+
+/// One truncated receive among good ones: MPI_ERR_IN_STATUS, and each status tells its own.
+void arrays(MPI_Comm comm, bool waitsome) {
+  check::section(waitsome ? "truncated, Waitsome" : "truncated, Waitall");
+  const Described type = describe::medium();
+  std::vector<Image> out, in;
+  MPI_Request sends[3], receives[3];
+  for (int i = 0; i < 3; ++i) {
+    out.emplace_back(type, 2);
+    in.emplace_back(type, i == 1 ? 1 : 2);
+    out.back().fill(static_cast<std::uint64_t>(i));
+    CHECK_MPI(
+        MPI_Irecv(in.back().data(), i == 1 ? 1 : 2, type.type, previous(), i, comm, &receives[i]));
+  }
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK_MPI(MPI_Isend(out[i].data(), 2, type.type, next(), static_cast<int>(i), comm, &sends[i]));
+  MPI_Status statuses[3];
+  std::string classes[3] = {"MPI_ERR_PENDING", "MPI_ERR_PENDING", "MPI_ERR_PENDING"};
+  if (waitsome) {
+    bool reported = false;
+    for (;;) {
+      int indices[3], done = 0;
+      const int code = MPI_Waitsome(3, receives, &done, indices, statuses);
+      if (done == MPI_UNDEFINED) break;
+      if (code != MPI_SUCCESS) {
+        CHECK_EQ(check::class_name(code), "MPI_ERR_IN_STATUS");
+        reported = true;
+      }
+      for (int i = 0; i < done; ++i)
+        classes[indices[i]] =
+            check::class_name(code == MPI_SUCCESS ? MPI_SUCCESS : statuses[i].MPI_ERROR);
+    }
+    CHECK(reported);
+  } else {
+    CHECK_EQ(check::class_name(MPI_Waitall(3, receives, statuses)), "MPI_ERR_IN_STATUS");
+    // A library may return before the good ones are done, and calls them pending: finish them.
+    for (std::size_t i = 0; i < 3; ++i) {
+      classes[i] = check::class_name(statuses[i].MPI_ERROR);
+      if (classes[i] == "MPI_ERR_PENDING") classes[i] = check::class_name(MPI_SUCCESS);
+      if (receives[i] != MPI_REQUEST_NULL) CHECK_MPI(MPI_Wait(&receives[i], &statuses[i]));
+    }
+  }
+  CHECK_EQ(classes[0], "MPI_SUCCESS");
+  CHECK_EQ(classes[1], "MPI_ERR_TRUNCATE");
+  CHECK_EQ(classes[2], "MPI_SUCCESS");
+  CHECK(in[0].holds(0));
+  CHECK(in[2].holds(2));
+  check_gaps(in[1], type, 1);
+  CHECK_MPI(MPI_Waitall(3, sends, MPI_STATUSES_IGNORE));
+}
+
+/// A truncated message is gone; the one after it with the same tag is received whole.
+void next_message(MPI_Comm comm) {
+  check::section("the message after a truncated one");
+  const Described type = describe::large();
+  Image first(type, 2), second(type, 1), in(type, 1);
+  first.fill(1);
+  second.fill(2);
+  MPI_Request sends[2];
+  CHECK_MPI(MPI_Isend(first.data(), 2, type.type, next(), kTag, comm, &sends[0]));
+  CHECK_MPI(MPI_Isend(second.data(), 1, type.type, next(), kTag, comm, &sends[1]));
+  const int code = MPI_Recv(in.data(), 1, type.type, previous(), kTag, comm, MPI_STATUS_IGNORE);
+  CHECK_EQ(check::class_name(code), "MPI_ERR_TRUNCATE");
+  in.poison();
+  CHECK_MPI(MPI_Recv(in.data(), 1, type.type, previous(), kTag, comm, MPI_STATUS_IGNORE));
+  CHECK(in.holds(2));
+  CHECK_MPI(MPI_Waitall(2, sends, MPI_STATUSES_IGNORE));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check::init(argc, argv);
+  MPI_Comm comm = MPI_COMM_NULL;
+  CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  // MPICH raises errors of request arrays on the world or self communicator.
+  for (const MPI_Comm each : {comm, MPI_COMM_WORLD, MPI_COMM_SELF})
+    CHECK_MPI(MPI_Comm_set_errhandler(each, MPI_ERRORS_RETURN));
+  single_receives(comm);
+  arrays(comm, false);
+  arrays(comm, true);
+  next_message(comm);
+  CHECK_MPI(MPI_Comm_free(&comm));
+  return check::finish();
+}

@@ -1,0 +1,50 @@
+// GoogleTest's main for tests under MPI: rank 0 prints as usual, the others print their failures
+// only, each with its rank, and every process ends with the verdict of all.
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstdio>
+
+namespace {
+
+class TaggedFailures : public testing::EmptyTestEventListener {
+ public:
+  TaggedFailures(int rank, int ranks) : rank_(rank), ranks_(ranks) {}
+
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (!result.failed()) return;
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    std::fprintf(stderr, "[rank %d of %d] %s.%s\n%s:%d: %s\n", rank_, ranks_,
+                 test != nullptr ? test->test_suite_name() : "-",
+                 test != nullptr ? test->name() : "-",
+                 result.file_name() != nullptr ? result.file_name() : "-", result.line_number(),
+                 result.message());
+    std::fflush(stderr);
+  }
+
+ private:
+  int rank_;
+  int ranks_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  testing::InitGoogleTest(&argc, argv);
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (rank != 0) {
+    testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+    delete listeners.Release(listeners.default_result_printer());
+    listeners.Append(new TaggedFailures(rank, ranks));  // the list owns it
+  }
+  const int mine = RUN_ALL_TESTS();
+  int worst = mine;
+  MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return worst;
+}

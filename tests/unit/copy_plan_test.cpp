@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "strake/copy.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+namespace {
+
+std::vector<std::byte> numbered(std::size_t bytes) {
+  std::vector<std::byte> values(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) values[i] = static_cast<std::byte>(i);
+  return values;
+}
+
+Layout every_second_byte(std::int64_t count) {
+  const Dim dims[] = {{count, 2}};
+  return Layout::box(0, 1, dims);
+}
+
+TEST(CopyPlan, packs_on_the_cpu) {
+  const CopyPlan plan = CopyPlan::compile(Layout::dense(8), {}, every_second_byte(8), {});
+  const std::vector<std::byte> source = numbered(16);
+  std::vector<std::byte> packed(8);
+  plan.run(packed.data(), source.data());
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(packed[i], source[2 * i]);
+  EXPECT_EQ(plan.size_bytes(), 8);
+  EXPECT_STREQ(plan.backend(), "cpu");
+  EXPECT_EQ(plan.description().substr(0, 4), "cpu ");
+}
+
+TEST(CopyPlan, a_part_lands_where_the_whole_would_put_it) {
+  const CopyPlan plan = CopyPlan::compile(Layout::dense(8), {}, every_second_byte(8), {});
+  const std::vector<std::byte> source = numbered(16);
+  std::vector<std::byte> packed(8, std::byte{99});
+  plan.run(packed.data(), source.data(), {2, 5});
+  EXPECT_EQ(packed[1], std::byte{99});
+  EXPECT_EQ(packed[2], std::byte{4});
+  EXPECT_EQ(packed[4], std::byte{8});
+  EXPECT_EQ(packed[5], std::byte{99});
+}
+
+TEST(CopyPlan, a_part_past_the_end_is_cut_and_an_empty_one_moves_nothing) {
+  const CopyPlan plan = CopyPlan::compile(Layout::dense(4), {}, every_second_byte(4), {});
+  const std::vector<std::byte> source = numbered(8);
+  std::vector<std::byte> packed(5, std::byte{99});
+  plan.run(packed.data(), source.data(), {3, 1000});
+  EXPECT_EQ(packed[3], std::byte{6});
+  EXPECT_EQ(packed[4], std::byte{99});
+  plan.run(packed.data(), source.data(), {2, 2});
+  EXPECT_EQ(packed[2], std::byte{99});
+}
+
+TEST(CopyPlan, no_bytes_and_no_plan_move_nothing) {
+  const CopyPlan empty = CopyPlan::compile(Layout(), {}, Layout::dense(0), {});
+  EXPECT_EQ(empty.size_bytes(), 0);
+  empty.run(nullptr, nullptr);
+  const CopyPlan none;
+  EXPECT_EQ(none.size_bytes(), 0);
+  none.run(nullptr, nullptr);
+}
+
+TEST(CopyPlan, unequal_sizes_are_refused_with_both_sizes) {
+  try {
+    static_cast<void>(CopyPlan::compile(Layout::dense(7), {}, every_second_byte(8), {}));
+    FAIL() << "7 bytes took 8";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("8 bytes"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("7 bytes"), std::string::npos) << error.what();
+  }
+}
+
+TEST(CopyPlan, pinned_memory_is_the_cpus_when_no_device_takes_part) {
+  const Place pinned = {MemoryKind::Pinned, 0};
+  const CopyPlan plan = CopyPlan::compile(Layout::dense(8), pinned, every_second_byte(8), {});
+  EXPECT_STREQ(plan.backend(), "cpu");
+}
+
+TEST(CopyBatch, runs_every_copy) {
+  const CopyPlan pack = CopyPlan::compile(Layout::dense(8), {}, every_second_byte(8), {});
+  const CopyPlan unpack = CopyPlan::compile(every_second_byte(8), {}, Layout::dense(8), {});
+  const std::vector<std::byte> source = numbered(16);
+  std::vector<std::byte> packed(8);
+  std::vector<std::byte> spread(15);
+  const CopyItem items[] = {{&pack, packed.data(), source.data()},
+                            {&unpack, spread.data(), source.data() + 1}};
+  run_batch(items);
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(packed[i], source[2 * i]);
+    EXPECT_EQ(spread[2 * i], source[i + 1]);
+  }
+  EXPECT_EQ(spread[1], std::byte{0});
+}
+
+}  // namespace
+}  // namespace strake

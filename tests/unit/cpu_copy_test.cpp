@@ -1,0 +1,346 @@
+// The CPU back end, byte by byte against Layout::for_each_block, for every instruction set that
+// this machine runs.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "copy/cpu/compile.hpp"
+#include "strake/layout.hpp"
+
+namespace strake {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::int64_t pick(Random& random, std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+}
+
+/// Memory whose first and last byte are each next to a page that may not be touched (one of them
+/// exactly).
+class GuardedBuffer {
+ public:
+  GuardedBuffer(std::int64_t bytes, bool flush_end) : bytes_(bytes) {
+    const std::int64_t page = sysconf(_SC_PAGESIZE);
+    pages_ = (bytes + page - 1) / page * page;
+    mapped_ = static_cast<std::byte*>(mmap(nullptr, static_cast<std::size_t>(pages_ + 2 * page),
+                                           PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (mapped_ == MAP_FAILED ||
+        mprotect(mapped_ + page, static_cast<std::size_t>(pages_), PROT_READ | PROT_WRITE) != 0) {
+      throw std::bad_alloc();
+    }
+    mapped_bytes_ = pages_ + 2 * page;
+    data_ = mapped_ + page + (flush_end ? pages_ - bytes : 0);
+  }
+  ~GuardedBuffer() { munmap(mapped_, static_cast<std::size_t>(mapped_bytes_)); }
+  GuardedBuffer(const GuardedBuffer&) = delete;
+  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
+  std::byte* data() const { return data_; }
+  std::int64_t size() const { return bytes_; }
+  void fill(Random& random) const {
+    for (std::int64_t i = 0; i < bytes_; ++i) data_[i] = static_cast<std::byte>(random());
+  }
+  std::vector<std::byte> contents() const { return {data_, data_ + bytes_}; }
+
+ private:
+  std::int64_t bytes_, pages_ = 0, mapped_bytes_ = 0;
+  std::byte* mapped_ = nullptr;
+  std::byte* data_ = nullptr;
+};
+
+/// Offset of every packed byte.
+std::vector<std::int64_t> byte_offsets(const Layout& layout) {
+  std::vector<std::int64_t> offsets;
+  offsets.reserve(static_cast<std::size_t>(layout.size_bytes()));
+  layout.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
+    for (std::int64_t i = 0; i < bytes; ++i) offsets.push_back(offset + i);
+  });
+  return offsets;
+}
+
+bool overlaps_itself(const Layout& layout) {
+  std::vector<std::int64_t> offsets = byte_offsets(layout);
+  std::sort(offsets.begin(), offsets.end());
+  return std::adjacent_find(offsets.begin(), offsets.end()) != offsets.end();
+}
+
+/// Runs the copy on fresh guarded memory, and compares all of the destination's bytes with a copy
+/// made byte by byte.
+void expect_copies(const Layout& to, const Layout& from, ByteRange part,
+                   const cpu::Options& options, Random& random) {
+  const GuardedBuffer source(std::max<std::int64_t>(from.bounds().size(), 1), (random() & 1) != 0);
+  const GuardedBuffer target(std::max<std::int64_t>(to.bounds().size(), 1), (random() & 1) != 0);
+  source.fill(random);
+  target.fill(random);
+  std::vector<std::byte> expected = target.contents();
+  const auto to_offsets = byte_offsets(to);
+  const auto from_offsets = byte_offsets(from);
+  for (std::int64_t i = part.begin; i < part.end; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    expected[static_cast<std::size_t>(to_offsets[k] - to.bounds().begin)] =
+        source.data()[from_offsets[k] - from.bounds().begin];
+  }
+  const cpu::OpPtr op = cpu::compile(to, from, options);
+  ASSERT_EQ(op->size_bytes(), to.size_bytes());
+  cpu::run_range(*op, target.data() - to.bounds().begin, source.data() - from.bounds().begin, part);
+  ASSERT_TRUE(target.contents() == expected)
+      << op->description() << " part [" << part.begin << ", " << part.end << ") of "
+      << from.to_string() << " to " << to.to_string();
+}
+
+/// Whole, and some random parts.
+void expect_copies_all(const Layout& to, const Layout& from, const cpu::Options& options,
+                       Random& random) {
+  const std::int64_t size = to.size_bytes();
+  expect_copies(to, from, {0, size}, options, random);
+  for (int i = 0; i < 3 && size > 0; ++i) {
+    const std::int64_t a = pick(random, 0, size);
+    const std::int64_t b = pick(random, 0, size);
+    if (testing::Test::HasFatalFailure()) return;
+    expect_copies(to, from, {std::min(a, b), std::max(a, b)}, options, random);
+  }
+}
+
+/// Lengths that have kernels of their own, and their neighbours.
+std::int64_t random_block(Random& random) {
+  static constexpr std::int64_t kBlocks[] = {1,  2,  3,  4,  5,   7,   8,   12,  13,
+                                             16, 20, 24, 31, 32,  33,  40,  48,  63,
+                                             64, 65, 72, 96, 127, 128, 129, 300, 2000};
+  return kBlocks[pick(random, 0, std::size(kBlocks) - 1)];
+}
+
+Layout random_box(Random& random) {
+  const std::int64_t block = random_block(random);
+  const auto dims = static_cast<std::size_t>(pick(random, 0, 6));
+  const std::int64_t longest = dims <= 2 ? 70 : 5;
+  std::vector<Dim> nest(dims);
+  std::int64_t extent = block;
+  for (std::size_t k = dims; k-- > 0;) {
+    nest[k].count = pick(random, 1, longest);
+    nest[k].stride_bytes = pick(random, 0, 3) == 0 ? extent : extent + pick(random, 0, 3 * block);
+    if (pick(random, 0, 5) == 0) nest[k].stride_bytes = -nest[k].stride_bytes;
+    extent += (nest[k].count - 1) * std::abs(nest[k].stride_bytes);
+    if (extent > 200'000) nest[k].count = 1;
+  }
+  if (pick(random, 0, 3) == 0) std::shuffle(nest.begin(), nest.end(), random);
+  return Layout::box(pick(random, -5000, 5000), block, nest);
+}
+
+Layout random_list(Random& random, bool own_lengths) {
+  const std::int64_t count = pick(random, 1, 80);
+  const std::int64_t common = random_block(random) % 400;
+  std::vector<std::int64_t> offsets, lengths;
+  std::int64_t at = pick(random, -3000, 3000);
+  for (std::int64_t i = 0; i < count; ++i) {
+    lengths.push_back(own_lengths ? pick(random, 0, 1) * pick(random, 0, 300) + pick(random, 1, 20)
+                                  : common);
+    offsets.push_back(at);
+    at += lengths.back() + pick(random, 1, 50);
+  }
+  std::vector<std::size_t> order(offsets.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (pick(random, 0, 1) == 0) std::shuffle(order.begin(), order.end(), random);
+  std::vector<std::int64_t> o, l;
+  for (const std::size_t i : order) {
+    o.push_back(offsets[i]);
+    l.push_back(lengths[i]);
+  }
+  return own_lengths ? Layout::blocks(o, l) : Layout::blocks(o, common);
+}
+
+Layout random_layout(Random& random, int depth = 0) {
+  switch (pick(random, 0, depth < 2 ? 5 : 2)) {
+    case 0:
+      return random_box(random);
+    case 1:
+      return random_list(random, true);
+    case 2:
+      return random_list(random, false);
+    case 3: {
+      const Layout child = random_layout(random, depth + 1);
+      const std::int64_t stride = child.bounds().size() + pick(random, 0, 100);
+      return child.repeated(pick(random, 0, child.size_bytes() > 2000 ? 3 : 40), stride);
+    }
+    default: {
+      std::vector<Layout> parts;
+      std::int64_t at = 0;
+      for (std::int64_t i = pick(random, 0, 4); i >= 0; --i) {
+        const Layout part = random_layout(random, depth + 1);
+        parts.push_back(part.shifted(at - part.bounds().begin));
+        at += part.bounds().size() + pick(random, 0, 40);
+      }
+      return Layout::sequence(parts);
+    }
+  }
+}
+
+class CpuCopy : public testing::TestWithParam<std::size_t> {
+ protected:
+  void SetUp() override {
+    seed_ = std::random_device()();
+    if (const char* fixed = std::getenv("STRAKE_TEST_SEED")) seed_ = std::stoull(fixed);
+    std::printf("seed %llu\n", static_cast<unsigned long long>(seed_));
+    random_.seed(seed_);
+    options_.kernels = &cpu::available_kernels()[GetParam()];
+  }
+  std::uint64_t seed_ = 0;
+  Random random_;
+  cpu::Options options_;
+};
+
+TEST_P(CpuCopy, packs_and_unpacks_random_layouts) {
+  for (int i = 0; i < 200; ++i) {
+    const Layout layout = random_layout(random_);
+    if (layout.size_bytes() > 300'000) continue;
+    const Layout dense = Layout::dense(layout.size_bytes(), pick(random_, -20, 20));
+    expect_copies_all(dense, layout, options_, random_);
+    if (HasFatalFailure()) return;
+    if (!overlaps_itself(layout)) expect_copies_all(layout, dense, options_, random_);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(CpuCopy, packs_and_unpacks_every_block_length_at_every_small_stride) {
+  for (const std::int64_t block :
+       {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48, 64, 72, 128, 200, 1500}) {
+    for (const std::int64_t gap : {1, 4, 8, 24, 56}) {
+      for (const std::int64_t stride :
+           {block + gap, -(block + gap), 2 * block, 3 * block, 4 * block}) {
+        const Dim dims[] = {{3, 101 * std::abs(stride)}, {pick(random_, 2, 100), stride}};
+        const Layout layout = Layout::box(7, block, dims);
+        const Layout dense = Layout::dense(layout.size_bytes(), 3);
+        expect_copies_all(dense, layout, options_, random_);
+        expect_copies_all(layout, dense, options_, random_);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(CpuCopy, transposes) {
+  for (const std::int64_t block : {1, 2, 4, 8, 12, 16, 24, 32}) {
+    for (const std::int64_t pad : {0, 8}) {
+      const std::int64_t rows = pick(random_, 1, 90);
+      const std::int64_t columns = pick(random_, 1, 150);
+      const std::int64_t row_bytes = columns * (block + pad) + 64;
+      const Dim plane[] = {{columns, block + pad}, {rows, row_bytes}};
+      const Dim cube[] = {{columns, block + pad}, {3, rows * row_bytes}, {rows, row_bytes}};
+      for (const Layout& layout : {Layout::box(5, block, plane), Layout::box(5, block, cube)}) {
+        const Layout dense = Layout::dense(layout.size_bytes());
+        expect_copies_all(dense, layout, options_, random_);
+        expect_copies_all(layout, dense, options_, random_);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(CpuCopy, joins_unlike_layouts) {
+  for (int i = 0; i < 100; ++i) {
+    const Layout from = random_layout(random_);
+    Layout to = random_layout(random_);
+    if (from.size_bytes() == 0 || from.size_bytes() > 100'000) continue;
+    // The same number of bytes: a list of that many, cut from blocks of any length.
+    std::vector<std::int64_t> offsets, lengths;
+    std::int64_t at = 0;
+    for (std::int64_t left = from.size_bytes(); left > 0; left -= lengths.back()) {
+      lengths.push_back(std::min(left, pick(random_, 1, 2000)));
+      offsets.push_back(at);
+      at += lengths.back() + pick(random_, 1, 30);
+    }
+    to = Layout::blocks(offsets, lengths);
+    expect_copies_all(to, from, options_, random_);
+    if (HasFatalFailure()) return;
+    if (!overlaps_itself(from)) expect_copies_all(from, from.shifted(100), options_, random_);
+    if (!overlaps_itself(from)) expect_copies_all(from, to, options_, random_);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(CpuCopy, joins_boxes_of_other_shapes_without_a_buffer) {
+  const Dim fine[] = {{6, 1000}, {4, 100}, {8, 10}};
+  const Dim coarse[] = {{24, 200}};
+  const Layout to = Layout::box(0, 4, fine);
+  const Layout from = Layout::box(16, 32, coarse);
+  ASSERT_EQ(to.size_bytes(), from.size_bytes());
+  expect_copies_all(to, from, options_, random_);
+  expect_copies_all(from, to, options_, random_);
+  EXPECT_EQ(cpu::compile(to, from, options_)->description().find("into"), std::string::npos);
+}
+
+TEST_P(CpuCopy, large_copies_are_streamed_and_shared_by_threads) {
+  const Dim dims[] = {{4'500'000, 11}};
+  const Layout layout = Layout::box(3, 8, dims);
+  const Layout dense = Layout::dense(layout.size_bytes(), 5);
+  for (const int threads : {1, 3}) {
+    cpu::Options options = options_;
+    options.threads = threads;
+    std::vector<std::byte> source(static_cast<std::size_t>(layout.bounds().end));
+    for (std::size_t i = 0; i < source.size(); ++i)
+      source[i] = static_cast<std::byte>(i * 7 + i / 251);
+    std::vector<std::byte> packed(static_cast<std::size_t>(dense.bounds().end) + 1);
+    const cpu::OpPtr pack = cpu::compile(dense, layout, options);
+    EXPECT_NE(pack->description().find("streamed"), std::string::npos);
+    EXPECT_EQ(pack->description().find("threads") != std::string::npos, threads > 1);
+    pack->run(packed.data(), source.data());
+    std::vector<std::byte> back(source.size());
+    cpu::compile(layout, dense, options)->run(back.data(), packed.data());
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < 4'500'000; ++i) {
+      wrong += std::memcmp(&packed[static_cast<std::size_t>(5 + i * 8)],
+                           &source[static_cast<std::size_t>(3 + i * 11)], 8) != 0;
+      wrong += std::memcmp(&back[static_cast<std::size_t>(3 + i * 11)],
+                           &source[static_cast<std::size_t>(3 + i * 11)], 8) != 0;
+      wrong += back[static_cast<std::size_t>(i * 11 + (i == 0 ? 0 : 2))] != std::byte{0};
+    }
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(packed[0], std::byte{0});
+    EXPECT_EQ(packed.back(), std::byte{0});
+  }
+}
+
+TEST_P(CpuCopy, offsets_past_2_to_the_31) {
+  constexpr std::int64_t kStride = std::int64_t{3} << 30;
+  constexpr std::int64_t kBytes = 4 * kStride;
+  auto* const memory = static_cast<std::byte*>(mmap(
+      nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  const Dim dims[] = {{3, kStride}, {5, 64}};
+  const std::int64_t offsets[] = {0, kStride + 5, 2 * kStride + 1, 100};
+  const std::int64_t lengths[] = {9, 17, 100, 33};
+  const std::int64_t common[] = {2 * kStride, 0, kStride + 77};
+  for (const Layout& layout : {Layout::box(16, 24, dims), Layout::blocks(offsets, lengths),
+                               Layout::blocks(common, std::int64_t{40})}) {
+    const Layout dense = Layout::dense(layout.size_bytes());
+    std::vector<std::byte> packed(static_cast<std::size_t>(layout.size_bytes()));
+    for (std::size_t i = 0; i < packed.size(); ++i) packed[i] = static_cast<std::byte>(random_());
+    cpu::compile(layout, dense, options_)->run(memory, packed.data());
+    std::size_t position = 0;
+    layout.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
+      EXPECT_EQ(
+          std::memcmp(memory + offset, packed.data() + position, static_cast<std::size_t>(bytes)),
+          0);
+      position += static_cast<std::size_t>(bytes);
+    });
+    std::vector<std::byte> again(packed.size());
+    cpu::compile(dense, layout, options_)->run(again.data(), memory);
+    EXPECT_EQ(again, packed);
+  }
+  munmap(memory, kBytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, CpuCopy,
+                         testing::Range<std::size_t>(0, cpu::available_kernels().size()),
+                         [](const auto& param) {
+                           return std::string(cpu::available_kernels()[param.param].nest->name) +
+                                  "_" + std::to_string(param.param);
+                         });
+
+}  // namespace
+}  // namespace strake

@@ -1,0 +1,40 @@
+/// \file  `strake explain`: what becomes of a datatype, and how fast its bytes move here.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "expression/datatype.hpp"
+#include "strake/memory.hpp"
+
+namespace strake::explain {
+
+/// One way of moving the bytes: packing (layout to dense) or unpacking, between two memories.
+struct CopyChoice {
+  const char* operation;  ///< "pack", "unpack"
+  MemoryKind from;
+  MemoryKind to;
+  std::string description;  ///< the kernel or copy chosen, or why there is none
+  bool available = false;
+  std::optional<double> measured_us;  ///< median of a few runs
+};
+
+struct Explanation {
+  std::string expression;
+  std::int64_t count = 1;
+  expression::Datatype type;
+  Layout layout;  ///< of `count` of it
+  std::vector<CopyChoice> copies;
+};
+
+/// Compiles a plan for each pair of memories, and runs those between host memories (up to ~0.3 s
+/// each). \throws expression::SyntaxError, InvalidArgument
+[[nodiscard]] Explanation explain(const std::string& expression, std::int64_t count);
+
+[[nodiscard]] nlohmann::ordered_json to_json(const Explanation& explanation);
+[[nodiscard]] std::string to_text(const Explanation& explanation);
+
+}  // namespace strake::explain

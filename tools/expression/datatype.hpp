@@ -1,0 +1,50 @@
+/// \file  A datatype as a value: its layout and what MPI's constructors need to build on it. Bounds
+/// follow the MPI standard; where libraries differ, MPICH: padding to the members' alignment comes
+/// in by struct alone, and the bounds of a resized type are not inherited by a struct that holds
+/// it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "strake/layout.hpp"
+
+namespace strake::expression {
+
+struct Datatype {
+  Layout layout;
+  std::int64_t lb = 0;
+  std::int64_t ub = 0;
+  std::int64_t alignment = 1;  ///< of the strictest basic type inside
+  [[nodiscard]] std::int64_t extent() const noexcept { return ub - lb; }
+};
+
+using Numbers = std::span<const std::int64_t>;
+
+/// \{ MPI's constructors. Displacements and strides of the h-forms are bytes, of the others
+/// extents. \throws InvalidArgument  what MPI would refuse, or a bound past 2^63.
+[[nodiscard]] Datatype basic(std::int64_t bytes, std::int64_t alignment);
+[[nodiscard]] Datatype contiguous(std::int64_t count, const Datatype& type);
+[[nodiscard]] Datatype vector(std::int64_t count, std::int64_t blocklength, std::int64_t stride,
+                              const Datatype& type);
+[[nodiscard]] Datatype hvector(std::int64_t count, std::int64_t blocklength,
+                               std::int64_t stride_bytes, const Datatype& type);
+[[nodiscard]] Datatype indexed(Numbers blocklengths, Numbers displacements, const Datatype& type);
+[[nodiscard]] Datatype hindexed(Numbers blocklengths, Numbers displacements_bytes,
+                                const Datatype& type);
+[[nodiscard]] Datatype indexed_block(std::int64_t blocklength, Numbers displacements,
+                                     const Datatype& type);
+[[nodiscard]] Datatype hindexed_block(std::int64_t blocklength, Numbers displacements_bytes,
+                                      const Datatype& type);
+[[nodiscard]] Datatype structure(Numbers blocklengths, Numbers displacements_bytes,
+                                 std::span<const Datatype> types);
+enum class Order : std::uint8_t { C, Fortran };
+[[nodiscard]] Datatype subarray(Numbers sizes, Numbers subsizes, Numbers starts,
+                                const Datatype& type, Order order);
+[[nodiscard]] Datatype resized(std::int64_t lb, std::int64_t extent, const Datatype& type);
+/// \}
+
+/// What `count` of the type, one extent apart, select. \throws InvalidArgument  count < 0.
+[[nodiscard]] Layout layout_of(const Datatype& type, std::int64_t count);
+
+}  // namespace strake::expression

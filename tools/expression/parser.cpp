@@ -1,0 +1,289 @@
+#include "parser.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace strake::expression {
+namespace {
+
+struct Basic {
+  std::string_view name;
+  std::int64_t bytes;
+  std::int64_t alignment;
+};
+
+template <typename T>
+constexpr Basic of(std::string_view name) {
+  return {name, sizeof(T), alignof(T)};
+}
+
+/// MPI's names in lower case without MPI_. Fortran's are those of a compiler's defaults.
+constexpr std::array kBasics = {of<char>("byte"),
+                                of<char>("packed"),
+                                of<char>("char"),
+                                of<char>("signed_char"),
+                                of<char>("unsigned_char"),
+                                of<short>("short"),
+                                of<short>("unsigned_short"),
+                                of<int>("int"),
+                                of<int>("unsigned"),
+                                of<long>("long"),
+                                of<long>("unsigned_long"),
+                                of<long long>("long_long"),
+                                of<long long>("long_long_int"),
+                                of<long long>("unsigned_long_long"),
+                                of<float>("float"),
+                                of<double>("double"),
+                                of<long double>("long_double"),
+                                of<wchar_t>("wchar"),
+                                of<bool>("c_bool"),
+                                of<std::int8_t>("int8_t"),
+                                of<std::int16_t>("int16_t"),
+                                of<std::int32_t>("int32_t"),
+                                of<std::int64_t>("int64_t"),
+                                of<std::int8_t>("uint8_t"),
+                                of<std::int16_t>("uint16_t"),
+                                of<std::int32_t>("uint32_t"),
+                                of<std::int64_t>("uint64_t"),
+                                of<std::complex<float>>("c_float_complex"),
+                                of<std::complex<double>>("c_double_complex"),
+                                of<std::complex<long double>>("c_long_double_complex"),
+                                of<std::int64_t>("aint"),
+                                of<std::int64_t>("offset"),
+                                of<std::int64_t>("count"),
+                                of<char>("character"),
+                                of<int>("logical"),
+                                of<int>("integer"),
+                                of<float>("real"),
+                                of<double>("double_precision"),
+                                of<std::complex<float>>("complex"),
+                                of<std::complex<double>>("double_complex")};
+
+/// MPI's types for MINLOC: a value and an int, as C's compiler lays them out.
+struct Pair {
+  std::string_view name;
+  std::string_view value;
+};
+constexpr std::array kPairs = {Pair{"float_int", "float"}, Pair{"double_int", "double"},
+                               Pair{"long_int", "long"},   Pair{"short_int", "short"},
+                               Pair{"2int", "int"},        Pair{"long_double_int", "long_double"}};
+
+constexpr std::array<std::string_view, 11> kConstructors = {
+    "contiguous",     "vector", "hvector",  "indexed", "hindexed", "indexed_block",
+    "hindexed_block", "struct", "subarray", "resized", "dup"};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Datatype whole() {
+    Datatype type = datatype();
+    if (peek() != '\0') fail("the end of the type");
+    return type;
+  }
+
+ private:
+  /// The next character that is no space; 0 at the end.
+  char peek() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+
+  [[noreturn]] void fail(std::string_view expected) {
+    const char next = peek();
+    const std::string found = next == '\0' ? "the end" : fmt::format("'{}'", next);
+    throw SyntaxError(fmt::format("expected {}, found {}", expected, found), at_);
+  }
+
+  void take(char wanted) {
+    if (peek() != wanted) fail(fmt::format("'{}'", wanted));
+    ++at_;
+  }
+
+  /// Whether another item of a list follows; takes its comma.
+  bool comma_or(char end) {
+    const char next = peek();
+    if (next == ',') {
+      ++at_;
+      return true;
+    }
+    if (next != end) fail(fmt::format("',' or '{}'", end));
+    return false;
+  }
+
+  std::int64_t number() {
+    if (peek() == '\0') fail("a whole number");
+    std::int64_t value = 0;
+    const char* begin = text_.data() + at_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (error == std::errc::result_out_of_range) throw SyntaxError("a number past 2^63", at_);
+    if (error != std::errc()) fail("a whole number");
+    at_ += static_cast<std::size_t>(end - begin);
+    return value;
+  }
+
+  /// A number and the comma behind it.
+  std::int64_t number_then() {
+    const std::int64_t value = number();
+    take(',');
+    return value;
+  }
+
+  template <typename Item>
+  auto list(Item&& item) {
+    std::vector<decltype(item())> items;
+    take('[');
+    if (peek() != ']') {
+      do {
+        items.push_back(item());
+      } while (comma_or(']'));
+    }
+    take(']');
+    return items;
+  }
+
+  std::vector<std::int64_t> numbers_then() {
+    auto items = list([this] { return number(); });
+    take(',');
+    return items;
+  }
+
+  std::string word() {
+    std::string name;
+    peek();
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) {
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(text_[at_++])));
+    }
+    return name;
+  }
+
+  Datatype datatype() {
+    // Deeper nests than any program's would only exhaust the stack.
+    constexpr int kDeepest = 1000;
+    if (++depth_ > kDeepest)
+      throw SyntaxError(fmt::format("more than {} types inside each other", kDeepest), at_);
+    peek();
+    const std::size_t begin = at_;
+    std::string name = word();
+    if (name.empty()) fail("a type");
+    if (name.starts_with("mpi_")) name.erase(0, 4);
+    Datatype type = peek() == '(' ? constructed(name, begin) : named(name, begin);
+    --depth_;
+    return type;
+  }
+
+  Datatype named(const std::string& name, std::size_t begin) {
+    for (const Basic& entry : kBasics) {
+      if (entry.name == name) return basic(entry.bytes, entry.alignment);
+    }
+    for (const Pair& pair : kPairs) {
+      if (pair.name != name) continue;
+      const Datatype value = named(std::string(pair.value), begin);
+      const std::array types = {value, basic(sizeof(int), alignof(int))};
+      return structure(std::array<std::int64_t, 2>{1, 1},
+                       std::array{std::int64_t{0}, value.extent()}, types);
+    }
+    if (std::find(kConstructors.begin(), kConstructors.end(), name) != kConstructors.end())
+      fail("'('");
+    throw SyntaxError(
+        fmt::format("expected a type, found '{}'; basic types are byte, char, int, double, …",
+                    name),
+        begin);
+  }
+
+  Datatype constructed(const std::string& name, std::size_t begin) {
+    if (std::find(kConstructors.begin(), kConstructors.end(), name) == kConstructors.end()) {
+      throw SyntaxError(fmt::format("expected a constructor ({}), found '{}'",
+                                    fmt::join(kConstructors, ", "), name),
+                        begin);
+    }
+    take('(');
+    const auto build = arguments(name);
+    take(')');
+    try {
+      return build();
+    } catch (const SyntaxError&) {
+      throw;
+    } catch (const InvalidArgument& error) {
+      throw SyntaxError(name + ": " + error.what(), begin);
+    }
+  }
+
+  /// Reads what stands between the parentheses of `name`, and returns what makes the type of it.
+  std::function<Datatype()> arguments(const std::string& name) {
+    if (name == "dup") {
+      return [type = datatype()] { return type; };
+    }
+    if (name == "contiguous") {
+      const std::int64_t count = number_then();
+      return [=, type = datatype()] { return contiguous(count, type); };
+    }
+    if (name == "vector" || name == "hvector") {
+      const std::int64_t count = number_then();
+      const std::int64_t blocklength = number_then();
+      const std::int64_t stride = number_then();
+      const auto make = name == "vector" ? vector : hvector;
+      return [=, type = datatype()] { return make(count, blocklength, stride, type); };
+    }
+    if (name == "resized") {
+      const std::int64_t lb = number_then();
+      const std::int64_t extent = number_then();
+      return [=, type = datatype()] { return resized(lb, extent, type); };
+    }
+    if (name == "indexed" || name == "hindexed") {
+      const auto blocklengths = numbers_then();
+      const auto displacements = numbers_then();
+      const auto make = name == "indexed" ? indexed : hindexed;
+      return [=, type = datatype()] { return make(blocklengths, displacements, type); };
+    }
+    if (name == "indexed_block" || name == "hindexed_block") {
+      const std::int64_t blocklength = number_then();
+      const auto displacements = numbers_then();
+      const auto make = name == "indexed_block" ? indexed_block : hindexed_block;
+      return [=, type = datatype()] { return make(blocklength, displacements, type); };
+    }
+    if (name == "struct") {
+      const auto blocklengths = numbers_then();
+      const auto displacements = numbers_then();
+      return [=, types = list([this] { return datatype(); })] {
+        return structure(blocklengths, displacements, types);
+      };
+    }
+    const auto sizes = numbers_then();
+    const auto subsizes = numbers_then();
+    const auto starts = numbers_then();
+    Datatype type = datatype();
+    const Order order = comma_or(')') ? subarray_order() : Order::C;
+    return [=] { return subarray(sizes, subsizes, starts, type, order); };
+  }
+
+  Order subarray_order() {
+    peek();
+    const std::size_t begin = at_;
+    const std::string name = word();
+    if (name == "c") return Order::C;
+    if (name == "fortran") return Order::Fortran;
+    at_ = begin;
+    fail("c or fortran");
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Datatype parse(std::string_view text) { return Parser(text).whole(); }
+
+}  // namespace strake::expression

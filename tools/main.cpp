@@ -1,0 +1,129 @@
+/// \file  The `strake` command. Usage errors end with status 2; `strake run` otherwise with the
+/// job's.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "explain/explain.hpp"
+#include "expression/parser.hpp"
+#include "run/run_command.hpp"
+#include "settings/settings.hpp"
+#include "settings/settings_command.hpp"
+#include "strake/error.hpp"
+
+namespace {
+
+constexpr int kUsageError = 2;
+
+struct ExplainOptions {
+  bool json = false;
+  std::int64_t count = 1;
+  std::vector<std::string> types;
+};
+
+int explain(const ExplainOptions& options) {
+  auto all = nlohmann::ordered_json::array();
+  for (const std::string& type : options.types) {
+    try {
+      const auto explanation = strake::explain::explain(type, options.count);
+      if (options.json) {
+        all.push_back(strake::explain::to_json(explanation));
+      } else {
+        fmt::print("{}", strake::explain::to_text(explanation));
+      }
+    } catch (const strake::expression::SyntaxError& error) {
+      fmt::print(stderr, "strake explain: {}, at character {}\n  {}\n  {:>{}}\n", error.what(),
+                 error.position() + 1, type, '^', error.position() + 1);
+      return kUsageError;
+    }
+  }
+  // One type gives one object, several a list of them.
+  if (options.json) fmt::print("{}\n", (all.size() == 1 ? all[0] : all).dump(2));
+  return 0;
+}
+
+/// The arguments of this command, and what follows the first "--".
+int main_with(std::vector<std::string> arguments, const std::vector<std::string>& rest,
+              bool has_rest) {
+  CLI::App app{"Strake moves the non-contiguous data of MPI programs fast.", "strake"};
+  app.set_version_flag("--version", "strake " STRAKE_VERSION);
+  app.require_subcommand(1);
+
+  strake::run::Options run_options;
+  CLI::App* run = app.add_subcommand("run", "Run an MPI job with its data movement accelerated");
+  run->footer("The job follows a double dash: strake run [OPTIONS] -- mpirun -n 4 ./program");
+  run->add_flag("--quiet", run_options.quiet, "Print no summary at the end");
+  CLI::Option* json = run->add_option("--json", run_options.json, "Write the summary to this file")
+                          ->type_name("FILE");
+  run->add_option("--mpi", run_options.mpi,
+                  "Treat an MPI library that is not known by its name as this one (for those with "
+                  "its interface)")
+      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
+      ->capture_default_str();
+  run->add_flag("--disable", run_options.disable,
+                "Load the interposer, but let it pass every call through (to compare)")
+      ->excludes(json);
+
+  ExplainOptions explain_options;
+  CLI::App* explain_app =
+      app.add_subcommand("explain", "Show what becomes of a datatype, and how it is copied");
+  explain_app->add_flag("--json", explain_options.json, "Print JSON");
+  explain_app->add_option("--count", explain_options.count, "Elements of the type")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  explain_app->add_option("TYPE", explain_options.types, "Such as vector(100,1,512,double)")
+      ->required();
+
+  bool settings_json = false;
+  bool settings_markdown = false;
+  CLI::App* settings =
+      app.add_subcommand("settings", "List every setting, its default, and its value here");
+  CLI::Option* as_json = settings->add_flag("--json", settings_json, "Print JSON");
+  settings->add_flag("--markdown", settings_markdown, "Print the page of the documentation")
+      ->excludes(as_json);
+
+  try {
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    app.parse(arguments);
+    if (has_rest && !run->parsed())
+      throw CLI::ArgumentMismatch("only strake run takes a command after --");
+    if (run->parsed() && rest.empty())
+      throw CLI::ArgumentMismatch("strake run needs a command: strake run -- mpirun ...");
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsageError;
+  }
+
+  if (run->parsed()) return strake::run::run(run_options, rest);
+  strake::settings::report_complaints();
+  if (explain_app->parsed()) return explain(explain_options);
+  if (settings_json) {
+    fmt::print("{}\n", strake::settings_command::to_json().dump(2));
+  } else {
+    fmt::print("{}", settings_markdown ? strake::settings_command::to_markdown()
+                                       : strake::settings_command::to_text());
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const bool has_rest = dashes != arguments.end();
+  const std::vector<std::string> rest(has_rest ? dashes + 1 : dashes, arguments.end());
+  arguments.erase(dashes, arguments.end());
+  const bool running = !arguments.empty() && arguments[0] == "run";
+  try {
+    return main_with(arguments, rest, has_rest);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "strake{}: {}\n", running ? " run" : "", error.what());
+    return kUsageError;
+  }
+}

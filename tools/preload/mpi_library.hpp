@@ -1,0 +1,59 @@
+/// \file  Which MPI library a shared object's name stands for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+
+namespace strake::preload {
+
+enum class MpiLibrary : std::uint8_t {
+  None,     ///< not an MPI library
+  OpenMpi,  ///< Open MPI 2 to 5
+  Mpich,    ///< MPICH 3.1 and later, under the name that distributions give it
+  Unknown,  ///< an MPI library whose interface is not one of these
+};
+
+/// For people: "Open MPI".
+inline const char* title_of(MpiLibrary library) {
+  return library == MpiLibrary::OpenMpi ? "Open MPI"
+         : library == MpiLibrary::Mpich ? "MPICH"
+                                        : "an unknown MPI library";
+}
+
+/// As in the interposer's file name, libstrake-mpi-FLAVOR.so, and in STRAKE_MPI.
+inline const char* flavor_of(MpiLibrary library) {
+  return library == MpiLibrary::OpenMpi ? "openmpi"
+         : library == MpiLibrary::Mpich ? "mpich"
+                                        : "unknown";
+}
+
+inline bool starts_with(const char* text, const char* beginning) {
+  return std::strncmp(text, beginning, std::strlen(beginning)) == 0;
+}
+
+inline const char* base_name(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash == nullptr ? path : slash + 1;
+}
+
+/// What a DT_NEEDED entry or a loaded object's path names. The libraries beside the main one
+/// (libmpi_mpifh, libmpichfort, libmpi_cxx) count as None: they bring the main one along.
+inline MpiLibrary identify(const char* path) {
+  const char* name = base_name(path);
+  if (std::strcmp(name, "libmpi.so.40") == 0 || starts_with(name, "libmpi.so.40."))
+    return MpiLibrary::OpenMpi;
+  if (std::strcmp(name, "libmpich.so.12") == 0 || starts_with(name, "libmpich.so.12."))
+    return MpiLibrary::Mpich;
+  // Intel MPI, MVAPICH and others (libmpi.so.12), older Open MPI (libmpi.so.1, .12, .20), HPE,
+  // Cray, IBM, the MPI ABI.
+  for (const char* other :
+       {"libmpi.so", "libmpich.so", "libmpi_abi.so", "libmpt.so", "libmpi_cray.so", "libmpi_gnu",
+        "libmpi_intel", "libmpi_ibm.so", "libmpi_nvidia"}) {
+    if (starts_with(name, other)) return MpiLibrary::Unknown;
+  }
+  return MpiLibrary::None;
+}
+
+}  // namespace strake::preload

@@ -1,0 +1,184 @@
+#include "needed_libraries.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "elf_file.hpp"
+
+namespace strake::preload {
+namespace {
+
+/// Part of every process: nothing of MPI behind them, and the C library has every function that
+/// starts a program.
+bool is_system_library(const char* name) {
+  for (const char* system :
+       {"libc.so.", "libm.so.", "libdl.so.", "libpthread.so.", "librt.so.", "libgcc_s.so.",
+        "libstdc++.so.", "libutil.so.", "libselinux.so.", "ld-linux", "ld64.so", "linux-vdso"}) {
+    if (starts_with(name, system)) return true;
+  }
+  return false;
+}
+
+/// A file that is an object of this machine, whatever its name says.
+bool usable(const char* path) { return access(path, R_OK) == 0 && ElfFile(path).valid(); }
+
+/// Tries `name` in each directory of a colon-separated list, with $ORIGIN standing for the folder
+/// of `owner`.
+bool find_in(const char* list, const char* name, const char* owner, char (&out)[PATH_MAX]) {
+  for (const char* entry = list; entry != nullptr && *entry != '\0';) {
+    const char* colon = std::strchr(entry, ':');
+    const int length =
+        colon == nullptr ? static_cast<int>(std::strlen(entry)) : static_cast<int>(colon - entry);
+    const int origin = starts_with(entry, "$ORIGIN") ? 7 : starts_with(entry, "${ORIGIN}") ? 9 : 0;
+    int written = 0;
+    if (origin > 0 && origin <= length) {
+      const int folder = static_cast<int>(base_name(owner) - owner);
+      written = std::snprintf(out, sizeof(out), "%.*s%.*s/%s", folder, owner, length - origin,
+                              entry + origin, name);
+    } else {
+      written = std::snprintf(out, sizeof(out), "%.*s/%s", length, entry, name);
+    }
+    if (length > 0 && written > 0 && written < PATH_MAX && usable(out)) return true;
+    entry = colon == nullptr ? nullptr : colon + 1;
+  }
+  return false;
+}
+
+/// /etc/ld.so.cache as the C library writes it since 2.2: a header, then entries that point at
+/// strings.
+struct CacheHeader {
+  char magic[20];  ///< "glibc-ld.so.cache1.1", no terminating zero
+  std::uint32_t entries;
+  std::uint32_t string_bytes;
+  std::uint32_t unused[5];
+};
+struct CacheEntry {
+  std::int32_t flags;
+  std::uint32_t name;
+  std::uint32_t path;
+  std::uint32_t os_version;
+  std::uint64_t hardware;
+};
+
+bool find_in_cache(const char* name, char (&out)[PATH_MAX]) {
+  const int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct stat status {};
+  const bool sized =
+      fstat(fd, &status) == 0 && status.st_size > static_cast<off_t>(sizeof(CacheHeader));
+  const std::size_t size = sized ? static_cast<std::size_t>(status.st_size) : 0;
+  void* mapped = sized ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+  close(fd);
+  if (mapped == MAP_FAILED) return false;
+  bool found = false;
+  // An older table may come first; offsets count from the start of this one.
+  const char* file = static_cast<const char*>(mapped);
+  const auto* start = static_cast<const char*>(memmem(file, size, "glibc-ld.so.cache1.1", 20));
+  const std::size_t left = start == nullptr ? 0 : size - static_cast<std::size_t>(start - file);
+  if (left > sizeof(CacheHeader)) {
+    CacheHeader header;
+    std::memcpy(&header, start, sizeof(header));
+    for (std::size_t i = 0; i < header.entries && !found; ++i) {
+      const std::size_t offset = sizeof(header) + i * sizeof(CacheEntry);
+      if (offset + sizeof(CacheEntry) > left) break;
+      CacheEntry entry;
+      std::memcpy(&entry, start + offset, sizeof(entry));
+      if (entry.name >= left || entry.path >= left || std::strcmp(start + entry.name, name) != 0)
+        continue;
+      std::snprintf(out, sizeof(out), "%s", start + entry.path);
+      found = usable(out);
+    }
+  }
+  munmap(mapped, size);
+  return found;
+}
+
+/// Where the loader finds `name` for the object `owner`.
+bool find_library(const char* name, const char* owner, const ElfFile& from, char (&out)[PATH_MAX]) {
+  if (std::strchr(name, '/') != nullptr) {
+    std::snprintf(out, sizeof(out), "%s", name);
+    return usable(out);
+  }
+  return (from.runpath() == nullptr && find_in(from.rpath(), name, owner, out)) ||
+         find_in(std::getenv("LD_LIBRARY_PATH"), name, owner, out) ||
+         find_in(from.runpath(), name, owner, out) || find_in_cache(name, out) ||
+         find_in("/lib:/usr/lib:/lib64:/usr/lib64", name, owner, out);
+}
+
+/// Objects still to look into, and those already seen.
+struct Node {
+  Node* next = nullptr;
+  char path[PATH_MAX];
+};
+
+struct Queue {
+  Node* first = nullptr;
+  Node** last = &first;
+  ~Queue() {
+    while (first != nullptr) {
+      Node* next = first->next;
+      std::free(first);
+      first = next;
+    }
+  }
+  void add(const char* path) {
+    auto* node = static_cast<Node*>(std::malloc(sizeof(Node)));
+    if (node == nullptr) return;
+    node->next = nullptr;
+    std::snprintf(node->path, sizeof(node->path), "%s", path);
+    *last = node;
+    last = &node->next;
+  }
+  [[nodiscard]] bool has(const char* name) const {
+    for (const Node* node = first; node != nullptr; node = node->next) {
+      if (std::strcmp(base_name(node->path), name) == 0) return true;
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+void find_mpi(const char* path, Loaded loaded, MpiUse& use) {
+  char found[PATH_MAX];
+  if (std::strchr(path, '/') == nullptr) {
+    const ElfFile nobody("/proc/self/exe");
+    if (!find_library(path, path, nobody, found)) return;
+    path = found;
+  }
+  Queue queue;
+  queue.add(path);
+  for (const Node* node = queue.first; node != nullptr; node = node->next) {
+    const ElfFile file(node->path);
+    if (node == queue.first) {
+      use.elf = file.valid();
+      use.dynamic = file.dynamic();
+      if (use.elf) use.library = identify(path);
+      if (use.library != MpiLibrary::None) std::snprintf(use.path, sizeof(use.path), "%s", path);
+    }
+    if (use.library != MpiLibrary::None) return;
+    if (loaded == nullptr) use.may_bring_mpi = use.may_bring_mpi || file.may_bring_mpi();
+    for (std::size_t i = 0; const char* name = file.needed(i); ++i) {
+      if (is_system_library(name) || (loaded != nullptr && loaded(name)) ||
+          queue.has(base_name(name)))
+        continue;
+      const bool there = find_library(name, node->path, file, found);
+      use.library = identify(name);
+      if (use.library != MpiLibrary::None) {
+        std::snprintf(use.path, sizeof(use.path), "%s", there ? found : name);
+        return;
+      }
+      if (there) queue.add(found);
+    }
+  }
+}
+
+}  // namespace strake::preload

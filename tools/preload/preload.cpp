@@ -1,0 +1,249 @@
+/// \file  libstrake-preload.so: what `strake run` puts into the environment of a job's ranks. In
+/// each process it asks one question, whether MPI is there, and brings in the interposer of that
+/// MPI library:
+///  - a program linked to MPI starts anew at once (same process, before anything of it has run)
+///  with the interposer
+///    preloaded, because only then do its MPI calls find the interposer first;
+///  - a process that loads MPI later (python with mpi4py) gets the interposer just before, into the
+///  global scope, which
+///    the loader searches before the new object's own;
+///  - any other process (shells, env, numactl, …) is left as it is, and passes this on to its
+///  children.
+/// Uses nothing but the C library. docs/decisions/0002-loading.md says why it is done this way.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "mpi_library.hpp"
+#include "needed_libraries.hpp"
+
+namespace strake::preload {
+namespace {
+
+constexpr const char* kPreload = "LD_PRELOAD=";
+constexpr const char* kInterposer = "libstrake-mpi-";
+
+using Dlopen = void* (*)(const char*, int);
+Dlopen g_dlopen = nullptr;
+/// Nothing more to look for in this process.
+std::atomic<bool> g_settled{true};
+
+void find_dlopen() { g_dlopen = reinterpret_cast<Dlopen>(dlsym(RTLD_NEXT, "dlopen")); }
+
+/// What is loaded in the process.
+struct Scan {
+  MpiLibrary library = MpiLibrary::None;
+  char library_path[PATH_MAX] = {};
+  bool interposed = false;
+};
+
+int visit_object(dl_phdr_info* info, std::size_t, void* data) {
+  auto& scan = *static_cast<Scan*>(data);
+  const char* path = info->dlpi_name;
+  if (starts_with(base_name(path), kInterposer)) scan.interposed = true;
+  const MpiLibrary library = identify(path);
+  if (library != MpiLibrary::None && scan.library == MpiLibrary::None) {
+    scan.library = library;
+    std::snprintf(scan.library_path, sizeof(scan.library_path), "%s", path);
+  }
+  return 0;
+}
+
+bool is_loaded(const char* name) {
+  return dl_iterate_phdr(
+             [](dl_phdr_info* info, std::size_t, void* wanted) {
+               return std::strcmp(base_name(info->dlpi_name), static_cast<const char*>(wanted)) == 0
+                          ? 1
+                          : 0;
+             },
+             const_cast<char*>(name)) != 0;
+}
+
+/// Tells `strake run`, if it runs on this machine: 'p' a process of the job is here, 'm' it uses
+/// MPI, 'e' it had to end.
+void report(char what) {
+  const char* path = std::getenv("STRAKE_JOB_REPORT");
+  if (path == nullptr) return;
+  const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return;                       // another machine
+  if (write(fd, &what, 1) != 1) errno = 0;  // then strake run only knows less
+  close(fd);
+}
+
+/// Whether this process speaks for its job: one line is enough of what holds for every rank.
+bool first_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* rank = std::getenv(name);
+    if (rank != nullptr) return std::strcmp(rank, "0") == 0;
+  }
+  return true;
+}
+
+/// The promise that every rank is preloaded can't be kept, so the job must not go on.
+[[noreturn]] void give_up(const char* what, const char* path) {
+  if (first_rank()) dprintf(STDERR_FILENO, "strake run: %s %s\n", path, what);
+  report('e');
+  _exit(2);
+}
+
+/// The interposer for the library, beside this object.
+void interposer_for(MpiLibrary library, const char* library_path, char (&out)[PATH_MAX]) {
+  const char* forced = std::getenv("STRAKE_MPI");
+  const bool force = forced != nullptr && forced[0] != '\0' && std::strcmp(forced, "auto") != 0;
+  if (library == MpiLibrary::Unknown && !force) {
+    give_up(
+        "is an MPI library that Strake does not know; it knows Open MPI (libmpi.so.40) and MPICH "
+        "(libmpich.so.12), and "
+        "--mpi tells it which of them another one is like",
+        library_path);
+  }
+  if (force && library != MpiLibrary::Unknown && std::strcmp(forced, flavor_of(library)) != 0) {
+    give_up("is used by this program, which is not the library that --mpi (STRAKE_MPI) names",
+            library_path);
+  }
+  Dl_info self{};
+  const int found = dladdr(reinterpret_cast<const void*>(&visit_object), &self);
+  const int folder = found == 0 ? 0 : static_cast<int>(base_name(self.dli_fname) - self.dli_fname);
+  std::snprintf(out, sizeof(out), "%.*s%s%s.so", folder, self.dli_fname, kInterposer,
+                force ? forced : flavor_of(library));
+  if (access(out, R_OK) != 0)
+    give_up("is missing: Strake was not built for the MPI library of this program", out);
+}
+
+/// Where LD_PRELOAD stands; null without.
+char** find_preload(char** environment) {
+  for (; *environment != nullptr; ++environment) {
+    if (starts_with(*environment, kPreload)) return environment;
+  }
+  return nullptr;
+}
+
+/// Starts the program anew, as it was started, with `interposer` first in LD_PRELOAD.
+[[noreturn]] void start_again(const char* interposer, char** environment) {
+  std::size_t variables = 0;
+  while (environment[variables] != nullptr) ++variables;
+  char** slot = find_preload(environment);
+  const char* before = slot == nullptr ? "" : *slot + std::strlen(kPreload);
+  if (starts_with(before, interposer))
+    give_up("could not be loaded", interposer);  // that was tried
+  const std::size_t size =
+      std::strlen(kPreload) + std::strlen(interposer) + std::strlen(before) + 2;
+  auto* value = static_cast<char*>(std::malloc(size));
+  auto** changed = static_cast<char**>(std::malloc((variables + 2) * sizeof(char*)));
+  if (value == nullptr || changed == nullptr)
+    give_up("could not be preloaded: out of memory", interposer);
+  std::snprintf(value, size, before[0] == '\0' ? "%s%s" : "%s%s:%s", kPreload, interposer, before);
+  std::memcpy(changed, environment, (variables + 1) * sizeof(char*));
+  if (slot == nullptr) changed[variables + 1] = nullptr;
+  changed[slot == nullptr ? variables : static_cast<std::size_t>(slot - environment)] = value;
+
+  // From the kernel rather than from main's arguments: these also hold a program that was given to
+  // the loader by name.
+  std::size_t capacity = std::size_t{1} << 16;
+  std::size_t length = 0;
+  char* line = nullptr;
+  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  for (ssize_t got = 1; fd >= 0 && got > 0; length += static_cast<std::size_t>(got)) {
+    if (line == nullptr || length == capacity) {
+      capacity *= 2;
+      line = static_cast<char*>(std::realloc(line, capacity));
+      if (line == nullptr) give_up("could not be preloaded: out of memory", interposer);
+    }
+    got = read(fd, line + length, capacity - length);
+    if (got < 0) give_up("could not be preloaded: /proc/self/cmdline can't be read", interposer);
+  }
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < length; ++i) count += line[i] == '\0' ? 1 : 0;
+  auto** arguments = static_cast<char**>(std::malloc((count + 1) * sizeof(char*)));
+  if (arguments == nullptr || count == 0)
+    give_up("could not be preloaded: no /proc/self/cmdline", interposer);
+  char* next = line;
+  for (std::size_t i = 0; i < count; ++i) {
+    arguments[i] = next;
+    next += std::strlen(next) + 1;
+  }
+  arguments[count] = nullptr;
+
+  char program[PATH_MAX];
+  const ssize_t named = readlink("/proc/self/exe", program, sizeof(program) - 1);
+  if (named > 0) {
+    program[named] = '\0';
+    execve(program, arguments, changed);
+  }
+  execve("/proc/self/exe", arguments, changed);  // the file was renamed or removed meanwhile
+  give_up("could not be preloaded: the program can't be started again", interposer);
+}
+
+/// Takes the interposer, first in the list, out of LD_PRELOAD again: the shells and tools that the
+/// program starts must not load it.
+void hide_interposer(char** environment) {
+  char** slot = find_preload(environment);
+  if (slot == nullptr) return;
+  const char* value = *slot + std::strlen(kPreload);
+  const char* end = value + std::strcspn(value, ": ");
+  const char* name = end;
+  while (name != value && name[-1] != '/') --name;
+  if (!starts_with(name, kInterposer)) return;
+  if (*end != '\0') {
+    std::memmove(*slot + std::strlen(kPreload), end + 1, std::strlen(end + 1) + 1);
+    return;
+  }
+  for (; slot[0] != nullptr; ++slot) slot[0] = slot[1];
+}
+
+/// Linked to run before every other constructor of the process, so also before the C library's own:
+/// `environ` is not set yet, and `environment` is the array that it will be set to.
+__attribute__((constructor)) void start(int, char**, char** environment) {
+  if (environ == nullptr) environ = environment;
+  find_dlopen();
+  Scan scan;
+  dl_iterate_phdr(visit_object, &scan);
+  if (scan.interposed) {
+    hide_interposer(environment);
+    report('m');
+    return;
+  }
+  if (scan.library != MpiLibrary::None) {
+    char interposer[PATH_MAX];
+    interposer_for(scan.library, scan.library_path, interposer);
+    start_again(interposer, environment);
+  }
+  report('p');
+  g_settled.store(false, std::memory_order_relaxed);
+}
+
+/// Brings the interposer in if loading `file` brings MPI in.
+void before_dlopen(const char* file) {
+  if (file == nullptr || g_settled.load(std::memory_order_acquire)) return;
+  MpiUse use;
+  const int kept = errno;
+  find_mpi(file, is_loaded, use);
+  if (use.library != MpiLibrary::None && !g_settled.exchange(true)) {
+    char interposer[PATH_MAX];
+    interposer_for(use.library, use.path, interposer);
+    if (g_dlopen(interposer, RTLD_NOW | RTLD_GLOBAL) == nullptr) give_up(dlerror(), interposer);
+    report('m');
+  }
+  errno = kept;
+}
+
+}  // namespace
+}  // namespace strake::preload
+
+/// Ends in a jump, not a call (the file is always built with sibling-call optimisation): the C
+/// library finds the caller, whose RUNPATH counts in the search, by the return address.
+extern "C" __attribute__((visibility("default"))) void* dlopen(const char* file, int mode) {
+  if (strake::preload::g_dlopen == nullptr)
+    strake::preload::find_dlopen();  // from an earlier constructor
+  strake::preload::before_dlopen(file);
+  return strake::preload::g_dlopen(file, mode);
+}

@@ -1,0 +1,143 @@
+#include "job.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "strake/error.hpp"
+
+namespace strake::run {
+namespace {
+
+volatile sig_atomic_t g_child = 0;
+
+/// From a terminal, SIGINT and SIGQUIT reach the job by themselves, as it is in the same group;
+/// sent to this process alone (by a batch system), they must be passed on. Which it was, the sender
+/// tells.
+void forward(int signal, siginfo_t* info, void*) {
+  const bool from_terminal = info != nullptr && info->si_code == SI_KERNEL;
+  if (g_child > 0 && !from_terminal) kill(static_cast<pid_t>(g_child), signal);
+}
+
+constexpr std::array kForwarded = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+
+std::vector<char*> as_pointers(const Arguments& command) {
+  std::vector<char*> pointers;
+  for (const std::string& word : command) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return 1;
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+int run_job(const Arguments& command, const Variables& environment) {
+  // Closed by a successful exec; otherwise the child writes why it failed.
+  std::array<int, 2> failure{};
+  if (pipe2(failure.data(), O_CLOEXEC) != 0)
+    throw InvalidArgument(std::string("pipe: ") + std::strerror(errno));
+  const std::vector<char*> arguments = as_pointers(command);
+  sigset_t forwarded;
+  sigset_t before;
+  sigemptyset(&forwarded);
+  for (const int signal : kForwarded) sigaddset(&forwarded, signal);
+  sigprocmask(SIG_BLOCK, &forwarded, &before);  // none may be lost between fork and the handlers
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw InvalidArgument(std::string("fork: ") + std::strerror(errno));
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // a job without this process would have nobody to stop it
+    if (getppid() != parent) _exit(1);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    execvp(arguments[0], arguments.data());
+    const int error = errno;
+    if (write(failure[1], &error, sizeof(error)) != sizeof(error)) _exit(126);
+    _exit(127);
+  }
+  g_child = child;
+  for (const int signal : kForwarded) {
+    struct sigaction action {};
+    struct sigaction old {};
+    action.sa_sigaction = forward;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigaction(signal, nullptr, &old);
+    if (old.sa_handler != SIG_IGN)
+      sigaction(signal, &action, nullptr);  // under nohup, SIGHUP stays ignored
+  }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  close(failure[1]);
+  int error = 0;
+  const bool failed = read(failure[0], &error, sizeof(error)) == sizeof(error);
+  close(failure[0]);
+  const int status = wait_for(child);
+  g_child = 0;
+  if (failed)
+    throw InvalidArgument(fmt::format("{} can't be started: {}", command[0], std::strerror(error)));
+  return status;
+}
+
+std::string output_of(const Arguments& command) {
+  std::array<int, 2> out{};
+  if (pipe2(out.data(), O_CLOEXEC) != 0) return {};
+  const std::vector<char*> arguments = as_pointers(command);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(out[1], STDOUT_FILENO);
+    dup2(out[1], STDERR_FILENO);
+    const int nothing = open("/dev/null", O_RDONLY);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(out[1]);
+  std::string text;
+  std::array<char, 4096> part{};
+  for (ssize_t got = 1; child > 0 && got > 0;) {
+    got = read(out[0], part.data(), part.size());
+    if (got > 0) text.append(part.data(), static_cast<std::size_t>(got));
+    if (got < 0 && errno == EINTR) got = 1;
+  }
+  close(out[0]);
+  if (child > 0) wait_for(child);
+  return text;
+}
+
+JobReport::JobReport(const std::string& job) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  path_ = (folder / ("strake-" + job)).string();
+  const int fd = open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (fd < 0)
+    throw InvalidArgument(fmt::format("{} can't be made: {}", path_, std::strerror(errno)));
+  close(fd);
+}
+
+JobReport::~JobReport() { unlink(path_.c_str()); }
+
+bool JobReport::has(char letter) const {
+  std::ifstream file(path_);
+  const std::string letters{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return letters.find(letter) != std::string::npos;
+}
+
+}  // namespace strake::run

@@ -1,0 +1,271 @@
+#include "launcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "strake/error.hpp"
+
+namespace strake::run {
+namespace {
+
+/// How many words follow an option. Names without their dashes, which may be one or two.
+struct OptionWords {
+  int words;
+  std::string_view names;  ///< separated by spaces
+};
+
+// From `mpirun --help full` of Open MPI 4.1 and the manual of Open MPI 5's.
+constexpr std::array kOpenMpiOptions = {
+    OptionWords{
+        0,
+        "allow-run-as-root bind-to-core bind-to-socket bind-to-none bycore bynode byslot bysocket "
+        "continuous debug-daemons debug-daemons-file debug-devel disable-recovery "
+        "display-allocation display-devel-allocation display-devel-map display-diffable-map "
+        "display-map "
+        "display-topo do-not-launch do-not-resolve dvm enable-recovery fwd-mpirun-port "
+        "get-stack-traces "
+        "gdb index-argv-by-rank leave-session-attached merge-stderr-to-stdout no-local "
+        "no-oversubscribe "
+        "nolocal nooversubscribe novm oversubscribe parsable parseable pernode preload-binary q "
+        "quiet "
+        "report-bindings report-child-jobs-separately report-state-on-timeout s "
+        "set-sid show-progress staged stream-buffering tag-output timestamp-output tv "
+        "use-hwthread-cpus "
+        "use-regexp v verbose xml rank-by-core"},
+    OptionWords{
+        1,
+        "am app bind-to c n np N H host hostfile machinefile cf cartofile cpu-list cpu-set "
+        "cpus-per-proc "
+        "cpus-per-rank debugger default-hostfile dash-host display hnp launch-agent map-by "
+        "max-restarts "
+        "max-vm-size npernode npersocket ompi-server output output-filename path personality ppr "
+        "prefix "
+        "preload-files rank-by report-events report-pid report-uri rf rankfile runtime-options "
+        "slot-list stdin timeout tune wd wdir x xml-file xterm pmixmca-file with-ft"},
+    OptionWords{2, "mca gmca pmixmca gpmixmca prtemca omca"},
+};
+
+// From mpiexec's --help and the MPICH user's guide. A word with = holds its own value.
+constexpr std::array kHydraOptions = {
+    OptionWords{
+        0,
+        "genvnone genvall envnone envall enable-x disable-x verbose v info print-all-exitcodes "
+        "profile "
+        "prepend-rank l disable-auto-cleanup enable-auto-cleanup disable-hostname-propagation "
+        "enable-hostname-propagation pmi-port skip-launch-node debug"},
+    OptionWords{
+        1,
+        "genvlist envlist f hosts host machinefile wdir wd configfile n np launcher launcher-exec "
+        "bootstrap bootstrap-exec rmk topolib bind-to map-by membind demux iface ppn perhost "
+        "prepend-pattern outfile-pattern outfile errfile-pattern errfile nameserver order-nodes "
+        "localhost usize gpus-per-proc timeout"},
+    OptionWords{2, "genv env"},
+};
+
+bool lists(std::string_view names, std::string_view name) {
+  while (!names.empty()) {
+    const std::size_t space = std::min(names.find(' '), names.size());
+    if (names.substr(0, space) == name) return true;
+    names.remove_prefix(std::min(space + 1, names.size()));
+  }
+  return false;
+}
+
+std::string_view without_dashes(std::string_view option) {
+  option.remove_prefix(option.starts_with("--") ? 2 : 1);
+  return option;
+}
+
+/// Words after `option`; nothing where it is not known.
+std::optional<int> words_after(Launcher launcher, std::string_view option) {
+  if (option.find('=') != std::string_view::npos) return 0;
+  const auto table = launcher == Launcher::OpenMpi ? std::span<const OptionWords>(kOpenMpiOptions)
+                                                   : std::span<const OptionWords>(kHydraOptions);
+  for (const OptionWords& row : table) {
+    if (lists(row.names, without_dashes(option))) return row.words;
+  }
+  return std::nullopt;
+}
+
+bool is_option(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_preload(std::string_view text) { return text == "LD_PRELOAD"; }
+
+const std::string& value_of(const Variables& variables, std::string_view name) {
+  return std::find_if(variables.begin(), variables.end(),
+                      [&](const auto& v) { return v.first == name; })
+      ->second;
+}
+
+/// NAME=value of each, for an option that takes them as one list.
+std::string joined(const Variables& variables, char separator) {
+  std::string list;
+  for (const auto& [name, value] : variables) {
+    if (value.find(separator) != std::string::npos) {
+      throw InvalidArgument(fmt::format(
+          "{}={} can't be passed to the ranks: a '{}' in it would end it", name, value, separator));
+    }
+    if (!list.empty()) list += separator;
+    list += name;
+    list += '=';
+    list += value;
+  }
+  return list;
+}
+
+/// Open MPI: -x in each segment; for jobs described elsewhere (--app, or a list of variables that
+/// forbids -x), that list.
+Arguments with_openmpi_environment(const Arguments& command, const Variables& variables) {
+  constexpr std::string_view kListOption = "mca_base_env_list";
+  const auto listed = std::find(command.begin(), command.end(), kListOption);
+  Arguments out = {command.front()};
+  if (listed != command.end() && listed + 1 != command.end()) {
+    out = command;
+    out[static_cast<std::size_t>(listed - command.begin()) + 1] += ";" + joined(variables, ';');
+    return out;
+  }
+  if (std::any_of(command.begin(), command.end(),
+                  [](const std::string& w) { return w == "--app" || w == "-app"; })) {
+    out.insert(out.end(), {"--mca", std::string(kListOption), joined(variables, ';')});
+    out.insert(out.end(), command.begin() + 1, command.end());
+    return out;
+  }
+  for (const Segment& segment : segments_of(Launcher::OpenMpi, command)) {
+    if (segment.begin > 1) out.emplace_back(":");
+    Arguments words(command.begin() + static_cast<std::ptrdiff_t>(segment.begin),
+                    command.begin() + static_cast<std::ptrdiff_t>(segment.end));
+    bool preload_given = false;
+    const std::size_t options = segment.program.value_or(segment.end) - segment.begin;
+    for (std::size_t i = 0; i + 1 < options; ++i) {
+      if (words[i] != "-x" && words[i] != "--x") continue;
+      constexpr std::string_view kAssigned = "LD_PRELOAD=";
+      if (is_preload(words[i + 1])) {  // its value here, which is in ours already
+        words[i + 1] = std::string(kAssigned) + value_of(variables, "LD_PRELOAD");
+      } else if (words[i + 1].starts_with(kAssigned)) {
+        words[i + 1].insert(kAssigned.size(), value_of(variables, "LD_PRELOAD") + ":");
+      } else {
+        continue;
+      }
+      preload_given = true;
+    }
+    for (const auto& [name, value] : variables) {
+      if (preload_given && is_preload(name)) continue;
+      out.emplace_back("-x");
+      out.push_back(name);
+      out.back() += "=" + value;
+    }
+    out.insert(out.end(), words.begin(), words.end());
+  }
+  return out;
+}
+
+/// Hydra: -genv once; an -env or -genv of the user's own wins over it, so LD_PRELOAD is put before
+/// that.
+Arguments with_hydra_environment(const Arguments& command, const Variables& variables) {
+  Arguments out = {command.front()};
+  for (const auto& [name, value] : variables) out.insert(out.end(), {"-genv", name, value});
+  Arguments rest(command.begin() + 1, command.end());
+  for (const Segment& segment : segments_of(Launcher::Hydra, command)) {
+    const std::size_t options = segment.program.value_or(segment.end);
+    for (std::size_t i = segment.begin; i + 2 < options; ++i) {
+      const std::string_view option = is_option(command[i]) ? without_dashes(command[i]) : "";
+      if ((option != "env" && option != "genv") || !is_preload(command[i + 1])) continue;
+      rest[i + 1].insert(
+          0, value_of(variables, "LD_PRELOAD") + ":");  // word i + 2: rest lacks the first
+    }
+  }
+  out.insert(out.end(), rest.begin(), rest.end());
+  return out;
+}
+
+/// Slurm: --export, together with whatever the user exports.
+Arguments with_srun_environment(const Arguments& command, const Variables& variables) {
+  const std::string list = "," + joined(variables, ',');
+  Arguments out = command;
+  for (std::size_t i = 1; i < out.size(); ++i) {
+    if (out[i].starts_with("--export=")) {
+      out[i] += list;
+      return out;
+    }
+    if (!is_option(out[i])) break;
+  }
+  out.insert(out.begin() + 1, "--export=ALL" + list);
+  return out;
+}
+
+}  // namespace
+
+const char* title_of(Launcher launcher) noexcept {
+  switch (launcher) {
+    case Launcher::OpenMpi:
+      return "Open MPI's launcher";
+    case Launcher::Hydra:
+      return "MPICH's launcher";
+    case Launcher::Srun:
+      break;
+  }
+  return "Slurm's srun";
+}
+
+bool is_launcher_name(std::string_view program) noexcept {
+  const std::string_view name = base_name(program);
+  return name.starts_with("mpirun") || name.starts_with("mpiexec") || name == "orterun" ||
+         name == "prterun" || name == "srun";
+}
+
+std::optional<Launcher> launcher_of_version(std::string_view output) noexcept {
+  const auto says = [&](std::string_view what) {
+    return output.find(what) != std::string_view::npos;
+  };
+  if (says("Intel(R) MPI") || says("MVAPICH")) return std::nullopt;
+  if (says("Open MPI") || says("OpenRTE") || says("PRRTE") || says("open-mpi.org"))
+    return Launcher::OpenMpi;
+  if (says("HYDRA build details")) return Launcher::Hydra;
+  if (output.starts_with("slurm")) return Launcher::Srun;
+  return std::nullopt;
+}
+
+std::vector<Segment> segments_of(Launcher launcher, const Arguments& command) {
+  std::vector<Segment> segments;
+  for (std::size_t begin = 1; begin <= command.size();) {
+    Segment segment{begin, begin, std::nullopt};
+    // srun takes several programs from a file only, and a lone colon parts heterogeneous steps
+    // there too.
+    while (segment.end < command.size() && command[segment.end] != ":") ++segment.end;
+    if (launcher != Launcher::Srun) {
+      std::size_t at = begin;
+      while (at < segment.end && is_option(command[at])) {
+        if (command[at] == "--") {
+          ++at;
+          break;
+        }
+        const auto words = words_after(launcher, command[at]);
+        at = words ? at + 1 + static_cast<std::size_t>(*words) : command.size() + 1;
+      }
+      if (at < segment.end) segment.program = at;
+    }
+    segments.push_back(segment);
+    begin = segment.end + 1;
+  }
+  return segments;
+}
+
+Arguments with_environment(Launcher launcher, const Arguments& command,
+                           const Variables& variables) {
+  switch (launcher) {
+    case Launcher::OpenMpi:
+      return with_openmpi_environment(command, variables);
+    case Launcher::Hydra:
+      return with_hydra_environment(command, variables);
+    case Launcher::Srun:
+      break;
+  }
+  return with_srun_environment(command, variables);
+}
+
+}  // namespace strake::run

@@ -1,0 +1,108 @@
+#include "program_check.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "elf_file.hpp"
+#include "needed_libraries.hpp"
+#include "strake/error.hpp"
+
+namespace strake::run {
+namespace fs = std::filesystem;
+using preload::MpiLibrary;
+
+namespace {
+
+bool is_program(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+std::optional<std::string> find_program(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    return is_program(program) ? std::optional(program) : std::nullopt;
+  }
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
+  while (!rest.empty()) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const fs::path candidate =
+        fs::path(colon == 0 ? "." : std::string(rest.substr(0, colon))) / program;
+    if (is_program(candidate)) return candidate.string();
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return std::nullopt;
+}
+
+MpiLibrary check_program(const std::string& path, MpiLibrary forced) {
+  preload::MpiUse use;
+  preload::find_mpi(path.c_str(), nullptr, use);
+  if (!use.elf) return MpiLibrary::None;  // a script, or a program of another machine
+  if (!use.dynamic) {
+    if (preload::ElfFile(path.c_str()).contains("MPI_Init")) {
+      throw InvalidArgument(fmt::format(
+          "{} holds its MPI library statically, so nothing can be loaded before it", path));
+    }
+    return MpiLibrary::None;
+  }
+  switch (use.library) {
+    case MpiLibrary::None:
+      if (!use.may_bring_mpi) {
+        throw InvalidArgument(
+            fmt::format("{} is not an MPI program: it is linked to no MPI library, and starts or "
+                        "loads nothing that could be",
+                        path));
+      }
+      return MpiLibrary::None;
+    case MpiLibrary::Unknown:
+      if (forced == MpiLibrary::None) {
+        throw InvalidArgument(fmt::format(
+            "{} is linked to {}, an MPI library that Strake does not know; it knows Open MPI "
+            "(libmpi.so.40) "
+            "and MPICH (libmpich.so.12), and --mpi tells it which of them another one is like",
+            path, use.path));
+      }
+      return forced;
+    case MpiLibrary::OpenMpi:
+    case MpiLibrary::Mpich:
+      break;
+  }
+  if (forced != MpiLibrary::None && forced != use.library) {
+    throw InvalidArgument(
+        fmt::format("{} is linked to {} ({}), not to the library that --mpi names ({})", path,
+                    title_of(use.library), use.path, title_of(forced)));
+  }
+  return use.library;
+}
+
+std::string library_folder() {
+  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  for (const char* relative : {"../lib", "../" STRAKE_LIBRARY_FOLDER, "../lib/strake"}) {
+    const fs::path folder = (here / relative).lexically_normal();
+    if (!fs::exists(folder / "libstrake-preload.so")) continue;
+    if (folder.string().find_first_of(" :") != std::string::npos) {
+      throw InvalidArgument(fmt::format(
+          "Strake's libraries lie in \"{}\": LD_PRELOAD can't name a path with a space or a colon",
+          folder.string()));
+    }
+    return folder.string();
+  }
+  throw InvalidArgument(fmt::format("libstrake-preload.so is not in {}",
+                                    (here / "../lib").lexically_normal().string()));
+}
+
+void check_interposer(const std::string& folder, MpiLibrary library) {
+  const std::string path = fmt::format("{}/libstrake-mpi-{}.so", folder, flavor_of(library));
+  if (!fs::exists(path)) {
+    throw InvalidArgument(
+        fmt::format("the job uses {}, but Strake was built without it: there is no {}",
+                    title_of(library), path));
+  }
+}
+
+}  // namespace strake::run

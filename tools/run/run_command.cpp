@@ -1,0 +1,161 @@
+#include "run_command.hpp"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "job.hpp"
+#include "program_check.hpp"
+#include "settings/settings.hpp"
+#include "strake/error.hpp"
+
+namespace strake::run {
+namespace fs = std::filesystem;
+using preload::MpiLibrary;
+
+namespace {
+
+constexpr int kNotMpi = 2;
+
+std::string random_id() {
+  std::array<std::uint64_t, 2> words{};
+  if (getrandom(words.data(), sizeof(words), 0) != sizeof(words)) throw Error("getrandom failed");
+  return fmt::format("{:016x}{:016x}", words[0], words[1]);
+}
+
+/// \throws InvalidArgument  the file can't be written, which rank 0 would find out only at the end.
+std::string writable_path(const std::string& file) {
+  const fs::path path = fs::absolute(file).lexically_normal();
+  const bool there = fs::exists(path);
+  if (fs::is_directory(path) ||
+      access(there ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) {
+    throw InvalidArgument(fmt::format("--json: {} can't be written", path.string()));
+  }
+  return path.string();
+}
+
+/// What the ranks get: the preloaded object, this run's own variables, and every setting of this
+/// environment.
+Variables rank_variables(const Options& options, const std::string& folder, const std::string& job,
+                         const std::string& report) {
+  const char* before = std::getenv("LD_PRELOAD");
+  std::string preload = folder + "/libstrake-preload.so";
+  if (before != nullptr && before[0] != '\0') preload += std::string(":") + before;
+  Variables variables = {{"LD_PRELOAD", preload}};
+  const auto set = [&](settings::Id id, const std::string& value) {
+    variables.emplace_back(settings::all()[static_cast<std::size_t>(id)].name, value);
+  };
+  set(settings::Id::job, job);
+  set(settings::Id::job_report, report);
+  set(settings::Id::summary, options.quiet ? "0" : "1");
+  if (!options.json.empty()) set(settings::Id::summary_json, writable_path(options.json));
+  if (options.mpi != "auto") set(settings::Id::mpi, options.mpi);
+  if (options.disable) set(settings::Id::disable, "1");
+  // Wrong ones too: rank 0 says what is wrong with them.
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!name.starts_with("STRAKE_") || name.size() == text.size()) continue;
+    if (std::any_of(variables.begin(), variables.end(),
+                    [&](const auto& v) { return v.first == name; }))
+      continue;
+    variables.emplace_back(name, text.substr(name.size() + 1));
+  }
+  return variables;
+}
+
+MpiLibrary library_of(Launcher launcher) {
+  return launcher == Launcher::OpenMpi ? MpiLibrary::OpenMpi
+         : launcher == Launcher::Hydra ? MpiLibrary::Mpich
+                                       : MpiLibrary::None;
+}
+
+/// Which word of `command` is the launcher: the first, or a later one behind a program such as
+/// timeout or numactl. Nothing where the command is an MPI program itself. \throws InvalidArgument
+/// it is neither.
+std::optional<std::size_t> launcher_in(const Arguments& command, const std::string& program,
+                                       MpiLibrary forced) {
+  if (is_launcher_name(program)) return 0;
+  if (check_program(program, forced) != MpiLibrary::None) return std::nullopt;
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    if (is_launcher_name(command[i]) && find_program(command[i])) return i;
+  }
+  throw InvalidArgument(
+      fmt::format("{} is neither a launcher (mpirun, mpiexec, srun) nor an MPI program; `strake "
+                  "run --` belongs before "
+                  "mpirun itself, also inside a script",
+                  command[0]));
+}
+
+/// \throws InvalidArgument  it is of no library that is known here.
+Launcher ask_launcher(const std::string& program) {
+  const std::string version = output_of({program, "--version"});
+  const auto launcher = launcher_of_version(version);
+  if (launcher) return *launcher;
+  throw InvalidArgument(
+      fmt::format("{} starts jobs of an MPI library that Strake does not know (its --version: {})",
+                  program, version.substr(0, version.find('\n'))));
+}
+
+/// The programs of a launcher's command line that can be seen from here: all must be MPI's, and the
+/// launcher's own.
+void check_job(Launcher launcher, const Arguments& command, const std::string& folder,
+               MpiLibrary forced) {
+  const MpiLibrary expected = library_of(launcher);
+  for (const Segment& segment : segments_of(launcher, command)) {
+    const auto program = segment.program ? find_program(command[*segment.program]) : std::nullopt;
+    const MpiLibrary library = program ? check_program(*program, forced) : MpiLibrary::None;
+    if (library != MpiLibrary::None && expected != MpiLibrary::None && library != expected) {
+      throw InvalidArgument(fmt::format(
+          "{} is linked to {}, but {} is {}: its ranks would not find each other. Use the mpirun "
+          "of {}",
+          *program, title_of(library), command[0], title_of(launcher), title_of(library)));
+    }
+    const MpiLibrary used = library != MpiLibrary::None ? library : expected;
+    if (used != MpiLibrary::None) check_interposer(folder, used);
+  }
+}
+
+}  // namespace
+
+int run(const Options& options, const Arguments& command) {
+  const auto program = find_program(command[0]);
+  if (!program) throw InvalidArgument(fmt::format("{}: command not found", command[0]));
+  const MpiLibrary forced = options.mpi == "openmpi" ? MpiLibrary::OpenMpi
+                            : options.mpi == "mpich" ? MpiLibrary::Mpich
+                                                     : MpiLibrary::None;
+  const std::string folder = library_folder();
+  const std::string job = random_id();
+  const JobReport report(job);
+  const Variables variables = rank_variables(options, folder, job, report.path());
+
+  int status = 0;
+  if (const auto at = launcher_in(command, *program, forced)) {
+    const Arguments before(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(*at));
+    const Arguments job_command(command.begin() + static_cast<std::ptrdiff_t>(*at), command.end());
+    const Launcher launcher = ask_launcher(job_command[0]);
+    check_job(launcher, job_command, folder, forced);
+    Arguments whole = with_environment(launcher, job_command, variables);
+    whole.insert(whole.begin(), before.begin(), before.end());
+    status = run_job(whole, {});
+  } else {
+    // Without a launcher: one rank, which is the program itself.
+    check_interposer(folder, check_program(*program, forced));
+    status = run_job(command, variables);
+  }
+  if (status == 0 && report.has('p') && !report.has('m')) {
+    fmt::print(stderr, "strake run: no process of this job used MPI, so nothing was accelerated\n");
+    return kNotMpi;
+  }
+  return report.has('e') ? kNotMpi : status;
+}
+
+}  // namespace strake::run

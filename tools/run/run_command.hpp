@@ -1,0 +1,21 @@
+/// \file  `strake run`: a job with the interposer in its ranks.
+#pragma once
+
+#include <string>
+
+#include "launcher.hpp"
+
+namespace strake::run {
+
+struct Options {
+  bool quiet = false;    ///< no summary at the end
+  bool disable = false;  ///< the interposer passes every call through
+  std::string json;      ///< file for the summary; empty: none
+  std::string mpi = "auto";
+};
+
+/// Returns the job's exit status, or 2 where it ran but no process of it used MPI.
+/// \throws InvalidArgument  the job can't be accelerated, known before it starts.
+[[nodiscard]] int run(const Options& options, const Arguments& command);
+
+}  // namespace strake::run

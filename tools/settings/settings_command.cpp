@@ -1,0 +1,102 @@
+#include "settings_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "settings/settings.hpp"
+
+namespace strake::settings_command {
+namespace {
+
+using settings::Kind;
+using settings::Setting;
+
+std::string or_nothing(std::string_view value) {
+  return value.empty() ? "(nothing)" : std::string(value);
+}
+
+/// Which values it takes, in words.
+std::string values_of(const Setting& setting) {
+  std::string choices = setting.choices;
+  switch (setting.kind) {
+    case Kind::Flag:
+      return "0 or 1";
+    case Kind::Text:
+      return "text";
+    case Kind::Choice:
+      for (std::size_t at = 0; (at = choices.find('|', at)) != std::string::npos; at += 2)
+        choices.replace(at, 1, ", ");
+      return choices;
+    case Kind::Number:
+    case Kind::Bytes:
+      break;
+  }
+  choices.replace(choices.find(".."), 2, " to ");
+  return choices + (setting.kind == Kind::Bytes ? " bytes" : "");
+}
+
+const char* source_of(const Setting& setting) {
+  return setting.from_environment ? "environment" : "default";
+}
+
+}  // namespace
+
+std::string to_text() {
+  std::size_t name_width = 0;
+  std::size_t default_width = 0;
+  std::size_t value_width = 0;
+  for (const Setting& setting : settings::all()) {
+    name_width = std::max(name_width, std::string_view(setting.name).size());
+    default_width = std::max(default_width, or_nothing(setting.default_value).size());
+    value_width = std::max(value_width, or_nothing(setting.value).size());
+  }
+  std::string text = fmt::format("{:{}}  {:{}}  {:{}}  from\n", "setting", name_width, "default",
+                                 default_width, "value", value_width);
+  for (const Setting& setting : settings::all()) {
+    text += fmt::format("{:{}}  {:{}}  {:{}}  {}\n", setting.name, name_width,
+                        or_nothing(setting.default_value), default_width, or_nothing(setting.value),
+                        value_width, source_of(setting));
+    text += fmt::format("    {} ({})\n", setting.help, values_of(setting));
+  }
+  return text;
+}
+
+nlohmann::ordered_json to_json() {
+  auto json = nlohmann::ordered_json::array();
+  for (const Setting& setting : settings::all()) {
+    nlohmann::ordered_json entry;
+    entry["name"] = setting.name;
+    entry["default"] = setting.default_value;
+    entry["value"] = setting.value;
+    entry["source"] = source_of(setting);
+    entry["values"] = values_of(setting);
+    entry["since"] = setting.since;
+    entry["help"] = setting.help;
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+std::string to_markdown() {
+  std::string text =
+      "# Settings\n\n"
+      "Environment variables, read once by each process. A name or a value that is not in this "
+      "table is reported with\n"
+      "the nearest that is, and the default is used. Bytes take K, M and G (binary). `strake "
+      "settings` prints the values\n"
+      "in force; `strake run` hands all of them on to the ranks, on every node.\n\n"
+      "This page is made by `strake settings --markdown` from `src/settings/settings.def`.\n\n"
+      "| Setting | Default | Values | Since | Meaning |\n"
+      "|---|---|---|---|---|\n";
+  for (const Setting& setting : settings::all()) {
+    const std::string_view value = setting.default_value;
+    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", setting.name,
+                        value.empty() ? "" : fmt::format("`{}`", value), values_of(setting),
+                        setting.since, setting.help);
+  }
+  return text;
+}
+
+}  // namespace strake::settings_command
