@@ -133,18 +133,19 @@ void Harness::measure_ceilings() {
   const double read_rate = kCeilingBytes / summarize(reads).median;
   report_.line("read_contiguous", rates(reads, kCeilingBytes), "+GB/s");
 
+  // Up to the granularity every byte is fetched, so a touch costs its whole pitch; past it a touch
+  // costs less (though not only what is fetched: the memory's rows are opened for few bytes then).
+  granularity_ = 32;
   for (const std::int64_t pitch : {32, 64, 128, 256, 512}) {
     const std::int64_t touches = kCeilingBytes / pitch;
     const auto touched = device_seconds(4, 15, [&](int) {
       check(launch_touch(from.data(), pitch, touches, sink, cudaStreamLegacy));
     });
     const double bytes = summarize(touched).median / static_cast<double>(touches) * read_rate;
-    // A fetch can't be larger than the pitch; past the granularity the bytes per touch no longer
-    // grow.
-    granularity_ = std::int64_t{1} << std::lround(std::log2(bytes));
+    constexpr double kNearlyAll = 0.85;
+    if (bytes >= kNearlyAll * static_cast<double>(pitch)) granularity_ = pitch;
     report_.line("touch_pitch_" + std::to_string(pitch), summarize(touched), "-s",
                  {{"bytes_per_touch", bytes}});
-    if (pitch == 256) break;
   }
   report_.line("fetch_granularity", summarize({static_cast<double>(granularity_)}), "bytes");
 }

@@ -1,6 +1,6 @@
 #include <type_traits>
 
-#include "device/kernels.hpp"
+#include "kernels.hpp"
 
 namespace bench {
 namespace {

@@ -46,13 +46,27 @@ void run_face(Harness& harness, bool pack) {
   const auto run = [&](int i) {
     std::byte* const column = grid.data() + i % kColumns * kColumn;
     std::byte* const part = dense.data() + i % kColumns * bytes;
-    (void)plan->enqueue(harness.queue(), pack ? part : column, pack ? column : part,
-                        strake::ByteRange::all());
+    plan->enqueue_untracked(harness.queue(), pack ? part : column, pack ? column : part,
+                            strake::ByteRange::all());
   };
   const auto copy = [&](int i) {
     check(cudaMemcpyAsync(other.data() + i % kColumns * bytes, dense.data() + i % kColumns * bytes,
                           static_cast<std::size_t>(bytes), cudaMemcpyDefault, cudaStreamLegacy));
   };
+  // With its signal to the host, and the copy with its own.
+  const auto tracked = [&](int i) {
+    std::byte* const column = grid.data() + i % kColumns * kColumn;
+    std::byte* const part = dense.data() + i % kColumns * bytes;
+    (void)plan->enqueue(harness.queue(), pack ? part : column, pack ? column : part,
+                        strake::ByteRange::all());
+  };
+  const auto tracked_copy = [&](int i) {
+    (void)harness.queue().copy(other.data() + i % kColumns * bytes,
+                               dense.data() + i % kColumns * bytes, bytes);
+  };
+  const Summary ours_tracked = summarize(to_us(harness.device_seconds(kColumns, samples, tracked)));
+  const Summary copies_tracked =
+      summarize(to_us(harness.device_seconds(kColumns, samples, tracked_copy)));
   const Summary ours = summarize(to_us(harness.device_seconds(kColumns, samples, run)));
   const Summary copies = summarize(to_us(harness.device_seconds(kColumns, samples, copy)));
   int next = 0;
@@ -69,6 +83,8 @@ void run_face(Harness& harness, bool pack) {
                          {"alone_us", ours_alone.median},
                          {"contiguous_copy_alone_us", copies_alone.median},
                          {"of_copy_alone", ours_alone.median / copies_alone.median},
+                         {"tracked_us", ours_tracked.median},
+                         {"of_copy_tracked", ours_tracked.median / copies_tracked.median},
                          {"floor_us", floor_us},
                          {"plan", plan->description()}});
 }
@@ -124,8 +140,8 @@ void run_list(Harness& harness, const std::string& name, const Layout& layout, s
   const auto seconds = harness.device_seconds(kBuffers, samples, [&](int i) {
     std::byte* const spread = strided.data() + i * region;
     std::byte* const run = dense.data() + i * part;
-    (void)plan->enqueue(harness.queue(), pack ? run : spread, pack ? spread : run,
-                        strake::ByteRange::all());
+    plan->enqueue_untracked(harness.queue(), pack ? run : spread, pack ? spread : run,
+                            strake::ByteRange::all());
   });
   std::vector<double> gigabytes;
   for (const double s : seconds) gigabytes.push_back(static_cast<double>(bytes) / s * 1e-9);

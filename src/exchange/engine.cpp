@@ -19,6 +19,32 @@ std::uint64_t key_of(MPI_Request request) noexcept {
 
 using State = Operation::State;
 
+/// MPICH raises the error of a failed request where it is merely asked about, and there on
+/// MPI_COMM_WORLD. The call that completes the application's request raises it properly; until then
+/// it must not be fatal.
+class QuietWorld {
+#ifdef OPEN_MPI
+ public:
+  QuietWorld() {}  // asking raises nothing
+#else
+ public:
+  QuietWorld() noexcept {
+    real_.MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler_);
+    real_.MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  }
+  ~QuietWorld() {
+    real_.MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler_);
+    real_.MPI_Errhandler_free(&handler_);
+  }
+  QuietWorld(const QuietWorld&) = delete;
+  QuietWorld& operator=(const QuietWorld&) = delete;
+
+ private:
+  const mpi::RealMpi& real_ = mpi::real_mpi();
+  MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
+#endif
+};
+
 }  // namespace
 
 Engine& Engine::get() {
@@ -43,35 +69,31 @@ int Engine::released(void* state) {
 
 int Engine::cancelled(void* /*state*/, int /*complete*/) { return MPI_SUCCESS; }
 
-MPI_Request Engine::launch(std::unique_ptr<Operation> operation) {
+MPI_Request Engine::launch(std::shared_ptr<Operation> operation) {
   const std::lock_guard lock(mutex_);
   Operation* raw = operation.get();
   mpi::check(mpi::real_mpi().MPI_Grequest_start(query, released, cancelled, raw, &raw->outer),
              "MPI_Grequest_start");
   const MPI_Request request = raw->outer;
-  operations_.push_back(std::move(operation));
   by_request_.insert_or_assign(key_of(request), raw);
+  running_.push_back(std::move(operation));
   live_.fetch_add(1, std::memory_order_release);
   step_all(true);
   return request;
 }
 
-void Engine::add(MPI_Request dummy, std::unique_ptr<Persistent> persistent) {
+void Engine::add(MPI_Request dummy, std::shared_ptr<Operation> persistent) {
   const std::lock_guard lock(mutex_);
-  persistent_.insert_or_assign(key_of(dummy), std::move(persistent));
+  persistent_.insert_or_assign(key_of(dummy), Persistent{std::move(persistent)});
   live_.fetch_add(1, std::memory_order_release);
 }
 
-void Engine::start(Persistent& persistent) {
-  auto operation =
-      persistent.send
-          ? std::make_unique<Operation>(persistent.typed, persistent.method, persistent.start,
-                                        persistent.peer)
-          : std::make_unique<Operation>(persistent.typed, persistent.method, persistent.peer);
-  operation->persistent = &persistent;
+void Engine::start(MPI_Request dummy) {
   const std::lock_guard lock(mutex_);
-  persistent.active = operation.get();
-  operations_.push_back(std::move(operation));
+  Persistent& persistent = persistent_.at(key_of(dummy));
+  persistent.operation->start();
+  persistent.active = true;
+  running_.push_back(persistent.operation);
   live_.fetch_add(1, std::memory_order_release);
   step_all(true);
 }
@@ -83,9 +105,10 @@ void Engine::complete(Operation& operation) noexcept {
 }
 
 bool Engine::step_all(bool sends_only) noexcept {
+  const QuietWorld quiet;
   // Sends leave in the order of their calls, so that none overtakes another.
   bool waiting = false;
-  for (const auto& operation : operations_) {
+  for (const auto& operation : running_) {
     const State before = operation->state();
     if (before == State::Complete || (sends_only && before != State::Copying)) continue;
     if (before == State::Copying && waiting) continue;
@@ -104,17 +127,17 @@ void Engine::progress() noexcept {
 }
 
 void Engine::drop_finished() {
-  const auto last =
-      std::remove_if(operations_.begin(), operations_.end(), [&](const auto& operation) {
-        return operation->released && operation->state() == State::Complete;
-      });
-  const auto dropped = static_cast<int>(operations_.end() - last);
+  const auto finished = [](const Operation& operation) {
+    return operation.state() == State::Complete &&
+           (operation.settled || (operation.abandoned && operation.released));
+  };
+  const auto last = std::remove_if(running_.begin(), running_.end(),
+                                   [&](const auto& operation) { return finished(*operation); });
+  const auto dropped = static_cast<int>(running_.end() - last);
   if (dropped == 0) return;
   // A handle that was given to another request since then is not ours to forget.
-  std::erase_if(by_request_, [&](const auto& entry) {
-    return entry.second->released && entry.second->state() == State::Complete;
-  });
-  operations_.erase(last, operations_.end());
+  std::erase_if(by_request_, [&](const auto& entry) { return finished(*entry.second); });
+  running_.erase(last, running_.end());
   live_.fetch_sub(dropped, std::memory_order_release);
 }
 
@@ -130,39 +153,41 @@ void Engine::hand_on() noexcept {
   }
 }
 
+Operation* Engine::active(MPI_Request request, bool& persistent) {
+  persistent = false;
+  if (request == MPI_REQUEST_NULL) return nullptr;
+  if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
+    persistent = true;
+    return it->second.active ? it->second.operation.get() : nullptr;
+  }
+  const auto it = by_request_.find(key_of(request));
+  return it != by_request_.end() && !it->second->released ? it->second : nullptr;
+}
+
 Engine::Found Engine::find(MPI_Request request) {
   Found found;
-  if (request == MPI_REQUEST_NULL) return found;
   const std::lock_guard lock(mutex_);
-  const Operation* operation = nullptr;
-  if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
-    found.persistent = it->second.get();
-    operation = found.persistent->active;
-  } else if (const auto at = by_request_.find(key_of(request)); at != by_request_.end()) {
-    if (!at->second->released) operation = at->second;
-  }
-  found.ours = operation != nullptr || found.persistent != nullptr;
+  const Operation* operation = active(request, found.persistent);
+  found.ours = operation != nullptr || found.persistent;
   if (operation == nullptr) return found;
   found.complete = operation->state() == State::Complete;
   found.pending = !found.complete;
-  if (found.complete) {
-    found.status = operation->status();
-    found.error = operation->error();
-  }
+  if (found.complete) found.status = operation->status();
   return found;
 }
 
 Engine::Outcome Engine::completed(MPI_Request request) {
   Outcome outcome;
   const std::lock_guard lock(mutex_);
+  if (request == MPI_REQUEST_NULL) return outcome;
   Operation* operation = nullptr;
   if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
-    Persistent& persistent = *it->second;
-    operation = std::exchange(persistent.active, nullptr);
-    if (operation == nullptr) return outcome;
+    if (!it->second.active) return outcome;
+    it->second.active = false;
+    operation = it->second.operation.get();
     outcome.has_status = true;
-    operation->released = true;
   } else if (const auto at = by_request_.find(key_of(request)); at != by_request_.end()) {
+    // The system's call has released it, or it is another request's now.
     operation = at->second;
     by_request_.erase(at);
   } else {
@@ -175,7 +200,7 @@ Engine::Outcome Engine::completed(MPI_Request request) {
     outcome.failed = operation->take_failed_request();
     outcome.comm = operation->comm_to_raise();
   }
-  operation->released = true;
+  operation->settled = true;
   drop_finished();
   return outcome;
 }
@@ -183,25 +208,19 @@ Engine::Outcome Engine::completed(MPI_Request request) {
 void Engine::abandon(MPI_Request request) {
   const std::lock_guard lock(mutex_);
   if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
-    if (Operation* active = it->second->active) {
-      active->persistent = nullptr;
-      active->released = true;
-    }
+    it->second.operation->settled = true;
     persistent_.erase(it);
     live_.fetch_sub(1, std::memory_order_release);
-  } else {
-    by_request_.erase(key_of(request));
+  } else if (const auto at = by_request_.find(key_of(request)); at != by_request_.end()) {
+    at->second->abandoned = true;
+    by_request_.erase(at);
   }
 }
 
 void Engine::cancel(MPI_Request request) {
   const std::lock_guard lock(mutex_);
-  Operation* operation = nullptr;
-  if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
-    operation = it->second->active;
-  } else if (const auto at = by_request_.find(key_of(request)); at != by_request_.end()) {
-    operation = at->second;
-  }
+  bool persistent = false;
+  Operation* operation = active(request, persistent);
   if (operation == nullptr || operation->state() == State::Complete) return;
   operation->cancel();
   if (operation->state() == State::Complete) complete(*operation);
@@ -209,13 +228,13 @@ void Engine::cancel(MPI_Request request) {
 
 void Engine::shut_down() noexcept {
   hand_on();
-  // Sends that the application freed: the system completes them, but their buffers must stay until
-  // then.
   const std::lock_guard lock(mutex_);
-  for (auto& operation : operations_) {
-    if (operation->state() == State::Posted && operation->is_send()) (void)operation.release();
+  // Messages that the application let go: the system completes them, and their buffers must stay
+  // until then.
+  for (auto& operation : running_) {
+    if (operation->state() == State::Posted) (void)new std::shared_ptr<Operation>(operation);
   }
-  operations_.clear();
+  running_.clear();
   by_request_.clear();
   persistent_.clear();
   live_.store(0, std::memory_order_release);

@@ -15,17 +15,6 @@
 
 namespace strake::exchange {
 
-/// A persistent request of ours: known to the application as a real persistent request to
-/// MPI_PROC_NULL.
-struct Persistent {
-  bool send = false;
-  Typed typed;
-  Method method = Method::System;
-  StartSend start = nullptr;
-  Peer peer;
-  Operation* active = nullptr;  ///< between start and completion
-};
-
 class Engine {
  public:
   /// The process's one engine; never destroyed.
@@ -35,11 +24,12 @@ class Engine {
   [[nodiscard]] bool idle() const noexcept { return live_.load(std::memory_order_acquire) == 0; }
 
   /// Takes the operation over and gives out its request. \throws MpiError
-  MPI_Request launch(std::unique_ptr<Operation> operation);
-  /// Takes the persistent request over; `dummy` is its handle.
-  void add(MPI_Request dummy, std::unique_ptr<Persistent> persistent);
-  /// Starts a persistent request's operation. \throws OutOfMemory, CudaError, MpiError
-  void start(Persistent& persistent);
+  MPI_Request launch(std::shared_ptr<Operation> operation);
+  /// Takes a persistent operation over. The application knows it as `dummy`, a real persistent
+  /// request to MPI_PROC_NULL.
+  void add(MPI_Request dummy, std::shared_ptr<Operation> persistent);
+  /// Starts the persistent operation known as `dummy`. \throws CudaError, MpiError
+  void start(MPI_Request dummy);
 
   /// Steps every operation once.
   void progress() noexcept;
@@ -49,11 +39,10 @@ class Engine {
   /// What a request of the application's is to us, now.
   struct Found {
     bool ours = false;
-    bool complete = false;  ///< an active one, ready to be completed by the system's call
-    bool pending = false;   ///< an active one, not there yet
-    Persistent* persistent = nullptr;  ///< set for a persistent one, active or not
-    MPI_Status status;                 ///< of a complete one
-    int error = MPI_SUCCESS;
+    bool complete = false;    ///< an active one, ready to be completed by the system's call
+    bool pending = false;     ///< an active one, not there yet
+    bool persistent = false;  ///< active or not
+    MPI_Status status;        ///< of a complete one
   };
   [[nodiscard]] Found find(MPI_Request request);
 
@@ -80,13 +69,18 @@ class Engine {
   static int cancelled(void* state, int complete);
   bool step_all(bool sends_only) noexcept;
   void complete(Operation& operation) noexcept;
+  Operation* active(MPI_Request request, bool& persistent);
   void drop_finished();
 
   std::mutex mutex_;
   std::atomic<int> live_{0};
-  std::vector<std::unique_ptr<Operation>> operations_;
+  std::vector<std::shared_ptr<Operation>> running_;  ///< in the order of their starts
   std::unordered_map<std::uint64_t, Operation*> by_request_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Persistent>> persistent_;
+  struct Persistent {
+    std::shared_ptr<Operation> operation;
+    bool active = false;  ///< between start and completion
+  };
+  std::unordered_map<std::uint64_t, Persistent> persistent_;
 };
 
 }  // namespace strake::exchange

@@ -25,15 +25,55 @@ MPI_Status empty_status() {
 
 }  // namespace
 
-Operation::Operation(const Typed& from, Method method, StartSend start, const Peer& peer)
-    : state_(State::Copying), start_(start), peer_(peer), status_(empty_status()) {
+Operation::Operation() : state_(State::Complete), status_(empty_status()) {}
+
+Operation::Operation(const Typed& from, Method method, StartSend start_send, const Peer& peer)
+    : state_(State::Copying), start_(start_send), peer_(peer), status_(empty_status()) {
   outgoing_.emplace(from, method);
+  outgoing_->pack();
+}
+
+std::shared_ptr<Operation> Operation::persistent(const Typed& typed, Method method, InitSend init,
+                                                 const Peer& peer) {
+  std::shared_ptr<Operation> operation(new Operation);
+  operation->persistent_ = true;
+  operation->peer_ = peer;
+  const mpi::RealMpi& real = mpi::real_mpi();
+  MPI_Request* request = &operation->inner_;
+  if (init != nullptr) {
+    Outgoing& outgoing = operation->outgoing_.emplace(typed, method);
+    const Wire wire(Direction::Send, outgoing.method(), outgoing.size_bytes());
+    mpi::check(
+        init(outgoing.data(), wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, request),
+        "the persistent send");
+  } else {
+    Incoming& incoming = operation->incoming_.emplace(typed, method);
+    const Wire wire(Direction::Receive, incoming.method(), incoming.capacity_bytes());
+    mpi::check(real.MPI_Recv_init(incoming.data(), wire.count(), wire.type(), peer.rank, peer.tag,
+                                  peer.comm, request),
+               "MPI_Recv_init");
+  }
+  return operation;
+}
+
+void Operation::start() {
+  status_ = empty_status();
+  error_ = MPI_SUCCESS;
+  comm_to_raise_ = MPI_COMM_NULL;
+  settled = false;
+  if (outgoing_) {
+    outgoing_->pack();
+    state_ = State::Copying;
+  } else {
+    mpi::check(mpi::real_mpi().MPI_Start(&inner_), "MPI_Start");
+    state_ = State::Posted;
+  }
 }
 
 Operation::Operation(const Typed& to, Method method, const Peer& peer)
     : state_(State::Posted), peer_(peer), status_(empty_status()) {
   incoming_.emplace(to, method);
-  const Wire wire(incoming_->capacity_bytes());
+  const Wire wire(Direction::Receive, incoming_->method(), incoming_->capacity_bytes());
   mpi::check(mpi::real_mpi().MPI_Irecv(incoming_->data(), wire.count(), wire.type(), peer.rank,
                                        peer.tag, peer.comm, &inner_),
              "MPI_Irecv");
@@ -42,7 +82,7 @@ Operation::Operation(const Typed& to, Method method, const Peer& peer)
 Operation::Operation(const Typed& to, Method method, MPI_Message* message)
     : state_(State::Posted), status_(empty_status()) {
   incoming_.emplace(to, method);
-  const Wire wire(incoming_->capacity_bytes());
+  const Wire wire(Direction::Receive, incoming_->method(), incoming_->capacity_bytes());
   mpi::check(
       mpi::real_mpi().MPI_Imrecv(incoming_->data(), wire.count(), wire.type(), message, &inner_),
       "MPI_Imrecv");
@@ -71,10 +111,15 @@ void Operation::step() noexcept {
 }
 
 void Operation::post() {
-  const Wire wire(outgoing_->size_bytes());
-  mpi::check(start_(outgoing_->data(), wire.count(), wire.type(), peer_.rank, peer_.tag, peer_.comm,
-                    &inner_),
-             "the send");
+  if (persistent_) {
+    (void)outgoing_->data();  // moves the last byte
+    mpi::check(mpi::real_mpi().MPI_Start(&inner_), "MPI_Start");
+  } else {
+    const Wire wire(Direction::Send, outgoing_->method(), outgoing_->size_bytes());
+    mpi::check(start_(outgoing_->data(), wire.count(), wire.type(), peer_.rank, peer_.tag,
+                      peer_.comm, &inner_),
+               "the send");
+  }
   state_ = State::Posted;
 }
 
@@ -86,15 +131,10 @@ void Operation::poll_system() {
   MPI_Status status;
   status.MPI_ERROR = MPI_SUCCESS;
   const int code = real.MPI_Request_get_status(inner_, &flag, &status);
-  if (code != MPI_SUCCESS) {
-    fail(code);
-    return;
-  }
-  if (flag == 0) return;
+  if (code == MPI_SUCCESS && flag == 0) return;
   status_ = status;
-  if (status.MPI_ERROR != MPI_SUCCESS) {
-    error_ = status.MPI_ERROR;
-    finish();
+  if (code != MPI_SUCCESS || status.MPI_ERROR != MPI_SUCCESS) {
+    fail(code != MPI_SUCCESS ? code : status.MPI_ERROR);
     return;
   }
   mpi::check(real.MPI_Test(&inner_, &flag, &status_), "MPI_Test");
@@ -104,8 +144,14 @@ void Operation::poll_system() {
     finish();
     return;
   }
+  const std::int64_t bytes = received_bytes(status_);
+  if (bytes > incoming_->capacity_bytes()) {  // by the one byte of room that the wire type has
+    comm_to_raise_ = peer_.comm;
+    fail(MPI_ERR_TRUNCATE);
+    return;
+  }
   state_ = State::Unpacking;
-  incoming_->unpack(received_bytes(status_));
+  incoming_->unpack(bytes);
 }
 
 void Operation::finish() noexcept { state_ = State::Complete; }
@@ -117,7 +163,8 @@ void Operation::fail(int code) noexcept {
 }
 
 MPI_Request Operation::take_failed_request() noexcept {
-  return std::exchange(inner_, MPI_REQUEST_NULL);
+  // A persistent one is completed by the caller, and stays ours.
+  return persistent_ ? inner_ : std::exchange(inner_, MPI_REQUEST_NULL);
 }
 
 void Operation::cancel() noexcept {

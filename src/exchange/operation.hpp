@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "exchange/staging.hpp"
@@ -12,6 +13,8 @@ namespace strake::exchange {
 
 /// MPI_Isend and its kin: one signature.
 using StartSend = decltype(&MPI_Isend);
+/// MPI_Send_init and its kin.
+using InitSend = decltype(&MPI_Send_init);
 
 /// The other end of a message.
 struct Peer {
@@ -27,15 +30,21 @@ class Operation {
     Copying,    ///< a send that is being packed; the system knows nothing of it yet
     Posted,     ///< in the system's hands
     Unpacking,  ///< a receive whose bytes are here, on their way to the user's buffer
-    Complete,
+    Complete,   ///< done, or (persistent) not started
   };
 
   /// A send that starts to pack. \throws OutOfMemory, CudaError
-  Operation(const Typed& from, Method method, StartSend start, const Peer& peer);
+  Operation(const Typed& from, Method method, StartSend start_send, const Peer& peer);
   /// A receive that is posted at once. \throws OutOfMemory, MpiError
   Operation(const Typed& to, Method method, const Peer& peer);
   /// A receive of a matched message. \throws as above
   Operation(const Typed& to, Method method, MPI_Message* message);
+  /// A send (`init` given) or receive to be started any number of times, over the system's own
+  /// persistent request.
+  static std::shared_ptr<Operation> persistent(const Typed& typed, Method method, InitSend init,
+                                               const Peer& peer);
+  /// Starts a persistent one that is complete. \throws CudaError, MpiError
+  void start();
   ~Operation();
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
@@ -58,13 +67,14 @@ class Operation {
   [[nodiscard]] MPI_Comm comm_to_raise() const noexcept { return comm_to_raise_; }
   void cancel() noexcept;
 
-  /// Who waits for it: a generalised request, or a persistent request that was started.
+  /// The generalised request that waits for it, if any.
   MPI_Request outer = MPI_REQUEST_NULL;
-  struct Persistent* persistent = nullptr;
-  bool released =
-      false;  ///< the outer request is gone; the engine may drop the operation once complete
+  bool released = false;   ///< the system has let go of the outer request
+  bool abandoned = false;  ///< the application has freed it
+  bool settled = false;    ///< the application has its outcome: the engine may drop the operation
 
  private:
+  Operation();
   void post();
   void poll_system();
   void finish() noexcept;
@@ -73,6 +83,7 @@ class Operation {
   State state_;
   std::optional<Outgoing> outgoing_;
   std::optional<Incoming> incoming_;
+  bool persistent_ = false;
   StartSend start_ = nullptr;
   Peer peer_;
   MPI_Request inner_ = MPI_REQUEST_NULL;

@@ -8,6 +8,7 @@
 
 #include "copy/device_backend.hpp"
 #include "exchange/backoff.hpp"
+#include "exchange/wire.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
@@ -82,62 +83,72 @@ bool needs_device_buffer(Method method, const Shape& shape) {
 
 }  // namespace
 
-Outgoing::Outgoing(const Typed& from, Method method)
-    : method_(method), bytes_(from.shape->size_bytes()) {
+Outgoing::Outgoing(const Typed& from, Method method) : from_(from), method_(method) {
+  const std::int64_t bytes = from.shape->size_bytes();
+  const auto acquire = [&] {
+    buffer_ = PoolBlock(from.mixed ? kHost : wire_place(method_, from.place), bytes + kWireRoom);
+    if (!from.mixed && needs_device_buffer(method_, *from.shape)) {
+      packed_ = PoolBlock({MemoryKind::Device, from.place.device}, bytes);
+    }
+  };
   try {
-    start(from);
+    acquire();
   } catch (const OutOfMemory& error) {
-    method_ = fall_back(method, from, error);
-    start(from);
+    method_ = fall_back(method_, from, error);
+    acquire();
   }
 }
 
-void Outgoing::start(const Typed& from) {
-  const std::int64_t bytes = bytes_;
-  buffer_ = PoolBlock(from.mixed ? kHost : wire_place(method_, from.place), bytes);
-  if (from.mixed) {
-    copy_mixed(Direction::Send, from.shape->layout(), from.address, buffer_.data(),
-               ByteRange::all());
+void Outgoing::pack() {
+  Shape& shape = *from_.shape;
+  if (from_.mixed) {
+    copy_mixed(Direction::Send, shape.layout(), from_.address, buffer_.data(), ByteRange::all());
     return;
   }
   if (method_ == Method::Pack) {
-    from.shape->plan(Direction::Send, kHost, kHost).run(buffer_.data(), from.address);
+    shape.plan(Direction::Send, kHost, kHost).run(buffer_.data(), from_.address);
     return;
   }
-  device_ = from.place.device;
+  const int device = from_.place.device;
   if (method_ != Method::Staged) {
-    const CopyPlan& plan = from.shape->plan(Direction::Send, from.place, buffer_.place());
+    const CopyPlan& plan = shape.plan(Direction::Send, from_.place, buffer_.place());
     const std::lock_guard lock(queue_mutex());
-    ticket_ = plan.enqueue(*queues_of(device_).kernels, buffer_.data(), from.address);
+    ticket_ = plan.enqueue(*queues_of(device).kernels, buffer_.data(), from_.address);
     return;
   }
+  const std::int64_t bytes = shape.size_bytes();
   copy_queue_ = true;
-  if (from.shape->dense()) {
+  if (shape.dense()) {
     const std::lock_guard lock(queue_mutex());
-    ticket_ = queues_of(device_).copies->copy(buffer_.data(),
-                                              from.address + from.shape->layout().offset(), bytes);
+    ticket_ = queues_of(device).copies->copy(buffer_.data(),
+                                             from_.address + shape.layout().offset(), bytes);
     return;
   }
-  packed_ = PoolBlock({MemoryKind::Device, device_}, bytes);
-  const CopyPlan& plan = from.shape->plan(Direction::Send, from.place, packed_.place());
+  const CopyPlan& plan = shape.plan(Direction::Send, from_.place, packed_.place());
   const std::int64_t chunk = settings::number(settings::Id::chunk);
   const std::lock_guard lock(queue_mutex());
-  Queues& queues = queues_of(device_);
+  Queues& queues = queues_of(device);
   for (std::int64_t begin = 0; begin < bytes; begin += chunk) {
     const std::int64_t end = std::min(begin + chunk, bytes);
-    const Ticket packed = plan.enqueue(*queues.kernels, packed_.data(), from.address, {begin, end});
+    const Ticket packed =
+        plan.enqueue(*queues.kernels, packed_.data(), from_.address, {begin, end});
     queues.copies->wait_for(*queues.kernels, packed);
     ticket_ = queues.copies->copy(buffer_.data() + begin, packed_.data() + begin, end - begin);
   }
 }
 
-bool Outgoing::ready() { return ticket_done(device_, copy_queue_, ticket_); }
-void Outgoing::wait() { ticket_wait(device_, copy_queue_, ticket_); }
+const void* Outgoing::data() noexcept {
+  if (method_ != Method::Device) prepare_send(buffer_.data(), size_bytes());
+  return buffer_.data();
+}
+
+bool Outgoing::ready() { return ticket_done(from_.place.device, copy_queue_, ticket_); }
+void Outgoing::wait() { ticket_wait(from_.place.device, copy_queue_, ticket_); }
 
 Incoming::Incoming(const Typed& to, Method method) : to_(to), method_(method) {
   const std::int64_t bytes = to.shape->size_bytes();
   const auto acquire = [&] {
-    buffer_ = PoolBlock(to.mixed ? kHost : wire_place(method_, to.place), bytes);
+    buffer_ = PoolBlock(to.mixed ? kHost : wire_place(method_, to.place), bytes + kWireRoom);
     if (!to.mixed && needs_device_buffer(method_, *to.shape)) {
       packed_ = PoolBlock({MemoryKind::Device, to.place.device}, bytes);
     }
@@ -151,14 +162,15 @@ Incoming::Incoming(const Typed& to, Method method) : to_(to), method_(method) {
 }
 
 void Incoming::unpack(std::int64_t bytes) {
+  bytes = std::min(bytes, capacity_bytes());  // a truncated message reports its own length
   if (bytes <= 0) return;
   const ByteRange part = {0, bytes};
   if (to_.mixed) {
-    copy_mixed(Direction::Receive, to_.shape->layout(), to_.address, buffer_.data(), part);
+    copy_mixed(Direction::Receive, to_.shape->layout(), to_.address, data(), part);
     return;
   }
   if (method_ == Method::Pack) {
-    to_.shape->plan(Direction::Receive, kHost, kHost).run(to_.address, buffer_.data(), part);
+    to_.shape->plan(Direction::Receive, kHost, kHost).run(to_.address, data(), part);
     return;
   }
   const int device = to_.place.device;

@@ -22,24 +22,26 @@ struct Typed {
 /// A message's bytes on their way into memory that MPI can send from.
 class Outgoing {
  public:
-  /// Packs (host memory), or starts to (device memory). Falls back to the next method, once, when
-  /// memory runs out. \throws OutOfMemory, CudaError
+  /// Takes the memory it needs. Falls back to the next method, once, when memory runs out.
+  /// \throws OutOfMemory
   Outgoing(const Typed& from, Method method);
+  /// Packs (host memory), or starts to (device memory). Again after the message has left.
+  /// \throws CudaError
+  void pack();
   /// Whether all bytes are there. Polls; never blocks. \throws CudaError
   [[nodiscard]] bool ready();
   void wait();
-  [[nodiscard]] const void* data() const noexcept { return buffer_.data(); }
-  [[nodiscard]] std::int64_t size_bytes() const noexcept { return bytes_; }
+  /// What MPI sends. Ready to be named by a Wire.
+  [[nodiscard]] const void* data() noexcept;
+  [[nodiscard]] std::int64_t size_bytes() const noexcept { return from_.shape->size_bytes(); }
   /// The method in use, after a fall-back perhaps.
   [[nodiscard]] Method method() const noexcept { return method_; }
 
  private:
-  void start(const Typed& from);
+  Typed from_;
   Method method_;
-  std::int64_t bytes_ = 0;
   PoolBlock buffer_;  // MPI sends from here
   PoolBlock packed_;  // staged: packed bytes in device memory
-  int device_ = -1;
   bool copy_queue_ = false;
   Ticket ticket_;
 };
@@ -49,7 +51,8 @@ class Incoming {
  public:
   /// \throws OutOfMemory
   Incoming(const Typed& to, Method method);
-  [[nodiscard]] void* data() const noexcept { return buffer_.data(); }
+  [[nodiscard]] std::byte* data() const noexcept { return buffer_.data(); }
+  /// [bytes] A longer message is truncated.
   [[nodiscard]] std::int64_t capacity_bytes() const noexcept { return to_.shape->size_bytes(); }
   [[nodiscard]] Method method() const noexcept { return method_; }
   /// Unpacks the first `bytes` (host memory), or starts to. \throws CudaError, OutOfMemory

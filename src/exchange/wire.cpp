@@ -1,13 +1,61 @@
 #include "exchange/wire.hpp"
 
+#include <dlfcn.h>
+
 #include <climits>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
 
 #include "mpi/real_mpi.hpp"
 
 namespace strake::exchange {
+namespace {
 
-Wire::Wire(std::int64_t bytes) : count_(static_cast<int>(bytes)) {
-  if (bytes <= INT_MAX) return;
+/// Distance of the byte that lies apart from where it would be: a cache line, so that no library
+/// takes it for padding.
+constexpr std::int64_t kHole = 64;
+/// The smallest eager limit of ob1's transports within a node: shorter sends are never fetched.
+constexpr std::int64_t kEager = 1024;
+/// Types kept for reuse. Making one costs about a microsecond.
+constexpr std::size_t kKept = 256;
+
+bool uses_ob1() noexcept {
+#ifdef OPEN_MPI
+  static const bool answer = [] {
+    // The selected point-to-point layer is a table of functions; the first one's object or name
+    // tells whose.
+    void* const* table = static_cast<void* const*>(mpi::find_real("mca_pml"));
+    Dl_info info;
+    if (table == nullptr || dladdr(*table, &info) == 0) return true;
+    const auto names_ob1 = [](const char* text) {
+      return text != nullptr && std::strstr(text, "pml_ob1") != nullptr;
+    };
+    return names_ob1(info.dli_fname) || names_ob1(info.dli_sname);
+  }();
+  return answer;
+#else
+  return false;
+#endif
+}
+
+bool split_send(std::int64_t bytes) noexcept {
+  return bytes > kEager && bytes <= INT_MAX && uses_ob1();
+}
+bool split_receive(std::int64_t bytes) noexcept { return bytes <= INT_MAX && uses_ob1(); }
+
+MPI_Datatype make_split(std::int64_t first) {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  const int lengths[] = {static_cast<int>(first), 1};
+  const MPI_Aint places[] = {0, static_cast<MPI_Aint>(first + kHole)};
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  mpi::check(real.MPI_Type_create_hindexed(2, lengths, places, MPI_BYTE, &type),
+             "MPI_Type_create_hindexed");
+  mpi::check(real.MPI_Type_commit(&type), "MPI_Type_commit");
+  return type;
+}
+
+MPI_Datatype make_long(std::int64_t bytes) {
   const mpi::RealMpi& real = mpi::real_mpi();
   constexpr std::int64_t kPiece = std::int64_t{1} << 30;
   MPI_Datatype piece = MPI_DATATYPE_NULL;
@@ -16,15 +64,53 @@ Wire::Wire(std::int64_t bytes) : count_(static_cast<int>(bytes)) {
   const int lengths[] = {static_cast<int>(bytes / kPiece), static_cast<int>(bytes % kPiece)};
   const MPI_Aint places[] = {0, static_cast<MPI_Aint>(bytes / kPiece * kPiece)};
   const MPI_Datatype types[] = {piece, MPI_PACKED};
-  mpi::check(real.MPI_Type_create_struct(2, lengths, places, types, &type_),
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  mpi::check(real.MPI_Type_create_struct(2, lengths, places, types, &type),
              "MPI_Type_create_struct");
   mpi::check(real.MPI_Type_free(&piece), "MPI_Type_free");
-  mpi::check(real.MPI_Type_commit(&type_), "MPI_Type_commit");
-  count_ = 1;
+  mpi::check(real.MPI_Type_commit(&type), "MPI_Type_commit");
+  return type;
+}
+
+/// The type of `first` bytes, a hole and one byte; `kept` unless there are too many of them.
+MPI_Datatype split_type(std::int64_t first, bool& kept) {
+  static auto& mutex = *new std::mutex;
+  static auto& types = *new std::unordered_map<std::int64_t, MPI_Datatype>;
+  const std::lock_guard lock(mutex);
+  const auto found = types.find(first);
+  kept = true;
+  if (found != types.end()) return found->second;
+  const MPI_Datatype made = make_split(first);
+  kept = types.size() < kKept;
+  if (kept) types.emplace(first, made);
+  return made;
+}
+
+}  // namespace
+
+Wire::Wire(Direction direction, Method method, std::int64_t bytes)
+    : count_(static_cast<int>(bytes)) {
+  const bool send = direction == Direction::Send;
+  // Device memory is left in one piece: a GPU-aware library copies it as such.
+  const bool host = method != Method::Device;
+  if (host && (send ? split_send(bytes) : split_receive(bytes))) {
+    bool kept = false;
+    type_ = split_type(send ? bytes - 1 : bytes, kept);
+    own_ = !kept;
+    count_ = 1;
+  } else if (bytes > INT_MAX) {
+    type_ = make_long(bytes);
+    own_ = true;
+    count_ = 1;
+  }
 }
 
 Wire::~Wire() {
-  if (type_ != MPI_PACKED) mpi::real_mpi().MPI_Type_free(&type_);
+  if (own_) mpi::real_mpi().MPI_Type_free(&type_);
+}
+
+void prepare_send(std::byte* data, std::int64_t bytes) noexcept {
+  if (split_send(bytes)) data[bytes - 1 + kHole] = data[bytes - 1];
 }
 
 std::int64_t received_bytes(const MPI_Status& status) noexcept {

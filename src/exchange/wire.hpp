@@ -1,19 +1,32 @@
-/// \file  Packed bytes as a count and a datatype: past 2^31 - 1 bytes one element of a type made
-/// for the occasion.
+/// \file  How packed bytes are named to MPI.
+/// \par Open MPI's ob1
+/// A contiguous message past the eager limit is fetched by its receiver in one piece (RGET), and
+/// that path writes a message longer than the posted receive past the receive's end, and may report
+/// success. A datatype with a hole takes the path that checks. So with ob1 the last byte of a send,
+/// and one byte of room behind a receive, lie apart from the rest. Measured between two ranks of a
+/// node it is the faster path too (docs/decisions/0005-wire-types.md).
 #pragma once
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdint>
+
+#include "exchange/method.hpp"
 
 namespace strake::exchange {
 
-/// Owns the datatype it had to make, if any; MPI keeps a freed type alive for the calls that use
-/// it.
+/// Bytes a buffer must have beyond its message, so that the one byte that lies apart has a place.
+/// [bytes]
+inline constexpr std::int64_t kWireRoom = 128;
+
+/// A count and a datatype for packed bytes: MPI_PACKED, or one element of a type made for that
+/// length (some are kept, the others freed with this object; MPI keeps a freed type alive for the
+/// calls that use it).
 class Wire {
  public:
   /// \throws MpiError
-  explicit Wire(std::int64_t bytes);
+  Wire(Direction direction, Method method, std::int64_t bytes);
   ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
@@ -22,8 +35,13 @@ class Wire {
 
  private:
   int count_;
+  bool own_ = false;
   MPI_Datatype type_ = MPI_PACKED;
 };
+
+/// Before a send of `bytes` packed bytes in host memory at `data`: puts the last byte where the
+/// wire type wants it.
+void prepare_send(std::byte* data, std::int64_t bytes) noexcept;
 
 /// Bytes that a completed receive brought.
 [[nodiscard]] std::int64_t received_bytes(const MPI_Status& status) noexcept;

@@ -26,9 +26,10 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
       return theirs();
     }
     Outgoing outgoing(found.typed, found.method);
+    outgoing.pack();
     outgoing.wait();
     note(function, outgoing.method(), found.reason, found.bytes);
-    const Wire wire(found.bytes);
+    const Wire wire(Direction::Send, outgoing.method(), found.bytes);
     return real(outgoing.data(), wire.count(), wire.type(), rank, tag, comm);
   });
 }
@@ -46,14 +47,18 @@ class StatusOr {
 
 /// `call(data, count, type, status)` receives into the incoming buffer.
 template <typename Call>
-int receive(Function function, const Examined& found, MPI_Status* user_status, Call&& call) {
+int receive(Function function, const Examined& found, MPI_Comm comm, MPI_Status* user_status,
+            Call&& call) {
   Incoming incoming(found.typed, found.method);
   note(function, incoming.method(), found.reason, found.bytes);
-  const Wire wire(found.bytes);
+  const Wire wire(Direction::Receive, incoming.method(), found.bytes);
   StatusOr status(user_status);
   const int code = call(incoming.data(), wire.count(), wire.type(), status.get());
   if (code != MPI_SUCCESS) return code;
-  incoming.unpack(exchange::received_bytes(*status.get()));
+  const std::int64_t bytes = exchange::received_bytes(*status.get());
+  if (bytes > found.bytes)
+    return raise(comm, MPI_ERR_TRUNCATE);  // by the wire type's one byte of room
+  incoming.unpack(bytes);
   incoming.wait();
   return MPI_SUCCESS;
 }
@@ -70,7 +75,7 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
       note(Function::MPI_Recv, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    return receive(Function::MPI_Recv, found, status,
+    return receive(Function::MPI_Recv, found, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, rank, tag, comm, at);
                    });
@@ -88,7 +93,7 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
       note(Function::MPI_Mrecv, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    return receive(Function::MPI_Mrecv, found, status,
+    return receive(Function::MPI_Mrecv, found, MPI_COMM_WORLD, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, message, at);
                    });
@@ -116,8 +121,9 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
     std::optional<Wire> wire;
     if (out.method != Method::System) {
       outgoing.emplace(out.typed, out.method);
+      outgoing->pack();
       outgoing->wait();
-      wire.emplace(out.bytes);
+      wire.emplace(Direction::Send, outgoing->method(), out.bytes);
       note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);
     }
     const void* data = outgoing ? outgoing->data() : send_buffer;
@@ -130,7 +136,7 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
     if (in.method == Method::System || from == MPI_PROC_NULL) {
       return call(recv_buffer, recv_count, recv_type, status);
     }
-    return receive(Function::MPI_Sendrecv, in, status, call);
+    return receive(Function::MPI_Sendrecv, in, comm, status, call);
   });
 }
 
@@ -148,9 +154,10 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
       return theirs();
     }
     Outgoing outgoing(found.typed, found.method);
+    outgoing.pack();
     outgoing.wait();
-    const Wire wire(found.bytes);
-    return receive(Function::MPI_Sendrecv_replace, found, status,
+    const Wire wire(Direction::Send, outgoing.method(), found.bytes);
+    return receive(Function::MPI_Sendrecv_replace, found, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return mpi::real_mpi().MPI_Sendrecv(outgoing.data(), wire.count(), wire.type(),
                                                          to, send_tag, data, bytes, packed, from,

@@ -74,22 +74,29 @@ int finish_many(const std::vector<MPI_Request>& handles, MPI_Status* statuses, i
   if (inner.empty())
     return comm == MPI_COMM_NULL ? MPI_ERR_IN_STATUS : raise(comm, MPI_ERR_IN_STATUS);
   std::vector<MPI_Status> raised(inner.size());
-  return mpi::real_mpi().MPI_Waitall(static_cast<int>(inner.size()), inner.data(), raised.data());
+  const int count = static_cast<int>(inner.size());
+  const int result = mpi::real_mpi().MPI_Waitall(count, inner.data(), raised.data());
+  // MPICH has forgotten the error by then; it raises those of several requests on MPI_COMM_WORLD.
+  return result != MPI_SUCCESS ? result : raise(MPI_COMM_WORLD, MPI_ERR_IN_STATUS);
 }
 
-/// The requests as the system may see them. `hidden`: whether any was left out.
-std::vector<MPI_Request> visible(int count, const MPI_Request* requests, bool& hidden) {
-  hidden = false;
-  std::vector<MPI_Request> result(requests, requests + count);
-  for (MPI_Request& request : result) {
-    const Engine::Found found = Engine::get().find(request);
-    if (found.persistent != nullptr && found.pending) {
-      request = MPI_REQUEST_NULL;
-      hidden = true;
+/// The requests as the system may see them: without our persistent ones, whose dummies tell nothing
+/// (one library takes a started one to MPI_PROC_NULL for complete, another for inactive).
+struct Visible {
+  std::vector<MPI_Request> requests;
+  std::vector<int> ready;  ///< indices of persistent ones that are complete
+  bool pending = false;    ///< a persistent one is not there yet
+
+  Visible(int count, const MPI_Request* all) : requests(all, all + count) {
+    for (int i = 0; i < count; ++i) {
+      const Engine::Found found = Engine::get().find(all[i]);
+      if (!found.persistent) continue;
+      requests[static_cast<std::size_t>(i)] = MPI_REQUEST_NULL;
+      if (found.complete) ready.push_back(i);
+      pending = pending || found.pending;
     }
   }
-  return result;
-}
+};
 
 int wait(MPI_Request* request, MPI_Status* status) {
   Engine& engine = Engine::get();
@@ -145,16 +152,22 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
 int try_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status,
             bool& nothing) {
   Engine::get().progress();
-  bool hidden = false;
-  std::vector<MPI_Request> seen = visible(count, requests, hidden);
-  int code = next().MPI_Testany(count, seen.data(), index, flag, status);
-  nothing = *flag != 0 && *index == MPI_UNDEFINED && !hidden;
+  nothing = false;
+  Visible visible(count, requests);
+  if (!visible.ready.empty()) {
+    *index = visible.ready.front();
+    *flag = 1;
+    const MPI_Request handle = requests[*index];
+    return finish_one(handle, status, next().MPI_Wait(&requests[*index], status));
+  }
+  const int code = next().MPI_Testany(count, visible.requests.data(), index, flag, status);
   if (*flag == 0 || *index == MPI_UNDEFINED) {
-    if (hidden) *flag = 0;
+    nothing = *flag != 0 && !visible.pending;
+    if (visible.pending) *flag = 0;
     return code;
   }
   const MPI_Request handle = requests[*index];
-  requests[*index] = seen[static_cast<std::size_t>(*index)];
+  requests[*index] = visible.requests[static_cast<std::size_t>(*index)];
   return finish_one(handle, status, code);
 }
 
@@ -168,7 +181,8 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
     int flag = 0;
     bool nothing = false;
     const int code = try_any(count, requests, index, &flag, status, nothing);
-    if (flag != 0 || nothing || code != MPI_SUCCESS) return code;
+    if (nothing) return next().MPI_Waitany(count, requests, index, status);  // its empty status
+    if (flag != 0 || code != MPI_SUCCESS) return code;
     backoff.pause();
   }
 }
@@ -187,18 +201,23 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
 /// One round of Testsome; outcount is 0 while active requests are not there yet.
 int try_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
   Engine::get().progress();
-  bool hidden = false;
-  std::vector<MPI_Request> seen = visible(count, requests, hidden);
-  const int code = next().MPI_Testsome(count, seen.data(), outcount, indices, statuses);
+  Visible visible(count, requests);
+  const int code = next().MPI_Testsome(count, visible.requests.data(), outcount, indices, statuses);
   if (*outcount == MPI_UNDEFINED) {
-    if (hidden) *outcount = 0;
-    return code;
+    if (visible.ready.empty() && !visible.pending) return code;
+    *outcount = 0;
   }
   std::vector<MPI_Request> handles;
   for (int i = 0; i < *outcount; ++i) {
     const auto at = static_cast<std::size_t>(indices[i]);
     handles.push_back(requests[at]);
-    requests[at] = seen[at];
+    requests[at] = visible.requests[at];
+  }
+  for (const int ready : visible.ready) {
+    handles.push_back(requests[ready]);
+    next().MPI_Wait(&requests[ready], MPI_STATUS_IGNORE);
+    if (statuses != MPI_STATUSES_IGNORE) statuses[*outcount].MPI_ERROR = MPI_SUCCESS;
+    indices[(*outcount)++] = ready;
   }
   return finish_many(handles, statuses, code);
 }
@@ -301,8 +320,7 @@ STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status
       return MPI_SUCCESS;
     }
     const int code = theirs();
-    if (found.persistent != nullptr && found.complete && status != MPI_STATUS_IGNORE)
-      *status = found.status;
+    if (found.persistent && found.complete && status != MPI_STATUS_IGNORE) *status = found.status;
     return code;
   });
 }

@@ -1,5 +1,6 @@
 // Nonblocking point to point: an operation of the engine's, known to the application as a
 // generalised request.
+#include <climits>
 #include <memory>
 
 #include "exchange/engine.hpp"
@@ -38,7 +39,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       return theirs();
     }
     auto operation =
-        std::make_unique<Operation>(found.typed, found.method, start, Peer{rank, tag, comm});
+        std::make_shared<Operation>(found.typed, found.method, start, Peer{rank, tag, comm});
     note(function, operation->method(), found.reason, found.bytes);
     *request = engine.launch(std::move(operation));
     finish_if_threaded();
@@ -58,7 +59,7 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
       note(Function::MPI_Irecv, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    auto operation = std::make_unique<Operation>(found.typed, found.method, Peer{rank, tag, comm});
+    auto operation = std::make_shared<Operation>(found.typed, found.method, Peer{rank, tag, comm});
     note(Function::MPI_Irecv, operation->method(), found.reason, found.bytes);
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;
@@ -76,7 +77,7 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
       note(Function::MPI_Imrecv, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    auto operation = std::make_unique<Operation>(found.typed, found.method, message);
+    auto operation = std::make_shared<Operation>(found.typed, found.method, message);
     note(Function::MPI_Imrecv, operation->method(), found.reason, found.bytes);
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;
@@ -88,6 +89,13 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
 bool sendable(const Peer& peer) noexcept {
   if (peer.rank < 0 || peer.tag < 0 || peer.comm == MPI_COMM_NULL) return false;
   const mpi::RealMpi& real = mpi::real_mpi();
+  static const int highest_tag = [&] {
+    int* value = nullptr;
+    int flag = 0;
+    real.MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &flag);
+    return flag != 0 ? *value : INT_MAX;
+  }();
+  if (peer.tag > highest_tag) return false;
   int inter = 0;
   int size = 0;
   real.MPI_Comm_test_inter(peer.comm, &inter);

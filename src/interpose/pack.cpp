@@ -40,7 +40,7 @@ void run_sampled(Direction direction, exchange::Shape& shape, Ours&& ours, Their
 /// Packs (Send) or unpacks (Receive) at `*position` of `packed`. False: the system's business.
 template <typename Count, typename Theirs>
 bool move(Function function, Direction direction, void* typed_buffer, Count count,
-          MPI_Datatype type, std::byte* packed, Count packed_size, Count* position,
+          MPI_Datatype type, std::byte* packed, Count packed_size, Count* position, MPI_Comm comm,
           Theirs&& theirs) {
   Examined found;
   const auto leave = [&](Reason reason) {
@@ -53,7 +53,7 @@ bool move(Function function, Direction direction, void* typed_buffer, Count coun
   const bool device = device_backend() != nullptr;
   if (record->contiguous() && !device) return leave(Reason::Contiguous);
   if (!resolve(typed_buffer, count, *record, found)) return leave(found.reason);
-  if (packed == nullptr || position == nullptr || *position < 0 ||
+  if (comm == MPI_COMM_NULL || packed == nullptr || position == nullptr || *position < 0 ||
       found.bytes > static_cast<std::int64_t>(packed_size) - static_cast<std::int64_t>(*position)) {
     return leave(Reason::BadArguments);
   }
@@ -99,7 +99,7 @@ int pack(Real real, const void* in, Count count, MPI_Datatype type, void* out, C
   };
   return boundary(comm, theirs, [&] {
     return move(Function::MPI_Pack, Direction::Send, const_cast<void*>(in), count, type,
-                static_cast<std::byte*>(out), size, position, sample)
+                static_cast<std::byte*>(out), size, position, comm, sample)
                ? MPI_SUCCESS
                : theirs();
   });
@@ -115,7 +115,7 @@ int unpack(Real real, const void* in, Count size, Count* position, void* out, Co
   };
   return boundary(comm, theirs, [&] {
     return move(Function::MPI_Unpack, Direction::Receive, out, count, type,
-                static_cast<std::byte*>(const_cast<void*>(in)), size, position, sample)
+                static_cast<std::byte*>(const_cast<void*>(in)), size, position, comm, sample)
                ? MPI_SUCCESS
                : theirs();
   });

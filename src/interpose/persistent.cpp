@@ -9,36 +9,35 @@ namespace strake::interpose {
 namespace {
 
 using exchange::Engine;
+using exchange::InitSend;
+using exchange::Operation;
 using exchange::Peer;
-using exchange::Persistent;
-using exchange::StartSend;
 
 /// The application's handle for `persistent`; errors in `comm` are raised here, by the system.
-int give_out(std::unique_ptr<Persistent> persistent, MPI_Request* request) {
+int give_out(Examined& found, InitSend init, const Peer& peer, MPI_Request* request) {
   const mpi::RealMpi& real = mpi::real_mpi();
-  const MPI_Comm comm = persistent->peer.comm;
-  const int code = persistent->send
-                       ? real.MPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request)
-                       : real.MPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request);
-  if (code == MPI_SUCCESS) Engine::get().add(*request, std::move(persistent));
-  return code;
+  const int code =
+      init != nullptr
+          ? real.MPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, peer.comm, request)
+          : real.MPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, peer.comm, request);
+  if (code != MPI_SUCCESS) return code;
+  Engine::get().add(*request, Operation::persistent(found.typed, found.method, init, peer));
+  return MPI_SUCCESS;
 }
 
 template <typename Real, typename Count>
-int send_init(Function function, Real real, StartSend start, const void* buffer, Count count,
+int send_init(Function function, Real real, InitSend init, const void* buffer, Count count,
               MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   return boundary(comm, theirs, [&] {
     Examined found = examine(Direction::Send, buffer, count, type);
-    if (found.method != Method::System && !sendable({rank, tag, comm})) {
+    const Peer peer{rank, tag, comm};
+    if (found.method != Method::System && !sendable(peer)) {
       found.method = Method::System;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
     note(function, found.method, found.reason, found.bytes);
-    if (found.method == Method::System) return theirs();
-    return give_out(std::make_unique<Persistent>(Persistent{true, found.typed, found.method, start,
-                                                            Peer{rank, tag, comm}, nullptr}),
-                    request);
+    return found.method == Method::System ? theirs() : give_out(found, init, peer, request);
   });
 }
 
@@ -54,24 +53,21 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
     note(Function::MPI_Recv_init, found.method, found.reason, found.bytes);
-    if (found.method == Method::System) return theirs();
-    return give_out(std::make_unique<Persistent>(Persistent{
-                        false, found.typed, found.method, nullptr, Peer{rank, tag, comm}, nullptr}),
-                    request);
+    return found.method == Method::System ? theirs()
+                                          : give_out(found, nullptr, {rank, tag, comm}, request);
   });
 }
 
 int start(MPI_Request* request) {
   Engine& engine = Engine::get();
-  const Engine::Found found = engine.idle() ? Engine::Found{} : engine.find(*request);
-  if (found.persistent == nullptr) {
+  if (engine.idle() || !engine.find(*request).persistent) {
     engine.hand_on();
     return next().MPI_Start(request);
   }
   // The dummy keeps the system's rules: starting an active request is its error.
   const int code = next().MPI_Start(request);
   if (code != MPI_SUCCESS) return code;
-  engine.start(*found.persistent);
+  engine.start(*request);
   if (g_multiple) engine.hand_on();
   return MPI_SUCCESS;
 }
@@ -85,26 +81,26 @@ using strake::mpi::real_mpi;
 
 STRAKE_MPI int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                              MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Send_init, next().MPI_Send_init, real_mpi().MPI_Isend, buffer,
+  return send_init(Function::MPI_Send_init, next().MPI_Send_init, real_mpi().MPI_Send_init, buffer,
                    count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Ssend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                               MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Ssend_init, next().MPI_Ssend_init, real_mpi().MPI_Issend, buffer,
-                   count, type, rank, tag, comm, request);
+  return send_init(Function::MPI_Ssend_init, next().MPI_Ssend_init, real_mpi().MPI_Ssend_init,
+                   buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Rsend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                               MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Rsend_init, next().MPI_Rsend_init, real_mpi().MPI_Irsend, buffer,
-                   count, type, rank, tag, comm, request);
+  return send_init(Function::MPI_Rsend_init, next().MPI_Rsend_init, real_mpi().MPI_Rsend_init,
+                   buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Bsend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                               MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Bsend_init, next().MPI_Bsend_init, real_mpi().MPI_Ibsend, buffer,
-                   count, type, rank, tag, comm, request);
+  return send_init(Function::MPI_Bsend_init, next().MPI_Bsend_init, real_mpi().MPI_Bsend_init,
+                   buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int rank, int tag,
@@ -115,26 +111,26 @@ STRAKE_MPI int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int ran
 #if STRAKE_MPI_LARGE_COUNTS
 STRAKE_MPI int MPI_Send_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                                int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Send_init, next().MPI_Send_init_c, real_mpi().MPI_Isend, buffer,
-                   count, type, rank, tag, comm, request);
+  return send_init(Function::MPI_Send_init, next().MPI_Send_init_c, real_mpi().MPI_Send_init,
+                   buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Ssend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                                 int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Ssend_init, next().MPI_Ssend_init_c, real_mpi().MPI_Issend, buffer,
-                   count, type, rank, tag, comm, request);
+  return send_init(Function::MPI_Ssend_init, next().MPI_Ssend_init_c, real_mpi().MPI_Ssend_init,
+                   buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Rsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                                 int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Rsend_init, next().MPI_Rsend_init_c, real_mpi().MPI_Irsend, buffer,
-                   count, type, rank, tag, comm, request);
+  return send_init(Function::MPI_Rsend_init, next().MPI_Rsend_init_c, real_mpi().MPI_Rsend_init,
+                   buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Bsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                                 int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Bsend_init, next().MPI_Bsend_init_c, real_mpi().MPI_Ibsend, buffer,
-                   count, type, rank, tag, comm, request);
+  return send_init(Function::MPI_Bsend_init, next().MPI_Bsend_init_c, real_mpi().MPI_Bsend_init,
+                   buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Recv_init_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,

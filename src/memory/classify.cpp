@@ -35,7 +35,9 @@ Place classify(const void* address) noexcept {
   if (backend == nullptr || always_host(address)) return {};
   // Programs may free and allocate unseen, so the runtime is asked each time which buffer is there
   // now.
-  if (const auto known = g_cache.find(backend->buffer_id(address))) return *known;
+  std::uint64_t buffer_id = 0;
+  if (!backend->knows(address, buffer_id)) return {};
+  if (const auto known = g_cache.find(buffer_id)) return *known;
   AllocationInfo info;
   if (!backend->query(address, info)) return {};
   g_cache.insert(info.buffer_id, info.place);

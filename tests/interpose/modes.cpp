@@ -67,20 +67,19 @@ void detach_waits() {
   CHECK(in.holds(5));
 }
 
-/// Nothing attached: an error of the library's class, and nothing sent. (With too small a buffer,
-/// Open MPI 4.1.4 never detaches it again.)
+/// Nothing attached: an error of the library's class, and nothing sent. To oneself alone: after a
+/// failed Bsend, Open MPI 4.1.4 delivers nothing any more between those two ranks on that
+/// communicator.
 void out_of_buffer() {
   check::section("Bsend with no buffer");
-  CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   const Described type = describe::large();
   Image out(type, 1);
-  const int code = MPI_Bsend(out.data(), 1, type.type, next(), 3, MPI_COMM_WORLD);
+  const int code = MPI_Bsend(out.data(), 1, type.type, 0, 3, MPI_COMM_SELF);
   check::note("Bsend with no buffer: %s", check::class_name(code).c_str());
-  MPI_Barrier(MPI_COMM_WORLD);
   int flag = 1;
-  CHECK_MPI(MPI_Iprobe(MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Iprobe(MPI_ANY_SOURCE, 3, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE));
   CHECK_EQ(flag, 0);
-  CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
 void ready(const Described& type) {

@@ -88,7 +88,7 @@ Described random_type(Draw& draw, int depth) {
       const Described flat = describe::byte();
       const std::vector<int> lengths = {length, draw.between(1, 30)};
       MPI_Aint gap = draw.between(0, 20);
-      made = describe::structure(lengths, {0, length * extent + gap}, {&child, &flat});
+      made = describe::structure(lengths, {0, child.lb + length * extent + gap}, {&child, &flat});
       break;
     }
   }

@@ -11,12 +11,14 @@ class TaggedFailures : public testing::EmptyTestEventListener {
  public:
   TaggedFailures(int rank, int ranks) : rank_(rank), ranks_(ranks) {}
 
+  void OnTestStart(const testing::TestInfo& test) override { test_ = &test; }
+  void OnTestEnd(const testing::TestInfo&) override { test_ = nullptr; }
+  // GoogleTest holds its lock here: asking it for the running test would wait for ever.
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
     std::fprintf(stderr, "[rank %d of %d] %s.%s\n%s:%d: %s\n", rank_, ranks_,
-                 test != nullptr ? test->test_suite_name() : "-",
-                 test != nullptr ? test->name() : "-",
+                 test_ != nullptr ? test_->test_suite_name() : "-",
+                 test_ != nullptr ? test_->name() : "-",
                  result.file_name() != nullptr ? result.file_name() : "-", result.line_number(),
                  result.message());
     std::fflush(stderr);
@@ -25,6 +27,7 @@ class TaggedFailures : public testing::EmptyTestEventListener {
  private:
   int rank_;
   int ranks_;
+  const testing::TestInfo* test_ = nullptr;
 };
 
 }  // namespace

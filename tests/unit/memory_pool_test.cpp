@@ -24,7 +24,7 @@ class PretendedDevice final : public DeviceBackend {
   [[nodiscard]] const char* name() const noexcept override { return "pretended"; }
   [[nodiscard]] int device_count() const noexcept override { return 1; }
   bool query(const void*, AllocationInfo&) const noexcept override { return false; }
-  [[nodiscard]] std::uint64_t buffer_id(const void*) const noexcept override { return 0; }
+  bool knows(const void*, std::uint64_t&) const noexcept override { return false; }
   std::unique_ptr<DevicePlan> compile(const Layout&, Place, const Layout&, Place,
                                       CopyVariant) override {
     throw Unsupported("pretended");

@@ -187,30 +187,23 @@ Arguments with_hydra_environment(const Arguments& command, const Variables& vari
 Arguments with_srun_environment(const Arguments& command, const Variables& variables) {
   const std::string list = "," + joined(variables, ',');
   Arguments out = command;
-  for (std::size_t i = 1; i < out.size(); ++i) {
-    if (out[i].starts_with("--export=")) {
-      out[i] += list;
-      return out;
+  if (out.size() > 1 && out[1].starts_with("--export=")) {
+    out[1] += list;
+    return out;
+  }
+  // One further on may be srun's, and would take the place of ours, or the program's own.
+  for (const std::string& word : command) {
+    if (word.starts_with("--export")) {
+      throw InvalidArgument(fmt::format(
+          "{}: srun's --export=... must be its first option under strake run, which adds to it",
+          word));
     }
-    if (!is_option(out[i])) break;
   }
   out.insert(out.begin() + 1, "--export=ALL" + list);
   return out;
 }
 
 }  // namespace
-
-const char* title_of(Launcher launcher) noexcept {
-  switch (launcher) {
-    case Launcher::OpenMpi:
-      return "Open MPI's launcher";
-    case Launcher::Hydra:
-      return "MPICH's launcher";
-    case Launcher::Srun:
-      break;
-  }
-  return "Slurm's srun";
-}
 
 bool is_launcher_name(std::string_view program) noexcept {
   const std::string_view name = base_name(program);

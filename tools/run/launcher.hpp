@@ -17,9 +17,6 @@ enum class Launcher : std::uint8_t {
   Srun,     ///< Slurm's
 };
 
-/// For messages: "Open MPI's mpirun".
-[[nodiscard]] const char* title_of(Launcher launcher) noexcept;
-
 /// Whether a program of this name is one that starts MPI jobs, of whichever library.
 [[nodiscard]] bool is_launcher_name(std::string_view program) noexcept;
 

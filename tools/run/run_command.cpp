@@ -72,12 +72,6 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
   return variables;
 }
 
-MpiLibrary library_of(Launcher launcher) {
-  return launcher == Launcher::OpenMpi ? MpiLibrary::OpenMpi
-         : launcher == Launcher::Hydra ? MpiLibrary::Mpich
-                                       : MpiLibrary::None;
-}
-
 /// Which word of `command` is the launcher: the first, or a later one behind a program such as
 /// timeout or numactl. Nothing where the command is an MPI program itself. \throws InvalidArgument
 /// it is neither.
@@ -105,22 +99,15 @@ Launcher ask_launcher(const std::string& program) {
                   program, version.substr(0, version.find('\n'))));
 }
 
-/// The programs of a launcher's command line that can be seen from here: all must be MPI's, and the
-/// launcher's own.
+/// The programs of a launcher's command line that can be seen from here: all must be MPI's. Of
+/// which library is theirs to say, not the launcher's: an MPICH built for PMIx is started by Open
+/// MPI's.
 void check_job(Launcher launcher, const Arguments& command, const std::string& folder,
                MpiLibrary forced) {
-  const MpiLibrary expected = library_of(launcher);
   for (const Segment& segment : segments_of(launcher, command)) {
     const auto program = segment.program ? find_program(command[*segment.program]) : std::nullopt;
     const MpiLibrary library = program ? check_program(*program, forced) : MpiLibrary::None;
-    if (library != MpiLibrary::None && expected != MpiLibrary::None && library != expected) {
-      throw InvalidArgument(fmt::format(
-          "{} is linked to {}, but {} is {}: its ranks would not find each other. Use the mpirun "
-          "of {}",
-          *program, title_of(library), command[0], title_of(launcher), title_of(library)));
-    }
-    const MpiLibrary used = library != MpiLibrary::None ? library : expected;
-    if (used != MpiLibrary::None) check_interposer(folder, used);
+    if (library != MpiLibrary::None) check_interposer(folder, library);
   }
 }
 

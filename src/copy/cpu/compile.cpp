@@ -10,9 +10,6 @@ namespace {
 
 /// Below this a thread costs more than it saves.
 constexpr std::int64_t kThreadedBytes = std::int64_t{8} << 20;
-/// From here on a packed buffer leaves the caches before anyone reads it. Measured: see
-/// docs/performance.md.
-constexpr std::int64_t kStreamedBytes = std::int64_t{32} << 20;
 /// Children of at most this many blocks are moved field by field.
 constexpr std::int64_t kRecordFields = 64;
 
@@ -258,11 +255,7 @@ OpPtr compile(const Layout& to, const Layout& from, Options options) {
   if (pack == unpack) {
     op = compiler.join(to, from);
   } else if (pack) {
-    op = compiler.build(Direction::Pack, from);
-    if (op->size_bytes() >= kStreamedBytes && op->in_packed_order()) {
-      op = std::make_unique<StreamPackOp>(*kernels.nest, std::move(op));
-    }
-    op = shifted(std::move(op), to.offset(), 0);
+    op = shifted(compiler.build(Direction::Pack, from), to.offset(), 0);
   } else {
     op = shifted(compiler.build(Direction::Unpack, to), 0, from.offset());
   }

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -125,30 +124,6 @@ HWY_INLINE void copy_any(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRI
   if (bytes >= 4) return OverlapCopy<4>(bytes)(to, from);
   if (bytes >= 2) return OverlapCopy<2>(bytes)(to, from);
   if (bytes == 1) *to = *from;
-}
-
-/// Stores past the caches, for more data than they hold: no line of the destination is read first.
-/// Ordinary stores at the two ends, which may share lines with other data.
-HWY_INLINE void stream_bytes(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from,
-                             std::int64_t bytes) {
-#if HWY_TARGET == HWY_SCALAR
-  std::memcpy(to, from, static_cast<std::size_t>(bytes));
-#else
-  const Bytes d;
-  constexpr std::int64_t kLine = 64;
-  const std::int64_t head = -reinterpret_cast<std::intptr_t>(to) & (kLine - 1);
-  if (bytes < head + kLine) return copy_any(to, from, bytes);
-  copy_any(to, from, head);
-  const std::int64_t end = bytes - (bytes - head) % kLine;
-  for (std::int64_t at = head; at < end; at += kLine) {
-    for (std::int64_t i = 0; i < kLine; i += kVectorBytes) {
-      hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + at + i)), d,
-                 reinterpret_cast<std::uint8_t*>(to + at + i));
-    }
-  }
-  copy_any(to + end, from + end, bytes - end);
-  hwy::FlushStream();
-#endif
 }
 
 }  // namespace HWY_NAMESPACE

@@ -41,26 +41,6 @@ std::string BounceOp::description() const {
   return fmt::format("{} into {}", pack_->description(), unpack_->description());
 }
 
-StreamPackOp::StreamPackOp(const NestKernels& kernels, OpPtr pack)
-    : Op(pack->size_bytes()), pack_(std::move(pack)), kernels_(kernels) {}
-
-void StreamPackOp::run_part(std::byte* to, const std::byte* from, ByteRange part) const {
-  alignas(64) std::byte buffer[kBounceBytes];
-  // Pieces end where the destination's lines do, so that only the first and last store whole lines
-  // in pieces.
-  const std::int64_t misaligned = reinterpret_cast<std::intptr_t>(to + part.begin) & 63;
-  std::int64_t end = part.begin - misaligned + kBounceBytes;
-  for (std::int64_t begin = part.begin; begin < part.end; begin = end, end += kBounceBytes) {
-    const ByteRange piece = {begin, std::min(end, part.end)};
-    run_range(*pack_, buffer - piece.begin, from, piece);
-    kernels_.stream(to + piece.begin, buffer, piece.size());
-  }
-}
-
-std::string StreamPackOp::description() const {
-  return fmt::format("{}, streamed", pack_->description());
-}
-
 ThreadsOp::ThreadsOp(OpPtr op, int threads)
     : Op(op->size_bytes()), op_(std::move(op)), threads_(threads) {}
 

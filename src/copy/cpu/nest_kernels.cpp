@@ -127,7 +127,6 @@ NestChoice choose(const Nest& nest) {
     if (lines_shared && far_apart) choice.run = choose_transposed(nest, t, f);
     if (choice.run != nullptr) {
       choice.name = "transpose";
-      choice.in_packed_order = false;
       choice.order[0] = near_to;
       choice.order[1] = near_from;
       int next = 2;
@@ -153,14 +152,11 @@ NestChoice choose(const Nest& nest) {
 }
 
 void copy(std::byte* to, const std::byte* from, std::int64_t bytes) { copy_any(to, from, bytes); }
-void stream(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  stream_bytes(to, from, bytes);
-}
 
 }  // namespace
 
 const NestKernels& nest_kernels() {
-  static constexpr NestKernels kKernels = {name_of_target(HWY_TARGET), choose, copy, stream};
+  static constexpr NestKernels kKernels = {name_of_target(HWY_TARGET), choose, copy};
   return kKernels;
 }
 

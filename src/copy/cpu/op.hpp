@@ -33,9 +33,6 @@ class Op {
   virtual void run_part(std::byte* to, const std::byte* from, ByteRange part) const = 0;
   /// "box 24 B", for people.
   [[nodiscard]] virtual std::string description() const = 0;
-  /// Whether packed bytes are made in packed order, so that short parts cost no more than their
-  /// share.
-  [[nodiscard]] virtual bool in_packed_order() const { return true; }
 
  private:
   std::int64_t size_bytes_;
@@ -59,7 +56,6 @@ class NestOp final : public Op {
   }
   void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
   [[nodiscard]] std::string description() const override;
-  [[nodiscard]] bool in_packed_order() const override { return choice_.in_packed_order; }
 
  private:
   /// The whole nest with kernel loops as the kernel wants them.
@@ -190,21 +186,6 @@ class BounceOp final : public Op {
 
  private:
   OpPtr pack_, unpack_;
-};
-
-/// A large packing: as BounceOp, but the pieces leave past the caches, which could not hold them.
-class StreamPackOp final : public Op {
- public:
-  StreamPackOp(const NestKernels& kernels, OpPtr pack);
-  void run(std::byte* to, const std::byte* from) const override {
-    run_part(to, from, {0, size_bytes()});
-  }
-  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
-  [[nodiscard]] std::string description() const override;
-
- private:
-  OpPtr pack_;
-  const NestKernels& kernels_;
 };
 
 /// A large copy shared out to several threads by packed bytes.

@@ -44,7 +44,7 @@
 #else
 #define STRAKE_IF_SSE2(X)
 #endif
-#define STRAKE_EACH_TARGET(X)                                                                 \
-  STRAKE_IF_AVX3(X)                                                                           \
-  STRAKE_IF_AVX2(X) STRAKE_IF_SSE4(X) STRAKE_IF_SSE2(X) STRAKE_IF_NEON(X) STRAKE_IF_EMU128(X) \
-      STRAKE_IF_SCALAR(X)
+#define STRAKE_EACH_TARGET(X) \
+  STRAKE_IF_AVX3(X)           \
+  STRAKE_IF_AVX2(X)           \
+  STRAKE_IF_SSE4(X) STRAKE_IF_SSE2(X) STRAKE_IF_NEON(X) STRAKE_IF_EMU128(X) STRAKE_IF_SCALAR(X)

@@ -33,7 +33,7 @@ class CudaBackend final : public DeviceBackend {
   [[nodiscard]] int device_count() const noexcept override { return devices_; }
 
   bool query(const void* address, AllocationInfo& info) const noexcept override;
-  [[nodiscard]] std::uint64_t buffer_id(const void* address) const noexcept override;
+  bool knows(const void* address, std::uint64_t& buffer_id) const noexcept override;
   std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
                                       Place from_place, CopyVariant variant) override;
   std::unique_ptr<Queue> make_queue(int device) override;
@@ -81,13 +81,19 @@ bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcep
   return true;
 }
 
-std::uint64_t CudaBackend::buffer_id(const void* address) const noexcept {
+bool CudaBackend::knows(const void* address, std::uint64_t& buffer_id) const noexcept {
+  // The plural call: for an unknown address the singular one makes an error of it, which takes a
+  // microsecond.
+  unsigned type = 0;
   unsigned long long id = 0;
-  if (driver()->pointer_get_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
-                                      reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS) {
-    return 0;
+  std::array attributes{CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
+  std::array<void*, 2> values{&id, &type};
+  if (driver()->pointer_get_attributes(2, attributes.data(), values.data(),
+                                       reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS) {
+    return false;
   }
-  return id;
+  buffer_id = id;
+  return type != 0;
 }
 
 void CudaBackend::require_device(int device) const {

@@ -54,12 +54,13 @@ __device__ __forceinline__ void raise_signal(const Signal& signal) {
   if (signal.flag == nullptr) return;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  __threadfence_system();
   if (gridDim.x > 1) {
-    // Wraps to zero at the last arrival: ready for the next kernel.
+    // Arrivals order the blocks among themselves, for which the device's scope is enough. The count
+    // wraps to zero at the last arrival: ready for the next kernel.
+    __threadfence();
     if (atomicInc(signal.arrivals, gridDim.x - 1) != gridDim.x - 1) return;
-    __threadfence_system();
   }
+  __threadfence_system();
   *reinterpret_cast<volatile std::uint64_t*>(signal.flag) = signal.value;
 }
 

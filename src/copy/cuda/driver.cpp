@@ -32,7 +32,6 @@ bool load(Driver& d) {
   return library != nullptr && find(library, "cuCtxGetCurrent", d.ctx_get_current) &&
          find(library, "cuCtxSetCurrent", d.ctx_set_current) &&
          find(library, "cuDevicePrimaryCtxRetain", d.primary_ctx_retain) &&
-         find(library, "cuPointerGetAttribute", d.pointer_get_attribute) &&
          find(library, "cuPointerGetAttributes", d.pointer_get_attributes) &&
          find(library, "cuStreamWriteValue64_v2", d.stream_write_value64) &&
          find(library, "cuStreamWaitValue64_v2", d.stream_wait_value64) &&

@@ -21,7 +21,6 @@ struct Driver {
   CUresult (*ctx_get_current)(CUcontext*);
   CUresult (*ctx_set_current)(CUcontext);
   CUresult (*primary_ctx_retain)(CUcontext*, CUdevice);
-  CUresult (*pointer_get_attribute)(void*, CUpointer_attribute, CUdeviceptr);
   CUresult (*pointer_get_attributes)(unsigned, CUpointer_attribute*, void**, CUdeviceptr);
   CUresult (*stream_write_value64)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
   CUresult (*stream_wait_value64)(CUstream, CUdeviceptr, cuuint64_t, unsigned);

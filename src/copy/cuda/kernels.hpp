@@ -39,7 +39,7 @@ struct BoxLaunch {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
 };
-[[nodiscard]] cudaError_t launch_box(const BoxLaunch& launch, Shape shape, const Signal& signal,
+[[nodiscard]] cudaError_t launch_box(const BoxLaunch& launch, const Signal& signal,
                                      cudaStream_t stream);
 
 /// One side of a copy: a layout's root (by value) and its tables in device memory.
@@ -60,6 +60,20 @@ struct BlocksLaunch {
 };
 [[nodiscard]] cudaError_t launch_blocks(const BlocksLaunch& launch, Shape shape,
                                         const Signal& signal, cudaStream_t stream);
+
+/// Packed bytes [begin, end) between a dense run and a list of short blocks: some lanes of a warp
+/// per block, so that no thread searches. Words of less than 4 bytes are read as aligned words and
+/// shifted together.
+struct GroupsLaunch {
+  BlocksLaunch blocks;  ///< begin and end must be multiples of the word, if that is 4 bytes or more
+  std::int64_t first_block = 0;
+  std::int64_t end_block = 0;
+  int lanes = 8;  ///< 8 or 32
+};
+/// Blocks that each group of lanes moves.
+inline constexpr int kBlocksPerGroup = 2;
+[[nodiscard]] cudaError_t launch_groups(const GroupsLaunch& launch, const Signal& signal,
+                                        cudaStream_t stream);
 
 /// Packed bytes [begin, end) between any two layouts.
 struct TreeLaunch {

@@ -41,6 +41,8 @@ class CudaPlan final : public DevicePlan {
   [[nodiscard]] std::int64_t size_bytes() const noexcept override { return to_.size_bytes(); }
   [[nodiscard]] std::string description() const override;
   Ticket enqueue(Queue& queue, std::byte* to, const std::byte* from, ByteRange part) const override;
+  void enqueue_untracked(Queue& queue, std::byte* to, const std::byte* from,
+                         ByteRange part) const override;
 
   /// Whether a side is pageable host memory, which no kernel reaches.
   [[nodiscard]] bool staged() const noexcept { return stage_to_ || stage_from_; }
@@ -53,12 +55,19 @@ class CudaPlan final : public DevicePlan {
   enum class Form : std::uint8_t { Run, Box, Blocks, Tree };
 
   void prepare_boxes(const Tables& strided);
-  /// Kernel launches for [begin, end): ragged ends apart from the body. The last raises the
-  /// returned signal.
+  /// Enqueues a part that is not empty and not staged. The signal that its last kernel raises, if
+  /// `tracked` and cheap.
+  Signal start(CudaQueue& queue, std::byte* to, const std::byte* from, ByteRange part,
+               bool tracked) const;
+  /// Kernel launches for [begin, end): ragged ends apart from the body.
   Signal launch(CudaQueue& queue, std::byte* to, const std::byte* from, std::int64_t begin,
-                std::int64_t end) const;
+                std::int64_t end, bool tracked) const;
   Signal launch_words(CudaQueue& queue, std::byte* to, const std::byte* from, std::int64_t begin,
-                      std::int64_t end, int word_log2, bool last) const;
+                      std::int64_t end, int word_log2, bool tracked) const;
+  /// Whether groups of lanes shall take a block each, at this word.
+  [[nodiscard]] bool in_groups(int word_log2) const noexcept;
+  Signal launch_in_groups(CudaQueue& queue, std::byte* to, const std::byte* from,
+                          std::int64_t begin, std::int64_t end, int word_log2, bool tracked) const;
   /// \{ Chunk by chunk through the queue's pinned buffers: the kernel of one chunk runs beside the
   /// host's part of another.
   Ticket run_from_pageable(CudaQueue& queue, std::byte* to, const std::byte* from,

@@ -44,6 +44,14 @@ void Tables::fill(std::size_t index, const Layout& layout) {
       break;
     case Layout::Kind::Blocks:
       fill_blocks(node, layout);
+      if (index == 0) {
+        listed_blocks_ = static_cast<std::int64_t>(layout.block_offsets().size());
+        longest_block_ = layout.block_bytes();
+        const auto positions = layout.block_positions();
+        for (std::size_t i = 1; i < positions.size(); ++i) {
+          longest_block_ = std::max(longest_block_, positions[i] - positions[i - 1]);
+        }
+      }
       break;
     case Layout::Kind::Repeat: {
       const Layout& child = layout.parts()[0];
@@ -140,6 +148,15 @@ void Tables::fill_blocks(strake_node& node, const Layout& layout) {
   }
   tiles.push_back(count - 1);
   node.tiles = node.wide ? append(wide_, same, tiles) : append(narrow_, same, tiles);
+}
+
+std::int64_t Tables::block_at(std::int64_t p) const noexcept {
+  const strake_node& node = root();
+  if (node.kind == STRAKE_BLOCKS) {
+    return static_cast<std::int64_t>(strake_quot64(node.unit, static_cast<strake_u64>(p)));
+  }
+  return node.wide ? strake_search64(wide_.data() + node.positions, 0, listed_blocks_ - 1, p)
+                   : strake_search32(narrow_.data() + node.positions, 0, listed_blocks_ - 1, p);
 }
 
 std::int64_t Tables::image_bytes() const noexcept {

@@ -1,6 +1,6 @@
-/* Stands in for an interposer in the tests of `strake run`: takes over MPI_Init in C and Fortran, and says so in a line.
- * Like the real one it is not linked to MPI: the next MPI_Init is found by name, also where the library was loaded
- * privately (python). */
+/* Stands in for an interposer in the tests of `strake run`: takes over MPI_Init in C and Fortran,
+ * and says so in a line. Like the real one it is not linked to MPI: the next MPI_Init is found by
+ * name, also where the library was loaded privately (python). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -28,9 +28,10 @@ static const char* value_of(const char* name) {
 
 static void say(const char* entry) {
   const char* preload = value_of("LD_PRELOAD");
-  printf("standin %s %s summary=%s json=%s disable=%s job=%d chunk=%s hidden=%d\n", STANDIN_FLAVOR, entry,
-         value_of("STRAKE_SUMMARY"), value_of("STRAKE_SUMMARY_JSON"), value_of("STRAKE_DISABLE"),
-         (int)strlen(value_of("STRAKE_JOB")), value_of("STRAKE_CHUNK"), strstr(preload, "libstrake-mpi-") == NULL);
+  printf("standin %s %s summary=%s json=%s disable=%s job=%d chunk=%s hidden=%d\n", STANDIN_FLAVOR,
+         entry, value_of("STRAKE_SUMMARY"), value_of("STRAKE_SUMMARY_JSON"),
+         value_of("STRAKE_DISABLE"), (int)strlen(value_of("STRAKE_JOB")), value_of("STRAKE_CHUNK"),
+         strstr(preload, "libstrake-mpi-") == NULL);
   fflush(stdout);
 }
 
@@ -41,7 +42,8 @@ int MPI_Init(int* argc, char*** argv) {
 
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   say("MPI_Init_thread");
-  return ((int (*)(int*, char***, int, int*))next("MPI_Init_thread"))(argc, argv, required, provided);
+  return ((int (*)(int*, char***, int, int*))next("MPI_Init_thread"))(argc, argv, required,
+                                                                      provided);
 }
 
 void mpi_init_(int* error) {

@@ -110,6 +110,9 @@ TEST(Launcher, srun_exports_them_with_the_users) {
             (Arguments{"srun", "--export=ALL,LD_PRELOAD=/s.so,STRAKE_JOB=7", "-n", "2", "a"}));
   EXPECT_EQ(with_environment(Launcher::Srun, {"srun", "--export=NONE", "a"}, kVariables),
             (Arguments{"srun", "--export=NONE,LD_PRELOAD=/s.so,STRAKE_JOB=7", "a"}));
+  EXPECT_THROW(static_cast<void>(with_environment(
+                   Launcher::Srun, {"srun", "-n", "2", "--export=NONE", "a"}, kVariables)),
+               InvalidArgument);
   EXPECT_THROW(static_cast<void>(with_environment(Launcher::Srun, {"srun", "a"},
                                                   {{"STRAKE_SUMMARY_JSON", "/a,b"}})),
                InvalidArgument);

@@ -1,0 +1,137 @@
+// `strake explain`, `strake settings` and usage errors.
+#include "command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace strake::tools_test {
+namespace {
+
+using nlohmann::json;
+
+TEST(Command, version_and_help_succeed) {
+  EXPECT_EQ(strake({"--version"}).out, "strake " STRAKE_VERSION "\n");
+  EXPECT_EQ(strake({"--version"}).status, 0);
+  EXPECT_EQ(strake({"--help"}).status, 0);
+  EXPECT_EQ(strake({"run", "--help"}).status, 0);
+}
+
+TEST(Command, usage_errors_end_with_2_and_a_message) {
+  for (const Words& arguments :
+       {Words{}, Words{"nothing"}, Words{"--nothing"}, Words{"run"}, Words{"run", "--"},
+        Words{"run", "mpirun"}, Words{"run", "--nothing", "--", "mpirun"}, Words{"run", "--json"},
+        Words{"run", "--mpi", "lam", "--", "mpirun"},
+        Words{"run", "--disable", "--json", "/tmp/f", "--", "mpirun"}, Words{"explain"},
+        Words{"explain", "--count", "-1", "int"}, Words{"explain", "--count", "x", "int"},
+        Words{"explain", "int", "--", "x"}, Words{"settings", "more"},
+        Words{"settings", "--json", "--markdown"}}) {
+    const Outcome outcome = strake(arguments);
+    EXPECT_EQ(outcome.status, 2) << testing::PrintToString(arguments);
+    EXPECT_NE(outcome.err, "") << testing::PrintToString(arguments);
+    EXPECT_EQ(outcome.out, "") << testing::PrintToString(arguments);
+  }
+}
+
+TEST(Explain, prints_the_canonical_face) {
+  const Outcome outcome =
+      strake({"explain", "--json", "subarray([262,262,2560],[256,256,24],[3,3,24],byte)"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json face = json::parse(outcome.out);
+  EXPECT_EQ(face["kind"], "box");
+  EXPECT_EQ(face["start"], 2019864);
+  EXPECT_EQ(face["block_bytes"], 24);
+  EXPECT_EQ(face["counts"], json({256, 256}));
+  EXPECT_EQ(face["strides"], json({670720, 2560}));
+  EXPECT_EQ(face["blocks"], 65536);
+  EXPECT_EQ(face["size_bytes"], 1572864);
+  EXPECT_GT(face["metadata_bytes"], 0);
+  EXPECT_LE(face["metadata_bytes"], 1024);
+}
+
+TEST(Explain, names_a_copy_for_each_pair_of_memories_and_measures_on_the_host) {
+  const json type = json::parse(strake({"explain", "--json", "vector(100,1,512,double)"}).out);
+  ASSERT_EQ(type["copies"].size(), 8U);
+  for (const json& copy : type["copies"]) {
+    EXPECT_NE(copy["description"], "");
+    if (copy["from"] != "host" || copy["to"] != "host") continue;
+    EXPECT_TRUE(copy["available"]);
+    EXPECT_GT(copy["measured_us"], 0);
+  }
+}
+
+TEST(Explain, several_types_give_a_list_and_count_repeats_them) {
+  const json types =
+      json::parse(strake({"explain", "--json", "--count", "3", "int", "resized(0,8,int)"}).out);
+  ASSERT_EQ(types.size(), 2U);
+  EXPECT_EQ(types[0]["size_bytes"], 12);
+  EXPECT_EQ(types[0]["blocks"], 1);
+  EXPECT_EQ(types[1]["size_bytes"], 12);
+  EXPECT_EQ(types[1]["blocks"], 3);
+  EXPECT_EQ(types[1]["strides"], json::array({8}));
+}
+
+TEST(Explain, nothing_selected_is_explained_too) {
+  const Outcome outcome = strake({"explain", "--json", "contiguous(0,int)"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["kind"], "empty");
+  EXPECT_EQ(json::parse(outcome.out)["blocks"], 0);
+}
+
+TEST(Explain, text_says_what_was_measured) {
+  const Outcome outcome = strake({"explain", "vector(3,1,2,int)"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.out.find("us measured"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("box("), std::string::npos) << outcome.out;
+}
+
+TEST(Explain, a_bad_expression_is_pointed_at) {
+  const Outcome outcome = strake({"explain", "vector(100,1,x,double)"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.err,
+            "strake explain: expected a whole number, found 'x', at character 14\n"
+            "  vector(100,1,x,double)\n"
+            "               ^\n");
+}
+
+TEST(SettingsCommand, says_where_values_come_from) {
+  const json all = json::parse(
+      strake({"settings", "--json"}, {"STRAKE_CHUNK=64K", "STRAKE_METHOD=nothing"}).out);
+  bool seen = false;
+  for (const json& setting : all) {
+    const bool set = setting["name"] == "STRAKE_CHUNK";
+    seen = seen || set;
+    EXPECT_EQ(setting["source"], set ? "environment" : "default") << setting;
+    EXPECT_EQ(setting["value"], set ? json("64K") : setting["default"]) << setting;
+  }
+  EXPECT_TRUE(seen);
+}
+
+TEST(SettingsCommand, complains_of_what_is_not_valid_and_goes_on) {
+  const Outcome outcome = strake({"settings"}, {"STRAKE_LGO=1", "STRAKE_THREADS=many"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(lines_with(outcome.err, "STRAKE_LGO is not a setting; did you mean STRAKE_LOG?"), 1)
+      << outcome.err;
+  EXPECT_EQ(
+      lines_with(outcome.err, "STRAKE_THREADS=many must be a whole number from 1 to 1024; using 1"),
+      1)
+      << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, "STRAKE_LOG "), 1) << outcome.out;
+}
+
+TEST(SettingsCommand, log_off_silences_complaints) {
+  EXPECT_EQ(strake({"settings"}, {"STRAKE_LGO=1", "STRAKE_LOG=off"}).err, "");
+}
+
+TEST(SettingsCommand, the_documentation_is_up_to_date) {
+  std::ifstream page(STRAKE_SOURCE "/docs/settings.md");
+  const std::string written{std::istreambuf_iterator<char>(page), std::istreambuf_iterator<char>()};
+  EXPECT_EQ(strake({"settings", "--markdown"}, {"STRAKE_CHUNK=64K"}).out, written)
+      << "write it anew with: strake settings --markdown > docs/settings.md";
+}
+
+}  // namespace
+}  // namespace strake::tools_test

@@ -1,0 +1,278 @@
+// `strake run`, with stand-ins for the interposers that print a line in MPI_Init.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "command.hpp"
+
+namespace strake::tools_test {
+namespace {
+
+const std::string kPrograms = STRAKE_PROGRAMS;
+
+Words split(const std::string& text) {
+  Words words;
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+Words mpirun_of(const std::string& flavor) {
+  return split(flavor == "openmpi" ? STRAKE_MPIRUN_OPENMPI : STRAKE_MPIRUN_MPICH);
+}
+
+/// A file with these lines, removed at the end.
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::string& name, const std::string& text)
+      : path_(testing::TempDir() + "strake_" + std::to_string(getpid()) + "_" + name) {
+    std::ofstream(path_) << text;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+class Run : public testing::TestWithParam<std::string> {
+ protected:
+  [[nodiscard]] Words mpirun() const { return mpirun_of(GetParam()); }
+  /// Which launcher that is: either may start the ranks of MPICH.
+  [[nodiscard]] bool hydra() const {
+    return run({mpirun()[0], "--version"}).out.find("HYDRA") != std::string::npos;
+  }
+  [[nodiscard]] Words ranks(int count) const {
+    return join({mpirun(), {"-n", std::to_string(count)}});
+  }
+  [[nodiscard]] std::string hello() const { return kPrograms + "/hello_" + GetParam(); }
+  [[nodiscard]] std::string hello_fortran() const {
+    return kPrograms + "/hello_fortran_" + GetParam();
+  }
+  [[nodiscard]] std::string line() const { return "standin " + GetParam() + " MPI_Init "; }
+  /// strake run OPTIONS -- COMMAND
+  static Outcome job(const Words& options, const Words& command, const Words& environment = {}) {
+    return strake(join({{"run"}, options, {"--"}, command}), environment);
+  }
+};
+
+TEST_P(Run, every_rank_gets_the_interposer_of_its_library) {
+  const Outcome outcome = job({}, join({ranks(2), {hello()}}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line() + "summary=1 json=- disable=- job=32 chunk=- hidden=1"),
+            2)
+      << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "hello 0 of 2"), 1) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "hello 1 of 2"), 1) << outcome.out;
+}
+
+TEST_P(Run, options_and_settings_reach_the_ranks) {
+  const Outcome quiet =
+      job({"--quiet", "--disable"}, join({ranks(1), {hello()}}), {"STRAKE_CHUNK=64K"});
+  EXPECT_EQ(lines_with(quiet.out, line() + "summary=0 json=- disable=1 job=32 chunk=64K"), 1)
+      << quiet.out;
+  const std::string json = std::filesystem::current_path() / "s.json";
+  const Outcome written = job({"--json", "s.json"}, join({ranks(1), {hello()}}));
+  EXPECT_EQ(lines_with(written.out, "summary=1 json=" + json + " "), 1) << written.out;
+}
+
+TEST_P(Run, status_is_the_jobs) { EXPECT_EQ(job({}, join({ranks(2), {hello(), "3"}})).status, 3); }
+
+TEST_P(Run, every_program_of_an_mpmd_line_gets_it) {
+  const Outcome outcome = job({}, join({ranks(1), {hello(), ":", "-n", "1", hello()}}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 2) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "of 2"), 2) << outcome.out;
+}
+
+TEST_P(Run, fortran_programs_get_it) {
+  if (!std::filesystem::exists(hello_fortran()))
+    GTEST_SKIP() << "no Fortran compiler of " << GetParam();
+  const Outcome outcome = job({}, join({ranks(2), {hello_fortran()}}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, "standin " + GetParam() + " mpi_init_ "), 2) << outcome.out;
+}
+
+TEST_P(Run, a_job_described_in_a_file_gets_it) {
+  const TemporaryFile file("job", "-n 1 " + hello() + "\n-n 1 " + hello() + "\n");
+  const Words options = !hydra() ? Words{"--app", file.path()} : Words{"-configfile", file.path()};
+  const Outcome outcome = job({}, join({mpirun(), options}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 2) << outcome.out;
+}
+
+TEST_P(Run, only_the_program_inside_a_wrapper_gets_it) {
+  const TemporaryFile script("wrap.sh",
+                             "#!/bin/bash\n"
+                             "echo interposed shell $(grep -c strake-mpi /proc/$$/maps)\n"
+                             "echo launcher $(grep -c strake /proc/$PPID/maps)\n"
+                             "echo tool $(grep -c strake-mpi /proc/self/maps)\n"
+                             "\"$@\"\n"
+                             "exit $?\n");
+  const Outcome outcome = job({}, join({ranks(2), {script.path(), hello(), "4"}}));
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 2) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "interposed shell 0"), 2) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "launcher 0"), 2) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "tool 0"), 2) << outcome.out;
+}
+
+TEST_P(Run, programs_behind_env_and_before_the_launcher_do_no_harm) {
+  const Outcome outcome = job({}, join({{"timeout", "60"}, ranks(1), {"env", "A=b", hello()}}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+}
+
+TEST_P(Run, a_preload_of_the_user_stays) {
+  const std::string other = kPrograms + "/plugins/libbare.so";
+  const Words option =
+      !hydra() ? Words{"-x", "LD_PRELOAD=" + other} : Words{"-genv", "LD_PRELOAD", other};
+  const std::string expected = "LD_PRELOAD=" STRAKE_PREFIX "/lib/libstrake-preload.so:" + other;
+  for (const Outcome& outcome : {job({}, join({ranks(1), {"env"}}), {"LD_PRELOAD=" + other}),
+                                 job({}, join({mpirun(), option, {"-n", "1", "env"}}))}) {
+    EXPECT_EQ(lines_with(outcome.out, expected), 1) << outcome.out << outcome.err;
+  }
+  const Outcome outcome = job({}, join({mpirun(), option, {"-n", "1", hello()}}));
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out << outcome.err;
+}
+
+TEST_P(Run, a_program_without_mpi_is_refused_before_the_start) {
+  const Outcome outcome = job({}, join({ranks(1), {kPrograms + "/strake_serial"}}));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(lines_with(outcome.err, "strake_serial is not an MPI program"), 1) << outcome.err;
+}
+
+TEST_P(Run, a_job_that_turns_out_to_use_no_mpi_ends_with_2) {
+  const Outcome outcome = job({}, join({ranks(1), {"env", kPrograms + "/strake_serial"}}));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(lines_with(outcome.out, "serial"), 1);
+  EXPECT_EQ(lines_with(outcome.err, "no process of this job used MPI"), 1) << outcome.err;
+}
+
+TEST_P(Run, an_unknown_mpi_library_is_refused_before_the_start_or_by_the_rank) {
+  const std::string program = kPrograms + "/strake_unknown_mpi";
+  for (const Words& command : {Words{program}, Words{"env", program}}) {
+    const Outcome outcome = job({}, join({ranks(2), command}));
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_EQ(lines_with(outcome.err, "an MPI library that Strake does not know"), 1)
+        << outcome.err;
+    EXPECT_EQ(lines_with(outcome.err, "libmpi.so.12"), 1) << outcome.err;
+  }
+}
+
+TEST_P(Run, a_missing_interposer_is_said) {
+  for (const Words& command : {Words{hello()}, Words{"env", hello()}}) {
+    const Outcome outcome =
+        run(join({{STRAKE_BARE "/bin/strake", "run", "--"}, ranks(1), command}));
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_EQ(lines_with(outcome.err, "libstrake-mpi-" + GetParam() + ".so"), 1) << outcome.err;
+  }
+}
+
+TEST_P(Run, a_forced_library_must_be_the_programs) {
+  const std::string other = GetParam() == "openmpi" ? "mpich" : "openmpi";
+  for (const Words& command : {Words{hello()}, Words{"env", hello()}}) {
+    const Outcome outcome = job({"--mpi", other}, join({ranks(1), command}));
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_EQ(lines_with(outcome.err, "library that --mpi"), 1) << outcome.err;
+  }
+  EXPECT_EQ(job({"--mpi", GetParam()}, join({ranks(1), {hello()}})).status, 0);
+}
+
+TEST_P(Run, a_program_alone_is_one_rank) {
+  const Outcome outcome = job({}, {hello()});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "hello 0 of 1"), 1) << outcome.out;
+}
+
+TEST_P(Run, srun_exports_to_the_ranks) {
+  const TemporaryFile srun("x", "");
+  const std::string name =
+      std::filesystem::path(srun.path()).parent_path() / ("strake_bin_" + std::to_string(getpid()));
+  std::filesystem::create_directory(name);
+  std::filesystem::copy_file(STRAKE_SOURCE "/tests/tools/programs/srun.sh", name + "/srun");
+  const Outcome outcome = job({}, {name + "/srun", hello()});
+  std::filesystem::remove_all(name);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+}
+
+TEST_P(Run, a_signal_ends_the_job) {
+  const Words command =
+      join({{STRAKE_PREFIX "/bin/strake", "run", "--"}, ranks(1), {"env", "sleep", "600"}});
+  const auto begin = std::chrono::steady_clock::now();
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> pointers;
+    for (const std::string& word : command) pointers.push_back(const_cast<char*>(word.c_str()));
+    pointers.push_back(nullptr);
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(126);
+    execv(pointers[0], pointers.data());
+    _exit(127);
+  }
+  sleep(2);  // long enough for the job to be under way
+  kill(child, SIGTERM);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) != 0) << status;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Run);  // built without MPI
+INSTANTIATE_TEST_SUITE_P(Flavors, Run, testing::ValuesIn(split(STRAKE_FLAVORS)),
+                         [](const auto& test) { return test.param; });
+
+TEST(RunPython, mpi4py_gets_it_when_it_is_imported) {
+  const std::string python = STRAKE_PYTHON;
+  const Outcome library =
+      run({python, "-c", "from mpi4py import MPI; print(MPI.Get_library_version())"});
+  if (library.status != 0) GTEST_SKIP() << "no mpi4py for " << python;
+  const std::string flavor =
+      library.out.find("Open MPI") != std::string::npos ? "openmpi" : "mpich";
+  const Words mpirun = mpirun_of(flavor);
+  if (mpirun.empty()) GTEST_SKIP() << "not built for " << library.out;
+  const Outcome outcome = strake(join(
+      {{"run", "--"},
+       mpirun,
+       {"-n", "2", python, "-c", "from mpi4py import MPI\nprint('py', MPI.COMM_WORLD.size)"}}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, "standin " + flavor + " MPI_Init_thread"), 2) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "py 2"), 2) << outcome.out;
+  const Outcome without =
+      strake(join({{"run", "--"}, mpirun, {"-n", "1", python, "-c", "print('py')"}}));
+  EXPECT_EQ(without.status, 2);
+  EXPECT_EQ(lines_with(without.err, "no process of this job used MPI"), 1) << without.err;
+}
+
+TEST(RunErrors, are_told_before_anything_starts) {
+  EXPECT_EQ(strake({"run", "--", "no-such-mpirun", "a"}).err,
+            "strake run: no-such-mpirun: command not found\n");
+  EXPECT_EQ(strake({"run", "--", "no-such-mpirun", "a"}).status, 2);
+  const Outcome shell = strake({"run", "--", "sh", "-c", "echo ran"});
+  EXPECT_EQ(shell.status, 2);
+  EXPECT_EQ(shell.out, "");
+  EXPECT_EQ(lines_with(shell.err, "is neither a launcher"), 1) << shell.err;
+  EXPECT_EQ(strake({"run", "--json", "/no/such/folder/f", "--", "sh"}).status, 2);
+}
+
+TEST(Preload, dlopen_still_searches_the_callers_own_path) {
+  const Outcome outcome = run({kPrograms + "/strake_bare_dlopen"},
+                              {"LD_PRELOAD=" STRAKE_PREFIX "/lib/libstrake-preload.so"});
+  EXPECT_EQ(outcome.out, "found\n");
+}
+
+}  // namespace
+}  // namespace strake::tools_test
