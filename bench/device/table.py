@@ -14,6 +14,8 @@ FIELDS = [
     ("of_copy", "x copy", "{:.2f}"),
     ("alone_us", "alone us", "{:.2f}"),
     ("of_copy_alone", "x copy alone", "{:.2f}"),
+    ("warm_us", "warm us", "{:.2f}"),
+    ("of_copy_warm", "x copy warm", "{:.2f}"),
     ("tracked_us", "tracked us", "{:.2f}"),
     ("of_copy_tracked", "x copy tracked", "{:.2f}"),
     ("floor_us", "floor us", "{:.2f}"),

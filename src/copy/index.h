@@ -83,8 +83,8 @@ STRAKE_FN strake_div64 strake_make_div64(strake_u64 d) {
 #endif
 
 /// A box of up to STRAKE_BOX_DIMS dims whose bytes are counted in words, of fewer than 2^31 words
-/// in all. Dims are innermost first; the outermost needs no divisor. Unused dims have count 1 and
-/// stride 0.
+/// in all. Dims are innermost first; the outermost needs no divisor. Unused dims have stride 0, and
+/// the count before them is 2^31.
 #define STRAKE_BOX_DIMS 4
 typedef struct strake_box32 {
   strake_div32 block;                       // words of a block
@@ -92,17 +92,19 @@ typedef struct strake_box32 {
   strake_i64 stride_bytes[STRAKE_BOX_DIMS];
 } strake_box32;
 
-/// Byte offset of packed word `word`; `dims` is a constant where this is inlined.
-STRAKE_FN strake_i64 strake_box32_offset(const strake_box32* box, int dims, int word_log2,
+/// Byte offset of packed word `word`, from a box's members (a kernel is given only as many as it
+/// reads); `dims` is a constant where this is inlined.
+STRAKE_FN strake_i64 strake_box32_offset(const strake_div32* block, const strake_div32* count,
+                                         const strake_i64* stride_bytes, int dims, int word_log2,
                                          strake_u32 word) {
-  strake_u32 rest = strake_quot32(box->block, word);
-  strake_i64 offset = (strake_i64)(word - rest * box->block.divisor) << word_log2;
+  strake_u32 rest = strake_quot32(*block, word);
+  strake_i64 offset = (strake_i64)(word - rest * block->divisor) << word_log2;
   for (int i = 0; i + 1 < dims; ++i) {
-    const strake_u32 next = strake_quot32(box->count[i], rest);
-    offset += (strake_i64)(rest - next * box->count[i].divisor) * box->stride_bytes[i];
+    const strake_u32 next = strake_quot32(count[i], rest);
+    offset += (strake_i64)(rest - next * count[i].divisor) * stride_bytes[i];
     rest = next;
   }
-  return offset + (strake_i64)rest * box->stride_bytes[dims - 1];
+  return offset + (strake_i64)rest * stride_bytes[dims - 1];
 }
 
 /// One dim of a box in a tree, innermost first.

@@ -1,14 +1,16 @@
-/// \file  How Strake waits: spins for STRAKE_SPIN_US, then yields the core, since ranks may
-/// outnumber cores.
+/// \file  How Strake waits: spins for a while, then yields the core, since ranks may outnumber
+/// cores.
 #pragma once
 
 #include <sched.h>
 
 #include <chrono>
 
-#include "settings/settings.hpp"
-
 namespace strake::exchange {
+
+/// STRAKE_SPIN_US, or by itself: 1 ms where the ranks of this node have a core each (yielding then
+/// only lets strangers in), 20 us where they do not (the peer may need this very core).
+[[nodiscard]] std::chrono::microseconds spin_time() noexcept;
 
 class Backoff {
  public:
@@ -22,7 +24,7 @@ class Backoff {
     if ((++spins_ & 15U) != 0) return;
     const auto now = std::chrono::steady_clock::now();
     if (spins_ == 16) begin_ = now;
-    yielding_ = now - begin_ > std::chrono::microseconds(settings::number(settings::Id::spin_us));
+    yielding_ = now - begin_ > spin_time();
   }
 
  private:

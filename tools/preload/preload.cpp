@@ -230,6 +230,9 @@ void before_dlopen(const char* file) {
   if (use.library != MpiLibrary::None && !g_settled.exchange(true)) {
     char interposer[PATH_MAX];
     interposer_for(use.library, use.path, interposer);
+    // The very file that is about to come first, lest the interposer's own need of this library
+    // find another of the same name (an environment may hold its own MPI beside the system's).
+    g_dlopen(use.path, RTLD_LAZY | RTLD_LOCAL);
     if (g_dlopen(interposer, RTLD_NOW | RTLD_GLOBAL) == nullptr) give_up(dlerror(), interposer);
     report('m');
   }
