@@ -32,8 +32,8 @@ class Queue {
   virtual ~Queue() = default;
   /// Contiguous copy between any two places the device reaches.
   virtual Ticket copy(void* to, const void* from, std::int64_t bytes) = 0;
-  /// The same without a ticket of its own: the queue's next ticket covers it. Saves the device the signal (~2 us) where
-  /// nobody asks for this copy alone.
+  /// The same without a ticket of its own: the queue's next ticket covers it. Saves the device the
+  /// signal (~2 us) where nobody asks for this copy alone.
   virtual void copy_untracked(void* to, const void* from, std::int64_t bytes) {
     (void)copy(to, from, bytes);
   }
@@ -68,7 +68,8 @@ class DevicePlan {
 enum class CopyVariant : std::uint8_t {
   Auto,
   Kernel,  ///< load and store on the multiprocessors: any shape, one launch
-  Engine,  ///< the copy engines (1D, 2D, 3D and batched copies): leave the multiprocessors to the application
+  Engine,  ///< the copy engines (1D, 2D, 3D and batched copies): leave the multiprocessors to the
+           ///< application
 };
 
 /// A device runtime. Calls keep the caller's current device as it was and are safe while another
@@ -80,17 +81,18 @@ class DeviceBackend {
   [[nodiscard]] virtual int device_count() const noexcept = 0;
   /// Asks the runtime (no cache). False where it knows nothing of the address (plain host memory).
   virtual bool query(const void* address, AllocationInfo& info) const noexcept = 0;
-  /// Whether the runtime knows the address, and the buffer id of the allocation there (0: it has none): one cheap
-  /// question (110 ns; 180 ns for an address that it does not know).
+  /// Whether the runtime knows the address, and the buffer id of the allocation there (0: it has
+  /// none): one cheap question (110 ns; 180 ns for an address that it does not know).
   virtual bool knows(const void* address, std::uint64_t& buffer_id) const noexcept = 0;
-  /// A plan for a device of either place. It must outlive the tickets of its runs. Engine falls back to a kernel where
-  /// an engine can't reach a place. \throws Unsupported  both places are plain host memory, or no peer access.
+  /// A plan for a device of either place. It must outlive the tickets of its runs. Engine falls
+  /// back to a kernel where an engine can't reach a place. \throws Unsupported  both places are
+  /// plain host memory, or no peer access.
   virtual std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
                                               Place from_place,
                                               CopyVariant variant = CopyVariant::Auto) = 0;
   virtual std::unique_ptr<Queue> make_queue(int device) = 0;
-  /// One launch for all items (DevicePlans of this back end) up to 640, one per 640 beyond. Items with pageable host
-  /// memory are run one by one. A plan's first batch uploads its descriptors.
+  /// One launch for all items (DevicePlans of this back end) up to 640, one per 640 beyond. Items
+  /// with pageable host memory are run one by one. A plan's first batch uploads its descriptors.
   struct Item {
     const DevicePlan* plan;
     std::byte* to;
@@ -109,7 +111,8 @@ struct DeviceBackendOptions {
 
 /// Raised when this header changes: a plug-in of another version is refused.
 inline constexpr int kDeviceBackendVersion = 1;
-/// The one symbol of a plug-in, `strake_make_device_backend`. Null where the version differs or no device can be used.
+/// The one symbol of a plug-in, `strake_make_device_backend`. Null where the version differs or no
+/// device can be used.
 using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);
 
 /// The process's device back end, loaded at first need: null while no device runtime is loaded in

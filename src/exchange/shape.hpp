@@ -17,7 +17,7 @@ namespace strake::exchange {
 
 /// Immutable but for its plans, which are added under a lock and never removed: threads share one
 /// shape.
-class Shape {
+class Shape : public std::enable_shared_from_this<Shape> {
  public:
   explicit Shape(Layout layout) : layout_(std::move(layout)) {}
 
@@ -33,8 +33,8 @@ class Shape {
   /// What a summary may say of this shape: the time of the system's own pack or unpack, sampled
   /// once per direction.
   struct Sample {
-    std::atomic<std::int64_t> system_ns{-1};
-    std::atomic<std::int64_t> own_ns{-1};
+    static constexpr std::int64_t kNone = INT64_MIN;
+    std::atomic<std::int64_t> saved_ns{kNone};  ///< the system's time less ours
   };
   [[nodiscard]] Sample& sample(Direction direction) noexcept {
     return samples_[static_cast<int>(direction)];

@@ -1,7 +1,6 @@
 #include "exchange/types.hpp"
 
 #include <array>
-#include <cstring>
 #include <exception>
 #include <unordered_map>
 #include <utility>
@@ -14,17 +13,9 @@ namespace {
 /// Counts remembered per type: programs use few, and each costs a plan.
 constexpr std::size_t kShapesPerType = 16;
 
-std::uint64_t key_of(MPI_Datatype type) noexcept {
-  std::uint64_t key = 0;
-  std::memcpy(&key, &type, sizeof type);
-  return key;
-}
-
 struct Registry {
   std::mutex mutex;
   std::unordered_map<std::uint64_t, std::shared_ptr<TypeRecord>> records;
-  /// Raised at every change, so that the threads' own caches drop what they hold.
-  std::atomic<std::uint64_t> generation{1};
 };
 
 void add_predefined(Registry& registry) {
@@ -123,10 +114,12 @@ void insert(MPI_Datatype type, std::shared_ptr<TypeRecord> record) {
   Registry& types = registry();
   const std::lock_guard lock(types.mutex);
   types.records.insert_or_assign(key_of(type), std::move(record));
-  types.generation.fetch_add(1, std::memory_order_release);
+  g_type_generation.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace
+
+std::atomic<std::uint64_t> g_type_generation{1};
 
 TypeRecord::TypeRecord(mpi::TypeInfo info) : info_(std::move(info)), decodable_(true) {
   contiguous_ =
@@ -134,17 +127,17 @@ TypeRecord::TypeRecord(mpi::TypeInfo info) : info_(std::move(info)), decodable_(
       (info_.layout.is_dense() && info_.layout.offset() == 0 && info_.extent == info_.size);
 }
 
-ShapePtr TypeRecord::shape(std::int64_t count) {
+ShapePtr TypeRecord::shape(std::int64_t count, bool* kept) {
   const std::lock_guard lock(mutex_);
+  if (kept != nullptr) *kept = true;
   for (const Entry& entry : shapes_) {
     if (entry.count == count) return entry.shape;
   }
   auto made = std::make_shared<Shape>(mpi::layout_for_count(info_, count));
   if (shapes_.size() < kShapesPerType) {
     shapes_.push_back({count, made});
-  } else {
-    shapes_[next_evicted_] = {count, made};
-    next_evicted_ = (next_evicted_ + 1) % kShapesPerType;
+  } else if (kept != nullptr) {
+    *kept = false;
   }
   return made;
 }
@@ -152,9 +145,9 @@ ShapePtr TypeRecord::shape(std::int64_t count) {
 TypeRecord* find_type(MPI_Datatype type) noexcept {
   const std::uint64_t key = key_of(type);
   CachedType& cached = t_cache[slot_of(key)];
-  Registry& types = registry();
-  const std::uint64_t generation = types.generation.load(std::memory_order_acquire);
+  const std::uint64_t generation = g_type_generation.load(std::memory_order_acquire);
   if (cached.key == key && cached.generation == generation) return cached.record;
+  Registry& types = registry();
   const std::lock_guard lock(types.mutex);
   const auto found = types.records.find(key);
   cached = {key, generation, found == types.records.end() ? nullptr : found->second.get()};
@@ -201,7 +194,7 @@ void remove_type(MPI_Datatype type) noexcept {
   if (found == types.records.end() || found->second->predefined()) return;
   dropped = std::move(found->second);
   types.records.erase(found);
-  types.generation.fetch_add(1, std::memory_order_release);
+  g_type_generation.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace strake::exchange

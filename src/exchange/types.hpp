@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,9 +30,9 @@ class TypeRecord {
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
   [[nodiscard]] bool predefined() const noexcept { return info_.predefined; }
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return info_.size; }
-  /// The shape of `count` elements. ~10 ns for one of the last few counts. \throws InvalidArgument
-  /// past 2^63 bytes.
-  [[nodiscard]] ShapePtr shape(std::int64_t count);
+  /// The shape of `count` elements, ~10 ns. `*kept` tells whether it lives as long as the record,
+  /// as those of the first 16 counts do. \throws InvalidArgument  past 2^63 bytes.
+  [[nodiscard]] ShapePtr shape(std::int64_t count, bool* kept = nullptr);
 
  private:
   struct Entry {
@@ -44,8 +45,18 @@ class TypeRecord {
   bool contiguous_ = false;
   std::mutex mutex_;
   std::vector<Entry> shapes_;
-  std::size_t next_evicted_ = 0;
 };
+
+/// Raised whenever a handle may have come to mean another type: what was remembered under an older
+/// value is void.
+extern std::atomic<std::uint64_t> g_type_generation;
+
+/// A handle's bits, as a key.
+[[nodiscard]] inline std::uint64_t key_of(MPI_Datatype type) noexcept {
+  std::uint64_t key = 0;
+  std::memcpy(&key, &type, sizeof type);
+  return key;
+}
 
 /// The record of a handle, or null. The pointer is good until the type is freed. ~3 ns for a handle
 /// used lately.

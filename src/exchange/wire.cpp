@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
@@ -15,13 +16,11 @@ namespace {
 /// Distance of the byte that lies apart from where it would be: a cache line, so that no library
 /// takes it for padding.
 constexpr std::int64_t kHole = 64;
-/// The smallest eager limit of ob1's transports within a node: shorter sends are never fetched.
-constexpr std::int64_t kEager = 1024;
 /// Types kept for reuse. Making one costs about a microsecond.
 constexpr std::size_t kKept = 256;
 
-bool uses_ob1() noexcept {
 #ifdef OPEN_MPI
+bool uses_ob1() noexcept {
   static const bool answer = [] {
     // The selected point-to-point layer is a table of functions; the first one's object or name
     // tells whose.
@@ -34,15 +33,35 @@ bool uses_ob1() noexcept {
     return names_ob1(info.dli_fname) || names_ob1(info.dli_sname);
   }();
   return answer;
-#else
-  return false;
-#endif
 }
 
 bool split_send(std::int64_t bytes) noexcept {
+  // The smallest eager limit of ob1's transports within a node: shorter sends are never fetched.
+  constexpr std::int64_t kEager = 1024;
   return bytes > kEager && bytes <= INT_MAX && uses_ob1();
 }
+
 bool split_receive(std::int64_t bytes) noexcept { return bytes <= INT_MAX && uses_ob1(); }
+#else
+/// Whether all ranks of the job are on this node, as Hydra tells.
+bool single_node() noexcept {
+  static const bool answer = [] {
+    const char* here = std::getenv("MPI_LOCALNRANKS");
+    const char* all = std::getenv("PMI_SIZE");
+    return here != nullptr && all != nullptr && std::strcmp(here, all) == 0;
+  }();
+  return answer;
+}
+
+bool split_send(std::int64_t bytes) noexcept {
+  // MPICH copies contiguous messages between processes of a node by the kernel, others through
+  // shared memory, which is faster from here on; a network wants them contiguous.
+  constexpr std::int64_t kFromBytes = 32 << 10;
+  return bytes >= kFromBytes && bytes <= INT_MAX && single_node();
+}
+
+bool split_receive(std::int64_t /*bytes*/) noexcept { return false; }
+#endif
 
 MPI_Datatype make_split(std::int64_t first) {
   const mpi::RealMpi& real = mpi::real_mpi();

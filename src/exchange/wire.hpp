@@ -1,10 +1,10 @@
 /// \file  How packed bytes are named to MPI.
-/// \par Open MPI's ob1
-/// A contiguous message past the eager limit is fetched by its receiver in one piece (RGET), and
-/// that path writes a message longer than the posted receive past the receive's end, and may report
-/// success. A datatype with a hole takes the path that checks. So with ob1 the last byte of a send,
-/// and one byte of room behind a receive, lie apart from the rest. Measured between two ranks of a
-/// node it is the faster path too (docs/decisions/0005-wire-types.md).
+/// \par A byte apart
+/// A contiguous message past ob1's eager limit (Open MPI) is fetched by its receiver in one piece,
+/// and that path writes a message longer than the posted receive past the receive's end, and may
+/// report success. A datatype with a hole takes the path that checks. So with ob1 the last byte of
+/// a send, and one byte of room behind a receive, lie apart from the rest. Within a node it is also
+/// the faster path, and is so in MPICH (docs/decisions/0005-wire-types.md).
 #pragma once
 
 #include <mpi.h>

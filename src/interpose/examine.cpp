@@ -1,33 +1,24 @@
 #include "interpose/examine.hpp"
 
 namespace strake::interpose {
-namespace {
-
-/// No buffer begins below this: a null pointer with a small offset is an argument for the system to
-/// refuse.
-constexpr std::uintptr_t kFirstPage = 4096;
-
-}  // namespace
-
 int raise(MPI_Comm comm, int code) noexcept {
   mpi::real_mpi().MPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
   return code;
 }
 
-bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Examined& result) {
+bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Examined& result,
+             bool* kept) {
   if (!record.decodable()) {
     result.reason = Reason::NotDecodable;
     return false;
   }
-  exchange::ShapePtr shape = record.shape(count);
+  exchange::ShapePtr shape = record.shape(count, kept);
   result.bytes = shape->size_bytes();
   if (result.bytes == 0) {
     result.reason = Reason::Empty;
     return false;
   }
-  const auto lowest = reinterpret_cast<std::uintptr_t>(buffer) +
-                      static_cast<std::uintptr_t>(shape->layout().bounds().begin);
-  if (lowest < kFirstPage) {
+  if (address_of(buffer, shape->layout().bounds().begin) < kFirstPage) {
     result.reason = Reason::BadArguments;
     return false;
   }
@@ -39,14 +30,28 @@ bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Exa
   return true;
 }
 
-void examine_shape(Direction direction, void* buffer, std::int64_t count,
+thread_local Remembered t_remembered[2][kRemembered];
+
+void examine_shape(Direction direction, void* buffer, std::int64_t count, MPI_Datatype type,
                    exchange::TypeRecord& record, Examined& result) {
-  if (!resolve(buffer, count, record, result)) return;
-  const exchange::Shape& shape = *result.typed.shape;
+  bool kept = false;
+  if (!resolve(buffer, count, record, result, &kept)) return;
+  exchange::Shape& shape = *result.typed.shape;
   const exchange::Choice choice = exchange::choose(
       {direction, shape.dense(), result.typed.place, result.bytes, shape.block_count()});
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;
+  if (kept && device_backend() == nullptr) {
+    remembered(direction, type, count) = {
+        exchange::key_of(type),
+        exchange::g_type_generation.load(std::memory_order_acquire),
+        count,
+        result.bytes,
+        shape.layout().bounds().begin,
+        result.method,
+        result.reason,
+        &shape};
+  }
 }
 
 }  // namespace strake::interpose

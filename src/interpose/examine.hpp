@@ -28,27 +28,74 @@ struct Examined {
   Typed typed;             ///< set unless the method is System
 };
 
+/// No buffer begins below this: a null pointer with a small offset is an argument for the system to
+/// refuse.
+inline constexpr std::uintptr_t kFirstPage = 4096;
+
+/// The address `offset` bytes after `base`, which under MPI_BOTTOM is null.
+inline std::uintptr_t address_of(const void* base, std::int64_t offset) noexcept {
+  return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
+}
+
 /// Finds the typed bytes and where they lie. False where they are the system's business; `result`
 /// then says why.
-bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Examined& result);
+bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Examined& result,
+             bool* kept = nullptr);
 /// The general case of `examine`.
-void examine_shape(Direction direction, void* buffer, std::int64_t count,
+void examine_shape(Direction direction, void* buffer, std::int64_t count, MPI_Datatype type,
                    exchange::TypeRecord& record, Examined& result);
 
-/// ~10 ns for contiguous host memory in a process without a device.
+/// What `examine` found for a datatype and a count, in a process without a device: nothing else
+/// matters there.
+struct Remembered {
+  std::uint64_t key = 0;
+  std::uint64_t generation = 0;
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+  std::int64_t lowest = 0;
+  Method method = Method::System;
+  Reason reason = Reason::None;
+  exchange::Shape* shape = nullptr;
+};
+inline constexpr std::size_t kRemembered = 64;  // power of two
+extern thread_local Remembered t_remembered[2][kRemembered];
+
+inline Remembered& remembered(Direction direction, MPI_Datatype type, std::int64_t count) noexcept {
+  const std::uint64_t mixed =
+      (exchange::key_of(type) + static_cast<std::uint64_t>(count)) * 0x9E3779B97F4A7C15U;
+  return t_remembered[static_cast<int>(direction)][mixed >> 58];
+}
+
+/// ~10 ns for what was asked before, in a process without a device.
 inline Examined examine(Direction direction, const void* buffer, std::int64_t count,
                         MPI_Datatype type) {
   Examined result;
+  const bool device = device_backend() != nullptr;
+  const Remembered& known = remembered(direction, type, count);
+  if (!device && known.key == exchange::key_of(type) && known.count == count &&
+      known.generation == exchange::g_type_generation.load(std::memory_order_acquire) &&
+      address_of(buffer, known.lowest) >= kFirstPage) {
+    result.method = known.method;
+    result.reason = known.reason;
+    result.bytes = known.bytes;
+    if (known.method != Method::System) {
+      result.typed = {known.shape->shared_from_this(),
+                      static_cast<std::byte*>(const_cast<void*>(buffer)),
+                      {},
+                      false};
+    }
+    return result;
+  }
   exchange::TypeRecord* record = exchange::find_type(type);
   if (record == nullptr) {
     result.reason = Reason::UnknownType;
   } else if (count <= 0) {
     result.reason = count == 0 ? Reason::Empty : Reason::BadArguments;
-  } else if (record->contiguous() && device_backend() == nullptr) {
+  } else if (record->contiguous() && !device) {
     result.reason = Reason::Contiguous;
     result.bytes = record->size_bytes() * count;
   } else {
-    examine_shape(direction, const_cast<void*>(buffer), count, *record, result);
+    examine_shape(direction, const_cast<void*>(buffer), count, type, *record, result);
   }
   return result;
 }

@@ -244,10 +244,11 @@ TEST(RunPython, mpi4py_gets_it_when_it_is_imported) {
       library.out.find("Open MPI") != std::string::npos ? "openmpi" : "mpich";
   const Words mpirun = mpirun_of(flavor);
   if (mpirun.empty()) GTEST_SKIP() << "not built for " << library.out;
-  const Outcome outcome = strake(join(
-      {{"run", "--"},
-       mpirun,
-       {"-n", "2", python, "-c", "from mpi4py import MPI\nprint('py', MPI.COMM_WORLD.size)"}}));
+  const Outcome outcome = strake(join({{"run", "--"},
+                                       mpirun,
+                                       {"-n", "2", python, "-c",
+                                        "import sys\nfrom mpi4py import MPI\nsys.stdout.write('py "
+                                        "%d\\n' % MPI.COMM_WORLD.size)"}}));
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(lines_with(outcome.out, "standin " + flavor + " MPI_Init_thread"), 2) << outcome.out;
   EXPECT_EQ(lines_with(outcome.out, "py 2"), 2) << outcome.out;

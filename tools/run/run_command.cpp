@@ -49,7 +49,14 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
   const char* before = std::getenv("LD_PRELOAD");
   std::string preload = folder + "/libstrake-preload.so";
   if (before != nullptr && before[0] != '\0') preload += std::string(":") + before;
-  Variables variables = {{"LD_PRELOAD", preload}};
+  // An interpreter loads the interposer late, and the loader keeps only 512 bytes for the
+  // thread-local variables of such objects unless told otherwise; the interposer has 2.5 KB of
+  // them. The user's own tunables, last, win.
+  std::string tunables = "glibc.rtld.optional_static_tls=16384";
+  const char* tunables_before = std::getenv("GLIBC_TUNABLES");
+  if (tunables_before != nullptr && tunables_before[0] != '\0')
+    tunables += std::string(":") + tunables_before;
+  Variables variables = {{"LD_PRELOAD", preload}, {"GLIBC_TUNABLES", tunables}};
   const auto set = [&](settings::Id id, const std::string& value) {
     variables.emplace_back(settings::all()[static_cast<std::size_t>(id)].name, value);
   };

@@ -150,6 +150,7 @@ OpPtr Compiler::sequence(Direction direction, const Layout& layout) const {
 OpPtr Compiler::build(Direction direction, const Layout& strided) const {
   switch (strided.kind()) {
     case Layout::Kind::Blocks:
+      if (OpPtr windows = WindowsOp::make(kernels_, direction, strided)) return windows;
       return std::make_unique<ListOp>(kernels_, direction, strided);
     case Layout::Kind::Repeat:
       return repeat(direction, strided);

@@ -54,6 +54,21 @@ using PackListFn = void (*)(const List& list, std::int64_t first, std::int64_t l
 using UnpackListFn = void (*)(const List& list, std::int64_t first, std::int64_t last,
                               std::byte* strided, const std::byte* packed);
 
+/// Blocks that lie close together, as one vector's worth of memory: of the kWindowUnits units from
+/// `offset` on, those in `mask` travel, lowest first.
+struct Window {
+  std::int32_t offset = 0;
+  std::int32_t position = 0;  ///< of its first unit in packed order
+  std::uint32_t mask = 0;
+};
+inline constexpr std::int64_t kUnitBytes = 4;
+inline constexpr std::int64_t kWindowUnits = 16;
+/// Moves windows [first, last) of a list whose entry `last` says where the packed bytes end.
+using PackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::int64_t last,
+                               std::byte* packed, const std::byte* strided);
+using UnpackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::int64_t last,
+                                 std::byte* strided, const std::byte* packed);
+
 /// The nest kernels of one instruction set.
 struct NestKernels {
   const char* name;  ///< "avx512", "avx2", "sse4", …
@@ -68,6 +83,8 @@ struct NestKernels {
 struct ListKernels {
   PackListFn (*choose_pack)(const List& list);
   UnpackListFn (*choose_unpack)(const List& list);
+  PackWindowsFn pack_windows;  ///< null, as the other, where no instruction gathers a vector's lanes
+  UnpackWindowsFn unpack_windows;
 };
 
 struct Kernels {

@@ -7,6 +7,7 @@
 // clang-format on
 #include "copy/cpu/kernel_tables.hpp"
 #include "copy/cpu/list-inl.hpp"
+#include "copy/cpu/window-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace strake::cpu {
@@ -82,7 +83,12 @@ UnpackListFn choose_unpack(const List& list) {
 }  // namespace
 
 const ListKernels& list_kernels() {
-  static constexpr ListKernels kKernels = {choose_pack, choose_unpack};
+#if HWY_TARGET == HWY_AVX3
+  static constexpr ListKernels kKernels = {choose_pack, choose_unpack, pack_windows,
+                                           unpack_windows};
+#else
+  static constexpr ListKernels kKernels = {choose_pack, choose_unpack, nullptr, nullptr};
+#endif
   return kKernels;
 }
 

@@ -99,6 +99,31 @@ class ListOp final : public Op {
   const NestKernels& kernels_;
 };
 
+/// Listed blocks that lie so close together that a vector holds several.
+class WindowsOp final : public Op {
+ public:
+  /// Null where another operation is the better one.
+  static std::unique_ptr<const WindowsOp> make(const Kernels& kernels, Direction direction,
+                                               const Layout& blocks);
+  WindowsOp(const Kernels& kernels, Direction direction, std::vector<Window> windows,
+            std::int64_t strided_offset);
+  void run(std::byte* to, const std::byte* from) const override { run_windows(0, count_, to, from); }
+  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
+  [[nodiscard]] std::string description() const override;
+
+ private:
+  void run_windows(std::int64_t first, std::int64_t last, std::byte* to,
+                   const std::byte* from) const;
+  /// The packed bytes [part.begin, part.end), all inside one window.
+  void run_inside(const Window& window, ByteRange part, std::byte* to, const std::byte* from) const;
+
+  std::vector<Window> windows_;  ///< and one more, whose position is the end of the packed bytes
+  std::int64_t count_;
+  std::int64_t strided_offset_;
+  PackWindowsFn pack_ = nullptr;  ///< of the two, the one that this operation runs
+  UnpackWindowsFn unpack_ = nullptr;
+};
+
 /// `count` copies of a child, at constant distances on both sides.
 class RepeatOp final : public Op {
  public:

@@ -6,7 +6,8 @@
 namespace strake::cuda {
 namespace {
 
-/// Only what a kernel of these dims reads: every multiprocessor fetches the parameters anew at every launch.
+/// Only what a kernel of these dims reads: every multiprocessor fetches the parameters anew at
+/// every launch.
 template <int Dims>
 struct BoxArguments {
   std::uint32_t first;
