@@ -19,12 +19,12 @@
 #define FILE_HANDLE type(MPI_File)
 #define GROUP type(MPI_Group)
 #define DETACHED_BUFFER type(c_ptr)
-#define STATUS(name) type(MPI_Status) :: name
-#define STATUSES(name, n) type(MPI_Status) :: name(n)
-#define SOURCE_OF(name) name%MPI_SOURCE
-#define TAG_OF(name) name%MPI_TAG
-#define SOURCE_AT(name, i) name(i)%MPI_SOURCE
-#define TAG_AT(name, i) name(i)%MPI_TAG
+#define STATUS(name) type(MPI_Status)::name
+#define STATUSES(name, n) type(MPI_Status)::name(n)
+#define SOURCE_OF(name) name % MPI_SOURCE
+#define TAG_OF(name) name % MPI_TAG
+#define SOURCE_AT(name, i) name(i) % MPI_SOURCE
+#define TAG_AT(name, i) name(i) % MPI_TAG
 #define AT(name, i) name(i)
 #else
 #define COMM integer
@@ -35,11 +35,11 @@
 #define FILE_HANDLE integer
 #define GROUP integer
 #define DETACHED_BUFFER integer(MPI_ADDRESS_KIND)
-#define STATUS(name) integer :: name(MPI_STATUS_SIZE)
-#define STATUSES(name, n) integer :: name(MPI_STATUS_SIZE, n)
+#define STATUS(name) integer ::name(MPI_STATUS_SIZE)
+#define STATUSES(name, n) integer ::name(MPI_STATUS_SIZE, n)
 #define SOURCE_OF(name) name(MPI_SOURCE)
 #define TAG_OF(name) name(MPI_TAG)
 #define SOURCE_AT(name, i) name(MPI_SOURCE, i)
 #define TAG_AT(name, i) name(MPI_TAG, i)
-#define AT(name, i) name(:, i)
+#define AT(name, i) name( :, i)
 #endif

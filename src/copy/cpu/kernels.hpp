@@ -83,7 +83,8 @@ struct NestKernels {
 struct ListKernels {
   PackListFn (*choose_pack)(const List& list);
   UnpackListFn (*choose_unpack)(const List& list);
-  PackWindowsFn pack_windows;  ///< null, as the other, where no instruction gathers a vector's lanes
+  PackWindowsFn
+      pack_windows;  ///< null, as the other, where no instruction gathers a vector's lanes
   UnpackWindowsFn unpack_windows;
 };
 

@@ -107,7 +107,9 @@ class WindowsOp final : public Op {
                                                const Layout& blocks);
   WindowsOp(const Kernels& kernels, Direction direction, std::vector<Window> windows,
             std::int64_t strided_offset);
-  void run(std::byte* to, const std::byte* from) const override { run_windows(0, count_, to, from); }
+  void run(std::byte* to, const std::byte* from) const override {
+    run_windows(0, count_, to, from);
+  }
   void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
   [[nodiscard]] std::string description() const override;
 

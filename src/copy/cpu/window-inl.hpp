@@ -1,5 +1,5 @@
-/// \file  Kernels for windows: vectors of which some lanes travel, per instruction set. Only where one
-/// instruction closes the gaps between lanes, and another opens them.
+/// \file  Kernels for windows: vectors of which some lanes travel, per instruction set. Only where
+/// one instruction closes the gaps between lanes, and another opens them.
 #if defined(STRAKE_COPY_CPU_WINDOW_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRAKE_COPY_CPU_WINDOW_INL_HPP
 #undef STRAKE_COPY_CPU_WINDOW_INL_HPP

@@ -19,7 +19,7 @@ std::optional<std::vector<Window>> windows_of(const Layout& blocks) {
   if (blocks.bounds().size() > kMost || blocks.size_bytes() > kMost) return std::nullopt;
   std::vector<Window> windows;
   const std::int64_t base = blocks.offset();
-  std::int64_t begin = 0;  // of the open window
+  std::int64_t begin = 0;                                       // of the open window
   std::int64_t end = std::numeric_limits<std::int64_t>::max();  // of the block before
   std::int64_t position = 0;
   bool whole_units = true;
@@ -53,7 +53,9 @@ std::unique_ptr<const WindowsOp> WindowsOp::make(const Kernels& kernels, Directi
   if (kernels.list->pack_windows == nullptr) return nullptr;
   std::optional<std::vector<Window>> windows = windows_of(blocks);
   if (!windows) return nullptr;
-  if (const char* w = getenv("WR"); static_cast<double>(windows->size()) > (w ? atof(w) : 0.8) * static_cast<double>(blocks.block_count())) return nullptr;
+  if (const char* w = getenv("WR"); static_cast<double>(windows->size()) >
+                                    (w ? atof(w) : 0.8) * static_cast<double>(blocks.block_count()))
+    return nullptr;
   return std::make_unique<WindowsOp>(kernels, direction, std::move(*windows), blocks.offset());
 }
 
@@ -99,13 +101,16 @@ void WindowsOp::run_inside(const Window& window, ByteRange part, std::byte* to,
 
 void WindowsOp::run_part(std::byte* to, const std::byte* from, ByteRange part) const {
   const auto window_at = [&](std::int64_t position) {
-    const auto after = std::upper_bound(windows_.begin(), windows_.end(), position,
-                                        [](std::int64_t p, const Window& w) { return p < w.position; });
+    const auto after =
+        std::upper_bound(windows_.begin(), windows_.end(), position,
+                         [](std::int64_t p, const Window& w) { return p < w.position; });
     return after - windows_.begin() - 1;
   };
   std::int64_t first = window_at(part.begin);
   const std::int64_t last = window_at(part.end);  // the window that the end cuts, or one past all
-  const auto at = [&](std::int64_t i) -> const Window& { return windows_[static_cast<std::size_t>(i)]; };
+  const auto at = [&](std::int64_t i) -> const Window& {
+    return windows_[static_cast<std::size_t>(i)];
+  };
   if (first == last) return run_inside(at(first), part, to, from);
   if (part.begin > at(first).position) run_inside(at(first++), part, to, from);
   run_windows(first, last, to, from);
