@@ -13,10 +13,12 @@ add_library(strake_compile INTERFACE)
 target_compile_features(strake_compile INTERFACE cxx_std_20)
 target_include_directories(strake_compile INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
-# Thread-local caches are read in every MPI call. What holds them is loaded at program start, never by dlopen, so the
-# quickest model will do.
-target_compile_options(strake_compile INTERFACE
-  $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-ftls-model=initial-exec>>)
+# Thread-local caches are read in every MPI call, from libraries that an interpreter may load late: descriptors are quick
+# there too (the default model calls a function for each access, and the static one has no room for them).
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(strake_compile INTERFACE
+    $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-mtls-dialect=gnu2>>)
+endif()
 # In the build alone: a user's warnings are the user's.
 target_compile_options(strake_compile INTERFACE
   "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor>>"

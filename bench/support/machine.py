@@ -42,8 +42,8 @@ def busy():
 
 
 def revision(root):
-    """Revision of the sources: STRAKE_GIT where it is set, else what git says, else empty."""
-    return os.environ.get("STRAKE_GIT") or output_of("git", "--no-optional-locks", "-C", str(root), "describe",
+    """Revision of the sources: BENCH_GIT where it is set, else what git says, else empty."""
+    return os.environ.get("BENCH_GIT") or output_of("git", "--no-optional-locks", "-C", str(root), "describe",
                                                      "--always", "--dirty")
 
 

@@ -43,7 +43,7 @@ Report::Report(std::string benchmark, int ranks, std::string mpi_version)
       ranks_(ranks),
       mpi_version_(std::move(mpi_version)),
       host_cpu_(host_cpu()),
-      git_(environment("STRAKE_GIT")),
+      git_(environment("BENCH_GIT")),
       interposer_(loaded_interposer()) {}
 
 void Report::line(const std::string& name, const Summary& summary, const std::string& unit,

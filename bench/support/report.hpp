@@ -15,7 +15,7 @@ namespace bench {
 using Field = std::pair<std::string, std::variant<std::int64_t, double, std::string>>;
 
 /// Prints the lines of one benchmark. Every line says on what it was measured: host CPU, ranks,
-/// library, revision (environment variable STRAKE_GIT), and which interposer is in the
+/// library, revision (environment variable BENCH_GIT), and which interposer is in the
 /// process, if any.
 class Report {
  public:

@@ -20,7 +20,7 @@ namespace strake::interpose {
 
 /// How deep this thread is inside wrapped calls: what the system library itself calls is passed
 /// through.
-inline thread_local int t_depth __attribute__((tls_model("initial-exec"))) = 0;
+inline thread_local int t_depth = 0;
 
 class Inside {
  public:

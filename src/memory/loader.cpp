@@ -79,8 +79,9 @@ std::string own_folder() {
 void* open_plugin() {
   const std::string folder = own_folder();
   std::string reasons;
-  for (const std::string& path : {folder + "/" + kPlugin, folder + "/../lib/" + kPlugin,
-                                  folder + "/../" + kPlugin, std::string(kPlugin)}) {
+  for (const std::string& path :
+       {folder + "/" + kPlugin, folder + "/../lib/" + kPlugin, folder + "/../lib/strake/" + kPlugin,
+        folder + "/../" + kPlugin, std::string(kPlugin)}) {
     // Never unloaded: the CUDA runtime inside registers handlers that run at exit.
     if (void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) return plugin;
     reasons += std::string(reasons.empty() ? "" : "; ") + dlerror();

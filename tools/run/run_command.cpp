@@ -50,9 +50,9 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
   std::string preload = folder + "/libstrake-preload.so";
   if (before != nullptr && before[0] != '\0') preload += std::string(":") + before;
   // An interpreter loads the interposer late, and the loader keeps only 512 bytes for the
-  // thread-local variables of such objects unless told otherwise; the interposer has 2.5 KB of
+  // thread-local variables of such objects unless told otherwise; the interposer has up to 20 KB of
   // them. The user's own tunables, last, win.
-  std::string tunables = "glibc.rtld.optional_static_tls=16384";
+  std::string tunables = "glibc.rtld.optional_static_tls=32768";
   const char* tunables_before = std::getenv("GLIBC_TUNABLES");
   if (tunables_before != nullptr && tunables_before[0] != '\0')
     tunables += std::string(":") + tunables_before;

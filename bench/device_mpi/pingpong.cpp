@@ -1,0 +1,198 @@
+// Half round trip of 2D objects between the device memories of two ranks, turn by turn with each
+// part of such a message: the kernel that packs into mapped memory, the copy to the host, the host
+// message, the copy back, the kernel that unpacks.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+
+#include "device_mpi/device.hpp"
+#include "device_mpi/shapes.hpp"
+#include "mpi/check.hpp"
+#include "mpi/environment.hpp"
+#include "support/options.hpp"
+#include "support/sampling.hpp"
+
+namespace {
+
+using namespace bench;
+
+constexpr int kTag = 5;
+constexpr int kWarmUp = 20;
+constexpr std::int64_t kSmall = 1 << 10;
+
+struct Message {
+  std::byte* address;
+  int count;
+  MPI_Datatype type;
+};
+
+void send(const Message& m, int to) {
+  MPI_Send(m.address, m.count, m.type, to, kTag, MPI_COMM_WORLD);
+}
+
+void receive(const Message& m, int from) {
+  MPI_Recv(m.address, m.count, m.type, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+// Rank 1 waits in its receive before rank 0 starts.
+void round_trip(const Message& m, int rank) {
+  if (rank == 0) send(m, 1);
+  receive(m, 1 - rank);
+  if (rank == 1) send(m, 0);
+}
+
+// Sends once in each direction and compares the received buffer, gaps and all. True on all ranks,
+// or on none.
+bool right(const Case& c, const Message& m, DeviceBuffer& buffer, std::int64_t payload, int rank) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(c.buffer_bytes));
+  std::vector<std::byte> packed(static_cast<std::size_t>(payload));
+  const unsigned mine = 1 + static_cast<unsigned>(rank);
+  int same = 1;
+  for (const int sender : {0, 1}) {
+    fill(bytes.data(), c.buffer_bytes, mine);
+    buffer.write(bytes.data());
+    if (rank == sender) {
+      send(m, 1 - rank);
+      continue;
+    }
+    fill(bytes.data(), c.buffer_bytes, 3 - mine);
+    pack_by_loop(c, bytes.data(), packed.data());
+    fill(bytes.data(), c.buffer_bytes, mine);
+    unpack_by_loop(c, packed.data(), bytes.data());
+    receive(m, sender);
+    same = buffer.read() == bytes ? 1 : 0;
+  }
+  int all = 0;
+  MPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all == 1;
+}
+
+enum Part { kPack, kDown, kWire, kUp, kUnpack, kWhole, kParts };
+using Samples = std::array<std::vector<double>, kParts>;
+
+Samples measure(const Object2d& object, const Message& typed, const DeviceBuffer& strided,
+                Parts& parts, int turns, int rank) {
+  const std::int64_t bytes = object.payload_bytes();
+  const DeviceBuffer pinned(Where::Pinned, bytes);
+  const DeviceBuffer dense(Where::Device, bytes);
+  const Message wire = {pinned.data(), static_cast<int>(bytes), MPI_BYTE};
+  Samples samples;
+  for (int i = -kWarmUp; i < turns; ++i) {
+    const auto timed = [&](Part part, double divisor, auto&& body) {
+      const double us = 1e6 * time_calls(1, body) / divisor;
+      if (i >= 0) samples[part].push_back(us);
+    };
+    if (rank == 0) {
+      timed(kPack, 1, [&] { parts.pack(object, pinned, strided); });
+      timed(kDown, 1, [&] { parts.copy(pinned, dense, bytes); });
+      timed(kUp, 1, [&] { parts.copy(dense, pinned, bytes); });
+      timed(kUnpack, 1, [&] { parts.unpack(object, strided, pinned); });
+    }
+    timed(kWire, 2, [&] { round_trip(wire, rank); });
+    timed(kWhole, 2, [&] { round_trip(typed, rank); });
+  }
+  return samples;
+}
+
+// `small` holds the medians of the 1 KiB objects, by block length.
+void print(const std::string& name, const Object2d& object, const Samples& samples, int devices,
+           std::map<std::int64_t, double>& small, const Report& report) {
+  const auto median = [&](Part part) { return summarize(samples[part]).median; };
+  const Summary whole = summarize(samples[kWhole]);
+  const std::int64_t bytes = object.payload_bytes();
+  const double one_shot = std::max({median(kPack), median(kWire), median(kUnpack)});
+  const double staged = std::max({median(kDown), median(kWire), median(kUp)});
+  std::vector<Field> fields = {{"op", std::string("half_round_trip")},
+                               {"payload_bytes", bytes},
+                               {"block_bytes", object.block_bytes},
+                               {"blocks", object.blocks},
+                               {"devices", std::int64_t{std::min(devices, 2)}},
+                               {"device", device_name()},
+                               {"pack_us", median(kPack)},
+                               {"copy_down_us", median(kDown)},
+                               {"wire_us", median(kWire)},
+                               {"copy_up_us", median(kUp)},
+                               {"unpack_us", median(kUnpack)}};
+  for (Field& field : method_fields()) fields.push_back(field);
+  const std::string method = std::get<std::string>(method_fields().front().second);
+  if (bytes == kSmall) {
+    small[object.block_bytes] = whole.median;
+    const double sum = median(kPack) + median(kWire) + median(kUnpack);
+    fields.emplace_back("sum_us", sum);
+    fields.emplace_back("of_sum", whole.median / sum);
+  } else if (small.contains(object.block_bytes)) {
+    // Of the method in force; where the choice is free, of the better one.
+    const double slowest = method == "staged"     ? staged
+                           : method == "one-shot" ? one_shot
+                                                  : std::min(one_shot, staged);
+    const double bound = 1.3 * slowest + small.at(object.block_bytes);
+    fields.emplace_back("slowest_us", slowest);
+    fields.emplace_back("bound_us", bound);
+    fields.emplace_back("of_bound", whole.median / bound);
+  }
+  report.line(name, whole, "-us", fields);
+}
+
+struct Named {
+  std::string name;
+  Object2d object;
+};
+
+std::vector<Named> objects() {
+  std::vector<Named> all;
+  for (const auto& [size, bytes] : {std::pair{"1KiB", kSmall},
+                                    {"1MiB", std::int64_t{1} << 20},
+                                    {"4MiB", std::int64_t{4} << 20}}) {
+    for (const std::int64_t block : {8, 64, 512}) {
+      all.push_back({std::string(size) + "/" + std::to_string(block) + "B",
+                     {block, std::max<std::int64_t>(2 * block, 64), bytes / block}});
+    }
+  }
+  return all;
+}
+
+int turns_of(std::int64_t bytes, bool quick) {
+  if (quick) return 20;
+  return bytes == kSmall ? 1000 : bytes < (4 << 20) ? 200 : 100;
+}
+
+bool run(const Options& options, const Report& report, int rank, int devices) {
+  Parts parts;
+  std::map<std::int64_t, double> small;
+  bool all_right = true;
+  for (const auto& [name, object] : objects()) {
+    if (!options.selects(name)) continue;
+    const Case c = case_of(object);
+    MPI_Datatype type = c.type.get();
+    MPI_Type_commit(&type);
+    DeviceBuffer strided(Where::Device, c.buffer_bytes);
+    const Message typed = {strided.data(), c.count, type};
+    if (!right(c, typed, strided, object.payload_bytes(), rank)) {
+      if (rank == 0) std::fprintf(stderr, "%s: received bytes are wrong\n", name.c_str());
+      all_right = false;
+      continue;
+    }
+    const int turns = turns_of(object.payload_bytes(), options.quick);
+    const Samples samples = measure(object, typed, strided, parts, turns, rank);
+    if (rank == 0) print(name, object, samples, devices, small, report);
+  }
+  return all_right;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::Options options = bench::parse_options(
+      argc, argv, "Half round trip of 2D objects between the device memories of two ranks");
+  if (options.list) {
+    for (const auto& named : objects()) std::puts(named.name.c_str());
+    return 0;
+  }
+  bench::require_device();
+  const bench::Environment mpi(&argc, &argv);
+  mpi.require_ranks(2);
+  const int devices = bench::use_device(mpi.rank());
+  const bench::Report report("device_mpi_pingpong", mpi.ranks(), mpi.library());
+  return run(options, report, mpi.rank(), devices) ? 0 : 1;
+}
