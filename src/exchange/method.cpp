@@ -13,9 +13,10 @@ namespace {
 // message outweighs a temporary buffer's cost.
 constexpr std::int64_t kPackMaxMeanBlock = 512;
 constexpr std::int64_t kPackMinBytes = 512;
-// Device memory without a GPU-aware MPI: one launch into mapped memory is the shortest way for what must be packed anyway,
-// and as fast as packing and copying in pieces up to here; above, the copy engine leaves the kernel behind. Contiguous
-// bytes go by copy engine at any size (6.2 us against 9.3 us for 1 KiB).
+// Device memory without a GPU-aware MPI: one launch into mapped memory is the shortest way for what
+// must be packed anyway, and as fast as packing and copying in pieces up to here; above, the copy
+// engine leaves the kernel behind. Contiguous bytes go by copy engine at any size (6.2 us
+// against 9.3 us for 1 KiB).
 constexpr std::int64_t kOneShotMaxBytes = 2 << 20;
 
 std::int64_t one_shot_limit(bool dense) noexcept {
