@@ -1,4 +1,4 @@
-#include "device_mpi/kernels.hpp"
+#include "kernels.hpp"
 
 namespace bench {
 namespace {

@@ -14,9 +14,7 @@ int started(int code) noexcept {
   g_multiple = level == MPI_THREAD_MULTIPLE;
   int rank = 0;
   mpi::real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) {
-    for (const std::string& complaint : settings::complaints()) log::warn("{}", complaint);
-  }
+  if (rank == 0) settings::report_complaints();
   return code;
 }
 

@@ -49,14 +49,7 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
   const char* before = std::getenv("LD_PRELOAD");
   std::string preload = folder + "/libstrake-preload.so";
   if (before != nullptr && before[0] != '\0') preload += std::string(":") + before;
-  // An interpreter loads the interposer late, and the loader keeps only 512 bytes for the
-  // thread-local variables of such objects unless told otherwise; the interposer has up to 20 KB of
-  // them. The user's own tunables, last, win.
-  std::string tunables = "glibc.rtld.optional_static_tls=32768";
-  const char* tunables_before = std::getenv("GLIBC_TUNABLES");
-  if (tunables_before != nullptr && tunables_before[0] != '\0')
-    tunables += std::string(":") + tunables_before;
-  Variables variables = {{"LD_PRELOAD", preload}, {"GLIBC_TUNABLES", tunables}};
+  Variables variables = {{"LD_PRELOAD", preload}};
   const auto set = [&](settings::Id id, const std::string& value) {
     variables.emplace_back(settings::all()[static_cast<std::size_t>(id)].name, value);
   };
