@@ -102,6 +102,20 @@ __global__ void touch_kernel(const std::byte* data, std::int64_t pitch, std::int
   if (sum == 0x9e3779b9u) *sink = sum;
 }
 
+__global__ void touch_list_kernel(const std::byte* data, const std::int64_t* offsets,
+                                  std::int64_t touches, unsigned* sink) {
+  constexpr int kPerThread = 4;
+  const std::int64_t first =
+      (static_cast<std::int64_t>(blockIdx.x) * blockDim.x * kPerThread) + threadIdx.x;
+  unsigned sum = 0;
+#pragma unroll
+  for (int i = 0; i < kPerThread; ++i) {
+    const std::int64_t touch = first + i * blockDim.x;
+    if (touch < touches) sum += static_cast<unsigned>(data[offsets[touch]]);
+  }
+  if (sum == 0x9e3779b9u) *sink = sum;
+}
+
 __global__ void read_kernel(const uint4* data, std::int64_t words, unsigned* sink) {
   constexpr int kPerThread = 4;
   const std::int64_t first =
@@ -164,6 +178,12 @@ cudaError_t launch_flag(volatile std::uint64_t* flag, std::uint64_t value, cudaS
 cudaError_t launch_touch(const std::byte* data, std::int64_t pitch, std::int64_t touches,
                          unsigned* sink, cudaStream_t stream) {
   touch_kernel<<<read_blocks(touches), 256, 0, stream>>>(data, pitch, touches, sink);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_touch_list(const std::byte* data, const std::int64_t* offsets,
+                              std::int64_t touches, unsigned* sink, cudaStream_t stream) {
+  touch_list_kernel<<<read_blocks(touches), 256, 0, stream>>>(data, offsets, touches, sink);
   return cudaGetLastError();
 }
 

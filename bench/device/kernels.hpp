@@ -28,6 +28,10 @@ cudaError_t launch_flag(volatile std::uint64_t* flag, std::uint64_t value, cudaS
 /// Reads one 4-byte word in every `pitch` bytes.
 cudaError_t launch_touch(const std::byte* data, std::int64_t pitch, std::int64_t touches,
                          unsigned* sink, cudaStream_t stream);
+/// Reads one byte at each of the listed offsets (device memory) and writes nothing: what the memory
+/// takes for a list.
+cudaError_t launch_touch_list(const std::byte* data, const std::int64_t* offsets,
+                              std::int64_t touches, unsigned* sink, cudaStream_t stream);
 /// Reads everything, 16 bytes at a time.
 cudaError_t launch_read(const std::byte* data, std::int64_t bytes, unsigned* sink,
                         cudaStream_t stream);

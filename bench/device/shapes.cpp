@@ -6,6 +6,7 @@
 #include <string>
 
 #include "device/harness.hpp"
+#include "device/kernels.hpp"
 
 namespace bench {
 namespace {
@@ -154,12 +155,28 @@ void run_list(Harness& harness, const std::string& name, const Layout& layout, s
   std::vector<double> gigabytes;
   for (const double s : seconds) gigabytes.push_back(static_cast<double>(bytes) / s * 1e-9);
   const Summary summary = summarize(gigabytes);
+  // The floor that no copy of this list can pass: one byte of each block, read in the list's order.
+  std::vector<std::int64_t> offsets;
+  layout.for_each_block(
+      [&](std::int64_t offset, std::int64_t /*length*/) { offsets.push_back(offset); });
+  const auto blocks = static_cast<std::int64_t>(offsets.size());
+  Memory listed(strake::MemoryKind::Device, blocks * 8 + 256);
+  check(cudaMemcpy(listed.data(), offsets.data(), offsets.size() * 8, cudaMemcpyHostToDevice));
+  const double touch_us =
+      1e6 * summarize(harness.device_seconds(kBuffers, samples, [&](int i) {
+              check(launch_touch_list(strided.data() + i * region,
+                                      reinterpret_cast<const std::int64_t*>(listed.data()), blocks,
+                                      reinterpret_cast<unsigned*>(listed.data() + blocks * 8),
+                                      cudaStreamLegacy));
+            })).median;
   const auto crossing = static_cast<double>(pack ? pack_bytes(layout, harness.granularity())
                                                  : unpack_bytes(layout, harness.granularity()));
   const double bound = static_cast<double>(bytes) / crossing * harness.copy_rate() * 1e-9;
   harness.report().line(name, summary, "+GB/s",
                         {{"bound", bound},
                          {"of_bound", summary.median / bound},
+                         {"us", static_cast<double>(bytes) / summary.median * 1e-3},
+                         {"touch_only_us", touch_us},
                          {"metadata_bytes", layout.metadata_bytes()},
                          {"plan", plan->description()}});
 }
