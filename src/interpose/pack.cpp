@@ -1,6 +1,7 @@
 // MPI_Pack and MPI_Unpack: one copy, straight between the user's two buffers.
 #include <chrono>
 #include <cstddef>
+#include <optional>
 
 #include "interpose/examine.hpp"
 #include "interpose/summary.hpp"
@@ -40,15 +41,19 @@ std::int64_t run_sampled(Direction direction, exchange::Shape& shape, Ours&& our
   return saved_ns;
 }
 
-/// A host copy that this thread ran lately: all that the next call with the same arguments needs.
+/// A copy that this thread ran lately: all that the next call with the same arguments needs.
 struct Recent {
   std::uint64_t key = 0;
   std::uint64_t generation = 0;
   std::int64_t count = 0;
   std::int64_t bytes = 0;
   std::int64_t lowest = 0;
+  std::int64_t first = 0;  ///< offset of the first packed byte
   std::int64_t saved_ns = 0;
   const CopyPlan* plan = nullptr;
+  Method method = Method::Pack;
+  Place typed;  ///< where both sides were; looked at only in a process with a device
+  Place packed;
 };
 constexpr std::size_t kRecent = 64;  // power of two
 thread_local Recent t_recent[2][kRecent];
@@ -86,25 +91,35 @@ struct Call {
   }
 };
 
-/// The same copy again, in host memory, in a process without a device: a few nanoseconds beyond the
-/// copy.
+bool cpu_reaches(Place place) {
+  return place.kind == MemoryKind::Host || place.kind == MemoryKind::Pinned;
+}
+
+/// The same copy again: a few nanoseconds beyond the copy in a process without a device, else the
+/// time of asking where the two buffers lie. Nothing where it is another copy.
 template <typename Count>
-bool run_again(const Call<Count>& call) {
+std::optional<int> run_again(const Call<Count>& call) {
   const Recent& last = recent(call.direction, call.type, call.count);
   if (last.key != exchange::key_of(call.type) || last.count != call.count || t_depth != 0 ||
       last.generation != exchange::g_type_generation.load(std::memory_order_acquire) ||
-      !call.fits(last.bytes) || address_of(call.typed, last.lowest) < kFirstPage ||
-      device_backend() != nullptr) {
-    return false;
+      !call.fits(last.bytes) || call.typed == nullptr ||
+      address_of(call.typed, last.lowest) < kFirstPage) {
+    return {};
   }
-  call.run(*last.plan);
-  call.finish(Method::Pack, last.bytes);
-  if (last.saved_ns != 0) exchange::record_saved(last.saved_ns);
-  return true;
-}
-
-bool cpu_reaches(Place place) {
-  return place.kind == MemoryKind::Host || place.kind == MemoryKind::Pinned;
+  const auto run = [&] {
+    call.run(*last.plan);
+    call.finish(last.method, last.bytes);
+    if (last.saved_ns != 0) exchange::record_saved(last.saved_ns);
+    return MPI_SUCCESS;
+  };
+  if (device_backend() == nullptr)
+    return last.method == Method::Pack ? run() : std::optional<int>();
+  const auto* first = reinterpret_cast<const void*>(address_of(call.typed, last.first));
+  if (!(classify(first) == last.typed) ||
+      !(classify(call.packed + *call.position) == last.packed)) {
+    return {};
+  }
+  return boundary(call.comm, run, run);
 }
 
 /// The general case. False: the system's business.
@@ -135,30 +150,34 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
     call.finish(Method::Pack, found.bytes);
     return true;
   }
-  if (!host) {
-    call.run(typed.shape->plan(call.direction, typed.place, packed_place));
-    call.finish(packed_place.on_host() ? Method::OneShot : Method::Device, found.bytes);
-    return true;
-  }
-  const CopyPlan& plan = typed.shape->plan(call.direction, {}, {});
+  const CopyPlan& plan = host ? typed.shape->plan(call.direction, {}, {})
+                              : typed.shape->plan(call.direction, typed.place, packed_place);
+  const Method method = host                     ? Method::Pack
+                        : packed_place.on_host() ? Method::OneShot
+                                                 : Method::Device;
   const auto ours = [&] { call.run(plan); };
   std::int64_t saved_ns = 0;
-  if (summary_wanted()) {
+  if (host && summary_wanted()) {
     saved_ns = run_sampled(call.direction, *typed.shape, ours, theirs);
   } else {
     ours();
   }
-  if (kept && !device) {
+  // Absolute addresses may lie anywhere the next time.
+  if (kept && call.typed != nullptr) {
     recent(call.direction, call.type, call.count) = {
         exchange::key_of(call.type),
         exchange::g_type_generation.load(std::memory_order_acquire),
         call.count,
         found.bytes,
         typed.shape->layout().bounds().begin,
+        typed.shape->layout().offset(),
         saved_ns,
-        &plan};
+        &plan,
+        method,
+        typed.place,
+        packed_place};
   }
-  call.finish(Method::Pack, found.bytes);
+  call.finish(method, found.bytes);
   return true;
 }
 
@@ -174,7 +193,7 @@ int pack(Real real, const void* in, Count count, MPI_Datatype type, void* out, C
                             size,
                             position,
                             comm};
-  if (run_again(call)) return MPI_SUCCESS;
+  if (const std::optional<int> code = run_again(call)) return *code;
   const auto theirs = [&] { return real(in, count, type, out, size, position, comm); };
   const auto sample = [&] {
     Count at = *position;
@@ -195,7 +214,7 @@ int unpack(Real real, const void* in, Count size, Count* position, void* out, Co
                             size,
                             position,
                             comm};
-  if (run_again(call)) return MPI_SUCCESS;
+  if (const std::optional<int> code = run_again(call)) return *code;
   const auto theirs = [&] { return real(in, size, position, out, count, type, comm); };
   const auto sample = [&] {
     Count at = *position;

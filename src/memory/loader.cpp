@@ -96,7 +96,9 @@ DeviceBackend* load() {
   const auto make =
       reinterpret_cast<MakeDeviceBackend>(dlsym(plugin, "strake_make_device_backend"));
   DeviceBackendOptions options;
-  options.spin_ns = settings::number(settings::Id::spin_us) * 1000;
+  if (const std::int64_t spin_us = settings::number(settings::Id::spin_us); spin_us > 0) {
+    options.spin_ns = spin_us * 1000;  // else the default: longer than a small kernel takes
+  }
   DeviceBackend* backend = make == nullptr ? nullptr : make(kDeviceBackendVersion, options);
   if (backend == nullptr) log::warn("{} is of another version, or found no usable device", kPlugin);
   return backend;

@@ -93,7 +93,7 @@ void elements_of_structs() {
   check::section("elements of structs");
   const Described byte = describe::byte(), integer = describe::integer(), real = describe::real();
   const Described type =
-      describe::commit(describe::structure({3, 2, 5}, {0, 8, 30}, {&integer, &real, &byte}));
+      describe::commit(describe::structure({3, 2, 5}, {0, 12, 30}, {&integer, &real, &byte}));
   // Whole basic elements only: an element cut in two has no count that the standard defines.
   const int ends[] = {0, 4, 8, 12, 20, 28, 29, 30, 31, 32, 33};
   for (const int whole : {0, 1, 2})
