@@ -155,8 +155,29 @@ Layout random_list(Random& random, bool own_lengths) {
   return own_lengths ? Layout::blocks(o, l) : Layout::blocks(o, common);
 }
 
+/// Values of 4 bytes at neighbouring places, as index lists have them: a vector spans several.
+Layout random_value_list(Random& random) {
+  const std::int64_t count = pick(random, 1, 400);
+  const std::int64_t longest = pick(random, 0, 2) == 0 ? 20 : pick(random, 1, 3);
+  const std::int64_t gap = pick(random, 1, 10);
+  std::vector<std::int64_t> offsets, lengths;
+  std::int64_t at = pick(random, -3000, 3000);
+  for (std::int64_t i = 0; i < count; ++i) {
+    offsets.push_back(at);
+    lengths.push_back(4 * pick(random, 1, longest));
+    at += lengths.back() + 4 * pick(random, 1, gap);
+  }
+  if (pick(random, 0, 3) == 0) {
+    std::reverse(offsets.begin(), offsets.end());
+    std::reverse(lengths.begin(), lengths.end());
+  }
+  return Layout::blocks(offsets, lengths);
+}
+
 Layout random_layout(Random& random, int depth = 0) {
-  switch (pick(random, 0, depth < 2 ? 5 : 2)) {
+  switch (pick(random, -1, depth < 2 ? 5 : 2)) {
+    case -1:
+      return random_value_list(random);
     case 0:
       return random_box(random);
     case 1:
@@ -194,6 +215,52 @@ class CpuCopy : public testing::TestWithParam<std::size_t> {
   Random random_;
   cpu::Options options_;
 };
+
+TEST_P(CpuCopy, value_lists) {
+  for (int i = 0; i < 300; ++i) {
+    const Layout layout = random_value_list(random_);
+    const Layout dense = Layout::dense(layout.size_bytes(), pick(random_, -100, 100));
+    expect_copies_all(dense, layout, options_, random_);
+    expect_copies_all(layout, dense, options_, random_);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(CpuCopy, pages_between_blocks_are_not_read) {
+  // Blocks up to the end of the first page and from the third on, as in two allocations.
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
+  const auto bytes = static_cast<std::size_t>(3 * page);
+  auto* const memory = static_cast<std::byte*>(
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  for (std::size_t i = 0; i < bytes; ++i) memory[i] = static_cast<std::byte>(random_());
+  ASSERT_EQ(mprotect(memory + page, static_cast<std::size_t>(page), PROT_NONE), 0);
+  for (const std::int64_t unit : {1, 4}) {
+    std::vector<std::int64_t> offsets, lengths;
+    std::int64_t before = page;
+    std::int64_t after = 2 * page;
+    for (int i = 0; i < 60; ++i) {
+      lengths.insert(lengths.end(), 2, unit * pick(random_, 1, 6));
+      before -= lengths.back();
+      offsets.push_back(before);
+      offsets.push_back(after);
+      before -= unit * pick(random_, 1, 3);
+      after += lengths.back() + unit * pick(random_, 1, 3);
+    }
+    const Layout layout = Layout::blocks(offsets, lengths);
+    const Layout dense = Layout::dense(layout.size_bytes());
+    std::vector<std::byte> packed(static_cast<std::size_t>(layout.size_bytes()));
+    cpu::compile(dense, layout, options_)->run(packed.data(), memory);
+    std::size_t at = 0;
+    layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
+      EXPECT_EQ(std::memcmp(packed.data() + at, memory + offset, static_cast<std::size_t>(length)),
+                0);
+      at += static_cast<std::size_t>(length);
+    });
+    cpu::compile(layout, dense, options_)->run(memory, packed.data());
+  }
+  munmap(memory, bytes);
+}
 
 TEST_P(CpuCopy, packs_and_unpacks_random_layouts) {
   for (int i = 0; i < 200; ++i) {

@@ -44,9 +44,12 @@ struct List {
       nullptr;  ///< where each begins in packed order, n + 1 values; none where lengths agree
   const std::int32_t* positions32 = nullptr;
   std::int64_t block = 0;  ///< the common length; with own lengths, what nine of ten do not exceed
-  std::int64_t readable_end = 0;  ///< highest byte that the layout reaches: nothing past it is read
+  std::int64_t readable_end = 0;  ///< bytes between blocks may be read up to here
   bool prefetch = false;          ///< lines are worth fetching ahead
 };
+/// Strided sides from here on are worth fetching ahead: more than the second-level TLB of a present
+/// CPU reaches with pages of 4 KiB (1536 to 4096 of them).
+inline constexpr std::int64_t kPrefetchedBytes = std::int64_t{8} << 20;
 /// Moves blocks [first, last). `packed` and `strided` are the bases that positions and offsets
 /// count from; not a byte of the dense side past the end of block `last - 1` is touched.
 using PackListFn = void (*)(const List& list, std::int64_t first, std::int64_t last,
@@ -54,16 +57,20 @@ using PackListFn = void (*)(const List& list, std::int64_t first, std::int64_t l
 using UnpackListFn = void (*)(const List& list, std::int64_t first, std::int64_t last,
                               std::byte* strided, const std::byte* packed);
 
-/// Blocks that lie close together, as one vector's worth of memory: of the kWindowUnits units from
-/// `offset` on, those in `mask` travel, lowest first.
+/// Blocks that lie close together, as one vector's worth of memory: kWindowUnits units from
+/// `offset` on, some of which travel.
 struct Window {
   std::int32_t offset = 0;
   std::int32_t position = 0;  ///< of its first unit in packed order
-  std::uint32_t mask = 0;
+  /// Four bits for each lane. Low three: which lane of the vector that is read goes to this one of
+  /// the vector that is written. High one: this unit of the window travels.
+  std::uint32_t lanes = 0;
 };
 inline constexpr std::int64_t kUnitBytes = 4;
-inline constexpr std::int64_t kWindowUnits = 16;
-/// Moves windows [first, last) of a list whose entry `last` says where the packed bytes end.
+inline constexpr std::int64_t kWindowUnits = 8;
+inline constexpr std::int64_t kWindowBytes = kWindowUnits * kUnitBytes;
+/// Moves windows [first, last) of a list whose entry `last` says where the packed bytes end; no
+/// byte of the strided side but those that travel is touched.
 using PackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::int64_t last,
                                std::byte* packed, const std::byte* strided);
 using UnpackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::int64_t last,
@@ -83,9 +90,10 @@ struct NestKernels {
 struct ListKernels {
   PackListFn (*choose_pack)(const List& list);
   UnpackListFn (*choose_unpack)(const List& list);
-  PackWindowsFn
-      pack_windows;  ///< null, as the other, where no instruction gathers a vector's lanes
-  UnpackWindowsFn unpack_windows;
+  /// With fetching ahead or without; `gaps_readable`: whole windows may be read, else just what
+  /// travels. Null where loads and stores have no masks.
+  PackWindowsFn (*choose_pack_windows)(bool prefetch, bool gaps_readable);
+  UnpackWindowsFn (*choose_unpack_windows)(bool prefetch);
 };
 
 struct Kernels {

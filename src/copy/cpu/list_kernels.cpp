@@ -80,12 +80,22 @@ UnpackListFn choose_unpack(const List& list) {
                                    : choose_unpack_of<std::int64_t>(list);
 }
 
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+PackWindowsFn choose_pack_windows(bool prefetch, bool gaps_readable) {
+  if (gaps_readable) return prefetch ? pack_windows<true, true> : pack_windows<false, true>;
+  return prefetch ? pack_windows<true, false> : pack_windows<false, false>;
+}
+UnpackWindowsFn choose_unpack_windows(bool prefetch) {
+  return prefetch ? unpack_windows<true> : unpack_windows<false>;
+}
+#endif
+
 }  // namespace
 
 const ListKernels& list_kernels() {
-#if HWY_TARGET == HWY_AVX3
-  static constexpr ListKernels kKernels = {choose_pack, choose_unpack, pack_windows,
-                                           unpack_windows};
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  static constexpr ListKernels kKernels = {choose_pack, choose_unpack, choose_pack_windows,
+                                           choose_unpack_windows};
 #else
   static constexpr ListKernels kKernels = {choose_pack, choose_unpack, nullptr, nullptr};
 #endif

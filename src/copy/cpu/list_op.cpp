@@ -25,11 +25,23 @@ std::int64_t usual_length(std::span<const std::int64_t> positions) {
   return *ninth;
 }
 
-/// More than the second-level TLB of a present CPU reaches with pages of 4 KiB (1536 to 4096 of
-/// them).
-constexpr std::int64_t kPrefetchedBytes = std::int64_t{8} << 20;
-
 }  // namespace
+
+bool gaps_are_mapped(const Layout& blocks) {
+  // With a byte in each half page, no gap holds a whole page.
+  constexpr std::int64_t kHalfPage = 2048;
+  const std::int64_t begin = blocks.bounds().begin;
+  const std::int64_t halves = (blocks.bounds().size() + kHalfPage - 1) / kHalfPage;
+  if (halves > blocks.size_bytes()) return false;
+  std::vector<bool> touched(static_cast<std::size_t>(halves));
+  blocks.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
+    const std::int64_t last = (offset - begin + bytes - 1) / kHalfPage;
+    for (std::int64_t half = (offset - begin) / kHalfPage; half <= last; ++half) {
+      touched[static_cast<std::size_t>(half)] = true;
+    }
+  });
+  return std::all_of(touched.begin(), touched.end(), [](bool half) { return half; });
+}
 
 ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks)
     : Op(blocks.size_bytes()),
@@ -41,7 +53,10 @@ ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks
   const auto positions = blocks.block_positions();
   list_.block = positions.empty() ? blocks.block_bytes() : usual_length(positions);
   list_.prefetch = blocks.bounds().size() > kPrefetchedBytes;
-  list_.readable_end = blocks.bounds().end - blocks.offset();
+  list_.readable_end = std::numeric_limits<std::int64_t>::min();
+  if (!positions.empty() && direction == Direction::Pack && gaps_are_mapped(blocks)) {
+    list_.readable_end = blocks.bounds().end - blocks.offset();
+  }
   if (fits_32_bits(offsets) && fits_32_bits(positions)) {
     narrow_.reserve(offsets.size() + positions.size());
     for (const std::int64_t offset : offsets) narrow_.push_back(static_cast<std::int32_t>(offset));

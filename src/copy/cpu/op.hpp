@@ -72,6 +72,10 @@ class NestOp final : public Op {
   const NestKernels& kernels_;
 };
 
+/// Whether what lies between the blocks may be read: it shares its pages with bytes of blocks.
+/// Fails for blocks in different allocations, with unmapped pages between them.
+[[nodiscard]] bool gaps_are_mapped(const Layout& blocks);
+
 /// Listed blocks to or from a dense side.
 class ListOp final : public Op {
  public:
@@ -106,7 +110,7 @@ class WindowsOp final : public Op {
   static std::unique_ptr<const WindowsOp> make(const Kernels& kernels, Direction direction,
                                                const Layout& blocks);
   WindowsOp(const Kernels& kernels, Direction direction, std::vector<Window> windows,
-            std::int64_t strided_offset);
+            const Layout& blocks, bool gaps_readable);
   void run(std::byte* to, const std::byte* from) const override {
     run_windows(0, count_, to, from);
   }

@@ -1,5 +1,7 @@
-/// \file  Kernels for windows: vectors of which some lanes travel, per instruction set. Only where
-/// one instruction closes the gaps between lanes, and another opens them.
+/// \file  Kernels for windows: vectors of which some lanes travel. Only where loads and stores have
+/// masks (AVX2 and AVX-512). Instructions that close or open the gaps between lanes by themselves
+/// (vpcompressd, vpexpandd) take five cycles on Zen 5, the permutation here one. Vectors of 32
+/// bytes: those of 64 nearly always cross a line, which costs more than they save.
 #if defined(STRAKE_COPY_CPU_WINDOW_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRAKE_COPY_CPU_WINDOW_INL_HPP
 #undef STRAKE_COPY_CPU_WINDOW_INL_HPP
@@ -9,75 +11,126 @@
 
 #include "copy/cpu/copy-inl.hpp"
 #include "copy/cpu/kernels.hpp"
+#include "copy/cpu/list-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace strake::cpu {
 namespace HWY_NAMESPACE {
 
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+/// The four bits of each lane, in the low ones of it; what is above them means nothing.
+HWY_INLINE __m256i lanes_of(const Window& window) {
+  const __m256i shifts = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
+  return _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(window.lanes)), shifts);
+}
+
+/// The permutation reads only the low three bits of each index.
+HWY_INLINE __m256i permuted(__m256i units, __m256i lanes) {
+  return _mm256_permutevar8x32_epi32(units, lanes);
+}
+
+/// How many lanes a window has in the dense side.
+HWY_INLINE int packed_count(const Window* window) {
+  return static_cast<int>((window[1].position - window[0].position) / kUnitBytes);
+}
+
 #if HWY_TARGET == HWY_AVX3
-using Units = hn::FixedTag<std::uint32_t, kWindowUnits>;
-static_assert(sizeof(hn::TFromD<Units>) == kUnitBytes);
-
-HWY_INLINE hn::Mask<Units> mask_of(const Window& window) {
-  return hn::LoadMaskBits(Units(), reinterpret_cast<const std::uint8_t*>(&window.mask));
+using Lanes = __mmask8;
+HWY_INLINE Lanes travelling(__m256i lanes) {
+  return _mm256_test_epi32_mask(lanes, _mm256_set1_epi32(8));
 }
-
-/// The lowest lanes of `units`, in order, at the lanes of the mask. The instruction itself: Highway
-/// has no name for it before 1.0.5.
-HWY_INLINE hn::Vec<Units> expanded(hn::Vec<Units> units, hn::Mask<Units> mask) {
-  return hn::Vec<Units>{_mm512_maskz_expand_epi32(mask.raw, units.raw)};
+HWY_INLINE Lanes first_lanes(int count) { return static_cast<Lanes>((1 << count) - 1); }
+HWY_INLINE __m256i load(Lanes lanes, const std::byte* from) {
+  return _mm256_maskz_loadu_epi32(lanes, from);
 }
+HWY_INLINE void store(Lanes lanes, __m256i units, std::byte* to) {
+  _mm256_mask_storeu_epi32(to, lanes, units);
+}
+#else
+/// The sign bits count.
+using Lanes = __m256i;
+HWY_INLINE Lanes travelling(__m256i lanes) { return _mm256_slli_epi32(lanes, 28); }
+HWY_INLINE Lanes first_lanes(int count) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+HWY_INLINE __m256i load(Lanes lanes, const std::byte* from) {
+  return _mm256_maskload_epi32(reinterpret_cast<const int*>(from), lanes);
+}
+HWY_INLINE void store(Lanes lanes, __m256i units, std::byte* to) {
+  _mm256_maskstore_epi32(reinterpret_cast<int*>(to), lanes, units);
+}
+#endif
 
-/// How many of the windows [first, last) may move whole vectors of the dense side, which ends with
-/// the last.
+/// Where the windows begin that may not move whole vectors of the dense side, which ends with the
+/// last.
 HWY_INLINE std::int64_t whole_vectors(const Window* windows, std::int64_t first,
                                       std::int64_t last) {
-  const std::int64_t end = windows[last].position - kWindowUnits * kUnitBytes;
+  const std::int64_t end = windows[last].position - kWindowBytes;
   while (last > first && windows[last - 1].position > end) --last;
   return last;
 }
 
+template <bool kGapsReadable>
+HWY_INLINE __m256i gathered(const Window& window, const std::byte* strided) {
+  const std::byte* from = strided + window.offset;
+  const __m256i lanes = lanes_of(window);
+  if constexpr (kGapsReadable) {
+    return permuted(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)), lanes);
+  }
+  return permuted(load(travelling(lanes), from), lanes);
+}
+
+HWY_INLINE void scatter(const Window& window, __m256i units, std::byte* strided) {
+  const __m256i lanes = lanes_of(window);
+  store(travelling(lanes), permuted(units, lanes), strided + window.offset);
+}
+
 /// Into the dense side: what a vector writes past its window, the next one overwrites.
-inline void pack_windows(const Window* windows, std::int64_t first, std::int64_t last,
-                         std::byte* packed, const std::byte* strided) {
-  const Units d;
-  const auto gathered = [&](const Window& window) HWY_ATTR {
-    const auto mask = mask_of(window);
-    const auto* from = reinterpret_cast<const std::uint32_t*>(strided + window.offset);
-    return hn::Compress(hn::MaskedLoad(mask, d, from), mask);
-  };
-  const auto to = [&](const Window& window) {
-    return reinterpret_cast<std::uint32_t*>(packed + window.position);
-  };
+template <bool kPrefetch, bool kGapsReadable>
+void pack_windows(const Window* windows, std::int64_t first, std::int64_t last, std::byte* packed,
+                  const std::byte* strided) {
   const std::int64_t whole = whole_vectors(windows, first, last);
-  for (; first < whole; ++first) hn::StoreU(gathered(windows[first]), d, to(windows[first]));
+  const auto move = [&](const Window& window) HWY_ATTR {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(packed + window.position),
+                        gathered<kGapsReadable>(window, strided));
+  };
+  for (; first + (kPrefetch ? kListAhead : 0) + 4 <= whole; first += 4) {
+    for (int k = 0; k < 4; ++k) {
+      if constexpr (kPrefetch) {
+        __builtin_prefetch(strided + windows[first + kListAhead + k].offset, 0);
+      }
+      move(windows[first + k]);
+    }
+  }
+  for (; first < whole; ++first) move(windows[first]);
   for (; first < last; ++first) {
-    const std::int64_t bytes = windows[first + 1].position - windows[first].position;
-    hn::BlendedStore(gathered(windows[first]),
-                     hn::FirstN(d, static_cast<std::size_t>(bytes / kUnitBytes)), d,
-                     to(windows[first]));
+    store(first_lanes(packed_count(windows + first)),
+          gathered<kGapsReadable>(windows[first], strided), packed + windows[first].position);
   }
 }
 
-/// Out of the dense side: masked stores touch just the lanes that travel.
-inline void unpack_windows(const Window* windows, std::int64_t first, std::int64_t last,
-                           std::byte* strided, const std::byte* packed) {
-  const Units d;
-  const auto scatter = [&](const Window& window, hn::Vec<Units> units) HWY_ATTR {
-    const auto mask = mask_of(window);
-    hn::BlendedStore(expanded(units, mask), mask, d,
-                     reinterpret_cast<std::uint32_t*>(strided + window.offset));
-  };
-  const auto from = [&](const Window& window) {
-    return reinterpret_cast<const std::uint32_t*>(packed + window.position);
-  };
+/// Out of the dense side.
+template <bool kPrefetch>
+void unpack_windows(const Window* windows, std::int64_t first, std::int64_t last,
+                    std::byte* strided, const std::byte* packed) {
   const std::int64_t whole = whole_vectors(windows, first, last);
-  for (; first < whole; ++first) scatter(windows[first], hn::LoadU(d, from(windows[first])));
+  const auto move = [&](const Window& window) HWY_ATTR {
+    const auto* from = reinterpret_cast<const __m256i*>(packed + window.position);
+    scatter(window, _mm256_loadu_si256(from), strided);
+  };
+  for (; first + (kPrefetch ? kListAhead : 0) + 4 <= whole; first += 4) {
+    for (int k = 0; k < 4; ++k) {
+      if constexpr (kPrefetch) {
+        __builtin_prefetch(strided + windows[first + kListAhead + k].offset, 1);
+      }
+      move(windows[first + k]);
+    }
+  }
+  for (; first < whole; ++first) move(windows[first]);
   for (; first < last; ++first) {
-    const std::int64_t bytes = windows[first + 1].position - windows[first].position;
     scatter(windows[first],
-            hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(bytes / kUnitBytes)), d,
-                           from(windows[first])));
+            load(first_lanes(packed_count(windows + first)), packed + windows[first].position),
+            strided);
   }
 }
 #endif

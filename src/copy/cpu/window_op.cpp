@@ -10,38 +10,57 @@
 namespace strake::cpu {
 namespace {
 
-constexpr std::int64_t kWindowBytes = kWindowUnits * kUnitBytes;
+/// The units of `mask` as lanes to take: packing closes the gaps, unpacking opens them.
+std::uint32_t lanes_of(Direction direction, std::uint32_t mask) {
+  std::uint32_t lanes = 0;
+  std::uint32_t packed = 0;
+  for (std::uint32_t unit = 0; unit < kWindowUnits; ++unit) {
+    if ((mask >> unit & 1) == 0) continue;
+    lanes |= std::uint32_t{8} << 4 * unit;
+    lanes |= direction == Direction::Pack ? unit << 4 * packed : packed << 4 * unit;
+    ++packed;
+  }
+  return lanes;
+}
 
-/// The blocks as windows, each opened by the first block that the one before cannot hold; none
-/// where they are no whole units or do not fit 32 bits.
-std::optional<std::vector<Window>> windows_of(const Layout& blocks) {
+/// The blocks as windows, each opened by the first unit that the one before cannot hold; none where
+/// they are no whole units, do not fit 32 bits, or make more than `most` windows. None begins after
+/// `latest`.
+std::optional<std::vector<Window>> windows_of(Direction direction, const Layout& blocks,
+                                              std::size_t most, std::int64_t latest) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() - kWindowBytes;
   if (blocks.bounds().size() > kMost || blocks.size_bytes() > kMost) return std::nullopt;
   std::vector<Window> windows;
-  const std::int64_t base = blocks.offset();
   std::int64_t begin = 0;                                       // of the open window
-  std::int64_t end = std::numeric_limits<std::int64_t>::max();  // of the block before
+  std::int64_t end = std::numeric_limits<std::int64_t>::max();  // of what it holds
   std::int64_t position = 0;
-  bool whole_units = true;
+  std::uint32_t mask = 0;
+  bool fits = true;
+  const auto close = [&] {
+    if (!windows.empty()) windows.back().lanes = lanes_of(direction, mask);
+    mask = 0;
+  };
   blocks.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
-    offset -= base;
-    whole_units &= offset % kUnitBytes == 0 && bytes % kUnitBytes == 0;
-    while (whole_units && bytes > 0) {
+    offset -= blocks.offset();
+    fits &= offset % kUnitBytes == 0 && bytes % kUnitBytes == 0 && windows.size() <= most;
+    while (fits && bytes > 0) {
       if (offset < end || offset >= begin + kWindowBytes) {
-        begin = offset;
+        close();
+        begin = std::min(offset, latest);
         windows.push_back(
             {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(position), 0});
       }
       const std::int64_t taken = std::min(bytes, begin + kWindowBytes - offset);
-      const std::uint32_t units = (std::uint32_t{1} << (taken / kUnitBytes)) - 1;
-      windows.back().mask |= units << ((offset - begin) / kUnitBytes);
+      const std::uint32_t units = (std::uint32_t{1} << taken / kUnitBytes) - 1;
+      mask |= units << (offset - begin) / kUnitBytes;
       offset += taken;
       position += taken;
       bytes -= taken;
       end = offset;
     }
   });
-  if (!whole_units) return std::nullopt;
+  close();
+  if (!fits || windows.size() > most) return std::nullopt;
   windows.push_back({0, static_cast<std::int32_t>(position), 0});
   return windows;
 }
@@ -50,25 +69,33 @@ std::optional<std::vector<Window>> windows_of(const Layout& blocks) {
 
 std::unique_ptr<const WindowsOp> WindowsOp::make(const Kernels& kernels, Direction direction,
                                                  const Layout& blocks) {
-  if (kernels.list->pack_windows == nullptr) return nullptr;
-  std::optional<std::vector<Window>> windows = windows_of(blocks);
+  if (kernels.list->choose_pack_windows == nullptr) return nullptr;
+  // Blocks of a common length are moved with nothing decided, and cost little more than a window;
+  // those of their own lengths cost a few. Measured on 5334 blocks of 12 B to 96 B: 8.5 us, as
+  // 11200 windows 6.5 us.
+  const auto count = static_cast<std::size_t>(blocks.block_count());
+  const std::size_t most = blocks.block_positions().empty() ? count / 4 * 3 : count * 3;
+  const bool gaps_readable = direction == Direction::Pack && gaps_are_mapped(blocks) &&
+                             blocks.bounds().size() >= kWindowBytes;
+  const std::int64_t latest = gaps_readable ? blocks.bounds().end - blocks.offset() - kWindowBytes
+                                            : std::numeric_limits<std::int64_t>::max();
+  std::optional<std::vector<Window>> windows = windows_of(direction, blocks, most, latest);
   if (!windows) return nullptr;
-  if (const char* w = getenv("WR"); static_cast<double>(windows->size()) >
-                                    (w ? atof(w) : 0.8) * static_cast<double>(blocks.block_count()))
-    return nullptr;
-  return std::make_unique<WindowsOp>(kernels, direction, std::move(*windows), blocks.offset());
+  return std::make_unique<WindowsOp>(kernels, direction, std::move(*windows), blocks,
+                                     gaps_readable);
 }
 
 WindowsOp::WindowsOp(const Kernels& kernels, Direction direction, std::vector<Window> windows,
-                     std::int64_t strided_offset)
+                     const Layout& blocks, bool gaps_readable)
     : Op(windows.back().position),
       windows_(std::move(windows)),
       count_(static_cast<std::int64_t>(windows_.size()) - 1),
-      strided_offset_(strided_offset) {
+      strided_offset_(blocks.offset()) {
+  const bool prefetch = blocks.bounds().size() > kPrefetchedBytes;
   if (direction == Direction::Pack) {
-    pack_ = kernels.list->pack_windows;
+    pack_ = kernels.list->choose_pack_windows(prefetch, gaps_readable);
   } else {
-    unpack_ = kernels.list->unpack_windows;
+    unpack_ = kernels.list->choose_unpack_windows(prefetch);
   }
 }
 
@@ -86,7 +113,7 @@ void WindowsOp::run_inside(const Window& window, ByteRange part, std::byte* to,
                            const std::byte* from) const {
   std::int64_t position = window.position;
   for (std::int64_t unit = 0; unit < kWindowUnits; ++unit) {
-    if ((window.mask >> unit & 1) == 0) continue;
+    if ((window.lanes >> 4 * unit & 8) == 0) continue;
     const std::int64_t strided = strided_offset_ + window.offset + unit * kUnitBytes;
     for (std::int64_t i = 0; i < kUnitBytes; ++i, ++position) {
       if (position < part.begin || position >= part.end) continue;
