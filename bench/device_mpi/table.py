@@ -38,7 +38,7 @@ def pingpongs(lines):
         spread = f"{line['p10']:.1f}..{line['p90']:.1f}"
         parts = " ".join(f"{line[key]:7.1f}" for key in
                          ("pack_us", "copy_down_us", "wire_us", "copy_up_us", "unpack_us"))
-        print(f"{line['name']:10} {line["devices"]:>4} {line['method']:8} {line['chunk']:>5} {line['median']:8.1f} "
+        print(f"{line['name']:10} {line['devices']:>4} {line['method']:8} {line['chunk']:>5} {line['median']:8.1f} "
               f"{spread:>17} {parts} {bar}")
 
 

@@ -6,7 +6,7 @@
 seconds=$1 output=$2 expected=$3
 shift 3
 case "$*" in
-  *--device*) ls /dev/nvidia[0-9]* /dev/dxg >/dev/null 2>&1 || exit 77 ;;  # no GPU here: skipped
+  *--device*) ls /dev/nvidia[0-9]* >/dev/null 2>&1 || [ -e /dev/dxg ] || exit 77 ;;  # no GPU: skipped
 esac
 timeout -k 3 "$seconds" "$@" >"$output"
 status=$?
