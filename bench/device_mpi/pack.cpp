@@ -1,5 +1,5 @@
 // MPI_Pack and MPI_Unpack of device memory from call to return, turn by turn with the launch of a
-// kernel that does nothing but write a flag on which the host spins.
+// kernel that does nothing but write a flag on which the host spins; and each of them alone.
 #include <cstdio>
 
 #include "device_mpi/device.hpp"
@@ -58,41 +58,54 @@ double microseconds(Body&& body) {
   return 1e6 * time_calls(1, body);
 }
 
+// Microseconds of `turns` calls of each body, one after the other in every turn.
+template <typename... Bodies>
+std::vector<std::vector<double>> in_turn(int turns, Bodies&&... bodies) {
+  std::vector<std::vector<double>> samples(sizeof...(bodies));
+  for (int i = -kWarmUp; i < turns; ++i) {
+    std::size_t at = 0;
+    const auto timed = [&](auto&& body) {
+      const double us = microseconds(body);
+      if (i >= 0) samples[at].push_back(us);
+      ++at;
+    };
+    (timed(bodies), ...);
+  }
+  return samples;
+}
+
 void measure(const std::string& name, const Case& c, const Buffers& b, Parts& parts, int turns,
              const Report& report) {
   const DeviceBuffer copied(Where::Device, b.payload_bytes);
   const DeviceBuffer origin(Where::Device, b.payload_bytes);
-  std::vector<double> flag_us;
-  std::vector<double> copy_us;
-  std::vector<double> pack_us;
-  std::vector<double> unpack_us;
-  for (int i = -kWarmUp; i < turns; ++i) {
-    const double nothing = microseconds([&] { parts.nothing(); });
-    const double packing = microseconds([&] { pack(c, b); });
-    const double unpacking = microseconds([&] { unpack(c, b); });
-    const double copying = microseconds([&] { parts.copy(copied, origin, b.payload_bytes); });
-    if (i < 0) continue;
-    flag_us.push_back(nothing);
-    pack_us.push_back(packing);
-    unpack_us.push_back(unpacking);
-    copy_us.push_back(copying);
-  }
-  const double empty = summarize(flag_us).median;
-  const double copy = summarize(copy_us).median;
-  const auto line = [&](const char* op, const std::vector<double>& samples) {
-    const Summary summary = summarize(samples);
+  const auto nothing = [&] { parts.nothing(); };
+  const auto packing = [&] { pack(c, b); };
+  const auto unpacking = [&] { unpack(c, b); };
+  const auto copying = [&] { parts.copy(copied, origin, b.payload_bytes); };
+  // Both follow a kernel of another stream.
+  const auto turn = in_turn(turns, nothing, packing, nothing, unpacking);
+  // Each after itself, the same stream all the time.
+  const double empty_alone = summarize(in_turn(turns, nothing)[0]).median;
+  const double pack_alone = summarize(in_turn(turns, packing)[0]).median;
+  const double unpack_alone = summarize(in_turn(turns, unpacking)[0]).median;
+  const double copy = summarize(in_turn(turns, copying)[0]).median;
+  const auto line = [&](const char* op, std::size_t at, double alone) {
+    const Summary summary = summarize(turn[at]);
+    const double empty = summarize(turn[at - 1]).median;
     std::vector<Field> fields = {{"op", std::string(op)},
                                  {"payload_bytes", b.payload_bytes},
                                  {"blocks", static_cast<std::int64_t>(c.blocks.size())},
                                  {"empty_kernel_us", empty},
                                  {"of_empty_kernel", summary.median / empty},
+                                 {"alone_us", alone},
+                                 {"empty_kernel_alone_us", empty_alone},
                                  {"device_copy_us", copy},
                                  {"device", device_name()}};
     for (Field& field : method_fields()) fields.push_back(field);
     report.line(name, summary, "-us", fields);
   };
-  line("pack", pack_us);
-  line("unpack", unpack_us);
+  line("pack", 1, pack_alone);
+  line("unpack", 3, unpack_alone);
 }
 
 int run(const Options& options, const Report& report) {

@@ -16,14 +16,16 @@ def verdict(value, bar):
 
 
 def packs(lines):
-    print(f"{'MPI_Pack, MPI_Unpack':36} {'op':7} {'us':>8} {'p10..p90':>16} {'empty us':>9} {'ratio':>6} {'copy us':>8}")
+    print(f"{'MPI_Pack, MPI_Unpack':36} {'op':7} {'us':>8} {'p10..p90':>16} {'empty us':>9} {'ratio':>6} "
+          f"{'alone us':>9} {'empty alone':>11} {'copy us':>8}")
     for line in lines:
         bar = ""
         if line["name"].startswith("2d_1KiB"):
             bar = f"bar {SMALL_BAR}: {verdict(line['of_empty_kernel'], SMALL_BAR)}"
         spread = f"{line['p10']:.1f}..{line['p90']:.1f}"
         print(f"{line['name']:36} {line['op']:7} {line['median']:8.2f} {spread:>16} {line['empty_kernel_us']:9.2f} "
-              f"{line['of_empty_kernel']:6.2f} {line['device_copy_us']:8.2f} {bar}")
+              f"{line['of_empty_kernel']:6.2f} {line['alone_us']:9.2f} {line['empty_kernel_alone_us']:11.2f} "
+              f"{line['device_copy_us']:8.2f} {bar}")
 
 
 def pingpongs(lines):
