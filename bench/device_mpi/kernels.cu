@@ -8,9 +8,11 @@ constexpr unsigned kThreads = 256;
 __device__ void raise(const Done& done) {
   __syncthreads();
   if (threadIdx.x != 0) return;
-  __threadfence_system();
-  if (atomicAdd(done.arrivals, 1U) != gridDim.x - 1) return;
-  *done.arrivals = 0;
+  if (gridDim.x > 1) {
+    __threadfence();
+    if (atomicAdd(done.arrivals, 1U) != gridDim.x - 1) return;
+    *done.arrivals = 0;
+  }
   __threadfence_system();
   *done.flag = done.value;
 }

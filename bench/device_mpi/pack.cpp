@@ -89,7 +89,17 @@ void measure(const std::string& name, const Case& c, const Buffers& b, Parts& pa
   const double pack_alone = summarize(in_turn(turns, packing)[0]).median;
   const double unpack_alone = summarize(in_turn(turns, unpacking)[0]).median;
   const double copy = summarize(in_turn(turns, copying)[0]).median;
-  const auto line = [&](const char* op, std::size_t at, double alone) {
+  // What such a kernel costs when it is written for this one case.
+  double hand_pack = 0;
+  double hand_unpack = 0;
+  if (static_cast<std::int64_t>(c.blocks.size()) == kSmallObject.blocks) {
+    const auto by_hand = in_turn(
+        turns, nothing, [&] { parts.pack(kSmallObject, b.dense, b.strided); }, nothing,
+        [&] { parts.unpack(kSmallObject, b.strided, b.dense); });
+    hand_pack = summarize(by_hand[1]).median;
+    hand_unpack = summarize(by_hand[3]).median;
+  }
+  const auto line = [&](const char* op, std::size_t at, double alone, double by_hand) {
     const Summary summary = summarize(turn[at]);
     const double empty = summarize(turn[at - 1]).median;
     std::vector<Field> fields = {{"op", std::string(op)},
@@ -101,11 +111,12 @@ void measure(const std::string& name, const Case& c, const Buffers& b, Parts& pa
                                  {"empty_kernel_alone_us", empty_alone},
                                  {"device_copy_us", copy},
                                  {"device", device_name()}};
+    if (by_hand > 0) fields.emplace_back("by_hand_us", by_hand);
     for (Field& field : method_fields()) fields.push_back(field);
     report.line(name, summary, "-us", fields);
   };
-  line("pack", 1, pack_alone);
-  line("unpack", 3, unpack_alone);
+  line("pack", 1, pack_alone, hand_pack);
+  line("unpack", 3, unpack_alone, hand_unpack);
 }
 
 int run(const Options& options, const Report& report) {

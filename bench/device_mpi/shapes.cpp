@@ -94,10 +94,7 @@ Case case_of(const Object2d& object) {
 }
 
 CaseList device_cases() {
-  return {{"2d_1KiB_8B_blocks",
-           [] {
-             return case_of({8, 512, 128});
-           }},
+  return {{"2d_1KiB_8B_blocks", [] { return case_of(kSmallObject); }},
           {"face_65536x24B", face},
           {"struct_6_subarrays", six_faces},
           {"blocks_40000x12B", particles},

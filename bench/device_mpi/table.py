@@ -21,7 +21,7 @@ def packs(lines):
     for line in lines:
         bar = ""
         if line["name"].startswith("2d_1KiB"):
-            bar = f"bar {SMALL_BAR}: {verdict(line['of_empty_kernel'], SMALL_BAR)}"
+            bar = f"bar {SMALL_BAR}: {verdict(line['of_empty_kernel'], SMALL_BAR)}, by hand {line['by_hand_us']:.2f} us"
         spread = f"{line['p10']:.1f}..{line['p90']:.1f}"
         print(f"{line['name']:36} {line['op']:7} {line['median']:8.2f} {spread:>16} {line['empty_kernel_us']:9.2f} "
               f"{line['of_empty_kernel']:6.2f} {line['alone_us']:9.2f} {line['empty_kernel_alone_us']:11.2f} "

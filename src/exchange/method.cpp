@@ -13,6 +13,8 @@ namespace {
 // message outweighs a temporary buffer's cost.
 constexpr std::int64_t kPackMaxMeanBlock = 512;
 constexpr std::int64_t kPackMinBytes = 512;
+// An operation and its request cost about a microsecond, which is what packing saves at a few KiB.
+constexpr std::int64_t kPackMinBytesNonblocking = 16 << 10;
 // Device memory without a GPU-aware MPI: one launch into mapped memory is the shortest way for what
 // must be packed anyway (half round trip of 4 MiB: 570 us against 630 us staged); above, the copy
 // engine leaves the kernel behind (54 GB/s against 52 at 16 MiB). Contiguous bytes go by copy
@@ -44,7 +46,8 @@ Choice choose_host(const Transfer& transfer, Forced forced) noexcept {
   if (transfer.dense) return {Method::System, Reason::Contiguous};
   if (forced == Forced::System) return {Method::System, Reason::Forced};
   if (forced == Forced::Pack) return {Method::Pack, Reason::Forced};
-  if (transfer.bytes < kPackMinBytes || transfer.bytes / transfer.blocks > kPackMaxMeanBlock) {
+  const std::int64_t least = transfer.nonblocking ? kPackMinBytesNonblocking : kPackMinBytes;
+  if (transfer.bytes < least || transfer.bytes / transfer.blocks > kPackMaxMeanBlock) {
     return {Method::System, Reason::SystemIsFaster};
   }
   return {Method::Pack, Reason::None};

@@ -49,6 +49,7 @@ struct Transfer {
   Place place;
   std::int64_t bytes = 0;
   std::int64_t blocks = 1;
+  bool nonblocking = false;  ///< needs an operation and a request of its own
 };
 
 struct Choice {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "exchange/per_thread.hpp"
 #include "settings/log.hpp"
 
 namespace strake::exchange {
@@ -103,11 +104,11 @@ struct CachedType {
   std::uint64_t generation = 0;
   TypeRecord* record = nullptr;
 };
-constexpr std::size_t kCached = 64;  // power of two; a halo exchange uses 26 to 52 types
-thread_local std::array<CachedType, kCached> t_cache;
+constexpr int kCacheBits = 8;  // a halo exchange uses 26 to 104 types
+using Cache = std::array<CachedType, std::size_t{1} << kCacheBits>;
 
 std::size_t slot_of(std::uint64_t key) noexcept {
-  return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> 58);
+  return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
 }
 
 void insert(MPI_Datatype type, std::shared_ptr<TypeRecord> record) {
@@ -144,7 +145,7 @@ ShapePtr TypeRecord::shape(std::int64_t count, bool* kept) {
 
 TypeRecord* find_type(MPI_Datatype type) noexcept {
   const std::uint64_t key = key_of(type);
-  CachedType& cached = t_cache[slot_of(key)];
+  CachedType& cached = PerThread<Cache>::get()[slot_of(key)];
   const std::uint64_t generation = g_type_generation.load(std::memory_order_acquire);
   if (cached.key == key && cached.generation == generation) return cached.record;
   Registry& types = registry();

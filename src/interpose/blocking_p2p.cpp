@@ -19,8 +19,9 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm); };
   return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
-    const Examined found = rank == MPI_PROC_NULL ? Examined{Method::System, Reason::Empty, 0, {}}
-                                                 : examine(Direction::Send, buffer, count, type);
+    const Examined found = rank == MPI_PROC_NULL
+                               ? Examined{Method::System, Reason::Empty, 0, {}}
+                               : examine(Direction::Send, Style::Blocking, buffer, count, type);
     if (found.method == Method::System) {
       note(function, Method::System, found.reason, found.bytes);
       return theirs();
@@ -69,8 +70,9 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, status); };
   return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
-    const Examined found = rank == MPI_PROC_NULL ? Examined{Method::System, Reason::Empty, 0, {}}
-                                                 : examine(Direction::Receive, buffer, count, type);
+    const Examined found = rank == MPI_PROC_NULL
+                               ? Examined{Method::System, Reason::Empty, 0, {}}
+                               : examine(Direction::Receive, Style::Blocking, buffer, count, type);
     if (found.method == Method::System) {
       note(Function::MPI_Recv, Method::System, found.reason, found.bytes);
       return theirs();
@@ -88,7 +90,7 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
   const auto theirs = [&] { return real(buffer, count, type, message, status); };
   return boundary(MPI_COMM_WORLD, theirs, [&] {
     Engine::get().hand_on();
-    const Examined found = examine(Direction::Receive, buffer, count, type);
+    const Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     if (found.method == Method::System) {
       note(Function::MPI_Mrecv, Method::System, found.reason, found.bytes);
       return theirs();
@@ -110,8 +112,9 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
   };
   return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
-    Examined out = examine(Direction::Send, send_buffer, send_count, send_type);
-    const Examined in = examine(Direction::Receive, recv_buffer, recv_count, recv_type);
+    Examined out = examine(Direction::Send, Style::Blocking, send_buffer, send_count, send_type);
+    const Examined in =
+        examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
     if (to == MPI_PROC_NULL) out.method = Method::System;
     if (out.method == Method::System && (in.method == Method::System || from == MPI_PROC_NULL)) {
       note(Function::MPI_Sendrecv, Method::System, out.reason, out.bytes);
@@ -148,7 +151,7 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
   };
   return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
-    const Examined found = examine(Direction::Send, buffer, count, type);
+    const Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
     if (found.method == Method::System) {
       note(Function::MPI_Sendrecv_replace, Method::System, found.reason, found.bytes);
       return theirs();

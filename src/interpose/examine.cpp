@@ -30,19 +30,18 @@ bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Exa
   return true;
 }
 
-thread_local Remembered t_remembered[2][kRemembered];
-
-void examine_shape(Direction direction, void* buffer, std::int64_t count, MPI_Datatype type,
-                   exchange::TypeRecord& record, Examined& result) {
+void examine_shape(Direction direction, Style style, void* buffer, std::int64_t count,
+                   MPI_Datatype type, exchange::TypeRecord& record, Examined& result) {
   bool kept = false;
   if (!resolve(buffer, count, record, result, &kept)) return;
   exchange::Shape& shape = *result.typed.shape;
-  const exchange::Choice choice = exchange::choose(
-      {direction, shape.dense(), result.typed.place, result.bytes, shape.block_count()});
+  const exchange::Choice choice =
+      exchange::choose({direction, shape.dense(), result.typed.place, result.bytes,
+                        shape.block_count(), style == Style::Nonblocking});
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;
   if (kept && device_backend() == nullptr) {
-    remembered(direction, type, count) = {
+    remembered(direction, style, type, count) = {
         exchange::key_of(type),
         exchange::g_type_generation.load(std::memory_order_acquire),
         count,

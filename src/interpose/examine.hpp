@@ -3,11 +3,13 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstdint>
 
 #include "copy/device_backend.hpp"
 #include "exchange/events.hpp"
 #include "exchange/method.hpp"
+#include "exchange/per_thread.hpp"
 #include "exchange/staging.hpp"
 #include "exchange/types.hpp"
 #include "interpose/boundary.hpp"
@@ -19,6 +21,9 @@ using exchange::Function;
 using exchange::Method;
 using exchange::Reason;
 using exchange::Typed;
+
+/// Whether the call may wait for its message; a choice depends on it.
+enum class Style : std::uint8_t { Blocking, Nonblocking };
 
 /// The typed bytes of a call, and how they should travel.
 struct Examined {
@@ -42,8 +47,8 @@ inline std::uintptr_t address_of(const void* base, std::int64_t offset) noexcept
 bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Examined& result,
              bool* kept = nullptr);
 /// The general case of `examine`.
-void examine_shape(Direction direction, void* buffer, std::int64_t count, MPI_Datatype type,
-                   exchange::TypeRecord& record, Examined& result);
+void examine_shape(Direction direction, Style style, void* buffer, std::int64_t count,
+                   MPI_Datatype type, exchange::TypeRecord& record, Examined& result);
 
 /// What `examine` found for a datatype and a count, in a process without a device: nothing else
 /// matters there.
@@ -57,21 +62,25 @@ struct Remembered {
   Reason reason = Reason::None;
   exchange::Shape* shape = nullptr;
 };
-inline constexpr std::size_t kRemembered = 64;  // power of two
-extern thread_local Remembered t_remembered[2][kRemembered];
+inline constexpr int kRememberedBits = 8;  // a halo exchange uses 26 to 104 types
+/// Direct-mapped, by direction and style.
+using RememberedTable = std::array<std::array<Remembered, std::size_t{1} << kRememberedBits>, 4>;
 
-inline Remembered& remembered(Direction direction, MPI_Datatype type, std::int64_t count) noexcept {
+inline Remembered& remembered(Direction direction, Style style, MPI_Datatype type,
+                              std::int64_t count) {
   const std::uint64_t mixed =
       (exchange::key_of(type) + static_cast<std::uint64_t>(count)) * 0x9E3779B97F4A7C15U;
-  return t_remembered[static_cast<int>(direction)][mixed >> 58];
+  const int row = static_cast<int>(direction) * 2 + static_cast<int>(style);
+  return exchange::PerThread<RememberedTable>::get()[static_cast<std::size_t>(row)]
+                                                    [mixed >> (64 - kRememberedBits)];
 }
 
 /// ~10 ns for what was asked before, in a process without a device.
-inline Examined examine(Direction direction, const void* buffer, std::int64_t count,
+inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
                         MPI_Datatype type) {
   Examined result;
   const bool device = device_backend() != nullptr;
-  const Remembered& known = remembered(direction, type, count);
+  const Remembered& known = remembered(direction, style, type, count);
   if (!device && known.key == exchange::key_of(type) && known.count == count &&
       known.generation == exchange::g_type_generation.load(std::memory_order_acquire) &&
       address_of(buffer, known.lowest) >= kFirstPage) {
@@ -95,7 +104,7 @@ inline Examined examine(Direction direction, const void* buffer, std::int64_t co
     result.reason = Reason::Contiguous;
     result.bytes = record->size_bytes() * count;
   } else {
-    examine_shape(direction, const_cast<void*>(buffer), count, type, *record, result);
+    examine_shape(direction, style, const_cast<void*>(buffer), count, type, *record, result);
   }
   return result;
 }

@@ -27,8 +27,9 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   return boundary(comm, theirs, [&] {
     Engine& engine = Engine::get();
-    Examined found = rank == MPI_PROC_NULL ? Examined{Method::System, Reason::Empty, 0, {}}
-                                           : examine(Direction::Send, buffer, count, type);
+    Examined found = rank == MPI_PROC_NULL
+                         ? Examined{Method::System, Reason::Empty, 0, {}}
+                         : examine(Direction::Send, Style::Nonblocking, buffer, count, type);
     if (found.method != Method::System && !sendable({rank, tag, comm})) {
       found.method = Method::System;
       found.reason = Reason::BadArguments;
@@ -54,7 +55,8 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
   return boundary(comm, theirs, [&] {
     Engine& engine = Engine::get();
     const Examined found = rank == MPI_PROC_NULL ? Examined{Method::System, Reason::Empty, 0, {}}
-                                                 : examine(Direction::Receive, buffer, count, type);
+                                                 : examine(Direction::Receive, Style::Nonblocking,
+                                                           buffer, count, type);
     if (found.method == Method::System) {
       note(Function::MPI_Irecv, Method::System, found.reason, found.bytes);
       return theirs();
@@ -72,7 +74,7 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
   const auto theirs = [&] { return real(buffer, count, type, message, request); };
   return boundary(MPI_COMM_WORLD, theirs, [&] {
     Engine& engine = Engine::get();
-    const Examined found = examine(Direction::Receive, buffer, count, type);
+    const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
     if (found.method == Method::System) {
       note(Function::MPI_Imrecv, Method::System, found.reason, found.bytes);
       return theirs();

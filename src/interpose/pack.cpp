@@ -1,4 +1,5 @@
 // MPI_Pack and MPI_Unpack: one copy, straight between the user's two buffers.
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -55,13 +56,15 @@ struct Recent {
   Place typed;  ///< where both sides were; looked at only in a process with a device
   Place packed;
 };
-constexpr std::size_t kRecent = 64;  // power of two
-thread_local Recent t_recent[2][kRecent];
+constexpr int kRecentBits = 8;  // a halo exchange uses 26 to 104 types
+/// Direct-mapped, by direction.
+using RecentTable = std::array<std::array<Recent, std::size_t{1} << kRecentBits>, 2>;
 
 Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count) {
   const std::uint64_t mixed =
       (exchange::key_of(type) + static_cast<std::uint64_t>(count)) * 0x9E3779B97F4A7C15U;
-  return t_recent[static_cast<int>(direction)][mixed >> 58];
+  return exchange::PerThread<RecentTable>::get()[static_cast<std::size_t>(direction)]
+                                                [mixed >> (64 - kRecentBits)];
 }
 
 /// What a call asks for, in one form for packing (Send) and unpacking (Receive).

@@ -1,0 +1,32 @@
+/// \file  A table of each thread's own, on the heap: thread-local storage proper comes out of every
+/// thread's stack.
+#pragma once
+
+#include <memory>
+
+namespace strake::exchange {
+
+/// `PerThread<Table>::get()` is this thread's Table, made at its first use and gone with the
+/// thread. ~1 ns.
+template <typename Table>
+class PerThread {
+ public:
+  static Table& get() { return t_table != nullptr ? *t_table : make(); }
+
+ private:
+  struct Owner {
+    std::unique_ptr<Table> table;
+    ~Owner() { t_table = nullptr; }
+  };
+
+  static Table& make() {
+    thread_local Owner owner;
+    owner.table = std::make_unique<Table>();
+    t_table = owner.table.get();
+    return *t_table;
+  }
+
+  inline static constinit thread_local Table* t_table = nullptr;
+};
+
+}  // namespace strake::exchange
