@@ -49,8 +49,14 @@ struct Transfer {
   Place place;
   std::int64_t bytes = 0;
   std::int64_t blocks = 1;
+  bool far = false;          ///< neighbouring blocks lie on other pages, see `far_blocks`
   bool nonblocking = false;  ///< needs an operation and a request of its own
 };
+
+/// Whether each block is a kilobyte or more from the next, and no outer dimension comes back to
+/// fill the lines between: then page walks set the time of any copy, and a second one can't be
+/// hidden.
+[[nodiscard]] bool far_blocks(const Layout& layout) noexcept;
 
 struct Choice {
   Method method = Method::System;
