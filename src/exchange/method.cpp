@@ -29,13 +29,29 @@ std::int64_t one_shot_limit(bool dense) noexcept {
 }
 
 // Open MPI packs the sender's next piece while the receiver unpacks the last; packing ahead gives
-// that overlap up. It is worth it where our copy is several times faster than its own, and not for
-// far blocks (0.5 to 0.8 x on one of the machines, 1.0 to 1.1 x on the other), nor for more than
-// this with blocks that its own engine moves well enough (0.6 to 0.9 x, against 1.4 to 2.6 x).
-// MPICH's engine is slower than packing ahead in every case measured (1.9 to 20 x).
+// that overlap up. It is worth it where our copy is several times faster than its own: not for many
+// far blocks (0.5 to 0.8 x on one machine, 1.0 to 1.1 x on the other), nor for large messages of
+// blocks that its own engine moves well enough (0.6 to 0.9 x, against 1.4 to 2.6 x). MPICH's engine
+// is slower than packing ahead in every case measured (1.9 to 20 x).
 #ifdef OPEN_MPI
+constexpr std::int64_t kPackMaxFar = 256 << 10;
 constexpr std::int64_t kPackMaxBytes = 1 << 20;
 constexpr std::int64_t kSlowBlock = 16;
+
+bool system_overlaps(const Transfer& transfer) noexcept {
+  switch (transfer.spread) {
+    case Spread::Transpose:
+      return false;
+    case Spread::Far:
+      if (transfer.bytes > kPackMaxFar) return true;
+      break;
+    case Spread::Near:
+      break;
+  }
+  return transfer.bytes > kPackMaxBytes && transfer.bytes / transfer.blocks >= kSlowBlock;
+}
+#else
+bool system_overlaps(const Transfer& /*transfer*/) noexcept { return false; }
 #endif
 
 enum class Forced : std::uint8_t { Auto, Pack, Device, OneShot, Staged, System };
@@ -61,11 +77,7 @@ Choice choose_host(const Transfer& transfer, Forced forced) noexcept {
   if (transfer.bytes < least || transfer.bytes / transfer.blocks > kPackMaxMeanBlock) {
     return {Method::System, Reason::SystemIsFaster};
   }
-#ifdef OPEN_MPI
-  const bool large =
-      transfer.bytes > kPackMaxBytes && transfer.bytes / transfer.blocks >= kSlowBlock;
-  if (transfer.far || large) return {Method::System, Reason::SystemIsFaster};
-#endif
+  if (system_overlaps(transfer)) return {Method::System, Reason::SystemIsFaster};
   return {Method::Pack, Reason::None};
 }
 
@@ -106,15 +118,16 @@ bool ask_library() noexcept {
 
 }  // namespace
 
-bool far_blocks(const Layout& layout) noexcept {
+Spread spread_of(const Layout& layout) noexcept {
   constexpr std::int64_t kFar = 1024;
-  if (layout.kind() != Layout::Kind::Box || layout.dims().empty()) return false;
+  if (layout.kind() != Layout::Kind::Box || layout.dims().empty()) return Spread::Near;
   const auto dims = layout.dims();
   const std::int64_t inner = std::abs(dims.back().stride_bytes);
+  if (inner < kFar) return Spread::Near;
   for (const Dim& dim : dims.first(dims.size() - 1)) {
-    if (std::abs(dim.stride_bytes) < inner) return false;  // a transposition
+    if (std::abs(dim.stride_bytes) < inner) return Spread::Transpose;
   }
-  return inner >= kFar;
+  return Spread::Far;
 }
 
 bool mpi_is_gpu_aware() noexcept {

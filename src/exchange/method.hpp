@@ -42,6 +42,14 @@ inline constexpr int kReasons = 11;
 
 enum class Direction : std::uint8_t { Send, Receive };
 
+/// How a layout's blocks follow each other in memory.
+enum class Spread : std::uint8_t {
+  Near,
+  Far,        ///< each a kilobyte or more from the next: page walks set the time of any copy
+  Transpose,  ///< far, but an outer dimension comes back to fill the lines between
+};
+[[nodiscard]] Spread spread_of(const Layout& layout) noexcept;
+
 /// One message to be placed: everything a choice may depend on.
 struct Transfer {
   Direction direction = Direction::Send;
@@ -52,11 +60,6 @@ struct Transfer {
   bool far = false;          ///< neighbouring blocks lie on other pages, see `far_blocks`
   bool nonblocking = false;  ///< needs an operation and a request of its own
 };
-
-/// Whether each block is a kilobyte or more from the next, and no outer dimension comes back to
-/// fill the lines between: then page walks set the time of any copy, and a second one can't be
-/// hidden.
-[[nodiscard]] bool far_blocks(const Layout& layout) noexcept;
 
 struct Choice {
   Method method = Method::System;

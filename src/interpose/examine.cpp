@@ -37,7 +37,7 @@ void examine_shape(Direction direction, Style style, void* buffer, std::int64_t 
   exchange::Shape& shape = *result.typed.shape;
   const exchange::Choice choice =
       exchange::choose({direction, shape.dense(), result.typed.place, result.bytes,
-                        shape.block_count(), shape.far(), style == Style::Nonblocking});
+                        shape.block_count(), shape.spread(), style == Style::Nonblocking});
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;
   if (kept && device_backend() == nullptr) {
