@@ -57,7 +57,7 @@ struct Transfer {
   Place place;
   std::int64_t bytes = 0;
   std::int64_t blocks = 1;
-  bool far = false;          ///< neighbouring blocks lie on other pages, see `far_blocks`
+  Spread spread = Spread::Near;
   bool nonblocking = false;  ///< needs an operation and a request of its own
 };
 
