@@ -19,9 +19,8 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm); };
   return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
-    const Examined found = rank == MPI_PROC_NULL
-                               ? Examined{Method::System, Reason::Empty, 0, {}}
-                               : examine(Direction::Send, Style::Blocking, buffer, count, type);
+    const Examined found =
+        examine_message(Direction::Send, Style::Blocking, rank, buffer, count, type);
     if (found.method == Method::System) {
       note(function, Method::System, found.reason, found.bytes);
       return theirs();
@@ -70,9 +69,8 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, status); };
   return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
-    const Examined found = rank == MPI_PROC_NULL
-                               ? Examined{Method::System, Reason::Empty, 0, {}}
-                               : examine(Direction::Receive, Style::Blocking, buffer, count, type);
+    const Examined found =
+        examine_message(Direction::Receive, Style::Blocking, rank, buffer, count, type);
     if (found.method == Method::System) {
       note(Function::MPI_Recv, Method::System, found.reason, found.bytes);
       return theirs();

@@ -109,6 +109,13 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
   return result;
 }
 
+/// The same for a message to or from `rank`: none leaves or comes where that is MPI_PROC_NULL.
+inline Examined examine_message(Direction direction, Style style, int rank, const void* buffer,
+                                std::int64_t count, MPI_Datatype type) {
+  if (rank == MPI_PROC_NULL) return {Method::System, Reason::Empty, 0, {}};
+  return examine(direction, style, buffer, count, type);
+}
+
 /// Counts what was decided.
 inline void note(Function function, Method method, Reason reason, std::int64_t bytes) noexcept {
   exchange::record({function, method, reason, bytes});

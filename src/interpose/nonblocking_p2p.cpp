@@ -27,9 +27,8 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   return boundary(comm, theirs, [&] {
     Engine& engine = Engine::get();
-    Examined found = rank == MPI_PROC_NULL
-                         ? Examined{Method::System, Reason::Empty, 0, {}}
-                         : examine(Direction::Send, Style::Nonblocking, buffer, count, type);
+    Examined found =
+        examine_message(Direction::Send, Style::Nonblocking, rank, buffer, count, type);
     if (found.method != Method::System && !sendable({rank, tag, comm})) {
       found.method = Method::System;
       found.reason = Reason::BadArguments;
@@ -54,9 +53,8 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   return boundary(comm, theirs, [&] {
     Engine& engine = Engine::get();
-    const Examined found = rank == MPI_PROC_NULL ? Examined{Method::System, Reason::Empty, 0, {}}
-                                                 : examine(Direction::Receive, Style::Nonblocking,
-                                                           buffer, count, type);
+    const Examined found =
+        examine_message(Direction::Receive, Style::Nonblocking, rank, buffer, count, type);
     if (found.method == Method::System) {
       note(Function::MPI_Irecv, Method::System, found.reason, found.bytes);
       return theirs();
