@@ -116,6 +116,28 @@ __global__ void touch_list_kernel(const std::byte* data, const std::int64_t* off
   if (sum == 0x9e3779b9u) *sink = sum;
 }
 
+__global__ void write_list_kernel(std::byte* data, const std::int64_t* offsets,
+                                  std::int64_t touches) {
+  constexpr int kPerThread = 4;
+  const std::int64_t first =
+      (static_cast<std::int64_t>(blockIdx.x) * blockDim.x * kPerThread) + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < kPerThread; ++i) {
+    const std::int64_t touch = first + i * blockDim.x;
+    if (touch < touches) data[offsets[touch]] = static_cast<std::byte>(touch);
+  }
+}
+
+__global__ void fill_blocks_kernel(std::byte* data, int block_log2, std::int64_t pitch,
+                                   std::int64_t words) {
+  const std::int64_t word = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (word >= words) return;
+  const std::int64_t block = word >> block_log2;
+  const std::int64_t in_block = word - (block << block_log2);
+  const auto value = static_cast<unsigned>(word);
+  *reinterpret_cast<uint4*>(data + block * pitch + in_block * 16) = {value, value, value, value};
+}
+
 __global__ void read_kernel(const uint4* data, std::int64_t words, unsigned* sink) {
   constexpr int kPerThread = 4;
   const std::int64_t first =
@@ -184,6 +206,20 @@ cudaError_t launch_touch(const std::byte* data, std::int64_t pitch, std::int64_t
 cudaError_t launch_touch_list(const std::byte* data, const std::int64_t* offsets,
                               std::int64_t touches, unsigned* sink, cudaStream_t stream) {
   touch_list_kernel<<<read_blocks(touches), 256, 0, stream>>>(data, offsets, touches, sink);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_write_list(std::byte* data, const std::int64_t* offsets, std::int64_t touches,
+                              cudaStream_t stream) {
+  write_list_kernel<<<read_blocks(touches), 256, 0, stream>>>(data, offsets, touches);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_fill_blocks(std::byte* data, int block_log2, std::int64_t pitch,
+                               std::int64_t blocks, cudaStream_t stream) {
+  const std::int64_t words = blocks << block_log2;
+  fill_blocks_kernel<<<static_cast<unsigned>((words + 255) / 256), 256, 0, stream>>>(
+      data, block_log2, pitch, words);
   return cudaGetLastError();
 }
 

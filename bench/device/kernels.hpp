@@ -28,10 +28,16 @@ cudaError_t launch_flag(volatile std::uint64_t* flag, std::uint64_t value, cudaS
 /// Reads one 4-byte word in every `pitch` bytes.
 cudaError_t launch_touch(const std::byte* data, std::int64_t pitch, std::int64_t touches,
                          unsigned* sink, cudaStream_t stream);
-/// Reads one byte at each of the listed offsets (device memory) and writes nothing: what the memory
-/// takes for a list.
+/// \{ Reads, or writes, one byte at each of the listed offsets (device memory), and that is all:
+/// what the memory takes for a list.
 cudaError_t launch_touch_list(const std::byte* data, const std::int64_t* offsets,
                               std::int64_t touches, unsigned* sink, cudaStream_t stream);
+cudaError_t launch_write_list(std::byte* data, const std::int64_t* offsets, std::int64_t touches,
+                              cudaStream_t stream);
+/// \}
+/// Writes blocks of 16 << block_log2 bytes, `pitch` apart, and reads nothing.
+cudaError_t launch_fill_blocks(std::byte* data, int block_log2, std::int64_t pitch,
+                               std::int64_t blocks, cudaStream_t stream);
 /// Reads everything, 16 bytes at a time.
 cudaError_t launch_read(const std::byte* data, std::int64_t bytes, unsigned* sink,
                         cudaStream_t stream);

@@ -155,20 +155,27 @@ void run_list(Harness& harness, const std::string& name, const Layout& layout, s
   std::vector<double> gigabytes;
   for (const double s : seconds) gigabytes.push_back(static_cast<double>(bytes) / s * 1e-9);
   const Summary summary = summarize(gigabytes);
-  // The floor that no copy of this list can pass: one byte of each block, read in the list's order.
+  // The floor of this order of addresses: one byte of each line that a block touches, read or
+  // written in the list's order; and the packed bytes at the contiguous rate.
   std::vector<std::int64_t> offsets;
-  layout.for_each_block(
-      [&](std::int64_t offset, std::int64_t /*length*/) { offsets.push_back(offset); });
-  const auto blocks = static_cast<std::int64_t>(offsets.size());
-  Memory listed(strake::MemoryKind::Device, blocks * 8 + 256);
+  layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
+    const std::int64_t line = harness.granularity();
+    for (std::int64_t at = offset; at < offset + length; at = (at / line + 1) * line) {
+      offsets.push_back(at);
+    }
+  });
+  const auto touches = static_cast<std::int64_t>(offsets.size());
+  Memory listed(strake::MemoryKind::Device, touches * 8 + 256);
   check(cudaMemcpy(listed.data(), offsets.data(), offsets.size() * 8, cudaMemcpyHostToDevice));
+  const auto* places = reinterpret_cast<const std::int64_t*>(listed.data());
+  auto* const sink = reinterpret_cast<unsigned*>(listed.data() + touches * 8);
   const double touch_us =
       1e6 * summarize(harness.device_seconds(kBuffers, samples, [&](int i) {
-              check(launch_touch_list(strided.data() + i * region,
-                                      reinterpret_cast<const std::int64_t*>(listed.data()), blocks,
-                                      reinterpret_cast<unsigned*>(listed.data() + blocks * 8),
-                                      cudaStreamLegacy));
+              std::byte* const data = strided.data() + i * region;
+              check(pack ? launch_touch_list(data, places, touches, sink, cudaStreamLegacy)
+                         : launch_write_list(data, places, touches, cudaStreamLegacy));
             })).median;
+  const double floor_us = touch_us + 1e6 * static_cast<double>(bytes) / harness.copy_rate();
   const auto crossing = static_cast<double>(pack ? pack_bytes(layout, harness.granularity())
                                                  : unpack_bytes(layout, harness.granularity()));
   const double bound = static_cast<double>(bytes) / crossing * harness.copy_rate() * 1e-9;
@@ -176,7 +183,9 @@ void run_list(Harness& harness, const std::string& name, const Layout& layout, s
                         {{"bound", bound},
                          {"of_bound", summary.median / bound},
                          {"us", static_cast<double>(bytes) / summary.median * 1e-3},
-                         {"touch_only_us", touch_us},
+                         {"bar_us", static_cast<double>(bytes) / (0.7 * bound) * 1e-3},
+                         {"touch_us", touch_us},
+                         {"floor_us", floor_us},
                          {"metadata_bytes", layout.metadata_bytes()},
                          {"plan", plan->description()}});
 }

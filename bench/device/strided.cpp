@@ -1,6 +1,7 @@
 /// \file  Blocks of one length at pitch max(2 * block, 64): against the bound, and against kernels
 /// written for the case.
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "device/harness.hpp"
@@ -70,6 +71,21 @@ void run_case(Harness& harness, int block, bool pack) {
     }
   }
 
+  // The parts of an unpack, each alone: the blocks written, the packed bytes read.
+  double parts_us = 0;
+  if (!pack && block >= 16 && std::has_single_bit(static_cast<unsigned>(block))) {
+    const int block_log2 = std::countr_zero(static_cast<unsigned>(block)) - 4;
+    const auto writes = harness.device_seconds(kCalls, samples, [&](int) {
+      check(launch_fill_blocks(strided.data(), block_log2, pitch, blocks, cudaStreamLegacy));
+    });
+    Memory sink(strake::MemoryKind::Device, sizeof(unsigned));
+    const auto reads = harness.device_seconds(kCalls, samples, [&](int) {
+      check(launch_read(dense.data(), layout.size_bytes(), reinterpret_cast<unsigned*>(sink.data()),
+                        cudaStreamLegacy));
+    });
+    parts_us = (summarize(writes).median + summarize(reads).median) * 1e6;
+  }
+
   std::vector<double> gigabytes;
   for (const double s : ours)
     gigabytes.push_back(static_cast<double>(layout.size_bytes()) / s * 1e-9);
@@ -82,6 +98,8 @@ void run_case(Harness& harness, int block, bool pack) {
                          {"hand_written", best},
                          {"hand_written_shape", best_way},
                          {"of_hand_written", summary.median / best},
+                         {"us", static_cast<double>(layout.size_bytes()) / summary.median * 1e-3},
+                         {"parts_us", parts_us},
                          {"plan", plan->description()}});
 }
 

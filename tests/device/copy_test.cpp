@@ -1,6 +1,8 @@
 /// \file  What a device copies, against a walk of both layouts on the host: every byte of the
 /// target is compared.
+#include <algorithm>
 #include <array>
+#include <numeric>
 #include <string>
 
 #include "device_test.hpp"
@@ -108,6 +110,89 @@ TEST(DeviceCopy, takes_misaligned_bases) {
       expect_copy(layout, MemoryKind::Device, dense, MemoryKind::Device, ByteRange::all(), skew, 3);
     }
   }
+}
+
+/// Blocks of `shortest` to `longest` units in random order, with gaps of up to four units.
+Layout random_list(std::mt19937_64& random, std::int64_t blocks, std::int64_t unit,
+                   std::int64_t shortest, std::int64_t longest) {
+  std::vector<std::int64_t> lengths;
+  std::vector<std::int64_t> offsets;
+  std::int64_t at = 0;
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const auto range = static_cast<std::uint64_t>(longest - shortest + 1);
+    lengths.push_back((shortest + static_cast<std::int64_t>(random() % range)) * unit);
+    at += static_cast<std::int64_t>(random() % 5) * unit;
+    offsets.push_back(at);
+    at += lengths.back();
+  }
+  // The same order for both.
+  std::vector<std::size_t> order(offsets.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), random);
+  std::vector<std::int64_t> shuffled_offsets;
+  std::vector<std::int64_t> shuffled_lengths;
+  for (const std::size_t i : order) {
+    shuffled_offsets.push_back(offsets[i]);
+    shuffled_lengths.push_back(lengths[i]);
+  }
+  return Layout::blocks(shuffled_offsets, shuffled_lengths);
+}
+
+TEST(DeviceCopy, lists_of_every_alignment_and_length) {
+  STRAKE_NEEDS_DEVICE();
+  struct Case {
+    std::int64_t blocks, unit, shortest, longest;
+  };
+  // Shorter and longer than a word and than 32 words; equal lengths; more words than run at once.
+  for (const Case& c : {Case{3000, 1, 8, 128},
+                        {3000, 1, 1, 40},
+                        {3000, 1, 13, 13},
+                        {500, 2, 4, 700},
+                        {3000, 4, 1, 30},
+                        {3000, 8, 1, 16},
+                        {1000, 16, 1, 9},
+                        {90'000, 1, 8, 128},
+                        {90'000, 4, 1, 20}}) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(c.blocks * 31 + c.unit));
+    const Layout list = random_list(random, c.blocks, c.unit, c.shortest, c.longest);
+    SCOPED_TRACE(std::to_string(c.blocks) + " blocks, unit " + std::to_string(c.unit));
+    const Layout dense = Layout::dense(list.size_bytes());
+    const ByteRange middle{list.size_bytes() / 3 + 1, list.size_bytes() / 2 + 3};
+    for (const std::int64_t skew : {0, 1, 2, 4, 7, 8, 13}) {
+      for (const ByteRange part : {ByteRange::all(), middle}) {
+        expect_copy(dense, MemoryKind::Device, list, MemoryKind::Device, part, skew, 0);
+        expect_copy(dense, MemoryKind::Pinned, list, MemoryKind::Device, part, 0, skew);
+        expect_copy(list, MemoryKind::Device, dense, MemoryKind::Device, part, skew, 0);
+        expect_copy(list, MemoryKind::Device, dense, MemoryKind::Pinned, part, 0, skew);
+      }
+    }
+  }
+}
+
+TEST(DeviceCopy, kernels_of_one_queue_see_what_those_before_wrote) {
+  STRAKE_NEEDS_DEVICE();
+  // Each may be set up while the one before it still runs: here each reads what that one writes, or
+  // writes what that one reads.
+  constexpr int kRounds = 50;
+  const Dim rows{40'000, 64};
+  const Layout box = Layout::box(8, 24, {&rows, 1});
+  const std::int64_t bytes = box.size_bytes();
+  const Place place = place_of(MemoryKind::Device);
+  const auto pack = backend().compile(Layout::dense(bytes), place, box, place);
+  const auto unpack = backend().compile(box, place, Layout::dense(bytes), place);
+  Memory given(MemoryKind::Device, kRounds * bytes);
+  const Memory found(MemoryKind::Device, kRounds * bytes);
+  const Memory strided(MemoryKind::Device, rows.count * rows.stride_bytes);
+  const std::vector<std::byte> content = random_bytes(kRounds * bytes, 3);
+  given.write(content);
+  const auto queue = backend().make_queue(0);
+  for (std::int64_t round = 0; round < kRounds; ++round) {
+    const std::int64_t at = round * bytes;
+    unpack->enqueue_untracked(*queue, strided.data(), given.data() + at, ByteRange::all());
+    pack->enqueue_untracked(*queue, found.data() + at, strided.data(), ByteRange::all());
+  }
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_TRUE(found.read() == content);
 }
 
 TEST(DeviceCopy, engines_agree_with_kernels) {

@@ -24,8 +24,10 @@ class CudaBackend final : public DeviceBackend {
       : devices_(devices), options_(options) {
     for (int device = 0; device < devices; ++device) {
       int multiprocessors = 0;
+      int major = 0;
       check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-      multiprocessors_.push_back(multiprocessors);
+      check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+      traits_.push_back({multiprocessors, major >= 9});
     }
   }
 
@@ -48,7 +50,11 @@ class CudaBackend final : public DeviceBackend {
 
   int devices_;
   DeviceBackendOptions options_;
-  std::vector<int> multiprocessors_;
+  struct Traits {
+    int multiprocessors = 0;
+    bool early = false;  // kernels may be set up while the one before still runs
+  };
+  std::vector<Traits> traits_;
   std::mutex peers_mutex_;
   std::set<std::pair<int, int>> peers_;
 };
@@ -144,7 +150,8 @@ std::unique_ptr<DevicePlan> CudaBackend::compile(const Layout& to, Place to_plac
 
 std::unique_ptr<Queue> CudaBackend::make_queue(int device) {
   require_device(device);
-  return std::make_unique<CudaQueue>(device, multiprocessors_[static_cast<std::size_t>(device)],
+  const Traits traits = traits_[static_cast<std::size_t>(device)];
+  return std::make_unique<CudaQueue>(device, traits.multiprocessors, traits.early,
                                      options_.spin_ns);
 }
 
@@ -161,7 +168,7 @@ Ticket CudaBackend::enqueue_batch(Queue& queue, std::span<const Item> items) {
     const DeviceScope scope(queue.device());
     const Signal signal = cuda_queue.next_signal(tiles);
     check(launch_batch(table.data(), count, static_cast<std::int32_t>(tiles), signal,
-                       cuda_queue.stream()));
+                       cuda_queue.kernels()));
     ticket = cuda_queue.finish(signal);
     count = 0;
     tiles = 0;

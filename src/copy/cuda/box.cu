@@ -17,6 +17,7 @@ struct BoxArguments {
   strake_i64 stride_bytes[Dims];
   std::byte* strided;
   std::byte* dense;
+  bool prefetch;
 };
 
 template <int Log2, int Dims, Direction Way>
@@ -29,15 +30,15 @@ __global__ void __launch_bounds__(kThreads) box_kernel(const __grid_constant__ B
                                            static_cast<std::uint32_t>(word));
   };
   if constexpr (Way == Direction::Pack) {
-    move_tile<Log2, 1>(first, a.end, strided, dense);
+    move_tile<Log2, 1>(first, std::int64_t{a.end}, false, strided, dense);
   } else {
-    move_tile<Log2, 1>(first, a.end, dense, strided);
+    move_tile<Log2, 1>(first, std::int64_t{a.end}, a.prefetch, dense, strided);
   }
   raise_signal(signal);
 }
 
 template <int Log2, int Dims>
-void start_box(const BoxLaunch& launch, const Signal& signal, cudaStream_t stream) {
+cudaError_t start_box(const BoxLaunch& launch, const Signal& signal, const Stream& stream) {
   BoxArguments<Dims> arguments{};
   arguments.first = launch.first;
   arguments.end = launch.first + launch.count;
@@ -46,28 +47,22 @@ void start_box(const BoxLaunch& launch, const Signal& signal, cudaStream_t strea
   for (int i = 0; i < Dims; ++i) arguments.stride_bytes[i] = launch.box.stride_bytes[i];
   arguments.strided = launch.strided;
   arguments.dense = launch.dense;
-  const unsigned blocks = (launch.count + kThreads - 1) / kThreads;
-  if (launch.direction == Direction::Pack) {
-    box_kernel<Log2, Dims, Direction::Pack><<<blocks, kThreads, 0, stream>>>(arguments, signal);
-  } else {
-    box_kernel<Log2, Dims, Direction::Unpack><<<blocks, kThreads, 0, stream>>>(arguments, signal);
-  }
+  arguments.prefetch = launch.prefetch;
+  return start_kernel(launch.direction == Direction::Pack
+                          ? box_kernel<Log2, Dims, Direction::Pack>
+                          : box_kernel<Log2, Dims, Direction::Unpack>,
+                      blocks_for(launch.count, 1), stream, arguments, signal);
 }
 
 }  // namespace
 
-cudaError_t launch_box(const BoxLaunch& launch, const Signal& signal, cudaStream_t stream) {
-  with_word(launch.word_log2, [&]<int Log2>() {
-    if (launch.dims == 1) {
-      start_box<Log2, 1>(launch, signal, stream);
-    } else if (launch.dims == 2) {
-      start_box<Log2, 2>(launch, signal, stream);
-    } else {
-      // Dims 3 and 4 share a kernel: one more division costs less than ten more kernels.
-      start_box<Log2, STRAKE_BOX_DIMS>(launch, signal, stream);
-    }
+cudaError_t launch_box(const BoxLaunch& launch, const Signal& signal, const Stream& stream) {
+  return with_word(launch.word_log2, [&]<int Log2>() {
+    if (launch.dims == 1) return start_box<Log2, 1>(launch, signal, stream);
+    if (launch.dims == 2) return start_box<Log2, 2>(launch, signal, stream);
+    // Dims 3 and 4 share a kernel: one more division costs less than ten more kernels.
+    return start_box<Log2, STRAKE_BOX_DIMS>(launch, signal, stream);
   });
-  return cudaGetLastError();
 }
 
 }  // namespace strake::cuda

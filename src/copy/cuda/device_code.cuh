@@ -1,4 +1,5 @@
-/// \file  What the kernels share: words, and the completion signal.
+/// \file  What the kernels share: words, the start after the work before, and the completion
+/// signal.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -47,6 +48,28 @@ __device__ __forceinline__ void store_word(std::byte* address, Word<Log2> value)
   *reinterpret_cast<Word<Log2>*>(address) = value;
 }
 
+/// The block that holds a word of a ranked list.
+__device__ __forceinline__ std::uint32_t block_of(const Rank* ranks, std::uint32_t word) {
+  const uint2 rank = reinterpret_cast<const uint2*>(ranks)[word >> 5];
+  return rank.y + __popc(rank.x << (31 - (word & 31)));
+}
+
+/// To be called by all threads between the reading of tables and the first access to the bytes that
+/// are moved. From the start of this kernel the next one of the stream may be set up, and this one
+/// was set up while the one before ran: 1.2 to 1.5 us less for each of a row of kernels (H200).
+__device__ __forceinline__ void wait_for_work_before() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+}
+
+/// Brings the line of an address of device memory into the L2 cache. Allowed before
+/// wait_for_work_before(), since it changes nothing.
+__device__ __forceinline__ void prefetch_line(const std::byte* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
+
 /// To be called by all threads of all blocks once their stores are issued. Each block's stores are
 /// ordered before its arrival, and all arrivals before the flag, so the host that sees the flag
 /// sees every byte.
@@ -65,21 +88,27 @@ __device__ __forceinline__ void raise_signal(const Signal& signal) {
 }
 
 /// Moves words (first + thread, + kThreads, ...) of one block's tile: every address, then every
-/// load, then every store. Past the end the last word is loaded again and dropped, so that the
-/// loads need no branches between them.
-template <int Log2, int PerThread, typename Source, typename Target>
-__device__ __forceinline__ void move_tile(std::int64_t first, std::int64_t end, Source source,
+/// load, then every store; `prefetch` tells whether the lines of the stores are fetched first. Past
+/// the end the last word is loaded again and dropped, so that the loads need no branches between
+/// them.
+template <int Log2, int PerThread, typename Index, typename Source, typename Target>
+__device__ __forceinline__ void move_tile(Index first, Index end, bool prefetch, Source source,
                                           Target target) {
-  const std::int64_t at = first + threadIdx.x;
+  const Index at = first + threadIdx.x;
   Word<Log2> words[PerThread];
   const std::byte* from[PerThread];
   std::byte* to[PerThread];
 #pragma unroll
   for (int i = 0; i < PerThread; ++i) from[i] = source(min(at + i * kThreads, end - 1));
 #pragma unroll
-  for (int i = 0; i < PerThread; ++i) words[i] = load_word<Log2>(from[i]);
-#pragma unroll
   for (int i = 0; i < PerThread; ++i) to[i] = target(min(at + i * kThreads, end - 1));
+  if (prefetch) {
+#pragma unroll
+    for (int i = 0; i < PerThread; ++i) prefetch_line(to[i]);
+  }
+  wait_for_work_before();
+#pragma unroll
+  for (int i = 0; i < PerThread; ++i) words[i] = load_word<Log2>(from[i]);
 #pragma unroll
   for (int i = 0; i < PerThread; ++i) {
     if (at + i * kThreads < end) store_word<Log2>(to[i], words[i]);
@@ -88,7 +117,7 @@ __device__ __forceinline__ void move_tile(std::int64_t first, std::int64_t end, 
 
 /// Calls f.template operator()<Log2>() for a run-time word size.
 template <typename Function>
-void with_word(int word_log2, Function&& f) {
+cudaError_t with_word(int word_log2, Function&& f) {
   switch (word_log2) {
     case 4:
       return f.template operator()<4>();
@@ -101,6 +130,22 @@ void with_word(int word_log2, Function&& f) {
     default:
       return f.template operator()<0>();
   }
+}
+
+/// Starts a kernel of kThreads threads a block. The kernel must call wait_for_work_before().
+template <typename... Parameters, typename... Arguments>
+cudaError_t start_kernel(void (*kernel)(Parameters...), unsigned blocks, const Stream& stream,
+                         const Arguments&... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = kThreads;
+  config.stream = stream.stream;
+  config.attrs = &early;
+  config.numAttrs = stream.early ? 1 : 0;
+  return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
 inline unsigned blocks_for(std::int64_t words, int per_thread) {

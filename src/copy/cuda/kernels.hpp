@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "copy/cuda/ranks.hpp"
 #include "copy/index.h"
 
 namespace strake::cuda {
@@ -17,6 +18,13 @@ struct Signal {
   std::uint64_t* flag = nullptr;  ///< null: nothing
   std::uint64_t value = 0;
   unsigned* arrivals = nullptr;  ///< device memory, zero between kernels
+};
+
+/// Where a kernel runs, and whether it may be set up while the one before it still runs (devices of
+/// compute capability 9.0 and later).
+struct Stream {
+  cudaStream_t stream = nullptr;
+  bool early = false;
 };
 
 enum class Direction : std::uint8_t { Pack, Unpack };
@@ -38,9 +46,10 @@ struct BoxLaunch {
   std::byte* strided = nullptr;
   std::uint32_t first = 0;
   std::uint32_t count = 0;
+  bool prefetch = false;  ///< the target's lines, in device memory
 };
 [[nodiscard]] cudaError_t launch_box(const BoxLaunch& launch, const Signal& signal,
-                                     cudaStream_t stream);
+                                     const Stream& stream);
 
 /// One side of a copy: a layout's root (by value) and its tables in device memory.
 struct Side {
@@ -48,7 +57,7 @@ struct Side {
   strake_tree tree;
 };
 
-/// Packed bytes [begin, end) between a dense run and a list of blocks (root kind BLOCKS or LISTED).
+/// Packed bytes [begin, end) between a dense run and a list of equal blocks (root kind BLOCKS).
 struct BlocksLaunch {
   Side side;
   int word_log2 = 0;
@@ -59,21 +68,47 @@ struct BlocksLaunch {
   std::int64_t end = 0;
 };
 [[nodiscard]] cudaError_t launch_blocks(const BlocksLaunch& launch, Shape shape,
-                                        const Signal& signal, cudaStream_t stream);
+                                        const Signal& signal, const Stream& stream);
 
-/// Packed bytes [begin, end) between a dense run and a list of short blocks: some lanes of a warp
-/// per block, so that no thread searches. Words of less than 4 bytes are read as aligned words and
-/// shifted together.
-struct GroupsLaunch {
-  BlocksLaunch blocks;  ///< begin and end must be multiples of the word, if that is 4 bytes or more
-  std::int64_t first_block = 0;
-  std::int64_t end_block = 0;
-  int lanes = 8;  ///< 8 or 32
+/// Packed bytes [begin, end) between a dense run and a list of blocks, whose words are a multiple
+/// of the run's words.
+struct RankedLaunch {
+  RankedView list;
+  int word_log2 = 0;  ///< of the run: at most the list's
+  Direction direction = Direction::Pack;
+  std::byte* dense = nullptr;
+  std::byte* strided = nullptr;  ///< the address of offset 0
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool prefetch = false;  ///< the target's lines, in device memory
 };
-/// Blocks that each group of lanes moves.
-inline constexpr int kBlocksPerGroup = 2;
-[[nodiscard]] cudaError_t launch_groups(const GroupsLaunch& launch, const Signal& signal,
-                                        cudaStream_t stream);
+[[nodiscard]] cudaError_t launch_ranked(const RankedLaunch& launch, Shape shape,
+                                        const Signal& signal, const Stream& stream);
+
+/// \{ The same for blocks at any alignment, of no less than a word (1 << kShiftedWordLog2 bytes).
+struct GatherLaunch {
+  GatherView list;
+  std::byte* dense = nullptr;          ///< target
+  const std::byte* strided = nullptr;  ///< the address of offset 0
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+[[nodiscard]] cudaError_t launch_gather(const GatherLaunch& launch, Shape shape,
+                                        const Signal& signal, const Stream& stream);
+
+struct ScatterLaunch {
+  ScatterView list;
+  const std::byte* dense = nullptr;
+  std::byte* strided = nullptr;  ///< target: the address of offset 0
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::uint32_t first_word = 0;  ///< of the block that holds `begin`
+  std::uint32_t end_word = 0;    ///< past the block that holds `end - 1`
+  bool prefetch = false;         ///< the target's lines, in device memory
+};
+[[nodiscard]] cudaError_t launch_scatter(const ScatterLaunch& launch, Shape shape,
+                                         const Signal& signal, const Stream& stream);
+/// \}
 
 /// Packed bytes [begin, end) between any two layouts.
 struct TreeLaunch {
@@ -86,7 +121,7 @@ struct TreeLaunch {
   std::int64_t end = 0;
 };
 [[nodiscard]] cudaError_t launch_tree(const TreeLaunch& launch, Shape shape, const Signal& signal,
-                                      cudaStream_t stream);
+                                      const Stream& stream);
 
 /// One copy of a batch. Both sides' descriptors lie in device memory.
 struct BatchItem {
@@ -104,6 +139,6 @@ inline constexpr int kBatchItems = 640;
 /// Words of one tile of a batch: 256 threads of 2 words.
 inline constexpr std::int64_t kBatchTileWords = 512;
 [[nodiscard]] cudaError_t launch_batch(const BatchItem* items, int count, std::int32_t tiles,
-                                       const Signal& signal, cudaStream_t stream);
+                                       const Signal& signal, const Stream& stream);
 
 }  // namespace strake::cuda

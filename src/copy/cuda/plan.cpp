@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
-#include <vector>
+#include <utility>
 
 #include "strake/error.hpp"
 
@@ -22,10 +23,15 @@ constexpr std::int64_t kRunKernelBytes = std::int64_t{64} << 10;
 // loads and stores (H200).
 constexpr std::int64_t kEngineRowBytes = 512;
 constexpr std::int64_t kEngineBytes = std::int64_t{4} << 20;
-// A block of a list is moved by 8 or 32 lanes of a warp, each in one or two steps; far longer ones
-// are left to kernels that spread the words evenly.
-constexpr std::int64_t kGroupMeanBytes = 256;
-constexpr std::int64_t kGroupLongestBytes = 4096;
+// Narrower words than 4 bytes are moved 8 at a time, shifted into place: no word then holds more
+// than two blocks.
+constexpr int kNarrowWordLog2 = 2;
+constexpr std::int64_t kShiftedShortest = std::int64_t{1} << kShiftedWordLog2;
+// Device memory is fetched by 64 bytes and written by 32. Where a run writes both halves of many
+// lines in part, fetching the lines first saves time (lists of 8 to 128 bytes 10 %, a face of 24
+// bytes 2 of 5.4 us, H200); where it writes parts of one half, that would fetch twice the bytes.
+constexpr std::int64_t kLineBytes = 64;
+constexpr std::int64_t kSectorBytes = 32;
 // Every multiprocessor runs this many threads: less work than that is spread as thin as it goes.
 constexpr std::int64_t kThreadsPerMultiprocessor = 2048;
 
@@ -57,42 +63,96 @@ std::byte* dense_base(std::byte* chunk, std::int64_t position) {
                                       static_cast<std::uintptr_t>(position));
 }
 
+Shape shape_for(const CudaQueue& queue, std::int64_t words) {
+  return {words <= queue.multiprocessors() * kThreadsPerMultiprocessor ? 1 : 4};
+}
+
+Signal next_signal(CudaQueue& queue, std::int64_t words, Shape shape) {
+  constexpr std::int64_t kThreadsPerBlock = 256;
+  return queue.next_signal(words / (kThreadsPerBlock * shape.words_per_thread) + 1);
+}
+
+constexpr std::int64_t kSidesBytes = 2 * std::int64_t{sizeof(Side)};
+static_assert(kSidesBytes % (1 << kMaxWordLog2) == 0);
+
+template <typename Value>
+std::int64_t bytes_of(const std::vector<Value>& table) {
+  return static_cast<std::int64_t>(table.size() * sizeof(Value));
+}
+
+template <typename First, typename Second>
+std::vector<std::byte> joined(const std::vector<First>& first, const std::vector<Second>& second) {
+  const auto a = std::as_bytes(std::span(first));
+  const auto b = std::as_bytes(std::span(second));
+  std::vector<std::byte> image(a.begin(), a.end());
+  image.insert(image.end(), b.begin(), b.end());
+  return image;
+}
+
 }  // namespace
 
-DeviceTables::DeviceTables(int device, const Tables& to_tables, const Tables& from_tables)
-    : device_(device) {
+DeviceImage::DeviceImage(int device, std::int64_t bytes) : device_(device) {
   const DeviceScope scope(device);
-  const std::int64_t sides = round_up(2 * std::int64_t{sizeof(Side)}, kMaxWordLog2);
-  const std::int64_t bytes = sides + to_tables.image_bytes() + from_tables.image_bytes();
-  check(cudaMalloc(&memory_, static_cast<std::size_t>(bytes)));
-  auto* const address = static_cast<std::byte*>(memory_);
-  std::vector<std::byte> image(static_cast<std::size_t>(bytes));
-  const std::int64_t from_at = sides + to_tables.image_bytes();
-  to = {to_tables.root(), to_tables.pack_image(image.data() + sides, address + sides)};
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)));
+  memory_ = static_cast<std::byte*>(memory);
+}
+
+DeviceImage::~DeviceImage() {
+  try {
+    const DeviceScope scope(device_);
+    (void)cudaFree(memory_);
+  } catch (const Error&) {
+    // The runtime is gone at exit, and the memory with it.
+  }
+  (void)cudaGetLastError();
+}
+
+void DeviceImage::upload(std::span<const std::byte> image) {
+  const DeviceScope scope(device_);
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  cudaError_t code =
+      cudaMemcpyAsync(memory_, image.data(), image.size(), cudaMemcpyHostToDevice, stream);
+  if (code == cudaSuccess) code = cudaStreamSynchronize(stream);
+  (void)cudaStreamDestroy(stream);
+  check(code);
+}
+
+DeviceTables::DeviceTables(int device, const Tables& to_tables, const Tables& from_tables)
+    : image_(device, kSidesBytes + to_tables.image_bytes() + from_tables.image_bytes()) {
+  const std::byte* const address = image_.address();
+  const std::int64_t from_at = kSidesBytes + to_tables.image_bytes();
+  std::vector<std::byte> image(static_cast<std::size_t>(from_at + from_tables.image_bytes()));
+  to = {to_tables.root(), to_tables.pack_image(image.data() + kSidesBytes, address + kSidesBytes)};
   from = {from_tables.root(), from_tables.pack_image(image.data() + from_at, address + from_at)};
   std::memcpy(image.data(), &to, sizeof(Side));
   std::memcpy(image.data() + sizeof(Side), &from, sizeof(Side));
   device_to = reinterpret_cast<const Side*>(address);
   device_from = device_to + 1;
-  cudaStream_t stream = nullptr;
-  cudaError_t code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-  if (code == cudaSuccess) {
-    code = cudaMemcpyAsync(memory_, image.data(), image.size(), cudaMemcpyHostToDevice, stream);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(stream);
-    (void)cudaStreamDestroy(stream);
-  }
-  if (code != cudaSuccess) (void)cudaFree(memory_);
-  check(code);
+  image_.upload(image);
 }
 
-DeviceTables::~DeviceTables() {
-  try {
-    const DeviceScope scope(device_);
-    (void)cudaFree(memory_);
-    (void)cudaGetLastError();
-  } catch (const Error&) {
-    (void)cudaGetLastError();
-  }
+DeviceRanked::DeviceRanked(int device, const RankedTable& table)
+    : image_(device, bytes_of(table.ranks) + bytes_of(table.deltas)) {
+  view = {reinterpret_cast<const Rank*>(image_.address()),
+          reinterpret_cast<const std::int32_t*>(image_.address() + bytes_of(table.ranks)),
+          table.word_log2};
+  image_.upload(joined(table.ranks, table.deltas));
+}
+
+DeviceGather::DeviceGather(int device, const GatherTable& table)
+    : image_(device, bytes_of(table.blocks) + bytes_of(table.ranks)) {
+  view = {reinterpret_cast<const Rank*>(image_.address() + bytes_of(table.blocks)),
+          reinterpret_cast<const GatherBlock*>(image_.address())};
+  image_.upload(joined(table.blocks, table.ranks));
+}
+
+DeviceScatter::DeviceScatter(int device, ScatterTable table)
+    : blocks(std::move(table.blocks)), image_(device, bytes_of(blocks) + bytes_of(table.ranks)) {
+  view = {reinterpret_cast<const Rank*>(image_.address() + bytes_of(blocks)),
+          reinterpret_cast<const ScatterBlock*>(image_.address())};
+  image_.upload(joined(blocks, table.ranks));
 }
 
 CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& from,
@@ -104,6 +164,7 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
   }
   stage_to_ = to_place.kind == MemoryKind::Host;
   stage_from_ = from_place.kind == MemoryKind::Host;
+  to_device_memory_ = to_place.kind == MemoryKind::Device;
   if (staged()) {
     const Layout dense = Layout::dense(size_bytes());
     const Place pinned{MemoryKind::Pinned, device};
@@ -130,9 +191,17 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
     form_ = Form::Box;
     dims_ = static_cast<int>(strided.dims().size());
     prepare_boxes(strided_tables);
+  } else if (strided.kind() != Layout::Kind::Blocks) {
+    form_ = Form::Tree;
+  } else if (strided.block_positions().empty()) {
+    form_ = Form::Blocks;
+  } else if (const auto table = RankedTable::make(strided, strided_tables.word_log2())) {
+    form_ = Form::Ranked;
+    ranked_ = std::make_unique<DeviceRanked>(device, *table);
   } else {
-    form_ = strided.kind() == Layout::Kind::Blocks ? Form::Blocks : Form::Tree;
+    form_ = Form::Tree;
   }
+  if (form_ == Form::Blocks || form_ == Form::Ranked) strided_ = strided;
 
   if (to_dense || from_dense) {
     const EngineCopy engine = EngineCopy::plan(strided);
@@ -175,9 +244,14 @@ std::string CudaPlan::description() const {
   if (staged()) return device_half_->description() + ", staged through pinned memory";
   if (engine_.form() != EngineCopy::Form::None)
     return fmt::format("cuda engine {}", engine_.name());
+  const Tables& list = direction_ == Direction::Pack ? from_ : to_;
+  if (word_log2_ < kNarrowWordLog2 && list.shortest_block() >= kShiftedShortest) {
+    return fmt::format("cuda shifted {}B words", 1 << kShiftedWordLog2);
+  }
   const char* form = "run";
   if (form_ == Form::Box) form = "box";
   if (form_ == Form::Blocks) form = "blocks";
+  if (form_ == Form::Ranked) form = "ranked";
   if (form_ == Form::Tree) form = "tree";
   return fmt::format("cuda {} {}B words", form, 1 << word_log2_);
 }
@@ -231,9 +305,8 @@ Signal CudaPlan::launch(CudaQueue& queue, std::byte* to, const std::byte* from, 
   const int log2 = word_log2(to, from);
   const std::int64_t body = std::min(round_up(begin, log2), end);
   const std::int64_t body_end = std::max(body, end & ~((std::int64_t{1} << log2) - 1));
-  if (in_groups(log2)) {
-    const bool ragged = begin < body || body_end < end;
-    return launch_in_groups(queue, to, from, begin, end, ragged ? 0 : log2, tracked);
+  if (log2 < kNarrowWordLog2 && make_shifted()) {
+    return launch_shifted(queue, to, from, begin, end, tracked);
   }
   if (begin < body) {
     const Signal signal = launch_words(queue, to, from, begin, body, 0, tracked && body == end);
@@ -250,24 +323,24 @@ Signal CudaPlan::launch(CudaQueue& queue, std::byte* to, const std::byte* from, 
 Signal CudaPlan::launch_words(CudaQueue& queue, std::byte* to, const std::byte* from,
                               std::int64_t begin, std::int64_t end, int word_log2,
                               bool tracked) const {
-  constexpr std::int64_t kThreadsPerBlock = 256;
   const std::int64_t words = (end - begin) >> word_log2;
   const bool box = form_ == Form::Box && (end >> word_log2) < kBoxLimit;
-  const bool few = words <= queue.multiprocessors() * kThreadsPerMultiprocessor;
-  const Shape shape{few || box ? 1 : 4};
-  const Signal signal =
-      tracked ? queue.next_signal(words / (kThreadsPerBlock * shape.words_per_thread) + 1)
-              : Signal{};
+  const Shape shape = box ? Shape{1} : shape_for(queue, words);
+  const Signal signal = tracked ? next_signal(queue, words, shape) : Signal{};
   const bool pack = direction_ == Direction::Pack;
   auto* const source = const_cast<std::byte*>(from);
   std::byte* const dense = pack ? to + to_.root().offset : source + from_.root().offset;
-  const cudaStream_t stream = queue.stream();
+  std::byte* const strided = pack ? source + from_.root().offset : to + to_.root().offset;
+  const Stream stream = queue.kernels();
 
   if (box) {
-    check(launch_box(
-        {boxes_[static_cast<std::size_t>(word_log2)], dims_, word_log2, direction_, dense,
-         pack ? source + from_.root().offset : to + to_.root().offset,
-         static_cast<std::uint32_t>(begin >> word_log2), static_cast<std::uint32_t>(words)},
+    check(launch_box({boxes_[static_cast<std::size_t>(word_log2)], dims_, word_log2, direction_,
+                      dense, strided, static_cast<std::uint32_t>(begin >> word_log2),
+                      static_cast<std::uint32_t>(words), prefetches(to)},
+                     signal, stream));
+  } else if (form_ == Form::Ranked) {
+    check(launch_ranked(
+        {ranked_->view, word_log2, direction_, dense, strided, begin, end, prefetches(to)}, shape,
         signal, stream));
   } else if (form_ == Form::Blocks) {
     check(launch_blocks({pack ? tables().from : tables().to, word_log2, direction_, dense,
@@ -283,39 +356,62 @@ Signal CudaPlan::launch_words(CudaQueue& queue, std::byte* to, const std::byte* 
   return signal;
 }
 
-bool CudaPlan::in_groups(int word_log2) const noexcept {
-  const Tables& list = direction_ == Direction::Pack ? from_ : to_;
-  if (form_ != Form::Blocks || list.longest_block() > kGroupLongestBytes) return false;
-  // With words of less than 4 bytes groups are 2 to 4 times as fast. With wider ones they pack own
-  // lengths up to 30 % faster; unpacking is no faster, and 25 % slower with words of 4 bytes, whose
-  // blocks then take several stores (H200).
-  if (word_log2 < 2) return list.longest_block() >= 8;
-  return list.root().kind == STRAKE_LISTED && direction_ == Direction::Pack;
-}
-
-Signal CudaPlan::launch_in_groups(CudaQueue& queue, std::byte* to, const std::byte* from,
-                                  std::int64_t begin, std::int64_t end, int word_log2,
-                                  bool tracked) const {
+bool CudaPlan::make_shifted() const {
   const bool pack = direction_ == Direction::Pack;
   const Tables& list = pack ? from_ : to_;
-  auto* const source = const_cast<std::byte*>(from);
-  GroupsLaunch launch;
-  launch.blocks = {pack ? tables().from : tables().to,
-                   word_log2,
-                   direction_,
-                   pack ? to + to_.root().offset : source + from_.root().offset,
-                   pack ? source : to,
-                   begin,
-                   end};
-  launch.first_block = list.block_at(begin);
-  launch.end_block = list.block_at(end - 1) + 1;
-  launch.lanes = size_bytes() / list.listed_blocks() <= kGroupMeanBytes ? 8 : 32;
-  constexpr int kThreadsPerBlock = 256;
-  const std::int64_t blocks = launch.end_block - launch.first_block;
-  const std::int64_t per_launch_block = kThreadsPerBlock / launch.lanes * kBlocksPerGroup;
-  const Signal signal = tracked ? queue.next_signal(blocks / per_launch_block + 1) : Signal{};
-  check(launch_groups(launch, signal, queue.stream()));
+  const bool listed = form_ == Form::Blocks || form_ == Form::Ranked;
+  if (!listed || list.shortest_block() < kShiftedShortest) return false;
+  std::call_once(shifted_made_, [&] {
+    try {
+      if (pack) {
+        const auto table = GatherTable::make(strided_);
+        if (table) gather_ = std::make_unique<DeviceGather>(device_, *table);
+      } else {
+        auto table = ScatterTable::make(strided_);
+        if (table) scatter_ = std::make_unique<DeviceScatter>(device_, std::move(*table));
+      }
+    } catch (const CudaError&) {
+      // No memory for them: single bytes, then.
+      (void)cudaGetLastError();
+    }
+  });
+  return gather_ != nullptr || scatter_ != nullptr;
+}
+
+Signal CudaPlan::launch_shifted(CudaQueue& queue, std::byte* to, const std::byte* from,
+                                std::int64_t begin, std::int64_t end, bool tracked) const {
+  to += to_.root().offset;
+  from += from_.root().offset;
+  if (gather_ != nullptr) {
+    const std::int64_t words = ((end - begin) >> kShiftedWordLog2) + 2;
+    const Shape shape = shape_for(queue, words);
+    const Signal signal = tracked ? next_signal(queue, words, shape) : Signal{};
+    check(launch_gather({gather_->view, to, from, begin, end}, shape, signal, queue.kernels()));
+    return signal;
+  }
+  const auto& blocks = scatter_->blocks;
+  const std::uint32_t first = blocks[static_cast<std::size_t>(to_.block_at(begin))].first_word;
+  const std::uint32_t last = blocks[static_cast<std::size_t>(to_.block_at(end - 1)) + 1].first_word;
+  const Shape shape = shape_for(queue, last - first);
+  const Signal signal = tracked ? next_signal(queue, last - first, shape) : Signal{};
+  check(launch_scatter({scatter_->view, from, to, begin, end, first, last, prefetches(to)}, shape,
+                       signal, queue.kernels()));
   return signal;
+}
+
+bool CudaPlan::prefetches(const std::byte* to) const noexcept {
+  if (direction_ == Direction::Pack || !to_device_memory_) return false;
+  if (form_ != Form::Box) return size_bytes() > to_.listed_blocks() * kSectorBytes / 2;
+  const strake_node& root = to_.root();
+  const auto block = static_cast<std::int64_t>(root.unit.divisor);
+  if (block <= kSectorBytes / 2 || block >= kLineBytes) return false;
+  for (int i = 0; i < root.count; ++i) {
+    // Blocks lie anywhere in the lines: most have bytes in both halves of one.
+    if (to_.view().levels[root.first + i].stride_bytes % kSectorBytes != 0) return true;
+  }
+  const auto first =
+      reinterpret_cast<std::uintptr_t>(to) + static_cast<std::uintptr_t>(root.offset);
+  return static_cast<std::int64_t>(first % kSectorBytes) + block > kSectorBytes;
 }
 
 Ticket CudaPlan::run_from_pageable(CudaQueue& queue, std::byte* to, const std::byte* from,

@@ -5,22 +5,40 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <vector>
 
 #include "copy/cuda/engine.hpp"
 #include "copy/cuda/kernels.hpp"
 #include "copy/cuda/queue.hpp"
+#include "copy/cuda/ranks.hpp"
 #include "copy/cuda/tables.hpp"
 #include "copy/device_backend.hpp"
 
 namespace strake::cuda {
 
-/// Both sides' descriptors in device memory, freed with it.
+/// Device memory that holds tables, freed with it.
+class DeviceImage {
+ public:
+  /// \throws CudaError  no memory
+  DeviceImage(int device, std::int64_t bytes);
+  ~DeviceImage();
+  DeviceImage(const DeviceImage&) = delete;
+  DeviceImage& operator=(const DeviceImage&) = delete;
+
+  [[nodiscard]] const std::byte* address() const noexcept { return memory_; }
+  /// Copies `image` to its begin and waits.
+  void upload(std::span<const std::byte> image);
+
+ private:
+  int device_;
+  std::byte* memory_ = nullptr;
+};
+
+/// Both sides' descriptors in device memory.
 class DeviceTables {
  public:
   DeviceTables(int device, const Tables& to, const Tables& from);
-  ~DeviceTables();
-  DeviceTables(const DeviceTables&) = delete;
-  DeviceTables& operator=(const DeviceTables&) = delete;
 
   Side to;                          ///< held here, its tables on the device
   Side from;                        ///< the same
@@ -28,11 +46,40 @@ class DeviceTables {
   const Side* device_from = nullptr;
 
  private:
-  int device_;
-  void* memory_ = nullptr;
+  DeviceImage image_;
 };
 
-/// Immutable but for the tables, which the first batch uploads where a single run needs none.
+/// \{ A list's tables in device memory.
+class DeviceRanked {
+ public:
+  DeviceRanked(int device, const RankedTable& table);
+  RankedView view;
+
+ private:
+  DeviceImage image_;
+};
+
+class DeviceGather {
+ public:
+  DeviceGather(int device, const GatherTable& table);
+  GatherView view;
+
+ private:
+  DeviceImage image_;
+};
+
+class DeviceScatter {
+ public:
+  DeviceScatter(int device, ScatterTable table);
+  ScatterView view;
+  std::vector<ScatterBlock> blocks;  ///< and one past the last
+
+ private:
+  DeviceImage image_;
+};
+/// \}
+
+/// Immutable but for tables that not every run needs: the first run that does uploads them.
 class CudaPlan final : public DevicePlan {
  public:
   CudaPlan(int device, const Layout& to, Place to_place, const Layout& from, Place from_place,
@@ -52,7 +99,7 @@ class CudaPlan final : public DevicePlan {
   [[nodiscard]] int word_log2(const std::byte* to, const std::byte* from) const noexcept;
 
  private:
-  enum class Form : std::uint8_t { Run, Box, Blocks, Tree };
+  enum class Form : std::uint8_t { Run, Box, Blocks, Ranked, Tree };
 
   void prepare_boxes(const Tables& strided);
   /// Enqueues a part that is not empty and not staged. The signal that its last kernel raises, if
@@ -64,10 +111,13 @@ class CudaPlan final : public DevicePlan {
                 std::int64_t end, bool tracked) const;
   Signal launch_words(CudaQueue& queue, std::byte* to, const std::byte* from, std::int64_t begin,
                       std::int64_t end, int word_log2, bool tracked) const;
-  /// Whether groups of lanes shall take a block each, at this word.
-  [[nodiscard]] bool in_groups(int word_log2) const noexcept;
-  Signal launch_in_groups(CudaQueue& queue, std::byte* to, const std::byte* from,
-                          std::int64_t begin, std::int64_t end, int word_log2, bool tracked) const;
+  /// Makes the tables of a list whose bytes are not aligned to wider words, of the plan's
+  /// direction. False where there are none.
+  bool make_shifted() const;
+  Signal launch_shifted(CudaQueue& queue, std::byte* to, const std::byte* from, std::int64_t begin,
+                        std::int64_t end, bool tracked) const;
+  /// Whether the lines that a run writes in part shall be fetched before.
+  [[nodiscard]] bool prefetches(const std::byte* to) const noexcept;
   /// \{ Chunk by chunk through the queue's pinned buffers: the kernel of one chunk runs beside the
   /// host's part of another.
   Ticket run_from_pageable(CudaQueue& queue, std::byte* to, const std::byte* from,
@@ -79,10 +129,12 @@ class CudaPlan final : public DevicePlan {
   int device_;
   Tables to_;
   Tables from_;
+  Layout strided_;  // a list, for make_shifted
   Form form_ = Form::Run;
   Direction direction_ = Direction::Pack;
   bool stage_to_ = false;
   bool stage_from_ = false;
+  bool to_device_memory_ = false;
   int dims_ = 1;
   int word_log2_ = 0;
   std::array<strake_box32, kMaxWordLog2 + 1> boxes_{};
@@ -91,6 +143,10 @@ class CudaPlan final : public DevicePlan {
   std::unique_ptr<CudaPlan> device_half_;
   mutable std::once_flag uploaded_;
   mutable std::unique_ptr<DeviceTables> tables_;
+  std::unique_ptr<DeviceRanked> ranked_;
+  mutable std::once_flag shifted_made_;
+  mutable std::unique_ptr<DeviceGather> gather_;
+  mutable std::unique_ptr<DeviceScatter> scatter_;
 };
 
 }  // namespace strake::cuda

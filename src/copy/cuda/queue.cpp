@@ -39,8 +39,8 @@ CUdeviceptr device_address(const volatile void* address) {
 
 }  // namespace
 
-CudaQueue::CudaQueue(int device, int multiprocessors, std::int64_t spin_ns)
-    : device_(device), multiprocessors_(multiprocessors), spin_ns_(spin_ns) {
+CudaQueue::CudaQueue(int device, int multiprocessors, bool early, std::int64_t spin_ns)
+    : device_(device), multiprocessors_(multiprocessors), early_(early), spin_ns_(spin_ns) {
   const DeviceScope scope(device);
   // A blocking stream: its work is ordered after what the legacy default stream held.
   check(cudaStreamCreate(&stream_));

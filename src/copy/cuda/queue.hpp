@@ -14,7 +14,7 @@ namespace strake::cuda {
 
 class CudaQueue final : public Queue {
  public:
-  CudaQueue(int device, int multiprocessors, std::int64_t spin_ns);
+  CudaQueue(int device, int multiprocessors, bool early, std::int64_t spin_ns);
   ~CudaQueue() override;
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
@@ -27,6 +27,8 @@ class CudaQueue final : public Queue {
   [[nodiscard]] int device() const noexcept override { return device_; }
 
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
+  /// The same, for kernels.
+  [[nodiscard]] Stream kernels() const noexcept { return {stream_, early_}; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
 
   /// The signal of the next ticket, for a kernel of `blocks` blocks to raise itself: empty where a
@@ -52,6 +54,7 @@ class CudaQueue final : public Queue {
 
   int device_;
   int multiprocessors_;
+  bool early_;
   std::int64_t spin_ns_;
   cudaStream_t stream_ = nullptr;
   std::uint64_t* progress_ = nullptr;  // mapped pinned memory

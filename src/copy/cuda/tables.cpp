@@ -46,10 +46,10 @@ void Tables::fill(std::size_t index, const Layout& layout) {
       fill_blocks(node, layout);
       if (index == 0) {
         listed_blocks_ = static_cast<std::int64_t>(layout.block_offsets().size());
-        longest_block_ = layout.block_bytes();
         const auto positions = layout.block_positions();
+        shortest_block_ = positions.empty() ? layout.block_bytes() : positions[1] - positions[0];
         for (std::size_t i = 1; i < positions.size(); ++i) {
-          longest_block_ = std::max(longest_block_, positions[i] - positions[i - 1]);
+          shortest_block_ = std::min(shortest_block_, positions[i] - positions[i - 1]);
         }
       }
       break;

@@ -27,9 +27,9 @@ class Tables {
   /// distance between blocks.
   [[nodiscard]] int word_log2() const noexcept { return word_log2_; }
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_; }
-  /// A list of blocks: how many, and the longest. Else 0.
+  /// A list of blocks: how many, and the shortest. Else 0.
   [[nodiscard]] std::int64_t listed_blocks() const noexcept { return listed_blocks_; }
-  [[nodiscard]] std::int64_t longest_block() const noexcept { return longest_block_; }
+  [[nodiscard]] std::int64_t shortest_block() const noexcept { return shortest_block_; }
   /// A list of blocks: the block that holds packed byte p.
   [[nodiscard]] std::int64_t block_at(std::int64_t p) const noexcept;
   /// Whether the layout is one run of bytes.
@@ -68,7 +68,7 @@ class Tables {
   std::vector<strake_i64> wide_;
   std::int64_t size_ = 0;
   std::int64_t listed_blocks_ = 0;
-  std::int64_t longest_block_ = 0;
+  std::int64_t shortest_block_ = 0;
   int word_log2_ = kMaxWordLog2;
 };
 

@@ -23,7 +23,8 @@ __device__ __forceinline__ void move_tree_tile(const Side& to, const Side& from,
                                                const std::byte* from_base, std::int64_t first,
                                                std::int64_t end) {
   move_tile<Log2, PerThread>(
-      first, end, [&](std::int64_t word) { return from_base + offset_in(from, word << Log2); },
+      first, end, false,
+      [&](std::int64_t word) { return from_base + offset_in(from, word << Log2); },
       [&](std::int64_t word) { return to_base + offset_in(to, word << Log2); });
 }
 
@@ -85,12 +86,12 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <int Items>
-void start_batch(const BatchItem* items, int count, std::int32_t tiles, const Signal& signal,
-                 cudaStream_t stream) {
+cudaError_t start_batch(const BatchItem* items, int count, std::int32_t tiles, const Signal& signal,
+                        const Stream& stream) {
   BatchArguments<Items> arguments;
   for (int i = 0; i < count; ++i) arguments.items[i] = items[i];
   arguments.count = count;
-  batch_kernel<Items><<<static_cast<unsigned>(tiles), kThreads, 0, stream>>>(arguments, signal);
+  return start_kernel(batch_kernel<Items>, static_cast<unsigned>(tiles), stream, arguments, signal);
 }
 
 // The common case, neighbours of a grid cell, fits a small table: parameters cost launch time by
@@ -100,7 +101,7 @@ constexpr int kSmallBatchItems = 64;
 }  // namespace
 
 cudaError_t launch_tree(const TreeLaunch& launch, Shape shape, const Signal& signal,
-                        cudaStream_t stream) {
+                        const Stream& stream) {
   const TreeArguments arguments{launch.to,
                                 launch.from,
                                 launch.to_base,
@@ -108,24 +109,19 @@ cudaError_t launch_tree(const TreeLaunch& launch, Shape shape, const Signal& sig
                                 launch.begin >> launch.word_log2,
                                 launch.end >> launch.word_log2};
   const std::int64_t words = arguments.end - arguments.first;
-  with_word(launch.word_log2, [&]<int Log2>() {
-    if (shape.words_per_thread > 1) {
-      tree_kernel<Log2, 2><<<blocks_for(words, 2), kThreads, 0, stream>>>(arguments, signal);
-    } else {
-      tree_kernel<Log2, 1><<<blocks_for(words, 1), kThreads, 0, stream>>>(arguments, signal);
-    }
+  return with_word(launch.word_log2, [&]<int Log2>() {
+    return shape.words_per_thread > 1
+               ? start_kernel(tree_kernel<Log2, 2>, blocks_for(words, 2), stream, arguments, signal)
+               : start_kernel(tree_kernel<Log2, 1>, blocks_for(words, 1), stream, arguments,
+                              signal);
   });
-  return cudaGetLastError();
 }
 
 cudaError_t launch_batch(const BatchItem* items, int count, std::int32_t tiles,
-                         const Signal& signal, cudaStream_t stream) {
-  if (count <= kSmallBatchItems) {
-    start_batch<kSmallBatchItems>(items, count, tiles, signal, stream);
-  } else {
-    start_batch<kBatchItems>(items, count, tiles, signal, stream);
-  }
-  return cudaGetLastError();
+                         const Signal& signal, const Stream& stream) {
+  return count <= kSmallBatchItems
+             ? start_batch<kSmallBatchItems>(items, count, tiles, signal, stream)
+             : start_batch<kBatchItems>(items, count, tiles, signal, stream);
 }
 
 }  // namespace strake::cuda
