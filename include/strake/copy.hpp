@@ -54,6 +54,8 @@ class CopyPlan {
                  ByteRange part = ByteRange::all()) const;
 
   class Impl;
+  /// For the library's own parts; null for a plan of nothing.
+  [[nodiscard]] const Impl* impl() const noexcept { return impl_.get(); }
 
  private:
   explicit CopyPlan(std::unique_ptr<const Impl> impl) noexcept;

@@ -45,10 +45,14 @@ enum class Direction : std::uint8_t { Send, Receive };
 /// How a layout's blocks follow each other in memory.
 enum class Spread : std::uint8_t {
   Near,
-  Far,        ///< each a kilobyte or more from the next: page walks set the time of any copy
+  Sparse,  ///< each half a cache line or more from the next: a copy moves much more than it takes
+  Far,     ///< each a kilobyte or more from the next: page walks set the time of any copy
   Transpose,  ///< far, but an outer dimension comes back to fill the lines between
 };
 [[nodiscard]] Spread spread_of(const Layout& layout) noexcept;
+/// Bytes from block to block of a box's innermost dimension; 0 where there is none, or the blocks
+/// are listed.
+[[nodiscard]] std::int64_t pitch_of(const Layout& layout) noexcept;
 
 /// One message to be placed: everything a choice may depend on.
 struct Transfer {
@@ -59,6 +63,7 @@ struct Transfer {
   std::int64_t blocks = 1;
   Spread spread = Spread::Near;
   bool nonblocking = false;  ///< needs an operation and a request of its own
+  std::int64_t pitch = 0;    ///< as pitch_of()
 };
 
 struct Choice {

@@ -3,9 +3,13 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <type_traits>
 
+#include "copy/cpu/kernels.hpp"
+#include "copy/plan_impl.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/summary.hpp"
+#include "memory/loaded_objects.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -42,14 +46,20 @@ std::int64_t run_sampled(Direction direction, exchange::Shape& shape, Ours&& our
   return saved_ns;
 }
 
-/// A copy that this thread ran lately: all that the next call with the same arguments needs.
-struct Recent {
+/// A copy that this thread ran lately: all that the next call with the same arguments needs. What a
+/// process without a device looks at comes first, in one cache line.
+struct alignas(64) Recent {
   std::uint64_t key = 0;
   std::uint64_t generation = 0;
   std::int64_t count = 0;
   std::int64_t bytes = 0;
   std::int64_t lowest = 0;
   std::int64_t first = 0;  ///< offset of the first packed byte
+  /// Of the CPU's copies, where the time that they save is not recorded, one of these: adjacent
+  /// bytes, or any others.
+  void (*adjacent)(std::byte*, const std::byte*, std::int64_t) = nullptr;
+  const cpu::Op* op = nullptr;
+
   std::int64_t saved_ns = 0;
   const CopyPlan* plan = nullptr;
   Method method = Method::Pack;
@@ -72,8 +82,8 @@ template <typename Count>
 struct Call {
   Function function;
   Direction direction;
-  std::byte* typed;
   Count count;
+  std::byte* typed;
   MPI_Datatype type;
   std::byte* packed;
   Count size;
@@ -88,6 +98,20 @@ struct Call {
     direction == Direction::Send ? plan.run(packed + *position, typed)
                                  : plan.run(typed, packed + *position);
   }
+  int ask_system(Count* at) const {
+    if constexpr (std::is_same_v<Count, int>) {
+      return direction == Direction::Send
+                 ? next().MPI_Pack(typed, count, type, packed, size, at, comm)
+                 : next().MPI_Unpack(packed, size, at, typed, count, type, comm);
+    }
+#if STRAKE_MPI_LARGE_COUNTS
+    else {
+      return direction == Direction::Send
+                 ? next().MPI_Pack_c(typed, count, type, packed, size, at, comm)
+                 : next().MPI_Unpack_c(packed, size, at, typed, count, type, comm);
+    }
+#endif
+  }
   void finish(Method method, std::int64_t bytes) const {
     *position += static_cast<Count>(bytes);
     note(function, method, Reason::None, bytes);
@@ -98,17 +122,42 @@ bool cpu_reaches(Place place) {
   return place.kind == MemoryKind::Host || place.kind == MemoryKind::Pinned;
 }
 
-/// The same copy again: a few nanoseconds beyond the copy in a process without a device, else the
-/// time of asking where the two buffers lie. Nothing where it is another copy.
+/// Whether `last` is the copy that is asked for, with arguments that the system would accept.
+template <typename Count>
+inline bool is_again(const Call<Count>& call, const Recent& last) {
+  return last.key == exchange::key_of(call.type) && last.count == call.count &&
+         last.generation == exchange::g_type_generation.load(std::memory_order_acquire) &&
+         call.fits(last.bytes) && call.typed != nullptr &&
+         address_of(call.typed, last.lowest) >= kFirstPage;
+}
+
+/// The same copy again in a process without a device: 3 ns beyond the copy. A call from inside the
+/// system's library may come here too: it asks for the same bytes.
+template <typename Count>
+inline bool run_at_once(const Call<Count>& call) {
+  if (!no_object_since()) return false;
+  const Recent& last = recent(call.direction, call.type, call.count);
+  if (!is_again(call, last)) return false;
+  const bool pack = call.direction == Direction::Send;
+  std::byte* const packed = call.packed + *call.position;
+  if (last.adjacent != nullptr) {
+    auto* const typed = reinterpret_cast<std::byte*>(address_of(call.typed, last.first));
+    last.adjacent(pack ? packed : typed, pack ? typed : packed, last.bytes);
+  } else if (last.op != nullptr) {
+    last.op->run(pack ? packed : call.typed, pack ? call.typed : packed);
+  } else {
+    return false;
+  }
+  call.finish(Method::Pack, last.bytes);
+  return true;
+}
+
+/// The same copy again, in any process; with a device, after asking where the two buffers lie.
+/// Nothing where it is another copy.
 template <typename Count>
 std::optional<int> run_again(const Call<Count>& call) {
   const Recent& last = recent(call.direction, call.type, call.count);
-  if (last.key != exchange::key_of(call.type) || last.count != call.count || t_depth != 0 ||
-      last.generation != exchange::g_type_generation.load(std::memory_order_acquire) ||
-      !call.fits(last.bytes) || call.typed == nullptr ||
-      address_of(call.typed, last.lowest) < kFirstPage) {
-    return {};
-  }
+  if (t_depth != 0 || last.plan == nullptr || !is_again(call, last)) return {};
   const auto run = [&] {
     call.run(*last.plan);
     call.finish(last.method, last.bytes);
@@ -125,6 +174,32 @@ std::optional<int> run_again(const Call<Count>& call) {
   return boundary(call.comm, run, run);
 }
 
+/// A contiguous type in a process without a device. It is not passed on, since looking it up has
+/// cost what the system's way costs beyond the copy. False: the system's business.
+template <typename Count>
+bool copy_adjacent(const Call<Count>& call, const exchange::TypeRecord& record) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(record.size_bytes(), std::int64_t{call.count}, &bytes) || bytes == 0 ||
+      !call.fits(bytes) || address_of(call.typed, 0) < kFirstPage) {
+    return false;
+  }
+  Recent& last = recent(call.direction, call.type, call.count);
+  last = {};
+  last.key = exchange::key_of(call.type);
+  last.generation = exchange::g_type_generation.load(std::memory_order_acquire);
+  last.count = call.count;
+  last.bytes = bytes;
+  last.adjacent = cpu::default_kernels().nest->copy;
+  std::byte* const packed = call.packed + *call.position;
+  if (call.direction == Direction::Send) {
+    last.adjacent(packed, call.typed, bytes);
+  } else {
+    last.adjacent(call.typed, packed, bytes);
+  }
+  call.finish(Method::Pack, bytes);
+  return true;
+}
+
 /// The general case. False: the system's business.
 template <typename Count, typename Theirs>
 bool run_first(const Call<Count>& call, Theirs&& theirs) {
@@ -137,7 +212,9 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   if (record == nullptr) return leave(Reason::UnknownType);
   if (call.count <= 0) return leave(call.count == 0 ? Reason::Empty : Reason::BadArguments);
   const bool device = device_backend() != nullptr;
-  if (record->contiguous() && !device) return leave(Reason::Contiguous);
+  if (record->contiguous() && !device) {
+    return copy_adjacent(call, *record) || leave(Reason::Contiguous);
+  }
   bool kept = false;
   if (!resolve(call.typed, call.count, *record, found, &kept)) return leave(found.reason);
   if (!call.fits(found.bytes)) return leave(Reason::BadArguments);
@@ -167,63 +244,72 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   }
   // Absolute addresses may lie anywhere the next time.
   if (kept && call.typed != nullptr) {
-    recent(call.direction, call.type, call.count) = {
-        exchange::key_of(call.type),
-        exchange::g_type_generation.load(std::memory_order_acquire),
-        call.count,
-        found.bytes,
-        typed.shape->layout().bounds().begin,
-        typed.shape->layout().offset(),
-        saved_ns,
-        &plan,
-        method,
-        typed.place,
-        packed_place};
+    Recent& last = recent(call.direction, call.type, call.count);
+    last = {};
+    last.key = exchange::key_of(call.type);
+    last.generation = exchange::g_type_generation.load(std::memory_order_acquire);
+    last.count = call.count;
+    last.bytes = found.bytes;
+    last.lowest = typed.shape->layout().bounds().begin;
+    last.first = typed.shape->layout().offset();
+    last.saved_ns = saved_ns;
+    last.plan = &plan;
+    last.method = method;
+    last.typed = typed.place;
+    last.packed = packed_place;
+    const CopyPlan::Impl* const impl = plan.impl();
+    if (host && saved_ns == 0 && impl != nullptr && impl->op != nullptr) {
+      if (typed.shape->dense()) {
+        last.adjacent = cpu::default_kernels().nest->copy;
+      } else {
+        last.op = impl->op.get();
+      }
+    }
   }
   call.finish(method, found.bytes);
   return true;
 }
 
-template <typename Real, typename Count>
-int pack(Real real, const void* in, Count count, MPI_Datatype type, void* out, Count size,
-         Count* position, MPI_Comm comm) {
-  const Call<Count> call = {Function::MPI_Pack,
-                            Direction::Send,
-                            static_cast<std::byte*>(const_cast<void*>(in)),
-                            count,
-                            type,
-                            static_cast<std::byte*>(out),
-                            size,
-                            position,
-                            comm};
+template <typename Count>
+[[gnu::noinline]] int run_any(const Call<Count> call) {
   if (const std::optional<int> code = run_again(call)) return *code;
-  const auto theirs = [&] { return real(in, count, type, out, size, position, comm); };
+  const auto theirs = [&] { return call.ask_system(call.position); };
   const auto sample = [&] {
-    Count at = *position;
-    real(in, count, type, out, size, &at, comm);
+    Count position = *call.position;
+    call.ask_system(&position);
   };
-  return boundary(comm, theirs, [&] { return run_first(call, sample) ? MPI_SUCCESS : theirs(); });
+  return boundary(call.comm, theirs,
+                  [&] { return run_first(call, sample) ? MPI_SUCCESS : theirs(); });
 }
 
-template <typename Real, typename Count>
-int unpack(Real real, const void* in, Count size, Count* position, void* out, Count count,
-           MPI_Datatype type, MPI_Comm comm) {
+template <typename Count>
+inline int pack(const void* in, Count count, MPI_Datatype type, void* out, Count size,
+                Count* position, MPI_Comm comm) {
+  const Call<Count> call = {Function::MPI_Pack,
+                            Direction::Send,
+                            count,
+                            static_cast<std::byte*>(const_cast<void*>(in)),
+                            type,
+                            static_cast<std::byte*>(out),
+                            size,
+                            position,
+                            comm};
+  return run_at_once(call) ? MPI_SUCCESS : run_any(call);
+}
+
+template <typename Count>
+inline int unpack(const void* in, Count size, Count* position, void* out, Count count,
+                  MPI_Datatype type, MPI_Comm comm) {
   const Call<Count> call = {Function::MPI_Unpack,
                             Direction::Receive,
-                            static_cast<std::byte*>(out),
                             count,
+                            static_cast<std::byte*>(out),
                             type,
                             static_cast<std::byte*>(const_cast<void*>(in)),
                             size,
                             position,
                             comm};
-  if (const std::optional<int> code = run_again(call)) return *code;
-  const auto theirs = [&] { return real(in, size, position, out, count, type, comm); };
-  const auto sample = [&] {
-    Count at = *position;
-    real(in, size, &at, out, count, type, comm);
-  };
-  return boundary(comm, theirs, [&] { return run_first(call, sample) ? MPI_SUCCESS : theirs(); });
+  return run_at_once(call) ? MPI_SUCCESS : run_any(call);
 }
 
 }  // namespace
@@ -233,12 +319,12 @@ using namespace strake::interpose;
 
 STRAKE_MPI int MPI_Pack(const void* in, int count, MPI_Datatype type, void* out, int size,
                         int* position, MPI_Comm comm) {
-  return pack(next().MPI_Pack, in, count, type, out, size, position, comm);
+  return pack(in, count, type, out, size, position, comm);
 }
 
 STRAKE_MPI int MPI_Unpack(const void* in, int size, int* position, void* out, int count,
                           MPI_Datatype type, MPI_Comm comm) {
-  return unpack(next().MPI_Unpack, in, size, position, out, count, type, comm);
+  return unpack(in, size, position, out, count, type, comm);
 }
 
 // The external32 form has a byte order of its own: the system's business.
@@ -255,11 +341,11 @@ STRAKE_MPI int MPI_Unpack_external(const char representation[], const void* in, 
 #if STRAKE_MPI_LARGE_COUNTS
 STRAKE_MPI int MPI_Pack_c(const void* in, MPI_Count count, MPI_Datatype type, void* out,
                           MPI_Count size, MPI_Count* position, MPI_Comm comm) {
-  return pack(next().MPI_Pack_c, in, count, type, out, size, position, comm);
+  return pack(in, count, type, out, size, position, comm);
 }
 
 STRAKE_MPI int MPI_Unpack_c(const void* in, MPI_Count size, MPI_Count* position, void* out,
                             MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
-  return unpack(next().MPI_Unpack_c, in, size, position, out, count, type, comm);
+  return unpack(in, size, position, out, count, type, comm);
 }
 #endif

@@ -1,7 +1,6 @@
 /// \file  Loads the device plug-in once the process itself has a device runtime in use, and never
 /// before.
 #include <dlfcn.h>
-#include <link.h>
 
 #include <atomic>
 #include <climits>
@@ -11,6 +10,7 @@
 #include <string>
 
 #include "copy/device_backend.hpp"
+#include "memory/loaded_objects.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
 
@@ -28,28 +28,27 @@ std::atomic<DeviceBackend*> g_backend{nullptr};
 std::atomic<bool> g_given_up{false};
 std::atomic<CurrentContext> g_current_context{nullptr};
 std::atomic<unsigned long long> g_objects_seen{0};
+// Settling takes about 30 us: as long as so many questions of 7 ns, which it saves from then on.
+constexpr int kAsksBeforeSettling = 4096;
+std::atomic<int> g_asks{0};  // since an object came
 std::mutex g_mutex;
-
-/// How many shared objects were ever loaded: a new driver library can't appear without it growing.
-/// 7 ns; asking for the library by name takes 18 us when it is not there.
-unsigned long long objects_loaded() noexcept {
-  unsigned long long count = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* out) {
-        *static_cast<unsigned long long*>(out) = info->dlpi_adds;
-        return 1;  // the first entry tells
-      },
-      &count);
-  return count;
-}
 
 /// Whether the process's driver is initialised.
 bool driver_in_use() noexcept {
   CurrentContext current = g_current_context.load(std::memory_order_acquire);
   if (current == nullptr) {
+    if (no_object_since()) return false;
     const unsigned long long objects = objects_loaded();
-    if (objects == g_objects_seen.load(std::memory_order_relaxed)) return false;
-    // The reference is kept: from now on the driver stays.
+    if (objects == g_objects_seen.load(std::memory_order_relaxed)) {
+      const int asks = g_asks.load(std::memory_order_relaxed) + 1;
+      g_asks.store(asks, std::memory_order_relaxed);
+      if (asks == kAsksBeforeSettling && settle_objects(objects)) {
+        g_objects_seen.store(objects + 1, std::memory_order_relaxed);
+      }
+      return false;
+    }
+    g_asks.store(0, std::memory_order_relaxed);
+    // The reference is kept: from now on the driver stays, and no settled tail is the last again.
     void* library = dlopen(kDriverLibrary, RTLD_LAZY | RTLD_NOLOAD);
     if (library != nullptr) {
       current = reinterpret_cast<CurrentContext>(dlsym(library, "cuCtxGetCurrent"));

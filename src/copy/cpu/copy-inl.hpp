@@ -49,6 +49,7 @@ constexpr int floor_power(int bytes) {
 /// A length that the compiler knows: the largest power of two, then the rest.
 template <int kBytes>
 struct FixedCopy {
+  static constexpr std::int64_t kBlock = kBytes;
   explicit FixedCopy(std::int64_t) {}
   HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
     constexpr int kHead = floor_power(kBytes);
@@ -79,6 +80,13 @@ struct ShortCopy {
     hn::BlendedStore(hn::MaskedLoad(mask, D(), reinterpret_cast<const std::uint8_t*>(from)), mask,
                      D(), reinterpret_cast<std::uint8_t*>(to));
   }
+  /// Stores a whole vector: for a dense side whose next block overwrites what is too much.
+  HWY_INLINE void overlong(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const
+      requires(kPower <= 32)  // most vectors of 64 bytes would cross a line
+  {
+    hn::StoreU(hn::MaskedLoad(mask, D(), reinterpret_cast<const std::uint8_t*>(from)), D(),
+               reinterpret_cast<std::uint8_t*>(to));
+  }
   hn::Mask<D> mask;
 };
 #else
@@ -86,11 +94,13 @@ template <int kPower>
 using ShortCopy = OverlapCopy<kPower / 2>;
 #endif
 
-/// Any length of at least a vector: whole vectors, and one that ends where the block ends.
+/// Any length of at least a vector: whole vectors, and one that ends where the block ends. (The
+/// length is a local copy: a store of bytes might change a member.)
 struct VectorCopy {
-  explicit VectorCopy(std::int64_t block) : bytes(block) {}
+  explicit VectorCopy(std::int64_t block) : length(block) {}
   HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
     constexpr int kStep = 4 * kVectorBytes;
+    const std::int64_t bytes = length;
     std::int64_t at = 0;
     for (; at + kStep <= bytes; at += kStep) copy_power<kStep>(to + at, from + at);
     for (; at + kVectorBytes <= bytes; at += kVectorBytes) {
@@ -99,7 +109,23 @@ struct VectorCopy {
     if (at < bytes)
       copy_power<kVectorBytes>(to + bytes - kVectorBytes, from + bytes - kVectorBytes);
   }
-  std::int64_t bytes;
+  std::int64_t length;
+};
+
+/// Rows that come from the L2 cache: one load and one store for all of them, since prefetchers tell
+/// streams apart by their instructions. Measured on 128 rows of 1 KiB at 1040 B: 1.36 us, unrolled
+/// by two or four 1.85 us, by 64 bytes 1.57 us.
+struct RowCopy {
+  explicit RowCopy(std::int64_t block) : length(block) {}
+  HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
+    constexpr int kPiece = 32;
+    const std::int64_t bytes = length;
+    std::int64_t at = 0;
+#pragma GCC unroll 1
+    for (; at + kPiece <= bytes; at += kPiece) copy_power<kPiece>(to + at, from + at);
+    if (at < bytes) copy_power<kPiece>(to + bytes - kPiece, from + bytes - kPiece);
+  }
+  std::int64_t length;
 };
 
 /// Long blocks: the C library's copy, which knows the machine's string instructions.
@@ -110,6 +136,17 @@ struct LongCopy {
   }
   std::size_t bytes;
 };
+
+/// A block into a dense side, followed there by another of its length.
+template <typename Copy>
+HWY_INLINE void copy_followed(const Copy& copy, std::byte* HWY_RESTRICT to,
+                              const std::byte* HWY_RESTRICT from) {
+  if constexpr (requires { copy.overlong(to, from); }) {
+    copy.overlong(to, from);
+  } else {
+    copy(to, from);
+  }
+}
 
 /// Any length, known only now: one branch for each length class.
 HWY_INLINE void copy_any(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from,

@@ -245,7 +245,8 @@ std::string CudaPlan::description() const {
   if (engine_.form() != EngineCopy::Form::None)
     return fmt::format("cuda engine {}", engine_.name());
   const Tables& list = direction_ == Direction::Pack ? from_ : to_;
-  if (word_log2_ < kNarrowWordLog2 && list.shortest_block() >= kShiftedShortest) {
+  const bool listed = form_ == Form::Blocks || form_ == Form::Ranked;
+  if (listed && word_log2_ < kNarrowWordLog2 && list.shortest_block() >= kShiftedShortest) {
     return fmt::format("cuda shifted {}B words", 1 << kShiftedWordLog2);
   }
   const char* form = "run";
