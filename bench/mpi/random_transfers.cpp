@@ -1,0 +1,150 @@
+#include "mpi/random_transfers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace bench {
+namespace {
+
+constexpr int kTag = 9;
+constexpr int kTransfers = 200;
+constexpr int kQuickTransfers = 12;
+constexpr unsigned kSeed = 20;
+
+class StridedType {
+ public:
+  explicit StridedType(const RandomTransfer& transfer) {
+    MPI_Type_create_hvector(static_cast<int>(transfer.blocks), static_cast<int>(transfer.block),
+                            static_cast<MPI_Aint>(transfer.pitch), MPI_BYTE, &type_);
+    MPI_Type_commit(&type_);
+  }
+  ~StridedType() { MPI_Type_free(&type_); }
+  StridedType(const StridedType&) = delete;
+  StridedType& operator=(const StridedType&) = delete;
+  [[nodiscard]] MPI_Datatype get() const { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/// One rank's end of a transfer.
+struct End {
+  std::byte* memory;
+  bool strided;
+  MPI_Datatype type;
+  int bytes;
+
+  void send(int to) const {
+    MPI_Send(memory, strided ? 1 : bytes, strided ? type : MPI_BYTE, to, kTag, MPI_COMM_WORLD);
+  }
+  void receive(int from) const {
+    MPI_Recv(memory, strided ? 1 : bytes, strided ? type : MPI_BYTE, from, kTag, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+  }
+};
+
+std::byte pattern(std::int64_t index, int rank) {
+  return static_cast<std::byte>((index * 2654435761LL >> 7) + rank * 101);
+}
+
+/// Both ends' selected bytes are numbered alike, so each can tell what it must receive.
+bool check_transfer(const RandomTransfer& transfer, const End& end, const TransferMemory& memory,
+                    std::int64_t extent, int rank) {
+  std::vector<std::byte> host(static_cast<std::size_t>(extent));
+  const auto place = [&](std::int64_t index) {
+    return end.strided ? index / transfer.block * transfer.pitch + index % transfer.block : index;
+  };
+  const auto fill = [&] {
+    std::fill(host.begin(), host.end(), std::byte{0x5a});
+    for (std::int64_t i = 0; i < transfer.bytes(); ++i) {
+      host[static_cast<std::size_t>(place(i))] = pattern(i, rank);
+    }
+    memory.put(end.memory, host.data(), extent);
+  };
+  int right = 1;
+  for (const int sender : {0, 1}) {
+    fill();
+    if (rank == sender) {
+      end.send(1 - rank);
+      continue;
+    }
+    end.receive(sender);
+    for (std::int64_t i = 0; i < transfer.bytes(); ++i) {
+      host[static_cast<std::size_t>(place(i))] = pattern(i, sender);
+    }
+    std::vector<std::byte> found(static_cast<std::size_t>(extent));
+    memory.get(found.data(), end.memory, extent);
+    right = found == host;
+  }
+  int all = 0;
+  MPI_Allreduce(&right, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all == 1;
+}
+
+}  // namespace
+
+std::string RandomTransfer::name(int number) const {
+  constexpr const char* kEnds[] = {"both", "sender", "receiver"};
+  return std::to_string(number) + "/" + std::to_string(bytes()) + "B_" + std::to_string(block) +
+         "B_" + std::to_string(pitch) + "B_" + kEnds[static_cast<int>(ends)];
+}
+
+std::vector<RandomTransfer> random_transfers(int count, unsigned seed) {
+  constexpr double kLargestExtent = 28;  // log2
+  std::mt19937_64 random(seed);
+  // Not a standard distribution, whose values differ between libraries.
+  const auto between = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(random() >> 11) * 0x1p-53;
+  };
+  std::vector<RandomTransfer> transfers;
+  for (int i = 0; i < count; ++i) {
+    const double size = between(6, 24);
+    const double block = between(0, std::min(12.0, size));
+    const double pitch = std::min(block + between(0, 5), kLargestExtent - size + block);
+    RandomTransfer transfer;
+    transfer.block = std::lround(std::exp2(block));
+    transfer.pitch = std::max(transfer.block + 1, std::lround(std::exp2(pitch)));
+    transfer.blocks = std::max(1L, std::lround(std::exp2(size)) / transfer.block);
+    transfer.ends = static_cast<Ends>(random() % 3);
+    transfers.push_back(transfer);
+  }
+  return transfers;
+}
+
+bool run_transfers(const TransferMemory& memory, const Options& options, const Report& report,
+                   const std::vector<Field>& fields, int rank) {
+  const auto transfers = random_transfers(options.quick ? kQuickTransfers : kTransfers, kSeed);
+  std::int64_t largest = 0;
+  for (const RandomTransfer& transfer : transfers) {
+    largest = std::max(largest, transfer.blocks * transfer.pitch);
+  }
+  std::byte* const data = memory.allocate(largest);
+  bool right = true;
+  for (int i = 0; i < static_cast<int>(transfers.size()); ++i) {
+    const RandomTransfer& transfer = transfers[static_cast<std::size_t>(i)];
+    const std::string name = transfer.name(i);
+    if (!options.selects(name)) continue;
+    const StridedType type(transfer);
+    const bool strided =
+        transfer.ends == Ends::Both || (transfer.ends == Ends::Sender) == (rank == 0);
+    const End end{data, strided, type.get(), static_cast<int>(transfer.bytes())};
+    const std::int64_t extent = transfer.blocks * transfer.pitch;
+    if (!check_transfer(transfer, end, memory, extent, rank)) {
+      if (rank == 0) std::fprintf(stderr, "%s: received bytes are wrong\n", name.c_str());
+      right = false;
+      continue;
+    }
+    const auto round_trip = [&] {
+      if (rank == 0) end.send(1);
+      end.receive(1 - rank);
+      if (rank == 1) end.send(0);
+    };
+    std::vector<double> samples = to_microseconds(sample_together(options.budget, round_trip));
+    for (double& sample : samples) sample /= 2;
+    if (rank == 0) report.line(name, summarize(samples), "-us", fields);
+  }
+  return right;
+}
+
+}  // namespace bench
