@@ -9,7 +9,7 @@ set_target_properties(strake PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 set_target_properties(strake_compile PROPERTIES EXPORT_NAME compile)
 
 # The command and what it preloads are installed where they are built, in tools.
-foreach(plugin strake_cuda strake_interpose_openmpi strake_interpose_mpich)
+foreach(plugin strake_cuda strake_interpose_openmpi strake_interpose_mpich strake_interpose_mpich_renamed)
   if(TARGET ${plugin})
     install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/strake)
   endif()

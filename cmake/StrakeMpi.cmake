@@ -1,6 +1,8 @@
 # Finds every MPI library on the machine, side by side, through its compiler wrappers.
 # Result: STRAKE_MPI_FLAVORS (a list of openmpi, mpich), and per flavor F the target strake::mpi_F, and
-# STRAKE_MPI_F_{MPIRUN,MPIRUN_FLAGS,CC,CXX,FC}.
+# STRAKE_MPI_F_{MPIRUN,MPIRUN_FLAGS,CC,FC}. Given beforehand, STRAKE_MPI_F_CC names the library to take.
+# For mpich also STRAKE_MPI_mpich_OTHER_NAME: programs may need its library as libmpi.so.12 or as libmpich.so.12 (in
+# Debian and Ubuntu); this is the one, mpi or mpich, that the programs built here do not.
 set(STRAKE_MPI_FLAVORS "")
 
 # Flags that let this machine start more ranks than it has cores, as any user.
@@ -9,17 +11,21 @@ set(_strake_openmpi_flags --allow-run-as-root --oversubscribe --mca btl_base_war
 # Finds the launcher that gives a job of two ranks of `flavor` two ranks. A machine may hold several; a library built
 # for PMIx may know none but the other library's (MPICH in Ubuntu 24.04).
 function(_strake_find_mpirun flavor)
-  if(DEFINED CACHE{STRAKE_MPI_${flavor}_MPIRUN})
+  set(probe ${PROJECT_BINARY_DIR}/CMakeFiles/mpi_size_${flavor})
+  if(DEFINED CACHE{STRAKE_MPI_${flavor}_MPIRUN} AND EXISTS ${probe})
     return()
   endif()
-  set(probe ${PROJECT_BINARY_DIR}/CMakeFiles/mpi_size_${flavor})
   execute_process(COMMAND ${STRAKE_MPI_${flavor}_CC} -o ${probe} ${PROJECT_SOURCE_DIR}/cmake/mpi_size.c
     RESULT_VARIABLE compiled OUTPUT_QUIET ERROR_VARIABLE complaint)
   if(NOT compiled EQUAL 0)
     message(STATUS "${STRAKE_MPI_${flavor}_CC} does not compile: ${complaint}")
     return()
   endif()
-  foreach(name mpirun.${flavor} mpirun mpirun.openmpi)
+  if(DEFINED CACHE{STRAKE_MPI_${flavor}_MPIRUN})
+    return()
+  endif()
+  cmake_path(GET STRAKE_MPI_${flavor}_CC PARENT_PATH folder)
+  foreach(name ${folder}/mpirun.${flavor} ${folder}/mpirun mpirun.${flavor} mpirun mpirun.openmpi)
     find_program(launcher ${name} NO_CACHE)
     if(launcher)
       execute_process(COMMAND ${launcher} --version OUTPUT_VARIABLE version ERROR_VARIABLE version)
@@ -39,24 +45,53 @@ function(_strake_find_mpirun flavor)
   endforeach()
 endfunction()
 
-function(_strake_find_mpi flavor)
-  find_program(STRAKE_MPI_${flavor}_CC NAMES mpicc.${flavor} mpicc)
-  if(NOT STRAKE_MPI_${flavor}_CC)
-    return()
-  endif()
-  # A wrapper without suffix may be either library's: its mpi.h tells.
-  execute_process(COMMAND ${STRAKE_MPI_${flavor}_CC} -E -dM ${PROJECT_SOURCE_DIR}/cmake/mpi_size.c
+# Whether the compiler wrapper CC compiles for `flavor`: one without suffix may be any library's, its mpi.h tells.
+function(_strake_is_flavor out cc flavor)
+  execute_process(COMMAND ${cc} -E -dM ${PROJECT_SOURCE_DIR}/cmake/mpi_size.c
     OUTPUT_VARIABLE macros ERROR_QUIET)
   set(macro_openmpi "define OMPI_MAJOR_VERSION")
   set(macro_mpich "define MPICH_NUMVERSION")
-  if(NOT macros MATCHES "${macro_${flavor}}")
-    unset(STRAKE_MPI_${flavor}_CC CACHE)
+  set(${out} FALSE PARENT_SCOPE)
+  if(macros MATCHES "${macro_${flavor}}")
+    set(${out} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
+# The library of `mpicc` on the PATH, if it is of this flavor; else the one that a distribution names by a suffix.
+function(_strake_find_mpicc flavor)
+  if(DEFINED CACHE{STRAKE_MPI_${flavor}_CC})
+    return()
+  endif()
+  find_program(cc mpicc NO_CACHE)
+  if(cc)
+    _strake_is_flavor(matches ${cc} ${flavor})
+    if(matches)
+      # mpicc may be set to another library later; the name with the suffix may not.
+      cmake_path(GET cc PARENT_PATH folder)
+      find_program(STRAKE_MPI_${flavor}_CC NAMES mpicc.${flavor} mpicc PATHS ${folder} NO_DEFAULT_PATH)
+      return()
+    endif()
+  endif()
+  find_program(STRAKE_MPI_${flavor}_CC mpicc.${flavor})
+endfunction()
+
+function(_strake_find_mpi flavor)
+  _strake_find_mpicc(${flavor})
+  if(NOT STRAKE_MPI_${flavor}_CC)
+    unset(STRAKE_MPI_${flavor}_CC CACHE)  # it may be there the next time
+    return()
+  endif()
+  _strake_is_flavor(matches ${STRAKE_MPI_${flavor}_CC} ${flavor})
+  if(NOT matches)
+    message(WARNING "STRAKE_MPI_${flavor}_CC: ${STRAKE_MPI_${flavor}_CC} is not a compiler wrapper of ${flavor}")
     return()
   endif()
   execute_process(COMMAND ${STRAKE_MPI_${flavor}_CC} -show OUTPUT_VARIABLE show ERROR_QUIET
     OUTPUT_STRIP_TRAILING_WHITESPACE)
-  find_program(STRAKE_MPI_${flavor}_CXX NAMES mpicxx.${flavor} mpicxx)
-  find_program(STRAKE_MPI_${flavor}_FC NAMES mpifort.${flavor} mpif90.${flavor} mpifort mpif90)
+  # All of one installation: another's wrappers and launcher may be of another version.
+  cmake_path(GET STRAKE_MPI_${flavor}_CC PARENT_PATH folder)
+  find_program(STRAKE_MPI_${flavor}_FC NAMES mpifort.${flavor} mpif90.${flavor} mpifort mpif90
+    PATHS ${folder} NO_DEFAULT_PATH)
   _strake_find_mpirun(${flavor})
   if(NOT STRAKE_MPI_${flavor}_MPIRUN)
     message(STATUS "${STRAKE_MPI_${flavor}_CC}: no launcher here starts two ranks of ${flavor}, left out")
@@ -75,6 +110,13 @@ function(_strake_find_mpi flavor)
   endforeach()
   target_compile_definitions(strake_mpi_api_${flavor} INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   add_library(strake::mpi_${flavor} ALIAS strake_mpi_api_${flavor})
+  if(flavor STREQUAL mpich)
+    set(STRAKE_MPI_mpich_OTHER_NAME mpich PARENT_SCOPE)
+    file(STRINGS ${PROJECT_BINARY_DIR}/CMakeFiles/mpi_size_mpich needs REGEX "libmpich[.]so[.]12")
+    if(needs)
+      set(STRAKE_MPI_mpich_OTHER_NAME mpi PARENT_SCOPE)
+    endif()
+  endif()
   list(APPEND STRAKE_MPI_FLAVORS ${flavor})
   set(STRAKE_MPI_FLAVORS ${STRAKE_MPI_FLAVORS} PARENT_SCOPE)
 endfunction()

@@ -20,8 +20,8 @@ std::uint64_t key_of(MPI_Request request) noexcept {
 using State = Operation::State;
 
 /// MPICH raises the error of a failed request where it is merely asked about, and there on
-/// MPI_COMM_WORLD. The call that completes the application's request raises it properly; until then
-/// it must not be fatal.
+/// MPI_COMM_WORLD (4.0) or MPI_COMM_SELF (5.0). The call that completes the application's request
+/// raises it properly; until then it must not be fatal.
 class QuietWorld {
 #ifdef OPEN_MPI
  public:
@@ -29,19 +29,24 @@ class QuietWorld {
 #else
  public:
   QuietWorld() noexcept {
-    real_.MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler_);
-    real_.MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 2; ++i) {
+      real_.MPI_Comm_get_errhandler(kComms[i], &handlers_[i]);
+      real_.MPI_Comm_set_errhandler(kComms[i], MPI_ERRORS_RETURN);
+    }
   }
   ~QuietWorld() {
-    real_.MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler_);
-    real_.MPI_Errhandler_free(&handler_);
+    for (int i = 0; i < 2; ++i) {
+      real_.MPI_Comm_set_errhandler(kComms[i], handlers_[i]);
+      real_.MPI_Errhandler_free(&handlers_[i]);
+    }
   }
   QuietWorld(const QuietWorld&) = delete;
   QuietWorld& operator=(const QuietWorld&) = delete;
 
  private:
   const mpi::RealMpi& real_ = mpi::real_mpi();
-  MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
+  static constexpr MPI_Comm kComms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+  MPI_Errhandler handlers_[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
 #endif
 };
 

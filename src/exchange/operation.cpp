@@ -60,6 +60,7 @@ void Operation::start() {
   status_ = empty_status();
   error_ = MPI_SUCCESS;
   comm_to_raise_ = MPI_COMM_NULL;
+  raised_ = false;
   settled = false;
   if (outgoing_) {
     outgoing_->pack();
@@ -134,10 +135,15 @@ void Operation::poll_system() {
   if (code == MPI_SUCCESS && flag == 0) return;
   status_ = status;
   if (code != MPI_SUCCESS || status.MPI_ERROR != MPI_SUCCESS) {
+    if (persistent_) comm_to_raise_ = peer_.comm;  // MPICH 5 has forgotten it
     fail(code != MPI_SUCCESS ? code : status.MPI_ERROR);
     return;
   }
-  mpi::check(real.MPI_Test(&inner_, &flag, &status_), "MPI_Test");
+  // The status is known: MPICH 5 has made a persistent request inactive when it told, and Test's is
+  // empty.
+  const int tested = real.MPI_Test(&inner_, &flag, &status);
+  raised_ = tested != MPI_SUCCESS;
+  mpi::check(tested, "MPI_Test");
   int cancelled = 0;
   real.MPI_Test_cancelled(&status_, &cancelled);
   if (outgoing_ || cancelled != 0) {
@@ -163,6 +169,8 @@ void Operation::fail(int code) noexcept {
 }
 
 MPI_Request Operation::take_failed_request() noexcept {
+  // Open MPI does not tell of the error before the request is completed, which has raised it.
+  if (raised_) return MPI_REQUEST_NULL;
   // A persistent one is completed by the caller, and stays ours.
   return persistent_ ? inner_ : std::exchange(inner_, MPI_REQUEST_NULL);
 }

@@ -90,6 +90,7 @@ class Operation {
   MPI_Status status_;
   int error_ = MPI_SUCCESS;
   MPI_Comm comm_to_raise_ = MPI_COMM_NULL;
+  bool raised_ = false;  ///< the system has raised the error
 };
 
 }  // namespace strake::exchange

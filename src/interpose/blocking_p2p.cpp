@@ -41,7 +41,7 @@ class StatusOr {
   MPI_Status* get() { return status_; }
 
  private:
-  MPI_Status own_;
+  MPI_Status own_{};
   MPI_Status* status_;
 };
 
@@ -53,8 +53,16 @@ int receive(Function function, const Examined& found, MPI_Comm comm, MPI_Status*
   note(function, incoming.method(), found.reason, found.bytes);
   const Wire wire(Direction::Receive, incoming.method(), found.bytes);
   StatusOr status(user_status);
+  // MPICH 5 returns MPI_SUCCESS where an error handler of the application's has returned: then only
+  // the status tells.
+  const MPI_Status before = *status.get();
+  status.get()->MPI_SOURCE = MPI_UNDEFINED;
+  status.get()->MPI_ERROR = MPI_SUCCESS;
   const int code = call(incoming.data(), wire.count(), wire.type(), status.get());
-  if (code != MPI_SUCCESS) return code;
+  const bool refused = status.get()->MPI_SOURCE == MPI_UNDEFINED;
+  if (refused) *status.get() = before;
+  if (code != MPI_SUCCESS || refused || status.get()->MPI_ERROR != MPI_SUCCESS) return code;
+  status.get()->MPI_ERROR = before.MPI_ERROR;
   const std::int64_t bytes = exchange::received_bytes(*status.get());
   if (bytes > found.bytes)
     return raise(comm, MPI_ERR_TRUNCATE);  // by the wire type's one byte of room

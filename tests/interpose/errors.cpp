@@ -107,7 +107,9 @@ void bad_messages(MPI_Comm comm) {
     point_to_point({"tag past the highest", data, 1, type.type, self, *highest_tag + 1}, comm);
   point_to_point({"null communicator", data, 1, type.type, self, 1}, MPI_COMM_NULL);
   point_to_point({"null buffer, basic type", nullptr, 1, MPI_INT, self, 1, true, false}, comm);
+#if !defined(OMPI_MAJOR_VERSION) || OMPI_MAJOR_VERSION < 5  // Open MPI 5 reads from it
   point_to_point({"null buffer, derived type", nullptr, 1, type.type, self, 1, true, false}, comm);
+#endif
   CHECK(buffer.untouched());
 }
 

@@ -172,6 +172,28 @@ TEST_P(Run, an_unknown_mpi_library_is_refused_before_the_start_or_by_the_rank) {
   }
 }
 
+TEST_P(Run, the_standard_abi_is_refused_whatever_mpi_says) {
+  const std::string program = kPrograms + "/strake_abi_mpi";
+  for (const Words& options : {Words{}, Words{"--mpi", GetParam()}}) {
+    for (const Words& command : {Words{program}, Words{"env", program}}) {
+      const Outcome outcome = job(options, join({ranks(2), command}));
+      EXPECT_EQ(outcome.status, 2);
+      EXPECT_EQ(lines_with(outcome.err, "under the standard ABI of MPI 5"), 1) << outcome.err;
+    }
+  }
+}
+
+TEST_P(Run, the_library_has_the_interposer_for_its_name) {
+  if (GetParam() != "mpich") GTEST_SKIP() << "has one name";
+  for (const Words& options : {Words{}, Words{"--mpi", GetParam()}}) {
+    const Outcome outcome = job(options, join({ranks(2), {kPrograms + "/hello_renamed"}}));
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(lines_with(outcome.out, "standin mpich-lib"), 2) << outcome.out;
+    EXPECT_EQ(lines_with(outcome.out, "hidden=1"), 2) << outcome.out;
+    EXPECT_EQ(lines_with(outcome.out, "of 2"), 2) << outcome.out;
+  }
+}
+
 TEST_P(Run, a_missing_interposer_is_said) {
   for (const Words& command : {Words{hello()}, Words{"env", hello()}}) {
     const Outcome outcome =

@@ -11,7 +11,8 @@ namespace strake::preload {
 enum class MpiLibrary : std::uint8_t {
   None,     ///< not an MPI library
   OpenMpi,  ///< Open MPI 2 to 5
-  Mpich,    ///< MPICH 3.1 and later, under the name that distributions give it
+  Mpich,    ///< MPICH 3.1 and later, and libraries with its binary interface (Intel MPI, MVAPICH)
+  Abi,      ///< any library under the standard interface of MPI 5, which no interposer has yet
   Unknown,  ///< an MPI library whose interface is not one of these
 };
 
@@ -19,6 +20,7 @@ enum class MpiLibrary : std::uint8_t {
 inline const char* title_of(MpiLibrary library) {
   return library == MpiLibrary::OpenMpi ? "Open MPI"
          : library == MpiLibrary::Mpich ? "MPICH"
+         : library == MpiLibrary::Abi   ? "the standard ABI of MPI 5"
                                         : "an unknown MPI library";
 }
 
@@ -44,16 +46,27 @@ inline MpiLibrary identify(const char* path) {
   const char* name = base_name(path);
   if (std::strcmp(name, "libmpi.so.40") == 0 || starts_with(name, "libmpi.so.40."))
     return MpiLibrary::OpenMpi;
-  if (std::strcmp(name, "libmpich.so.12") == 0 || starts_with(name, "libmpich.so.12."))
-    return MpiLibrary::Mpich;
-  // Intel MPI, MVAPICH and others (libmpi.so.12), older Open MPI (libmpi.so.1, .12, .20), HPE,
-  // Cray, IBM, the MPI ABI.
-  for (const char* other :
-       {"libmpi.so", "libmpich.so", "libmpi_abi.so", "libmpt.so", "libmpi_cray.so", "libmpi_gnu",
-        "libmpi_intel", "libmpi_ibm.so", "libmpi_nvidia"}) {
+  // MPICH's own name, and the one that Debian gives it.
+  for (const char* mpich : {"libmpi.so.12", "libmpich.so.12"}) {
+    const std::size_t length = std::strlen(mpich);
+    if (starts_with(name, mpich) && (name[length] == '\0' || name[length] == '.'))
+      return MpiLibrary::Mpich;
+  }
+  if (starts_with(name, "libmpi_abi.so")) return MpiLibrary::Abi;
+  // Older Open MPI (libmpi.so.1, .20), HPE, Cray, IBM.
+  for (const char* other : {"libmpi.so", "libmpich.so", "libmpt.so", "libmpi_cray.so", "libmpi_gnu",
+                            "libmpi_intel", "libmpi_ibm.so", "libmpi_nvidia"}) {
     if (starts_with(name, other)) return MpiLibrary::Unknown;
   }
   return MpiLibrary::None;
 }
+
+/// Said of a library of that kind.
+constexpr const char* kAbiRefused =
+    "is an MPI library under the standard ABI of MPI 5: Strake does not support it yet; build "
+    "the program with mpicc rather than mpicc_abi";
+
+/// Open MPI 1.10 has the name of MPICH's library: this symbol of it tells.
+constexpr const char* kOpenMpiSymbol = "ompi_mpi_comm_world";
 
 }  // namespace strake::preload

@@ -113,6 +113,14 @@ bool find_library(const char* name, const char* owner, const ElfFile& from, char
          find_in("/lib:/usr/lib:/lib64:/usr/lib64", name, owner, out);
 }
 
+/// The library that a name stands for, found at `path` or (null) nowhere.
+MpiLibrary identify_file(const char* name, const char* path) {
+  const MpiLibrary library = identify(name);
+  const bool old_openmpi =
+      library == MpiLibrary::Mpich && path != nullptr && ElfFile(path).contains(kOpenMpiSymbol);
+  return old_openmpi ? MpiLibrary::Unknown : library;
+}
+
 /// Objects still to look into, and those already seen.
 struct Node {
   Node* next = nullptr;
@@ -161,7 +169,7 @@ void find_mpi(const char* path, Loaded loaded, MpiUse& use) {
     if (node == queue.first) {
       use.elf = file.valid();
       use.dynamic = file.dynamic();
-      if (use.elf) use.library = identify(path);
+      if (use.elf) use.library = identify_file(path, path);
       if (use.library != MpiLibrary::None) std::snprintf(use.path, sizeof(use.path), "%s", path);
     }
     if (use.library != MpiLibrary::None) return;
@@ -171,7 +179,7 @@ void find_mpi(const char* path, Loaded loaded, MpiUse& use) {
           queue.has(base_name(name)))
         continue;
       const bool there = find_library(name, node->path, file, found);
-      use.library = identify(name);
+      use.library = identify_file(name, there ? found : nullptr);
       if (use.library != MpiLibrary::None) {
         std::snprintf(use.path, sizeof(use.path), "%s", there ? found : name);
         return;

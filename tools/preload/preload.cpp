@@ -95,15 +95,16 @@ bool first_rank() {
   _exit(2);
 }
 
-/// The interposer for the library, beside this object.
+/// The interposer for the library, beside this object: where the library has several names, the one
+/// that needs it by this name, lest it bring in another of the machine.
 void interposer_for(MpiLibrary library, const char* library_path, char (&out)[PATH_MAX]) {
   const char* forced = std::getenv("STRAKE_MPI");
   const bool force = forced != nullptr && forced[0] != '\0' && std::strcmp(forced, "auto") != 0;
+  if (library == MpiLibrary::Abi) give_up(kAbiRefused, library_path);
   if (library == MpiLibrary::Unknown && !force) {
     give_up(
         "is an MPI library that Strake does not know; it knows Open MPI (libmpi.so.40) and MPICH "
-        "(libmpich.so.12), and "
-        "--mpi tells it which of them another one is like",
+        "(libmpi.so.12, libmpich.so.12), and --mpi tells it which of them another one is like",
         library_path);
   }
   if (force && library != MpiLibrary::Unknown && std::strcmp(forced, flavor_of(library)) != 0) {
@@ -113,8 +114,12 @@ void interposer_for(MpiLibrary library, const char* library_path, char (&out)[PA
   Dl_info self{};
   const int found = dladdr(reinterpret_cast<const void*>(&visit_object), &self);
   const int folder = found == 0 ? 0 : static_cast<int>(base_name(self.dli_fname) - self.dli_fname);
-  std::snprintf(out, sizeof(out), "%.*s%s%s.so", folder, self.dli_fname, kInterposer,
-                force ? forced : flavor_of(library));
+  const char* flavor = force ? forced : flavor_of(library);
+  const char* name = base_name(library_path);
+  std::snprintf(out, sizeof(out), "%.*s%s%s-%.*s.so", folder, self.dli_fname, kInterposer, flavor,
+                static_cast<int>(std::strcspn(name, ".")), name);
+  if (access(out, R_OK) == 0) return;
+  std::snprintf(out, sizeof(out), "%.*s%s%s.so", folder, self.dli_fname, kInterposer, flavor);
   if (access(out, R_OK) != 0)
     give_up("is missing: Strake was not built for the MPI library of this program", out);
 }
@@ -127,21 +132,25 @@ char** find_preload(char** environment) {
   return nullptr;
 }
 
-/// Starts the program anew, as it was started, with `interposer` first in LD_PRELOAD.
-[[noreturn]] void start_again(const char* interposer, char** environment) {
+/// Starts the program anew, as it was started, with `interposer` first in LD_PRELOAD. The library
+/// that the program had follows it: the interposer's own need of one of that name must not find
+/// another (of the system, beside one of the user's) where the program needs it only indirectly.
+[[noreturn]] void start_again(const char* interposer, const char* library, char** environment) {
   std::size_t variables = 0;
   while (environment[variables] != nullptr) ++variables;
   char** slot = find_preload(environment);
   const char* before = slot == nullptr ? "" : *slot + std::strlen(kPreload);
   if (starts_with(before, interposer))
-    give_up("could not be loaded", interposer);  // that was tried
-  const std::size_t size =
-      std::strlen(kPreload) + std::strlen(interposer) + std::strlen(before) + 2;
+    give_up("could not be loaded", interposer);              // that was tried
+  if (std::strpbrk(library, ": ") != nullptr) library = "";  // LD_PRELOAD can't name it
+  const std::size_t size = std::strlen(kPreload) + std::strlen(interposer) + std::strlen(library) +
+                           std::strlen(before) + 3;
   auto* value = static_cast<char*>(std::malloc(size));
   auto** changed = static_cast<char**>(std::malloc((variables + 2) * sizeof(char*)));
   if (value == nullptr || changed == nullptr)
     give_up("could not be preloaded: out of memory", interposer);
-  std::snprintf(value, size, before[0] == '\0' ? "%s%s" : "%s%s:%s", kPreload, interposer, before);
+  std::snprintf(value, size, "%s%s%s%s%s%s", kPreload, interposer, library[0] == '\0' ? "" : ":",
+                library, before[0] == '\0' ? "" : ":", before);
   std::memcpy(changed, environment, (variables + 1) * sizeof(char*));
   if (slot == nullptr) changed[variables + 1] = nullptr;
   changed[slot == nullptr ? variables : static_cast<std::size_t>(slot - environment)] = value;
@@ -183,20 +192,24 @@ char** find_preload(char** environment) {
   give_up("could not be preloaded: the program can't be started again", interposer);
 }
 
-/// Takes the interposer, first in the list, out of LD_PRELOAD again: the shells and tools that the
-/// program starts must not load it.
+/// Takes the interposer and the library, first in the list, out of LD_PRELOAD again: the shells and
+/// tools that the program starts must not load them.
 void hide_interposer(char** environment) {
   char** slot = find_preload(environment);
   if (slot == nullptr) return;
-  const char* value = *slot + std::strlen(kPreload);
-  const char* end = value + std::strcspn(value, ": ");
-  const char* name = end;
-  while (name != value && name[-1] != '/') --name;
-  if (!starts_with(name, kInterposer)) return;
-  if (*end != '\0') {
-    std::memmove(*slot + std::strlen(kPreload), end + 1, std::strlen(end + 1) + 1);
-    return;
+  char* value = *slot + std::strlen(kPreload);
+  for (int i = 0; i < 2; ++i) {
+    char* end = value + std::strcspn(value, ": ");
+    const char separator = *end;
+    *end = '\0';
+    const bool hidden =
+        i == 0 ? starts_with(base_name(value), kInterposer) : identify(value) != MpiLibrary::None;
+    *end = separator;
+    if (!hidden) break;
+    const char* rest = separator == '\0' ? end : end + 1;
+    std::memmove(value, rest, std::strlen(rest) + 1);
   }
+  if (*value != '\0') return;
   for (; slot[0] != nullptr; ++slot) slot[0] = slot[1];
 }
 
@@ -214,8 +227,10 @@ __attribute__((constructor)) void start(int, char**, char** environment) {
   }
   if (scan.library != MpiLibrary::None) {
     char interposer[PATH_MAX];
-    interposer_for(scan.library, scan.library_path, interposer);
-    start_again(interposer, environment);
+    const bool old_openmpi =
+        scan.library == MpiLibrary::Mpich && dlsym(RTLD_DEFAULT, kOpenMpiSymbol) != nullptr;
+    interposer_for(old_openmpi ? MpiLibrary::Unknown : scan.library, scan.library_path, interposer);
+    start_again(interposer, scan.library_path, environment);
   }
   report('p');
   g_settled.store(false, std::memory_order_relaxed);

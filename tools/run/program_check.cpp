@@ -63,11 +63,14 @@ MpiLibrary check_program(const std::string& path, MpiLibrary forced) {
       if (forced == MpiLibrary::None) {
         throw InvalidArgument(fmt::format(
             "{} is linked to {}, an MPI library that Strake does not know; it knows Open MPI "
-            "(libmpi.so.40) "
-            "and MPICH (libmpich.so.12), and --mpi tells it which of them another one is like",
+            "(libmpi.so.40) and MPICH (libmpi.so.12, libmpich.so.12), and --mpi tells it which of "
+            "them another one is like",
             path, use.path));
       }
       return forced;
+    case MpiLibrary::Abi:
+      throw InvalidArgument(
+          fmt::format("{} is linked to {}, which {}", path, use.path, preload::kAbiRefused));
     case MpiLibrary::OpenMpi:
     case MpiLibrary::Mpich:
       break;
