@@ -144,7 +144,9 @@ TEST(Settings, a_getter_is_cheap) {
   RecordProperty("getter_ns", std::to_string(best_ns));
   std::printf("getter: %.2f ns\n", best_ns);
   EXPECT_GT(sum, 0);
-  EXPECT_LT(best_ns, 50.0);  // ~1-2 ns optimised; sanitizers and -O0 cost up to ten times that
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+  EXPECT_LT(best_ns, 50.0);  // ~1-2 ns optimised, ten times that without
+#endif
 }
 
 }  // namespace
