@@ -11,10 +11,6 @@ endif()
 
 # GCC 12 sees overlaps in std::string's own append (GCC bug 105651).
 add_compile_options($<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict>)
-# GCC 13 sees fmt 9's big integers written out of bounds, which they are not.
-add_compile_options(
-  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-array-bounds>)
-
 add_library(strake_compile INTERFACE)
 target_compile_features(strake_compile INTERFACE cxx_std_20)
 target_include_directories(strake_compile INTERFACE
@@ -29,6 +25,11 @@ endif()
 target_compile_options(strake_compile INTERFACE
   "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor>>"
   "$<BUILD_INTERFACE:$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${STRAKE_WARNINGS_AS_ERRORS}>>:-Werror>>")
+# What GCC 13 deduces from inlined code of fmt 9 and of its own std::regex is not so: said, but no error.
+set(deduced array-bounds stringop-overflow maybe-uninitialized)
+list(TRANSFORM deduced PREPEND -Wno-error=)
+target_compile_options(strake_compile INTERFACE
+  "$<BUILD_INTERFACE:$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:${deduced}>>")
 
 if(STRAKE_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${STRAKE_SANITIZE}>

@@ -7,15 +7,19 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "explain/explain.hpp"
 #include "expression/parser.hpp"
+#include "measure/measure_command.hpp"
+#include "report/report_command.hpp"
 #include "run/run_command.hpp"
 #include "settings/settings.hpp"
 #include "settings/settings_command.hpp"
 #include "strake/error.hpp"
+#include "topo/topo_command.hpp"
 
 namespace {
 
@@ -23,15 +27,25 @@ constexpr int kUsageError = 2;
 
 struct ExplainOptions {
   bool json = false;
-  std::int64_t count = 1;
+  std::string from;
+  std::string to;
+  strake::explain::Question question;
   std::vector<std::string> types;
 };
 
-int explain(const ExplainOptions& options) {
+std::optional<strake::MemoryKind> memory_named(const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  if (name == "host") return strake::MemoryKind::Host;
+  return name == "pinned" ? strake::MemoryKind::Pinned : strake::MemoryKind::Device;
+}
+
+int explain(ExplainOptions options) {
+  options.question.from = memory_named(options.from);
+  options.question.to = memory_named(options.to);
   auto all = nlohmann::ordered_json::array();
   for (const std::string& type : options.types) {
     try {
-      const auto explanation = strake::explain::explain(type, options.count);
+      const auto explanation = strake::explain::explain(type, options.question);
       if (options.json) {
         all.push_back(strake::explain::to_json(explanation));
       } else {
@@ -74,11 +88,57 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
   CLI::App* explain_app =
       app.add_subcommand("explain", "Show what becomes of a datatype, and how it is copied");
   explain_app->add_flag("--json", explain_options.json, "Print JSON");
-  explain_app->add_option("--count", explain_options.count, "Elements of the type")
+  explain_app->add_option("--count", explain_options.question.count, "Elements of the type")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  const CLI::IsMember is_memory({"host", "pinned", "device"});
+  explain_app->add_option("--from", explain_options.from, "Memory that the bytes are in")
+      ->check(is_memory);
+  explain_app->add_option("--to", explain_options.to, "Memory that they go to")->check(is_memory);
+  explain_app->add_flag("--remote", explain_options.question.remote,
+                        "Show how a message to another rank would travel, by the profile");
   explain_app->add_option("TYPE", explain_options.types, "Such as vector(100,1,512,double)")
       ->required();
+
+  strake::measure::Options measure_options;
+  CLI::App* measure =
+      app.add_subcommand("measure", "Measure this machine; under mpirun -n 2 or more, MPI too");
+  measure->add_flag("--quick", measure_options.quick, "The most telling cases, in at most 60 s");
+  measure
+      ->add_option("--filter", measure_options.filter,
+                   "Only cases whose \"name bytes block pitch\" this regular expression finds")
+      ->type_name("REGEX");
+  CLI::Option* measure_list =
+      measure->add_flag("--list", measure_options.list, "List the cases, and measure nothing");
+  measure->add_flag("--json", measure_options.json, "Print results as JSON lines, not as a table")
+      ->excludes(measure_list);
+  measure
+      ->add_flag("--resume", measure_options.resume,
+                 "Leave out what the profile holds already, measured in the same way")
+      ->excludes(measure_list);
+  measure
+      ->add_option("--output", measure_options.output,
+                   "Write the profile here, not to the machine's place")
+      ->type_name("FILE")
+      ->excludes(measure_list);
+
+  strake::topo::Options topo_options;
+  CLI::App* topo = app.add_subcommand(
+      "topo", "Show sockets, NUMA nodes, GPUs, their links, and the measured bandwidths");
+  topo->add_flag("--json", topo_options.json, "Print JSON");
+  topo->add_option("--svg", topo_options.svg, "Draw it into this file")->type_name("FILE");
+  topo->add_option("--profile", topo_options.profile,
+                   "Bandwidths from this profile (JSON), not from this machine's")
+      ->type_name("FILE");
+
+  strake::report::Options report_options;
+  CLI::App* report = app.add_subcommand("report", "Make a page with plots from profiles");
+  report->add_option("PROFILE", report_options.profiles, "Profiles of strake measure (JSON)")
+      ->required();
+  report->add_option("-o,--output", report_options.output, "The page; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  report->add_option("--title", report_options.title, "Its title")->type_name("TEXT");
 
   bool settings_json = false;
   bool settings_markdown = false;
@@ -101,6 +161,9 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
 
   if (run->parsed()) return strake::run::run(run_options, rest);
   strake::settings::report_complaints();
+  if (measure->parsed()) return strake::measure::run(measure_options);
+  if (topo->parsed()) return strake::topo::run(topo_options);
+  if (report->parsed()) return strake::report::run(report_options);
   if (explain_app->parsed()) return explain(explain_options);
   if (settings_json) {
     fmt::print("{}\n", strake::settings_command::to_json().dump(2));

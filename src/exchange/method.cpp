@@ -1,15 +1,21 @@
 #include "exchange/method.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
+#include "exchange/choice_cache.hpp"
+#include "exchange/model.hpp"
 #include "mpi/real_mpi.hpp"
+#include "settings/log.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::exchange {
 namespace {
 
-// Defaults measured on the machines of docs/performance.md; the measured model will replace them.
+// For machines without a profile: measured on those of docs/performance.md.
 // Host memory: packing wins over the system's own datatype engine for short blocks, once the
 // message outweighs a temporary buffer's cost.
 constexpr std::int64_t kPackMaxMeanBlock = 512;
@@ -65,25 +71,7 @@ bool system_overlaps(const Transfer& transfer) noexcept {
 bool system_overlaps(const Transfer& /*transfer*/) noexcept { return false; }
 #endif
 
-enum class Forced : std::uint8_t { Auto, Pack, Device, OneShot, Staged, System };
-
-Forced forced_method() noexcept {
-  static const Forced forced = [] {
-    const std::string_view name = settings::text(settings::Id::method);
-    if (name == "pack") return Forced::Pack;
-    if (name == "device") return Forced::Device;
-    if (name == "one-shot") return Forced::OneShot;
-    if (name == "staged") return Forced::Staged;
-    if (name == "system") return Forced::System;
-    return Forced::Auto;
-  }();
-  return forced;
-}
-
-Choice choose_host(const Transfer& transfer, Forced forced) noexcept {
-  if (transfer.dense) return {Method::System, Reason::Contiguous};
-  if (forced == Forced::System) return {Method::System, Reason::Forced};
-  if (forced == Forced::Pack) return {Method::Pack, Reason::Forced};
+Choice built_in_host(const Transfer& transfer) noexcept {
   const std::int64_t least = transfer.nonblocking ? kPackMinBytesNonblocking : kPackMinBytes;
   if (transfer.bytes < least || transfer.bytes / transfer.blocks > kPackMaxMeanBlock) {
     return {Method::System, Reason::SystemIsFaster};
@@ -92,29 +80,39 @@ Choice choose_host(const Transfer& transfer, Forced forced) noexcept {
   return {Method::Pack, Reason::None};
 }
 
-Choice choose_device(const Transfer& transfer, Forced forced) noexcept {
-  const bool aware = mpi_is_gpu_aware();
-  switch (forced) {
-    case Forced::System:
-      if (aware) return {Method::System, Reason::Forced};
-      break;
-    case Forced::Device:
-      if (aware) return {transfer.dense ? Method::System : Method::Device, Reason::Forced};
-      break;
-    case Forced::OneShot:
-      return {Method::OneShot, Reason::Forced};
-    case Forced::Staged:
-      return {Method::Staged, Reason::Forced};
-    case Forced::Auto:
-    case Forced::Pack:
-      break;
-  }
+Choice built_in_device(const Transfer& transfer, bool aware) noexcept {
   if (aware) {
     return transfer.dense ? Choice{Method::System, Reason::GpuAware}
                           : Choice{Method::Device, Reason::None};
   }
   return {transfer.bytes <= one_shot_limit(transfer.dense) ? Method::OneShot : Method::Staged,
           Reason::None};
+}
+
+/// Whether some ranks of the job are on other nodes, as launchers tell.
+bool spans_nodes() noexcept {
+  constexpr const char* kLocalAndAll[][2] = {{"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"},
+                                             {"MPI_LOCALNRANKS", "PMI_SIZE"}};
+  for (const auto& [local, all] : kLocalAndAll) {
+    const char* here = std::getenv(local);
+    const char* everywhere = std::getenv(all);
+    if (here != nullptr && everywhere != nullptr) return std::strcmp(here, everywhere) != 0;
+  }
+  const char* nodes = std::getenv("SLURM_STEP_NUM_NODES");
+  return nodes != nullptr && std::strcmp(nodes, "1") != 0;
+}
+
+/// What was measured on this class of machine, or null.
+const Model* model() noexcept {
+  static const Model* const made = []() -> const Model* {
+    const machine::Profile* profile = machine::this_machine();
+    if (profile == nullptr) return nullptr;
+    const std::string library = mpi_library();
+    log::debug("methods are chosen by the profile of {}, for {}", profile->host, library);
+    return new Model(*profile, library, spans_nodes() ? Link::Net : Link::Node,
+                     settings::number(settings::Id::chunk));
+  }();
+  return made;
 }
 
 bool ask_library() noexcept {
@@ -124,58 +122,61 @@ bool ask_library() noexcept {
   // An extension of both libraries, absent from builds that know nothing of GPUs.
   using Query = int (*)();
   const auto query = reinterpret_cast<Query>(mpi::find_real("MPIX_Query_cuda_support"));
-  return query != nullptr && query() == 1;
+  if (query == nullptr || query() != 1) return false;
+  // A library may claim what it can't do: a job that tried it knows better.
+  const machine::Profile* profile = machine::this_machine();
+  return profile == nullptr ||
+         std::none_of(profile->aware.begin(), profile->aware.end(),
+                      [library = mpi_library()](const machine::Profile::Aware& tried) {
+                        return tried.mpi == library && !tried.aware;
+                      });
 }
 
 }  // namespace
-
-Spread spread_of(const Layout& layout) noexcept {
-  constexpr std::int64_t kFar = 1024;
-  constexpr std::int64_t kSparse = 32;
-  if (layout.kind() != Layout::Kind::Box || layout.dims().empty()) return Spread::Near;
-  const auto dims = layout.dims();
-  const std::int64_t inner = std::abs(dims.back().stride_bytes);
-  if (inner < kSparse) return Spread::Near;
-  for (const Dim& dim : dims.first(dims.size() - 1)) {
-    if (std::abs(dim.stride_bytes) < inner) {
-      return inner < kFar ? Spread::Near : Spread::Transpose;
-    }
-  }
-  return inner < kFar ? Spread::Sparse : Spread::Far;
-}
 
 bool mpi_is_gpu_aware() noexcept {
   static const bool aware = ask_library();
   return aware;
 }
 
-Choice choose(const Transfer& transfer) noexcept {
-  const Forced forced = forced_method();
+std::string mpi_library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  mpi::real_mpi().MPI_Get_library_version(text.data(), &length);
+  const std::string_view version(text.data());
+  const std::size_t begin = std::min(version.find_first_of("0123456789"), version.size());
+  const std::size_t end = version.find_first_of(", \t\r\n", begin);
+#ifdef OPEN_MPI
+  return "Open MPI " + std::string(version.substr(begin, end - begin));
+#else
+  return "MPICH " + std::string(version.substr(begin, end - begin));
+#endif
+}
+
+Choice choose_anew(const Transfer& transfer) noexcept {
   // Pinned memory is the host's; managed memory may be on the device, and only the device moves it
   // quickly.
   const bool host =
       transfer.place.kind == MemoryKind::Host || transfer.place.kind == MemoryKind::Pinned;
-  return host ? choose_host(transfer, forced) : choose_device(transfer, forced);
+  const bool aware = !host && mpi_is_gpu_aware();
+  static const std::optional<Method> forced = forced_method();
+  if (const auto settled = settled_choice(transfer, forced, aware)) return *settled;
+  if (const Model* measured = model()) {
+    const auto choice =
+        measured->choose(transfer, {aware, settings::number(settings::Id::one_shot_limit)});
+    if (choice) return *choice;
+  }
+  return host ? built_in_host(transfer) : built_in_device(transfer, aware);
 }
 
-const char* name_of(Method method) noexcept {
-  constexpr const char* kNames[] = {"system", "pack", "device", "one-shot", "staged"};
-  return kNames[static_cast<int>(method)];
-}
-
-const char* name_of(Reason reason) noexcept {
-  constexpr const char* kNames[] = {"none",
-                                    "Strake is disabled",
-                                    "contiguous host memory",
-                                    "no bytes or no peer",
-                                    "datatype never committed",
-                                    "arguments the system refuses",
-                                    "the system's own way is faster",
-                                    "datatype not decodable",
-                                    "contiguous device memory, GPU-aware MPI",
-                                    "forced by STRAKE_METHOD",
-                                    "out of memory"};
-  return kNames[static_cast<int>(reason)];
+Choice choose(const Transfer& transfer) noexcept {
+  // The built-in rules take no longer than a look-up.
+  if (model() == nullptr) return choose_anew(transfer);
+  static constinit ChoiceCache cache;
+  if (const auto known = cache.find(transfer)) return *known;
+  const Choice choice = choose_anew(transfer);
+  cache.insert(transfer, choice);
+  return choice;
 }
 
 }  // namespace strake::exchange

@@ -19,13 +19,15 @@ namespace strake::exchange {
 /// shape.
 class Shape : public std::enable_shared_from_this<Shape> {
  public:
-  explicit Shape(Layout layout) : layout_(std::move(layout)), spread_(spread_of(layout_)) {}
+  explicit Shape(Layout layout)
+      : layout_(std::move(layout)), spread_(spread_of(layout_)), pitch_(pitch_of(layout_)) {}
 
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return layout_.size_bytes(); }
   [[nodiscard]] std::int64_t block_count() const noexcept { return layout_.block_count(); }
   [[nodiscard]] bool dense() const noexcept { return layout_.is_dense(); }
   [[nodiscard]] Spread spread() const noexcept { return spread_; }
+  [[nodiscard]] std::int64_t pitch() const noexcept { return pitch_; }
 
   /// Send: layout at `typed` → dense at `packed`; Receive: the other way. Compiled at first use,
   /// then ~2 ns for host memory. \throws Unsupported, OutOfMemory, CudaError
@@ -51,6 +53,7 @@ class Shape : public std::enable_shared_from_this<Shape> {
 
   Layout layout_;
   Spread spread_;
+  std::int64_t pitch_;
   std::atomic<const CopyPlan*> host_[2] = {nullptr, nullptr};
   std::mutex mutex_;
   std::vector<Compiled> compiled_;

@@ -91,10 +91,19 @@ MPI_Datatype make_long(std::int64_t bytes) {
   return type;
 }
 
+/// Split types by their first length; never destroyed, since other threads may outlive main.
+struct Kept {
+  std::mutex mutex;
+  std::unordered_map<std::int64_t, MPI_Datatype> types;
+};
+Kept& kept_types() {
+  static auto& kept = *new Kept;
+  return kept;
+}
+
 /// The type of `first` bytes, a hole and one byte; `kept` unless there are too many of them.
 MPI_Datatype split_type(std::int64_t first, bool& kept) {
-  static auto& mutex = *new std::mutex;
-  static auto& types = *new std::unordered_map<std::int64_t, MPI_Datatype>;
+  auto& [mutex, types] = kept_types();
   const std::lock_guard lock(mutex);
   const auto found = types.find(first);
   kept = true;
@@ -126,6 +135,13 @@ Wire::Wire(Direction direction, Method method, std::int64_t bytes)
 
 Wire::~Wire() {
   if (own_) mpi::real_mpi().MPI_Type_free(&type_);
+}
+
+void free_wire_types() noexcept {
+  auto& [mutex, types] = kept_types();
+  const std::lock_guard lock(mutex);
+  for (auto& [first, type] : types) mpi::real_mpi().MPI_Type_free(&type);
+  types.clear();
 }
 
 void prepare_send(std::byte* data, std::int64_t bytes) noexcept {

@@ -39,6 +39,10 @@ class Wire {
   MPI_Datatype type_ = MPI_PACKED;
 };
 
+/// Frees the types that are kept; no Wire may be left. For programs that are about to finalise MPI
+/// and whose library complains of what is left.
+void free_wire_types() noexcept;
+
 /// Before a send of `bytes` packed bytes in host memory at `data`: puts the last byte where the
 /// wire type wants it.
 void prepare_send(std::byte* data, std::int64_t bytes) noexcept;

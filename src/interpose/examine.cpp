@@ -35,9 +35,9 @@ void examine_shape(Direction direction, Style style, void* buffer, std::int64_t 
   bool kept = false;
   if (!resolve(buffer, count, record, result, &kept)) return;
   exchange::Shape& shape = *result.typed.shape;
-  const exchange::Choice choice =
-      exchange::choose({direction, shape.dense(), result.typed.place, result.bytes,
-                        shape.block_count(), shape.spread(), style == Style::Nonblocking});
+  const exchange::Choice choice = exchange::choose(
+      {direction, shape.dense(), result.typed.place, result.bytes, shape.block_count(),
+       shape.spread(), style == Style::Nonblocking, shape.pitch()});
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;
   if (kept && device_backend() == nullptr) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #include "copy/device_backend.hpp"
 #include "expression/parser.hpp"
@@ -63,7 +64,7 @@ double median_us(const CopyPlan& plan, std::byte* to, const std::byte* from) {
 
 CopyChoice choose(const Layout& layout, bool pack, Place from, Place to, int devices) {
   CopyChoice choice{pack ? "pack" : "unpack", from.kind, to.kind, {}, false, std::nullopt};
-  if (devices == 0 && (from.kind == MemoryKind::Device || to.kind == MemoryKind::Device)) {
+  if (devices == 0 && (from.kind != MemoryKind::Host || to.kind != MemoryKind::Host)) {
     choice.description = "no device here";
     return choice;
   }
@@ -112,16 +113,26 @@ std::string time_text(double us, std::int64_t bytes) {
 
 }  // namespace
 
-Explanation explain(const std::string& expression, std::int64_t count) {
-  Explanation out{expression, count, expression::parse(expression), {}, {}};
-  out.layout = expression::layout_of(out.type, count);
+Explanation explain(const std::string& expression, const Question& question) {
+  Explanation out{expression, question.count, expression::parse(expression), {}, {}, {}};
+  out.layout = expression::layout_of(out.type, question.count);
   const int devices = device_count();
   const Place host{MemoryKind::Host, -1};
   const Place device{MemoryKind::Device, 0};
-  for (const auto& [from, to] :
-       {std::pair{host, host}, {host, device}, {device, host}, {device, device}}) {
+  std::vector<std::pair<Place, Place>> pairs = {
+      {host, host}, {host, device}, {device, host}, {device, device}};
+  const auto place_of = [](std::optional<MemoryKind> kind) {
+    const MemoryKind memory = kind.value_or(MemoryKind::Host);
+    return Place{memory, memory == MemoryKind::Host ? -1 : 0};
+  };
+  if (question.from || question.to) pairs = {{place_of(question.from), place_of(question.to)}};
+  for (const auto& [from, to] : pairs) {
     for (const bool pack : {true, false})
       out.copies.push_back(choose(out.layout, pack, from, to, devices));
+  }
+  if (question.remote) {
+    out.messages =
+        messages_of(out.layout, place_of(question.from).kind, place_of(question.to).kind);
   }
   return out;
 }
@@ -160,6 +171,7 @@ nlohmann::ordered_json to_json(const Explanation& explanation) {
     if (copy.measured_us) entry["measured_us"] = *copy.measured_us;
     json["copies"].push_back(std::move(entry));
   }
+  if (explanation.messages) json["remote"] = to_json(*explanation.messages);
   return json;
 }
 
@@ -178,6 +190,7 @@ std::string to_text(const Explanation& explanation) {
     if (copy.measured_us) text += "; " + time_text(*copy.measured_us, layout.size_bytes());
     text += '\n';
   }
+  if (explanation.messages) text += to_text(*explanation.messages);
   return text;
 }
 

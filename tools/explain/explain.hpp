@@ -8,9 +8,18 @@
 #include <vector>
 
 #include "expression/datatype.hpp"
+#include "message.hpp"
 #include "strake/memory.hpp"
 
 namespace strake::explain {
+
+/// What is asked of a datatype.
+struct Question {
+  std::int64_t count = 1;
+  std::optional<MemoryKind> from;  ///< host where only the other is named
+  std::optional<MemoryKind> to;
+  bool remote = false;  ///< how a message to another rank would travel, too
+};
 
 /// One way of moving the bytes: packing (layout to dense) or unpacking, between two memories.
 struct CopyChoice {
@@ -28,11 +37,13 @@ struct Explanation {
   expression::Datatype type;
   Layout layout;  ///< of `count` of it
   std::vector<CopyChoice> copies;
+  std::optional<Messages> messages;  ///< where they were asked for
 };
 
-/// Compiles a plan for each pair of memories, and runs those between host memories (up to ~0.3 s
-/// each). \throws expression::SyntaxError, InvalidArgument
-[[nodiscard]] Explanation explain(const std::string& expression, std::int64_t count);
+/// Compiles a plan for the pair of memories named, or for each pair of host and device, and runs
+/// those between host memories (up to ~0.3 s each).
+/// \throws expression::SyntaxError, InvalidArgument
+[[nodiscard]] Explanation explain(const std::string& expression, const Question& question);
 
 [[nodiscard]] nlohmann::ordered_json to_json(const Explanation& explanation);
 [[nodiscard]] std::string to_text(const Explanation& explanation);

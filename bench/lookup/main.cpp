@@ -1,0 +1,183 @@
+// What choosing a method costs, as JSON lines: a look-up among 10,000 choices made before, a choice
+// made for the first time, and one that is not remembered. Every remembered choice is compared with
+// the one made anew.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exchange/method.hpp"
+#include "machine/profile.hpp"
+
+namespace strake::bench {
+namespace {
+
+using exchange::Choice;
+using exchange::Direction;
+using exchange::Spread;
+using exchange::Transfer;
+
+constexpr std::size_t kKeys = 10000;
+
+double now_ns() {
+  return std::chrono::duration<double, std::nano>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+machine::Result result(std::string name, std::int64_t bytes, std::int64_t block, std::int64_t pitch,
+                       double median) {
+  machine::Result made;
+  made.mpi = name.starts_with("mpi/") ? exchange::mpi_library() : std::string();
+  made.name = std::move(name);
+  made.bytes = bytes;
+  made.block = block;
+  made.pitch = pitch;
+  made.median = median;
+  return made;
+}
+
+/// As many points as a full measurement has.
+machine::Profile made_up_profile() {
+  machine::Profile profile;
+  profile.key = machine::machine_key();
+  std::mt19937 random(1);
+  std::lognormal_distribution<double> noise(0, 0.3);
+  for (std::int64_t bytes = 64; bytes <= 64 << 20; bytes *= 4) {
+    const double time = 1e-6 + static_cast<double>(bytes) * 1e-10;
+    for (const char* name : {"copy/device-to-pinned", "copy/pinned-to-device", "mpi/node/host",
+                             "mpi/node/device", "mpi/net/host", "mpi/net/device"}) {
+      profile.results.push_back(result(name, bytes, 0, 0, time * noise(random)));
+    }
+    for (const char* name : {"pack/cpu/box", "unpack/cpu/box", "pack/device/box",
+                             "unpack/device/box", "pack/one-shot/box", "unpack/one-shot/box",
+                             "mpi/node/system/box", "mpi/net/system/box"}) {
+      for (const std::int64_t block : {1, 4, 8, 16, 64, 256, 1024, 4096}) {
+        for (const std::int64_t ratio : {2, 16}) {
+          profile.results.push_back(
+              result(name, bytes, block, ratio * block, time * noise(random)));
+        }
+      }
+    }
+  }
+  return profile;
+}
+
+std::vector<Transfer> random_transfers(std::size_t count, MemoryKind kind, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Transfer> made;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t block = std::int64_t{1} << random() % 13;
+    const std::int64_t blocks = 2 + static_cast<std::int64_t>(random() % 100000);
+    const std::int32_t device = kind == MemoryKind::Host ? -1 : 0;
+    made.push_back({static_cast<Direction>(random() % 2),
+                    false,
+                    {kind, device},
+                    block * blocks,
+                    blocks,
+                    Spread::Near,
+                    random() % 2 == 0,
+                    block * (2 + static_cast<std::int64_t>(random() % 20))});
+  }
+  return made;
+}
+
+/// Nanoseconds per transfer of `choose`.
+template <typename Choose>
+double time_all(const std::vector<Transfer>& transfers, Choose&& choose) {
+  unsigned sum = 0;
+  const double begin = now_ns();
+  for (const Transfer& transfer : transfers) sum += static_cast<unsigned>(choose(transfer).method);
+  const double took = now_ns() - begin;
+  asm volatile("" : : "r"(sum));
+  return took / static_cast<double>(transfers.size());
+}
+
+void print(const char* name, std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  const auto quantile = [&](double q) {
+    return samples[static_cast<std::size_t>(q * static_cast<double>(samples.size() - 1))];
+  };
+  fmt::print(R"({{"benchmark":"lookup","case":"{}","unit":"-ns","median":{:.2f},"p10":{:.2f},)"
+             R"("p90":{:.2f},"samples":{}}})"
+             "\n",
+             name, quantile(0.5), quantile(0.1), quantile(0.9), samples.size());
+}
+
+bool same(Choice a, Choice b) { return a.method == b.method && a.reason == b.reason; }
+
+int run(bool quick) {
+  // First uses: of every method's code, of the profile and of the cache's pages.
+  auto known = random_transfers(kKeys, MemoryKind::Device, 1);
+  std::vector<double> misses;
+  for (const Transfer& transfer : random_transfers(200, MemoryKind::Device, 2)) {
+    (void)exchange::choose(transfer);
+  }
+  // In pieces, as samples: a choice is made for the first time only once.
+  for (std::size_t at = 0; at < known.size(); at += 100) {
+    const auto begin = known.begin() + static_cast<std::ptrdiff_t>(at);
+    misses.push_back(time_all({begin, begin + 100}, exchange::choose));
+  }
+  print("first_time", misses);
+  for (const Transfer& transfer : known) {
+    if (!same(exchange::choose(transfer), exchange::choose_anew(transfer))) {
+      fmt::print(stderr, "a remembered choice for {} bytes in {} blocks differs from a new one\n",
+                 transfer.bytes, transfer.blocks);
+      return 1;
+    }
+  }
+  // In another order than that of the slots' first use.
+  std::shuffle(known.begin(), known.end(), std::mt19937(3));
+  std::vector<double> hits;
+  for (int i = 0; i < (quick ? 5 : 200); ++i) hits.push_back(time_all(known, exchange::choose));
+  print("look_up_10000", hits);
+  for (const MemoryKind kind : {MemoryKind::Host, MemoryKind::Device}) {
+    const auto transfers = random_transfers(kKeys, kind, 4);
+    std::vector<double> anew;
+    for (int i = 0; i < (quick ? 3 : 50); ++i) {
+      anew.push_back(time_all(transfers, exchange::choose_anew));
+    }
+    print(kind == MemoryKind::Host ? "anew_host" : "anew_device", anew);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace strake::bench
+
+int main(int argc, char** argv) {
+  bool quick = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--quick") {
+      fmt::print(stderr, "usage: {} [--quick]\n", argv[0]);
+      return 2;
+    }
+    quick = true;
+  }
+  // Before the first setting is read: the profile that this process is to find.
+  std::string path = "/tmp/strake-lookup-XXXXXX";
+  const int file = mkstemp(path.data());
+  if (file < 0) {
+    fmt::print(stderr, "no temporary file\n");
+    return 1;
+  }
+  close(file);
+  strake::machine::write_compact(strake::bench::made_up_profile(), path);
+  setenv("STRAKE_PROFILE", path.c_str(), 1);
+  // All three methods for device memory are in question.
+  setenv("STRAKE_GPU_AWARE", "yes", 1);
+  const bool found = strake::machine::this_machine() != nullptr;
+  std::remove(path.c_str());
+  if (!found) {
+    fmt::print(stderr, "the profile was not found\n");
+    return 1;
+  }
+  return strake::bench::run(quick);
+}

@@ -1,0 +1,234 @@
+#include "exchange/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace strake::exchange {
+namespace {
+
+using machine::Curve;
+using machine::Profile;
+using machine::Result;
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// The pitches at which boxes are measured: so many blocks, or so many bytes where that is more.
+constexpr std::int64_t kNearRatio = 2;
+constexpr std::int64_t kSparseRatio = 16;
+constexpr std::int64_t kFarPitch = 2048;
+constexpr double kLogNear = 1;    // log2 of kNearRatio
+constexpr double kLogSparse = 4;  // log2 of kSparseRatio
+
+/// An operation of Strake's own and its generalised request, on top of what MPI does (about 1 us on
+/// the machines of docs/performance.md); blocking calls need neither.
+constexpr double kOperation = 1e-6;
+
+Direction opposite(Direction direction) noexcept {
+  return direction == Direction::Send ? Direction::Receive : Direction::Send;
+}
+
+double time_of(const Curve& curve, double bytes, double block = 0) noexcept {
+  return curve.empty() ? kUnknown : std::exp2(curve.log_time(bytes, block));
+}
+
+bool known(double time) noexcept { return !std::isnan(time); }
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string name;
+  for (const std::string_view part : parts) (name += name.empty() ? "" : "/") += part;
+  return name;
+}
+
+}  // namespace
+
+Model::Strided Model::strided(const Profile& profile, std::string_view name, std::string_view mpi) {
+  const auto by_ratio = [](std::int64_t ratio) {
+    return [ratio](const Result& r) { return r.block > 0 && r.pitch == ratio * r.block; };
+  };
+  const auto is_far = [](const Result& r) {
+    return r.block > 0 && r.pitch >= kFarPitch && r.pitch > kSparseRatio * r.block;
+  };
+  return {profile.curve(name, mpi, by_ratio(kNearRatio)),
+          profile.curve(name, mpi, by_ratio(kSparseRatio)), profile.curve(name, mpi, is_far)};
+}
+
+Model::Copies Model::copies(const Profile& profile, std::string_view operation,
+                            std::string_view memory) {
+  const auto named = [&](std::string_view kind) { return joined({operation, memory, kind}); };
+  Copies copies{strided(profile, named("box"), {}), profile.curve(named("transpose")),
+                profile.curve(named("indexed"))};
+  if (copies.listed.empty()) copies.listed = profile.curve(named("blocks"));
+  return copies;
+}
+
+Model::Model(const Profile& profile, std::string_view mpi, Link link, std::int64_t chunk)
+    : chunk_(chunk) {
+  const char* operations[] = {"pack", "unpack"};  // Send, Receive
+  const char* directions[] = {"copy/device-to-pinned", "copy/pinned-to-device"};
+  for (int i = 0; i < 2; ++i) {
+    cpu_[i] = copies(profile, operations[i], "cpu");
+    device_[i] = copies(profile, operations[i], "device");
+    one_shot_[i] = copies(profile, operations[i], "one-shot");
+    copy_[i] = profile.curve(directions[i]);
+  }
+  const std::string way = link == Link::Node ? "mpi/node" : "mpi/net";
+  mpi_host_ = profile.curve(joined({way, "host"}), mpi);
+  mpi_device_ = profile.curve(joined({way, "device"}), mpi);
+  system_box_ = strided(profile, joined({way, "system/box"}), mpi);
+  system_transpose_ = profile.curve(joined({way, "system/transpose"}), mpi);
+}
+
+Model::Query::Query(const Transfer& asked, std::int64_t chunk) noexcept
+    : transfer(asked),
+      bytes(std::log2(static_cast<double>(std::max<std::int64_t>(asked.bytes, 1)))),
+      piece(asked.bytes <= chunk ? bytes : std::log2(static_cast<double>(chunk))),
+      block(bytes - std::log2(static_cast<double>(std::max<std::int64_t>(asked.blocks, 1)))),
+      ratio(asked.pitch > 0 ? std::log2(static_cast<double>(asked.pitch)) - block : 0),
+      host(asked.place.kind == MemoryKind::Host || asked.place.kind == MemoryKind::Pinned),
+      far(asked.pitch >= kFarPitch) {}
+
+double Model::time_of(const Strided& curves, const Query& query, double bytes) noexcept {
+  if (query.far && query.ratio > kLogSparse && !curves.far.empty()) {
+    return exchange::time_of(curves.far, bytes, query.block);
+  }
+  const double weight = std::clamp((query.ratio - kLogNear) / (kLogSparse - kLogNear), 0.0, 1.0);
+  if (curves.near.empty() || (weight == 1 && !curves.sparse.empty())) {
+    return exchange::time_of(curves.sparse, bytes, query.block);
+  }
+  const double near = curves.near.log_time(bytes, query.block);
+  if (weight == 0 || curves.sparse.empty()) return std::exp2(near);
+  const double sparse = curves.sparse.log_time(bytes, query.block);
+  return std::exp2(near + weight * (sparse - near));
+}
+
+double Model::time_of(const Copies& curves, const Query& query, double bytes) noexcept {
+  if (!query.transfer.dense && query.transfer.pitch == 0) {
+    return exchange::time_of(curves.listed, bytes, query.block);
+  }
+  if (query.transfer.spread != Spread::Transpose) return time_of(curves.box, query, bytes);
+  // On a device all blocks in flight at once hide their order; a CPU's caches do not.
+  if (!curves.transpose.empty() || query.host) {
+    return exchange::time_of(curves.transpose, bytes, query.block);
+  }
+  return time_of(curves.box, query, bytes);
+}
+
+double Model::staged_end(const Query& query, Direction direction) const noexcept {
+  const auto at = static_cast<std::size_t>(direction);
+  const double copy = exchange::time_of(copy_[at], query.bytes);
+  if (query.transfer.dense) return copy;  // all at once, straight to or from the user's bytes
+  if (query.piece == query.bytes) return copy + time_of(device_[at], query, query.bytes);
+  const double kernel_piece = time_of(device_[at], query, query.piece);
+  const double copy_piece = exchange::time_of(copy_[at], query.piece);
+  // One piece is copied while the next is packed, so the slower of the two sets the pace: what all
+  // pieces take more than the first.
+  const double more_kernel = time_of(device_[at], query, query.bytes) - kernel_piece;
+  const double more_copy = copy - copy_piece;
+  return known(more_kernel) && known(more_copy)
+             ? kernel_piece + copy_piece + std::max({more_kernel, more_copy, 0.0})
+             : kUnknown;
+}
+
+double Model::end(Method method, const Query& query, Direction direction) const noexcept {
+  const auto at = static_cast<std::size_t>(direction);
+  const double operation = query.transfer.nonblocking ? kOperation : 0;
+  switch (method) {
+    case Method::System:
+      return 0;
+    case Method::Pack:
+      return operation + time_of(cpu_[at], query, query.bytes);
+    case Method::Device:
+      return operation + time_of(device_[at], query, query.bytes);
+    case Method::OneShot:
+      return operation + time_of(one_shot_[at], query, query.bytes);
+    case Method::Staged:
+      break;
+  }
+  return operation + staged_end(query, direction);
+}
+
+double Model::other_end(Method method, const Query& query) const noexcept {
+  const Direction other = opposite(query.transfer.direction);
+  if (method != Method::OneShot && method != Method::Staged) return end(method, query, other);
+  // Packed bytes in host memory are the same whichever way they came, or go on.
+  const double one_shot = end(Method::OneShot, query, other);
+  const double staged = end(Method::Staged, query, other);
+  return known(one_shot) && known(staged) ? std::min(one_shot, staged)
+                                          : (known(staged) ? staged : one_shot);
+}
+
+double Model::wire(Method method, const Query& query) const noexcept {
+  if (method == Method::Device) return exchange::time_of(mpi_device_, query.bytes);
+  if (method != Method::System) return exchange::time_of(mpi_host_, query.bytes);
+  if (query.transfer.dense) {
+    return exchange::time_of(query.host ? mpi_host_ : mpi_device_, query.bytes);
+  }
+  // Neither device memory nor lists of blocks are measured through the library's own engine.
+  if (!query.host || query.transfer.pitch == 0) return kUnknown;
+  return query.transfer.spread == Spread::Transpose
+             ? exchange::time_of(system_transpose_, query.bytes, query.block)
+             : time_of(system_box_, query, query.bytes);
+}
+
+std::optional<Model::Parts> Model::parts(Method method, const Transfer& transfer) const noexcept {
+  const Query query(transfer, chunk_);
+  if (method == Method::Pack ? !query.host : query.host && method != Method::System) {
+    return std::nullopt;
+  }
+  const double here = end(method, query, transfer.direction);
+  const double there = other_end(method, query);
+  if (!known(here) || !known(there)) return std::nullopt;
+  const double by_mpi = wire(method, query);
+  return Parts{here, there, known(by_mpi) ? std::optional(by_mpi) : std::nullopt};
+}
+
+std::optional<double> Model::time(Method method, const Transfer& transfer) const noexcept {
+  const auto all = parts(method, transfer);
+  if (!all || !all->wire) return std::nullopt;
+  return all->end + *all->wire + all->other_end;
+}
+
+std::optional<Choice> Model::choose_host(const Query& query) const noexcept {
+  const Direction direction = query.transfer.direction;
+  const double system = wire(Method::System, query);
+  const double pack = end(Method::Pack, query, direction) + wire(Method::Pack, query) +
+                      other_end(Method::Pack, query);
+  if (!known(system) || !known(pack)) return std::nullopt;
+  return pack < system ? Choice{Method::Pack, Reason::None}
+                       : Choice{Method::System, Reason::SystemIsFaster};
+}
+
+std::optional<Choice> Model::choose_device(const Query& query,
+                                           const Options& options) const noexcept {
+  const Direction direction = query.transfer.direction;
+  Method staging =
+      query.transfer.bytes <= options.one_shot_limit ? Method::OneShot : Method::Staged;
+  double here = 0;
+  if (options.one_shot_limit == 0) {
+    // What follows is the same for both.
+    const double staged = end(Method::Staged, query, direction);
+    const double one_shot = end(Method::OneShot, query, direction);
+    if (!known(staged) || !known(one_shot)) return std::nullopt;
+    staging = one_shot <= staged ? Method::OneShot : Method::Staged;
+    here = std::min(one_shot, staged);
+  }
+  if (!options.gpu_aware) return Choice{staging, Reason::None};
+  if (options.one_shot_limit != 0) here = end(staging, query, direction);
+  const double by_host = here + wire(staging, query) + other_end(staging, query);
+  const Method direct = query.transfer.dense ? Method::System : Method::Device;
+  const double by_device =
+      end(direct, query, direction) + wire(direct, query) + other_end(direct, query);
+  if (!known(by_host) || !known(by_device)) return std::nullopt;
+  if (by_host < by_device) return Choice{staging, Reason::None};
+  return Choice{direct, query.transfer.dense ? Reason::GpuAware : Reason::None};
+}
+
+std::optional<Choice> Model::choose(const Transfer& transfer,
+                                    const Options& options) const noexcept {
+  const Query query(transfer, chunk_);
+  return query.host ? choose_host(query) : choose_device(query, options);
+}
+
+}  // namespace strake::exchange

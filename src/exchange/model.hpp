@@ -1,0 +1,101 @@
+/// \file  How long a message takes by each method, by what was measured on this class of machine.
+/// Sources: dissertation 5.5.3 (the times of device, one-shot and staged), 5.8.3 (interpolation).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "exchange/method.hpp"
+#include "machine/profile.hpp"
+
+namespace strake::exchange {
+
+/// Where the peers of a process are.
+enum class Link : std::uint8_t {
+  Node,  ///< all on its node
+  Net,   ///< some on other nodes
+};
+
+/// What a process may choose from.
+struct Options {
+  bool gpu_aware = false;           ///< the MPI library takes device pointers
+  std::int64_t one_shot_limit = 0;  ///< STRAKE_ONE_SHOT_LIMIT; 0: whichever takes less time
+};
+
+/// Immutable once made: threads may share it.
+class Model {
+ public:
+  /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4"), `chunk` the piece in which
+  /// staged messages are copied [bytes].
+  Model(const machine::Profile& profile, std::string_view mpi, Link link, std::int64_t chunk);
+
+  /// Seconds of one message. The other end is thought to hold the same layout in the same kind of
+  /// memory, and to take the way that is best for it.
+  struct Parts {
+    double end = 0;              ///< packing or unpacking, and copying, at this end
+    double other_end = 0;        ///< likewise at the other
+    std::optional<double> wire;  ///< by MPI; nothing where that was not measured
+  };
+  /// Nothing where the method can't carry the transfer, or a part at the ends was not measured.
+  [[nodiscard]] std::optional<Parts> parts(Method method, const Transfer& transfer) const noexcept;
+  /// The sum of the parts, or nothing where one was not measured. [s]
+  [[nodiscard]] std::optional<double> time(Method method, const Transfer& transfer) const noexcept;
+  /// The method that takes the least time; nothing where a part that matters was not measured.
+  /// ~200 ns.
+  [[nodiscard]] std::optional<Choice> choose(const Transfer& transfer,
+                                             const Options& options) const noexcept;
+
+ private:
+  /// One operation on boxes of one block length and pitch, as its curves tell.
+  struct Strided {
+    machine::Curve near;    ///< pitch twice the block
+    machine::Curve sparse;  ///< pitch 16 times the block
+    machine::Curve far;     ///< a pitch of kFarPitch, for blocks that are shorter than in `sparse`
+  };
+  /// Layout to dense memory, or back.
+  struct Copies {
+    Strided box;
+    machine::Curve transpose;
+    machine::Curve listed;
+  };
+  /// A transfer as the curves' axes see it, in base-2 logarithms.
+  struct Query {
+    Query(const Transfer& transfer, std::int64_t chunk) noexcept;
+    const Transfer& transfer;
+    double bytes;
+    double piece;  ///< the first piece of a staged message
+    double block;
+    double ratio;  ///< pitch / block
+    bool host;
+    bool far;
+  };
+
+  static Strided strided(const machine::Profile& profile, std::string_view name,
+                         std::string_view mpi);
+  static Copies copies(const machine::Profile& profile, std::string_view operation,
+                       std::string_view memory);
+  // Seconds; not a number where a part was not measured.
+  static double time_of(const Strided& curves, const Query& query, double bytes) noexcept;
+  static double time_of(const Copies& curves, const Query& query, double bytes) noexcept;
+  [[nodiscard]] double end(Method method, const Query& query, Direction direction) const noexcept;
+  [[nodiscard]] double staged_end(const Query& query, Direction direction) const noexcept;
+  [[nodiscard]] double other_end(Method method, const Query& query) const noexcept;
+  [[nodiscard]] double wire(Method method, const Query& query) const noexcept;
+  [[nodiscard]] std::optional<Choice> choose_host(const Query& query) const noexcept;
+  [[nodiscard]] std::optional<Choice> choose_device(const Query& query,
+                                                    const Options& options) const noexcept;
+
+  // By direction: Send packs, Receive unpacks.
+  Copies cpu_[2];
+  Copies device_[2];
+  Copies one_shot_[2];
+  machine::Curve copy_[2];
+  machine::Curve mpi_host_;
+  machine::Curve mpi_device_;
+  Strided system_box_;
+  machine::Curve system_transpose_;
+  std::int64_t chunk_;
+};
+
+}  // namespace strake::exchange

@@ -1,0 +1,71 @@
+// What is known of a transfer without MPI: the core has it, for tools that link no MPI library.
+#include <cstdlib>
+
+#include "exchange/method.hpp"
+#include "settings/settings.hpp"
+
+namespace strake::exchange {
+
+Spread spread_of(const Layout& layout) noexcept {
+  constexpr std::int64_t kFar = 1024;
+  constexpr std::int64_t kSparse = 32;
+  if (layout.kind() != Layout::Kind::Box || layout.dims().empty()) return Spread::Near;
+  const auto dims = layout.dims();
+  const std::int64_t inner = std::abs(dims.back().stride_bytes);
+  if (inner < kSparse) return Spread::Near;
+  for (const Dim& dim : dims.first(dims.size() - 1)) {
+    if (std::abs(dim.stride_bytes) < inner) {
+      return inner < kFar ? Spread::Near : Spread::Transpose;
+    }
+  }
+  return inner < kFar ? Spread::Sparse : Spread::Far;
+}
+
+std::int64_t pitch_of(const Layout& layout) noexcept {
+  if (layout.kind() != Layout::Kind::Box || layout.dims().empty()) return 0;
+  return std::abs(layout.dims().back().stride_bytes);
+}
+
+std::optional<Method> forced_method() noexcept {
+  const std::string_view name = settings::text(settings::Id::method);
+  for (int i = 0; i < kMethods; ++i) {
+    const auto method = static_cast<Method>(i);
+    if (name == name_of(method)) return method;
+  }
+  return std::nullopt;  // auto
+}
+
+std::optional<Choice> settled_choice(const Transfer& transfer, std::optional<Method> forced,
+                                     bool gpu_aware) noexcept {
+  if (transfer.place.kind == MemoryKind::Host || transfer.place.kind == MemoryKind::Pinned) {
+    if (transfer.dense) return Choice{Method::System, Reason::Contiguous};
+    if (forced == Method::System || forced == Method::Pack) return Choice{*forced, Reason::Forced};
+    return std::nullopt;
+  }
+  if (forced == Method::OneShot || forced == Method::Staged) return Choice{*forced, Reason::Forced};
+  if (!gpu_aware || !forced || *forced == Method::Pack) return std::nullopt;
+  const bool device = *forced == Method::Device && !transfer.dense;
+  return Choice{device ? Method::Device : Method::System, Reason::Forced};
+}
+
+const char* name_of(Method method) noexcept {
+  constexpr const char* kNames[] = {"system", "pack", "device", "one-shot", "staged"};
+  return kNames[static_cast<int>(method)];
+}
+
+const char* name_of(Reason reason) noexcept {
+  constexpr const char* kNames[] = {"none",
+                                    "Strake is disabled",
+                                    "contiguous host memory",
+                                    "no bytes or no peer",
+                                    "datatype never committed",
+                                    "arguments the system refuses",
+                                    "the system's own way is faster",
+                                    "datatype not decodable",
+                                    "contiguous device memory, GPU-aware MPI",
+                                    "forced by STRAKE_METHOD",
+                                    "out of memory"};
+  return kNames[static_cast<int>(reason)];
+}
+
+}  // namespace strake::exchange

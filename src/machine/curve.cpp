@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "machine/profile.hpp"
+#include "strake/error.hpp"
+
+namespace strake::machine {
+namespace {
+
+std::vector<double> logs_of(const std::vector<double>& values, const char* what, bool ascending) {
+  std::vector<double> logs;
+  logs.reserve(values.size());
+  for (const double value : values) {
+    if (!(value > 0) || !std::isfinite(value)) {
+      throw InvalidArgument(fmt::format("a curve with {} {}: not above 0", what, value));
+    }
+    const double log = std::log2(value);
+    if (ascending && !logs.empty() && log <= logs.back()) {
+      throw InvalidArgument(fmt::format("a curve with {} {} after {}: not ascending", what, value,
+                                        std::exp2(logs.back())));
+    }
+    logs.push_back(log);
+  }
+  return logs;
+}
+
+/// Where a value lies on an axis: between `index` and the next point, or at `index` (weight 0).
+struct Position {
+  std::size_t index = 0;
+  double weight = 0;
+  double beyond = 0;  ///< past the last point
+};
+
+Position position_on(const std::vector<double>& axis, double value) noexcept {
+  if (!(value > axis.front())) return {};
+  if (value >= axis.back()) return {axis.size() - 1, 0, value - axis.back()};
+  // Axes are short: counting has no branch to be mispredicted, as a search has.
+  std::size_t above = 0;
+  for (const double point : axis) above += point <= value ? 1 : 0;
+  const std::size_t index = above - 1;
+  return {index, (value - axis[index]) / (axis[index + 1] - axis[index]), 0};
+}
+
+}  // namespace
+
+Curve::Curve(std::vector<double> xs, std::vector<double> ys, std::vector<double> times)
+    : xs_(logs_of(xs, "size", true)),
+      ys_(logs_of(ys, "block", true)),
+      times_(logs_of(times, "time", false)) {
+  const std::size_t points = xs_.size() * std::max<std::size_t>(ys_.size(), 1);
+  if (points == 0 || points != times_.size()) {
+    throw InvalidArgument(fmt::format("a curve of {} sizes, {} blocks and {} times", xs_.size(),
+                                      ys_.size(), times_.size()));
+  }
+}
+
+double Curve::log_time(double log_bytes, double log_block) const noexcept {
+  if (empty()) return std::numeric_limits<double>::infinity();
+  const Position x = position_on(xs_, log_bytes);
+  const std::size_t row = std::max<std::size_t>(ys_.size(), 1);
+  const Position y = ys_.empty() ? Position{} : position_on(ys_, log_block);
+  const auto in_row = [&](std::size_t index) {
+    const double* at = &times_[index * row + y.index];
+    return y.weight == 0 ? at[0] : at[0] + y.weight * (at[1] - at[0]);
+  };
+  const double low = in_row(x.index);
+  // Past the last size it goes on at that size's rate: twice the bytes, twice the time.
+  return x.weight == 0 ? low + x.beyond : low + x.weight * (in_row(x.index + 1) - low);
+}
+
+double Curve::time(double bytes, double block) const noexcept {
+  return std::exp2(log_time(std::log2(std::max(bytes, 1.0)), std::log2(std::max(block, 1.0))));
+}
+
+}  // namespace strake::machine

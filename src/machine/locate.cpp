@@ -1,0 +1,95 @@
+#include "machine/locate.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "settings/log.hpp"
+#include "settings/settings.hpp"
+#include "strake/error.hpp"
+
+namespace strake::machine {
+namespace {
+
+/// Whether this process is the first of its job (or node), by the variables that launchers set
+/// before any MPI library is up. One that knows of no job is the first.
+bool is_first(std::initializer_list<const char*> variables) noexcept {
+  for (const char* variable : variables) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr) return std::string_view(value) == "0";
+  }
+  return true;
+}
+
+bool first_of_job() noexcept {
+  return is_first({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"});
+}
+
+bool first_of_node() noexcept {
+  return is_first({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
+}
+
+Located search() noexcept {
+  try {
+    Located located =
+        locate(settings::text(settings::Id::profile), profile_folder(), machine_key());
+    // Nodes may differ, so one rank of each warns. That nothing was measured is no fault: one rank
+    // of the job says it, to those who ask for information.
+    if (located.outcome == Located::Outcome::Unusable && first_of_node()) {
+      log::warn("{}; the built-in choices are used", located.problem);
+    }
+    if (located.outcome == Located::Outcome::Missing && first_of_job()) {
+      log::info("{}", located.problem);
+    }
+    return located;
+  } catch (const std::exception& error) {
+    log::write(log::Level::Warn, error.what());
+    return {};
+  }
+}
+
+}  // namespace
+
+Located locate(std::string_view setting, const std::string& folder, const std::string& key) {
+  Located located;
+  if (setting == "none") {
+    located.outcome = Located::Outcome::Off;
+    located.problem = "STRAKE_PROFILE=none: no profile is used";
+    return located;
+  }
+  const bool named = !setting.empty();
+  const std::string path =
+      named ? std::string(setting) : fmt::format("{}/{}.profile", folder, hash_of_key(key));
+  if (!named && (folder.empty() || access(path.c_str(), F_OK) != 0)) {
+    located.problem =
+        "no profile of this machine, so the built-in choices are used; strake measure makes one";
+    return located;
+  }
+  located.outcome = Located::Outcome::Unusable;
+  try {
+    Profile profile = read_compact(path);
+    if (profile.key == key) {
+      located.outcome = Located::Outcome::Found;
+      located.profile = std::move(profile);
+    } else {
+      located.problem = fmt::format("the profile {} is of another machine ({}; this one: {})", path,
+                                    profile.key, key);
+    }
+  } catch (const Error& error) {
+    located.problem = fmt::format("no profile: {}", error.what());
+  }
+  return located;
+}
+
+const Located& located_here() {
+  static const Located& located = *new Located(search());  // never destroyed
+  return located;
+}
+
+const Profile* this_machine() noexcept {
+  const Located& located = located_here();
+  return located.profile ? &*located.profile : nullptr;
+}
+
+}  // namespace strake::machine

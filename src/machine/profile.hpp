@@ -1,0 +1,96 @@
+/// \file  What was measured on a class of machines: a list of results, and the curves through them.
+/// Sources: dissertation ch. 3 (what is measured), 5.8.3 (how it is interpolated).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace strake::machine {
+
+/// One measured case. Times are seconds of one operation, always; a bandwidth is bytes / median.
+struct Result {
+  std::string name;        ///< "pack/device/box": docs/profile.md lists them
+  std::string mpi;         ///< MPI library and version, "Open MPI 4.1.4"; empty: it took no part
+  std::int64_t bytes = 0;  ///< payload of one operation; 0: it moves none
+  std::int64_t block = 0;  ///< bytes of one contiguous block; 0: contiguous
+  std::int64_t pitch = 0;  ///< bytes from block to block; 0: contiguous
+  std::int64_t count = 0;  ///< threads, nodes of a graph, pairs of ranks, ...; 0: does not apply
+  double median = 0;       ///< [s]
+  double p10 = 0;          ///< [s]
+  double p90 = 0;          ///< [s]
+  int samples = 0;
+  bool iid = false;  ///< the samples passed the tests of SP 800-90B
+  int tries = 1;     ///< sample sets taken until they did, or it was given up
+  double limit = 0;  ///< bytes per second that the link allows; 0: not known
+};
+
+/// Times over one size (bytes) or two (bytes, block): log-log interpolation between the measured
+/// points, clamped at the ends to the last point's rate, never below zero.
+class Curve {
+ public:
+  Curve() = default;
+  /// Points of a full grid, xs and ys ascending, times in row-major order (y fastest). `ys` may be
+  /// empty: then one dimension. \throws InvalidArgument  not so, or a time that is not positive
+  Curve(std::vector<double> xs, std::vector<double> ys, std::vector<double> times);
+
+  [[nodiscard]] bool empty() const noexcept { return times_.empty(); }
+  /// Seconds for `bytes` in blocks of `block`; infinity where the curve is empty. Cost: ~20 ns.
+  [[nodiscard]] double time(double bytes, double block = 0) const noexcept;
+  /// The same in base-2 logarithms, for callers that ask several curves: log2 of the seconds.
+  [[nodiscard]] double log_time(double log_bytes, double log_block) const noexcept;
+
+ private:
+  std::vector<double> xs_;     // log2
+  std::vector<double> ys_;     // log2
+  std::vector<double> times_;  // log2
+};
+
+/// A whole profile. Plain value.
+struct Profile {
+  std::string key;   ///< machine_key() of the machine that was measured
+  std::string host;  ///< where
+  std::string date;  ///< when, ISO 8601
+  std::vector<Result> results;
+  /// Whether each MPI library that was tried takes device pointers: "Open MPI 4.1.4" -> true.
+  struct Aware {
+    std::string mpi;
+    bool aware = false;
+  };
+  std::vector<Aware> aware;
+
+  /// The results called `name` with library `mpi` whose pitch is `pitch_blocks` times their block
+  /// (0: any), as a curve over bytes, or over bytes and block where any has one. Empty: none.
+  [[nodiscard]] Curve curve(std::string_view name, std::string_view mpi = {},
+                            double pitch_blocks = 0) const;
+  /// The same for those that `takes` accepts.
+  [[nodiscard]] Curve curve(std::string_view name, std::string_view mpi,
+                            const std::function<bool(const Result&)>& takes) const;
+};
+
+/// CPU and GPU models and counts, NUMA nodes of the GPUs, driver: what two machines must share to
+/// share a profile. From CPUID, /proc and /sys only: no library, < 1 ms.
+[[nodiscard]] std::string machine_key();
+/// 16 hexadecimal digits that stand for a key in file names.
+[[nodiscard]] std::string hash_of_key(std::string_view key);
+
+/// $XDG_CACHE_HOME/strake (or ~/.cache/strake): where profiles lie, as <hash>.json and, for ranks
+/// to load, <hash>.profile.
+[[nodiscard]] std::string profile_folder();
+
+/// \{ The compact form: one file, with a checksum. read: < 2 ms. \throws Error  what is wrong with
+/// the file. write: into a file beside it that then takes its name, so that no reader ever sees a
+/// part; makes the folder
+void write_compact(const Profile& profile, const std::string& path);
+[[nodiscard]] Profile read_compact(const std::string& path);
+/// \}
+
+/// The profile of this machine for this process: found at the first call, then for good. Null where
+/// there is none (said once, with how to measure), or where it is damaged or another machine's (a
+/// warning says which). STRAKE_PROFILE names another file, or "none".
+[[nodiscard]] const Profile* this_machine() noexcept;
+
+}  // namespace strake::machine

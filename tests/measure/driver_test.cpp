@@ -1,0 +1,241 @@
+/// \file  Ranks measure together, and a fault of any of them ends a case for all of them, not the
+/// run. The ranks are threads here.
+#include "measure/driver.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace strake::measure {
+namespace {
+
+/// What the threads share.
+struct Meeting {
+  explicit Meeting(int ranks) : sync(ranks), values(static_cast<std::size_t>(ranks)) {}
+  std::barrier<> sync;
+  std::vector<double> values;
+  const void* data = nullptr;
+};
+
+class ThreadTeam final : public Team {
+ public:
+  ThreadTeam(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return static_cast<int>(meeting_.values.size()); }
+  [[nodiscard]] std::string library() const override { return "threads"; }
+  void broadcast(void* data, std::size_t bytes) override {
+    if (rank_ == 0) meeting_.data = data;
+    meeting_.sync.arrive_and_wait();
+    if (rank_ != 0) std::memcpy(data, meeting_.data, bytes);
+    meeting_.sync.arrive_and_wait();
+  }
+  void barrier() override { meeting_.sync.arrive_and_wait(); }
+  double maximum(double value) override {
+    meeting_.values[static_cast<std::size_t>(rank_)] = value;
+    meeting_.sync.arrive_and_wait();
+    const double largest = *std::max_element(meeting_.values.begin(), meeting_.values.end());
+    meeting_.sync.arrive_and_wait();
+    return largest;
+  }
+
+ private:
+  Meeting& meeting_;
+  int rank_;
+};
+
+/// An instance made of what a test wants to happen.
+struct Script {
+  std::function<double(std::int64_t)> run = [](std::int64_t n) {
+    return static_cast<double>(n) * 1e-4;
+  };
+  std::function<void()> verify = [] {};
+};
+
+class Scripted final : public Instance {
+ public:
+  explicit Scripted(Script script) : script_(std::move(script)) {}
+  double run(std::int64_t iterations) override { return script_.run(iterations); }
+  void verify() override { script_.verify(); }
+
+ private:
+  Script script_;
+};
+
+Case case_of(const std::string& name, std::function<Script()> make, Scope scope = Scope::Job) {
+  Case result;
+  result.name = name;
+  result.scope = scope;
+  result.make = [make] { return std::make_unique<Scripted>(make()); };
+  return result;
+}
+
+struct Report {
+  Outcome outcome;
+  std::map<std::string, machine::Result> results;
+  std::map<std::string, std::string> failures;
+};
+
+Report measure_by(Leader& leader, const std::vector<Case>& cases,
+                  const std::function<double()>& seconds_left) {
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    entries.push_back({cases[i], "threads", static_cast<std::int64_t>(i)});
+  }
+  Report report;
+  Listener listener;
+  listener.measured = [&](const machine::Result& r) { report.results[r.name] = r; };
+  listener.failed = [&](const Case& c, const std::string& why) { report.failures[c.name] = why; };
+  report.outcome = measure_all(leader, entries, seconds_left, listener);
+  report.outcome.left_out.clear();  // they point into `entries`
+  return report;
+}
+
+/// Runs the cases that `cases_of(rank)` gives, on so many ranks.
+Report measure_on(int ranks, const std::function<std::vector<Case>(int)>& cases_of) {
+  Meeting meeting(ranks);
+  std::vector<std::thread> others;
+  for (int rank = 1; rank < ranks; ++rank) {
+    others.emplace_back([&, rank] {
+      ThreadTeam team(meeting, rank);
+      serve(team, cases_of(rank));
+    });
+  }
+  Report report;
+  {
+    ThreadTeam team(meeting, 0);
+    Leader leader(&team);
+    report = measure_by(leader, cases_of(0), [] { return 0.1; });
+  }
+  for (std::thread& other : others) other.join();
+  return report;
+}
+
+TEST(Driver, ranks_measure_with_the_same_iterations_and_the_longest_counts) {
+  std::mutex mutex;
+  std::map<int, std::vector<std::int64_t>> iterations;
+  const Report report = measure_on(3, [&](int rank) {
+    return std::vector<Case>{case_of("together", [&, rank] {
+      Script script;
+      script.run = [&, rank](std::int64_t n) {
+        const std::scoped_lock lock(mutex);
+        iterations[rank].push_back(n);
+        return static_cast<double>(n) * (rank == 2 ? 3e-4 : 1e-4);
+      };
+      return script;
+    })};
+  });
+  EXPECT_EQ(report.outcome.measured, 1U);
+  EXPECT_DOUBLE_EQ(report.results.at("together").median, 3e-4);
+  EXPECT_EQ(report.results.at("together").mpi, "threads");
+  EXPECT_EQ(iterations[0], iterations[1]);
+  EXPECT_EQ(iterations[0], iterations[2]);
+  EXPECT_GE(iterations[0].size(), 7U);
+}
+
+TEST(Driver, a_fault_of_one_rank_leaves_the_case_out_for_all) {
+  for (const int faulty : {0, 1, 2}) {
+    std::atomic<int> alive = 0;
+    const Report report = measure_on(3, [&, faulty](int rank) {
+      const bool mine = rank == faulty;
+      std::vector<Case> cases;
+      cases.push_back(case_of("make", [mine] {
+        if (mine) throw std::runtime_error("no memory");
+        return Script{};
+      }));
+      cases.push_back(case_of("run", [mine] {
+        Script script;
+        if (mine) script.run = [](std::int64_t) -> double { throw std::runtime_error("broken"); };
+        return script;
+      }));
+      cases.push_back(case_of("verify", [mine] {
+        Script script;
+        if (mine) script.verify = [] { throw WrongData("byte 3 is 5, not 4"); };
+        return script;
+      }));
+      cases.push_back(case_of("good", [&alive] {
+        ++alive;
+        return Script{};
+      }));
+      return cases;
+    });
+    EXPECT_EQ(report.outcome.measured, 1U);
+    EXPECT_EQ(report.outcome.failed, 2U);
+    EXPECT_EQ(report.outcome.wrong_data, 1U);
+    EXPECT_EQ(alive, 3);
+    EXPECT_EQ(report.results.size(), 1U);
+    EXPECT_TRUE(report.results.contains("good"));
+    if (faulty == 0) {
+      EXPECT_EQ(report.failures.at("make"), "no memory");
+      EXPECT_EQ(report.failures.at("verify"), "WRONG DATA: byte 3 is 5, not 4");
+    }
+  }
+}
+
+TEST(Driver, other_ranks_take_no_part_in_cases_of_one_process) {
+  std::atomic<int> made = 0;
+  const Report report = measure_on(2, [&](int) {
+    return std::vector<Case>{case_of(
+        "alone",
+        [&] {
+          ++made;
+          return Script{};
+        },
+        Scope::Process)};
+  });
+  EXPECT_EQ(report.outcome.measured, 1U);
+  EXPECT_EQ(made, 1);
+}
+
+TEST(Driver, a_case_that_makes_nothing_is_a_fault) {
+  Leader leader(nullptr);
+  Case nothing;
+  nothing.name = "nothing";
+  nothing.make = [] { return nullptr; };
+  const Report report = measure_by(leader, {nothing}, [] { return 1.0; });
+  EXPECT_EQ(report.outcome.failed, 1U);
+}
+
+TEST(Driver, shares_out_the_time_and_leaves_out_what_does_not_fit) {
+  Leader leader(nullptr);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto left = [&] {
+    return 0.5 - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  // Drifting, so that it is tried again as long as there is time.
+  double drift = 1;
+  const auto slow = [&] {
+    Script script;
+    script.run = [&](std::int64_t) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return 1e-3 * (drift *= 1.01);
+    };
+    return script;
+  };
+  std::vector<Case> cases;
+  for (int i = 0; i < 10; ++i) cases.push_back(case_of("case" + std::to_string(i), slow));
+  const Report all = measure_by(leader, cases, left);
+  EXPECT_EQ(all.outcome.measured, 10U);
+  // Sleeps last longer on a busy machine, and a case has seven samples at least.
+  EXPECT_GT(left(), -0.5);
+  EXPECT_LT(left(), 0.3);
+
+  std::vector<Entry> entries = {{cases[0], "", 0}, {cases[1], "", 1}};
+  const Outcome late = measure_all(leader, entries, [] { return -1.0; }, {});
+  ASSERT_EQ(late.left_out.size(), 2U);
+  EXPECT_EQ(late.left_out[1]->what.name, "case1");
+}
+
+}  // namespace
+}  // namespace strake::measure

@@ -1,0 +1,147 @@
+// The one choice function, by a profile that this program makes up before any setting is read.
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "exchange/method.hpp"
+#include "machine/profile.hpp"
+
+namespace strake::exchange {
+namespace {
+
+/// Packing takes 1 us and the system's engine 10 us for blocks of 8 bytes; the other way round for
+/// blocks of 64. The built-in rules choose otherwise.
+machine::Profile made_up_profile() {
+  machine::Profile profile;
+  profile.key = machine::machine_key();
+  for (const std::int64_t block : {8, 64}) {
+    for (const std::int64_t bytes : {64, 1 << 24}) {
+      const auto add = [&](const char* name, bool mpi, std::int64_t blocklength, double time) {
+        machine::Result result;
+        result.name = name;
+        result.mpi = mpi ? mpi_library() : std::string();
+        result.bytes = bytes;
+        result.block = blocklength;
+        result.pitch = 2 * blocklength;
+        result.median = time;
+        profile.results.push_back(result);
+      };
+      for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
+        add(name, false, block, block == 8 ? 1e-6 : 10e-6);
+      }
+      add("mpi/node/host", true, 0, 1e-6);
+      add("mpi/node/system/box", true, block, block == 8 ? 10e-6 : 1e-6);
+      add("pack/one-shot/box", false, block, 9e-6);
+      add("unpack/one-shot/box", false, block, 1e-6);
+      add("pack/device/box", false, block, 1e-6);
+      add("unpack/device/box", false, block, 4e-6);
+      add("copy/device-to-pinned", false, 0, 1e-6);
+      add("copy/pinned-to-device", false, 0, 4e-6);
+    }
+  }
+  return profile;
+}
+
+/// The profile's file, from before the first setting is read to the end.
+struct ProfileFile {
+  std::string path;
+  ProfileFile() {
+    char name[] = "/tmp/strake-choice-XXXXXX";
+    const int file = mkstemp(name);
+    if (file >= 0) close(file);
+    path = name;
+    machine::write_compact(made_up_profile(), path);
+    setenv("STRAKE_PROFILE", path.c_str(), 1);
+    setenv("STRAKE_GPU_AWARE", "no", 1);
+  }
+  ~ProfileFile() { std::remove(path.c_str()); }
+};
+const ProfileFile g_file;
+
+Transfer transfer(Direction direction, MemoryKind kind, std::int64_t bytes, std::int64_t block) {
+  return {direction, false,         {kind, kind == MemoryKind::Host ? -1 : 0},
+          bytes,     bytes / block, Spread::Near,
+          false,     2 * block};
+}
+
+TEST(Choice, follows_the_profile_where_the_built_in_rules_would_not) {
+  ASSERT_NE(machine::this_machine(), nullptr);
+  // 64 bytes: too short for the built-in rules to pack.
+  EXPECT_EQ(choose(transfer(Direction::Send, MemoryKind::Host, 64, 8)).method, Method::Pack);
+  const Choice system = choose(transfer(Direction::Send, MemoryKind::Host, 4096, 64));
+  EXPECT_EQ(system.method, Method::System);
+  EXPECT_EQ(system.reason, Reason::SystemIsFaster);
+  // 64 KiB: the built-in rules take one-shot both ways.
+  EXPECT_EQ(choose(transfer(Direction::Send, MemoryKind::Device, 1 << 16, 8)).method,
+            Method::Staged);
+  EXPECT_EQ(choose(transfer(Direction::Receive, MemoryKind::Device, 1 << 16, 8)).method,
+            Method::OneShot);
+}
+
+TEST(Choice, falls_back_on_the_built_in_rules_where_the_profile_lacks_a_part) {
+  Transfer listed = transfer(Direction::Send, MemoryKind::Host, 64, 8);
+  listed.pitch = 0;
+  EXPECT_EQ(choose(listed).method, Method::System);  // too short
+  listed.bytes = 1 << 16;
+  listed.blocks = listed.bytes / 8;
+  EXPECT_EQ(choose(listed).method, Method::Pack);
+  listed.place = {MemoryKind::Device, 0};
+  EXPECT_EQ(choose(listed).method, Method::OneShot);
+}
+
+TEST(Choice, contiguous_host_memory_is_the_system_s) {
+  Transfer dense = transfer(Direction::Send, MemoryKind::Host, 4096, 4096);
+  dense.dense = true;
+  EXPECT_EQ(choose(dense).reason, Reason::Contiguous);
+}
+
+TEST(Choice, remembered_ones_are_those_made_anew_in_any_thread) {
+  std::mt19937 random(7);
+  std::vector<Transfer> transfers;
+  for (int i = 0; i < 20000; ++i) {
+    Transfer t =
+        transfer(static_cast<Direction>(random() % 2), static_cast<MemoryKind>(random() % 4),
+                 8 * (1 + static_cast<std::int64_t>(random() % 100000)), 8);
+    t.dense = random() % 8 == 0;
+    t.spread = static_cast<Spread>(random() % 4);
+    t.nonblocking = random() % 2 == 0;
+    t.pitch = random() % 4 == 0 ? 0 : std::int64_t{8} << random() % 12;
+    transfers.push_back(t);
+  }
+  std::vector<int> wrong(2);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (int turn = 0; turn < 2; ++turn) {
+        for (const Transfer& t : transfers) {
+          const Choice known = choose(t);
+          const Choice anew = choose_anew(t);
+          wrong[i] += known.method != anew.method || known.reason != anew.reason ? 1 : 0;
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(2));
+}
+
+TEST(Choice, the_library_is_named_with_its_version) {
+  const std::string name = mpi_library();
+#ifdef OPEN_MPI
+  EXPECT_EQ(name, "Open MPI " + std::to_string(OMPI_MAJOR_VERSION) + "." +
+                      std::to_string(OMPI_MINOR_VERSION) + "." +
+                      std::to_string(OMPI_RELEASE_VERSION));
+#else
+  EXPECT_EQ(name, "MPICH " MPICH_VERSION);
+#endif
+}
+
+}  // namespace
+}  // namespace strake::exchange

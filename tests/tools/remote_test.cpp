@@ -1,0 +1,167 @@
+// `strake explain --remote`, with a profile that the test makes up.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "command.hpp"
+#include "machine/profile.hpp"
+
+namespace strake::tools_test {
+namespace {
+
+using nlohmann::json;
+
+/// A profile of this machine, for as long as the object lives.
+class ProfileFile {
+ public:
+  explicit ProfileFile(const std::string& key) {
+    machine::Profile profile;
+    profile.key = key;
+    profile.aware = {{"Aware MPI 1", true}, {"Plain MPI 2", false}};
+    for (const std::int64_t bytes : {64, 1 << 24}) {
+      const auto add = [&](const char* name, const char* mpi, std::int64_t block, double us) {
+        machine::Result result;
+        result.name = name;
+        result.mpi = mpi;
+        result.bytes = bytes;
+        result.block = block;
+        result.pitch = 2 * block;
+        result.median = us * 1e-6;
+        profile.results.push_back(result);
+      };
+      add("pack/cpu/box", "", 8, 1);
+      add("unpack/cpu/box", "", 8, 2);
+      add("pack/device/box", "", 8, 3);
+      add("unpack/device/box", "", 8, 4);
+      add("pack/one-shot/box", "", 8, 5);
+      add("unpack/one-shot/box", "", 8, 20);
+      add("copy/device-to-pinned", "", 0, 6);
+      add("copy/pinned-to-device", "", 0, 7);
+      for (const char* mpi : {"Aware MPI 1", "Plain MPI 2"}) add("mpi/node/host", mpi, 0, 8);
+      add("mpi/node/device", "Aware MPI 1", 0, 2);
+      add("mpi/node/system/box", "Plain MPI 2", 8, 30);
+      add("mpi/net/host", "Plain MPI 2", 0, 40);
+    }
+    machine::write_compact(profile, path_);
+  }
+  ~ProfileFile() { std::remove(path_.c_str()); }
+  ProfileFile(const ProfileFile&) = delete;
+  ProfileFile& operator=(const ProfileFile&) = delete;
+  [[nodiscard]] std::string setting() const { return "STRAKE_PROFILE=" + path_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = "/tmp/strake-explain-" + std::to_string(getpid()) + ".profile";
+};
+
+constexpr const char* kType = "vector(512,8,16,byte)";
+
+json remote(const Words& options, const Words& environment) {
+  const Outcome outcome =
+      strake(join({{"explain", "--remote", "--json"}, options, {kType}}), environment);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  return json::parse(outcome.out)["remote"];
+}
+
+const json& find(const json& list, const char* key, const std::string& value,
+                 const char* link = nullptr) {
+  for (const json& entry : list) {
+    if (entry[key] == value && (link == nullptr || entry["link"] == link)) return entry;
+  }
+  ADD_FAILURE() << "no " << value << " in " << list.dump(1);
+  static const json nothing;
+  return nothing;
+}
+
+std::string chosen(const json& end) {
+  std::string method = "none";
+  for (const json& candidate : end["candidates"]) {
+    if (!candidate["chosen"]) continue;
+    EXPECT_EQ(method, "none");
+    method = candidate["method"];
+  }
+  return method;
+}
+
+TEST(ExplainRemote, shows_the_candidates_with_their_times_and_the_choice) {
+  const ProfileFile file(machine::machine_key());
+  const json messages =
+      remote({"--from", "device", "--to", "device"}, {file.setting()})["messages"];
+  ASSERT_EQ(messages.size(), 3U) << messages.dump(
+      1);  // two libraries, and one of them between nodes
+  const json& aware = find(messages, "mpi", "Aware MPI 1");
+  EXPECT_TRUE(aware["gpu_aware"]);
+  EXPECT_EQ(aware["send"]["decided"], "profile");
+  EXPECT_EQ(chosen(aware["send"]), "device");
+  const json& device = find(aware["send"]["candidates"], "method", "device");
+  EXPECT_NEAR(device["end_us"], 3, 1e-6);
+  EXPECT_NEAR(device["mpi_us"], 2, 1e-6);
+  EXPECT_NEAR(device["other_end_us"], 4, 1e-6);
+  EXPECT_NEAR(device["total_us"], 9, 1e-6);
+  const json& plain = find(messages, "mpi", "Plain MPI 2", "node");
+  EXPECT_FALSE(plain["gpu_aware"]);
+  EXPECT_EQ(chosen(plain["send"]), "one-shot");
+  EXPECT_EQ(chosen(plain["receive"]), "staged");
+  EXPECT_EQ(find(plain["send"]["candidates"], "method", "device")["why_not"],
+            "the MPI library is not GPU-aware");
+  const json& net = find(messages, "mpi", "Plain MPI 2", "net");
+  EXPECT_NEAR(find(net["send"]["candidates"], "method", "one-shot")["mpi_us"], 40, 1e-6);
+}
+
+TEST(ExplainRemote, text_marks_the_choice) {
+  const ProfileFile file(machine::machine_key());
+  const Outcome outcome =
+      strake({"explain", "--remote", "--from", "device", kType}, {file.setting()});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(lines_with(outcome.out, "> device"), 1) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "> one-shot"), 2) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "message by Plain MPI 2, not GPU-aware, on one node"), 1);
+}
+
+TEST(ExplainRemote, host_memory_and_what_is_settled) {
+  const ProfileFile file(machine::machine_key());
+  const json free = find(remote({}, {file.setting()})["messages"], "mpi", "Plain MPI 2", "node");
+  EXPECT_EQ(chosen(free["send"]), "pack");  // 1 + 8 + 2 against 30
+  const json lacking = find(remote({}, {file.setting()})["messages"], "mpi", "Aware MPI 1");
+  EXPECT_EQ(lacking["send"]["decided"], "built-in");
+  EXPECT_EQ(chosen(lacking["send"]), "none");
+  const json forced = find(remote({}, {file.setting(), "STRAKE_METHOD=system"})["messages"], "mpi",
+                           "Plain MPI 2", "node");
+  EXPECT_EQ(forced["send"]["decided"], "settled");
+  EXPECT_EQ(forced["send"]["reason"], "forced by STRAKE_METHOD");
+  EXPECT_EQ(chosen(forced["send"]), "system");
+}
+
+TEST(ExplainRemote, without_a_profile_it_says_how_to_measure) {
+  const Words empty_cache = {"XDG_CACHE_HOME=/nonexistent"};
+  const json none = remote({}, empty_cache);
+  EXPECT_TRUE(none["messages"].empty());
+  EXPECT_NE(none["problem"].get<std::string>().find("strake measure"), std::string::npos);
+  EXPECT_EQ(lines_with(strake({"explain", "--remote", kType}, empty_cache).out, "strake measure"),
+            1);
+}
+
+TEST(ExplainRemote, another_machine_s_profile_is_warned_of) {
+  const ProfileFile file("another machine");
+  const Outcome outcome = strake({"explain", "--remote", kType}, {file.setting()});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(lines_with(outcome.err, file.path()), 1) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, "is of another machine"), 1) << outcome.out;
+}
+
+TEST(ExplainRemote, one_pair_of_memories_or_a_usage_error) {
+  const Outcome pair = strake({"explain", "--json", "--to", "device", kType});
+  const json copies = json::parse(pair.out)["copies"];
+  ASSERT_EQ(copies.size(), 2U);
+  EXPECT_EQ(copies[0]["from"], "host");
+  EXPECT_EQ(copies[0]["to"], "device");
+  for (const char* bad : {"tape", "7", ""}) {
+    EXPECT_EQ(strake({"explain", "--from", bad, kType}).status, 2) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace strake::tools_test

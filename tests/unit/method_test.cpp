@@ -1,0 +1,80 @@
+// What is chosen whatever the times: contiguous host memory, and what STRAKE_METHOD forces.
+#include "exchange/method.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace strake::exchange {
+namespace {
+
+Transfer transfer(MemoryKind kind, bool dense) {
+  return {Direction::Send, dense,        {kind, 0}, 4096,
+          dense ? 1 : 512, Spread::Near, false,     dense ? 0 : 16};
+}
+
+TEST(SettledChoice, contiguous_host_memory_is_the_system_s_even_when_forced) {
+  for (const MemoryKind kind : {MemoryKind::Host, MemoryKind::Pinned}) {
+    for (const auto& forced : {std::optional<Method>(), std::optional(Method::Pack)}) {
+      const auto choice = settled_choice(transfer(kind, true), forced, true);
+      ASSERT_TRUE(choice);
+      EXPECT_EQ(choice->method, Method::System);
+      EXPECT_EQ(choice->reason, Reason::Contiguous);
+    }
+  }
+}
+
+TEST(SettledChoice, nothing_is_settled_by_auto) {
+  EXPECT_FALSE(settled_choice(transfer(MemoryKind::Host, false), std::nullopt, true));
+  for (const bool dense : {false, true}) {
+    EXPECT_FALSE(settled_choice(transfer(MemoryKind::Device, dense), std::nullopt, true));
+    EXPECT_FALSE(settled_choice(transfer(MemoryKind::Managed, dense), std::nullopt, false));
+  }
+}
+
+TEST(SettledChoice, forced_methods_win_where_they_can_be_used) {
+  struct Row {
+    MemoryKind kind;
+    bool dense;
+    bool aware;
+    Method forced;
+    std::optional<Method> expected;
+  };
+  const std::array<Row, 15> rows = {{
+      {MemoryKind::Host, false, false, Method::System, Method::System},
+      {MemoryKind::Host, false, false, Method::Pack, Method::Pack},
+      {MemoryKind::Pinned, false, true, Method::Pack, Method::Pack},
+      {MemoryKind::Host, false, true, Method::Device, std::nullopt},
+      {MemoryKind::Host, false, true, Method::OneShot, std::nullopt},
+      {MemoryKind::Host, false, true, Method::Staged, std::nullopt},
+      {MemoryKind::Device, false, false, Method::System, std::nullopt},
+      {MemoryKind::Device, false, true, Method::System, Method::System},
+      {MemoryKind::Device, false, false, Method::Device, std::nullopt},
+      {MemoryKind::Device, false, true, Method::Device, Method::Device},
+      {MemoryKind::Device, true, true, Method::Device, Method::System},
+      {MemoryKind::Device, false, false, Method::OneShot, Method::OneShot},
+      {MemoryKind::Managed, true, true, Method::Staged, Method::Staged},
+      {MemoryKind::Device, false, false, Method::Pack, std::nullopt},
+      {MemoryKind::Device, false, true, Method::Pack, std::nullopt},
+  }};
+  for (const Row& row : rows) {
+    const auto choice = settled_choice(transfer(row.kind, row.dense), row.forced, row.aware);
+    EXPECT_EQ(choice.has_value(), row.expected.has_value())
+        << name_of(row.kind) << " " << name_of(row.forced) << " " << row.aware;
+    if (!choice || !row.expected) continue;
+    EXPECT_EQ(choice->method, *row.expected) << name_of(row.kind) << " " << name_of(row.forced);
+    EXPECT_EQ(choice->reason, Reason::Forced);
+  }
+}
+
+TEST(Transfer, pitch_is_the_distance_of_a_box_s_innermost_blocks) {
+  const std::array<Dim, 2> dims = {Dim{4, 4096}, Dim{8, -64}};
+  EXPECT_EQ(pitch_of(Layout::box(0, 8, dims)), 64);
+  EXPECT_EQ(pitch_of(Layout::dense(8)), 0);
+  const std::array<std::int64_t, 3> offsets = {0, 100, 50};
+  EXPECT_EQ(pitch_of(Layout::blocks(offsets, 8)), 0);
+  EXPECT_EQ(pitch_of(Layout()), 0);
+}
+
+}  // namespace
+}  // namespace strake::exchange

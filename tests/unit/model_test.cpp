@@ -1,0 +1,299 @@
+// The model, by made-up profiles: what it adds up, and what it chooses.
+#include "exchange/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+
+namespace strake::exchange {
+namespace {
+
+constexpr std::int64_t kKi = 1024;
+constexpr std::int64_t kMi = 1024 * kKi;
+constexpr const char* kMpi = "Some MPI 1.2";
+constexpr double kRounding = 1e-9;
+
+/// Seconds by name of a part, the same for all sizes, blocks and pitches.
+using Times = std::map<std::string, double>;
+
+Times all_parts() {
+  Times times;
+  for (const char* operation : {"pack", "unpack"}) {
+    for (const char* memory : {"cpu", "device", "one-shot"}) {
+      for (const char* kind : {"box", "indexed"}) {
+        times[std::string(operation) + "/" + memory + "/" + kind] = 1e-6;
+      }
+    }
+    times[std::string(operation) + "/cpu/transpose"] = 1e-6;
+  }
+  for (const char* name : {"copy/device-to-pinned", "copy/pinned-to-device", "mpi/node/host",
+                           "mpi/node/device", "mpi/node/system/box", "mpi/node/system/transpose"}) {
+    times[name] = 1e-6;
+  }
+  return times;
+}
+
+machine::Result result(const std::string& name, std::int64_t bytes, std::int64_t block,
+                       std::int64_t pitch, double median) {
+  machine::Result made;
+  made.name = name;
+  made.mpi = name.starts_with("mpi/") ? kMpi : "";
+  made.bytes = bytes;
+  made.block = block;
+  made.pitch = pitch;
+  made.median = median;
+  return made;
+}
+
+machine::Profile profile_of(const Times& times) {
+  machine::Profile profile;
+  for (const auto& [name, time] : times) {
+    for (const std::int64_t bytes : {std::int64_t{1}, 64 * kMi}) {
+      if (name.starts_with("copy/") || name.ends_with("/host") || name == "mpi/node/device") {
+        profile.results.push_back(result(name, bytes, 0, 0, time));
+        continue;
+      }
+      for (const std::int64_t ratio : {2, 16}) {
+        profile.results.push_back(result(name, bytes, 8, 8 * ratio, time));
+      }
+    }
+  }
+  return profile;
+}
+
+Model model_of(const Times& times) { return {profile_of(times), kMpi, Link::Node, kMi}; }
+
+constexpr Place kHost{MemoryKind::Host, -1};
+constexpr Place kPinned{MemoryKind::Pinned, 0};
+constexpr Place kDevice{MemoryKind::Device, 0};
+
+Transfer box(Direction direction, Place place, std::int64_t bytes = 64 * kKi) {
+  return {direction, false, place, bytes, bytes / 8, Spread::Near, false, 16};
+}
+Transfer dense(Direction direction, Place place, std::int64_t bytes = 64 * kKi) {
+  return {direction, true, place, bytes, 1, Spread::Near, false, 0};
+}
+
+TEST(Model, host_memory_goes_the_way_with_the_smaller_sum) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> time(1e-6, 9e-6);
+  int packed = 0;
+  for (int turn = 0; turn < 1000; ++turn) {
+    Times times = all_parts();
+    for (auto& [name, value] : times) value = time(random);
+    times["mpi/node/system/box"] *= 3;  // one part against three
+    const Model model = model_of(times);
+    for (const Direction direction : {Direction::Send, Direction::Receive}) {
+      for (const Place place : {kHost, kPinned}) {
+        const double pack =
+            times["pack/cpu/box"] + times["mpi/node/host"] + times["unpack/cpu/box"];
+        const double system = times["mpi/node/system/box"];
+        const Transfer transfer = box(direction, place);
+        EXPECT_NEAR(model.time(Method::Pack, transfer).value() / pack, 1, kRounding);
+        EXPECT_NEAR(model.time(Method::System, transfer).value() / system, 1, kRounding);
+        const Choice choice = model.choose(transfer, {}).value();
+        EXPECT_EQ(choice.method, pack < system ? Method::Pack : Method::System);
+        EXPECT_EQ(choice.reason, pack < system ? Reason::None : Reason::SystemIsFaster);
+        packed += pack < system ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(packed, 100);
+  EXPECT_LT(packed, 3900);
+}
+
+TEST(Model, device_memory_goes_the_way_with_the_smallest_sum) {
+  std::mt19937 random(2);
+  std::uniform_real_distribution<double> time(1e-6, 9e-6);
+  std::map<Method, int> chosen;
+  for (int turn = 0; turn < 2000; ++turn) {
+    Times times = all_parts();
+    for (auto& [name, value] : times) value = time(random);
+    const Model model = model_of(times);
+    const double staged[] = {times["pack/device/box"] + times["copy/device-to-pinned"],
+                             times["copy/pinned-to-device"] + times["unpack/device/box"]};
+    const double one_shot[] = {times["pack/one-shot/box"], times["unpack/one-shot/box"]};
+    const double device =
+        times["pack/device/box"] + times["mpi/node/device"] + times["unpack/device/box"];
+    for (const Direction direction : {Direction::Send, Direction::Receive}) {
+      const int here = direction == Direction::Send ? 0 : 1;
+      const double host = times["mpi/node/host"] + std::min(staged[1 - here], one_shot[1 - here]);
+      const std::map<double, Method> sums = {{staged[here] + host, Method::Staged},
+                                             {one_shot[here] + host, Method::OneShot},
+                                             {device, Method::Device}};
+      const Transfer transfer = box(direction, kDevice);
+      for (const auto& [sum, method] : sums) {
+        EXPECT_NEAR(model.time(method, transfer).value() / sum, 1, kRounding);
+      }
+      EXPECT_EQ(model.choose(transfer, {true, 0})->method, sums.begin()->second);
+      EXPECT_EQ(model.choose(transfer, {false, 0})->method,
+                staged[here] < one_shot[here] ? Method::Staged : Method::OneShot);
+      ++chosen[sums.begin()->second];
+    }
+  }
+  for (const auto& [method, count] : chosen) EXPECT_GT(count, 100) << name_of(method);
+  EXPECT_EQ(chosen.size(), 3U);
+}
+
+TEST(Model, a_library_that_is_not_gpu_aware_is_never_given_device_memory) {
+  Times times = all_parts();
+  for (const char* name : {"mpi/node/device", "pack/device/box", "unpack/device/box"}) {
+    times[name] = 1e-12;
+  }
+  times["copy/device-to-pinned"] = 1;
+  const Model model = model_of(times);
+  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {false, 0})->method, Method::OneShot);
+  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {true, 0})->method, Method::Device);
+  EXPECT_EQ(model.choose(dense(Direction::Send, kDevice), {false, 0})->method, Method::OneShot);
+  const Choice aware = model.choose(dense(Direction::Send, kDevice), {true, 0}).value();
+  EXPECT_EQ(aware.method, Method::System);
+  EXPECT_EQ(aware.reason, Reason::GpuAware);
+}
+
+TEST(Model, the_two_directions_are_kept_apart) {
+  Times times = all_parts();
+  times["unpack/one-shot/box"] = 1e-5;
+  const Model reads_are_slow = model_of(times);
+  EXPECT_EQ(reads_are_slow.choose(box(Direction::Send, kDevice), {})->method, Method::OneShot);
+  EXPECT_EQ(reads_are_slow.choose(box(Direction::Receive, kDevice), {})->method, Method::Staged);
+}
+
+TEST(Model, one_shot_limit_overrides_the_times) {
+  Times times = all_parts();
+  times["pack/one-shot/box"] = 1;
+  const Model model = model_of(times);
+  const auto chosen = [&](std::int64_t limit, std::int64_t bytes) {
+    return model.choose(box(Direction::Send, kDevice, bytes), {false, limit})->method;
+  };
+  EXPECT_EQ(chosen(0, 4096), Method::Staged);
+  EXPECT_EQ(chosen(4096, 4096), Method::OneShot);
+  EXPECT_EQ(chosen(4096, 4104), Method::Staged);
+}
+
+TEST(Model, nothing_is_said_where_a_part_was_not_measured) {
+  const Transfer host = box(Direction::Send, kHost);
+  const Transfer device = box(Direction::Receive, kDevice);
+  const auto without = [](const char* name) {
+    Times times = all_parts();
+    EXPECT_EQ(times.erase(name), 1U) << name;
+    return model_of(times);
+  };
+  for (const char* name : {"pack/cpu/box", "unpack/cpu/box", "mpi/node/host"}) {
+    EXPECT_FALSE(without(name).time(Method::Pack, host)) << name;
+    EXPECT_FALSE(without(name).choose(host, {})) << name;
+  }
+  EXPECT_FALSE(without("mpi/node/system/box").choose(host, {}));
+  for (const char* name : {"unpack/one-shot/box", "unpack/device/box", "copy/pinned-to-device"}) {
+    EXPECT_FALSE(without(name).choose(device, {false, 0})) << name;
+  }
+  EXPECT_FALSE(without("mpi/node/device").choose(device, {true, 0}));
+  EXPECT_TRUE(without("mpi/node/device").choose(device, {false, 0}));
+  EXPECT_FALSE(model_of({}).choose(host, {}));
+  EXPECT_FALSE(model_of({}).choose(device, {true, 0}));
+  EXPECT_FALSE(Model(profile_of(all_parts()), "Other MPI 1", Link::Node, kMi).choose(host, {}));
+  EXPECT_FALSE(Model(profile_of(all_parts()), kMpi, Link::Net, kMi).choose(host, {}));
+}
+
+TEST(Model, one_process_s_measurement_is_enough_where_mpi_is_the_same_for_all) {
+  Times times = all_parts();
+  std::erase_if(times, [](const auto& part) { return part.first.starts_with("mpi/"); });
+  times["copy/device-to-pinned"] = 1e-5;
+  const Model model = model_of(times);
+  const Transfer transfer = box(Direction::Send, kDevice);
+  EXPECT_EQ(model.choose(transfer, {false, 0})->method, Method::OneShot);
+  EXPECT_FALSE(model.time(Method::OneShot, transfer));
+  const auto parts = model.parts(Method::OneShot, transfer);
+  ASSERT_TRUE(parts);
+  EXPECT_FALSE(parts->wire);
+  EXPECT_NEAR(parts->end / times["pack/one-shot/box"], 1, kRounding);
+}
+
+TEST(Model, methods_that_can_not_carry_a_transfer_have_no_time) {
+  const Model model = model_of(all_parts());
+  for (const Method method : {Method::Device, Method::OneShot, Method::Staged}) {
+    EXPECT_FALSE(model.parts(method, box(Direction::Send, kHost))) << name_of(method);
+    EXPECT_TRUE(model.parts(method, box(Direction::Send, kDevice))) << name_of(method);
+  }
+  EXPECT_FALSE(model.parts(Method::Pack, box(Direction::Send, kDevice)));
+  EXPECT_FALSE(model.time(Method::System, box(Direction::Send, kDevice)));
+  EXPECT_TRUE(model.time(Method::System, dense(Direction::Send, kDevice)));
+}
+
+TEST(Model, pieces_of_a_staged_message_overlap) {
+  // Pack: 1 us and 10 us/MiB; copy: 1 us and 20 us/MiB.
+  machine::Profile profile;
+  for (std::int64_t bytes = kKi; bytes <= 64 * kMi; bytes *= 2) {
+    const double mib = static_cast<double>(bytes) / static_cast<double>(kMi);
+    profile.results.push_back(result("pack/device/box", bytes, 8, 16, 1e-6 + 10e-6 * mib));
+    profile.results.push_back(result("unpack/device/box", bytes, 8, 16, 1e-6 + 30e-6 * mib));
+    profile.results.push_back(result("copy/device-to-pinned", bytes, 0, 0, 1e-6 + 20e-6 * mib));
+    profile.results.push_back(result("copy/pinned-to-device", bytes, 0, 0, 1e-6 + 20e-6 * mib));
+  }
+  const Model model(profile, kMpi, Link::Node, kMi);
+  const auto end = [&](Transfer transfer) {
+    return model.parts(Method::Staged, transfer).value().end * 1e6;
+  };
+  EXPECT_NEAR(end(box(Direction::Send, kDevice, kMi)), 11 + 21, 1e-6);
+  // The slower of the two sets the pace: the copy when packing, the kernel when unpacking.
+  EXPECT_NEAR(end(box(Direction::Send, kDevice, 8 * kMi)), 11 + 21 + 7 * 20, 1e-6);
+  EXPECT_NEAR(end(box(Direction::Receive, kDevice, 8 * kMi)), 31 + 21 + 7 * 30, 1e-6);
+  // Contiguous bytes are copied at once, from where they lie.
+  EXPECT_NEAR(end(dense(Direction::Send, kDevice, 8 * kMi)), 161, 1e-6);
+}
+
+TEST(Model, nonblocking_calls_pay_for_their_operations) {
+  Times times = all_parts();
+  times["mpi/node/system/box"] = 4e-6;
+  const Model model = model_of(times);
+  Transfer transfer = box(Direction::Send, kHost);
+  EXPECT_EQ(model.choose(transfer, {})->method, Method::Pack);
+  transfer.nonblocking = true;
+  EXPECT_EQ(model.choose(transfer, {})->method, Method::System);
+}
+
+TEST(Model, distance_of_blocks_counts) {
+  machine::Profile profile;
+  for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
+    profile.results.push_back(result(name, kMi, 8, 16, 1e-6));
+    profile.results.push_back(result(name, kMi, 8, 128, 8e-6));
+    profile.results.push_back(result(name, kMi, 8, 4096, 100e-6));
+    profile.results.push_back(result(name, kMi, 512, 1024, 1e-6));
+    profile.results.push_back(result(name, kMi, 512, 8192, 8e-6));
+  }
+  const Model model(profile, kMpi, Link::Node, kMi);
+  const auto end = [&](std::int64_t block, std::int64_t pitch) {
+    const Transfer transfer{Direction::Send, false,        kHost, kMi,
+                            kMi / block,     Spread::Near, false, pitch};
+    return model.parts(Method::Pack, transfer).value().end * 1e6;
+  };
+  EXPECT_NEAR(end(8, 9), 1, 1e-6);
+  EXPECT_NEAR(end(8, 16), 1, 1e-6);
+  EXPECT_NEAR(end(8, 32), 2, 1e-6);  // a third of the way in logarithms
+  EXPECT_NEAR(end(8, 64), 4, 1e-6);
+  EXPECT_NEAR(end(8, 128), 8, 1e-6);
+  EXPECT_NEAR(end(8, 1024), 8, 1e-6);
+  EXPECT_NEAR(end(8, 2048), 100, 1e-6);
+  EXPECT_NEAR(end(512, 8192), 8, 1e-6);  // far apart, but measured as such
+}
+
+TEST(Model, listed_blocks_and_transposes_have_curves_of_their_own) {
+  Times times = all_parts();
+  times["pack/cpu/indexed"] = 5e-6;
+  times["pack/cpu/transpose"] = 7e-6;
+  times["mpi/node/system/transpose"] = 70e-6;
+  const Model model = model_of(times);
+  Transfer transfer = box(Direction::Send, kHost);
+  transfer.pitch = 0;
+  EXPECT_NEAR(model.parts(Method::Pack, transfer)->end * 1e6, 5, 1e-6);
+  EXPECT_FALSE(model.choose(transfer, {}));  // the system's engine is not measured with lists
+  transfer = box(Direction::Send, kHost);
+  transfer.spread = Spread::Transpose;
+  EXPECT_NEAR(model.parts(Method::Pack, transfer)->end * 1e6, 7, 1e-6);
+  EXPECT_NEAR(model.time(Method::System, transfer).value() * 1e6, 70, 1e-6);
+}
+
+}  // namespace
+}  // namespace strake::exchange

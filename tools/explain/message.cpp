@@ -1,0 +1,200 @@
+#include "message.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "machine/locate.hpp"
+#include "settings/settings.hpp"
+
+namespace strake::explain {
+namespace {
+
+using exchange::Direction;
+using exchange::Link;
+using exchange::Method;
+using exchange::Model;
+using exchange::Transfer;
+
+constexpr double kMicro = 1e6;
+
+std::string aware_text(bool aware) { return aware ? "GPU-aware" : "not GPU-aware"; }
+
+bool is_aware(const machine::Profile& profile, const std::string& mpi) {
+  const std::string_view setting = settings::text(settings::Id::gpu_aware);
+  if (setting != "auto") return setting == "yes";
+  const auto found = std::find_if(profile.aware.begin(), profile.aware.end(),
+                                  [&](const auto& entry) { return entry.mpi == mpi; });
+  return found != profile.aware.end() && found->aware;
+}
+
+bool measured_between_nodes(const machine::Profile& profile, const std::string& mpi) {
+  return std::any_of(profile.results.begin(), profile.results.end(), [&](const auto& result) {
+    return result.mpi == mpi && result.name.starts_with("mpi/net/");
+  });
+}
+
+Candidate candidate(const Model& model, Method method, const Transfer& transfer, bool aware) {
+  Candidate made{method, model.parts(method, transfer), {}, false};
+  const bool device =
+      transfer.place.kind == MemoryKind::Device || transfer.place.kind == MemoryKind::Managed;
+  const bool hands_over = method == Method::Device || (device && method == Method::System);
+  if (hands_over && !aware) {
+    made.why_not = "the MPI library is not GPU-aware";
+  } else if (!made.parts) {
+    made.why_not = "not measured";
+  }
+  return made;
+}
+
+End end_of(const Model& model, const Layout& layout, Direction direction, MemoryKind memory,
+           bool aware) {
+  End end{direction, memory, {}, Decided::BuiltIn, exchange::Reason::None};
+  const bool host = memory == MemoryKind::Host || memory == MemoryKind::Pinned;
+  const Transfer transfer{direction,
+                          layout.is_dense(),
+                          {memory, memory == MemoryKind::Host ? -1 : 0},
+                          layout.size_bytes(),
+                          std::max<std::int64_t>(layout.block_count(), 1),
+                          exchange::spread_of(layout),
+                          false,
+                          exchange::pitch_of(layout)};
+  if (host) {
+    end.candidates = {candidate(model, Method::System, transfer, aware),
+                      candidate(model, Method::Pack, transfer, aware)};
+  } else {
+    for (const Method method :
+         {transfer.dense ? Method::System : Method::Device, Method::OneShot, Method::Staged}) {
+      end.candidates.push_back(candidate(model, method, transfer, aware));
+    }
+  }
+  auto choice = exchange::settled_choice(transfer, exchange::forced_method(), aware);
+  if (choice) {
+    end.decided = Decided::Settled;
+    end.reason = choice->reason;
+  } else {
+    choice = model.choose(transfer, {aware, settings::number(settings::Id::one_shot_limit)});
+    if (choice) end.decided = Decided::Measured;
+  }
+  for (Candidate& made : end.candidates) {
+    made.chosen = choice && made.method == choice->method;
+  }
+  return end;
+}
+
+std::string place_text(const Message& message) {
+  const std::string library =
+      message.mpi.empty() ? "MPI was not measured"
+                          : fmt::format("{}, {}", message.mpi, aware_text(message.gpu_aware));
+  return fmt::format("{}, {}", library,
+                     message.link == Link::Node ? "on one node" : "between nodes");
+}
+
+std::string decided_text(const End& end) {
+  if (end.decided == Decided::Settled) return fmt::format("settled: {}", name_of(end.reason));
+  return end.decided == Decided::Measured
+             ? "chosen by the profile"
+             : "chosen by the built-in rules in the job: the profile lacks a part";
+}
+
+std::string time_text(const std::optional<double>& seconds) {
+  return seconds ? fmt::format("{:.2f}", *seconds * kMicro) : std::string("-");
+}
+
+std::optional<double> total_of(const Model::Parts& parts) {
+  if (!parts.wire) return std::nullopt;
+  return parts.end + *parts.wire + parts.other_end;
+}
+
+}  // namespace
+
+Messages messages_of(const Layout& layout, MemoryKind from, MemoryKind to) {
+  Messages out;
+  const machine::Located& located = machine::located_here();
+  out.problem = located.problem;
+  if (!located.profile) return out;
+  const machine::Profile& profile = *located.profile;
+  std::set<std::string> libraries;
+  for (const machine::Result& result : profile.results) {
+    if (!result.mpi.empty()) libraries.insert(result.mpi);
+  }
+  if (libraries.empty()) libraries.insert("");
+  for (const std::string& mpi : libraries) {
+    for (const Link link : {Link::Node, Link::Net}) {
+      if (link == Link::Net && !measured_between_nodes(profile, mpi)) continue;
+      const Model model(profile, mpi, link, settings::number(settings::Id::chunk));
+      const bool aware = is_aware(profile, mpi);
+      out.all.push_back({mpi,
+                         aware,
+                         link,
+                         {end_of(model, layout, Direction::Send, from, aware),
+                          end_of(model, layout, Direction::Receive, to, aware)}});
+    }
+  }
+  return out;
+}
+
+nlohmann::ordered_json to_json(const Messages& messages) {
+  nlohmann::ordered_json json;
+  if (!messages.problem.empty()) json["problem"] = messages.problem;
+  json["messages"] = nlohmann::json::array();
+  for (const Message& message : messages.all) {
+    nlohmann::ordered_json entry;
+    entry["mpi"] = message.mpi;
+    entry["gpu_aware"] = message.gpu_aware;
+    entry["link"] = message.link == Link::Node ? "node" : "net";
+    for (const End& end : message.ends) {
+      nlohmann::ordered_json side;
+      side["memory"] = name_of(end.memory);
+      side["decided"] = end.decided == Decided::Settled    ? "settled"
+                        : end.decided == Decided::Measured ? "profile"
+                                                           : "built-in";
+      if (end.decided == Decided::Settled) side["reason"] = name_of(end.reason);
+      side["candidates"] = nlohmann::json::array();
+      for (const Candidate& made : end.candidates) {
+        nlohmann::ordered_json one;
+        one["method"] = name_of(made.method);
+        one["chosen"] = made.chosen;
+        if (!made.why_not.empty()) one["why_not"] = made.why_not;
+        if (made.parts) {
+          one["end_us"] = made.parts->end * kMicro;
+          if (made.parts->wire) one["mpi_us"] = *made.parts->wire * kMicro;
+          one["other_end_us"] = made.parts->other_end * kMicro;
+          if (const auto total = total_of(*made.parts)) one["total_us"] = *total * kMicro;
+        }
+        side["candidates"].push_back(std::move(one));
+      }
+      entry[end.direction == Direction::Send ? "send" : "receive"] = std::move(side);
+    }
+    json["messages"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+std::string to_text(const Messages& messages) {
+  if (messages.all.empty()) return fmt::format("  message   {}\n", messages.problem);
+  std::string text;
+  for (const Message& message : messages.all) {
+    text += fmt::format("  message by {}\n", place_text(message));
+    for (const End& end : message.ends) {
+      text += fmt::format(
+          "    {:<28} {:>10} {:>10} {:>10} {:>10}   {}\n",
+          fmt::format("{} {}", end.direction == Direction::Send ? "send from" : "receive in",
+                      name_of(end.memory)),
+          "this end", "MPI", "other end", "total us", decided_text(end));
+      for (const Candidate& made : end.candidates) {
+        text += fmt::format("    {} {:<26}", made.chosen ? '>' : ' ', name_of(made.method));
+        if (made.parts) {
+          text += fmt::format(" {:>10} {:>10} {:>10} {:>10}", time_text(made.parts->end),
+                              time_text(made.parts->wire), time_text(made.parts->other_end),
+                              time_text(total_of(*made.parts)));
+        }
+        text += made.why_not.empty() ? "\n" : fmt::format("   {}\n", made.why_not);
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace strake::explain

@@ -1,0 +1,89 @@
+/// \file  What a benchmark is to the driver of `strake measure`, and what a plug-in gives it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace strake::measure {
+
+/// The received bytes are not those sent.
+class WrongData : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Buffers, streams and whatever else one case needs, for as long as it is measured.
+class Instance {
+ public:
+  virtual ~Instance() = default;
+  /// Does the operation `iterations` times; the seconds that all of them took, whatever clock is
+  /// right for it (events for asynchronous work, wall time for synchronous). Cases of Scope::Job:
+  /// called by all ranks with the same number; the longest of the ranks' times counts.
+  virtual double run(std::int64_t iterations) = 0;
+  /// Looks at the data that the last run moved. \throws WrongData
+  virtual void verify() = 0;
+};
+
+/// Who takes part.
+enum class Scope : std::uint8_t {
+  Process,  ///< rank 0 alone, the others asleep
+  Job,      ///< all ranks; only cases of the plug-in that brings the team
+};
+
+struct Case {
+  std::string name;        ///< "pack/device/box"
+  std::int64_t bytes = 0;  ///< as in machine::Result
+  std::int64_t block = 0;
+  std::int64_t pitch = 0;
+  std::int64_t count = 0;
+  bool quick = false;  ///< part of --quick
+  Scope scope = Scope::Process;
+  double limit = 0;  ///< bytes per second that the link allows; 0: not known
+  /// Cheap until called. \throws std::exception  can't be measured here, and why
+  std::function<std::unique_ptr<Instance>()> make;
+};
+
+/// The ranks of this job; one process is a team of one.
+class Team {
+ public:
+  virtual ~Team() = default;
+  [[nodiscard]] virtual int rank() const { return 0; }
+  [[nodiscard]] virtual int size() const { return 1; }
+  /// "Open MPI 4.1.4"; empty without MPI.
+  [[nodiscard]] virtual std::string library() const { return {}; }
+  /// Rank 0's bytes to all.
+  virtual void broadcast(void* /*data*/, std::size_t /*bytes*/) {}
+  /// Waits for all, asleep rather than spinning: others may be measured meanwhile.
+  virtual void barrier() {}
+  /// The largest value, on all ranks.
+  virtual double maximum(double value) { return value; }
+};
+
+/// A shared object of benchmarks that the command itself can't link (CUDA, MPI libraries).
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  /// The ranks, from the MPI plug-ins; null from others.
+  virtual Team* team() { return nullptr; }
+  /// In the order in which they are to be measured. The same on all ranks.
+  virtual std::vector<Case> cases() = 0;
+  /// MPI plug-ins: whether a throwaway job of two ranks could send a device buffer: 1 yes, 0 no, -1
+  /// not tried (no device, or no launcher).
+  virtual int gpu_aware() { return -1; }
+  /// What it knows of the machine, as the text of a JSON object, whose members go into the
+  /// profile's "machine" ({"driver": "580.95", "gpus": [{"name": ..., "uuid": ...}]}). Asked of
+  /// rank 0.
+  virtual std::string machine() { return "{}"; }
+};
+
+inline constexpr int kPluginVersion = 1;
+/// `strake_make_measure_plugin`: made by `new`, deleted by the command, after its cases. Null where
+/// it can't work here (no device; not under mpirun).
+using MakePlugin = Plugin* (*)(int version);
+
+}  // namespace strake::measure

@@ -1,0 +1,28 @@
+/// \file  The chi-square tests of SP 800-90B section 5.2, on real-valued samples sorted into bins
+/// of equal count.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace strake::measure {
+
+/// Probability that a chi-square variable of so many degrees of freedom exceeds `value`.
+[[nodiscard]] double chi_square_tail(double value, int degrees);
+
+struct ChiSquare {
+  double value = 0;
+  int degrees = 0;  ///< 0: too few samples for the test
+  /// At the standard's level of one in a thousand.
+  [[nodiscard]] bool passed() const;
+};
+
+/// Whether a sample tells something of the next: pairs of neighbours that do not overlap, against
+/// the product of their frequencies.
+[[nodiscard]] ChiSquare independence(std::span<const double> samples);
+/// Whether consecutive parts of the samples (ten, or as many as leave enough in each) are spread
+/// alike.
+[[nodiscard]] ChiSquare goodness_of_fit(std::span<const double> samples);
+
+}  // namespace strake::measure

@@ -1,0 +1,118 @@
+// memcpy within a NUMA node and between each two, with the caches as the copy before left them, and
+// flushed.
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "../cache.hpp"
+#include "cpu_cases.hpp"
+
+namespace strake::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kHere = HostMemory::kAnyNode;
+
+/// The compiler must take the copied bytes for read.
+void keep(const void* data) { asm volatile("" ::"g"(data) : "memory"); }
+
+class Copy final : public Instance {
+ public:
+  /// From one NUMA node to another, by a thread on the first; or where this thread is.
+  Copy(std::int64_t bytes, int from, int to, bool flush)
+      : bytes_(static_cast<std::size_t>(bytes)),
+        node_(from),
+        flush_(flush),
+        from_(bytes_, from),
+        to_(bytes_, to) {
+    // A period that no power of two divides: bytes from a wrong place differ.
+    for (std::size_t i = 0; i < bytes_; ++i) from_.data()[i] = static_cast<std::byte>(i % 251);
+  }
+
+  double run(std::int64_t iterations) override {
+    std::optional<OnNumaNode> there;
+    if (node_ != kHere) there.emplace(node_);
+    std::memset(to_.data(), 0xEE, bytes_);  // no byte of the pattern has this value
+    if (!flush_) {
+      const auto begin = Clock::now();
+      for (std::int64_t i = 0; i < iterations; ++i) copy();
+      return std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+    double seconds = 0;
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      flush_cache(from_.data(), bytes_);
+      flush_cache(to_.data(), bytes_);
+      const auto begin = Clock::now();
+      copy();
+      seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+    return seconds;
+  }
+
+  void verify() override {
+    for (std::size_t i = 0; i < bytes_; ++i) {
+      if (to_.data()[i] == static_cast<std::byte>(i % 251)) continue;
+      throw WrongData(fmt::format("byte {} of {} is {}, not {}", i, bytes_,
+                                  static_cast<int>(to_.data()[i]), i % 251));
+    }
+  }
+
+ private:
+  void copy() {
+    keep(from_.data());
+    std::memcpy(to_.data(), from_.data(), bytes_);
+    keep(to_.data());
+  }
+
+  std::size_t bytes_;
+  int node_;
+  bool flush_;
+  HostMemory from_;
+  HostMemory to_;
+};
+
+Case copy_case(std::string name, std::int64_t bytes, int from, int to, bool flush, bool quick) {
+  Case result;
+  result.name = std::move(name) + (flush ? "/flushed" : "/cached");
+  result.bytes = bytes;
+  result.quick = quick;
+  result.make = [=] { return std::make_unique<Copy>(bytes, from, to, flush); };
+  return result;
+}
+
+}  // namespace
+
+std::vector<Case> memcpy_cases(std::int64_t memory) {
+  constexpr std::int64_t kKi = 1024;
+  constexpr std::int64_t kMi = kKi * kKi;
+  std::vector<Case> all;
+  const std::vector<bool> states =
+      can_flush_cache() ? std::vector<bool>{false, true} : std::vector<bool>{false};
+  for (const bool flush : states) {
+    for (std::int64_t bytes = kKi; bytes <= kKi * kMi && 2 * bytes <= memory; bytes *= 4) {
+      const bool quick = bytes == 4 * kKi || bytes == 256 * kKi || bytes == 16 * kMi;
+      all.push_back(copy_case("copy/cpu", bytes, kHere, kHere, flush, quick));
+    }
+  }
+  const std::vector<int>& nodes = host().numa_nodes;
+  if (nodes.size() < 2 || !can_use_numa()) return all;
+  // Fewer sizes: the number of pairs is the square of that of the nodes.
+  for (const int from : nodes) {
+    for (const int to : nodes) {
+      for (const bool flush : states) {
+        for (const std::int64_t bytes : {4 * kKi, 64 * kKi, kMi, 16 * kMi, 256 * kMi}) {
+          if (2 * bytes > memory) continue;
+          all.push_back(copy_case(fmt::format("copy/numa/{}-{}", from, to), bytes, from, to, flush,
+                                  bytes == 16 * kMi && flush));
+        }
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace strake::measure

@@ -1,0 +1,160 @@
+// Strake's own packing and unpacking on the CPU: blocks at a constant pitch, and the same blocks in
+// a random order.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "cpu_cases.hpp"
+#include "strake/copy.hpp"
+
+namespace strake::measure {
+namespace {
+
+constexpr std::int64_t kKi = 1024;
+constexpr std::int64_t kMi = kKi * kKi;
+// The widest span of a case: far blocks of a byte would otherwise take 128 GiB.
+constexpr std::int64_t kWidest = kKi * kMi;
+constexpr std::int64_t kFar = 2 * kKi;
+// The longest list: 8 MiB of offsets, past every cache that a list shares with its data.
+constexpr std::int64_t kMostListed = kMi;
+
+struct Shape {
+  std::int64_t bytes = 0;
+  std::int64_t block = 0;
+  std::int64_t pitch = 0;
+  bool indexed = false;
+  bool unpack = false;
+  [[nodiscard]] std::int64_t span() const { return bytes / block * pitch; }
+};
+
+Layout layout_of(const Shape& shape) {
+  const std::int64_t count = shape.bytes / shape.block;
+  if (!shape.indexed) {
+    const Dim dim{count, shape.pitch};
+    return Layout::box(0, shape.block, {&dim, 1});
+  }
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    offsets[i] = static_cast<std::int64_t>(i) * shape.pitch;
+  }
+  std::mt19937_64 random(20230715);  // any, but always the same
+  std::shuffle(offsets.begin(), offsets.end(), random);
+  return Layout::blocks(offsets, shape.block);
+}
+
+/// Byte i of the packed bytes.
+std::byte packed_byte(std::int64_t i) { return static_cast<std::byte>(i % 251); }
+
+class Pack final : public Instance {
+ public:
+  Pack(const Shape& shape, Arena& dense, Arena& strided)
+      : shape_(shape),
+        layout_(layout_of(shape)),
+        dense_(dense.at_least(static_cast<std::size_t>(shape.bytes))),
+        strided_(strided.at_least(static_cast<std::size_t>(shape.span()))) {
+    const Layout packed = Layout::dense(shape.bytes);
+    plan_ = shape.unpack ? CopyPlan::compile(layout_, {}, packed, {})
+                         : CopyPlan::compile(packed, {}, layout_, {});
+    // What is read has the pattern; what is written has another value.
+    constexpr int kOther = 0xEE;
+    if (shape.unpack) {
+      for (std::int64_t i = 0; i < shape.bytes; ++i) dense_[i] = packed_byte(i);
+      each_byte([](std::byte& byte, std::int64_t) { byte = static_cast<std::byte>(kOther); });
+    } else {
+      std::memset(dense_, kOther, static_cast<std::size_t>(shape.bytes));
+      each_byte([](std::byte& byte, std::int64_t i) { byte = packed_byte(i); });
+    }
+  }
+
+  double run(std::int64_t iterations) override {
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      if (shape_.unpack) {
+        plan_.run(strided_, dense_);
+      } else {
+        plan_.run(dense_, strided_);
+      }
+      asm volatile("" ::"g"(dense_), "g"(strided_) : "memory");  // every run counts
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  void verify() override {
+    const auto expect = [](std::byte byte, std::int64_t i) {
+      if (byte == packed_byte(i)) return;
+      throw WrongData(fmt::format("packed byte {} is {}, not {}", i, static_cast<int>(byte),
+                                  static_cast<int>(packed_byte(i))));
+    };
+    if (shape_.unpack) {
+      each_byte([&](std::byte& byte, std::int64_t i) { expect(byte, i); });
+    } else {
+      for (std::int64_t i = 0; i < shape_.bytes; ++i) expect(dense_[i], i);
+    }
+  }
+
+ private:
+  /// Calls visit(strided byte, packed position).
+  template <typename Visit>
+  void each_byte(Visit visit) {
+    std::int64_t position = 0;
+    layout_.for_each_block([&](std::int64_t offset, std::int64_t length) {
+      for (std::int64_t i = 0; i < length; ++i) visit(strided_[offset + i], position++);
+    });
+  }
+
+  Shape shape_;
+  Layout layout_;
+  std::byte* dense_;
+  std::byte* strided_;
+  CopyPlan plan_;
+};
+
+}  // namespace
+
+std::vector<Case> pack_cases(std::int64_t memory) {
+  constexpr std::array<std::int64_t, 8> kBlocks = {1, 4, 8, 16, 64, 256, 1024, 4096};
+  // Shared by all cases, and given back with the last of them.
+  const auto dense = std::make_shared<Arena>();
+  const auto strided = std::make_shared<Arena>();
+  std::vector<Case> all;
+  const auto add = [&](const Shape& shape) {
+    const bool quick_size = shape.bytes == kKi || shape.bytes == 64 * kKi || shape.bytes == 4 * kMi;
+    const bool quick_block = shape.block == 4 || shape.block == 64 || shape.block == kKi;
+    const bool near = shape.pitch == 2 * shape.block;
+    Case result;
+    result.name = fmt::format("{}/cpu/{}", shape.unpack ? "unpack" : "pack",
+                              shape.indexed ? "indexed" : "box");
+    result.bytes = shape.bytes;
+    result.block = shape.block;
+    result.pitch = shape.pitch;
+    result.quick = quick_size && quick_block && (near || shape.pitch == 16 * shape.block);
+    result.make = [=] { return std::make_unique<Pack>(shape, *dense, *strided); };
+    all.push_back(std::move(result));
+  };
+  for (const bool indexed : {false, true}) {
+    for (const bool unpack : {false, true}) {
+      // One pitch after the other, so that a run that is cut short has whole curves.
+      for (const std::int64_t pitch_class : {std::int64_t{2}, std::int64_t{16}, kFar}) {
+        for (std::int64_t bytes = 64; bytes <= 64 * kMi; bytes *= 4) {
+          for (const std::int64_t block : kBlocks) {
+            const bool far = pitch_class == kFar;
+            const Shape shape{bytes, block, far ? kFar : pitch_class * block, indexed, unpack};
+            if (bytes % block != 0 || (far && 16 * block >= kFar)) continue;
+            if (indexed && bytes / block > kMostListed) continue;
+            if (shape.span() > kWidest || shape.span() + bytes > memory) continue;
+            add(shape);
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace strake::measure

@@ -1,0 +1,138 @@
+#include "crew.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <limits>
+
+namespace strake::measure {
+namespace {
+
+enum Order : std::int64_t { kMake, kRun, kVerify, kDrop, kEnd };
+
+// What a step gives to Team::maximum: its seconds, or one of these, each worse than the one before.
+constexpr double kFault = std::numeric_limits<double>::max() / 2;
+constexpr double kWrong = std::numeric_limits<double>::max();
+
+struct Message {
+  std::int64_t order = kEnd;
+  std::int64_t value = 0;
+};
+
+/// Outcome of a step of this rank.
+struct Done {
+  double value = 0;
+  std::exception_ptr error;
+};
+
+template <typename Step>
+Done attempt(Step step) {
+  try {
+    return {step(), nullptr};
+  } catch (const WrongData&) {
+    return {kWrong, std::current_exception()};
+  } catch (const std::exception&) {
+    return {kFault, std::current_exception()};
+  }
+}
+
+std::unique_ptr<Instance> make_instance(const Case& what) {
+  auto instance = what.make();
+  if (instance == nullptr) throw std::runtime_error("nothing here to measure it with");
+  return instance;
+}
+
+}  // namespace
+
+template <typename Step>
+double Leader::together(std::int64_t order, std::int64_t value, Step step) {
+  if (!shared_) return step();
+  Message message{order, value};
+  team_->broadcast(&message, sizeof(message));
+  const Done done = attempt(step);
+  const double worst = team_->maximum(done.value);
+  if (done.error) std::rethrow_exception(done.error);
+  if (worst == kWrong) throw WrongData("another rank received wrong data");
+  if (worst == kFault) throw std::runtime_error("another rank can't do it");
+  return worst;
+}
+
+Leader::~Leader() {
+  if (team_ == nullptr || team_->size() < 2) return;
+  drop();
+  Message message;
+  team_->barrier();
+  team_->broadcast(&message, sizeof(message));
+}
+
+void Leader::make(const Case& what, std::int64_t index) {
+  drop();
+  shared_ = what.scope == Scope::Job && team_ != nullptr && team_->size() > 1;
+  if (shared_) team_->barrier();  // wakes the others
+  together(kMake, index, [&] {
+    instance_ = make_instance(what);
+    return 0.0;
+  });
+}
+
+double Leader::run(std::int64_t iterations) {
+  return together(kRun, iterations, [&] { return instance_->run(iterations); });
+}
+
+void Leader::verify() {
+  together(kVerify, 0, [&] {
+    instance_->verify();
+    return 0.0;
+  });
+}
+
+void Leader::drop() noexcept {
+  if (shared_) {
+    Message message{kDrop, 0};
+    team_->broadcast(&message, sizeof(message));
+  }
+  shared_ = false;
+  instance_.reset();
+}
+
+void serve(Team& team, const std::vector<Case>& cases) {
+  std::unique_ptr<Instance> instance;
+  const Case* current = nullptr;
+  for (;;) {
+    if (current == nullptr) team.barrier();  // asleep until the leader needs all
+    Message message;
+    team.broadcast(&message, sizeof(message));
+    if (message.order == kEnd) return;
+    if (message.order == kDrop) {
+      instance.reset();
+      current = nullptr;
+      continue;
+    }
+    const Done done = attempt([&] {
+      switch (message.order) {
+        case kMake:
+          current = &cases.at(static_cast<std::size_t>(message.value));
+          instance = make_instance(*current);
+          return 0.0;
+        case kRun:
+          return instance->run(message.value);
+        default:
+          instance->verify();
+          return 0.0;
+      }
+    });
+    if (done.error) {
+      try {
+        std::rethrow_exception(done.error);
+      } catch (const std::exception& error) {
+        fmt::print(stderr, "strake measure: rank {}: {}: {}\n", team.rank(),
+                   current == nullptr ? "" : current->name, error.what());
+      }
+    }
+    team.maximum(done.value);
+  }
+}
+
+}  // namespace strake::measure

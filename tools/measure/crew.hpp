@@ -1,0 +1,45 @@
+/// \file  The ranks of a job at work on one case: rank 0 leads, the others do as it says.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "case.hpp"
+
+namespace strake::measure {
+
+/// Rank 0's side. Cases of Scope::Process run here alone; each step of the others is told to all
+/// ranks, and a fault of any of them is everybody's.
+class Leader {
+ public:
+  /// `team` may be null: one process.
+  explicit Leader(Team* team) : team_(team) {}
+  /// Lets the others go (serve() returns there).
+  ~Leader();
+  Leader(const Leader&) = delete;
+  Leader& operator=(const Leader&) = delete;
+
+  /// `index`: the case's place in the list of the plug-in that brought the team. The steps:
+  /// \throws std::exception  this rank's fault, or that another has one, which it has printed
+  void make(const Case& what, std::int64_t index);
+  double run(std::int64_t iterations);
+  /// \throws WrongData  also where another rank has it
+  void verify();
+  /// Ends the case, after a fault too.
+  void drop() noexcept;
+
+ private:
+  template <typename Step>
+  double together(std::int64_t order, std::int64_t value, Step step);
+
+  Team* team_;
+  bool shared_ = false;  ///< all ranks take part in this case
+  std::unique_ptr<Instance> instance_;
+};
+
+/// The other ranks' side: until the leader lets them go.
+void serve(Team& team, const std::vector<Case>& cases);
+
+}  // namespace strake::measure

@@ -1,0 +1,57 @@
+/// \file  The benchmarks by theme. Each function appends its cases; nothing is allocated until a
+/// case is made.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measure/case.hpp"
+
+namespace strake::measure::cuda {
+
+using Cases = std::vector<Case>;
+using Make = std::function<std::unique_ptr<Instance>()>;
+
+constexpr std::int64_t KiB = std::int64_t{1} << 10;
+constexpr std::int64_t MiB = std::int64_t{1} << 20;
+constexpr std::int64_t GiB = std::int64_t{1} << 30;
+
+/// Two devices of this machine, from the first to the second.
+struct Pair {
+  int from = 0;
+  int to = 0;
+  [[nodiscard]] std::string name() const { return std::to_string(from) + "-" + std::to_string(to); }
+};
+/// All pairs of different devices; empty with one device.
+[[nodiscard]] std::vector<Pair> all_pairs();
+/// Whether a pair gets every benchmark of its kind; the others get the copies that a bandwidth
+/// matrix needs.
+[[nodiscard]] constexpr bool in_full(const Pair& pair) { return pair.from == 0 && pair.to == 1; }
+
+/// A case of a name, a size and what makes it; the rest is set on it.
+inline Case& add(Cases& cases, std::string name, std::int64_t bytes, Make make) {
+  Case& added = cases.emplace_back();
+  added.name = std::move(name);
+  added.bytes = bytes;
+  added.make = std::move(make);
+  return added;
+}
+
+void add_host_copies(Cases& cases);      ///< pinned, write-combined, NUMA-pinned; local
+void add_pageable_copies(Cases& cases);  ///< pageable, NUMA-pageable
+void add_zero_copy(Cases& cases);        ///< mapped host memory; custom kernels
+void add_peer_copies(Cases& cases);      ///< explicit, zero-copy and kernels between devices
+void add_managed(Cases& cases);          ///< on demand and by prefetch
+void add_strided_copies(Cases& cases);   ///< 2D, 3D, 3D-peer
+void add_calls(Cases& cases);            ///< what calls of the runtime cost the CPU
+void add_graphs(Cases& cases);           ///< instantiate and launch
+void add_ipc(Cases& cases);              ///< open and close memory of another process
+void add_pack(Cases& cases);             ///< Strake's own device back end
+void add_cache_states(Cases& cases);     ///< device to pinned, target in cache or flushed
+void add_contention(Cases& cases);       ///< packing against kernels and copies
+void add_words(Cases& cases);            ///< fetch granularity, latency, atomics, flags
+
+}  // namespace strake::measure::cuda

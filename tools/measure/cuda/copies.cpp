@@ -1,0 +1,93 @@
+/// \file  Explicit copies between pinned host memory and a device: events around them.
+#include <fmt/format.h>
+
+#include "measure/cuda/cases.hpp"
+#include "measure/cuda/host_place.hpp"
+#include "measure/cuda/links.hpp"
+#include "measure/cuda/move.hpp"
+#include "measure/cuda/strake_backend.hpp"
+
+namespace strake::measure::cuda {
+namespace {
+
+enum class Way { ToDevice, ToHost, Both };
+
+std::unique_ptr<Instance> make_copies(Where host, int device, std::int64_t bytes, Way way) {
+  const Where there{Kind::Device, device};
+  std::vector<Move> moves;
+  if (way != Way::ToHost) moves.emplace_back(there, host, bytes, 1);
+  if (way != Way::ToDevice) moves.emplace_back(host, there, bytes, 2);
+  std::vector<Lane> lanes;
+  for (const Move& move : moves) lanes.push_back(copy_lane(device, move));
+  return held_moves(std::move(lanes), std::move(moves), "copy between host and device");
+}
+
+void add_host(Cases& cases, const std::string& kind, Where host, int device,
+              const std::vector<std::int64_t>& sizes, std::int64_t quick_size,
+              const std::string& suffix = {}) {
+  const double limit = host_link(device);
+  for (const std::int64_t bytes : sizes) {
+    const auto add_way = [&](const std::string& name, Way way) {
+      const int ways = way == Way::Both ? 2 : 1;
+      Case& added = add(cases, name + suffix, ways * bytes,
+                        [=] { return make_copies(host, device, bytes, way); });
+      added.quick = bytes == quick_size;
+      added.limit = ways * limit;
+    };
+    add_way("gpu/copy/" + kind + "-to-device", Way::ToDevice);
+    add_way("gpu/copy/device-to-" + kind, Way::ToHost);
+    add_way("gpu/copy/" + kind + "/both-ways", Way::Both);
+  }
+}
+
+/// As Strake itself copies: call to return.
+std::unique_ptr<Instance> make_queue_copy(Where to, Where from, std::int64_t bytes) {
+  const Move move(to, from, bytes, 3);
+  DeviceBackend& strake = strake_backend(0);
+  const std::shared_ptr<Queue> queue = strake.make_queue(0);
+  return wall_timed(
+      0, [=] { queue->wait(queue->copy(move.to->data(), move.from->data(), bytes)); },
+      [=] { move.verify("Strake's copy between host and device"); });
+}
+
+void add_queue_copies(Cases& cases) {
+  const Where pinned{Kind::Pinned};
+  const Where device{Kind::Device};
+  for (std::int64_t bytes = 64; bytes <= 64 * MiB; bytes *= 4) {
+    for (const bool to_host : {true, false}) {
+      Case& added =
+          add(cases, to_host ? "copy/device-to-pinned" : "copy/pinned-to-device", bytes, [=] {
+            return make_queue_copy(to_host ? pinned : device, to_host ? device : pinned, bytes);
+          });
+      added.quick = bytes == KiB || bytes == 64 * KiB || bytes == MiB || bytes == 64 * MiB;
+      added.limit = host_link(0);
+    }
+  }
+}
+
+}  // namespace
+
+void add_host_copies(Cases& cases) {
+  const std::vector<std::int64_t> all = {1, 64, KiB, 16 * KiB, 256 * KiB, 4 * MiB, 64 * MiB, GiB};
+  add_host(cases, "pinned", {Kind::Pinned}, 0, all, 64 * MiB);
+  add_host(cases, "write-combined", {Kind::WriteCombined}, 0, {64 * KiB, MiB, 64 * MiB}, 0);
+  for (const int node : numa_nodes()) {
+    add_host(cases, fmt::format("pinned-node{}", node), {Kind::Pinned, 0, node}, 0,
+             {KiB, 64 * KiB, 4 * MiB, 256 * MiB}, 0);
+  }
+  for (int device = 1; device < device_count(); ++device) {
+    add_host(cases, "pinned", {Kind::Pinned, device}, device, {64 * MiB}, 64 * MiB,
+             fmt::format("/gpu{}", device));
+  }
+  for (const std::int64_t bytes : all) {
+    Case& added = add(cases, "gpu/copy/device-local", bytes, [=] {
+      const Move move({Kind::Device}, {Kind::Device}, bytes, 4);
+      return held_moves({copy_lane(0, move)}, {move}, "copy within a device");
+    });
+    added.quick = bytes == 64 * MiB;
+    added.limit = memory_rate(0) / 2;  // each byte is read and written
+  }
+  add_queue_copies(cases);
+}
+
+}  // namespace strake::measure::cuda

@@ -1,0 +1,44 @@
+/// \file  Measures a list of cases one after the other within a budget of time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "case.hpp"
+#include "crew.hpp"
+#include "machine/profile.hpp"
+
+namespace strake::measure {
+
+/// A case, and where it comes from.
+struct Entry {
+  Case what;
+  std::string mpi;         ///< library that takes part; empty: none
+  std::int64_t index = 0;  ///< in the list of its plug-in
+};
+
+/// What is told while measuring.
+struct Listener {
+  /// `done` cases are over, and this one begins.
+  std::function<void(std::size_t done, const Case& next)> begins = [](std::size_t, const Case&) {};
+  std::function<void(const machine::Result&)> measured = [](const machine::Result&) {};
+  /// It can't be measured, or its data was wrong.
+  std::function<void(const Case&, const std::string& why)> failed = [](const Case&,
+                                                                       const std::string&) {};
+};
+
+struct Outcome {
+  std::size_t measured = 0;
+  std::size_t failed = 0;              ///< could not be measured
+  std::size_t wrong_data = 0;          ///< were measured, but had moved wrong data: no results
+  std::vector<const Entry*> left_out;  ///< the time was up
+};
+
+/// Each case gets an equal share of what is left of the time; what one leaves over, the next ones
+/// get. `seconds_left()` is asked before each case.
+Outcome measure_all(Leader& leader, const std::vector<Entry>& entries,
+                    const std::function<double()>& seconds_left, const Listener& listener);
+
+}  // namespace strake::measure

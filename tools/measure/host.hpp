@@ -1,0 +1,69 @@
+/// \file  The node's sockets, cores and NUMA nodes: counted, bound to, allocated on. By hwloc where
+/// Strake was built with it, else from /sys.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace strake::measure {
+
+struct Host {
+  std::string cpu;  ///< model name
+  int sockets = 1;
+  int cores = 1;
+  int threads = 1;
+  std::vector<int> numa_nodes;  ///< those with memory, by the system's numbers
+  std::int64_t memory_bytes = 0;
+};
+
+/// Of the whole node. Cost: a few ms at the first call.
+[[nodiscard]] const Host& host();
+
+/// Bytes that a measurement may take for itself: half of what the system has available. [bytes]
+[[nodiscard]] std::int64_t memory_to_spend();
+
+/// Binds the calling thread to a core of its own, or with `threads` > 1 to a NUMA node; a process
+/// that its launcher has bound already stays there. What was done, for people.
+std::string bind_thread(int local_rank, int local_ranks, int threads);
+
+/// Whether threads and memory can be put on one NUMA node here.
+[[nodiscard]] bool can_use_numa() noexcept;
+
+/// The calling thread runs on a NUMA node's cores, until the end of the scope.
+class OnNumaNode {
+ public:
+  /// \throws Unsupported  it can't be put there.
+  explicit OnNumaNode(int node);
+  ~OnNumaNode();
+  OnNumaNode(const OnNumaNode&) = delete;
+  OnNumaNode& operator=(const OnNumaNode&) = delete;
+
+ private:
+  void* before_ = nullptr;
+};
+
+/// Pages of host memory, touched.
+class HostMemory {
+ public:
+  static constexpr int kAnyNode = -1;
+  /// \throws OutOfMemory, Unsupported  the node can't be chosen.
+  explicit HostMemory(std::size_t bytes, int node = kAnyNode);
+  ~HostMemory();
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// \{ The launcher's count of ranks on this node, from its environment; 0 of 1 without one.
+[[nodiscard]] int local_rank();
+[[nodiscard]] int local_ranks();
+/// \}
+
+}  // namespace strake::measure

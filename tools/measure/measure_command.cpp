@@ -1,0 +1,250 @@
+#include "measure_command.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <regex>
+#include <vector>
+
+#include "clocks.hpp"
+#include "cpu/cpu_cases.hpp"
+#include "driver.hpp"
+#include "host.hpp"
+#include "machine/profile.hpp"
+#include "plugins.hpp"
+#include "profile_file.hpp"
+#include "progress.hpp"
+#include "settings/settings.hpp"
+#include "strake/error.hpp"
+#include "text.hpp"
+
+namespace strake::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+// A run ends within 60 s, or 15 minutes: what is left is for the last case, which may take longer
+// than its share, and for the end.
+constexpr double kQuickSeconds = 50;
+constexpr double kFullSeconds = 840;
+// Work that an interrupted run loses, at most.
+constexpr double kSaveSeconds = 2;
+
+constexpr int kUsageError = 2;
+constexpr int kWrongData = 1;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// The plug-ins' and the CPU's cases. The MPI plug-in goes last: it ends MPI.
+struct Suites {
+  LoadedPlugin mpi;
+  LoadedPlugin cuda;
+  CpuSuite cpu;
+  std::vector<Case> mpi_cases;
+
+  [[nodiscard]] Team* team() const { return mpi.plugin == nullptr ? nullptr : mpi.plugin->team(); }
+};
+
+std::vector<Entry> entries_of(Suites& suites) {
+  std::vector<Entry> all;
+  const auto add = [&](std::vector<Case> cases, const std::string& mpi) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      all.push_back({std::move(cases[i]), mpi, static_cast<std::int64_t>(i)});
+    }
+  };
+  add(suites.cpu.cases(), "");
+  if (suites.cuda.plugin != nullptr) add(suites.cuda.plugin->cases(), "");
+  if (suites.mpi.plugin != nullptr) add(suites.mpi_cases, suites.team()->library());
+  return all;
+}
+
+/// Those that the options ask for.
+std::vector<Entry> chosen(std::vector<Entry> entries, const Options& options) {
+  const std::regex filter(options.filter);
+  std::erase_if(entries, [&](const Entry& entry) {
+    return (options.quick && !entry.what.quick) ||
+           !std::regex_search(filter_text(entry.what), filter);
+  });
+  return entries;
+}
+
+void list(const std::vector<Entry>& entries) {
+  for (const Entry& entry : entries) {
+    const std::string count =
+        entry.what.count == 0 ? "" : fmt::format(" count {}", entry.what.count);
+    fmt::print("{}{}{}\n", filter_text(entry.what), count, entry.what.quick ? " quick" : "");
+  }
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+Json facts(const Suites& suites, const std::string& clocks) {
+  const Host& node = host();
+  Json all = {{"cpu", node.cpu},
+              {"sockets", node.sockets},
+              {"numa_nodes", std::max<std::size_t>(node.numa_nodes.size(), 1)},
+              {"cores", node.cores},
+              {"threads", node.threads},
+              {"memory_bytes", node.memory_bytes},
+              {"clocks", clocks}};
+  for (const LoadedPlugin* loaded : {&suites.mpi, &suites.cuda}) {
+    if (loaded->plugin != nullptr) all.update(Json::parse(loaded->plugin->machine()));
+  }
+  return all;
+}
+
+/// Saves now and then, and at the end. A profile that can't be written is no reason to lose the
+/// table: it is said, once.
+class Saver {
+ public:
+  explicit Saver(const ProfileFile& file) : file_(file) {}
+  void now_and_then() {
+    if (seconds_since(last_) > kSaveSeconds) now();
+  }
+  void now() {
+    last_ = Clock::now();
+    try {
+      file_.save();
+    } catch (const std::exception& error) {
+      if (error_.empty()) fmt::print(stderr, "strake measure: {}\n", error.what());
+      error_ = error.what();
+    }
+  }
+  [[nodiscard]] bool failed() const noexcept { return !error_.empty(); }
+
+ private:
+  const ProfileFile& file_;
+  Clock::time_point last_ = Clock::now();
+  std::string error_;
+};
+
+void say_end(const Outcome& outcome, bool quick) {
+  const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
+  std::string text = fmt::format("{} case{} measured", outcome.measured, plural(outcome.measured));
+  if (outcome.failed > 0) text += fmt::format(", {} could not be measured", outcome.failed);
+  if (outcome.wrong_data > 0) text += fmt::format(", {} MOVED WRONG DATA", outcome.wrong_data);
+  fmt::print(stderr, "{}\n", text);
+  if (outcome.left_out.empty()) return;
+  std::vector<std::string> names;
+  for (const Entry* entry : outcome.left_out) {
+    if (names.empty() || names.back() != entry->what.name) names.push_back(entry->what.name);
+  }
+  fmt::print(stderr,
+             "Left out, as the {} were over: {} case{} of {} (--resume goes on with them)\n",
+             quick ? "60 s" : "15 minutes", outcome.left_out.size(),
+             plural(outcome.left_out.size()), fmt::join(names, ", "));
+}
+
+/// Rank 0's part, with the ranks behind `leader`.
+int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_point begin,
+         const std::string& clocks, const std::string& binding) {
+  std::vector<Entry> entries = chosen(entries_of(suites), options);
+  if (entries.empty()) {
+    fmt::print(stderr, "strake measure: no case here matches --filter '{}'{} (--list shows them)\n",
+               options.filter, options.quick ? " --quick" : "");
+    return kUsageError;
+  }
+  if (options.list) {
+    list(entries);
+    return 0;
+  }
+
+  const std::string key = machine::machine_key();
+  ProfileFile file(options.output.empty()
+                       ? machine::profile_folder() + "/" + machine::hash_of_key(key) + ".json"
+                       : options.output,
+                   key);
+  if (!file.complaint().empty()) fmt::print(stderr, "strake measure: {}\n", file.complaint());
+  const RunMode mode{options.quick, STRAKE_VERSION, now_utc()};
+  if (options.resume) {
+    const std::size_t all = entries.size();
+    std::erase_if(entries, [&](const Entry& e) { return file.has(e.what, e.mpi, mode); });
+    fmt::print(stderr, "{} of {} cases are measured already\n", all - entries.size(), all);
+  }
+  fmt::print(stderr, "Clocks: {}. Measuring thread: {}.\n", clocks, binding);
+  file.describe(host_name(), mode, facts(suites, clocks));
+  if (suites.mpi.plugin != nullptr) {
+    const int aware = suites.mpi.plugin->gpu_aware();
+    if (aware >= 0) file.set_aware(suites.team()->library(), aware == 1);
+  }
+
+  const double budget = options.quick ? kQuickSeconds : kFullSeconds;
+  std::vector<machine::Result> results;
+  Saver saver(file);
+  Outcome outcome;
+  {
+    Progress progress(entries.size(), budget - seconds_since(begin));
+    Listener listener;
+    listener.begins = [&](std::size_t done, const Case& next) {
+      progress.show(done, case_text(next));
+    };
+    listener.measured = [&](const machine::Result& result) {
+      if (options.json) {
+        fmt::print("{}\n", to_json(result, mode).dump());
+        std::fflush(stdout);
+      }
+      results.push_back(result);
+      file.merge(result, mode);
+      saver.now_and_then();
+    };
+    listener.failed = [&](const Case& what, const std::string& why) {
+      progress.say(fmt::format("strake measure: {}: {}", case_text(what), why));
+    };
+    outcome = measure_all(
+        leader, entries, [&] { return budget - seconds_since(begin); }, listener);
+  }
+  saver.now();
+  if (!options.json) fmt::print("{}", table(results));
+  say_end(outcome, options.quick);
+  if (!saver.failed()) fmt::print(stderr, "Profile: {}\n", file.path());
+  return outcome.wrong_data > 0 || saver.failed() ? kWrongData : 0;
+}
+
+}  // namespace
+
+int run(const Options& options) {
+  const auto begin = Clock::now();
+  try {
+    static_cast<void>(std::regex(options.filter));  // on all ranks, before any waits for another
+  } catch (const std::regex_error& error) {
+    throw InvalidArgument(
+        fmt::format("--filter '{}' is no regular expression: {}", options.filter, error.what()));
+  }
+  Suites suites;
+  suites.mpi = load_mpi_plugin();
+  Team* const team = suites.team();
+  if (suites.mpi.plugin != nullptr) suites.mpi_cases = suites.mpi.plugin->cases();
+  const bool leads = team == nullptr || team->rank() == 0;
+  std::optional<Leader> leader;  // from here on an exception lets the other ranks go
+  if (leads) leader.emplace(team);
+  std::string complaint;
+  if (leads) suites.cuda = load_cuda_plugin(complaint);
+  if (!complaint.empty()) fmt::print(stderr, "strake measure: no GPU is measured: {}\n", complaint);
+
+  // One rank a node; not for a mere list.
+  std::optional<Clocks> clocks;
+  if (!options.list && local_rank() == 0) clocks.emplace();
+  std::string binding;
+  if (!options.list) {
+    binding = bind_thread(local_rank(), local_ranks(),
+                          static_cast<int>(settings::number(settings::Id::threads)));
+  }
+  if (!leads) {
+    serve(*team, suites.mpi_cases);
+    return 0;
+  }
+  return lead(options, suites, *leader, begin, clocks ? clocks->summary() : "", binding);
+}
+
+}  // namespace strake::measure

@@ -1,0 +1,21 @@
+/// \file  `strake measure`: measures this machine, and keeps what it found.
+#pragma once
+
+#include <string>
+
+namespace strake::measure {
+
+struct Options {
+  bool quick = false;
+  bool list = false;
+  bool json = false;
+  bool resume = false;
+  std::string filter;  ///< regular expression; empty: all
+  std::string output;  ///< empty: the machine's own profile
+};
+
+/// The exit status: 0; 1 where data arrived wrong; 2 where `options` make no sense here (and a
+/// message on standard error).
+[[nodiscard]] int run(const Options& options);
+
+}  // namespace strake::measure

@@ -1,0 +1,24 @@
+/// \file  Whether the MPI library takes device pointers, by trying.
+#pragma once
+
+#include <array>
+
+namespace strake::measure {
+
+/// Collectives in the order in which they are tried: a library that moves device buffers may still
+/// add them up on the CPU, and die of it.
+inline constexpr std::array kTriedCollectives = {"broadcast", "allgather", "alltoall", "allreduce"};
+
+struct Awareness {
+  /// Messages: 1, the right bytes came; 0, they did not, or a rank died, or nothing came for 20 s;
+  /// -1, not tried: no device, or no launcher that starts two ranks of this library.
+  int messages = -1;
+  /// Bit i: kTriedCollectives[i] brought the right bytes.
+  unsigned collectives = 0;
+};
+
+/// Starts a job of two ranks with this library's launcher that does all that on device buffers. The
+/// first call takes a second or more, or none without a device; later ones give its answer.
+[[nodiscard]] Awareness tried_job_of_two();
+
+}  // namespace strake::measure

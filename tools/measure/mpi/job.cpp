@@ -1,0 +1,180 @@
+#include "job.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <map>
+#include <utility>
+
+#include "exchange/backoff.hpp"
+#include "exchange/wire.hpp"
+#include "mpi/real_mpi.hpp"
+#include "settings/settings.hpp"
+#include "strake/error.hpp"
+
+namespace strake::measure {
+namespace {
+
+constexpr int kMeetTag = 1;
+
+/// "4.1.4" at the front of `text`.
+std::string version_at(const std::string& text, std::size_t begin) {
+  const std::size_t first = text.find_first_of("0123456789", begin);
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_first_of(", \t\r\n", first) - first);
+}
+
+}  // namespace
+
+const char* name_of(Path path) noexcept { return path == Path::Node ? "node" : "net"; }
+
+Job::Job() {
+  int provided = MPI_THREAD_SINGLE;
+  // Like most applications: the benchmarks call MPI from one thread.
+  mpi::check(PMPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  for (MPI_Comm* comm : {&comm_, &team_}) {
+    mpi::check(PMPI_Comm_dup(MPI_COMM_WORLD, comm), "MPI_Comm_dup");
+    mpi::check(PMPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  mpi::check(PMPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  mpi::check(PMPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  find_nodes();
+}
+
+Job::~Job() {
+  exchange::free_wire_types();
+  PMPI_Comm_free(&comm_);
+  PMPI_Comm_free(&team_);
+  PMPI_Finalize();
+}
+
+std::string Job::library() const {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> buffer{};
+  int length = 0;
+  mpi::check(PMPI_Get_library_version(buffer.data(), &length), "MPI_Get_library_version");
+  const std::string text(buffer.data(), static_cast<std::size_t>(length));
+#ifdef OPEN_MPI
+  return "Open MPI " + version_at(text, 0);
+#else
+  return "MPICH " + version_at(text, 0);
+#endif
+}
+
+void Job::find_nodes() {
+  MPI_Comm machine = MPI_COMM_NULL;
+  mpi::check(PMPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine),
+             "MPI_Comm_split_type");
+  mpi::check(PMPI_Comm_rank(machine, &local_rank_), "MPI_Comm_rank");
+  int leader = rank_;
+  mpi::check(PMPI_Bcast(&leader, 1, MPI_INT, 0, machine), "MPI_Bcast");
+  mpi::check(PMPI_Comm_free(&machine), "MPI_Comm_free");
+
+  const auto pretended = static_cast<int>(settings::number(settings::Id::ranks_per_node));
+  const std::array<int, 2> mine = {leader, pretended > 0 ? local_rank_ / pretended : 0};
+  std::vector<std::array<int, 2>> all(static_cast<std::size_t>(size_));
+  mpi::check(PMPI_Allgather(mine.data(), 2, MPI_INT, all.data(), 2, MPI_INT, comm_),
+             "MPI_Allgather");
+  std::map<std::array<int, 2>, int> numbers;
+  for (const std::array<int, 2>& node : all) {
+    nodes_.push_back(numbers.emplace(node, static_cast<int>(numbers.size())).first->second);
+  }
+}
+
+std::vector<int> Job::pair(Path path) const {
+  for (int other = 1; other < size_; ++other) {
+    if ((nodes_[static_cast<std::size_t>(other)] == nodes_[0]) == (path == Path::Node)) {
+      return {0, other};
+    }
+  }
+  return {};
+}
+
+std::vector<int> Job::pairs(Path path) const {
+  std::vector<int> here;
+  std::vector<int> there;
+  for (int rank = 0; rank < size_; ++rank) {
+    const int node = nodes_[static_cast<std::size_t>(rank)];
+    if (node == 0) here.push_back(rank);
+    if (node == 1) there.push_back(rank);
+  }
+  if (path == Path::Node) {
+    // Halves rather than neighbours: launchers put neighbours on one socket.
+    const auto middle = here.begin() + static_cast<std::ptrdiff_t>(here.size() / 2);
+    there.assign(middle, here.end());
+    here.erase(middle, here.end());
+  }
+  std::vector<int> both;
+  for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i) {
+    both.push_back(here[i]);
+    both.push_back(there[i]);
+  }
+  return both;
+}
+
+void Job::meet(std::span<const int> ranks) const {
+  // Dissemination: after round i each knows of 2^(i+1) others.
+  const auto me =
+      static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), rank_) - ranks.begin());
+  for (std::size_t step = 1; step < ranks.size(); step *= 2) {
+    const int to = ranks[(me + step) % ranks.size()];
+    const int from = ranks[(me + ranks.size() - step) % ranks.size()];
+    MPI_Request incoming = MPI_REQUEST_NULL;
+    MPI_Request outgoing = MPI_REQUEST_NULL;
+    mpi::check(PMPI_Irecv(nullptr, 0, MPI_BYTE, from, kMeetTag, comm_, &incoming), "MPI_Irecv");
+    mpi::check(PMPI_Isend(nullptr, 0, MPI_BYTE, to, kMeetTag, comm_, &outgoing), "MPI_Isend");
+    finish(incoming);
+    finish(outgoing);
+  }
+}
+
+void Job::broadcast(void* data, std::size_t bytes) {
+  constexpr std::size_t kPiece = std::size_t{1} << 30;  // counts are ints
+  for (std::size_t done = 0; done < bytes; done += kPiece) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    mpi::check(
+        PMPI_Ibcast(static_cast<std::byte*>(data) + done,
+                    static_cast<int>(std::min(kPiece, bytes - done)), MPI_BYTE, 0, team_, &request),
+        "MPI_Ibcast");
+    finish_asleep(request);
+  }
+}
+
+void Job::barrier() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  mpi::check(PMPI_Ibarrier(team_, &request), "MPI_Ibarrier");
+  finish_asleep(request);
+}
+
+double Job::maximum(double value) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  double largest = value;
+  mpi::check(PMPI_Iallreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, team_, &request),
+             "MPI_Iallreduce");
+  finish_asleep(request);
+  return largest;
+}
+
+void finish(MPI_Request& request) {
+  exchange::Backoff backoff;
+  for (;;) {
+    int done = 0;
+    mpi::check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done != 0) return;
+    backoff.pause();
+  }
+}
+
+void finish_asleep(MPI_Request& request) {
+  // From the cost of a poll to what no sample of others notices, in steps that double.
+  constexpr long kFirst = 2'000;
+  constexpr long kLongest = 1'000'000;
+  for (long nanoseconds = kFirst;; nanoseconds = std::min(2 * nanoseconds, kLongest)) {
+    int done = 0;
+    mpi::check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done != 0) return;
+    const timespec pause{0, nanoseconds};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace strake::measure

@@ -1,0 +1,221 @@
+// Contiguous messages between pairs of ranks: one way at a time, both ways at once, several pairs
+// at once.
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "buffer.hpp"
+#include "cases.hpp"
+#include "data.hpp"
+#include "exchange/wire.hpp"
+#include "mpi/real_mpi.hpp"
+
+namespace strake::measure {
+namespace {
+
+using exchange::Direction;
+using exchange::Method;
+using exchange::Wire;
+
+constexpr int kTag = 2;
+
+/// Packed bytes going to a peer and coming from it, named to MPI as Strake names them.
+class Messages : public Instance {
+ public:
+  /// `ranks`: pairs, as Job::pairs gives them.
+  Messages(const Job& job, const Device& device, std::vector<int> ranks, std::int64_t bytes)
+      : job_(job),
+        device_(device),
+        ranks_(std::move(ranks)),
+        bytes_(bytes),
+        send_wire_(Direction::Send, method_on(device), bytes),
+        receive_wire_(Direction::Receive, method_on(device), bytes),
+        me_(static_cast<std::size_t>(std::find(ranks_.begin(), ranks_.end(), job.rank()) -
+                                     ranks_.begin())),
+        peer_(me_ < ranks_.size() ? ranks_[me_ ^ 1U] : -1),
+        outgoing_(peer_ < 0 ? 0 : bytes + exchange::kWireRoom, device),
+        incoming_(peer_ < 0 ? 0 : bytes + exchange::kWireRoom, device) {
+    if (peer_ < 0) return;
+    fill_pattern(outgoing_.host(), bytes, job.rank());
+    exchange::prepare_send(outgoing_.host(), bytes);
+    outgoing_.upload();
+  }
+
+  double run(std::int64_t iterations) final {
+    if (peer_ < 0) return 0;
+    device_.use();
+    job_.meet(ranks_);
+    return exchange(iterations);
+  }
+
+  void verify() final {
+    if (peer_ < 0) return;
+    // The sender's last byte may lie apart; it arrives behind the others.
+    incoming_.download();
+    expect_pattern(incoming_.host(), bytes_, peer_);
+  }
+
+ protected:
+  virtual double exchange(std::int64_t iterations) = 0;
+
+  [[nodiscard]] bool first() const noexcept { return me_ % 2 == 0; }
+  void send() const {
+    mpi::check(PMPI_Send(outgoing_.data(), send_wire_.count(), send_wire_.type(), peer_, kTag,
+                         job_.comm()),
+               "MPI_Send");
+  }
+  void receive() const {
+    mpi::check(PMPI_Recv(incoming_.data(), receive_wire_.count(), receive_wire_.type(), peer_, kTag,
+                         job_.comm(), MPI_STATUS_IGNORE),
+               "MPI_Recv");
+  }
+  [[nodiscard]] MPI_Request start_send() const {
+    MPI_Request request = MPI_REQUEST_NULL;
+    mpi::check(PMPI_Isend(outgoing_.data(), send_wire_.count(), send_wire_.type(), peer_, kTag,
+                          job_.comm(), &request),
+               "MPI_Isend");
+    return request;
+  }
+  [[nodiscard]] MPI_Request start_receive() const {
+    MPI_Request request = MPI_REQUEST_NULL;
+    mpi::check(PMPI_Irecv(incoming_.data(), receive_wire_.count(), receive_wire_.type(), peer_,
+                          kTag, job_.comm(), &request),
+               "MPI_Irecv");
+    return request;
+  }
+
+ private:
+  static Method method_on(const Device& device) {
+    return device.driver == nullptr ? Method::Pack : Method::Device;
+  }
+
+  const Job& job_;
+  Device device_;
+  std::vector<int> ranks_;
+  std::int64_t bytes_;
+  Wire send_wire_;
+  Wire receive_wire_;
+  std::size_t me_;
+  int peer_;  // -1: this rank is in none of the pairs
+  Buffer outgoing_;
+  Buffer incoming_;
+};
+
+/// There and back, by blocking calls: what a blocking MPI_Send of a packed message becomes.
+class RoundTrip final : public Messages {
+ public:
+  using Messages::Messages;
+
+ private:
+  double exchange(std::int64_t iterations) override {
+    const Stopwatch watch;
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      if (first()) send();
+      receive();
+      if (!first()) send();
+    }
+    return watch.seconds() / 2;  // one operation is half a round trip
+  }
+};
+
+/// There and back, with waits that give the core away: there may be more ranks than cores.
+class PatientRoundTrip final : public Messages {
+ public:
+  using Messages::Messages;
+
+ private:
+  double exchange(std::int64_t iterations) override {
+    const Stopwatch watch;
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      MPI_Request incoming = start_receive();
+      if (!first()) finish(incoming);
+      MPI_Request outgoing = start_send();
+      finish(outgoing);
+      if (first()) finish(incoming);
+    }
+    return watch.seconds() / 2;
+  }
+};
+
+/// Both ways at once: the pair of a halo exchange.
+class BothWays final : public Messages {
+ public:
+  using Messages::Messages;
+
+ private:
+  double exchange(std::int64_t iterations) override {
+    const Stopwatch watch;
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      MPI_Request requests[2] = {start_receive(), start_send()};
+      mpi::check(PMPI_Waitall(2, requests, MPI_STATUSES_IGNORE), "MPI_Waitall");
+    }
+    return watch.seconds();
+  }
+};
+
+template <typename Kind>
+Case message_case(const Job& job, const Device& device, const std::string& name,
+                  std::vector<int> ranks, std::int64_t bytes, bool quick) {
+  Case made;
+  made.name = name;
+  made.bytes = bytes;
+  made.quick = quick;
+  made.scope = Scope::Job;
+  made.make = [&job, device, ranks = std::move(ranks), bytes] {
+    return std::make_unique<Kind>(job, device, ranks, bytes);
+  };
+  return made;
+}
+
+constexpr std::int64_t kKi = 1024;
+constexpr std::int64_t kMi = 1024 * kKi;
+
+bool among(std::initializer_list<std::int64_t> values, std::int64_t value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+}  // namespace
+
+void add_messages(const Job& job, const Device& device, std::vector<Case>& cases) {
+  const bool host = device.driver == nullptr;
+  for (const Path path : {Path::Node, Path::Network}) {
+    const std::vector<int> pair = job.pair(path);
+    if (pair.empty()) continue;
+    const std::string prefix = std::string("mpi/") + name_of(path);
+    const std::string one_way = prefix + (host ? "/host" : "/device");
+    const std::string both_ways = prefix + (host ? "/both-ways" : "/device/both-ways");
+    for (std::int64_t bytes = 1; bytes <= 16 * kMi; bytes *= 4) {
+      // The quick ones stand where the curve bends: latency, eager limit, and where bandwidth
+      // rules.
+      const bool quick = among({1, kKi, 4 * kKi, 16 * kKi, 256 * kKi, 4 * kMi}, bytes);
+      cases.push_back(message_case<RoundTrip>(job, device, one_way, pair, bytes, quick));
+    }
+    for (std::int64_t bytes = 64; bytes <= 16 * kMi; bytes *= 16) {
+      const bool quick = among({16 * kKi, 4 * kMi}, bytes);
+      cases.push_back(message_case<BothWays>(job, device, both_ways, pair, bytes, quick));
+    }
+  }
+}
+
+void add_pairs(const Job& job, std::vector<Case>& cases) {
+  for (const Path path : {Path::Node, Path::Network}) {
+    const std::vector<int> all = job.pairs(path);
+    const auto most = static_cast<std::int64_t>(all.size() / 2);
+    if (most < 2) continue;  // one pair alone contends with nobody
+    std::vector<std::int64_t> counts;
+    for (std::int64_t pairs = 1; pairs < most; pairs *= 2) counts.push_back(pairs);
+    counts.push_back(most);
+    for (const std::int64_t bytes : {std::int64_t{64}, 16 * kKi, 256 * kKi, 4 * kMi}) {
+      for (const std::int64_t pairs : counts) {
+        const std::vector<int> ranks(all.begin(), all.begin() + 2 * pairs);
+        const bool quick = pairs == most && among({16 * kKi, 4 * kMi}, bytes);
+        cases.push_back(message_case<PatientRoundTrip>(
+            job, Device{}, std::string("mpi/") + name_of(path) + "/pairs", ranks, bytes, quick));
+        cases.back().count = pairs;
+      }
+    }
+  }
+}
+
+}  // namespace strake::measure

@@ -1,0 +1,116 @@
+// The plug-in's one symbol.
+//
+// The command that loads it is linked to no MPI library: this object brings its own along, in the
+// scope of this object alone. Open MPI's components look for the library's symbols in the global
+// scope, so the library is put there before it is initialised.
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "aware.hpp"
+#include "cases.hpp"
+#include "job.hpp"
+#include "settings/settings.hpp"
+
+namespace strake::measure {
+namespace {
+
+#ifdef OPEN_MPI
+constexpr std::string_view kFlavor = "openmpi";
+constexpr std::string_view kTitle = "Open MPI";
+#else
+constexpr std::string_view kFlavor = "mpich";
+constexpr std::string_view kTitle = "MPICH";
+#endif
+
+/// Whether a launcher that can start ranks of this library started this process.
+bool launched() {
+  const std::string_view wanted = settings::text(settings::Id::mpi);
+  if (wanted != "auto" && wanted != kFlavor) return false;
+  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
+#ifdef OPEN_MPI
+  return is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK");
+#else
+  // Hydra and Slurm; PMIx's launchers where MPICH was built for them.
+  return is_set("PMI_RANK") || is_set("PMI_FD") || is_set("PMIX_RANK");
+#endif
+}
+
+/// Whether calls from here reach the library that this was built for: the process may have put
+/// another one first.
+bool bound_to_own_library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  return PMPI_Get_library_version(text, &length) == MPI_SUCCESS &&
+         std::string_view(text, static_cast<std::size_t>(length)).starts_with(kTitle);
+}
+
+void put_into_global_scope() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&PMPI_Init_thread), &info) == 0) return;
+  // Already loaded: this only promotes it, with all that it needs.
+  dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
+class MpiPlugin final : public Plugin {
+ public:
+  Team* team() override { return &job_; }
+
+  std::vector<Case> cases() override {
+    std::vector<Case> all;
+    add_messages(job_, Device{}, all);
+    add_pairs(job_, all);
+    add_system(job_, all);
+    add_collectives(job_, Device{}, all, [](std::string_view) { return true; });
+    add_memory(job_, all);
+    const Awareness aware = agreed_awareness();
+    if (aware.messages == 1) {
+      const Device device{CudaDriver::find(), job_.local_rank()};
+      add_messages(job_, device, all);
+      add_collectives(job_, device, all, [aware](std::string_view name) {
+        for (std::size_t i = 0; i < kTriedCollectives.size(); ++i) {
+          if (kTriedCollectives[i] == name) return (aware.collectives >> i & 1U) != 0;
+        }
+        return false;
+      });
+      add_fans(job_, device, all);
+    }
+    return all;
+  }
+
+  int gpu_aware() override { return tried_job_of_two().messages; }
+
+ private:
+  /// Rank 0's answer, the same on all ranks; none where one of them has no device.
+  Awareness agreed_awareness() {
+    Awareness answer;
+    if (job_.rank() == 0) answer = tried_job_of_two();
+    job_.broadcast(&answer, sizeof(answer));
+    const bool device = CudaDriver::find() != nullptr;
+    return job_.maximum(device ? 0 : 1) == 0 ? answer : Awareness{};
+  }
+
+  Job job_;
+};
+
+}  // namespace
+}  // namespace strake::measure
+
+extern "C" __attribute__((visibility("default"))) strake::measure::Plugin*
+strake_make_measure_plugin(int version) {
+  using namespace strake::measure;
+  if (version != kPluginVersion || !launched() || !bound_to_own_library()) return nullptr;
+  put_into_global_scope();
+  try {
+    return std::make_unique<MpiPlugin>().release();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "strake: %s takes no part: %s\n", std::string(kTitle).c_str(),
+                 error.what());
+    return nullptr;
+  }
+}

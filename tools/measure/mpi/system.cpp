@@ -1,0 +1,198 @@
+// Derived types as the MPI library's own engine moves them, from the same layout into the same.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "cases.hpp"
+#include "data.hpp"
+#include "mpi/real_mpi.hpp"
+#include "strake/layout.hpp"
+
+namespace strake::measure {
+namespace {
+
+constexpr int kTag = 3;
+constexpr std::int64_t kKi = 1024;
+constexpr std::int64_t kMi = 1024 * kKi;
+/// Distance of far blocks. The exchange calls 1 KiB and more far; blocks 16 times their length
+/// apart come near that.
+constexpr std::int64_t kFarPitch = 2 * kKi;
+/// Most memory that one end of a message may span. Beyond, the caches have long lost their part.
+constexpr std::int64_t kMostSpan = 128 * kMi;
+
+/// A committed MPI datatype of a box.
+class BoxType {
+ public:
+  /// \throws MpiError
+  explicit BoxType(const Layout& layout) {
+    mpi::check(PMPI_Type_contiguous(static_cast<int>(layout.block_bytes()), MPI_BYTE, &type_),
+               "MPI_Type_contiguous");
+    const auto dims = layout.dims();
+    for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
+      MPI_Datatype outer = MPI_DATATYPE_NULL;
+      const int code = PMPI_Type_create_hvector(static_cast<int>(dim->count), 1, dim->stride_bytes,
+                                                type_, &outer);
+      PMPI_Type_free(&type_);
+      mpi::check(code, "MPI_Type_create_hvector");
+      type_ = outer;
+    }
+    mpi::check(PMPI_Type_commit(&type_), "MPI_Type_commit");
+  }
+  ~BoxType() { PMPI_Type_free(&type_); }
+  BoxType(const BoxType&) = delete;
+  BoxType& operator=(const BoxType&) = delete;
+  [[nodiscard]] MPI_Datatype get() const noexcept { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/// Half a round trip of a box, by blocking calls.
+class StridedRoundTrip final : public Instance {
+ public:
+  StridedRoundTrip(const Job& job, std::vector<int> pair, Layout layout)
+      : job_(job),
+        pair_(std::move(pair)),
+        peer_(job.rank() == pair_[0]   ? pair_[1]
+              : job.rank() == pair_[1] ? pair_[0]
+                                       : -1),
+        layout_(std::move(layout)),
+        type_(layout_),
+        outgoing_(peer_ < 0 ? 0 : layout_.bounds().end),
+        incoming_(peer_ < 0 ? 0 : layout_.bounds().end) {
+    if (peer_ < 0) return;
+    std::int64_t sent = 0;
+    layout_.for_each_block([&](std::int64_t offset, std::int64_t length) {
+      for (std::int64_t i = 0; i < length; ++i) {
+        outgoing_.data()[offset + i] = pattern(job.rank(), sent++);
+      }
+    });
+  }
+
+  double run(std::int64_t iterations) override {
+    if (peer_ < 0) return 0;
+    job_.meet(pair_);
+    const bool first = job_.rank() == pair_[0];
+    const Stopwatch watch;
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      if (first) send();
+      mpi::check(
+          PMPI_Recv(incoming_.data(), 1, type_.get(), peer_, kTag, job_.comm(), MPI_STATUS_IGNORE),
+          "MPI_Recv");
+      if (!first) send();
+    }
+    return watch.seconds() / 2;
+  }
+
+  void verify() override {
+    if (peer_ < 0) return;
+    const std::int64_t span = layout_.bounds().end;
+    const HostMemory expected(span);
+    std::int64_t received = 0;
+    layout_.for_each_block([&](std::int64_t offset, std::int64_t length) {
+      expect_pattern(incoming_.data() + offset, length, peer_, received);
+      std::copy_n(incoming_.data() + offset, length, expected.data() + offset);
+      received += length;
+    });
+    if (!std::equal(expected.data(), expected.data() + span, incoming_.data())) {
+      throw WrongData("bytes between the blocks of " + layout_.to_string() + " were written");
+    }
+  }
+
+ private:
+  void send() const {
+    mpi::check(PMPI_Send(outgoing_.data(), 1, type_.get(), peer_, kTag, job_.comm()), "MPI_Send");
+  }
+
+  const Job& job_;
+  std::vector<int> pair_;
+  int peer_;
+  Layout layout_;
+  BoxType type_;
+  HostMemory outgoing_;
+  HostMemory incoming_;
+};
+
+struct Shape {
+  std::int64_t bytes;
+  std::int64_t block;
+  std::int64_t pitch;
+};
+
+/// Blocks one after the other, `pitch` apart.
+Layout box(const Shape& shape) {
+  const std::array<Dim, 1> dims = {Dim{shape.bytes / shape.block, shape.pitch}};
+  return Layout::box(0, shape.block, dims);
+}
+
+/// A matrix of rows of `pitch` bytes, column by column.
+Layout transpose(const Shape& shape) {
+  const std::array<Dim, 2> dims = {Dim{shape.pitch / shape.block, shape.block},
+                                   Dim{shape.bytes / shape.pitch, shape.pitch}};
+  return Layout::box(0, shape.block, dims);
+}
+
+bool among(std::initializer_list<std::int64_t> values, std::int64_t value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+Case strided_case(const Job& job, const std::string& name, const std::vector<int>& pair,
+                  const Shape& shape, Layout (*layout)(const Shape&), bool quick) {
+  Case made;
+  made.name = name;
+  made.bytes = shape.bytes;
+  made.block = shape.block;
+  made.pitch = shape.pitch;
+  made.quick = quick;
+  made.scope = Scope::Job;
+  made.make = [&job, pair, shape, layout] {
+    return std::make_unique<StridedRoundTrip>(job, pair, layout(shape));
+  };
+  return made;
+}
+
+void add_boxes(const Job& job, const std::string& name, const std::vector<int>& pair,
+               std::vector<Case>& cases) {
+  enum class Pitch { Double, Sparse, Far };
+  for (const Pitch kind : {Pitch::Double, Pitch::Sparse, Pitch::Far}) {
+    for (const std::int64_t bytes :
+         {std::int64_t{64}, kKi, 16 * kKi, 256 * kKi, 4 * kMi, 16 * kMi}) {
+      for (const std::int64_t block : {1, 4, 8, 16, 64, 256, 1024, 4096}) {
+        const std::int64_t pitch = kind == Pitch::Double   ? 2 * block
+                                   : kind == Pitch::Sparse ? 16 * block
+                                                           : kFarPitch;
+        // Longer blocks are as far apart as this in the other classes.
+        if (kind == Pitch::Far && pitch <= 16 * block) continue;
+        const std::int64_t blocks = bytes / block;
+        if (blocks < 2 || blocks * pitch > kMostSpan) continue;
+        const bool quick = among({kKi, 16 * kKi, 256 * kKi}, bytes) && among({8, 64}, block);
+        cases.push_back(strided_case(job, name, pair, {bytes, block, pitch}, box, quick));
+      }
+    }
+  }
+}
+
+void add_transposes(const Job& job, const std::string& name, const std::vector<int>& pair,
+                    std::vector<Case>& cases) {
+  for (const std::int64_t bytes : {16 * kKi, 256 * kKi, 4 * kMi, 16 * kMi}) {
+    for (const std::int64_t block : {1, 4, 8, 16, 64}) {
+      const bool quick = among({16 * kKi, 256 * kKi}, bytes) && block == 8;
+      cases.push_back(strided_case(job, name, pair, {bytes, block, kFarPitch}, transpose, quick));
+    }
+  }
+}
+
+}  // namespace
+
+void add_system(const Job& job, std::vector<Case>& cases) {
+  for (const Path path : {Path::Node, Path::Network}) {
+    const std::vector<int> pair = job.pair(path);
+    if (pair.empty()) continue;
+    const std::string prefix = std::string("mpi/") + name_of(path) + "/system/";
+    add_boxes(job, prefix + "box", pair, cases);
+    add_transposes(job, prefix + "transpose", pair, cases);
+  }
+}
+
+}  // namespace strake::measure

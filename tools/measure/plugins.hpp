@@ -1,0 +1,29 @@
+/// \file  The shared objects of benchmarks: found beside the command, loaded where they can work.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "case.hpp"
+
+namespace strake::measure {
+
+struct LoadedPlugin {
+  std::string name;                ///< "openmpi", "mpich", "cuda"
+  std::unique_ptr<Plugin> plugin;  ///< ends MPI when it goes: after its cases
+};
+
+/// The MPI library of the launcher that started this process, "openmpi" or "mpich" (STRAKE_MPI says
+/// which where one launcher starts both); empty for none.
+[[nodiscard]] std::string launcher_flavor();
+
+/// The plug-in of the launcher's MPI library. With `name` null there is no launcher.
+/// \throws Error  this process is a rank, but the plug-in of its library is not to be had: ranks
+/// that do not know of each other would all measure and write at once
+[[nodiscard]] LoadedPlugin load_mpi_plugin();
+
+/// The CUDA plug-in, where this machine has a driver; `complaint` says why there is none though it
+/// has one.
+[[nodiscard]] LoadedPlugin load_cuda_plugin(std::string& complaint);
+
+}  // namespace strake::measure

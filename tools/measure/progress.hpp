@@ -1,0 +1,40 @@
+/// \file  How far the measuring is, on standard error: a bar on a terminal, else a line now and
+/// then.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+
+namespace strake::measure {
+
+class Progress {
+ public:
+  /// `total` cases in at most `budget_s` seconds.
+  Progress(std::size_t total, double budget_s, std::FILE* stream = stderr);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `done` cases are over, and this one begins.
+  void show(std::size_t done, const std::string& what);
+  /// A line of its own, above the bar.
+  void say(const std::string& line);
+
+ private:
+  void clear();
+
+  std::size_t total_;
+  double budget_s_;
+  std::FILE* stream_;
+  bool terminal_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point begin_, last_;
+};
+
+/// "0:42 left".
+[[nodiscard]] std::string time_left(std::size_t done, std::size_t total, double elapsed_s,
+                                    double budget_s);
+
+}  // namespace strake::measure

@@ -1,0 +1,107 @@
+#include "sampler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+#include "iid.hpp"
+#include "strake/error.hpp"
+
+namespace strake::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+// Aimed at above the least, so that quick samples are still long enough.
+constexpr double kMargin = 1.3;
+// What disturbs a set (ticks of the scheduler, every 1 to 4 ms, clocks that change) touches
+// neighbouring samples alike. Longer ones average over it, so each further try has them.
+constexpr double kLongerByTry = 1.5;
+constexpr double kLongest = 40;       // times the least: 8 ms, past the slowest tick
+constexpr int kMostLengthenings = 4;  // of samples that turn out too short once they are warm
+constexpr std::int64_t kMostIterations = std::int64_t{1} << 40;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// So many times more operations that `took` becomes the least work.
+std::int64_t lengthened(std::int64_t iterations, double took, const Sampling& sampling) {
+  // At most a hundredfold: a short time is mostly the clock's error.
+  const double factor =
+      std::clamp(kMargin * sampling.sample_s / std::max(took, 1e-12), 1.01, 100.0);
+  if (iterations >= kMostIterations) {
+    throw Error(fmt::format("{} operations take {} s: nothing to measure", iterations, took));
+  }
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(iterations) * factor));
+}
+
+std::int64_t calibrate(const TimedRun& run, const Sampling& sampling) {
+  std::int64_t iterations = 1;
+  run(iterations);  // the first is cold
+  for (double took = run(iterations); took < sampling.sample_s; took = run(iterations)) {
+    iterations = lengthened(iterations, took, sampling);
+  }
+  return iterations;
+}
+
+/// Linear between the two nearest samples.
+double quantile(const std::vector<double>& sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+Samples summarize(const std::vector<double>& times, std::int64_t iterations, std::uint64_t seed) {
+  Samples result;
+  result.iid = test_iid(times, seed).iid;
+  std::vector<double> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  const auto per_operation = static_cast<double>(iterations);
+  result.median = quantile(sorted, 0.5) / per_operation;
+  result.p10 = quantile(sorted, 0.1) / per_operation;
+  result.p90 = quantile(sorted, 0.9) / per_operation;
+  result.count = static_cast<int>(times.size());
+  result.iterations = iterations;
+  return result;
+}
+
+double spread(const Samples& samples) { return (samples.p90 - samples.p10) / samples.median; }
+
+}  // namespace
+
+Samples sample(const TimedRun& run, const Sampling& sampling) {
+  const auto begin = Clock::now();
+  std::int64_t iterations = calibrate(run, sampling);
+  Samples best;
+  int lengthenings = 0;
+  for (int tries = 1;; ++tries) {
+    const auto set_begin = Clock::now();
+    std::vector<double> times;
+    times.reserve(kMostSamples);
+    while (times.size() < kMostSamples &&
+           (times.size() < kLeastSamples || seconds_since(set_begin) < sampling.set_s)) {
+      times.push_back(run(iterations));
+      if (times.back() < sampling.sample_s && lengthenings < kMostLengthenings) {
+        iterations = lengthened(iterations, times.back(), sampling);
+        ++lengthenings;
+        times.clear();
+      }
+    }
+    const Samples set = summarize(times, iterations, static_cast<std::uint64_t>(tries));
+    if (tries == 1 || set.iid || spread(set) < spread(best)) best = set;
+    best.tries = tries;
+    const bool time_for_another =
+        seconds_since(begin) + seconds_since(set_begin) < sampling.share_s;
+    if (set.iid || tries >= sampling.most_tries || !time_for_another) return best;
+    if (times.back() < kLongest * sampling.sample_s) {
+      iterations =
+          static_cast<std::int64_t>(std::ceil(static_cast<double>(iterations) * kLongerByTry));
+    }
+  }
+}
+
+}  // namespace strake::measure

@@ -1,0 +1,36 @@
+/// \file  Takes samples of an operation until they may be taken for i.i.d., or the time is up.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace strake::measure {
+
+struct Sampling {
+  double share_s = 1;        ///< for all sets of one case; the first is taken in any case
+  double set_s = 1;          ///< one set ends after this time, with kLeastSamples at least
+  double sample_s = 200e-6;  ///< the least work of a sample: 1000 times a clock's error of 200 ns
+  int most_tries = 10;       ///< the standard gives no number; more rarely help
+};
+inline constexpr int kLeastSamples = 7;
+inline constexpr int kMostSamples = 500;
+
+/// Of one operation, in seconds.
+struct Samples {
+  double median = 0;
+  double p10 = 0;
+  double p90 = 0;
+  int count = 0;
+  bool iid = false;
+  int tries = 0;
+  std::int64_t iterations = 0;  ///< operations in a sample
+};
+
+/// Seconds that `iterations` operations took, as Instance::run gives them.
+using TimedRun = std::function<double(std::int64_t iterations)>;
+
+/// Of several sets that all failed the tests, the one with the smallest spread is given, as the
+/// least disturbed. What `run` throws goes on. \throws Error  the operation takes no time at all.
+[[nodiscard]] Samples sample(const TimedRun& run, const Sampling& sampling);
+
+}  // namespace strake::measure

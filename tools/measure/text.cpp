@@ -1,0 +1,84 @@
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace strake::measure {
+namespace {
+
+/// Empty for 0, which stands for "does not apply".
+std::string size_or_nothing(std::int64_t bytes) { return bytes == 0 ? "" : size_text(bytes); }
+
+std::string rate_text(const machine::Result& result) {
+  if (result.bytes == 0 || result.median <= 0) return "";
+  const double rate = static_cast<double>(result.bytes) / result.median / 1e9;
+  return rate < 0.095 ? fmt::format("{:.4f}", rate) : fmt::format("{:.2f}", rate);
+}
+
+std::string limit_text(const machine::Result& result) {
+  if (result.limit <= 0 || result.bytes == 0) return "";
+  return fmt::format("{:.0f} %",
+                     100 * static_cast<double>(result.bytes) / result.median / result.limit);
+}
+
+}  // namespace
+
+std::string size_text(std::int64_t bytes) {
+  constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (unit + 1 < kUnits.size() && bytes >= 1024 && bytes % 1024 == 0) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{} {}", bytes, kUnits[unit]);
+}
+
+std::string time_text(double seconds) {
+  constexpr std::array<const char*, 4> kUnits = {"ns", "us", "ms", "s"};
+  double value = seconds * 1e9;
+  std::size_t unit = 0;
+  while (unit + 1 < kUnits.size() && value >= 999.5) {
+    value /= 1000;
+    ++unit;
+  }
+  const int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f} {}", value, digits, kUnits[unit]);
+}
+
+std::string filter_text(const Case& what) {
+  return fmt::format("{} {} {} {}", what.name, what.bytes, what.block, what.pitch);
+}
+
+std::string case_text(const Case& what) {
+  std::string text = what.name;
+  if (what.bytes > 0) text += ", " + size_text(what.bytes);
+  if (what.block > 0) text += fmt::format(" in {} blocks", size_text(what.block));
+  if (what.pitch > 0) text += fmt::format(" at {}", size_text(what.pitch));
+  if (what.count > 0) text += fmt::format(", {}", what.count);
+  return text;
+}
+
+std::string table(std::span<const machine::Result> results) {
+  std::size_t width = 4;
+  for (const machine::Result& result : results) width = std::max(width, result.name.size());
+  std::string text = fmt::format(
+      "{:<{}}  {:>8} {:>8} {:>8} {:>5}  {:>9}  {:>9} {:>9}  {:>8}  {:>6}  {}\n", "name", width,
+      "bytes", "block", "pitch", "count", "median", "p10", "p90", "GB/s", "of max", "i.i.d.");
+  std::string before;
+  for (const machine::Result& result : results) {
+    const std::string name = result.name == before ? "" : result.name;
+    before = result.name;
+    text += fmt::format(
+        "{:<{}}  {:>8} {:>8} {:>8} {:>5}  {:>9}  {:>9} {:>9}  {:>8}  {:>6}  {}\n", name, width,
+        size_or_nothing(result.bytes), size_or_nothing(result.block), size_or_nothing(result.pitch),
+        result.count == 0 ? "" : std::to_string(result.count), time_text(result.median),
+        time_text(result.p10), time_text(result.p90), rate_text(result), limit_text(result),
+        result.iid ? "yes" : fmt::format("no ({})", result.tries));
+  }
+  return text;
+}
+
+}  // namespace strake::measure

@@ -1,0 +1,35 @@
+/// \file  The measured bandwidth between each two memories of a machine, picked from a profile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "machine/profile.hpp"
+
+namespace strake::report {
+
+struct Bandwidth {
+  double rate = 0;   ///< bytes per second; 0: not measured
+  double limit = 0;  ///< as machine::Result
+  std::int64_t bytes = 0;
+  std::string name;  ///< of the result
+};
+
+struct BandwidthMatrix {
+  std::vector<std::string> places;            ///< "node0", "pinned", "gpu0", …
+  std::vector<std::vector<Bandwidth>> cells;  ///< from (row), to (column)
+
+  /// Row or column of a place; it is added, not measured, where it is new.
+  std::size_t place(const std::string& name);
+  [[nodiscard]] bool any() const noexcept;
+};
+
+/// Of each pair the largest size that was measured: copy/numa/I-J/flushed (cached where there is
+/// none; on machines of one node copy/cpu/…), gpu/peer/I-J (push where there is none),
+/// gpu/copy/device-local, and copies between a GPU and pinned memory.
+/// `places` come first, measured or not.
+[[nodiscard]] BandwidthMatrix matrix_of(const machine::Profile& profile,
+                                        const std::vector<std::string>& places = {});
+
+}  // namespace strake::report

@@ -1,0 +1,79 @@
+#include "report/profiles.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/units.hpp"
+
+namespace strake::report {
+
+double rate_of(const machine::Result& result) noexcept {
+  return result.median > 0 ? static_cast<double>(result.bytes) / result.median : 0;
+}
+
+std::string description(const machine::Result& result) {
+  std::string text;
+  if (result.bytes > 0) text = bytes_text(static_cast<double>(result.bytes));
+  if (result.block > 0)
+    text += fmt::format(" in blocks of {}", bytes_text(static_cast<double>(result.block)));
+  if (result.pitch > 0)
+    text += fmt::format(", pitch {}", bytes_text(static_cast<double>(result.pitch)));
+  if (!text.empty()) text += ": " + rate_text(rate_of(result)) + ", ";
+  text += fmt::format("{} (p10 {}, p90 {})", time_text(result.median), time_text(result.p10),
+                      time_text(result.p90));
+  if (result.limit > 0 && result.bytes > 0)
+    text += fmt::format(", {} of the link's {}", share_text(rate_of(result), result.limit),
+                        rate_text(result.limit));
+  return text;
+}
+
+std::string full_name(const machine::Result& result) {
+  std::string text = result.name;
+  if (result.count > 0) text += fmt::format(" x{}", result.count);
+  if (!result.mpi.empty()) text += fmt::format(" ({})", result.mpi);
+  return text;
+}
+
+std::set<std::string> strided_names(const machine::Profile& profile) {
+  std::map<std::string, std::set<std::int64_t>> blocks;
+  for (const machine::Result& result : profile.results)
+    if (result.block > 0) blocks[result.name].insert(result.block);
+  std::set<std::string> names;
+  for (const auto& [name, lengths] : blocks)
+    if (lengths.size() > 1) names.insert(name);
+  return names;
+}
+
+std::vector<std::string> libraries_of(const machine::Profile& profile) {
+  std::vector<std::string> libraries;
+  for (const machine::Result& result : profile.results)
+    if (!result.mpi.empty() &&
+        std::find(libraries.begin(), libraries.end(), result.mpi) == libraries.end())
+      libraries.push_back(result.mpi);
+  return libraries;
+}
+
+PitchClass pitch_class(const machine::Result& result) noexcept {
+  if (result.pitch == 2 * result.block) return PitchClass::Near;
+  if (result.pitch == 16 * result.block) return PitchClass::Sparse;
+  // A page walk for each block or two.
+  return result.pitch >= 2048 ? PitchClass::Far : PitchClass::Other;
+}
+
+const char* name_of(PitchClass pitch) noexcept {
+  switch (pitch) {
+    case PitchClass::Near:
+      return "pitch 2 x block";
+    case PitchClass::Sparse:
+      return "pitch 16 x block";
+    case PitchClass::Far:
+      return "pitch 2 KiB or more";
+    case PitchClass::Other:
+      break;
+  }
+  return "other pitches";
+}
+
+}  // namespace strake::report

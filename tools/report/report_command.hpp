@@ -1,0 +1,19 @@
+/// \file  `strake report`: profiles as a page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace strake::report {
+
+struct Options {
+  std::vector<std::string> profiles;   ///< files
+  std::string output = "report.html";  ///< "-": standard output
+  std::string title;                   ///< empty: made from the hosts
+};
+
+/// The status of the command. \throws Error  a file can't be read or written, with its name and the
+/// place in it
+int run(const Options& options);
+
+}  // namespace strake::report

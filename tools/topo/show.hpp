@@ -1,0 +1,28 @@
+/// \file  The topology of a machine and what was measured on it: for people, programs, and as a
+/// drawing.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "report/matrix.hpp"
+#include "topo/topology.hpp"
+
+namespace strake::topo {
+
+/// What is shown: the machine, and the measured bandwidths with where they are from.
+struct View {
+  Machine machine;
+  report::BandwidthMatrix measured;  ///< rows and columns: every node and GPU, and more
+  std::string source;                ///< "host, date" of the profile; empty: there is none
+};
+
+[[nodiscard]] std::string to_text(const View& view);
+[[nodiscard]] nlohmann::ordered_json to_json(const View& view);
+/// A whole SVG file.
+[[nodiscard]] std::string to_svg(const View& view);
+
+/// "PCIe 5 x16", or empty
+[[nodiscard]] std::string pcie_text(const Gpu& gpu);
+
+}  // namespace strake::topo

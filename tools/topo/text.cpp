@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "report/units.hpp"
+#include "topo/show.hpp"
+
+namespace strake::topo {
+namespace {
+
+using report::bytes_text;
+using report::rate_text;
+
+using Row = std::vector<std::string>;
+
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;  // each letter's first byte
+  }));
+}
+
+/// A title, and the rows with their columns in line. Nothing where there are no rows but the head.
+std::string table(const std::string& title, const std::vector<Row>& rows) {
+  if (rows.size() < 2) return {};
+  std::vector<std::size_t> widths(rows[0].size());
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  std::string text = title + "\n";
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += "  " + row[i] + std::string(widths[i] - width_of(row[i]), ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text + "\n";
+}
+
+std::string sockets(const Machine& machine) {
+  std::vector<Row> rows = {{"socket", "cores", "threads", "model"}};
+  for (const Socket& socket : machine.sockets)
+    rows.push_back({std::to_string(socket.index), std::to_string(socket.cores),
+                    std::to_string(socket.threads), socket.model});
+  return table("Sockets", rows);
+}
+
+std::string nodes(const Machine& machine) {
+  std::vector<Row> rows = {{"node", "socket", "memory", "cores", "threads", "distances"}};
+  for (const NumaNode& node : machine.nodes)
+    rows.push_back({std::to_string(node.index), std::to_string(node.socket),
+                    bytes_text(static_cast<double>(node.memory_bytes)), std::to_string(node.cores),
+                    node.threads, fmt::format("{}", fmt::join(node.distances, " "))});
+  return table("NUMA nodes (distance 10: a node to itself)", rows);
+}
+
+std::string caches(const Machine& machine) {
+  std::vector<Row> rows = {{"cache", "kind", "size", "number", "shared by", "line"}};
+  for (const Cache& cache : machine.caches)
+    rows.push_back({fmt::format("L{}", cache.level), cache.kind,
+                    bytes_text(static_cast<double>(cache.bytes)), std::to_string(cache.count),
+                    fmt::format("{} thread{}", cache.threads, cache.threads == 1 ? "" : "s"),
+                    cache.line_bytes > 0 ? bytes_text(cache.line_bytes) : ""});
+  return table("Caches", rows);
+}
+
+std::string gpus(const Machine& machine) {
+  std::vector<Row> rows = {{"GPU", "name", "memory", "PCI", "node", "to the host", "NVLink"}};
+  for (const Gpu& gpu : machine.gpus) {
+    const double rate = pcie_rate(gpu.pcie_generation, gpu.pcie_width);
+    std::string nvlink = "-";
+    if (gpu.nvlinks > 0) {
+      nvlink = std::to_string(gpu.nvlinks);
+      if (gpu.nvlink_mbps > 0) nvlink += " x " + rate_text(1e6 * gpu.nvlink_mbps);
+      if (gpu.switched) nvlink += ", NVSwitch";
+    }
+    rows.push_back({std::to_string(gpu.index), gpu.name,
+                    bytes_text(static_cast<double>(gpu.memory_bytes)), gpu.pci,
+                    gpu.node < 0 ? "?" : std::to_string(gpu.node),
+                    pcie_text(gpu) + (rate > 0 ? ", " + rate_text(rate) : ""), nvlink});
+  }
+  return table("GPUs (rates: what a link allows one way)", rows);
+}
+
+std::string links(const Machine& machine) {
+  if (machine.gpus.size() < 2) return {};
+  std::vector<Row> rows(1, Row{""});
+  for (const Gpu& gpu : machine.gpus) rows[0].push_back(fmt::format("gpu{}", gpu.index));
+  for (std::size_t from = 0; from < machine.gpus.size(); ++from) {
+    rows.push_back({fmt::format("gpu{}", machine.gpus[from].index)});
+    for (std::size_t to = 0; to < machine.gpus.size(); ++to) {
+      const Link* link = link_between(machine, static_cast<int>(from), static_cast<int>(to));
+      std::string cell = "-";
+      if (link != nullptr) {
+        cell = name_of(*link);
+        if (link->bytes_per_second > 0) cell += " " + rate_text(link->bytes_per_second);
+      }
+      rows.back().push_back(cell);
+    }
+  }
+  return table(
+      "Links between GPUs (what each allows one way)\n"
+      "  NVn: n NVLinks; over PCIe through PIX: one switch, PXB: several, PHB: a host\n"
+      "  bridge, NODE: bridges of one NUMA node, SYS: between sockets",
+      rows);
+}
+
+std::string measured(const View& view) {
+  if (!view.measured.any()) return {};
+  std::vector<Row> rows(1, Row{"from \\ to"});
+  for (const std::string& place : view.measured.places) rows[0].push_back(place);
+  for (std::size_t from = 0; from < view.measured.places.size(); ++from) {
+    rows.push_back({view.measured.places[from]});
+    for (const report::Bandwidth& cell : view.measured.cells[from])
+      rows.back().push_back(cell.rate > 0 ? report::number_text(cell.rate / 1e9) : "");
+  }
+  return table("Measured bandwidth [GB/s] (blank: not measured)" +
+                   (view.source.empty() ? std::string() : "\n  from the profile of " + view.source),
+               rows);
+}
+
+}  // namespace
+
+std::string pcie_text(const Gpu& gpu) {
+  if (gpu.pcie_generation <= 0 || gpu.pcie_width <= 0) return {};
+  return fmt::format("PCIe {} x{}", gpu.pcie_generation, gpu.pcie_width);
+}
+
+std::string to_text(const View& view) {
+  const Machine& machine = view.machine;
+  std::string text = machine.host.empty() ? "" : fmt::format("Host {}\n\n", machine.host);
+  text += sockets(machine) + nodes(machine) + caches(machine) + gpus(machine) + links(machine) +
+          measured(view);
+  for (const std::string& note : machine.notes) text += fmt::format("Note: {}.\n", note);
+  if (text.size() > 1 && text.ends_with("\n\n")) text.pop_back();
+  return text;
+}
+
+}  // namespace strake::topo

@@ -1,0 +1,59 @@
+#include "topo/topo_command.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <optional>
+
+#include "machine/profile.hpp"
+#include "report/profile_reader.hpp"
+#include "strake/error.hpp"
+#include "topo/show.hpp"
+
+namespace strake::topo {
+namespace {
+
+/// The profile whose numbers are shown, if there is one.
+std::optional<machine::Profile> profile_for(const Options& options) {
+  if (!options.profile.empty()) return report::read_profile(options.profile).profile;
+  const machine::Profile* here = machine::this_machine();
+  return here == nullptr ? std::nullopt : std::optional(*here);
+}
+
+View view_of(Machine machine, const std::optional<machine::Profile>& profile) {
+  View view;
+  std::vector<std::string> places;
+  for (const NumaNode& node : machine.nodes) places.push_back(fmt::format("node{}", node.index));
+  for (const Gpu& gpu : machine.gpus) places.push_back(fmt::format("gpu{}", gpu.index));
+  if (profile) {
+    view.measured = report::matrix_of(*profile, places);
+    view.source = profile->host + (profile->date.empty() ? "" : ", " + profile->date);
+    if (!view.measured.any())
+      machine.notes.emplace_back("the profile has no bandwidths between memories");
+  } else {
+    view.measured = report::matrix_of({}, places);
+    machine.notes.emplace_back("no bandwidths: this machine was not measured (strake measure)");
+  }
+  view.machine = std::move(machine);
+  return view;
+}
+
+}  // namespace
+
+int run(const Options& options) {
+  const auto profile = profile_for(options);
+  const View view = view_of(read_machine(), profile);
+  if (!options.svg.empty()) {
+    std::ofstream file(options.svg, std::ios::binary);
+    file << to_svg(view);
+    file.close();
+    if (!file) throw Error(fmt::format("{} can't be written", options.svg));
+  }
+  if (options.json)
+    fmt::print("{}\n", to_json(view).dump(2));
+  else if (options.svg.empty())
+    fmt::print("{}", to_text(view));
+  return 0;
+}
+
+}  // namespace strake::topo
