@@ -119,7 +119,9 @@ double Model::staged_end(const Query& query, Direction direction) const noexcept
   const auto at = static_cast<std::size_t>(direction);
   const double copy = exchange::time_of(copy_[at], query.bytes);
   if (query.transfer.dense) return copy;  // all at once, straight to or from the user's bytes
-  if (query.piece == query.bytes) return copy + time_of(device_[at], query, query.bytes);
+  if (query.piece == query.bytes) {
+    return kStagedOrder + copy + time_of(device_[at], query, query.bytes);
+  }
   const double kernel_piece = time_of(device_[at], query, query.piece);
   const double copy_piece = exchange::time_of(copy_[at], query.piece);
   // One piece is copied while the next is packed, so the slower of the two sets the pace: what all
@@ -127,7 +129,7 @@ double Model::staged_end(const Query& query, Direction direction) const noexcept
   const double more_kernel = time_of(device_[at], query, query.bytes) - kernel_piece;
   const double more_copy = copy - copy_piece;
   return known(more_kernel) && known(more_copy)
-             ? kernel_piece + copy_piece + std::max({more_kernel, more_copy, 0.0})
+             ? kStagedOrder + kernel_piece + copy_piece + std::max({more_kernel, more_copy, 0.0})
              : kUnknown;
 }
 

@@ -182,8 +182,13 @@ TEST_F(MeasureMpi, a_device_is_tried_where_there_is_one) {
   }
   testing::Test::RecordProperty("gpu_aware", answer);
   bool device_cases = false;
+  std::set<std::string> device_collectives;
   for (const Case& one : g_plugin->cases()) {
     device_cases = device_cases || one.name.find("/device") != std::string::npos;
+    if (one.name.starts_with("mpi/collective/device/")) device_collectives.insert(one.name);
+  }
+  if (fake != nullptr) {
+    EXPECT_EQ(device_collectives.size(), answer == 1 ? 4U : 0U);
   }
   EXPECT_EQ(device_cases, answer == 1 && g_ranks > 1);
 }
