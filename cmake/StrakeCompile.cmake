@@ -25,11 +25,11 @@ endif()
 target_compile_options(strake_compile INTERFACE
   "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor>>"
   "$<BUILD_INTERFACE:$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${STRAKE_WARNINGS_AS_ERRORS}>>:-Werror>>")
-# What GCC 13 deduces from inlined code of fmt 9 and of its own std::regex is not so: said, but no error.
+# What GCC 12 and 13 deduce from inlined code of fmt 9 and of their own std::regex is not so: said, but no error.
 set(deduced array-bounds stringop-overflow maybe-uninitialized)
 list(TRANSFORM deduced PREPEND -Wno-error=)
 target_compile_options(strake_compile INTERFACE
-  "$<BUILD_INTERFACE:$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:${deduced}>>")
+  "$<BUILD_INTERFACE:$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:${deduced}>>")
 
 if(STRAKE_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${STRAKE_SANITIZE}>
