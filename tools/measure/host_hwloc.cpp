@@ -88,9 +88,10 @@ std::string bind_thread(int local_rank, int local_ranks, int threads) {
 bool can_use_numa() noexcept { return true; }
 
 OnNumaNode::OnNumaNode(int node) {
+  const auto* const there = numa_node(node);  // throws, so before anything is held
   const hwloc_bitmap_t before = hwloc_bitmap_alloc();
   if (hwloc_get_cpubind(topology(), before, HWLOC_CPUBIND_THREAD) != 0 ||
-      hwloc_set_cpubind(topology(), numa_node(node)->cpuset, HWLOC_CPUBIND_THREAD) != 0) {
+      hwloc_set_cpubind(topology(), there->cpuset, HWLOC_CPUBIND_THREAD) != 0) {
     const int reason = errno;
     hwloc_bitmap_free(before);
     throw Unsupported(
