@@ -89,23 +89,22 @@ MPI_Request Engine::launch(std::shared_ptr<Operation> operation) {
 
 void Engine::add(MPI_Request dummy, std::shared_ptr<Operation> persistent) {
   const std::lock_guard lock(mutex_);
-  persistent_.insert_or_assign(key_of(dummy), Persistent{std::move(persistent)});
+  persistent_.insert_or_assign(key_of(dummy), std::move(persistent));
   live_.fetch_add(1, std::memory_order_release);
 }
 
 void Engine::start(MPI_Request dummy) {
   const std::lock_guard lock(mutex_);
-  Persistent& persistent = persistent_.at(key_of(dummy));
-  persistent.operation->start();
-  persistent.active = true;
-  running_.push_back(persistent.operation);
+  const std::shared_ptr<Operation>& persistent = persistent_.at(key_of(dummy));
+  persistent->start();
+  running_.push_back(persistent);
   live_.fetch_add(1, std::memory_order_release);
   step_all(true);
 }
 
 void Engine::complete(Operation& operation) noexcept {
   if (operation.outer != MPI_REQUEST_NULL) {
-    mpi::real_mpi().MPI_Grequest_complete(std::exchange(operation.outer, MPI_REQUEST_NULL));
+    mpi::real_mpi().MPI_Grequest_complete(operation.outer);
   }
 }
 
@@ -132,18 +131,15 @@ void Engine::progress() noexcept {
 }
 
 void Engine::drop_finished() {
-  const auto finished = [](const Operation& operation) {
-    return operation.state() == State::Complete &&
-           (operation.settled || (operation.abandoned && operation.released));
-  };
-  const auto last = std::remove_if(running_.begin(), running_.end(),
-                                   [&](const auto& operation) { return finished(*operation); });
-  const auto dropped = static_cast<int>(running_.end() - last);
-  if (dropped == 0) return;
-  // A handle that was given to another request since then is not ours to forget.
-  std::erase_if(by_request_, [&](const auto& entry) { return finished(*entry.second); });
-  running_.erase(last, running_.end());
-  live_.fetch_sub(dropped, std::memory_order_release);
+  const auto dropped = std::erase_if(running_, [&](const auto& operation) {
+    const bool finished = operation->state() == State::Complete &&
+                          (operation->settled || (operation->abandoned && operation->released));
+    if (!finished) return false;
+    const auto known = by_request_.find(key_of(operation->outer));
+    if (known != by_request_.end() && known->second == operation.get()) by_request_.erase(known);
+    return true;
+  });
+  live_.fetch_sub(static_cast<int>(dropped), std::memory_order_release);
 }
 
 void Engine::hand_on() noexcept {
@@ -158,62 +154,86 @@ void Engine::hand_on() noexcept {
   }
 }
 
-Operation* Engine::active(MPI_Request request, bool& persistent) {
-  persistent = false;
+Operation* Engine::find_locked(MPI_Request request) const {
   if (request == MPI_REQUEST_NULL) return nullptr;
-  if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
-    persistent = true;
-    return it->second.active ? it->second.operation.get() : nullptr;
-  }
+  if (const auto it = persistent_.find(key_of(request)); it != persistent_.end())
+    return it->second.get();
   const auto it = by_request_.find(key_of(request));
   return it != by_request_.end() && !it->second->released ? it->second : nullptr;
 }
 
-Engine::Found Engine::find(MPI_Request request) {
-  Found found;
+Operation* Engine::find(const MPI_Request* request) {
+  if (idle() || request == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
-  const Operation* operation = active(request, found.persistent);
-  found.ours = operation != nullptr || found.persistent;
-  if (operation == nullptr) return found;
-  found.complete = operation->state() == State::Complete;
-  found.pending = !found.complete;
-  if (found.complete) found.status = operation->status();
-  return found;
+  return find_locked(*request);
 }
 
-Engine::Outcome Engine::completed(MPI_Request request) {
-  Outcome outcome;
+Engine::Operations Engine::find(int count, const MPI_Request* requests) {
+  Operations operations;
+  if (idle() || requests == nullptr) return operations;
   const std::lock_guard lock(mutex_);
-  if (request == MPI_REQUEST_NULL) return outcome;
-  Operation* operation = nullptr;
-  if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
-    if (!it->second.active) return outcome;
-    it->second.active = false;
-    operation = it->second.operation.get();
-    outcome.has_status = true;
-  } else if (const auto at = by_request_.find(key_of(request)); at != by_request_.end()) {
-    // The system's call has released it, or it is another request's now.
-    operation = at->second;
-    by_request_.erase(at);
-  } else {
-    return outcome;
+  for (int i = 0; i < count; ++i) {
+    Operation* operation = find_locked(requests[i]);
+    if (operation == nullptr) continue;
+    operations.resize(static_cast<std::size_t>(count));
+    operations[static_cast<std::size_t>(i)] = operation;
   }
-  outcome.ours = true;
-  outcome.status = operation->status();
-  outcome.error = operation->error();
+  return operations;
+}
+
+Engine::Seen Engine::see(const Operation& operation) {
+  Seen seen;
+  const std::lock_guard lock(mutex_);
+  seen.persistent = operation.is_persistent();
+  if (operation.settled) return seen;
+  seen.complete = operation.state() == State::Complete;
+  seen.pending = !seen.complete;
+  if (seen.complete) seen.status = operation.status();
+  return seen;
+}
+
+bool Engine::any_pending(std::span<Operation* const> operations) {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(operations.begin(), operations.end(), [](const Operation* operation) {
+    return operation != nullptr && operation->state() != State::Complete;
+  });
+}
+
+Engine::Outcome Engine::take_outcome(Operation& operation) {
+  Outcome outcome;
+  if (operation.settled) return outcome;  // an inactive persistent one
+  outcome.has_status = operation.is_persistent();
+  outcome.status = operation.status();
+  outcome.error = operation.error();
   if (outcome.error != MPI_SUCCESS) {
-    outcome.failed = operation->take_failed_request();
-    outcome.comm = operation->comm_to_raise();
+    outcome.failed = operation.take_failed_request();
+    outcome.comm = operation.comm_to_raise();
   }
-  operation->settled = true;
+  operation.settled = true;
+  return outcome;
+}
+
+Engine::Outcome Engine::completed(Operation& operation) {
+  const std::lock_guard lock(mutex_);
+  const Outcome outcome = take_outcome(operation);
   drop_finished();
   return outcome;
+}
+
+std::vector<Engine::Outcome> Engine::completed(std::span<Operation* const> operations) {
+  std::vector<Outcome> outcomes(operations.size());
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i] != nullptr) outcomes[i] = take_outcome(*operations[i]);
+  }
+  drop_finished();
+  return outcomes;
 }
 
 void Engine::abandon(MPI_Request request) {
   const std::lock_guard lock(mutex_);
   if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
-    it->second.operation->settled = true;
+    it->second->settled = true;
     persistent_.erase(it);
     live_.fetch_sub(1, std::memory_order_release);
   } else if (const auto at = by_request_.find(key_of(request)); at != by_request_.end()) {
@@ -224,8 +244,7 @@ void Engine::abandon(MPI_Request request) {
 
 void Engine::cancel(MPI_Request request) {
   const std::lock_guard lock(mutex_);
-  bool persistent = false;
-  Operation* operation = active(request, persistent);
+  Operation* operation = find_locked(request);
   if (operation == nullptr || operation->state() == State::Complete) return;
   operation->cancel();
   if (operation->state() == State::Complete) complete(*operation);

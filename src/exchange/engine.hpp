@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -36,28 +37,37 @@ class Engine {
   /// Until every send is in the system's hands.
   void hand_on() noexcept;
 
-  /// What a request of the application's is to us, now.
-  struct Found {
-    bool ours = false;
-    bool complete = false;    ///< an active one, ready to be completed by the system's call
-    bool pending = false;     ///< an active one, not there yet
-    bool persistent = false;  ///< active or not
-    MPI_Status status;        ///< of a complete one
-  };
-  [[nodiscard]] Found find(MPI_Request request);
+  using Operations = std::vector<Operation*>;
+  /// The operation behind a request of the application's; nullptr: the request (or none, at
+  /// nullptr) is not ours. To be asked for before the system completes the request, whose handle
+  /// may be another thread's new request right after.
+  [[nodiscard]] Operation* find(const MPI_Request* request);
+  /// The same for each of `count` requests; empty if none is ours.
+  [[nodiscard]] Operations find(int count, const MPI_Request* requests);
 
-  /// The application's request was completed by the system's call: drops our side, and returns the
-  /// failed inner request (MPI_REQUEST_NULL if all went well).
+  /// How far an operation is.
+  struct Seen {
+    bool persistent = false;
+    bool complete = false;  ///< an active one, ready to be completed by the system's call
+    bool pending = false;   ///< an active one, not there yet
+    MPI_Status status;      ///< of a complete one
+  };
+  [[nodiscard]] Seen see(const Operation& operation);
+  [[nodiscard]] bool any_pending(std::span<Operation* const> operations);
+
+  /// What the system's call that completed the application's request does not tell.
   struct Outcome {
-    bool ours = false;
     bool has_status = false;  ///< the system's status is that of a dummy: `status` replaces it
     MPI_Status status;
     int error = MPI_SUCCESS;
-    MPI_Request failed = MPI_REQUEST_NULL;
+    MPI_Request failed = MPI_REQUEST_NULL;  ///< of the system's, to be completed by the caller
     MPI_Comm comm = MPI_COMM_NULL;  ///< where to raise an error that the system knows nothing of
   };
-  Outcome completed(MPI_Request request);
-  /// The application freed the request; the operation goes on by itself.
+  /// The system's call completed the application's request: drops our side.
+  Outcome completed(Operation& operation);
+  /// Of each in their order; nothing for a nullptr.
+  std::vector<Outcome> completed(std::span<Operation* const> operations);
+  /// The application is about to free the request; the operation goes on by itself.
   void abandon(MPI_Request request);
   void cancel(MPI_Request request);
   /// Before MPI_Finalize: sends nobody waits for are handed on, and what is left is let go.
@@ -69,18 +79,16 @@ class Engine {
   static int cancelled(void* state, int complete);
   bool step_all(bool sends_only) noexcept;
   void complete(Operation& operation) noexcept;
-  Operation* active(MPI_Request request, bool& persistent);
+  Operation* find_locked(MPI_Request request) const;
+  static Outcome take_outcome(Operation& operation);
   void drop_finished();
 
   std::mutex mutex_;
   std::atomic<int> live_{0};
   std::vector<std::shared_ptr<Operation>> running_;  ///< in the order of their starts
+  /// Generalised requests. A handle that the system has let go of may be another request's.
   std::unordered_map<std::uint64_t, Operation*> by_request_;
-  struct Persistent {
-    std::shared_ptr<Operation> operation;
-    bool active = false;  ///< between start and completion
-  };
-  std::unordered_map<std::uint64_t, Persistent> persistent_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Operation>> persistent_;
 };
 
 }  // namespace strake::exchange

@@ -37,6 +37,7 @@ std::shared_ptr<Operation> Operation::persistent(const Typed& typed, Method meth
                                                  const Peer& peer) {
   std::shared_ptr<Operation> operation(new Operation);
   operation->persistent_ = true;
+  operation->settled = true;
   operation->peer_ = peer;
   const mpi::RealMpi& real = mpi::real_mpi();
   MPI_Request* request = &operation->inner_;
@@ -61,7 +62,6 @@ void Operation::start() {
   error_ = MPI_SUCCESS;
   comm_to_raise_ = MPI_COMM_NULL;
   raised_ = false;
-  settled = false;
   if (outgoing_) {
     outgoing_->pack();
     state_ = State::Copying;
@@ -69,6 +69,7 @@ void Operation::start() {
     mpi::check(mpi::real_mpi().MPI_Start(&inner_), "MPI_Start");
     state_ = State::Posted;
   }
+  settled = false;
 }
 
 Operation::Operation(const Typed& to, Method method, const Peer& peer)

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -53,7 +54,7 @@ class Operation {
   /// an error.
   void step() noexcept;
   [[nodiscard]] State state() const noexcept { return state_; }
-  [[nodiscard]] bool is_send() const noexcept { return outgoing_.has_value(); }
+  [[nodiscard]] bool is_persistent() const noexcept { return persistent_; }
   [[nodiscard]] Method method() const noexcept;
   /// What the completion reports, once complete.
   [[nodiscard]] const MPI_Status& status() const noexcept { return status_; }
@@ -69,9 +70,11 @@ class Operation {
 
   /// The generalised request that waits for it, if any.
   MPI_Request outer = MPI_REQUEST_NULL;
-  bool released = false;   ///< the system has let go of the outer request
+  /// The system has let go of the outer request; set without the engine's lock.
+  std::atomic<bool> released = false;
   bool abandoned = false;  ///< the application has freed it
-  bool settled = false;    ///< the application has its outcome: the engine may drop the operation
+  /// The application has its outcome (persistent ones: it is inactive): the engine may drop it.
+  bool settled = false;
 
  private:
   Operation();

@@ -181,7 +181,9 @@ void add_duplicate(MPI_Datatype of, MPI_Datatype made) noexcept {
       const auto found = types.records.find(key_of(of));
       if (found != types.records.end()) record = found->second;
     }
-    if (record) insert(made, std::move(record));
+    if (record == nullptr) return;
+    // A record of its own: unlike the handle it is of, this one can be freed.
+    record->predefined() ? add_type(made) : insert(made, std::move(record));
   } catch (const std::exception& error) {
     log::warn("a duplicated datatype is left to the system: {}", error.what());
   }

@@ -13,22 +13,8 @@ namespace {
 
 using exchange::Backoff;
 using exchange::Engine;
-
-bool any_ours(int count, const MPI_Request* requests) {
-  Engine& engine = Engine::get();
-  if (engine.idle() || requests == nullptr) return false;
-  for (int i = 0; i < count; ++i) {
-    if (engine.find(requests[i]).ours) return true;
-  }
-  return false;
-}
-
-bool any_pending(int count, const MPI_Request* requests) {
-  for (int i = 0; i < count; ++i) {
-    if (Engine::get().find(requests[i]).pending) return true;
-  }
-  return false;
-}
+using exchange::Operation;
+using Operations = Engine::Operations;
 
 /// Replaces a dummy's status by that of the message; MPI_ERROR is the caller's business.
 void put_status(const Engine::Outcome& outcome, MPI_Status* status) {
@@ -50,26 +36,25 @@ int settle(Engine::Outcome& outcome) {
   return outcome.comm == MPI_COMM_NULL ? outcome.error : raise(outcome.comm, outcome.error);
 }
 
-int finish_one(MPI_Request handle, MPI_Status* status, int code) {
-  Engine::Outcome outcome = Engine::get().completed(handle);
+int finish_one(Operation& operation, MPI_Status* status, int code) {
+  Engine::Outcome outcome = Engine::get().completed(operation);
   put_status(outcome, status);
   return outcome.error != MPI_SUCCESS ? settle(outcome) : code;
 }
 
-/// After the system completed all (or some) of the requests: `handles[i]` belongs to `statuses[i]`.
-int finish_many(const std::vector<MPI_Request>& handles, MPI_Status* statuses, int code) {
+/// After the system completed all (or some) of the requests: `statuses[i]` is of `operations[i]`.
+int finish_many(const Operations& operations, MPI_Status* statuses, int code) {
   const bool wanted = statuses != MPI_STATUSES_IGNORE;
-  std::vector<Engine::Outcome> outcomes(handles.size());
+  std::vector<Engine::Outcome> outcomes = Engine::get().completed(operations);
   bool failed = false;
-  for (std::size_t i = 0; i < handles.size(); ++i) {
-    outcomes[i] = Engine::get().completed(handles[i]);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (wanted) put_status(outcomes[i], &statuses[i]);
     failed = failed || outcomes[i].error != MPI_SUCCESS;
   }
   if (!failed) return code;
   std::vector<MPI_Request> inner;
   MPI_Comm comm = MPI_COMM_NULL;
-  for (std::size_t i = 0; i < handles.size(); ++i) {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (wanted && code == MPI_SUCCESS) statuses[i].MPI_ERROR = outcomes[i].error;
     if (wanted && outcomes[i].error != MPI_SUCCESS) statuses[i].MPI_ERROR = outcomes[i].error;
     if (outcomes[i].failed != MPI_REQUEST_NULL) inner.push_back(outcomes[i].failed);
@@ -96,92 +81,100 @@ struct Visible {
   std::vector<int> ready;  ///< indices of persistent ones that are complete
   bool pending = false;    ///< a persistent one is not there yet
 
-  Visible(int count, const MPI_Request* all) : requests(all, all + count) {
-    for (int i = 0; i < count; ++i) {
-      const Engine::Found found = Engine::get().find(all[i]);
-      if (!found.persistent) continue;
-      requests[static_cast<std::size_t>(i)] = MPI_REQUEST_NULL;
-      if (found.complete) ready.push_back(i);
-      pending = pending || found.pending;
+  Visible(const Operations& operations, const MPI_Request* all)
+      : requests(all, all + operations.size()) {
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (operations[i] == nullptr || !operations[i]->is_persistent()) continue;
+      const Engine::Seen seen = Engine::get().see(*operations[i]);
+      requests[i] = MPI_REQUEST_NULL;
+      if (seen.complete) ready.push_back(static_cast<int>(i));
+      pending = pending || seen.pending;
     }
   }
 };
 
 int wait(MPI_Request* request, MPI_Status* status) {
   Engine& engine = Engine::get();
-  if (!any_ours(1, request)) {
+  Operation* operation = engine.find(request);
+  if (operation == nullptr) {
     engine.hand_on();
     return next().MPI_Wait(request, status);
   }
   Backoff backoff;
-  for (engine.progress(); engine.find(*request).pending; engine.progress()) backoff.pause();
-  const MPI_Request handle = *request;
-  return finish_one(handle, status, next().MPI_Wait(request, status));
+  for (engine.progress(); engine.see(*operation).pending; engine.progress()) backoff.pause();
+  const int code = next().MPI_Wait(request, status);
+  return finish_one(*operation, status, code);
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   Engine& engine = Engine::get();
   engine.progress();
-  if (!any_ours(1, request)) return next().MPI_Test(request, flag, status);
-  if (engine.find(*request).pending) {
+  Operation* operation = engine.find(request);
+  if (operation == nullptr) return next().MPI_Test(request, flag, status);
+  if (engine.see(*operation).pending) {
     *flag = 0;
     return MPI_SUCCESS;
   }
-  const MPI_Request handle = *request;
   const int code = next().MPI_Test(request, flag, status);
-  return *flag != 0 ? finish_one(handle, status, code) : code;
+  return *flag != 0 ? finish_one(*operation, status, code) : code;
 }
 
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Engine& engine = Engine::get();
-  if (!any_ours(count, requests)) {
+  const Operations operations = engine.find(count, requests);
+  if (operations.empty()) {
     engine.hand_on();
     return next().MPI_Waitall(count, requests, statuses);
   }
   Backoff backoff;
-  for (engine.progress(); any_pending(count, requests); engine.progress()) backoff.pause();
-  const std::vector<MPI_Request> handles(requests, requests + count);
-  return finish_many(handles, statuses, next().MPI_Waitall(count, requests, statuses));
+  for (engine.progress(); engine.any_pending(operations); engine.progress()) backoff.pause();
+  // The system's call may block for a request of its own.
+  if (std::find(operations.begin(), operations.end(), nullptr) != operations.end())
+    engine.hand_on();
+  const int code = next().MPI_Waitall(count, requests, statuses);
+  return finish_many(operations, statuses, code);
 }
 
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   Engine& engine = Engine::get();
   engine.progress();
-  if (!any_ours(count, requests)) return next().MPI_Testall(count, requests, flag, statuses);
-  if (any_pending(count, requests)) {
+  const Operations operations = engine.find(count, requests);
+  if (operations.empty()) return next().MPI_Testall(count, requests, flag, statuses);
+  if (engine.any_pending(operations)) {
     *flag = 0;
     return MPI_SUCCESS;
   }
-  const std::vector<MPI_Request> handles(requests, requests + count);
   const int code = next().MPI_Testall(count, requests, flag, statuses);
-  return *flag != 0 ? finish_many(handles, statuses, code) : code;
+  return *flag != 0 ? finish_many(operations, statuses, code) : code;
 }
 
 /// One round of Testany; `nothing`: no active request at all.
-int try_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status,
-            bool& nothing) {
+int try_any(const Operations& operations, MPI_Request* requests, int* index, int* flag,
+            MPI_Status* status, bool& nothing) {
   Engine::get().progress();
   nothing = false;
-  Visible visible(count, requests);
+  Visible visible(operations, requests);
   if (!visible.ready.empty()) {
     *index = visible.ready.front();
     *flag = 1;
-    const MPI_Request handle = requests[*index];
-    return finish_one(handle, status, next().MPI_Wait(&requests[*index], status));
+    const int code = next().MPI_Wait(&requests[*index], status);
+    return finish_one(*operations[static_cast<std::size_t>(*index)], status, code);
   }
+  const auto count = static_cast<int>(operations.size());
   const int code = next().MPI_Testany(count, visible.requests.data(), index, flag, status);
   if (*flag == 0 || *index == MPI_UNDEFINED) {
     nothing = *flag != 0 && !visible.pending;
     if (visible.pending) *flag = 0;
     return code;
   }
-  const MPI_Request handle = requests[*index];
-  requests[*index] = visible.requests[static_cast<std::size_t>(*index)];
-  return finish_one(handle, status, code);
+  const auto at = static_cast<std::size_t>(*index);
+  requests[at] = visible.requests[at];
+  return operations[at] != nullptr ? finish_one(*operations[at], status, code) : code;
 }
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  if (!any_ours(count, requests)) {
+  const Operations operations = Engine::get().find(count, requests);
+  if (operations.empty()) {
     Engine::get().hand_on();
     return next().MPI_Waitany(count, requests, index, status);
   }
@@ -189,7 +182,7 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   for (;;) {
     int flag = 0;
     bool nothing = false;
-    const int code = try_any(count, requests, index, &flag, status, nothing);
+    const int code = try_any(operations, requests, index, &flag, status, nothing);
     if (nothing) return next().MPI_Waitany(count, requests, index, status);  // its empty status
     if (flag != 0 || code != MPI_SUCCESS) return code;
     backoff.pause();
@@ -197,48 +190,52 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
 }
 
 int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-  if (!any_ours(count, requests)) {
+  const Operations operations = Engine::get().find(count, requests);
+  if (operations.empty()) {
     Engine::get().progress();
     return next().MPI_Testany(count, requests, index, flag, status);
   }
   bool nothing = false;
-  const int code = try_any(count, requests, index, flag, status, nothing);
+  const int code = try_any(operations, requests, index, flag, status, nothing);
   if (*flag == 0) *index = MPI_UNDEFINED;
   return code;
 }
 
 /// One round of Testsome; outcount is 0 while active requests are not there yet.
-int try_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+int try_some(const Operations& operations, MPI_Request* requests, int* outcount, int* indices,
+             MPI_Status* statuses) {
   Engine::get().progress();
-  Visible visible(count, requests);
+  Visible visible(operations, requests);
+  const auto count = static_cast<int>(operations.size());
   const int code = next().MPI_Testsome(count, visible.requests.data(), outcount, indices, statuses);
   if (*outcount == MPI_UNDEFINED) {
     if (visible.ready.empty() && !visible.pending) return code;
     *outcount = 0;
   }
-  std::vector<MPI_Request> handles;
+  Operations completed;
   for (int i = 0; i < *outcount; ++i) {
     const auto at = static_cast<std::size_t>(indices[i]);
-    handles.push_back(requests[at]);
+    completed.push_back(operations[at]);
     requests[at] = visible.requests[at];
   }
   for (const int ready : visible.ready) {
-    handles.push_back(requests[ready]);
+    completed.push_back(operations[static_cast<std::size_t>(ready)]);
     next().MPI_Wait(&requests[ready], MPI_STATUS_IGNORE);
     if (statuses != MPI_STATUSES_IGNORE) statuses[*outcount].MPI_ERROR = MPI_SUCCESS;
     indices[(*outcount)++] = ready;
   }
-  return finish_many(handles, statuses, code);
+  return finish_many(completed, statuses, code);
 }
 
 int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
-  if (!any_ours(count, requests)) {
+  const Operations operations = Engine::get().find(count, requests);
+  if (operations.empty()) {
     Engine::get().hand_on();
     return next().MPI_Waitsome(count, requests, outcount, indices, statuses);
   }
   Backoff backoff;
   for (;;) {
-    const int code = try_some(count, requests, outcount, indices, statuses);
+    const int code = try_some(operations, requests, outcount, indices, statuses);
     if (*outcount != 0 || code != MPI_SUCCESS) return code;
     backoff.pause();
   }
@@ -300,7 +297,8 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
     return next().MPI_Testsome(count, requests, outcount, indices, statuses);
   };
   return boundary(MPI_COMM_WORLD, theirs, [&] {
-    if (any_ours(count, requests)) return try_some(count, requests, outcount, indices, statuses);
+    const Engine::Operations operations = Engine::get().find(count, requests);
+    if (!operations.empty()) return try_some(operations, requests, outcount, indices, statuses);
     Engine::get().progress();
     return theirs();
   });
@@ -309,12 +307,10 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
 STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
   const auto theirs = [&] { return next().MPI_Request_free(request); };
   return boundary(MPI_COMM_WORLD, theirs, [&] {
-    if (!any_ours(1, request)) return theirs();
+    if (Engine::get().find(request) == nullptr) return theirs();
     Engine::get().hand_on();
-    const MPI_Request handle = *request;
-    const int code = theirs();
-    if (code == MPI_SUCCESS) Engine::get().abandon(handle);
-    return code;
+    Engine::get().abandon(*request);  // while the handle can't be another's
+    return theirs();
   });
 }
 
@@ -323,13 +319,14 @@ STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status
   return boundary(MPI_COMM_WORLD, theirs, [&] {
     Engine& engine = Engine::get();
     engine.progress();
-    const Engine::Found found = engine.idle() ? Engine::Found{} : engine.find(request);
-    if (found.pending) {
+    const strake::exchange::Operation* operation = engine.find(&request);
+    const Engine::Seen seen = operation != nullptr ? engine.see(*operation) : Engine::Seen{};
+    if (seen.pending) {
       *flag = 0;
       return MPI_SUCCESS;
     }
     const int code = theirs();
-    if (found.persistent && found.complete && status != MPI_STATUS_IGNORE) *status = found.status;
+    if (seen.persistent && seen.complete && status != MPI_STATUS_IGNORE) *status = seen.status;
     return code;
   });
 }
@@ -337,7 +334,7 @@ STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status
 STRAKE_MPI int MPI_Cancel(MPI_Request* request) {
   const auto theirs = [&] { return next().MPI_Cancel(request); };
   return boundary(MPI_COMM_WORLD, theirs, [&] {
-    if (!any_ours(1, request)) return theirs();
+    if (Engine::get().find(request) == nullptr) return theirs();
     Engine::get().cancel(*request);
     return MPI_SUCCESS;
   });

@@ -60,7 +60,8 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
 
 int start(MPI_Request* request) {
   Engine& engine = Engine::get();
-  if (engine.idle() || !engine.find(*request).persistent) {
+  const Operation* operation = engine.find(request);
+  if (operation == nullptr || !operation->is_persistent()) {
     engine.hand_on();
     return next().MPI_Start(request);
   }
@@ -149,11 +150,7 @@ STRAKE_MPI int MPI_Startall(int count, MPI_Request requests[]) {
   const auto theirs = [&] { return next().MPI_Startall(count, requests); };
   return boundary(MPI_COMM_WORLD, theirs, [&] {
     Engine& engine = Engine::get();
-    bool ours = false;
-    if (!engine.idle() && requests != nullptr) {
-      for (int i = 0; i < count && !ours; ++i) ours = engine.find(requests[i]).ours;
-    }
-    if (!ours) {
+    if (engine.find(count, requests).empty()) {
       engine.hand_on();
       return theirs();
     }

@@ -109,6 +109,22 @@ void dups() {
   }
 }
 
+/// A dup of a predefined type can be freed, and its handle is another type's then.
+void dups_of_predefined() {
+  check::section("dups of predefined types");
+  for (const MPI_Datatype of : {MPI_INT, MPI_DOUBLE_INT}) {
+    MPI_Datatype dup = MPI_DATATYPE_NULL;
+    CHECK_MPI(MPI_Type_dup(of, &dup));
+    CHECK_MPI(MPI_Type_free(&dup));
+    const Described type = describe::commit(describe::vector(40, 1, 3, describe::integer()));
+    Image out(type, 1), in(type, 1);
+    out.fill(5);
+    CHECK_MPI(MPI_Sendrecv(out.data(), 1, type.type, next(), 5, in.data(), 1, type.type, previous(),
+                           5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK(in.holds(5));
+  }
+}
+
 /// The types that a type was made of may go before it is committed and used.
 void parts_freed() {
   check::section("parts freed");
@@ -152,6 +168,7 @@ int main(int argc, char** argv) {
   communicator_freed_in_flight();
   handles_used_again();
   dups();
+  dups_of_predefined();
   parts_freed();
   many_types();
   return check::finish();
