@@ -2,16 +2,15 @@
 // shows as an unknown version): a header, then `payload_bytes` of payload: key, host and date, the
 // names that results share, the results, and what is known of MPI libraries.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <unordered_map>
 
 #include "machine/profile.hpp"
+#include "machine/whole_file.hpp"
 #include "strake/error.hpp"
 
 namespace strake::machine {
@@ -190,24 +189,9 @@ void write_compact(const Profile& profile, const std::string& path) {
   header.version = kVersion;
   header.payload_bytes = payload.size();
   header.checksum = checksum_of(payload);
-  const auto folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) throw Error(fmt::format("{} can't be made: {}", folder.string(), error.message()));
-  // Two writers at once do not share it.
-  const std::string partial = fmt::format("{}.{}", path, getpid());
-  File file(std::fopen(partial.c_str(), "wb"));
-  if (!file) throw Error(fmt::format("{} can't be written: {}", partial, system_text()));
-  const bool written =
-      std::fwrite(&header, sizeof header, 1, file.get()) == 1 &&
-      std::fwrite(payload.data(), 1, payload.size(), file.get()) == payload.size() &&
-      std::fflush(file.get()) == 0 && fsync(fileno(file.get())) == 0;
-  file.reset();
-  if (!written || std::rename(partial.c_str(), path.c_str()) != 0) {
-    const std::string reason = system_text();
-    std::remove(partial.c_str());
-    throw Error(fmt::format("{} can't be written: {}", path, reason));
-  }
+  std::string image(reinterpret_cast<const char*>(&header), sizeof header);
+  image += payload;
+  write_whole(path, image);
 }
 
 Profile read_compact(const std::string& path) {

@@ -9,13 +9,6 @@
 namespace strake::mpi {
 namespace {
 
-// The libraries that this build's mpi.h can belong to.
-#ifdef OPEN_MPI
-constexpr const char* kSonames[] = {"libmpi.so.40"};
-#else
-constexpr const char* kSonames[] = {"libmpich.so.12", "libmpi.so.12"};
-#endif
-
 // The base address of the shared object or program that holds `address`.
 void* object_of(const void* address) noexcept {
   Dl_info info;

@@ -10,8 +10,6 @@
 
 namespace strake::measure {
 
-inline constexpr int kProfileVersion = 1;
-
 /// How a run measures, which says whether its results serve another run: STRAKE's version and mode.
 struct RunMode {
   bool quick = false;
@@ -45,13 +43,13 @@ class ProfileFile {
 
   /// Writes both files, each as a whole. \throws Error  the system's reason
   void save() const;
-  [[nodiscard]] machine::Profile profile() const;
+  [[nodiscard]] const machine::Profile& profile() const noexcept { return profile_; }
 
  private:
   std::string path_;
   std::string complaint_;
   nlohmann::ordered_json document_;
-  std::vector<std::string> identities_;  // of document_["results"], in its order
+  machine::Profile profile_;  // the same, its lists in the same order
 };
 
 }  // namespace strake::measure

@@ -177,14 +177,7 @@ std::string at_largest(Profiles profiles, const std::vector<Lines>& lines) {
         x.include(result.limit / 1e9);
       }
     }
-    x.low /= 2;  // the slowest has a bar too
-    x.round();
-    std::string figures;
-    for (BarPlot& plot : plots) {
-      plot.x = x;
-      if (!plot.bars.empty()) figures += figure(draw(plot), "");
-    }
-    rows += profiles.size() > 1 ? row_of(figures) : figures;
+    rows += bar_figures(profiles, plots, x);
   }
   return profiles.size() > 1 || rows.empty() ? rows : row_of(rows);
 }

@@ -57,14 +57,7 @@ std::string calls(Profiles profiles) {
           x.include(result.p90 * 1e6);
         }
       }
-      x.low /= 2;  // the cheapest has a bar too
-      x.round();
-      std::string figures;
-      for (BarPlot& plot : plots) {
-        plot.x = x;
-        if (!plot.bars.empty()) figures += figure(draw(plot), "");
-      }
-      rows += profiles.size() > 1 ? row_of(figures) : figures;
+      rows += bar_figures(profiles, plots, x);
     }
   }
   if (profiles.size() == 1 && !rows.empty()) rows = row_of(rows);

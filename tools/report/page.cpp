@@ -73,6 +73,17 @@ std::string figure(const std::string& svg, const std::string& caption) {
          (caption.empty() ? "" : "<figcaption>" + caption + "</figcaption>\n") + "</figure>\n";
 }
 
+std::string bar_figures(Profiles profiles, std::vector<BarPlot>& plots, Axis x) {
+  x.low /= 2;  // the shortest has a bar too
+  x.round();
+  std::string figures;
+  for (BarPlot& plot : plots) {
+    plot.x = x;
+    if (!plot.bars.empty()) figures += figure(draw(plot), "");
+  }
+  return profiles.size() > 1 ? row_of(figures) : figures;
+}
+
 std::string whose(Profiles profiles, const Shown& shown) {
   return profiles.size() > 1 ? " (" + shown.label + ")" : std::string();
 }

@@ -2,114 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "strake/error.hpp"
+#include "measure/profile_reader.hpp"
 
 namespace strake::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int kVersion = 1;  // of the format, as docs/profile.md counts them
-
-/// A value of the document, and where it is: "results[3].median".
-class Value {
- public:
-  Value(const std::string& path, std::string place, const Json& json)
-      : path_(path), place_(std::move(place)), json_(json) {}
-
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(fmt::format("{}, at {}: {}", path_, place_, what));
-  }
-
-  [[nodiscard]] bool has(const char* name) const { return object().contains(name); }
-  [[nodiscard]] Value at(const char* name) const {
-    const std::string place = place_ == "the top" ? name : place_ + "." + name;
-    if (!has(name)) throw Error(fmt::format("{}, at {}: it is missing", path_, place));
-    return {path_, place, json_[name]};
-  }
-  [[nodiscard]] std::vector<Value> items() const {
-    if (!json_.is_array()) fail(fmt::format("a list belongs there, not {}", shown()));
-    std::vector<Value> items;
-    for (std::size_t i = 0; i < json_.size(); ++i)
-      items.push_back({path_, fmt::format("{}[{}]", place_, i), json_[i]});
-    return items;
-  }
-  [[nodiscard]] std::string text() const {
-    if (!json_.is_string()) fail(fmt::format("a text belongs there, not {}", shown()));
-    return json_.get<std::string>();
-  }
-  [[nodiscard]] bool truth() const {
-    if (!json_.is_boolean()) fail(fmt::format("true or false belongs there, not {}", shown()));
-    return json_.get<bool>();
-  }
-  [[nodiscard]] std::int64_t whole() const {
-    if (!json_.is_number_integer() ||
-        (json_.is_number_unsigned() && json_.get<std::uint64_t>() > INT64_MAX) ||
-        json_.get<std::int64_t>() < 0)
-      fail(fmt::format("a whole number of at least 0 belongs there, not {}", shown()));
-    return json_.get<std::int64_t>();
-  }
-  [[nodiscard]] double real() const {
-    if (!json_.is_number() || !std::isfinite(json_.get<double>()) || json_.get<double>() < 0)
-      fail(fmt::format("a number of at least 0 belongs there, not {}", shown()));
-    return json_.get<double>();
-  }
-
-  /// \{ The same of a member that may be left out.
-  [[nodiscard]] std::string text(const char* name) const {
-    return has(name) ? at(name).text() : std::string();
-  }
-  [[nodiscard]] std::int64_t whole(const char* name) const {
-    return has(name) ? at(name).whole() : 0;
-  }
-  /// \}
-  [[nodiscard]] const Json& json() const { return json_; }
-
- private:
-  [[nodiscard]] const Json& object() const {
-    if (!json_.is_object()) fail(fmt::format("an object belongs there, not {}", shown()));
-    return json_;
-  }
-  /// What is there, cut where it is long.
-  [[nodiscard]] std::string shown() const {
-    const std::string all = json_.dump();
-    return all.size() <= 40 ? all : all.substr(0, 40) + "...";
-  }
-
-  const std::string& path_;
-  std::string place_;
-  const Json& json_;
-};
-
-machine::Result read_result(const Value& value) {
-  machine::Result result;
-  result.name = value.at("name").text();
-  if (result.name.empty()) value.at("name").fail("the name is empty");
-  result.mpi = value.text("mpi");
-  result.bytes = value.whole("bytes");
-  result.block = value.whole("block");
-  result.pitch = value.whole("pitch");
-  result.count = value.whole("count");
-  result.median = value.at("median").real();
-  result.p10 = value.at("p10").real();
-  result.p90 = value.at("p90").real();
-  if (result.p10 > result.median || result.median > result.p90)
-    value.fail(fmt::format("p10 {}, median {} and p90 {} are not in order", result.p10,
-                           result.median, result.p90));
-  result.samples = static_cast<int>(value.whole("samples"));
-  result.iid = value.has("iid") && value.at("iid").truth();
-  result.tries = value.has("tries") ? static_cast<int>(value.whole("tries")) : 1;
-  result.limit = value.has("limit") ? value.at("limit").real() : 0;
-  return result;
-}
 
 /// Members of the machine, those of lists and objects within it too: "gpus[0].name".
 void add_facts(const std::string& place, const Json& json, Shown& shown) {
@@ -125,42 +23,13 @@ void add_facts(const std::string& place, const Json& json, Shown& shown) {
               member, shown);
 }
 
-std::string contents(const std::string& path) {
-  if (std::filesystem::is_directory(path)) throw Error(fmt::format("{}: Is a directory", path));
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) throw Error(fmt::format("{}: {}", path, std::strerror(errno)));
-  return text.str();
-}
-
 }  // namespace
 
 Shown read_profile(const std::string& path) {
-  const std::string text = contents(path);
-  Json document;
-  try {
-    document = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 7: syntax error ..."
-    std::string what = error.what();
-    what.erase(0, what.find("] ") == std::string::npos ? 0 : what.find("] ") + 2);
-    throw Error(fmt::format("{} is no JSON: {}", path, what));
-  }
-  const Value top(path, "the top", document);
-  if (const auto version = top.at("version").whole(); version != kVersion)
-    top.at("version").fail(
-        fmt::format("version {} of the format; this command reads {}", version, kVersion));
+  measure::ProfileDocument document = measure::read_profile_document(path);
   Shown shown;
-  shown.profile.key = top.at("key").text();
-  shown.profile.host = top.text("host");
-  shown.profile.date = top.text("date");
-  for (const Value& item : top.at("results").items())
-    shown.profile.results.push_back(read_result(item));
-  if (top.has("gpu_aware"))
-    for (const Value& item : top.at("gpu_aware").items())
-      shown.profile.aware.push_back({item.at("mpi").text(), item.at("aware").truth()});
-  if (top.has("machine")) add_facts("", top.at("machine").json(), shown);
+  shown.profile = std::move(document.profile);
+  if (document.json.contains("machine")) add_facts("", document.json["machine"], shown);
   return shown;
 }
 

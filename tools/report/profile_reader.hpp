@@ -1,5 +1,4 @@
-/// \file  Reads a profile as `strake measure` writes it (docs/profile.md), strictly: what a report
-/// shows must be what was measured.
+/// \file  A profile as `strake measure` wrote it, with the machine's facts as a report shows them.
 #pragma once
 
 #include <string>

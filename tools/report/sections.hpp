@@ -4,7 +4,9 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
+#include "report/plot.hpp"
 #include "report/profiles.hpp"
 
 namespace strake::report {
@@ -36,6 +38,8 @@ using Profiles = std::span<const Shown>;
 [[nodiscard]] std::string row_of(const std::string& figures);
 /// A plot with the words below it; of several profiles it says whose.
 [[nodiscard]] std::string figure(const std::string& svg, const std::string& caption);
+/// Plots by one scale, a row for several profiles; those without bars are left out.
+[[nodiscard]] std::string bar_figures(Profiles profiles, std::vector<BarPlot>& plots, Axis x);
 /// " (A: node017)", or nothing where there is one profile.
 [[nodiscard]] std::string whose(Profiles profiles, const Shown& shown);
 /// \}

@@ -101,22 +101,14 @@ std::unique_ptr<Instance> held_trips(std::vector<Lane> lanes, const std::vector<
       std::move(options));
 }
 
-std::unique_ptr<Instance> make_demand(const std::vector<Pair>& ways, std::int64_t bytes) {
+/// `Lane lane(trip)` does the way of one trip.
+std::unique_ptr<Instance> make_trips(const std::vector<Pair>& ways, std::int64_t bytes,
+                                     Lane (*lane)(const Trip&)) {
   std::vector<Trip> trips;
   std::vector<Lane> lanes;
   for (const Pair& way : ways) {
     trips.emplace_back(way.from, way.to, bytes);
-    lanes.push_back(demand_lane(trips.back()));
-  }
-  return held_trips(std::move(lanes), trips);
-}
-
-std::unique_ptr<Instance> make_prefetch(const std::vector<Pair>& ways, std::int64_t bytes) {
-  std::vector<Trip> trips;
-  std::vector<Lane> lanes;
-  for (const Pair& way : ways) {
-    trips.emplace_back(way.from, way.to, bytes);
-    lanes.push_back(prefetch_lane(trips.back()));
+    lanes.push_back(lane(trips.back()));
   }
   return held_trips(std::move(lanes), trips);
 }
@@ -189,25 +181,30 @@ void add_managed(Cases& cases) {
       added.limit = ways * limit;
       added.quick = bytes == 16 * MiB && ways == 1;
     };
-    put("demand/host-to-device", 1, host_limit, [=] { return make_demand({up}, bytes); });
+    put("demand/host-to-device", 1, host_limit,
+        [=] { return make_trips({up}, bytes, demand_lane); });
     put("demand/device-to-host", 1, host_limit, [=] { return make_demand_to_host(bytes); });
     put("demand/host-device/both-ways", 2, host_limit, [=] { return make_demand_both(bytes); });
-    put("prefetch/host-to-device", 1, host_limit, [=] { return make_prefetch({up}, bytes); });
-    put("prefetch/device-to-host", 1, host_limit, [=] { return make_prefetch({down}, bytes); });
+    put("prefetch/host-to-device", 1, host_limit,
+        [=] { return make_trips({up}, bytes, prefetch_lane); });
+    put("prefetch/device-to-host", 1, host_limit,
+        [=] { return make_trips({down}, bytes, prefetch_lane); });
     put("prefetch/host-device/both-ways", 2, host_limit, [=] {
-      return make_prefetch({up, down}, bytes);
+      return make_trips({up, down}, bytes, prefetch_lane);
     });
     for (const Pair& pair : all_pairs()) {
       if (!in_full(pair)) continue;
       const Pair back{pair.to, pair.from};
       const double limit = peer_link(pair.from, pair.to);
-      put("demand/" + pair.name(), 1, limit, [=] { return make_demand({pair}, bytes); });
+      put("demand/" + pair.name(), 1, limit,
+          [=] { return make_trips({pair}, bytes, demand_lane); });
       put("demand/" + pair.name() + "/both-ways", 2, limit, [=] {
-        return make_demand({pair, back}, bytes);
+        return make_trips({pair, back}, bytes, demand_lane);
       });
-      put("prefetch/" + pair.name(), 1, limit, [=] { return make_prefetch({pair}, bytes); });
+      put("prefetch/" + pair.name(), 1, limit,
+          [=] { return make_trips({pair}, bytes, prefetch_lane); });
       put("prefetch/" + pair.name() + "/both-ways", 2, limit, [=] {
-        return make_prefetch({pair, back}, bytes);
+        return make_trips({pair, back}, bytes, prefetch_lane);
       });
     }
   }
