@@ -252,6 +252,15 @@ void Engine::cancel(MPI_Request request) {
 
 void Engine::shut_down() noexcept {
   hand_on();
+  // What a device is writing must be written before its buffers go.
+  for (Backoff backoff;; backoff.pause()) {
+    const std::lock_guard lock(mutex_);
+    const bool unpacking = std::any_of(running_.begin(), running_.end(), [](const auto& operation) {
+      return operation->state() == State::Unpacking;
+    });
+    if (!unpacking) break;
+    step_all(false);
+  }
   const std::lock_guard lock(mutex_);
   // Messages that the application let go: the system completes them, and their buffers must stay
   // until then.

@@ -41,7 +41,34 @@ void wait_for_the_second() {
   }
 }
 
-/// Like it, but the receiver needs both before it answers, and the sender is blocked in `blocked`.
+/// Waitall of a receive whose message is here and of a token that comes only when A has arrived.
+void waitall_of_done_and_token() {
+  check::section("Irecv B, Irecv token, Isend A, Waitall B and token");
+  Kit kit;
+  if (check::rank() % 2 == 0 && check::rank() + 1 < check::size()) {
+    const int peer = check::rank() + 1;
+    MPI_Request received[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}, a = MPI_REQUEST_NULL;
+    CHECK_MPI(
+        MPI_Irecv(kit.b_in.data(), 2, kit.medium.type, peer, 2, MPI_COMM_WORLD, &received[0]));
+    CHECK_MPI(MPI_Irecv(nullptr, 0, MPI_INT, peer, 9, MPI_COMM_WORLD, &received[1]));
+    for (int flag = 0; flag == 0;)
+      CHECK_MPI(MPI_Request_get_status(received[0], &flag, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Isend(kit.a_out.data(), 3, kit.large.type, peer, 1, MPI_COMM_WORLD, &a));
+    CHECK_MPI(MPI_Waitall(2, received, MPI_STATUSES_IGNORE));
+    CHECK_MPI(MPI_Wait(&a, MPI_STATUS_IGNORE));
+    CHECK(kit.b_in.holds(2));
+  } else if (check::rank() % 2 == 1) {
+    const int peer = check::rank() - 1;
+    CHECK_MPI(MPI_Send(kit.b_out.data(), 2, kit.medium.type, peer, 2, MPI_COMM_WORLD));
+    CHECK_MPI(
+        MPI_Recv(kit.a_in.data(), 3, kit.large.type, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK(kit.a_in.holds(1));
+    CHECK_MPI(MPI_Send(nullptr, 0, MPI_INT, peer, 9, MPI_COMM_WORLD));
+  }
+}
+
+/// Like the first, but the receiver needs both before it answers, and the sender is blocked in
+/// `blocked`.
 template <class Blocked>
 void serve_while_blocked(const char* name, Blocked blocked) {
   check::section(name);
@@ -215,6 +242,7 @@ void everyone_to_everyone() {
 int main(int argc, char** argv) {
   check::init(argc, argv);
   wait_for_the_second();
+  waitall_of_done_and_token();
   blocked_in_calls();
   blocked_in_ssend();
   head_to_head();

@@ -1,0 +1,178 @@
+// The plug-in for the stand-in's memory. Its queues are threads that take their time, differently
+// for each piece of work: what was enqueued is hardly ever done when it is first asked for.
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "copy/device_backend.hpp"
+#include "cuda_runtime_api.h"
+
+namespace standin {
+namespace {
+
+using strake::AllocationInfo;
+using strake::ByteRange;
+using strake::CopyPlan;
+using strake::Layout;
+using strake::MemoryKind;
+using strake::Place;
+using strake::Ticket;
+
+constexpr int kSlowestUs = 300;
+
+class Queue final : public strake::Queue {
+ public:
+  explicit Queue(int device) : device_(device), worker_([this] { work(); }) {}
+  ~Queue() override {
+    push({});
+    worker_.join();
+  }
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  Ticket push(std::function<void()> task) {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    wake_.notify_one();
+    return {&done_, ++issued_};
+  }
+
+  Ticket copy(void* to, const void* from, std::int64_t bytes) override {
+    return push([to = reach(to), from = reach(from), bytes] {
+      std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    });
+  }
+
+  void wait_for(const strake::Queue& /*other*/, Ticket ticket) override {
+    push([ticket] {
+      while (!reached(ticket)) std::this_thread::yield();
+    });
+  }
+
+  bool done(Ticket ticket) override { return reached(ticket); }
+  void wait(Ticket ticket) override {
+    while (!reached(ticket)) std::this_thread::yield();
+  }
+  int device() const noexcept override { return device_; }
+
+ private:
+  static bool reached(Ticket ticket) {
+    return ticket.progress == nullptr ||
+           __atomic_load_n(ticket.progress, __ATOMIC_ACQUIRE) >= ticket.value;
+  }
+
+  void work() {
+    std::minstd_rand random(std::random_device{}());
+    for (;;) {
+      std::function<void()> task;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return !tasks_.empty(); });
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      }
+      if (!task) return;
+      const auto delay = random() % (2 * kSlowestUs);  // half of them go at once
+      if (delay < kSlowestUs) std::this_thread::sleep_for(std::chrono::microseconds(delay));
+      task();
+      __atomic_add_fetch(&done_, 1, __ATOMIC_RELEASE);
+    }
+  }
+
+  int device_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> tasks_;
+  std::uint64_t issued_ = 0;
+  volatile std::uint64_t done_ = 0;
+  std::thread worker_;
+};
+
+class Plan final : public strake::DevicePlan {
+ public:
+  Plan(const Layout& to, const Layout& from, int device)
+      : plan_(CopyPlan::compile(to, Place{}, from, Place{})),
+        to_begin_(to.bounds().begin),
+        from_begin_(from.bounds().begin),
+        device_(device) {}
+
+  std::int64_t size_bytes() const noexcept override { return plan_.size_bytes(); }
+  std::string description() const override { return "stand-in " + plan_.description(); }
+  int device() const noexcept override { return device_; }
+  Ticket enqueue(strake::Queue& queue, std::byte* to, const std::byte* from,
+                 ByteRange part) const override {
+    // The base of a layout may lie outside of its memory.
+    std::byte* const to_there = reach(to + to_begin_) - to_begin_;
+    const std::byte* const from_there = reach(from + from_begin_) - from_begin_;
+    return static_cast<Queue&>(queue).push(
+        [this, to_there, from_there, part] { plan_.run(to_there, from_there, part); });
+  }
+
+ private:
+  CopyPlan plan_;
+  std::int64_t to_begin_;
+  std::int64_t from_begin_;
+  int device_;
+};
+
+class Backend final : public strake::DeviceBackend {
+ public:
+  const char* name() const noexcept override { return "stand-in"; }
+  int device_count() const noexcept override { return 2; }
+
+  bool query(const void* address, AllocationInfo& info) const noexcept override {
+    Allocation found;
+    if (!find(address, found)) return false;
+    info = {{found.pinned ? MemoryKind::Pinned : MemoryKind::Device, found.device},
+            found.base,
+            found.bytes,
+            found.id};
+    return true;
+  }
+
+  bool knows(const void* address, std::uint64_t& buffer_id) const noexcept override {
+    Allocation found;
+    if (!find(address, found)) return false;
+    buffer_id = found.id;
+    return true;
+  }
+
+  std::unique_ptr<strake::DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
+                                              Place from_place,
+                                              strake::CopyVariant /*variant*/) override {
+    return std::make_unique<Plan>(to, from, std::max({to_place.device, from_place.device, 0}));
+  }
+
+  std::unique_ptr<strake::Queue> make_queue(int device) override {
+    return std::make_unique<Queue>(device);
+  }
+
+  Ticket enqueue_batch(strake::Queue& queue, std::span<const Item> items) override {
+    Ticket last;
+    for (const Item& item : items) {
+      last = item.plan->enqueue(queue, item.to, item.from, ByteRange::all());
+    }
+    return last;
+  }
+
+  void* allocate(Place place, std::int64_t bytes) override {
+    return standin::allocate(static_cast<std::size_t>(bytes), place.device,
+                             place.kind == MemoryKind::Pinned);
+  }
+  void deallocate(Place /*place*/, void* address) noexcept override {
+    standin::deallocate(address);
+  }
+};
+
+}  // namespace
+}  // namespace standin
+
+extern "C" __attribute__((visibility("default"))) strake::DeviceBackend* strake_make_device_backend(
+    int version, const strake::DeviceBackendOptions& /*options*/) {
+  return version == strake::kDeviceBackendVersion ? new standin::Backend : nullptr;
+}

@@ -1,0 +1,48 @@
+/// \file  A device for machines that have none: the calls of the CUDA runtime that test programs
+/// use, and the driver behind them. Its memory is the host's, but at addresses that the CPU can't
+/// touch, so that an access past the runtime ends the program as it would with a GPU's memory.
+/// STANDIN_OPEN=1 opens them: an MPI library then takes them as a GPU-aware one does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+
+using cudaError_t = int;
+enum cudaMemcpyKind { cudaMemcpyDefault = 4 };
+inline constexpr cudaError_t cudaSuccess = 0;
+
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaMalloc(void** address, std::size_t bytes);
+cudaError_t cudaFree(void* address);
+/// Complete on return.
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
+const char* cudaGetErrorString(cudaError_t error);
+
+/// The driver's: 3 (not initialised) before the first of the calls above.
+int cuCtxGetCurrent(void** context);
+
+}  // extern "C"
+
+namespace standin {
+
+struct Allocation {
+  std::uintptr_t base = 0;  ///< as programs know it
+  std::size_t bytes = 0;
+  std::byte* memory = nullptr;  ///< the same bytes, where the CPU reaches them
+  std::uint64_t id = 0;
+  int device = 0;
+  bool pinned = false;  ///< page-locked host memory: open to all
+};
+
+/// \throws std::bad_alloc
+void* allocate(std::size_t bytes, int device, bool pinned);
+void deallocate(void* address) noexcept;
+/// The allocation that an address lies in (or is the end of); false: none.
+bool find(const void* address, Allocation& found) noexcept;
+/// Where the CPU reaches what programs know as `address`: itself for any other memory.
+std::byte* reach(const void* address) noexcept;
+
+}  // namespace standin

@@ -1,0 +1,155 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+
+#include "cuda_runtime_api.h"
+
+namespace standin {
+namespace {
+
+constexpr int kDevices = 2;
+std::atomic<bool> g_initialised{false};
+thread_local int t_device = 0;
+
+struct Registry {
+  std::shared_mutex mutex;
+  std::map<std::uintptr_t, Allocation> by_base;
+  std::uint64_t last_id = 0;
+};
+
+Registry& registry() {
+  static Registry& made = *new Registry;  // exit handlers may still free
+  return made;
+}
+
+std::size_t whole_pages(std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page) / page * page;  // of nothing, too, a page
+}
+
+/// A mapping with a page behind it that nobody may touch.
+void* map(int file, std::size_t length, int protection) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* reserved =
+      mmap(nullptr, length + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) throw std::bad_alloc();
+  if (mmap(reserved, length, protection, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
+    munmap(reserved, length + page);
+    throw std::bad_alloc();
+  }
+  return reserved;
+}
+
+void unmap(void* address, std::size_t length) {
+  munmap(address, length + static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+}
+
+}  // namespace
+
+void* allocate(std::size_t bytes, int device, bool pinned) {
+  const char* open = std::getenv("STANDIN_OPEN");
+  const bool is_open = pinned || (open != nullptr && std::strcmp(open, "1") == 0);
+  const std::size_t length = whole_pages(bytes);
+  const int file = memfd_create("standin", MFD_CLOEXEC);
+  if (file < 0) throw std::bad_alloc();
+  void* known = nullptr;
+  void* memory = nullptr;
+  try {
+    if (ftruncate(file, static_cast<off_t>(length)) != 0) throw std::bad_alloc();
+    known = map(file, length, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
+    memory = is_open ? known : map(file, length, PROT_READ | PROT_WRITE);
+  } catch (...) {
+    if (known != nullptr) unmap(known, length);
+    close(file);
+    throw;
+  }
+  close(file);
+  Registry& all = registry();
+  const std::unique_lock lock(all.mutex);
+  const auto base = reinterpret_cast<std::uintptr_t>(known);
+  all.by_base[base] = {base, bytes, static_cast<std::byte*>(memory), ++all.last_id, device, pinned};
+  g_initialised = true;
+  return known;
+}
+
+void deallocate(void* address) noexcept {
+  if (address == nullptr) return;
+  Registry& all = registry();
+  Allocation gone;
+  {
+    const std::unique_lock lock(all.mutex);
+    const auto found = all.by_base.find(reinterpret_cast<std::uintptr_t>(address));
+    if (found == all.by_base.end()) std::abort();  // freed twice, or never allocated
+    gone = found->second;
+    all.by_base.erase(found);
+  }
+  const std::size_t length = whole_pages(gone.bytes);
+  unmap(address, length);
+  if (gone.memory != address) unmap(gone.memory, length);
+}
+
+bool find(const void* address, Allocation& found) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  Registry& all = registry();
+  const std::shared_lock lock(all.mutex);
+  auto after = all.by_base.upper_bound(at);
+  if (after == all.by_base.begin()) return false;
+  --after;
+  if (at > after->second.base + after->second.bytes) return false;
+  found = after->second;
+  return true;
+}
+
+std::byte* reach(const void* address) noexcept {
+  Allocation found;
+  if (!find(address, found)) return const_cast<std::byte*>(static_cast<const std::byte*>(address));
+  return found.memory + (reinterpret_cast<std::uintptr_t>(address) - found.base);
+}
+
+}  // namespace standin
+
+using namespace standin;
+
+extern "C" {
+
+int cuCtxGetCurrent(void** context) {
+  *context = nullptr;
+  return g_initialised ? 0 : 3;
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = kDevices;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  t_device = device;
+  g_initialised = true;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** address, std::size_t bytes) {
+  *address = allocate(bytes, t_device, false);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* address) {
+  deallocate(address);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/) {
+  std::memcpy(reach(to), reach(from), bytes);
+  return cudaSuccess;
+}
+
+const char* cudaGetErrorString(cudaError_t /*error*/) { return "an error of the stand-in"; }
+
+}  // extern "C"
