@@ -247,7 +247,6 @@ void Engine::cancel(MPI_Request request) {
   Operation* operation = find_locked(request);
   if (operation == nullptr || operation->state() == State::Complete) return;
   operation->cancel();
-  if (operation->state() == State::Complete) complete(*operation);
 }
 
 void Engine::shut_down() noexcept {

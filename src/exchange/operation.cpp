@@ -62,6 +62,7 @@ void Operation::start() {
   error_ = MPI_SUCCESS;
   comm_to_raise_ = MPI_COMM_NULL;
   raised_ = false;
+  cancelled_ = false;
   if (outgoing_) {
     outgoing_->pack();
     state_ = State::Copying;
@@ -100,7 +101,7 @@ Method Operation::method() const noexcept {
 
 void Operation::step() noexcept {
   try {
-    if (state_ == State::Copying && outgoing_->ready()) post();
+    if (state_ == State::Copying && outgoing_->ready()) cancelled_ ? finish() : post();
     if (state_ == State::Posted) poll_system();
     if (state_ == State::Unpacking && incoming_->done()) finish();
   } catch (const MpiError& error) {
@@ -180,9 +181,10 @@ void Operation::cancel() noexcept {
   if (state_ == State::Posted) {
     mpi::real_mpi().MPI_Cancel(&inner_);
   } else if (state_ == State::Copying) {
-    // Never left: the cancellation has succeeded.
+    // It will not leave: the cancellation has succeeded. The buffers are the device's until it is
+    // done with them.
     mpi::real_mpi().MPI_Status_set_cancelled(&status_, 1);
-    finish();
+    cancelled_ = true;
   }
 }
 

@@ -93,7 +93,8 @@ class Operation {
   MPI_Status status_;
   int error_ = MPI_SUCCESS;
   MPI_Comm comm_to_raise_ = MPI_COMM_NULL;
-  bool raised_ = false;  ///< the system has raised the error
+  bool raised_ = false;     ///< the system has raised the error
+  bool cancelled_ = false;  ///< before it was packed
 };
 
 }  // namespace strake::exchange

@@ -13,24 +13,27 @@ using exchange::Incoming;
 using exchange::Outgoing;
 using exchange::Wire;
 
+void pack(const Examined& found, std::optional<Outgoing>& outgoing) {
+  outgoing.emplace(found.typed, found.method);
+  outgoing->pack();
+  outgoing->wait();
+}
+
 template <typename Real, typename Count>
 int send(Function function, Real real, const void* buffer, Count count, MPI_Datatype type, int rank,
          int tag, MPI_Comm comm) {
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm); };
   return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
-    const Examined found =
-        examine_message(Direction::Send, Style::Blocking, rank, buffer, count, type);
-    if (found.method == Method::System) {
+    Examined found = examine_message(Direction::Send, Style::Blocking, rank, buffer, count, type);
+    std::optional<Outgoing> outgoing;
+    if (!take(found, [&] { pack(found, outgoing); })) {
       note(function, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    Outgoing outgoing(found.typed, found.method);
-    outgoing.pack();
-    outgoing.wait();
-    note(function, outgoing.method(), found.reason, found.bytes);
-    const Wire wire(Direction::Send, outgoing.method(), found.bytes);
-    return real(outgoing.data(), wire.count(), wire.type(), rank, tag, comm);
+    note(function, outgoing->method(), found.reason, found.bytes);
+    const Wire wire(Direction::Send, outgoing->method(), found.bytes);
+    return real(outgoing->data(), wire.count(), wire.type(), rank, tag, comm);
   });
 }
 
@@ -47,9 +50,8 @@ class StatusOr {
 
 /// `call(data, count, type, status)` receives into the incoming buffer.
 template <typename Call>
-int receive(Function function, const Examined& found, MPI_Comm comm, MPI_Status* user_status,
-            Call&& call) {
-  Incoming incoming(found.typed, found.method);
+int receive(Function function, const Examined& found, Incoming& incoming, MPI_Comm comm,
+            MPI_Status* user_status, Call&& call) {
   note(function, incoming.method(), found.reason, found.bytes);
   const Wire wire(Direction::Receive, incoming.method(), found.bytes);
   StatusOr status(user_status);
@@ -77,13 +79,14 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, status); };
   return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
-    const Examined found =
+    Examined found =
         examine_message(Direction::Receive, Style::Blocking, rank, buffer, count, type);
-    if (found.method == Method::System) {
+    std::optional<Incoming> incoming;
+    if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) {
       note(Function::MPI_Recv, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    return receive(Function::MPI_Recv, found, comm, status,
+    return receive(Function::MPI_Recv, found, *incoming, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, rank, tag, comm, at);
                    });
@@ -96,12 +99,13 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
   const auto theirs = [&] { return real(buffer, count, type, message, status); };
   return boundary(MPI_COMM_WORLD, theirs, [&] {
     Engine::get().hand_on();
-    const Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
-    if (found.method == Method::System) {
+    Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
+    std::optional<Incoming> incoming;
+    if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) {
       note(Function::MPI_Mrecv, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    return receive(Function::MPI_Mrecv, found, MPI_COMM_WORLD, status,
+    return receive(Function::MPI_Mrecv, found, *incoming, MPI_COMM_WORLD, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, message, at);
                    });
@@ -119,33 +123,31 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
   return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
     Examined out = examine(Direction::Send, Style::Blocking, send_buffer, send_count, send_type);
-    const Examined in =
-        examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
+    Examined in = examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
     if (to == MPI_PROC_NULL) out.method = Method::System;
-    if (out.method == Method::System && (in.method == Method::System || from == MPI_PROC_NULL)) {
+    if (from == MPI_PROC_NULL) in.method = Method::System;
+    std::optional<Outgoing> outgoing;
+    std::optional<Incoming> incoming;
+    take(out, [&] { pack(out, outgoing); });
+    take(in, [&] { incoming.emplace(in.typed, in.method); });
+    if (out.method == Method::System && in.method == Method::System) {
       note(Function::MPI_Sendrecv, Method::System, out.reason, out.bytes);
       return theirs();
     }
-    std::optional<Outgoing> outgoing;
     std::optional<Wire> wire;
     if (out.method != Method::System) {
-      outgoing.emplace(out.typed, out.method);
-      outgoing->pack();
-      outgoing->wait();
       wire.emplace(Direction::Send, outgoing->method(), out.bytes);
       note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);
     }
-    const void* data = outgoing ? outgoing->data() : send_buffer;
+    const void* data = wire ? outgoing->data() : send_buffer;
     const Count data_count = wire ? static_cast<Count>(wire->count()) : send_count;
     const MPI_Datatype data_type = wire ? wire->type() : send_type;
     const auto call = [&](void* into, Count into_count, MPI_Datatype into_type, MPI_Status* at) {
       return real(data, data_count, data_type, to, send_tag, into, into_count, into_type, from,
                   recv_tag, comm, at);
     };
-    if (in.method == Method::System || from == MPI_PROC_NULL) {
-      return call(recv_buffer, recv_count, recv_type, status);
-    }
-    return receive(Function::MPI_Sendrecv, in, comm, status, call);
+    if (in.method == Method::System) return call(recv_buffer, recv_count, recv_type, status);
+    return receive(Function::MPI_Sendrecv, in, *incoming, comm, status, call);
   });
 }
 
@@ -157,20 +159,23 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
   };
   return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
-    const Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
-    if (found.method == Method::System) {
+    Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
+    std::optional<Outgoing> outgoing;
+    std::optional<Incoming> incoming;
+    const auto make = [&] {
+      incoming.emplace(found.typed, found.method);
+      pack(found, outgoing);
+    };
+    if (!take(found, make)) {
       note(Function::MPI_Sendrecv_replace, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    Outgoing outgoing(found.typed, found.method);
-    outgoing.pack();
-    outgoing.wait();
-    const Wire wire(Direction::Send, outgoing.method(), found.bytes);
-    return receive(Function::MPI_Sendrecv_replace, found, comm, status,
+    const Wire wire(Direction::Send, outgoing->method(), found.bytes);
+    return receive(Function::MPI_Sendrecv_replace, found, *incoming, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
-                     return mpi::real_mpi().MPI_Sendrecv(outgoing.data(), wire.count(), wire.type(),
-                                                         to, send_tag, data, bytes, packed, from,
-                                                         recv_tag, comm, at);
+                     return mpi::real_mpi().MPI_Sendrecv(outgoing->data(), wire.count(),
+                                                         wire.type(), to, send_tag, data, bytes,
+                                                         packed, from, recv_tag, comm, at);
                    });
   });
 }

@@ -1,9 +1,21 @@
 #include "interpose/examine.hpp"
 
+#include <new>
+
 namespace strake::interpose {
 int raise(MPI_Comm comm, int code) noexcept {
   mpi::real_mpi().MPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
   return code;
+}
+
+bool can_leave(const Examined& found, const std::exception& error) noexcept {
+  const bool memory = dynamic_cast<const OutOfMemory*>(&error) != nullptr ||
+                      dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  const MemoryKind kind = found.typed.place.kind;
+  const bool host = kind == MemoryKind::Host || kind == MemoryKind::Pinned;
+  if (!memory || !host || found.typed.mixed) return false;
+  log::info("{} bytes are left to the MPI library: {}", found.bytes, error.what());
+  return true;
 }
 
 bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Examined& result,

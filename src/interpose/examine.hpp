@@ -116,6 +116,26 @@ inline Examined examine_message(Direction direction, Style style, int rank, cons
   return examine(direction, style, buffer, count, type);
 }
 
+/// Whether the call can be left to the system because there is no memory for `error`'s sake: it
+/// packs as it goes. Device memory has had its other method by then.
+[[nodiscard]] bool can_leave(const Examined& found, const std::exception& error) noexcept;
+
+/// Runs `make`, which takes what the method needs before anything is asked of the system. False:
+/// the call is the system's business, as `found` then says.
+template <typename Make>
+bool take(Examined& found, Make&& make) {
+  if (found.method == Method::System) return false;
+  try {
+    make();
+    return true;
+  } catch (const std::exception& error) {
+    if (!can_leave(found, error)) throw;
+    found.method = Method::System;
+    found.reason = Reason::OutOfMemory;
+    return false;
+  }
+}
+
 /// Counts what was decided.
 inline void note(Function function, Method method, Reason reason, std::int64_t bytes) noexcept {
   exchange::record({function, method, reason, bytes});

@@ -33,13 +33,16 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       found.method = Method::System;
       found.reason = Reason::BadArguments;
     }
-    if (found.method == Method::System) {
+    std::shared_ptr<Operation> operation;
+    const auto make = [&] {
+      operation =
+          std::make_shared<Operation>(found.typed, found.method, start, Peer{rank, tag, comm});
+    };
+    if (!take(found, make)) {
       engine.hand_on();  // what was sent before leaves before
       note(function, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    auto operation =
-        std::make_shared<Operation>(found.typed, found.method, start, Peer{rank, tag, comm});
     note(function, operation->method(), found.reason, found.bytes);
     *request = engine.launch(std::move(operation));
     finish_if_threaded();
@@ -53,13 +56,16 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   return boundary(comm, theirs, [&] {
     Engine& engine = Engine::get();
-    const Examined found =
+    Examined found =
         examine_message(Direction::Receive, Style::Nonblocking, rank, buffer, count, type);
-    if (found.method == Method::System) {
+    std::shared_ptr<Operation> operation;
+    const auto make = [&] {
+      operation = std::make_shared<Operation>(found.typed, found.method, Peer{rank, tag, comm});
+    };
+    if (!take(found, make)) {
       note(Function::MPI_Irecv, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    auto operation = std::make_shared<Operation>(found.typed, found.method, Peer{rank, tag, comm});
     note(Function::MPI_Irecv, operation->method(), found.reason, found.bytes);
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;
@@ -72,12 +78,15 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
   const auto theirs = [&] { return real(buffer, count, type, message, request); };
   return boundary(MPI_COMM_WORLD, theirs, [&] {
     Engine& engine = Engine::get();
-    const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
-    if (found.method == Method::System) {
+    Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
+    std::shared_ptr<Operation> operation;
+    const auto make = [&] {
+      operation = std::make_shared<Operation>(found.typed, found.method, message);
+    };
+    if (!take(found, make)) {
       note(Function::MPI_Imrecv, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    auto operation = std::make_shared<Operation>(found.typed, found.method, message);
     note(Function::MPI_Imrecv, operation->method(), found.reason, found.bytes);
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <type_traits>
 
 #include "copy/cpu/kernels.hpp"
@@ -200,6 +201,20 @@ bool copy_adjacent(const Call<Count>& call, const exchange::TypeRecord& record) 
   return true;
 }
 
+/// A buffer that is too small is the system's business, but MPICH packs and unpacks past its end,
+/// and would do so in memory that it can't touch. \throws MpiError  raised
+template <typename Count>
+void refuse_short([[maybe_unused]] const Call<Count>& call, [[maybe_unused]] std::int64_t bytes) {
+#ifndef OPEN_MPI
+  if (call.comm == MPI_COMM_NULL || call.packed == nullptr || call.position == nullptr) return;
+  if (call.size < 0 || *call.position < 0) return;
+  raise(call.comm, MPI_ERR_TRUNCATE);
+  throw MpiError("a buffer of " + std::to_string(call.size) + " bytes has no room for " +
+                     std::to_string(bytes) + " from " + std::to_string(*call.position) + " on",
+                 MPI_ERR_TRUNCATE);
+#endif
+}
+
 /// The general case. False: the system's business.
 template <typename Count, typename Theirs>
 bool run_first(const Call<Count>& call, Theirs&& theirs) {
@@ -217,11 +232,13 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   }
   bool kept = false;
   if (!resolve(call.typed, call.count, *record, found, &kept)) return leave(found.reason);
-  if (!call.fits(found.bytes)) return leave(Reason::BadArguments);
   const Typed& typed = found.typed;
+  const bool fits = call.fits(found.bytes);
   Place packed_place;
-  if (device) packed_place = classify(call.packed + *call.position);
+  if (device) packed_place = classify(fits ? call.packed + *call.position : call.packed);
   const bool host = cpu_reaches(typed.place) && cpu_reaches(packed_place) && !typed.mixed;
+  if (!fits && !host) refuse_short(call, found.bytes);
+  if (!fits) return leave(Reason::BadArguments);
   if (host && record->contiguous()) return leave(Reason::Contiguous);
 
   if (typed.mixed) {

@@ -1,5 +1,6 @@
 // Persistent requests: a real one to MPI_PROC_NULL in the application's hands, mapped to ours.
 #include <memory>
+#include <utility>
 
 #include "exchange/engine.hpp"
 #include "interpose/examine.hpp"
@@ -14,14 +15,15 @@ using exchange::Operation;
 using exchange::Peer;
 
 /// The application's handle for `persistent`; errors in `comm` are raised here, by the system.
-int give_out(Examined& found, InitSend init, const Peer& peer, MPI_Request* request) {
+int give_out(std::shared_ptr<Operation> operation, InitSend init, const Peer& peer,
+             MPI_Request* request) {
   const mpi::RealMpi& real = mpi::real_mpi();
   const int code =
       init != nullptr
           ? real.MPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, peer.comm, request)
           : real.MPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, peer.comm, request);
   if (code != MPI_SUCCESS) return code;
-  Engine::get().add(*request, Operation::persistent(found.typed, found.method, init, peer));
+  Engine::get().add(*request, std::move(operation));
   return MPI_SUCCESS;
 }
 
@@ -36,8 +38,10 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
       found.method = Method::System;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
+    std::shared_ptr<Operation> operation;
+    take(found, [&] { operation = Operation::persistent(found.typed, found.method, init, peer); });
     note(function, found.method, found.reason, found.bytes);
-    return found.method == Method::System ? theirs() : give_out(found, init, peer, request);
+    return operation == nullptr ? theirs() : give_out(std::move(operation), init, peer, request);
   });
 }
 
@@ -52,9 +56,12 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
       found.method = Method::System;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
+    const Peer peer{rank, tag, comm};
+    std::shared_ptr<Operation> operation;
+    take(found,
+         [&] { operation = Operation::persistent(found.typed, found.method, nullptr, peer); });
     note(Function::MPI_Recv_init, found.method, found.reason, found.bytes);
-    return found.method == Method::System ? theirs()
-                                          : give_out(found, nullptr, {rank, tag, comm}, request);
+    return operation == nullptr ? theirs() : give_out(std::move(operation), nullptr, peer, request);
   });
 }
 

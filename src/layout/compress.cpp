@@ -46,6 +46,21 @@ std::size_t head_nest(std::span<const Run> runs, std::vector<Dim>& dims) {
   }
 }
 
+/// Distances between any two bytes must be numbers. \throws InvalidArgument
+void require_near(std::span<const Run> runs) {
+  std::int64_t low = runs[0].offset;
+  std::int64_t high = runs[0].offset;
+  for (const Run& run : runs) {
+    low = std::min(low, run.offset);
+    high = std::max(high, run.offset + run.length);
+  }
+  std::int64_t distance = 0;
+  if (__builtin_sub_overflow(high, low, &distance)) {
+    throw InvalidArgument("layout: blocks from " + std::to_string(low) + " to " +
+                          std::to_string(high) + " lie more than 2^63 bytes apart");
+  }
+}
+
 }  // namespace
 
 std::optional<std::vector<Dim>> find_nest(std::span<const Run> runs) {
@@ -123,6 +138,7 @@ std::size_t find_period(std::span<const Run> runs) {
 
 Layout LayoutBuilder::compress(std::span<const Run> runs) {
   if (runs.empty()) return {};
+  require_near(runs);
   if (const auto dims = find_nest(runs)) return box(runs[0].offset, runs[0].length, *dims);
   if (const std::size_t period = find_period(runs)) {
     return repeat(compress(runs.first(period)), static_cast<std::int64_t>(runs.size() / period),

@@ -18,15 +18,6 @@ std::int64_t product(std::int64_t a, std::int64_t b) {
   return result;
 }
 
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  if (__builtin_add_overflow(a, b, &result)) {
-    throw InvalidArgument("layout: " + std::to_string(a) + " + " + std::to_string(b) +
-                          " bytes exceed 2^63");
-  }
-  return result;
-}
-
 ByteRange spread(ByteRange bounds, std::int64_t count, std::int64_t stride) {
   const std::int64_t last = product(count - 1, stride);
   return {sum(bounds.begin, std::min<std::int64_t>(last, 0)),
@@ -54,10 +45,36 @@ class Hasher {
   std::uint64_t hi_ = 0x13198A2E03707344U;
 };
 
+/// One past the last byte in packed order. Cost: O(depth).
+std::int64_t end_of(const Layout& layout) {
+  std::int64_t end = layout.offset();
+  switch (layout.kind()) {
+    case Layout::Kind::Empty:
+      break;
+    case Layout::Kind::Box:
+      for (const Dim& dim : layout.dims()) end += (dim.count - 1) * dim.stride_bytes;
+      end += layout.block_bytes();
+      break;
+    case Layout::Kind::Blocks: {
+      const auto positions = layout.block_positions();
+      end += layout.block_offsets().back() +
+             (positions.empty() ? layout.block_bytes() : positions.back() - positions.end()[-2]);
+      break;
+    }
+    case Layout::Kind::Repeat: {
+      const Dim dim = layout.dims()[0];
+      end += (dim.count - 1) * dim.stride_bytes + end_of(layout.parts()[0]);
+      break;
+    }
+    case Layout::Kind::Sequence:
+      end += end_of(layout.parts().back());
+      break;
+  }
+  return end;
+}
+
 bool joins_itself(const Layout& layout, std::int64_t stride) {
-  std::int64_t end = 0;
-  layout.for_each_block([&](std::int64_t offset, std::int64_t length) { end = offset + length; });
-  return end == layout.offset() + stride;
+  return end_of(layout) == layout.offset() + stride;
 }
 
 void append_all(const Layout& layout, RunList& list) {

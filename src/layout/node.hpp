@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "strake/error.hpp"
 #include "strake/layout.hpp"
 
 namespace strake {
@@ -24,6 +26,16 @@ struct Layout::Node {
   std::vector<Layout> parts;
 };
 
+/// \throws InvalidArgument  past 2^63
+inline std::int64_t sum(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_add_overflow(a, b, &result)) {
+    throw InvalidArgument("layout: " + std::to_string(a) + " + " + std::to_string(b) +
+                          " bytes exceed 2^63");
+  }
+  return result;
+}
+
 /// A maximal range of adjacent bytes.
 struct Run {
   std::int64_t offset = 0;
@@ -36,17 +48,20 @@ class RunList {
  public:
   void append(std::int64_t offset, std::int64_t length) {
     if (length == 0) return;
-    if (!runs_.empty() && runs_.back().offset + runs_.back().length == offset) {
+    const std::int64_t end = sum(offset, length);
+    if (!runs_.empty() && end_ == offset) {
       runs_.back().length += length;
     } else {
       runs_.push_back({offset, length});
     }
+    end_ = end;
   }
   void reserve(std::size_t runs) { runs_.reserve(runs); }
   [[nodiscard]] std::span<const Run> runs() const noexcept { return runs_; }
 
  private:
   std::vector<Run> runs_;
+  std::int64_t end_ = 0;  ///< of the last
 };
 
 /// Makes nodes. Everything but a box goes through a RunList, so that the canonical form of

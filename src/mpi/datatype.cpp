@@ -53,9 +53,29 @@ Element predefined(MPI_Datatype type) {
   return {Layout::blocks(offsets, lengths), e.extent};
 }
 
+/// A constructor inside others. Each takes about 1 KiB of stack, of which threads may have little.
+class Level {
+ public:
+  Level() {
+    if (t_depth >= kDeepest) {
+      throw Unsupported("an MPI datatype of more than " + std::to_string(kDeepest) +
+                        " constructors inside one another");
+    }
+    ++t_depth;
+  }
+  ~Level() { --t_depth; }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+
+ private:
+  static constexpr int kDeepest = 500;
+  static inline thread_local int t_depth = 0;
+};
+
 }  // namespace
 
 Element element_of(MPI_Datatype type) {
+  const Level level;
   Contents contents(type);
   if (contents.predefined()) return predefined(type);
   return {combine(contents), extent_of(type).extent};

@@ -119,6 +119,7 @@ void bad_arguments(MPI_Comm comm) {
          MPI_Sendrecv_replace(buffer.data(), 1, type.type, next(), -77, previous(), 1, comm,
                               MPI_STATUS_IGNORE),
          comm);
+#ifdef OPEN_MPI  // MPICH takes no notice of the end
   char packed[8] = {};
   int position = 0;
   report("Pack into a short buffer",
@@ -128,6 +129,7 @@ void bad_arguments(MPI_Comm comm) {
   position = 0;
   report("Unpack from a short buffer",
          MPI_Unpack(packed, sizeof packed, &position, buffer.data(), 1, type.type, comm), comm);
+#endif
   report("Probe of rank -77", MPI_Probe(-77, 1, comm, MPI_STATUS_IGNORE), comm);
 }
 

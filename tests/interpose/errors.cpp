@@ -115,6 +115,21 @@ void bad_messages(MPI_Comm comm) {
 
 /// `good_calls` before the bad ones: what was asked often is remembered, and must not make a bad
 /// call look good.
+#ifdef OPEN_MPI
+constexpr bool kPacksPastTheEnd = false;
+#else
+constexpr bool kPacksPastTheEnd = true;
+#endif
+
+/// MPICH packs past the end of host memory; it is not let into that of a device.
+void told(const char* call, const char* name, int code, int position, bool past, int before) {
+  const std::string error = check::class_name(code);
+  if (!past) return check::note("%s, %s: %s, position %d", call, name, error.c_str(), position);
+  if (!test_memory::on_device()) return;
+  CHECK_EQ(error, "MPI_ERR_TRUNCATE");
+  CHECK_EQ(position, before);
+}
+
 void packs(MPI_Comm comm, int good_calls) {
   const Described type = describe::medium();
   const Described uncommitted = describe::vector(4, 2, 3, describe::integer());
@@ -154,13 +169,15 @@ void packs(MPI_Comm comm, int good_calls) {
     check::section(c.name);
     int position = c.position;
     int code = MPI_Pack(from.data(), c.count, c.type, packed.data(), c.size, &position, comm);
-    check::note("Pack, %s: %s, position %d", c.name, check::class_name(code).c_str(), position);
+    const bool past =
+        kPacksPastTheEnd && c.count == 1 && c.size >= 0 && bytes > c.size - c.position;
+    told("Pack", c.name, code, position, past, c.position);
     if (code != MPI_SUCCESS) CHECK(packed.untouched());
     packed.poison();
     object.poison();
     position = c.position;
     code = MPI_Unpack(packed.data(), c.size, &position, object.data(), c.count, c.type, comm);
-    check::note("Unpack, %s: %s, position %d", c.name, check::class_name(code).c_str(), position);
+    told("Unpack", c.name, code, position, past, c.position);
     if (code != MPI_SUCCESS) CHECK(object.untouched());
   }
   int size = 0, position = 0;

@@ -19,7 +19,7 @@ namespace strake::explain {
 namespace {
 
 /// Larger ones are not measured: the buffers would take too long to touch.
-constexpr std::int64_t kLargestMeasured = std::int64_t{1} << 30;
+constexpr std::int64_t kLargestMeasured = std::int64_t{128} << 20;
 
 /// The core looks for a device only in a process that has a device runtime; this one has none of
 /// its own accord.

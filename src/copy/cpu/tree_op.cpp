@@ -45,7 +45,8 @@ RecordsOp::RecordsOp(const NestKernels& kernels, OpPtr child, std::vector<Move> 
       to_step_(to_step),
       from_step_(from_step) {
   const std::int64_t record = std::abs(to_step) + std::abs(from_step);
-  chunk_ = std::clamp<std::int64_t>(kChunkBytes / std::max<std::int64_t>(record, 1), 16, count);
+  constexpr std::int64_t kLeastChunk = 16;
+  chunk_ = std::min(count, std::max(kChunkBytes / std::max<std::int64_t>(record, 1), kLeastChunk));
   steps_.reserve(moves.size());
   for (const Move& move : moves) {
     Nest nest = move.nest;
