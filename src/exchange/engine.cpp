@@ -6,7 +6,7 @@
 
 #include "exchange/backoff.hpp"
 #include "mpi/real_mpi.hpp"
-#include "settings/log.hpp"
+#include "strake/error.hpp"
 
 namespace strake::exchange {
 namespace {
@@ -21,7 +21,8 @@ using State = Operation::State;
 
 /// MPICH raises the error of a failed request where it is merely asked about, and there on
 /// MPI_COMM_WORLD (4.0) or MPI_COMM_SELF (5.0). The call that completes the application's request
-/// raises it properly; until then it must not be fatal.
+/// raises it properly; until then it must not be fatal. (Not with MPI_THREAD_MULTIPLE, where other
+/// threads would see it: an operation then completes the request instead of asking about it.)
 class QuietWorld {
 #ifdef OPEN_MPI
  public:
@@ -29,12 +30,14 @@ class QuietWorld {
 #else
  public:
   QuietWorld() noexcept {
+    if (g_multiple || !in_world()) return;
     for (int i = 0; i < 2; ++i) {
       real_.MPI_Comm_get_errhandler(kComms[i], &handlers_[i]);
       real_.MPI_Comm_set_errhandler(kComms[i], MPI_ERRORS_RETURN);
     }
   }
   ~QuietWorld() {
+    if (handlers_[0] == MPI_ERRHANDLER_NULL) return;
     for (int i = 0; i < 2; ++i) {
       real_.MPI_Comm_set_errhandler(kComms[i], handlers_[i]);
       real_.MPI_Errhandler_free(&handlers_[i]);
@@ -51,6 +54,15 @@ class QuietWorld {
 };
 
 }  // namespace
+
+bool in_world() noexcept {
+  static std::atomic<bool> initialised{false};
+  if (initialised.load(std::memory_order_relaxed)) return true;
+  int flag = 0;
+  mpi::real_mpi().MPI_Initialized(&flag);
+  initialised.store(flag != 0, std::memory_order_relaxed);
+  return flag != 0;
+}
 
 Engine& Engine::get() {
   static Engine& engine = *new Engine;
@@ -74,16 +86,30 @@ int Engine::released(void* state) {
 
 int Engine::cancelled(void* /*state*/, int /*complete*/) { return MPI_SUCCESS; }
 
-MPI_Request Engine::launch(std::shared_ptr<Operation> operation) {
-  const std::lock_guard lock(mutex_);
-  Operation* raw = operation.get();
-  mpi::check(mpi::real_mpi().MPI_Grequest_start(query, released, cancelled, raw, &raw->outer),
-             "MPI_Grequest_start");
-  const MPI_Request request = raw->outer;
-  by_request_.insert_or_assign(key_of(request), raw);
+void Engine::run(std::shared_ptr<Operation> operation) {
+  operation->place = running_.size();
+  if (operation->state() == State::Copying) sending_.push_back(operation.get());
   running_.push_back(std::move(operation));
   live_.fetch_add(1, std::memory_order_release);
-  step_all(true);
+}
+
+MPI_Request Engine::launch(std::shared_ptr<Operation> operation) {
+  const std::lock_guard lock(mutex_);
+  Operation& launched = *operation;
+  mpi::check(
+      mpi::real_mpi().MPI_Grequest_start(query, released, cancelled, &launched, &launched.outer),
+      "MPI_Grequest_start");
+  MPI_Request request = launched.outer;
+  by_request_.insert_or_assign(key_of(request), &launched);
+  run(operation);
+  step_sends();
+  if (launched.state() == State::Complete && launched.error() != MPI_SUCCESS) {
+    const Outcome outcome = take_outcome(launched);
+    mpi::real_mpi().MPI_Wait(&request, MPI_STATUS_IGNORE);
+    drop_if_done(launched);
+    if (outcome.thrown) std::rethrow_exception(outcome.thrown);
+    throw MpiError("the send was refused", outcome.error);
+  }
   return request;
 }
 
@@ -95,60 +121,96 @@ void Engine::add(MPI_Request dummy, std::shared_ptr<Operation> persistent) {
 
 void Engine::start(MPI_Request dummy) {
   const std::lock_guard lock(mutex_);
-  const std::shared_ptr<Operation>& persistent = persistent_.at(key_of(dummy));
+  const std::shared_ptr<Operation> persistent = persistent_.at(key_of(dummy));
   persistent->start();
-  running_.push_back(persistent);
-  live_.fetch_add(1, std::memory_order_release);
-  step_all(true);
+  run(persistent);
+  step_sends();
 }
 
-void Engine::complete(Operation& operation) noexcept {
+void Engine::after_step(Operation& operation) {
+  if (operation.state() != State::Complete) return;
   if (operation.outer != MPI_REQUEST_NULL) {
     mpi::real_mpi().MPI_Grequest_complete(operation.outer);
   }
+  drop_if_done(operation);
 }
 
-bool Engine::step_all(bool sends_only) noexcept {
-  const QuietWorld quiet;
-  // Sends leave in the order of their calls, so that none overtakes another.
-  bool waiting = false;
-  for (const auto& operation : running_) {
-    const State before = operation->state();
-    if (before == State::Complete || (sends_only && before != State::Copying)) continue;
-    if (before == State::Copying && waiting) continue;
-    operation->step();
-    waiting = waiting || operation->state() == State::Copying;
-    if (operation->state() == State::Complete) complete(*operation);
+/// True: some are still being packed.
+bool Engine::step_sends() {
+  while (!sending_.empty()) {
+    Operation& first = *sending_.front();
+    if (first.busy()) return false;  // we are called from its step
+    first.step();
+    if (first.state() == State::Copying) return true;
+    sending_.pop_front();
+    after_step(first);
   }
-  return waiting;
+  return false;
 }
 
-void Engine::progress() noexcept {
+void Engine::step(Operation& operation) {
+  const State state = operation.state();
+  if (state == State::Copying || state == State::Complete || operation.busy()) return;
+  operation.step();
+  after_step(operation);
+}
+
+void Engine::step_all() {
+  const QuietWorld quiet;
+  for (std::size_t i = 0; i < running_.size();) {
+    const std::shared_ptr<Operation> operation = running_[i];
+    if (operation->state() == State::Complete) {
+      drop_if_done(*operation);  // abandoned, and released since then
+    } else {
+      step(*operation);
+    }
+    if (i < running_.size() && running_[i] == operation) ++i;
+  }
+}
+
+void Engine::progress() {
   if (idle()) return;
   const std::lock_guard lock(mutex_);
-  step_all(false);
-  drop_finished();
+  step_sends();
+  step_all();
 }
 
-void Engine::drop_finished() {
-  const auto dropped = std::erase_if(running_, [&](const auto& operation) {
-    const bool finished = operation->state() == State::Complete &&
-                          (operation->settled || (operation->abandoned && operation->released));
-    if (!finished) return false;
-    const auto known = by_request_.find(key_of(operation->outer));
-    if (known != by_request_.end() && known->second == operation.get()) by_request_.erase(known);
-    return true;
-  });
-  live_.fetch_sub(static_cast<int>(dropped), std::memory_order_release);
+void Engine::progress(Operation& operation) {
+  // What has come for the others may be unpacked meanwhile, if looking costs little.
+  constexpr std::size_t kFew = 64;
+  const std::lock_guard lock(mutex_);
+  step_sends();
+  if (running_.size() <= kFew) return step_all();
+  const QuietWorld quiet;
+  step(operation);
 }
 
-void Engine::hand_on() noexcept {
+void Engine::drop_if_done(Operation& operation) {
+  const bool done = operation.state() == State::Complete &&
+                    (operation.settled || (operation.abandoned && operation.released));
+  if (!done || operation.place >= running_.size() ||
+      running_[operation.place].get() != &operation) {
+    return;
+  }
+  const auto known = by_request_.find(key_of(operation.outer));
+  if (known != by_request_.end() && known->second == &operation) by_request_.erase(known);
+  const std::size_t place = operation.place;
+  const std::shared_ptr<Operation> dropped = std::move(running_[place]);
+  if (place + 1 < running_.size()) {
+    running_[place] = std::move(running_.back());
+    running_[place]->place = place;
+  }
+  running_.pop_back();
+  live_.fetch_sub(1, std::memory_order_release);
+}
+
+void Engine::hand_on() {
   if (idle()) return;
   Backoff backoff;
   for (;;) {
     {
       const std::lock_guard lock(mutex_);
-      if (!step_all(true)) return;
+      if (!step_sends()) return;
     }
     backoff.pause();
   }
@@ -208,6 +270,7 @@ Engine::Outcome Engine::take_outcome(Operation& operation) {
   if (outcome.error != MPI_SUCCESS) {
     outcome.failed = operation.take_failed_request();
     outcome.comm = operation.comm_to_raise();
+    outcome.thrown = operation.thrown();
   }
   operation.settled = true;
   return outcome;
@@ -216,7 +279,7 @@ Engine::Outcome Engine::take_outcome(Operation& operation) {
 Engine::Outcome Engine::completed(Operation& operation) {
   const std::lock_guard lock(mutex_);
   const Outcome outcome = take_outcome(operation);
-  drop_finished();
+  drop_if_done(operation);
   return outcome;
 }
 
@@ -224,18 +287,21 @@ std::vector<Engine::Outcome> Engine::completed(std::span<Operation* const> opera
   std::vector<Outcome> outcomes(operations.size());
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (operations[i] != nullptr) outcomes[i] = take_outcome(*operations[i]);
+    if (operations[i] == nullptr) continue;
+    outcomes[i] = take_outcome(*operations[i]);
+    drop_if_done(*operations[i]);
   }
-  drop_finished();
   return outcomes;
 }
 
 void Engine::abandon(MPI_Request request) {
   const std::lock_guard lock(mutex_);
   if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
-    it->second->settled = true;
+    const std::shared_ptr<Operation> operation = std::move(it->second);
     persistent_.erase(it);
     live_.fetch_sub(1, std::memory_order_release);
+    operation->settled = true;
+    drop_if_done(*operation);
   } else if (const auto at = by_request_.find(key_of(request)); at != by_request_.end()) {
     at->second->abandoned = true;
     by_request_.erase(at);
@@ -249,7 +315,7 @@ void Engine::cancel(MPI_Request request) {
   operation->cancel();
 }
 
-void Engine::shut_down() noexcept {
+void Engine::shut_down() {
   hand_on();
   // What a device is writing must be written before its buffers go.
   for (Backoff backoff;; backoff.pause()) {
@@ -258,7 +324,7 @@ void Engine::shut_down() noexcept {
       return operation->state() == State::Unpacking;
     });
     if (!unpacking) break;
-    step_all(false);
+    step_all();
   }
   const std::lock_guard lock(mutex_);
   // Messages that the application let go: the system completes them, and their buffers must stay
@@ -267,6 +333,7 @@ void Engine::shut_down() noexcept {
     if (operation->state() == State::Posted) (void)new std::shared_ptr<Operation>(operation);
   }
   running_.clear();
+  sending_.clear();
   by_request_.clear();
   persistent_.clear();
   live_.store(0, std::memory_order_release);

@@ -6,6 +6,8 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -16,6 +18,9 @@
 
 namespace strake::exchange {
 
+/// Whether there is an MPI_COMM_WORLD: not in a program that uses sessions alone.
+[[nodiscard]] bool in_world() noexcept;
+
 class Engine {
  public:
   /// The process's one engine; never destroyed.
@@ -24,7 +29,8 @@ class Engine {
   /// True while nothing is in flight and no persistent request of ours lives: one load.
   [[nodiscard]] bool idle() const noexcept { return live_.load(std::memory_order_acquire) == 0; }
 
-  /// Takes the operation over and gives out its request. \throws MpiError
+  /// Takes the operation over and gives out its request. \throws MpiError  the system refused the
+  /// send, which it has raised
   MPI_Request launch(std::shared_ptr<Operation> operation);
   /// Takes a persistent operation over. The application knows it as `dummy`, a real persistent
   /// request to MPI_PROC_NULL.
@@ -32,10 +38,12 @@ class Engine {
   /// Starts the persistent operation known as `dummy`. \throws CudaError, MpiError
   void start(MPI_Request dummy);
 
-  /// Steps every operation once.
-  void progress() noexcept;
+  /// Steps every operation once. Cost: O(operations in flight).
+  void progress();
+  /// Steps the sends and this operation; and the others while they are few.
+  void progress(Operation& operation);
   /// Until every send is in the system's hands.
-  void hand_on() noexcept;
+  void hand_on();
 
   using Operations = std::vector<Operation*>;
   /// The operation behind a request of the application's; nullptr: the request (or none, at
@@ -62,6 +70,7 @@ class Engine {
     int error = MPI_SUCCESS;
     MPI_Request failed = MPI_REQUEST_NULL;  ///< of the system's, to be completed by the caller
     MPI_Comm comm = MPI_COMM_NULL;  ///< where to raise an error that the system knows nothing of
+    std::exception_ptr thrown;      ///< by the application's error handler, to be thrown on
   };
   /// The system's call completed the application's request: drops our side.
   Outcome completed(Operation& operation);
@@ -71,21 +80,28 @@ class Engine {
   void abandon(MPI_Request request);
   void cancel(MPI_Request request);
   /// Before MPI_Finalize: sends nobody waits for are handed on, and what is left is let go.
-  void shut_down() noexcept;
+  void shut_down();
 
  private:
   static int query(void* state, MPI_Status* status);
   static int released(void* state);
   static int cancelled(void* state, int complete);
-  bool step_all(bool sends_only) noexcept;
-  void complete(Operation& operation) noexcept;
+  bool step_sends();
+  void step(Operation& operation);
+  void step_all();
+  void after_step(Operation& operation);
+  void run(std::shared_ptr<Operation> operation);
+  void drop_if_done(Operation& operation);
   Operation* find_locked(MPI_Request request) const;
-  static Outcome take_outcome(Operation& operation);
-  void drop_finished();
+  Outcome take_outcome(Operation& operation);
 
-  std::mutex mutex_;
+  /// Recursive: the system may call the application back (error handlers, generalised requests of
+  /// its own) while we ask it something, and the application MPI.
+  std::recursive_mutex mutex_;
   std::atomic<int> live_{0};
-  std::vector<std::shared_ptr<Operation>> running_;  ///< in the order of their starts
+  std::vector<std::shared_ptr<Operation>> running_;  ///< in any order; each knows its place
+  /// Those that are being packed, in the order of their starts: none leaves before another.
+  std::deque<Operation*> sending_;
   /// Generalised requests. A handle that the system has let go of may be another request's.
   std::unordered_map<std::uint64_t, Operation*> by_request_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Operation>> persistent_;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "exchange/wire.hpp"
@@ -42,6 +43,7 @@ std::shared_ptr<Operation> Operation::persistent(const Typed& typed, Method meth
   const mpi::RealMpi& real = mpi::real_mpi();
   MPI_Request* request = &operation->inner_;
   if (init != nullptr) {
+    operation->buffered_ = init == real.MPI_Bsend_init;
     Outgoing& outgoing = operation->outgoing_.emplace(typed, method);
     const Wire wire(Direction::Send, outgoing.method(), outgoing.size_bytes());
     mpi::check(
@@ -63,9 +65,15 @@ void Operation::start() {
   comm_to_raise_ = MPI_COMM_NULL;
   raised_ = false;
   cancelled_ = false;
+  thrown_ = nullptr;
   if (outgoing_) {
     outgoing_->pack();
-    state_ = State::Copying;
+    if (buffered_) {
+      outgoing_->wait();
+      post();
+    } else {
+      state_ = State::Copying;
+    }
   } else {
     mpi::check(mpi::real_mpi().MPI_Start(&inner_), "MPI_Start");
     state_ = State::Posted;
@@ -82,8 +90,8 @@ Operation::Operation(const Typed& to, Method method, const Peer& peer)
              "MPI_Irecv");
 }
 
-Operation::Operation(const Typed& to, Method method, MPI_Message* message)
-    : state_(State::Posted), status_(empty_status()) {
+Operation::Operation(const Typed& to, Method method, MPI_Message* message, MPI_Comm comm)
+    : state_(State::Posted), peer_{MPI_ANY_SOURCE, MPI_ANY_TAG, comm}, status_(empty_status()) {
   incoming_.emplace(to, method);
   const Wire wire(Direction::Receive, incoming_->method(), incoming_->capacity_bytes());
   mpi::check(
@@ -100,17 +108,31 @@ Method Operation::method() const noexcept {
 }
 
 void Operation::step() noexcept {
+  busy_ = true;
   try {
     if (state_ == State::Copying && outgoing_->ready()) cancelled_ ? finish() : post();
     if (state_ == State::Posted) poll_system();
     if (state_ == State::Unpacking && incoming_->done()) finish();
   } catch (const MpiError& error) {
+    raised_ = true;
     fail(error.code());
-  } catch (const std::exception& error) {
-    log::warn("a message failed: {}", error.what());
-    comm_to_raise_ = peer_.comm;
+  } catch (const Error& error) {
+    fail_by_us(error.what());
+  } catch (const std::bad_alloc& error) {
+    fail_by_us(error.what());
+  } catch (...) {  // an error handler of the application's has left by an exception
+    thrown_ = std::current_exception();
+    inner_ = MPI_REQUEST_NULL;  // the system may have freed it
+    raised_ = true;
     fail(MPI_ERR_OTHER);
   }
+  busy_ = false;
+}
+
+void Operation::fail_by_us(const char* what) noexcept {
+  log::warn("a message failed: {}", what);
+  comm_to_raise_ = peer_.comm;
+  fail(MPI_ERR_OTHER);
 }
 
 void Operation::post() {
@@ -129,6 +151,13 @@ void Operation::post() {
 void Operation::poll_system() {
   const mpi::RealMpi& real = mpi::real_mpi();
   int flag = 0;
+#ifndef OPEN_MPI
+  if (g_multiple) {  // MPICH raises when it is asked
+    mpi::check(real.MPI_Test(&inner_, &flag, &status_), "MPI_Test");
+    if (flag != 0) receive();
+    return;
+  }
+#endif
   // Asking leaves the request as it is and raises nothing: an error is raised later, in the call
   // that completes the user's request.
   MPI_Status status;
@@ -143,11 +172,14 @@ void Operation::poll_system() {
   }
   // The status is known: MPICH 5 has made a persistent request inactive when it told, and Test's is
   // empty.
-  const int tested = real.MPI_Test(&inner_, &flag, &status);
-  raised_ = tested != MPI_SUCCESS;
-  mpi::check(tested, "MPI_Test");
+  mpi::check(real.MPI_Test(&inner_, &flag, &status), "MPI_Test");
+  receive();
+}
+
+/// The message is here, or has left.
+void Operation::receive() {
   int cancelled = 0;
-  real.MPI_Test_cancelled(&status_, &cancelled);
+  mpi::real_mpi().MPI_Test_cancelled(&status_, &cancelled);
   if (outgoing_ || cancelled != 0) {
     finish();
     return;

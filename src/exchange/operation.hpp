@@ -4,7 +4,9 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -24,6 +26,10 @@ struct Peer {
   MPI_Comm comm = MPI_COMM_NULL;
 };
 
+/// MPI_THREAD_MULTIPLE: another thread may sit in a blocking call, so nothing may be left for "the
+/// next call" to do.
+inline std::atomic<bool> g_multiple{false};
+
 /// Guarded by the engine's lock.
 class Operation {
  public:
@@ -38,8 +44,8 @@ class Operation {
   Operation(const Typed& from, Method method, StartSend start_send, const Peer& peer);
   /// A receive that is posted at once. \throws OutOfMemory, MpiError
   Operation(const Typed& to, Method method, const Peer& peer);
-  /// A receive of a matched message. \throws as above
-  Operation(const Typed& to, Method method, MPI_Message* message);
+  /// A receive of a message that was matched on `comm`. \throws as above
+  Operation(const Typed& to, Method method, MPI_Message* message, MPI_Comm comm);
   /// A send (`init` given) or receive to be started any number of times, over the system's own
   /// persistent request.
   static std::shared_ptr<Operation> persistent(const Typed& typed, Method method, InitSend init,
@@ -50,9 +56,10 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  /// Takes the next steps that need no waiting. Never throws: a fault completes the operation with
-  /// an error.
+  /// Takes the next steps that need no waiting. A fault completes the operation with an error.
   void step() noexcept;
+  /// Inside its step: the system is calling the application back.
+  [[nodiscard]] bool busy() const noexcept { return busy_; }
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool is_persistent() const noexcept { return persistent_; }
   [[nodiscard]] Method method() const noexcept;
@@ -66,6 +73,8 @@ class Operation {
   /// Where to raise an error that did not come from the system (MPI_COMM_NULL: it did, and was
   /// raised).
   [[nodiscard]] MPI_Comm comm_to_raise() const noexcept { return comm_to_raise_; }
+  /// What an error handler of the application's threw meanwhile, to be thrown on.
+  [[nodiscard]] std::exception_ptr thrown() const noexcept { return thrown_; }
   void cancel() noexcept;
 
   /// The generalised request that waits for it, if any.
@@ -75,18 +84,23 @@ class Operation {
   bool abandoned = false;  ///< the application has freed it
   /// The application has its outcome (persistent ones: it is inactive): the engine may drop it.
   bool settled = false;
+  std::size_t place = 0;  ///< the engine's
 
  private:
   Operation();
   void post();
   void poll_system();
+  void receive();
   void finish() noexcept;
   void fail(int code) noexcept;
+  void fail_by_us(const char* what) noexcept;
 
   State state_;
   std::optional<Outgoing> outgoing_;
   std::optional<Incoming> incoming_;
   bool persistent_ = false;
+  bool buffered_ = false;  ///< a persistent one that leaves, or is refused, when it is started
+  bool busy_ = false;
   StartSend start_ = nullptr;
   Peer peer_;
   MPI_Request inner_ = MPI_REQUEST_NULL;
@@ -95,6 +109,7 @@ class Operation {
   MPI_Comm comm_to_raise_ = MPI_COMM_NULL;
   bool raised_ = false;     ///< the system has raised the error
   bool cancelled_ = false;  ///< before it was packed
+  std::exception_ptr thrown_;
 };
 
 }  // namespace strake::exchange

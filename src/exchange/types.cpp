@@ -7,6 +7,7 @@
 
 #include "exchange/per_thread.hpp"
 #include "settings/log.hpp"
+#include "strake/error.hpp"
 
 namespace strake::exchange {
 namespace {
@@ -14,9 +15,16 @@ namespace {
 /// Counts remembered per type: programs use few, and each costs a plan.
 constexpr std::size_t kShapesPerType = 16;
 
+using RecordPtr = std::shared_ptr<TypeRecord>;
+
+struct Known {
+  RecordPtr record;
+  std::int64_t references = 1;  ///< how often the program must free the handle
+};
+
 struct Registry {
   std::mutex mutex;
-  std::unordered_map<std::uint64_t, std::shared_ptr<TypeRecord>> records;
+  std::unordered_map<std::uint64_t, Known> types;
 };
 
 void add_predefined(Registry& registry) {
@@ -81,9 +89,9 @@ void add_predefined(Registry& registry) {
   for (const MPI_Datatype type : types) {
     if (type == MPI_DATATYPE_NULL) continue;  // a kind that this library was built without
     try {
-      registry.records.emplace(key_of(type), std::make_shared<TypeRecord>(mpi::decode(type)));
+      registry.types[key_of(type)] = {std::make_shared<TypeRecord>(mpi::decode(type))};
     } catch (const std::exception&) {
-      registry.records.emplace(key_of(type), std::make_shared<TypeRecord>());
+      registry.types[key_of(type)] = {std::make_shared<TypeRecord>()};
     }
   }
 }
@@ -111,11 +119,42 @@ std::size_t slot_of(std::uint64_t key) noexcept {
   return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
 }
 
-void insert(MPI_Datatype type, std::shared_ptr<TypeRecord> record) {
-  Registry& types = registry();
-  const std::lock_guard lock(types.mutex);
-  types.records.insert_or_assign(key_of(type), std::move(record));
+/// The record that a handle has, or null.
+RecordPtr record_of(MPI_Datatype type) {
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  const auto found = known.types.find(key_of(type));
+  return found == known.types.end() ? nullptr : found->second.record;
+}
+
+bool same_type(const TypeRecord& a, const TypeRecord& b) {
+  if (!a.decodable() || !b.decodable()) return a.decodable() == b.decodable();
+  const mpi::TypeInfo& x = a.info();
+  const mpi::TypeInfo& y = b.info();
+  return x.size == y.size && x.lb == y.lb && x.extent == y.extent && x.layout == y.layout;
+}
+
+/// Gives a handle its record, or with null none. One that says the same stays: it may be in use.
+void assign(MPI_Datatype type, RecordPtr record) {
+  Known replaced;  // goes when the lock is released
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  if (record == nullptr) {
+    if (auto entry = known.types.extract(key_of(type))) replaced = std::move(entry.mapped());
+  } else {
+    Known& entry = known.types[key_of(type)];
+    if (entry.record != nullptr && same_type(*entry.record, *record)) return;
+    replaced = std::exchange(entry, Known{std::move(record)});
+  }
   g_type_generation.fetch_add(1, std::memory_order_release);
+}
+
+std::shared_ptr<const mpi::TypeInfo> known_info(MPI_Datatype type) {
+  RecordPtr record = record_of(type);
+  if (record == nullptr) return nullptr;
+  if (!record->decodable()) throw Unsupported("a datatype inside it is left to the system");
+  const mpi::TypeInfo& info = record->info();
+  return {std::move(record), &info};
 }
 
 }  // namespace
@@ -148,25 +187,25 @@ TypeRecord* find_type(MPI_Datatype type) noexcept {
   CachedType& cached = PerThread<Cache>::get()[slot_of(key)];
   const std::uint64_t generation = g_type_generation.load(std::memory_order_acquire);
   if (cached.key == key && cached.generation == generation) return cached.record;
-  Registry& types = registry();
-  const std::lock_guard lock(types.mutex);
-  const auto found = types.records.find(key);
-  cached = {key, generation, found == types.records.end() ? nullptr : found->second.get()};
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  const auto found = known.types.find(key);
+  cached = {key, generation, found == known.types.end() ? nullptr : found->second.record.get()};
   return cached.record;
 }
 
 void add_type(MPI_Datatype type) noexcept {
   try {
-    // Committing again changes nothing; predefined types are known from the start.
-    if (find_type(type) != nullptr) return;
-    std::shared_ptr<TypeRecord> record;
+    const RecordPtr before = record_of(type);
+    if (before != nullptr && before->predefined()) return;
+    RecordPtr record;
     try {
-      record = std::make_shared<TypeRecord>(mpi::decode(type));
+      record = std::make_shared<TypeRecord>(mpi::decode(type, known_info));
     } catch (const std::exception& error) {
       log::info("a datatype is left to the system: {}", error.what());
       record = std::make_shared<TypeRecord>();
     }
-    insert(type, std::move(record));
+    assign(type, std::move(record));
   } catch (const std::exception& error) {
     log::warn("a datatype is left to the system: {}", error.what());
   }
@@ -174,29 +213,31 @@ void add_type(MPI_Datatype type) noexcept {
 
 void add_duplicate(MPI_Datatype of, MPI_Datatype made) noexcept {
   try {
-    Registry& types = registry();
-    std::shared_ptr<TypeRecord> record;
-    {
-      const std::lock_guard lock(types.mutex);
-      const auto found = types.records.find(key_of(of));
-      if (found != types.records.end()) record = found->second;
-    }
-    if (record == nullptr) return;
-    // A record of its own: unlike the handle it is of, this one can be freed.
-    record->predefined() ? add_type(made) : insert(made, std::move(record));
+    const RecordPtr record = record_of(of);
+    // A predefined type's record is not for its duplicate, which can be freed.
+    record != nullptr && record->predefined() ? add_type(made) : assign(made, record);
   } catch (const std::exception& error) {
     log::warn("a duplicated datatype is left to the system: {}", error.what());
   }
 }
 
+void add_reference(MPI_Datatype type) noexcept {
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  if (const auto found = known.types.find(key_of(type)); found != known.types.end()) {
+    ++found->second.references;
+  }
+}
+
 void remove_type(MPI_Datatype type) noexcept {
-  Registry& types = registry();
-  std::shared_ptr<TypeRecord> dropped;
-  const std::lock_guard lock(types.mutex);
-  const auto found = types.records.find(key_of(type));
-  if (found == types.records.end() || found->second->predefined()) return;
+  Known dropped;  // goes when the lock is released
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  const auto found = known.types.find(key_of(type));
+  if (found == known.types.end() || found->second.record->predefined()) return;
+  if (--found->second.references > 0) return;
   dropped = std::move(found->second);
-  types.records.erase(found);
+  known.types.erase(found);
   g_type_generation.fetch_add(1, std::memory_order_release);
 }
 

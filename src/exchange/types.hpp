@@ -1,7 +1,8 @@
 /// \file  What Strake knows of the datatypes in use: decoded once when committed, found again in
 /// nanoseconds. A handle is known from the call that made it usable (commit, or dup of a known one)
 /// until it is freed; a handle that was never seen is left to the system. So a handle freed and
-/// used again for another type can't hit an old entry.
+/// used again for another type can't hit an old entry, and where it was freed unseen (through
+/// PMPI), commit finds out.
 #pragma once
 
 #include <mpi.h>
@@ -30,6 +31,7 @@ class TypeRecord {
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
   [[nodiscard]] bool predefined() const noexcept { return info_.predefined; }
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return info_.size; }
+  [[nodiscard]] const mpi::TypeInfo& info() const noexcept { return info_; }
   /// The shape of `count` elements, ~10 ns. `*kept` tells whether it lives as long as the record,
   /// as those of the first 16 counts do. \throws InvalidArgument  past 2^63 bytes.
   [[nodiscard]] ShapePtr shape(std::int64_t count, bool* kept = nullptr);
@@ -61,12 +63,14 @@ extern std::atomic<std::uint64_t> g_type_generation;
 /// The record of a handle, or null. The pointer is good until the type is freed. ~3 ns for a handle
 /// used lately.
 [[nodiscard]] TypeRecord* find_type(MPI_Datatype type) noexcept;
-/// Decodes a type that was just committed. Never fails: what can't be decoded is remembered as
-/// such.
+/// Decodes a type that was just committed, a known one too: the handle may have come to mean
+/// another. Never fails: what can't be decoded is remembered as such.
 void add_type(MPI_Datatype type) noexcept;
 /// `made` is a duplicate of `of`: known if `of` is.
 void add_duplicate(MPI_Datatype of, MPI_Datatype made) noexcept;
-/// Forgets a handle; before the system frees it.
+/// The system has handed out a handle once more: if known, it stays so until each is freed.
+void add_reference(MPI_Datatype type) noexcept;
+/// Forgets a handle, or one reference of several; before the system frees it.
 void remove_type(MPI_Datatype type) noexcept;
 
 }  // namespace strake::exchange

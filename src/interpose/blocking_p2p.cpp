@@ -4,6 +4,7 @@
 #include "exchange/engine.hpp"
 #include "exchange/wire.hpp"
 #include "interpose/examine.hpp"
+#include "interpose/messages.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -96,8 +97,9 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
 template <typename Real, typename Count>
 int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
           MPI_Status* status) {
+  const MPI_Comm comm = forget_message(message);
   const auto theirs = [&] { return real(buffer, count, type, message, status); };
-  return boundary(MPI_COMM_WORLD, theirs, [&] {
+  return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     std::optional<Incoming> incoming;
@@ -105,7 +107,7 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
       note(Function::MPI_Mrecv, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    return receive(Function::MPI_Mrecv, found, *incoming, MPI_COMM_WORLD, status,
+    return receive(Function::MPI_Mrecv, found, *incoming, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, message, at);
                    });

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "interpose/next.hpp"
@@ -32,18 +33,13 @@ class Inside {
 
 /// STRAKE_DISABLE: every call goes straight to the system.
 inline const bool g_disabled = settings::flag(settings::Id::disable);
-/// MPI_THREAD_MULTIPLE: another thread may sit in a blocking call, so nothing may be left for "the
-/// next call" to do.
-inline std::atomic<bool> g_multiple{false};
-
 /// Calls the error handler of `comm` as the system would, and returns the code if it returns.
-int raise(MPI_Comm comm, int code) noexcept;
+int raise(MPI_Comm comm, int code);
 
-/// Runs `ours()` at the outermost level and `theirs()` inside; turns exceptions into errors on
-/// `comm`.
-template <typename Theirs, typename Ours>
-int boundary(MPI_Comm comm, Theirs&& theirs, Ours&& ours) noexcept {
-  if (t_depth != 0 || g_disabled) return theirs();
+/// Runs `ours()`; turns what Strake throws into errors on `comm`. What an error handler of the
+/// application's throws goes on to it.
+template <typename Ours>
+int guarded(MPI_Comm comm, Ours&& ours) {
   const Inside inside;
   try {
     return ours();
@@ -52,10 +48,26 @@ int boundary(MPI_Comm comm, Theirs&& theirs, Ours&& ours) noexcept {
   } catch (const OutOfMemory& error) {
     log::warn("{}", error.what());
     return raise(comm, MPI_ERR_NO_MEM);
-  } catch (const std::exception& error) {
+  } catch (const Error& error) {
     log::warn("{}", error.what());
     return raise(comm, MPI_ERR_OTHER);
+  } catch (const std::bad_alloc& error) {
+    log::warn("{}", error.what());
+    return raise(comm, MPI_ERR_NO_MEM);
   }
+}
+
+/// Runs `ours()` at the outermost level and `theirs()` inside.
+template <typename Theirs, typename Ours>
+int boundary(MPI_Comm comm, Theirs&& theirs, Ours&& ours) {
+  return t_depth != 0 || g_disabled ? theirs() : guarded(comm, ours);
+}
+
+/// For calls that complete requests, which may be ours inside other calls too: in the application's
+/// error handlers and the callbacks of its own generalised requests.
+template <typename Theirs, typename Ours>
+int completion(Theirs&& theirs, Ours&& ours) {
+  return g_disabled ? theirs() : guarded(MPI_COMM_WORLD, ours);
 }
 
 }  // namespace strake::interpose

@@ -2,6 +2,7 @@
 // there; a running persistent request of ours is hidden from the system until then, because its
 // dummy is complete from the start.
 #include <algorithm>
+#include <exception>
 #include <vector>
 
 #include "exchange/backoff.hpp"
@@ -36,14 +37,26 @@ int settle(Engine::Outcome& outcome) {
   return outcome.comm == MPI_COMM_NULL ? outcome.error : raise(outcome.comm, outcome.error);
 }
 
+/// An error that is no request's: nothing was completed.
+bool refused(int code) {
+  if (code == MPI_SUCCESS) return false;
+  int error_class = code;
+  mpi::real_mpi().MPI_Error_class(code, &error_class);
+  return error_class == MPI_ERR_REQUEST || error_class == MPI_ERR_ARG ||
+         error_class == MPI_ERR_COUNT;
+}
+
 int finish_one(Operation& operation, MPI_Status* status, int code) {
+  if (refused(code)) return code;
   Engine::Outcome outcome = Engine::get().completed(operation);
   put_status(outcome, status);
+  if (outcome.thrown) std::rethrow_exception(outcome.thrown);
   return outcome.error != MPI_SUCCESS ? settle(outcome) : code;
 }
 
 /// After the system completed all (or some) of the requests: `statuses[i]` is of `operations[i]`.
 int finish_many(const Operations& operations, MPI_Status* statuses, int code) {
+  if (refused(code)) return code;
   const bool wanted = statuses != MPI_STATUSES_IGNORE;
   std::vector<Engine::Outcome> outcomes = Engine::get().completed(operations);
   bool failed = false;
@@ -52,6 +65,9 @@ int finish_many(const Operations& operations, MPI_Status* statuses, int code) {
     failed = failed || outcomes[i].error != MPI_SUCCESS;
   }
   if (!failed) return code;
+  for (const Engine::Outcome& outcome : outcomes) {
+    if (outcome.thrown) std::rethrow_exception(outcome.thrown);
+  }
   std::vector<MPI_Request> inner;
   MPI_Comm comm = MPI_COMM_NULL;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -93,6 +109,14 @@ struct Visible {
   }
 };
 
+void wait_for(Operation& operation) {
+  Engine& engine = Engine::get();
+  Backoff backoff;
+  for (engine.progress(operation); engine.see(operation).pending; engine.progress(operation)) {
+    backoff.pause();
+  }
+}
+
 int wait(MPI_Request* request, MPI_Status* status) {
   Engine& engine = Engine::get();
   Operation* operation = engine.find(request);
@@ -100,8 +124,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
     engine.hand_on();
     return next().MPI_Wait(request, status);
   }
-  Backoff backoff;
-  for (engine.progress(); engine.see(*operation).pending; engine.progress()) backoff.pause();
+  wait_for(*operation);
   const int code = next().MPI_Wait(request, status);
   return finish_one(*operation, status, code);
 }
@@ -111,10 +134,8 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
   engine.progress();
   Operation* operation = engine.find(request);
   if (operation == nullptr) return next().MPI_Test(request, flag, status);
-  if (engine.see(*operation).pending) {
-    *flag = 0;
-    return MPI_SUCCESS;
-  }
+  *flag = 0;
+  if (engine.see(*operation).pending) return MPI_SUCCESS;
   const int code = next().MPI_Test(request, flag, status);
   return *flag != 0 ? finish_one(*operation, status, code) : code;
 }
@@ -126,8 +147,9 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     engine.hand_on();
     return next().MPI_Waitall(count, requests, statuses);
   }
-  Backoff backoff;
-  for (engine.progress(); engine.any_pending(operations); engine.progress()) backoff.pause();
+  for (Operation* const operation : operations) {
+    if (operation != nullptr) wait_for(*operation);
+  }
   // The system's call may block for a request of its own.
   if (std::find(operations.begin(), operations.end(), nullptr) != operations.end())
     engine.hand_on();
@@ -140,10 +162,8 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   engine.progress();
   const Operations operations = engine.find(count, requests);
   if (operations.empty()) return next().MPI_Testall(count, requests, flag, statuses);
-  if (engine.any_pending(operations)) {
-    *flag = 0;
-    return MPI_SUCCESS;
-  }
+  *flag = 0;
+  if (engine.any_pending(operations)) return MPI_SUCCESS;
   const int code = next().MPI_Testall(count, requests, flag, statuses);
   return *flag != 0 ? finish_many(operations, statuses, code) : code;
 }
@@ -161,6 +181,8 @@ int try_any(const Operations& operations, MPI_Request* requests, int* index, int
     return finish_one(*operations[static_cast<std::size_t>(*index)], status, code);
   }
   const auto count = static_cast<int>(operations.size());
+  *index = MPI_UNDEFINED;
+  *flag = 0;
   const int code = next().MPI_Testany(count, visible.requests.data(), index, flag, status);
   if (*flag == 0 || *index == MPI_UNDEFINED) {
     nothing = *flag != 0 && !visible.pending;
@@ -207,6 +229,7 @@ int try_some(const Operations& operations, MPI_Request* requests, int* outcount,
   Engine::get().progress();
   Visible visible(operations, requests);
   const auto count = static_cast<int>(operations.size());
+  *outcount = 0;
   const int code = next().MPI_Testsome(count, visible.requests.data(), outcount, indices, statuses);
   if (*outcount == MPI_UNDEFINED) {
     if (visible.ready.empty() && !visible.pending) return code;
@@ -247,40 +270,34 @@ int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_
 using namespace strake::interpose;
 
 STRAKE_MPI int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  return boundary(
-      MPI_COMM_WORLD, [&] { return next().MPI_Wait(request, status); },
-      [&] { return wait(request, status); });
+  return completion([&] { return next().MPI_Wait(request, status); },
+                    [&] { return wait(request, status); });
 }
 
 STRAKE_MPI int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  return boundary(
-      MPI_COMM_WORLD, [&] { return next().MPI_Test(request, flag, status); },
-      [&] { return test(request, flag, status); });
+  return completion([&] { return next().MPI_Test(request, flag, status); },
+                    [&] { return test(request, flag, status); });
 }
 
 STRAKE_MPI int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  return boundary(
-      MPI_COMM_WORLD, [&] { return next().MPI_Waitall(count, requests, statuses); },
-      [&] { return waitall(count, requests, statuses); });
+  return completion([&] { return next().MPI_Waitall(count, requests, statuses); },
+                    [&] { return waitall(count, requests, statuses); });
 }
 
 STRAKE_MPI int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  return boundary(
-      MPI_COMM_WORLD, [&] { return next().MPI_Testall(count, requests, flag, statuses); },
-      [&] { return testall(count, requests, flag, statuses); });
+  return completion([&] { return next().MPI_Testall(count, requests, flag, statuses); },
+                    [&] { return testall(count, requests, flag, statuses); });
 }
 
 STRAKE_MPI int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
-  return boundary(
-      MPI_COMM_WORLD, [&] { return next().MPI_Waitany(count, requests, index, status); },
-      [&] { return waitany(count, requests, index, status); });
+  return completion([&] { return next().MPI_Waitany(count, requests, index, status); },
+                    [&] { return waitany(count, requests, index, status); });
 }
 
 STRAKE_MPI int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag,
                            MPI_Status* status) {
-  return boundary(
-      MPI_COMM_WORLD, [&] { return next().MPI_Testany(count, requests, index, flag, status); },
-      [&] { return testany(count, requests, index, flag, status); });
+  return completion([&] { return next().MPI_Testany(count, requests, index, flag, status); },
+                    [&] { return testany(count, requests, index, flag, status); });
 }
 
 STRAKE_MPI int MPI_Waitsome(int count, MPI_Request requests[], int* outcount, int indices[],
@@ -296,7 +313,7 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
   const auto theirs = [&] {
     return next().MPI_Testsome(count, requests, outcount, indices, statuses);
   };
-  return boundary(MPI_COMM_WORLD, theirs, [&] {
+  return completion(theirs, [&] {
     const Engine::Operations operations = Engine::get().find(count, requests);
     if (!operations.empty()) return try_some(operations, requests, outcount, indices, statuses);
     Engine::get().progress();
@@ -306,17 +323,19 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
 
 STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
   const auto theirs = [&] { return next().MPI_Request_free(request); };
-  return boundary(MPI_COMM_WORLD, theirs, [&] {
+  return completion(theirs, [&] {
     if (Engine::get().find(request) == nullptr) return theirs();
     Engine::get().hand_on();
     Engine::get().abandon(*request);  // while the handle can't be another's
-    return theirs();
+    const int code = theirs();
+    Engine::get().progress();
+    return code;
   });
 }
 
 STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   const auto theirs = [&] { return next().MPI_Request_get_status(request, flag, status); };
-  return boundary(MPI_COMM_WORLD, theirs, [&] {
+  return completion(theirs, [&] {
     Engine& engine = Engine::get();
     engine.progress();
     const strake::exchange::Operation* operation = engine.find(&request);
@@ -326,14 +345,18 @@ STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status
       return MPI_SUCCESS;
     }
     const int code = theirs();
-    if (seen.persistent && seen.complete && status != MPI_STATUS_IGNORE) *status = seen.status;
+    if (seen.persistent && seen.complete && status != MPI_STATUS_IGNORE) {
+      const int error = status->MPI_ERROR;
+      *status = seen.status;
+      status->MPI_ERROR = error;
+    }
     return code;
   });
 }
 
 STRAKE_MPI int MPI_Cancel(MPI_Request* request) {
   const auto theirs = [&] { return next().MPI_Cancel(request); };
-  return boundary(MPI_COMM_WORLD, theirs, [&] {
+  return completion(theirs, [&] {
     if (Engine::get().find(request) == nullptr) return theirs();
     Engine::get().cancel(*request);
     return MPI_SUCCESS;

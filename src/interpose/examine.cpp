@@ -2,9 +2,13 @@
 
 #include <new>
 
+#include "exchange/engine.hpp"
+
 namespace strake::interpose {
-int raise(MPI_Comm comm, int code) noexcept {
-  mpi::real_mpi().MPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
+int raise(MPI_Comm comm, int code) {
+  if (comm == MPI_COMM_NULL) comm = MPI_COMM_WORLD;
+  if (comm != MPI_COMM_WORLD || exchange::in_world())
+    mpi::real_mpi().MPI_Comm_call_errhandler(comm, code);
   return code;
 }
 

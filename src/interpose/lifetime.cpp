@@ -7,11 +7,31 @@
 namespace strake::interpose {
 namespace {
 
+using exchange::Engine;
+
+bool g_ends_with_self = false;
+
+int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
+  Engine::get().shut_down();
+  return MPI_SUCCESS;
+}
+
+/// MPI_Finalize begins with the delete callbacks of MPI_COMM_SELF's attributes, the last one set
+/// first, and the application's may still complete requests: so ours, set first, ends the engine.
+bool end_with_self() noexcept {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  int key = MPI_KEYVAL_INVALID;
+  return real.MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end, &key, nullptr) == MPI_SUCCESS &&
+         real.MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr) == MPI_SUCCESS &&
+         real.MPI_Comm_free_keyval(&key) == MPI_SUCCESS;
+}
+
 int started(int code) noexcept {
   if (code != MPI_SUCCESS) return code;
   int level = MPI_THREAD_SINGLE;
   mpi::real_mpi().MPI_Query_thread(&level);
-  g_multiple = level == MPI_THREAD_MULTIPLE;
+  exchange::g_multiple = level == MPI_THREAD_MULTIPLE;
+  g_ends_with_self = end_with_self();
   int rank = 0;
   mpi::real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) settings::report_complaints();
@@ -30,7 +50,8 @@ STRAKE_MPI int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
 }
 
 STRAKE_MPI int MPI_Finalize() {
-  strake::exchange::Engine::get().shut_down();
+  using strake::exchange::Engine;
+  g_ends_with_self ? Engine::get().hand_on() : Engine::get().shut_down();
   summarise();
   return next().MPI_Finalize();
 }

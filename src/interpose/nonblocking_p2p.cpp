@@ -2,9 +2,12 @@
 // generalised request.
 #include <climits>
 #include <memory>
+#include <optional>
 
 #include "exchange/engine.hpp"
+#include "exchange/wire.hpp"
 #include "interpose/examine.hpp"
+#include "interpose/messages.hpp"
 #include "interpose/peers.hpp"
 
 namespace strake::interpose {
@@ -12,13 +15,36 @@ namespace {
 
 using exchange::Engine;
 using exchange::Operation;
+using exchange::Outgoing;
 using exchange::Peer;
 using exchange::StartSend;
+using exchange::Wire;
 
 /// Another thread may be inside a blocking call, which then can't take our next steps: leave
 /// nothing to take.
 void finish_if_threaded() {
-  if (g_multiple) Engine::get().hand_on();
+  if (exchange::g_multiple) Engine::get().hand_on();
+}
+
+/// The call copies the message, or refuses it for want of room: nothing is left to wait for.
+template <typename Theirs>
+int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* request,
+           Theirs&& theirs) {
+  Engine::get().hand_on();
+  std::optional<Outgoing> outgoing;
+  const auto make = [&] {
+    outgoing.emplace(found.typed, found.method);
+    outgoing->pack();
+    outgoing->wait();
+  };
+  if (!take(found, make)) {
+    note(Function::MPI_Ibsend, Method::System, found.reason, found.bytes);
+    return theirs();
+  }
+  note(Function::MPI_Ibsend, outgoing->method(), found.reason, found.bytes);
+  const Wire wire(Direction::Send, outgoing->method(), found.bytes);
+  return start(outgoing->data(), wire.count(), wire.type(), peer.rank, peer.tag, peer.comm,
+               request);
 }
 
 template <typename Real, typename Count>
@@ -33,6 +59,8 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       found.method = Method::System;
       found.reason = Reason::BadArguments;
     }
+    if (function == Function::MPI_Ibsend)
+      return ibsend(found, start, {rank, tag, comm}, request, theirs);
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation =
@@ -75,13 +103,14 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
 template <typename Real, typename Count>
 int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
            MPI_Request* request) {
+  const MPI_Comm comm = forget_message(message);
   const auto theirs = [&] { return real(buffer, count, type, message, request); };
-  return boundary(MPI_COMM_WORLD, theirs, [&] {
+  return boundary(comm, theirs, [&] {
     Engine& engine = Engine::get();
     Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
-      operation = std::make_shared<Operation>(found.typed, found.method, message);
+      operation = std::make_shared<Operation>(found.typed, found.method, message, comm);
     };
     if (!take(found, make)) {
       note(Function::MPI_Imrecv, Method::System, found.reason, found.bytes);
@@ -101,13 +130,14 @@ bool sendable(const Peer& peer) noexcept {
   static const int highest_tag = [&] {
     int* value = nullptr;
     int flag = 0;
-    real.MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &flag);
+    if (exchange::in_world())
+      real.MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &flag);
     return flag != 0 ? *value : INT_MAX;
   }();
   if (peer.tag > highest_tag) return false;
   int inter = 0;
   int size = 0;
-  real.MPI_Comm_test_inter(peer.comm, &inter);
+  if (real.MPI_Comm_test_inter(peer.comm, &inter) != MPI_SUCCESS) return false;
   inter != 0 ? real.MPI_Comm_remote_size(peer.comm, &size) : real.MPI_Comm_size(peer.comm, &size);
   return peer.rank < size;
 }

@@ -75,8 +75,14 @@ int start(MPI_Request* request) {
   // The dummy keeps the system's rules: starting an active request is its error.
   const int code = next().MPI_Start(request);
   if (code != MPI_SUCCESS) return code;
-  engine.start(*request);
-  if (g_multiple) engine.hand_on();
+  try {
+    engine.start(*request);
+  } catch (...) {
+    MPI_Request dummy = *request;
+    mpi::real_mpi().MPI_Wait(&dummy, MPI_STATUS_IGNORE);  // inactive again
+    throw;
+  }
+  if (exchange::g_multiple) engine.hand_on();
   return MPI_SUCCESS;
 }
 
@@ -148,14 +154,14 @@ STRAKE_MPI int MPI_Recv_init_c(void* buffer, MPI_Count count, MPI_Datatype type,
 #endif
 
 STRAKE_MPI int MPI_Start(MPI_Request* request) {
-  return boundary(
-      MPI_COMM_WORLD, [&] { return next().MPI_Start(request); },
+  return completion(
+      [&] { return next().MPI_Start(request); },
       [&] { return request == nullptr ? next().MPI_Start(request) : start(request); });
 }
 
 STRAKE_MPI int MPI_Startall(int count, MPI_Request requests[]) {
   const auto theirs = [&] { return next().MPI_Startall(count, requests); };
-  return boundary(MPI_COMM_WORLD, theirs, [&] {
+  return completion(theirs, [&] {
     Engine& engine = Engine::get();
     if (engine.find(count, requests).empty()) {
       engine.hand_on();

@@ -1,7 +1,49 @@
 // Probes and statuses. What Strake sends and receives are ordinary messages of the true size, so
 // the system's own answers are right; probing is only an occasion for progress.
+#include <mutex>
+#include <unordered_map>
+
 #include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
+#include "interpose/messages.hpp"
+
+namespace strake::interpose {
+namespace {
+
+struct Messages {
+  std::mutex mutex;
+  std::unordered_map<MPI_Message, MPI_Comm> comms;
+};
+
+Messages& messages() {
+  static auto& made = *new Messages;
+  return made;
+}
+
+/// After a matched probe.
+int matched(int code, const MPI_Message* message, MPI_Comm comm) {
+  if (code == MPI_SUCCESS && t_depth == 0 && *message != MPI_MESSAGE_NULL &&
+      *message != MPI_MESSAGE_NO_PROC) {
+    remember_message(*message, comm);
+  }
+  return code;
+}
+
+}  // namespace
+
+void remember_message(MPI_Message message, MPI_Comm comm) {
+  const std::lock_guard lock(messages().mutex);
+  messages().comms.insert_or_assign(message, comm);
+}
+
+MPI_Comm forget_message(const MPI_Message* message) {
+  if (message == nullptr) return MPI_COMM_WORLD;
+  const std::lock_guard lock(messages().mutex);
+  const auto known = messages().comms.extract(*message);
+  return known ? known.mapped() : MPI_COMM_WORLD;
+}
+
+}  // namespace strake::interpose
 
 using namespace strake::interpose;
 using strake::exchange::Engine;
@@ -19,13 +61,14 @@ STRAKE_MPI int MPI_Iprobe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Statu
 STRAKE_MPI int MPI_Mprobe(int rank, int tag, MPI_Comm comm, MPI_Message* message,
                           MPI_Status* status) {
   if (t_depth == 0) Engine::get().hand_on();
-  return next().MPI_Mprobe(rank, tag, comm, message, status);
+  return matched(next().MPI_Mprobe(rank, tag, comm, message, status), message, comm);
 }
 
 STRAKE_MPI int MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                            MPI_Status* status) {
   if (t_depth == 0) Engine::get().progress();
-  return next().MPI_Improbe(rank, tag, comm, flag, message, status);
+  const int code = next().MPI_Improbe(rank, tag, comm, flag, message, status);
+  return code == MPI_SUCCESS && *flag != 0 ? matched(code, message, comm) : code;
 }
 
 STRAKE_MPI int MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {

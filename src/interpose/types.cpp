@@ -2,6 +2,7 @@
 #include "exchange/types.hpp"
 
 #include "interpose/boundary.hpp"
+#include "mpi/real_mpi.hpp"
 
 using namespace strake::interpose;
 namespace exchange = strake::exchange;
@@ -26,3 +27,37 @@ STRAKE_MPI int MPI_Type_free(MPI_Datatype* type) {
   if (type != nullptr && !g_disabled) exchange::remove_type(*type);
   return next().MPI_Type_free(type);
 }
+
+// MPICH hands out a member's own handle, once more: the caller frees it as well. (Open MPI hands
+// out a copy, which isn't known.)
+STRAKE_MPI int MPI_Type_get_contents(MPI_Datatype type, int max_ints, int max_addresses,
+                                     int max_types, int ints[], MPI_Aint addresses[],
+                                     MPI_Datatype types[]) {
+  const int code = next().MPI_Type_get_contents(type, max_ints, max_addresses, max_types, ints,
+                                                addresses, types);
+  int ints_given = 0, addresses_given = 0, given = 0, combiner = 0;
+  if (code == MPI_SUCCESS && !g_disabled &&
+      strake::mpi::real_mpi().MPI_Type_get_envelope(type, &ints_given, &addresses_given, &given,
+                                                    &combiner) == MPI_SUCCESS) {
+    for (int i = 0; i < given; ++i) exchange::add_reference(types[i]);
+  }
+  return code;
+}
+
+#if STRAKE_MPI_LARGE_COUNTS
+STRAKE_MPI int MPI_Type_get_contents_c(MPI_Datatype type, MPI_Count max_ints,
+                                       MPI_Count max_addresses, MPI_Count max_counts,
+                                       MPI_Count max_types, int ints[], MPI_Aint addresses[],
+                                       MPI_Count counts[], MPI_Datatype types[]) {
+  const int code = next().MPI_Type_get_contents_c(type, max_ints, max_addresses, max_counts,
+                                                  max_types, ints, addresses, counts, types);
+  MPI_Count ints_given = 0, addresses_given = 0, counts_given = 0, given = 0;
+  int combiner = 0;
+  if (code == MPI_SUCCESS && !g_disabled &&
+      strake::mpi::real_mpi().MPI_Type_get_envelope_c(
+          type, &ints_given, &addresses_given, &counts_given, &given, &combiner) == MPI_SUCCESS) {
+    for (MPI_Count i = 0; i < given; ++i) exchange::add_reference(types[i]);
+  }
+  return code;
+}
+#endif

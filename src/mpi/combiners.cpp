@@ -115,7 +115,7 @@ Layout indexed_block(const Element& e, std::int64_t length, Numbers displacement
   return pieces.finish();
 }
 
-Layout struct_of(Contents& contents) {
+Layout struct_of(Contents& contents, Descent& descent) {
   const std::int64_t count = contents.next_count();
   const Numbers lengths = contents.next_counts(count);
   const Numbers displacements = contents.next_addresses(count);
@@ -129,7 +129,7 @@ Layout struct_of(Contents& contents) {
     const MPI_Datatype type = types[static_cast<std::size_t>(i)];
     if (element == nullptr || type != last_type) {
       const auto [entry, is_new] = elements.try_emplace(type);
-      if (is_new) entry->second = element_of(type);
+      if (is_new) entry->second = element_of(type, descent);
       element = &entry->second;
       last_type = type;
     }
@@ -212,15 +212,15 @@ Layout darray(Contents& contents, Element e) {
 
 }  // namespace
 
-Layout combine(Contents& contents) {
+Layout combine(Contents& contents, Descent& descent) {
   const int combiner = contents.combiner();
   if (combiner == MPI_COMBINER_STRUCT || combiner == kCombinerStructInteger) {
-    return struct_of(contents);
+    return struct_of(contents, descent);
   }
   if (contents.types().size() != 1) {
     throw Unsupported("MPI combiner " + std::to_string(combiner) + " is not known");
   }
-  const Element e = element_of(contents.types()[0]);
+  const Element e = element_of(contents.types()[0], descent);
   switch (combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:

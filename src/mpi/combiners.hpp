@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "mpi/contents.hpp"
+#include "mpi/datatype.hpp"
 #include "strake/layout.hpp"
 
 namespace strake::mpi {
@@ -15,12 +16,20 @@ struct Element {
   std::int64_t extent = 0;
 };
 
-/// `type` and all below it. \throws Unsupported  for a combiner or predefined type that is not
-/// known here, or numbers that a layout can't hold. \throws MpiError
-[[nodiscard]] Element element_of(MPI_Datatype type);
+/// The way down through a datatype.
+struct Descent {
+  KnownTypes known = nullptr;
+  int depth = 0;    ///< constructors that this one is inside of
+  int deepest = 0;  ///< the largest `depth` so far
+};
+
+/// `type` and all below it; what is known already is not asked for again. \throws Unsupported  for
+/// a combiner or predefined type that is not known here, numbers that a layout can't hold, or too
+/// many constructors inside one another. \throws MpiError
+[[nodiscard]] Element element_of(MPI_Datatype type, Descent& descent);
 
 /// What the constructor that made `contents` selects. Reads `contents` to its end. Cost:
 /// O(arguments + distinct types), and O(blocks) where the result is no box. \throws as element_of
-[[nodiscard]] Layout combine(Contents& contents);
+[[nodiscard]] Layout combine(Contents& contents, Descent& descent);
 
 }  // namespace strake::mpi

@@ -1,5 +1,6 @@
 #include "mpi/contents.hpp"
 
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -113,6 +114,21 @@ Contents::~Contents() {
 }
 
 bool Contents::predefined() const noexcept { return is_predefined(combiner_); }
+
+std::uint64_t Contents::hash() const noexcept {
+  std::uint64_t state = 0;
+  const auto add = [&](std::uint64_t value) { state = state * 0x9E3779B97F4A7C15U + value; };
+  const auto add_all = [&](const auto& values) {
+    add(values.size());
+    for (const std::int64_t value : values) add(static_cast<std::uint64_t>(value));
+  };
+  add(static_cast<std::uint64_t>(combiner_));
+  add_all(ints_);
+  add_all(addresses_);
+  add_all(counts_);
+  for (const MPI_Datatype type : types_) add(std::hash<MPI_Datatype>()(type));
+  return state;
+}
 
 Numbers Contents::next_ints(std::int64_t n) {
   return take(ints_, int_at_, n, combiner_, "integers");

@@ -50,6 +50,8 @@ class Contents {
   /// Whether no constructor made the type: it has no contents and may not be freed.
   [[nodiscard]] bool predefined() const noexcept;
   [[nodiscard]] const std::vector<MPI_Datatype>& types() const noexcept { return types_; }
+  /// Of the combiner and all arguments; of types, their handles.
+  [[nodiscard]] std::uint64_t hash() const noexcept;
 
   /// An argument that is an int in every generation (ranks, dims, distributions, order).
   std::int64_t next_int() { return next_ints(1)[0]; }

@@ -53,46 +53,38 @@ Element predefined(MPI_Datatype type) {
   return {Layout::blocks(offsets, lengths), e.extent};
 }
 
-/// A constructor inside others. Each takes about 1 KiB of stack, of which threads may have little.
+/// Each constructor inside another takes about 1 KiB of stack, of which threads may have little.
+constexpr int kDeepest = 500;
+
+/// \throws Unsupported  further down than that
+void reach(Descent& descent, int depth) {
+  if (depth > kDeepest) {
+    throw Unsupported("an MPI datatype of more than " + std::to_string(kDeepest) +
+                      " constructors inside one another");
+  }
+  descent.deepest = std::max(descent.deepest, depth);
+}
+
 class Level {
  public:
-  Level() {
-    if (t_depth >= kDeepest) {
-      throw Unsupported("an MPI datatype of more than " + std::to_string(kDeepest) +
-                        " constructors inside one another");
-    }
-    ++t_depth;
+  explicit Level(Descent& descent) : descent_(descent) {
+    reach(descent, descent.depth + 1);
+    ++descent_.depth;
   }
-  ~Level() { --t_depth; }
+  ~Level() { --descent_.depth; }
   Level(const Level&) = delete;
   Level& operator=(const Level&) = delete;
 
  private:
-  static constexpr int kDeepest = 500;
-  static inline thread_local int t_depth = 0;
+  Descent& descent_;
 };
 
-}  // namespace
-
-Element element_of(MPI_Datatype type) {
-  const Level level;
-  Contents contents(type);
-  if (contents.predefined()) return predefined(type);
-  return {combine(contents), extent_of(type).extent};
-}
-
-TypeInfo decode(MPI_Datatype type) {
-  if (type == MPI_DATATYPE_NULL) throw InvalidArgument("MPI_DATATYPE_NULL has no layout");
-  Contents contents(type);
+/// All that the library says of `type` itself.
+TypeInfo outside_of(MPI_Datatype type, const Contents& contents) {
   TypeInfo info;
   info.predefined = contents.predefined();
-  info.layout = info.predefined ? predefined(type).layout : combine(contents);
+  info.made_by = contents.hash();
   info.size = size_of(type);
-  if (info.size != info.layout.size_bytes()) {
-    throw Unsupported("the MPI library gives a datatype " + std::to_string(info.size) +
-                      " bytes where its constructors give it " +
-                      std::to_string(info.layout.size_bytes()));
-  }
   const Extent extent = extent_of(type);
   info.lb = extent.lb;
   info.extent = extent.extent;
@@ -101,6 +93,45 @@ TypeInfo decode(MPI_Datatype type) {
         "MPI_Type_get_true_extent_x");
   info.true_lb = true_extent.lb;
   info.true_extent = true_extent.extent;
+  return info;
+}
+
+/// Whether what is known of a handle is of the type that it means now: it may have been freed, and
+/// used again, unseen.
+bool looks_like(const TypeInfo& known, const TypeInfo& now) {
+  return known.made_by == now.made_by && known.size == now.size && known.lb == now.lb &&
+         known.extent == now.extent && known.true_lb == now.true_lb &&
+         known.true_extent == now.true_extent;
+}
+
+}  // namespace
+
+Element element_of(MPI_Datatype type, Descent& descent) {
+  const Level level(descent);
+  Contents contents(type);
+  if (contents.predefined()) return predefined(type);
+  if (descent.known != nullptr) {
+    if (const auto known = descent.known(type);
+        known != nullptr && looks_like(*known, outside_of(type, contents))) {
+      reach(descent, descent.depth + known->depth);
+      return {known->layout, known->extent};
+    }
+  }
+  return {combine(contents, descent), extent_of(type).extent};
+}
+
+TypeInfo decode(MPI_Datatype type, KnownTypes known) {
+  if (type == MPI_DATATYPE_NULL) throw InvalidArgument("MPI_DATATYPE_NULL has no layout");
+  Contents contents(type);
+  TypeInfo info = outside_of(type, contents);
+  Descent descent{known};
+  info.layout = info.predefined ? predefined(type).layout : combine(contents, descent);
+  info.depth = descent.deepest;
+  if (info.size != info.layout.size_bytes()) {
+    throw Unsupported("the MPI library gives a datatype " + std::to_string(info.size) +
+                      " bytes where its constructors give it " +
+                      std::to_string(info.layout.size_bytes()));
+  }
   return info;
 }
 

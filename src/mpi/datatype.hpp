@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "strake/layout.hpp"
 
@@ -21,14 +22,22 @@ struct TypeInfo {
   std::int64_t true_extent = 0;
   /// No constructor made it; it lives as long as the library.
   bool predefined = false;
+  int depth = 0;              ///< constructors inside one another
+  std::uint64_t made_by = 0;  ///< Contents::hash of the outermost one
 };
 
+/// Finds what a handle was decoded to before, or null. It need not know whether the handle has come
+/// to mean another type since. May throw Unsupported: a type that contains this one can't be
+/// decoded.
+using KnownTypes = std::shared_ptr<const TypeInfo> (*)(MPI_Datatype type);
+
 /// Decodes `type`, committed or not, by asking the library how it was made; leaves no reference
-/// behind. Local. Cost: a few calls into MPI per constructor, O(blocks) for lists. \throws
-/// Unsupported  a combiner or predefined type that is not known, or a size that the library sees
-/// otherwise. \throws MpiError     the library refused a query. \throws InvalidArgument  `type` is
-/// MPI_DATATYPE_NULL.
-[[nodiscard]] TypeInfo decode(MPI_Datatype type);
+/// behind. Local. Cost: a few calls into MPI per constructor, O(blocks) for lists; nothing below a
+/// member that is `known`, which pays where the library gives a member's own handle (MPICH; Open
+/// MPI gives a copy). \throws Unsupported  a combiner or predefined type that is not known, a size
+/// that the library sees otherwise, or more than 500 constructors inside one another. \throws
+/// MpiError     the library refused a query. \throws InvalidArgument  `type` is MPI_DATATYPE_NULL.
+[[nodiscard]] TypeInfo decode(MPI_Datatype type, KnownTypes known = nullptr);
 
 /// The bytes of a buffer of `count` elements. \throws InvalidArgument  count < 0.
 [[nodiscard]] Layout layout_for_count(const TypeInfo& type, std::int64_t count);

@@ -141,6 +141,94 @@ void parts_freed() {
   CHECK(in.holds(4));
 }
 
+/// The handle of a member that the library gives out is to be freed; where it is the program's own
+/// (MPICH), that one lives on, and all that works with it goes on working.
+void members_asked_for() {
+  check::section("members asked for");
+  CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  int from[50], to[8], lengths[] = {3, 1, 4};
+  MPI_Aint at[3];
+  for (int i = 0; i < 50; ++i) from[i] = i;
+  for (int i = 0; i < 3; ++i) CHECK_MPI(MPI_Get_address(&from[40 - 18 * i], &at[i]));
+  MPI_Datatype inner = MPI_DATATYPE_NULL, outer = MPI_DATATYPE_NULL;
+  CHECK_MPI(MPI_Type_create_hindexed(3, lengths, at, MPI_INT, &inner));
+  CHECK_MPI(MPI_Type_commit(&inner));
+  // MPICH 4.0 refuses MPI_BOTTOM here, unless the interposer knows the type.
+  const auto pack = [&](MPI_Datatype type) {
+    int position = 0;
+    for (int& value : to) value = -1;
+    const int code = MPI_Pack(MPI_BOTTOM, 1, type, to, sizeof to, &position, MPI_COMM_WORLD);
+    if (code == MPI_SUCCESS)
+      for (int i = 0; i < 8; ++i) CHECK_EQ(to[i], i < 3 ? 40 + i : i < 4 ? 22 : i);
+    return check::class_name(code);
+  };
+  const std::string before = pack(inner);
+  CHECK_MPI(MPI_Type_contiguous(2, inner, &outer));
+  for (const bool commit : {false, true}) {
+    MPI_Datatype members[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+    int count = 0;
+    MPI_Aint none = 0;
+    for (MPI_Datatype& member : members) {
+      CHECK_MPI(MPI_Type_get_contents(outer, 1, 0, 1, &count, &none, &member));
+      CHECK_EQ(count, 2);
+      if (commit) CHECK_MPI(MPI_Type_commit(&member));
+    }
+    CHECK_MPI(MPI_Type_free(&members[0]));
+    if (commit) CHECK_EQ(pack(members[1]), before);
+    CHECK_EQ(pack(inner), before);
+    CHECK_MPI(MPI_Type_free(&members[1]));
+    CHECK_EQ(pack(inner), before);
+  }
+  CHECK_MPI(MPI_Type_free(&outer));
+  CHECK_EQ(pack(inner), before);
+  CHECK_MPI(MPI_Type_free(&inner));
+  CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+}
+
+void packs(const Described& type) {
+  Image out(type, 2);
+  out.fill(6);
+  std::vector<char> packed(static_cast<std::size_t>(2 * type.size()));
+  int position = 0;
+  CHECK_MPI(MPI_Pack(out.data(), 2, type.type, packed.data(), static_cast<int>(packed.size()),
+                     &position, MPI_COMM_WORLD));
+  CHECK_EQ(position, 2 * type.size());
+  for (std::size_t i = 0; i < packed.size(); ++i)
+    if (static_cast<std::byte>(packed[i]) != pattern(6, i))
+      return check::fail(__FILE__, __LINE__, "packed bytes are of another layout");
+}
+
+/// As a library or a tool does: by a name that an interposer doesn't see.
+void handles_freed_unseen() {
+  check::section("handles freed unseen");
+  int reused = 0;
+  for (int turn = 0; turn < 24; ++turn) {
+    Described type = describe::commit(describe::indexed({1, 2, 1}, {0, 3, 9}, describe::integer()));
+    packs(type);
+    MPI_Datatype freed = type.type;
+    const MPI_Datatype was = freed;
+    CHECK_MPI(PMPI_Type_free(&freed));
+    type.owned = false;
+    // Of the same size and, but for the first, the same extents.
+    const int kind = turn % 3;
+    Described other = kind == 0   ? describe::indexed({1, 1}, {4, 0}, describe::integer())
+                      : kind == 1 ? describe::indexed({1, 2, 1}, {0, 5, 9}, describe::integer())
+                                  : describe::indexed({2, 1, 1}, {0, 5, 9}, describe::integer());
+    reused += other.type == was;
+    if (turn % 2 == 0) {
+      other = describe::commit(std::move(other));
+      packs(other);
+    }
+    Described outer =
+        describe::commit(describe::hvector(3, 1, 80, other));  // of what isn't committed, too
+    packs(outer);
+    MPI_Datatype dup = MPI_DATATYPE_NULL;
+    CHECK_MPI(MPI_Type_dup(outer.type, &dup));
+    CHECK_MPI(PMPI_Type_free(&dup));
+  }
+  CHECK(reused > 0);
+}
+
 /// Committing twice changes nothing; a type committed but never used can be freed; many live at
 /// once.
 void many_types() {
@@ -170,6 +258,8 @@ int main(int argc, char** argv) {
   dups();
   dups_of_predefined();
   parts_freed();
+  members_asked_for();
+  handles_freed_unseen();
   many_types();
   return check::finish();
 }

@@ -203,6 +203,36 @@ void empty_types() {
   CHECK_EQ(count, 0);
 }
 
+/// More constructors inside one another than anyone follows, and as many as are.
+void deep_types() {
+  for (const int levels : {600, 100}) {
+    Described type = describe::vector(40, 3, 5, describe::integer());
+    for (int level = 0; level < levels; ++level) {
+      MPI_Datatype outer = MPI_DATATYPE_NULL;
+      CHECK_MPI(level % 2 == 0 ? MPI_Type_contiguous(1, type.type, &outer)
+                               : MPI_Type_create_resized(type.type, 0, type.extent + 8, &outer));
+      if (level % 2 == 1) type.extent += 8;
+      CHECK_MPI(MPI_Type_free(&type.type));
+      type.type = outer;
+    }
+    each_way("deep types", describe::commit(std::move(type)));
+  }
+}
+
+/// Types that grow by a member at a time, each committed and used.
+void growing_types() {
+  check::section("growing types");
+  Described type = describe::commit(describe::indexed({2, 1}, {0, 3}, describe::integer()));
+  for (int level = 0; level < 100; ++level) {
+    const Described b = describe::byte();
+    // Apart from what is there by a byte or by two, which no repeat describes.
+    type = describe::commit(
+        describe::structure({1, 1}, {0, type.extent + 1 + level * level % 7 / 4}, {&type, &b}));
+    if (level % 9 == 0) exchange(type, 2, type, 2);
+  }
+  exchange(type, 3, type, 3);
+}
+
 /// A pair type has a gap that stays untouched.
 void pair_types() {
   check::section("pair types");
@@ -240,6 +270,8 @@ int main(int argc, char** argv) {
   bottom();
   overlapping_send();
   empty_types();
+  deep_types();
+  growing_types();
   pair_types();
   return check::finish();
 }

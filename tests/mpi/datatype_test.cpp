@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "mpi/combiners.hpp"
@@ -17,6 +18,11 @@ namespace strake::test {
 namespace {
 
 using mpi::decode;
+
+Layout combined(mpi::Contents& contents) {
+  mpi::Descent descent;
+  return mpi::combine(contents, descent);
+}
 
 TEST(Datatype, named_types_are_dense_but_for_the_gaps_of_pairs) {
   const MPI_Datatype named[] = {MPI_CHAR,
@@ -165,19 +171,97 @@ TEST(Datatype, distributed_arrays_of_every_kind_and_order) {
 TEST(Datatype, removed_fortran_combiners_keep_displacements_as_integers) {
   mpi::Contents hvector(mpi::kCombinerHvectorInteger, {3, 2, 24}, {}, {}, {MPI_INT});
   const Dim dims[] = {{3, 24}};
-  EXPECT_EQ(mpi::combine(hvector), Layout::box(0, 8, dims));
+  EXPECT_EQ(combined(hvector), Layout::box(0, 8, dims));
   mpi::Contents hindexed(mpi::kCombinerHindexedInteger, {2, 1, 3, 40, 8}, {}, {}, {MPI_INT});
   const std::int64_t offsets[] = {40, 8}, lengths[] = {4, 12};
-  EXPECT_EQ(mpi::combine(hindexed), Layout::blocks(offsets, lengths));
+  EXPECT_EQ(combined(hindexed), Layout::blocks(offsets, lengths));
   mpi::Contents record(mpi::kCombinerStructInteger, {2, 1, 3, 40, 8}, {}, {}, {MPI_INT, MPI_INT});
-  EXPECT_EQ(mpi::combine(record), Layout::blocks(offsets, lengths));
+  EXPECT_EQ(combined(record), Layout::blocks(offsets, lengths));
+}
+
+/// `levels` constructors inside one another around a vector, which is one more.
+MPI_Datatype nested(int levels) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_vector(3, 1, 2, MPI_INT, &type);
+  for (int level = 0; level < levels; ++level) {
+    MPI_Datatype outer = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(1, type, &outer);
+    MPI_Type_free(&type);
+    type = outer;
+  }
+  return type;
+}
+
+TEST(Datatype, more_than_500_constructors_inside_one_another_are_refused) {
+  for (const int levels : {0, 1, 499, 500, 600}) {
+    MPI_Datatype type = nested(levels);
+    if (levels < 500) {
+      EXPECT_EQ(decode(type).depth, levels + 1);
+    } else {
+      EXPECT_THROW((void)decode(type), Unsupported) << levels;
+    }
+    MPI_Type_free(&type);
+  }
+}
+
+/// What `known_before` knows.
+MPI_Datatype g_known_type = MPI_DATATYPE_NULL;
+std::shared_ptr<const mpi::TypeInfo> g_known_info;
+int g_asked = 0;
+
+std::shared_ptr<const mpi::TypeInfo> known_before(MPI_Datatype type) {
+  ++g_asked;
+  return type == g_known_type ? g_known_info : nullptr;
+}
+
+void know(MPI_Datatype type, const mpi::TypeInfo& info) {
+  g_known_type = type;
+  g_known_info = std::make_shared<const mpi::TypeInfo>(info);
+  g_asked = 0;
+}
+
+TEST(Datatype, known_members_give_what_unknown_ones_do) {
+  MPI_Datatype inner = nested(20);
+  const int lengths[] = {1, 2, 3};
+  const MPI_Aint at[] = {0, 64, 256};
+  const MPI_Datatype members[] = {inner, MPI_SHORT_INT, inner};
+  Committed outer(MPI_Type_create_struct, 3, lengths, at, members);
+  const mpi::TypeInfo plain = decode(outer);
+  know(inner, decode(inner));
+  const mpi::TypeInfo again = decode(outer, known_before);
+  EXPECT_EQ(again.layout, plain.layout);
+  EXPECT_EQ(again.size, plain.size);
+  EXPECT_EQ(again.extent, plain.extent);
+  EXPECT_EQ(again.depth, plain.depth);
+#ifdef MPICH_VERSION
+  EXPECT_EQ(g_asked, 1);  // nothing below it was looked at
+#endif
+  MPI_Type_free(&inner);
+}
+
+TEST(Datatype, known_members_count_as_deep_as_they_are) {
+  MPI_Datatype inner = nested(499);
+  Committed outer(MPI_Type_contiguous, 1, inner);
+  know(inner, decode(inner));
+  EXPECT_THROW((void)decode(outer, known_before), Unsupported);
+  MPI_Type_free(&inner);
+}
+
+TEST(Datatype, what_was_known_of_another_type_is_not_believed) {
+  // Freed and used again unseen: of the same size and the same extents.
+  const int lengths[] = {1, 1, 1}, then[] = {0, 2, 9}, now[] = {0, 5, 9};
+  Committed before(MPI_Type_indexed, 3, lengths, then, MPI_INT);
+  Committed inner(MPI_Type_indexed, 3, lengths, now, MPI_INT);
+  Committed outer(MPI_Type_contiguous, 2, static_cast<MPI_Datatype>(inner));
+  know(inner, decode(before));
+  EXPECT_EQ(decode(outer, known_before).layout, decode(outer).layout);
 }
 
 TEST(Datatype, arguments_that_are_not_there_are_an_error) {
   mpi::Contents cut(MPI_COMBINER_INDEXED, {5, 1, 1}, {}, {}, {MPI_INT});
-  EXPECT_THROW((void)mpi::combine(cut), Unsupported);
+  EXPECT_THROW((void)combined(cut), Unsupported);
   mpi::Contents unknown(9999, {}, {}, {}, {MPI_INT});
-  EXPECT_THROW((void)mpi::combine(unknown), Unsupported);
+  EXPECT_THROW((void)combined(unknown), Unsupported);
   EXPECT_THROW((void)decode(MPI_DATATYPE_NULL), InvalidArgument);
 }
 

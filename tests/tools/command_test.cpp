@@ -97,6 +97,15 @@ TEST(Explain, a_bad_expression_is_pointed_at) {
             "               ^\n");
 }
 
+TEST(Explain, offsets_too_far_apart_are_refused) {
+  const Outcome outcome =
+      strake({"explain", "hindexed([1,1000,4],[1000,-9223372036854775808,16],2int)"});
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_NE(outcome.err.find("strake explain: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("2^63"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+}
+
 TEST(SettingsCommand, says_where_values_come_from) {
   const json all = json::parse(
       strake({"settings", "--json"}, {"STRAKE_CHUNK=64K", "STRAKE_METHOD=nothing"}).out);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "strake/error.hpp"
@@ -90,6 +91,54 @@ TEST(Launcher, openmpi_jobs_from_a_file_use_the_list) {
       with_environment(Launcher::OpenMpi, {"mpirun", "--mca", "mca_base_env_list", "A", "a"},
                        kVariables),
       (Arguments{"mpirun", "--mca", "mca_base_env_list", "A;LD_PRELOAD=/s.so;STRAKE_JOB=7", "a"}));
+}
+
+TEST(Launcher, openmpi_list_of_the_environment_takes_the_place_of_x) {
+  constexpr const char* kName = "OMPI_MCA_mca_base_env_list";
+  const auto with_list = [&](const char* list, const Arguments& command) {
+    setenv(kName, list, 1);
+    const Arguments out = with_environment(Launcher::OpenMpi, command, kVariables);
+    unsetenv(kName);
+    return out;
+  };
+  EXPECT_EQ(with_list("A=1;B", {"mpirun", "a", ":", "b"}),
+            (Arguments{"mpirun", "--mca", "mca_base_env_list",
+                       "A=1;B;LD_PRELOAD=/s.so;STRAKE_JOB=7", "a", ":", "b"}));
+  EXPECT_EQ(with_list("A=1", {"mpirun", "--app", "f"}),
+            (Arguments{"mpirun", "--mca", "mca_base_env_list", "A=1;LD_PRELOAD=/s.so;STRAKE_JOB=7",
+                       "--app", "f"}));
+  // Empty, it forbids -x all the same.
+  EXPECT_EQ(with_list("", {"mpirun", "a"}), (Arguments{"mpirun", "--mca", "mca_base_env_list",
+                                                       "LD_PRELOAD=/s.so;STRAKE_JOB=7", "a"}));
+  // The command line's own goes before it.
+  EXPECT_EQ(
+      with_list("A=1", {"mpirun", "--mca", "mca_base_env_list", "B", "a"}),
+      (Arguments{"mpirun", "--mca", "mca_base_env_list", "B;LD_PRELOAD=/s.so;STRAKE_JOB=7", "a"}));
+}
+
+TEST(Launcher, lists_name_no_variable_twice) {
+  const auto listed = [&](const char* list) {
+    return with_environment(Launcher::OpenMpi, {"mpirun", "--mca", "mca_base_env_list", list, "a"},
+                            kVariables)[3];
+  };
+  EXPECT_EQ(listed("LD_PRELOAD=/u.so;A"), "LD_PRELOAD=/s.so:/u.so;A;STRAKE_JOB=7");
+  EXPECT_EQ(listed("A;LD_PRELOAD;"), "A;LD_PRELOAD=/s.so;STRAKE_JOB=7");
+  EXPECT_EQ(listed("STRAKE_JOB=8"), "STRAKE_JOB=8;LD_PRELOAD=/s.so");
+  EXPECT_EQ(with_environment(Launcher::Srun, {"srun", "--export=NONE,LD_PRELOAD=/u.so", "a"},
+                             kVariables)[1],
+            "--export=NONE,LD_PRELOAD=/s.so:/u.so,STRAKE_JOB=7");
+  EXPECT_EQ(with_environment(Launcher::OpenMpi, {"mpirun", "-x", "STRAKE_JOB=8", "a"}, kVariables),
+            (Arguments{"mpirun", "-x", "LD_PRELOAD=/s.so", "-x", "STRAKE_JOB=8", "a"}));
+}
+
+TEST(Launcher, a_cache_folder_that_a_list_cannot_hold_is_left_out) {
+  const Variables variables = {{"LD_PRELOAD", "/s.so"}, {"XDG_CACHE_HOME", "/a,b;c"}};
+  EXPECT_EQ(with_environment(Launcher::Srun, {"srun", "a"}, variables),
+            (Arguments{"srun", "--export=ALL,LD_PRELOAD=/s.so", "a"}));
+  EXPECT_EQ(with_environment(Launcher::OpenMpi, {"mpirun", "--app", "f"}, variables),
+            (Arguments{"mpirun", "--mca", "mca_base_env_list", "LD_PRELOAD=/s.so", "--app", "f"}));
+  EXPECT_EQ(with_environment(Launcher::OpenMpi, {"mpirun", "a"}, variables),
+            (Arguments{"mpirun", "-x", "LD_PRELOAD=/s.so", "-x", "XDG_CACHE_HOME=/a,b;c", "a"}));
 }
 
 TEST(Launcher, hydra_ranks_get_variables_once) {

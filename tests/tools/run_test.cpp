@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "command.hpp"
 
@@ -40,6 +43,21 @@ class TemporaryFile {
   ~TemporaryFile() { std::filesystem::remove(path_); }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// An empty folder, removed at the end with what it holds by then.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(testing::TempDir() + "strake_bin_" + std::to_string(getpid())) {
+    std::filesystem::create_directory(path_);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
@@ -221,36 +239,70 @@ TEST_P(Run, a_program_alone_is_one_rank) {
 }
 
 TEST_P(Run, srun_exports_to_the_ranks) {
-  const TemporaryFile srun("x", "");
-  const std::string name =
-      std::filesystem::path(srun.path()).parent_path() / ("strake_bin_" + std::to_string(getpid()));
-  std::filesystem::create_directory(name);
-  std::filesystem::copy_file(STRAKE_SOURCE "/tests/tools/programs/srun.sh", name + "/srun");
-  const Outcome outcome = job({}, {name + "/srun", hello()});
-  std::filesystem::remove_all(name);
+  const TemporaryFolder folder;
+  std::filesystem::copy_file(STRAKE_SOURCE "/tests/tools/programs/srun.sh",
+                             folder.path() + "/srun");
+  const Outcome outcome = job({}, {folder.path() + "/srun", hello()});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
 }
 
-TEST_P(Run, a_signal_ends_the_job) {
-  const Words command =
-      join({{STRAKE_PREFIX "/bin/strake", "run", "--"}, ranks(1), {"env", "sleep", "600"}});
-  const auto begin = std::chrono::steady_clock::now();
+TEST_P(Run, the_cache_folder_reaches_ranks_that_do_not_inherit_it) {
+  // As on another node: the launcher does not have it in its own environment.
+  const Words command = join({{"env", "-u", "XDG_CACHE_HOME"}, ranks(1), {"env"}});
+  const Outcome outcome = job({}, command, {"XDG_CACHE_HOME=/some/cache"});
+  EXPECT_EQ(lines_with(outcome.out, "XDG_CACHE_HOME=/some/cache"), 1) << outcome.out << outcome.err;
+  EXPECT_EQ(lines_with(job({}, command, {"XDG_CACHE_HOME="}).out, "XDG_CACHE_HOME"), 0);
+}
+
+TEST_P(Run, a_list_of_variables_in_the_environment_stays) {
+  for (const char* list : {"MYVAR=1", ""}) {
+    const Outcome outcome =
+        job({}, join({ranks(2), {"sh", "-c", "echo MYVAR=$MYVAR; exec " + hello()}}),
+            {std::string("OMPI_MCA_mca_base_env_list=") + list, "STRAKE_CHUNK=64K"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(lines_with(outcome.out, line()), 2) << outcome.out;
+    EXPECT_EQ(lines_with(outcome.out, "chunk=64K"), 2) << outcome.out;
+    if (hydra()) continue;
+    EXPECT_EQ(lines_with(outcome.out, "MYVAR=1"), *list == '\0' ? 0 : 2) << outcome.out;
+  }
+}
+
+/// How a job ends that gets `signal` two seconds after its start, which is long enough for it to be
+/// under way; nothing where it has not ended a minute later.
+std::optional<int> end_by(int signal, bool ignored_at_start, const Words& job) {
+  const Words command = join({{STRAKE_PREFIX "/bin/strake", "run", "--"}, job});
   const pid_t child = fork();
   if (child == 0) {
     std::vector<char*> pointers;
     for (const std::string& word : command) pointers.push_back(const_cast<char*>(word.c_str()));
     pointers.push_back(nullptr);
     if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(126);
+    if (ignored_at_start) std::signal(signal, SIG_IGN);
     execv(pointers[0], pointers.data());
     _exit(127);
   }
-  sleep(2);  // long enough for the job to be under way
-  kill(child, SIGTERM);
+  sleep(2);
+  kill(child, signal);
   int status = 0;
+  for (const auto begin = std::chrono::steady_clock::now();
+       std::chrono::steady_clock::now() - begin < std::chrono::seconds(60);
+       std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+    if (waitpid(child, &status, WNOHANG) == child) return status;
+  }
+  kill(child, SIGKILL);
   waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) != 0) << status;
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  return std::nullopt;
+}
+
+TEST_P(Run, a_signal_ends_the_job) {
+  const auto status = end_by(SIGTERM, false, join({ranks(1), {"env", "sleep", "600"}}));
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(WIFSIGNALED(*status) || WEXITSTATUS(*status) != 0) << *status;
+}
+
+TEST_P(Run, a_signal_that_was_ignored_at_the_start_ends_the_job_where_the_launcher_heeds_it) {
+  EXPECT_TRUE(end_by(SIGINT, true, join({ranks(1), {"env", "sleep", "600"}})));
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Run);  // built without MPI
@@ -289,6 +341,20 @@ TEST(RunErrors, are_told_before_anything_starts) {
   EXPECT_EQ(shell.out, "");
   EXPECT_EQ(lines_with(shell.err, "is neither a launcher"), 1) << shell.err;
   EXPECT_EQ(strake({"run", "--json", "/no/such/folder/f", "--", "sh"}).status, 2);
+}
+
+TEST(RunSignals, hangup_under_nohup_does_not_end_a_job_that_ignores_it) {
+  const TemporaryFolder folder;
+  const std::string srun = folder.path() + "/srun";
+  std::ofstream(srun) << "#!/bin/sh\n"
+                         "if [ \"$1\" = --version ]; then echo slurm 23.02.4; exit 0; fi\n"
+                         "kill -HUP $PPID\n"
+                         "sleep 1\n"
+                         "exit 3\n";
+  std::filesystem::permissions(srun, std::filesystem::perms::owner_all);
+  const Words job = {STRAKE_PREFIX "/bin/strake", "run", "--", srun, "a"};
+  EXPECT_EQ(run(join({{"sh", "-c", "trap '' HUP; exec \"$@\"", "sh"}, job})).status, 3);
+  EXPECT_EQ(run(job).status, 128 + SIGHUP);
 }
 
 TEST(Preload, dlopen_still_searches_the_callers_own_path) {

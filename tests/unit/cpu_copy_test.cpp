@@ -339,6 +339,26 @@ TEST_P(CpuCopy, transposes_past_the_caches_from_any_alignment) {
   }
 }
 
+TEST_P(CpuCopy, few_records_of_small_fields) {
+  // Fewer than a chunk of the records' copies holds; runs of more than one chunk beside them.
+  for (const std::int64_t gap : {0, 3, 5000}) {
+    const std::vector<std::int64_t> offsets = {0, 7, 12, 40 + gap}, lengths = {4, 1, 8, 3};
+    const Layout record = Layout::blocks(offsets, lengths);
+    for (std::int64_t count = 2; count <= 17; ++count) {
+      for (const std::int64_t stride : {64 + gap, -64 - gap}) {
+        const Layout layout = record.repeated(count, stride).shifted(5);
+        const Layout dense = Layout::dense(layout.size_bytes(), 3);
+        expect_copies_all(dense, layout, options_, random_);
+        expect_copies_all(layout, dense, options_, random_);
+        if (HasFatalFailure()) return;
+      }
+    }
+    const Layout dense = Layout::dense(record.size_bytes() * 3);
+    EXPECT_EQ(cpu::compile(dense, record.repeated(3, 64 + gap), options_)->description(),
+              "3 records of 4 fields");
+  }
+}
+
 TEST_P(CpuCopy, joins_unlike_layouts) {
   for (int i = 0; i < 100; ++i) {
     const Layout from = random_layout(random_);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <random>
 #include <tuple>
 #include <vector>
@@ -139,6 +140,64 @@ TEST(Repeat, copies_that_touch_are_found_too) {
   const Layout many = one.repeated(17000, 16);
   EXPECT_EQ(relisted(many), many);
   EXPECT_LE(many.metadata_bytes(), 300);
+}
+
+TEST(Repeat, many_copies_repeated_again_are_not_gone_through) {
+  constexpr std::int64_t kCopies = 2'000'000'000;
+  const Layout record =
+      Layout::blocks(std::vector<std::int64_t>{0, 8}, std::vector<std::int64_t>{4, 3});
+  const Layout many = record.repeated(kCopies, 16);
+  const auto start = std::clock();
+  // Apart, and so that the second touches the end of the first.
+  for (const std::int64_t stride : {20 * kCopies, 16 * (kCopies - 1) + 11}) {
+    const Layout twice = many.repeated(2, stride);
+    EXPECT_EQ(twice.size_bytes(), 14 * kCopies);
+    EXPECT_EQ(twice.block_count(), 4 * kCopies);
+    EXPECT_EQ(twice.bounds().end, stride + 16 * (kCopies - 1) + 11);
+  }
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 1.0);
+}
+
+TEST(Repeat, copies_that_touch_their_like_are_equal_to_a_list_whatever_they_are) {
+  const std::vector<std::int64_t> apart = {0, 8, 30};
+  const Layout record = Layout::blocks(apart, std::vector<std::int64_t>{4, 3, 5});
+  const Layout children[] = {
+      Layout::dense(12, 7),
+      Layout::box(7, 4, std::vector<Dim>{{3, 12}, {2, 5}}),
+      Layout::box(-3, 4, std::vector<Dim>{{3, -12}}),
+      Layout::blocks(std::vector<std::int64_t>{7, 40, 20}, 6),
+      record,
+      record.shifted(-9),
+      record.repeated(3, 50),
+      record.repeated(3, -50),
+      Layout::sequence(std::vector<Layout>{record, Layout::dense(9, 100), record.shifted(300)}),
+  };
+  for (const Layout& child : children) {
+    const auto last = ranges(child).back();
+    const std::int64_t touching = last.first + last.second - child.offset();
+    for (const std::int64_t stride : {touching, touching + 1, -touching, std::int64_t{1000}}) {
+      for (const std::int64_t count : {2, 3, 7}) {
+        const Layout layout = child.repeated(count, stride);
+        EXPECT_EQ(relisted(layout), layout)
+            << child.to_string() << ", " << count << " x " << stride;
+      }
+    }
+  }
+}
+
+TEST(Blocks, offsets_more_than_two_to_the_63_apart_are_refused) {
+  constexpr std::int64_t kFar = INT64_MIN + 8;
+  const std::vector<std::int64_t> offsets = {1000, kFar, 16};
+  EXPECT_THROW((void)Layout::blocks(offsets, 8), InvalidArgument);
+  EXPECT_THROW((void)Layout::blocks(offsets, std::vector<std::int64_t>{8, 8000, 32}),
+               InvalidArgument);
+  EXPECT_THROW((void)Layout::blocks(std::vector<std::int64_t>{0, INT64_MAX - 4}, 8),
+               InvalidArgument);
+  const std::vector<Layout> parts = {Layout::dense(8, 1000), Layout::dense(8, kFar)};
+  EXPECT_THROW((void)Layout::sequence(parts), InvalidArgument);
+  // As far as it goes.
+  const std::vector<std::int64_t> near = {0, INT64_MAX - 8};
+  EXPECT_EQ(Layout::blocks(near, 8).bounds().end, INT64_MAX);
 }
 
 TEST(Sequence, faces_of_a_grid_stay_small) {

@@ -77,12 +77,11 @@ int run_job(const Arguments& command, const Variables& environment) {
   g_child = child;
   for (const int signal : kForwarded) {
     struct sigaction action {};
-    struct sigaction old {};
     action.sa_sigaction = forward;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
-    sigaction(signal, nullptr, &old);
-    if (old.sa_handler != SIG_IGN)
-      sigaction(signal, &action, nullptr);  // under nohup, SIGHUP stays ignored
+    // Also where it was ignored here (SIGHUP under nohup, SIGINT in a script's background): the job
+    // inherited that, and keeps to it or not as it would alone.
+    sigaction(signal, &action, nullptr);
   }
   sigprocmask(SIG_SETMASK, &before, nullptr);
   close(failure[1]);

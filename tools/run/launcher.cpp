@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <span>
 
 #include "strake/error.hpp"
@@ -102,36 +103,71 @@ const std::string& value_of(const Variables& variables, std::string_view name) {
       ->second;
 }
 
-/// NAME=value of each, for an option that takes them as one list.
-std::string joined(const Variables& variables, char separator) {
-  std::string list;
-  for (const auto& [name, value] : variables) {
-    if (value.find(separator) != std::string::npos) {
-      throw InvalidArgument(fmt::format(
-          "{}={} can't be passed to the ranks: a '{}' in it would end it", name, value, separator));
-    }
-    if (!list.empty()) list += separator;
-    list += name;
-    list += '=';
-    list += value;
+bool has(const Variables& variables, std::string_view name) {
+  return std::any_of(variables.begin(), variables.end(),
+                     [&](const auto& v) { return v.first == name; });
+}
+
+/// Of NAME or NAME=value.
+std::string_view name_of(std::string_view item) { return item.substr(0, item.find('=')); }
+
+/// A NAME or NAME=value of the user's for the ranks, as it is to be beside `variables`: LD_PRELOAD
+/// behind ours, the value of a mere NAME ours, which is the environment's or this run's own.
+std::string merged(std::string_view item, const Variables& variables) {
+  const std::string_view name = name_of(item);
+  const bool assigned = name.size() < item.size();
+  std::string word(item);
+  if (!has(variables, name)) return word;
+  if (!assigned) return word + "=" + value_of(variables, name);
+  if (is_preload(name)) word.insert(name.size() + 1, value_of(variables, name) + ":");
+  return word;
+}
+
+/// `list`, the user's own NAME or NAME=value words, with `variables` added where it lacks them:
+/// Open MPI 5 refuses a name with two values. A value that would end at a separator in it is
+/// refused too, but for XDG_CACHE_HOME: without that a job runs, and at most misses its profile.
+std::string extended(std::string_view list, char separator, Variables variables) {
+  const auto ends = [&](const auto& v) { return v.second.find(separator) != std::string::npos; };
+  std::erase_if(variables, [&](const auto& v) { return v.first == "XDG_CACHE_HOME" && ends(v); });
+  if (const auto v = std::find_if(variables.begin(), variables.end(), ends); v != variables.end()) {
+    throw InvalidArgument(
+        fmt::format("{}={} can't be passed to the ranks: a '{}' in it would end it", v->first,
+                    v->second, separator));
   }
-  return list;
+  std::string out;
+  const auto add = [&](const std::string& item) {
+    if (!out.empty()) out += separator;
+    out += item;
+  };
+  Variables missing = variables;
+  while (!list.empty()) {
+    const std::string_view item = list.substr(0, list.find(separator));
+    list.remove_prefix(std::min(item.size() + 1, list.size()));
+    add(merged(item, variables));
+    std::erase_if(missing, [&](const auto& v) { return v.first == name_of(item); });
+  }
+  for (const auto& [name, value] : missing) add(name + "=" + value);
+  return out;
 }
 
 /// Open MPI: -x in each segment; for jobs described elsewhere (--app, or a list of variables that
-/// forbids -x), that list.
+/// forbids -x, even an empty one), that list.
 Arguments with_openmpi_environment(const Arguments& command, const Variables& variables) {
   constexpr std::string_view kListOption = "mca_base_env_list";
   const auto listed = std::find(command.begin(), command.end(), kListOption);
   Arguments out = {command.front()};
   if (listed != command.end() && listed + 1 != command.end()) {
     out = command;
-    out[static_cast<std::size_t>(listed - command.begin()) + 1] += ";" + joined(variables, ';');
+    std::string& list = out[static_cast<std::size_t>(listed - command.begin()) + 1];
+    list = extended(list, ';', variables);
     return out;
   }
-  if (std::any_of(command.begin(), command.end(),
-                  [](const std::string& w) { return w == "--app" || w == "-app"; })) {
-    out.insert(out.end(), {"--mca", std::string(kListOption), joined(variables, ';')});
+  const char* list = std::getenv("OMPI_MCA_mca_base_env_list");
+  if (list != nullptr || std::any_of(command.begin(), command.end(), [](const std::string& w) {
+        return w == "--app" || w == "-app";
+      })) {
+    out.insert(out.end(), {"--mca", std::string(kListOption),
+                           extended(list != nullptr ? list : "", ';', variables)});
     out.insert(out.end(), command.begin() + 1, command.end());
     return out;
   }
@@ -139,22 +175,14 @@ Arguments with_openmpi_environment(const Arguments& command, const Variables& va
     if (segment.begin > 1) out.emplace_back(":");
     Arguments words(command.begin() + static_cast<std::ptrdiff_t>(segment.begin),
                     command.begin() + static_cast<std::ptrdiff_t>(segment.end));
-    bool preload_given = false;
+    Variables missing = variables;
     const std::size_t options = segment.program.value_or(segment.end) - segment.begin;
     for (std::size_t i = 0; i + 1 < options; ++i) {
       if (words[i] != "-x" && words[i] != "--x") continue;
-      constexpr std::string_view kAssigned = "LD_PRELOAD=";
-      if (is_preload(words[i + 1])) {  // its value here, which is in ours already
-        words[i + 1] = std::string(kAssigned) + value_of(variables, "LD_PRELOAD");
-      } else if (words[i + 1].starts_with(kAssigned)) {
-        words[i + 1].insert(kAssigned.size(), value_of(variables, "LD_PRELOAD") + ":");
-      } else {
-        continue;
-      }
-      preload_given = true;
+      words[i + 1] = merged(words[i + 1], variables);
+      std::erase_if(missing, [&](const auto& v) { return v.first == name_of(words[i + 1]); });
     }
-    for (const auto& [name, value] : variables) {
-      if (preload_given && is_preload(name)) continue;
+    for (const auto& [name, value] : missing) {
       out.emplace_back("-x");
       out.push_back(name);
       out.back() += "=" + value;
@@ -185,10 +213,11 @@ Arguments with_hydra_environment(const Arguments& command, const Variables& vari
 
 /// Slurm: --export, together with whatever the user exports.
 Arguments with_srun_environment(const Arguments& command, const Variables& variables) {
-  const std::string list = "," + joined(variables, ',');
+  constexpr std::string_view kExport = "--export=";
   Arguments out = command;
-  if (out.size() > 1 && out[1].starts_with("--export=")) {
-    out[1] += list;
+  if (out.size() > 1 && out[1].starts_with(kExport)) {
+    out[1].replace(kExport.size(), std::string::npos,
+                   extended(out[1].substr(kExport.size()), ',', variables));
     return out;
   }
   // One further on may be srun's, and would take the place of ours, or the program's own.
@@ -199,7 +228,7 @@ Arguments with_srun_environment(const Arguments& command, const Variables& varia
           word));
     }
   }
-  out.insert(out.begin() + 1, "--export=ALL" + list);
+  out.insert(out.begin() + 1, std::string(kExport) + extended("ALL", ',', variables));
   return out;
 }
 

@@ -39,8 +39,9 @@ struct Segment {
 [[nodiscard]] std::vector<Segment> segments_of(Launcher launcher, const Arguments& command);
 
 /// `command` with options that set `variables` for the ranks, and only for them. LD_PRELOAD is put
-/// before the value that the command line gives it. \throws InvalidArgument  a value that the
-/// launcher has no way to pass on.
+/// before the value that the command line gives it, or Open MPI's list of variables in this
+/// environment; of other variables the value given there stays. \throws InvalidArgument  a value
+/// that the launcher has no way to pass on.
 [[nodiscard]] Arguments with_environment(Launcher launcher, const Arguments& command,
                                          const Variables& variables);
 

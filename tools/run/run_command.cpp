@@ -42,8 +42,8 @@ std::string writable_path(const std::string& file) {
   return path.string();
 }
 
-/// What the ranks get: the preloaded object, this run's own variables, and every setting of this
-/// environment.
+/// What the ranks get: the preloaded object, this run's own variables, and of this environment
+/// every setting, and the folder that the profile lies in.
 Variables rank_variables(const Options& options, const std::string& folder, const std::string& job,
                          const std::string& report) {
   const char* before = std::getenv("LD_PRELOAD");
@@ -69,6 +69,8 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
       continue;
     variables.emplace_back(name, text.substr(name.size() + 1));
   }
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] != '\0') variables.emplace_back("XDG_CACHE_HOME", cache);
   return variables;
 }
 

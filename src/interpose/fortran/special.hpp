@@ -161,6 +161,18 @@ struct Entry<&MPI_Neighbor_alltoallw>
     : AlltoallwEntry<&MPI_Neighbor_alltoallw, MPI_Aint, neighbor_degrees> {};
 
 template <>
+struct Entry<&MPI_Type_get_contents> {
+  static void call(void* type, void* max_ints, void* max_addresses, void* max_types, void* ints,
+                   void* addresses, void* types, MPI_Fint* ierror) {
+    report(MPI_Type_get_contents(to_c<MPI_Datatype>(integer(type)), integer(max_ints),
+                                 integer(max_addresses), integer(max_types),
+                                 static_cast<int*>(ints), static_cast<MPI_Aint*>(addresses),
+                                 Handles<MPI_Datatype>(types, length(max_types)).data()),
+           ierror);
+  }
+};
+
+template <>
 struct Entry<&MPI_File_open> {
   static void call(void* comm, void* name, void* amode, void* info, void* file, MPI_Fint* ierror,
                    std::size_t name_length) {

@@ -1,0 +1,13 @@
+/// \file  The communicators of matched messages: a receive of one names none, and an error that
+/// Strake raises belongs there.
+#pragma once
+
+#include <mpi.h>
+
+namespace strake::interpose {
+
+void remember_message(MPI_Message message, MPI_Comm comm);
+/// MPI_COMM_WORLD where it is not known. Before the system may give the handle out again.
+[[nodiscard]] MPI_Comm forget_message(const MPI_Message* message);
+
+}  // namespace strake::interpose
