@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "layout/node.hpp"
+#include "strake/error.hpp"
 
 namespace strake {
 namespace {

@@ -84,6 +84,11 @@ void append_all(const Layout& layout, RunList& list) {
 
 }  // namespace
 
+void throw_too_far(std::int64_t a, std::int64_t b) {
+  throw InvalidArgument("layout: " + std::to_string(a) + " + " + std::to_string(b) +
+                        " bytes exceed 2^63");
+}
+
 Layout LayoutBuilder::finish(std::int64_t offset, Layout::Node&& node) {
   Hasher hasher;
   hasher.add(static_cast<std::int64_t>(node.kind));

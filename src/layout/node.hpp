@@ -4,10 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "strake/error.hpp"
 #include "strake/layout.hpp"
 
 namespace strake {
@@ -26,13 +24,12 @@ struct Layout::Node {
   std::vector<Layout> parts;
 };
 
+[[noreturn]] void throw_too_far(std::int64_t a, std::int64_t b);
+
 /// \throws InvalidArgument  past 2^63
 inline std::int64_t sum(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
-  if (__builtin_add_overflow(a, b, &result)) {
-    throw InvalidArgument("layout: " + std::to_string(a) + " + " + std::to_string(b) +
-                          " bytes exceed 2^63");
-  }
+  if (__builtin_add_overflow(a, b, &result)) throw_too_far(a, b);
   return result;
 }
 
