@@ -110,9 +110,12 @@ Method Operation::method() const noexcept {
 void Operation::step() noexcept {
   busy_ = true;
   try {
-    if (state_ == State::Copying && outgoing_->ready()) cancelled_ ? finish() : post();
-    if (state_ == State::Posted) poll_system();
-    if (state_ == State::Unpacking && incoming_->done()) finish();
+    if (state_ == State::Copying) {
+      if (outgoing_->ready()) cancelled_ ? finish() : post();
+    } else {
+      if (state_ == State::Posted) poll_system();
+      if (state_ == State::Unpacking && incoming_->done()) finish();
+    }
   } catch (const MpiError& error) {
     raised_ = true;
     fail(error.code());
