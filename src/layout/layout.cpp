@@ -264,11 +264,13 @@ Layout Layout::sequence(std::span<const Layout> parts) {
   // Equal parts at a constant distance need no flattening.
   const auto n = static_cast<std::int64_t>(filled.size());
   if (n == 1) return filled[0];
-  const std::int64_t stride = filled[1].offset_ - filled[0].offset_;
-  bool regular = true;
-  for (std::int64_t i = 1; i < n && regular; ++i) {
-    const Layout& part = filled[static_cast<std::size_t>(i)];
-    regular = part.offset_ == filled[0].offset_ + i * stride && part.hash() == filled[0].hash() &&
+  std::int64_t stride = 0;
+  bool regular = !__builtin_sub_overflow(filled[1].offset_, filled[0].offset_, &stride);
+  for (std::size_t i = 1; i < filled.size() && regular; ++i) {
+    const Layout& part = filled[i];
+    std::int64_t distance = 0;
+    regular = !__builtin_sub_overflow(part.offset_, filled[i - 1].offset_, &distance) &&
+              distance == stride && part.hash() == filled[0].hash() &&
               part.shifted(-part.offset_) == filled[0].shifted(-filled[0].offset_);
   }
   if (regular) return filled[0].repeated(n, stride);
