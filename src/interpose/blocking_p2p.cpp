@@ -14,12 +14,6 @@ using exchange::Incoming;
 using exchange::Outgoing;
 using exchange::Wire;
 
-void pack(const Examined& found, std::optional<Outgoing>& outgoing) {
-  outgoing.emplace(found.typed, found.method);
-  outgoing->pack();
-  outgoing->wait();
-}
-
 template <typename Real, typename Count>
 int send(Function function, Real real, const void* buffer, Count count, MPI_Datatype type, int rank,
          int tag, MPI_Comm comm) {
@@ -28,7 +22,7 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
     Engine::get().hand_on();
     Examined found = examine_message(Direction::Send, Style::Blocking, rank, buffer, count, type);
     std::optional<Outgoing> outgoing;
-    if (!take(found, [&] { pack(found, outgoing); })) {
+    if (!take(found, [&] { pack_now(found, outgoing); })) {
       note(function, Method::System, found.reason, found.bytes);
       return theirs();
     }
@@ -130,7 +124,7 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
     if (from == MPI_PROC_NULL) in.method = Method::System;
     std::optional<Outgoing> outgoing;
     std::optional<Incoming> incoming;
-    take(out, [&] { pack(out, outgoing); });
+    take(out, [&] { pack_now(out, outgoing); });
     take(in, [&] { incoming.emplace(in.typed, in.method); });
     if (out.method == Method::System && in.method == Method::System) {
       note(Function::MPI_Sendrecv, Method::System, out.reason, out.bytes);
@@ -166,7 +160,7 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
     std::optional<Incoming> incoming;
     const auto make = [&] {
       incoming.emplace(found.typed, found.method);
-      pack(found, outgoing);
+      pack_now(found, outgoing);
     };
     if (!take(found, make)) {
       note(Function::MPI_Sendrecv_replace, Method::System, found.reason, found.bytes);

@@ -4,8 +4,6 @@
 
 #include <mpi.h>
 
-#include <atomic>
-#include <exception>
 #include <new>
 #include <utility>
 
@@ -33,6 +31,7 @@ class Inside {
 
 /// STRAKE_DISABLE: every call goes straight to the system.
 inline const bool g_disabled = settings::flag(settings::Id::disable);
+
 /// Calls the error handler of `comm` as the system would, and returns the code if it returns.
 int raise(MPI_Comm comm, int code);
 

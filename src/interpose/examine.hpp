@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
+#include <optional>
 
 #include "copy/device_backend.hpp"
 #include "exchange/events.hpp"
@@ -134,6 +136,13 @@ bool take(Examined& found, Make&& make) {
     found.reason = Reason::OutOfMemory;
     return false;
   }
+}
+
+/// Packs for a call that sends before it returns. \throws OutOfMemory, CudaError
+inline void pack_now(const Examined& found, std::optional<exchange::Outgoing>& outgoing) {
+  outgoing.emplace(found.typed, found.method);
+  outgoing->pack();
+  outgoing->wait();
 }
 
 /// Counts what was decided.

@@ -6,8 +6,8 @@
 
 namespace strake::interpose {
 
-void remember_message(MPI_Message message, MPI_Comm comm);
-/// MPI_COMM_WORLD where it is not known. Before the system may give the handle out again.
+/// Where a probe matched the message; MPI_COMM_WORLD where that is not known. Before the system may
+/// give the handle out again.
 [[nodiscard]] MPI_Comm forget_message(const MPI_Message* message);
 
 }  // namespace strake::interpose

@@ -32,12 +32,7 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
            Theirs&& theirs) {
   Engine::get().hand_on();
   std::optional<Outgoing> outgoing;
-  const auto make = [&] {
-    outgoing.emplace(found.typed, found.method);
-    outgoing->pack();
-    outgoing->wait();
-  };
-  if (!take(found, make)) {
+  if (!take(found, [&] { pack_now(found, outgoing); })) {
     note(Function::MPI_Ibsend, Method::System, found.reason, found.bytes);
     return theirs();
   }

@@ -24,17 +24,13 @@ Messages& messages() {
 int matched(int code, const MPI_Message* message, MPI_Comm comm) {
   if (code == MPI_SUCCESS && t_depth == 0 && *message != MPI_MESSAGE_NULL &&
       *message != MPI_MESSAGE_NO_PROC) {
-    remember_message(*message, comm);
+    const std::lock_guard lock(messages().mutex);
+    messages().comms.insert_or_assign(*message, comm);
   }
   return code;
 }
 
 }  // namespace
-
-void remember_message(MPI_Message message, MPI_Comm comm) {
-  const std::lock_guard lock(messages().mutex);
-  messages().comms.insert_or_assign(message, comm);
-}
 
 MPI_Comm forget_message(const MPI_Message* message) {
   if (message == nullptr) return MPI_COMM_WORLD;

@@ -7,6 +7,19 @@ namespace {
 int next() { return (check::rank() + 1) % check::size(); }
 int previous() { return (check::rank() + check::size() - 1) % check::size(); }
 
+void packs(const Described& type, std::uint64_t seed) {
+  Image out(type, 2);
+  out.fill(seed);
+  std::vector<char> packed(static_cast<std::size_t>(2 * type.size()));
+  int position = 0;
+  CHECK_MPI(MPI_Pack(out.data(), 2, type.type, packed.data(), static_cast<int>(packed.size()),
+                     &position, MPI_COMM_WORLD));
+  CHECK_EQ(position, 2 * type.size());
+  for (std::size_t i = 0; i < packed.size(); ++i)
+    if (static_cast<std::byte>(packed[i]) != pattern(seed, i))
+      return check::fail(__FILE__, __LINE__, "packed bytes are of another layout");
+}
+
 void type_freed_in_flight() {
   check::section("type freed in flight");
   for (int turn = 0; turn < 3; ++turn) {
@@ -70,14 +83,7 @@ void handles_used_again() {
     CHECK_MPI(MPI_Sendrecv(out.data(), 2, type.type, next(), 2, in.data(), 2, type.type, previous(),
                            2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK(in.holds(static_cast<std::uint64_t>(turn)));
-    std::vector<char> packed(static_cast<std::size_t>(2 * type.size()));
-    int position = 0;
-    CHECK_MPI(MPI_Pack(out.data(), 2, type.type, packed.data(), static_cast<int>(packed.size()),
-                       &position, MPI_COMM_WORLD));
-    CHECK_EQ(position, 2 * type.size());
-    for (std::size_t i = 0; i < packed.size(); ++i)
-      if (static_cast<std::byte>(packed[i]) != pattern(static_cast<std::uint64_t>(turn), i))
-        return check::fail(__FILE__, __LINE__, "packed bytes are of another layout");
+    packs(type, static_cast<std::uint64_t>(turn));
   }
   // Both libraries reuse handles in this loop; should that change, this test would prove less.
   CHECK(reused > 0);
@@ -185,26 +191,13 @@ void members_asked_for() {
   CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-void packs(const Described& type) {
-  Image out(type, 2);
-  out.fill(6);
-  std::vector<char> packed(static_cast<std::size_t>(2 * type.size()));
-  int position = 0;
-  CHECK_MPI(MPI_Pack(out.data(), 2, type.type, packed.data(), static_cast<int>(packed.size()),
-                     &position, MPI_COMM_WORLD));
-  CHECK_EQ(position, 2 * type.size());
-  for (std::size_t i = 0; i < packed.size(); ++i)
-    if (static_cast<std::byte>(packed[i]) != pattern(6, i))
-      return check::fail(__FILE__, __LINE__, "packed bytes are of another layout");
-}
-
 /// As a library or a tool does: by a name that an interposer doesn't see.
 void handles_freed_unseen() {
   check::section("handles freed unseen");
   int reused = 0;
   for (int turn = 0; turn < 24; ++turn) {
     Described type = describe::commit(describe::indexed({1, 2, 1}, {0, 3, 9}, describe::integer()));
-    packs(type);
+    packs(type, 6);
     MPI_Datatype freed = type.type;
     const MPI_Datatype was = freed;
     CHECK_MPI(PMPI_Type_free(&freed));
@@ -217,11 +210,11 @@ void handles_freed_unseen() {
     reused += other.type == was;
     if (turn % 2 == 0) {
       other = describe::commit(std::move(other));
-      packs(other);
+      packs(other, 6);
     }
     Described outer =
         describe::commit(describe::hvector(3, 1, 80, other));  // of what isn't committed, too
-    packs(outer);
+    packs(outer, 6);
     MPI_Datatype dup = MPI_DATATYPE_NULL;
     CHECK_MPI(MPI_Type_dup(outer.type, &dup));
     CHECK_MPI(PMPI_Type_free(&dup));
