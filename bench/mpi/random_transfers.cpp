@@ -115,6 +115,12 @@ std::vector<RandomTransfer> random_transfers(int count, unsigned seed) {
 bool run_transfers(const TransferMemory& memory, const Options& options, const Report& report,
                    const std::vector<Field>& fields, int rank) {
   const auto transfers = random_transfers(options.quick ? kQuickTransfers : kTransfers, kSeed);
+  if (options.list) {
+    for (std::size_t i = 0; rank == 0 && i < transfers.size(); ++i) {
+      std::puts(transfers[i].name(static_cast<int>(i)).c_str());
+    }
+    return true;
+  }
   std::int64_t largest = 0;
   for (const RandomTransfer& transfer : transfers) {
     largest = std::max(largest, transfer.blocks * transfer.pitch);

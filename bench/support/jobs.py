@@ -58,9 +58,8 @@ def find_libraries(build, wanted):
     return [library for library in libraries if library.program("pack").exists()]
 
 
-def run_json(command, environment=None):
-    """Runs a command and gives the JSON lines that it printed (none, where a filter leaves none). Raises
-    BenchmarkFailed."""
+def run_lines(command, environment=None):
+    """Runs a command and gives the lines that it printed. Raises BenchmarkFailed."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env=environment, timeout=TIMEOUT_S, check=False)
@@ -68,12 +67,16 @@ def run_json(command, environment=None):
         raise BenchmarkFailed(f"no end after {TIMEOUT_S} s: {' '.join(command)}") from error
     except OSError as error:
         raise BenchmarkFailed(f"cannot start {command[0]}: {error.strerror}") from error
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0:
         raise BenchmarkFailed(f"status {done.returncode}: {' '.join(command)}\n{done.stderr.strip()}")
     if done.stderr.strip():
         print(done.stderr.strip(), file=sys.stderr)
-    return lines
+    return done.stdout.splitlines()
+
+
+def run_json(command, environment=None):
+    """The JSON lines that a command printed (none, where a filter leaves none). Raises BenchmarkFailed."""
+    return [json.loads(line) for line in run_lines(command, environment) if line.startswith("{")]
 
 
 def run_benchmark(library, benchmark, ranks, arguments, strake, settings):
