@@ -5,21 +5,20 @@
 #include <limits>
 #include <string>
 
+#include "machine/pitch.hpp"
+
 namespace strake::exchange {
 namespace {
 
 using machine::Curve;
+using machine::PitchClass;
 using machine::Profile;
 using machine::Result;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// The pitches at which boxes are measured: so many blocks, or so many bytes where that is more.
-constexpr std::int64_t kNearRatio = 2;
-constexpr std::int64_t kSparseRatio = 16;
-constexpr std::int64_t kFarPitch = 2048;
-constexpr double kLogNear = 1;    // log2 of kNearRatio
-constexpr double kLogSparse = 4;  // log2 of kSparseRatio
+constexpr double kLogNear = 1;    // log2 of machine::kNearRatio
+constexpr double kLogSparse = 4;  // log2 of machine::kSparseRatio
 
 /// An operation of Strake's own and its generalised request, on top of what MPI does (about 1 us on
 /// the machines of docs/performance.md); blocking calls need neither.
@@ -44,14 +43,10 @@ std::string joined(std::initializer_list<std::string_view> parts) {
 }  // namespace
 
 Model::Strided Model::strided(const Profile& profile, std::string_view name, std::string_view mpi) {
-  const auto by_ratio = [](std::int64_t ratio) {
-    return [ratio](const Result& r) { return r.block > 0 && r.pitch == ratio * r.block; };
+  const auto curve = [&](PitchClass pitch) {
+    return profile.curve(name, mpi, [pitch](const Result& r) { return pitch_class(r) == pitch; });
   };
-  const auto is_far = [](const Result& r) {
-    return r.block > 0 && r.pitch >= kFarPitch && r.pitch > kSparseRatio * r.block;
-  };
-  return {profile.curve(name, mpi, by_ratio(kNearRatio)),
-          profile.curve(name, mpi, by_ratio(kSparseRatio)), profile.curve(name, mpi, is_far)};
+  return {curve(PitchClass::Near), curve(PitchClass::Sparse), curve(PitchClass::Far)};
 }
 
 Model::Copies Model::copies(const Profile& profile, std::string_view operation,
@@ -64,7 +59,7 @@ Model::Copies Model::copies(const Profile& profile, std::string_view operation,
 }
 
 Model::Model(const Profile& profile, std::string_view mpi, Link link, std::int64_t chunk)
-    : chunk_(chunk) {
+    : piece_(std::log2(static_cast<double>(chunk))) {
   const char* operations[] = {"pack", "unpack"};  // Send, Receive
   const char* directions[] = {"copy/device-to-pinned", "copy/pinned-to-device"};
   for (int i = 0; i < 2; ++i) {
@@ -72,6 +67,7 @@ Model::Model(const Profile& profile, std::string_view mpi, Link link, std::int64
     device_[i] = copies(profile, operations[i], "device");
     one_shot_[i] = copies(profile, operations[i], "one-shot");
     copy_[i] = profile.curve(directions[i]);
+    copy_piece_[i] = exchange::time_of(copy_[i], piece_);
   }
   const std::string way = link == Link::Node ? "mpi/node" : "mpi/net";
   mpi_host_ = profile.curve(joined({way, "host"}), mpi);
@@ -80,17 +76,17 @@ Model::Model(const Profile& profile, std::string_view mpi, Link link, std::int64
   system_transpose_ = profile.curve(joined({way, "system/transpose"}), mpi);
 }
 
-Model::Query::Query(const Transfer& asked, std::int64_t chunk) noexcept
+Model::Query::Query(const Transfer& asked) noexcept
     : transfer(asked),
       bytes(std::log2(static_cast<double>(std::max<std::int64_t>(asked.bytes, 1)))),
-      piece(asked.bytes <= chunk ? bytes : std::log2(static_cast<double>(chunk))),
       block(bytes - std::log2(static_cast<double>(std::max<std::int64_t>(asked.blocks, 1)))),
       ratio(asked.pitch > 0 ? std::log2(static_cast<double>(asked.pitch)) - block : 0),
       host(asked.place.kind == MemoryKind::Host || asked.place.kind == MemoryKind::Pinned),
-      far(asked.pitch >= kFarPitch) {}
+      far(asked.pitch >= machine::kFarPitch && ratio > kLogSparse &&
+          block < std::log2(machine::kFarPitch) - kLogSparse) {}
 
 double Model::time_of(const Strided& curves, const Query& query, double bytes) noexcept {
-  if (query.far && query.ratio > kLogSparse && !curves.far.empty()) {
+  if (query.far && !curves.far.empty()) {
     return exchange::time_of(curves.far, bytes, query.block);
   }
   const double weight = std::clamp((query.ratio - kLogNear) / (kLogSparse - kLogNear), 0.0, 1.0);
@@ -119,18 +115,16 @@ double Model::staged_end(const Query& query, Direction direction) const noexcept
   const auto at = static_cast<std::size_t>(direction);
   const double copy = exchange::time_of(copy_[at], query.bytes);
   if (query.transfer.dense) return copy;  // all at once, straight to or from the user's bytes
-  if (query.piece == query.bytes) {
-    return kStagedOrder + copy + time_of(device_[at], query, query.bytes);
-  }
-  const double kernel_piece = time_of(device_[at], query, query.piece);
-  const double copy_piece = exchange::time_of(copy_[at], query.piece);
+  const double kernel = time_of(device_[at], query, query.bytes);
+  if (query.bytes <= piece_) return kStagedOrder + copy + kernel;
   // One piece is copied while the next is packed, so the slower of the two sets the pace: what all
   // pieces take more than the first.
-  const double more_kernel = time_of(device_[at], query, query.bytes) - kernel_piece;
-  const double more_copy = copy - copy_piece;
-  return known(more_kernel) && known(more_copy)
-             ? kStagedOrder + kernel_piece + copy_piece + std::max({more_kernel, more_copy, 0.0})
-             : kUnknown;
+  const double kernel_piece = time_of(device_[at], query, piece_);
+  const double more_kernel = kernel - kernel_piece;
+  const double more_copy = copy - copy_piece_[at];
+  return known(more_kernel) && known(more_copy) ? kStagedOrder + kernel_piece + copy_piece_[at] +
+                                                      std::max({more_kernel, more_copy, 0.0})
+                                                : kUnknown;
 }
 
 double Model::end(Method method, const Query& query, Direction direction) const noexcept {
@@ -140,11 +134,13 @@ double Model::end(Method method, const Query& query, Direction direction) const 
     case Method::System:
       return 0;
     case Method::Pack:
-      return operation + time_of(cpu_[at], query, query.bytes);
+      return operation + kPacked + time_of(cpu_[at], query, query.bytes);
     case Method::Device:
       return operation + time_of(device_[at], query, query.bytes);
     case Method::OneShot:
-      return operation + time_of(one_shot_[at], query, query.bytes);
+      // Contiguous bytes are copied by engine either way.
+      return operation + (query.transfer.dense ? exchange::time_of(copy_[at], query.bytes)
+                                               : time_of(one_shot_[at], query, query.bytes));
     case Method::Staged:
       break;
   }
@@ -175,7 +171,7 @@ double Model::wire(Method method, const Query& query) const noexcept {
 }
 
 std::optional<Model::Parts> Model::parts(Method method, const Transfer& transfer) const noexcept {
-  const Query query(transfer, chunk_);
+  const Query query(transfer);
   if (method == Method::Pack ? !query.host : query.host && method != Method::System) {
     return std::nullopt;
   }
@@ -198,8 +194,8 @@ std::optional<Choice> Model::choose_host(const Query& query) const noexcept {
   const double pack = end(Method::Pack, query, direction) + wire(Method::Pack, query) +
                       other_end(Method::Pack, query);
   if (!known(system) || !known(pack)) return std::nullopt;
-  return pack < system ? Choice{Method::Pack, Reason::None}
-                       : Choice{Method::System, Reason::SystemIsFaster};
+  return pack < kCertain * system ? Choice{Method::Pack, Reason::None}
+                                  : Choice{Method::System, Reason::SystemIsFaster};
 }
 
 std::optional<Choice> Model::choose_device(const Query& query,
@@ -213,7 +209,7 @@ std::optional<Choice> Model::choose_device(const Query& query,
     const double staged = end(Method::Staged, query, direction);
     const double one_shot = end(Method::OneShot, query, direction);
     if (!known(staged) || !known(one_shot)) return std::nullopt;
-    staging = one_shot <= staged ? Method::OneShot : Method::Staged;
+    staging = one_shot < staged ? Method::OneShot : Method::Staged;
     here = std::min(one_shot, staged);
   }
   if (!options.gpu_aware) return Choice{staging, Reason::None};
@@ -229,7 +225,7 @@ std::optional<Choice> Model::choose_device(const Query& query,
 
 std::optional<Choice> Model::choose(const Transfer& transfer,
                                     const Options& options) const noexcept {
-  const Query query(transfer, chunk_);
+  const Query query(transfer);
   return query.host ? choose_host(query) : choose_device(query, options);
 }
 

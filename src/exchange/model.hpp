@@ -29,6 +29,11 @@ class Model {
   /// Kernel and copy in a row take longer than one and the other: 41.3 us for 1 KiB at both ends,
   /// where the parts add up to 35.3 (H200). For each end [s].
   static constexpr double kStagedOrder = 3e-6;
+  /// Buffer and type of a packed message in host memory: 64 bytes in blocks of 8 take 92 to 141 ns
+  /// more than contiguous ones, of which packing and unpacking are 20. For each end [s].
+  static constexpr double kPacked = 50e-9;
+  /// Predictions are not better than 10 %: packing must be said to gain more than that.
+  static constexpr double kCertain = 0.9;
 
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4"), `chunk` the piece in which
   /// staged messages are copied [bytes].
@@ -53,9 +58,9 @@ class Model {
  private:
   /// One operation on boxes of one block length and pitch, as its curves tell.
   struct Strided {
-    machine::Curve near;    ///< pitch twice the block
-    machine::Curve sparse;  ///< pitch 16 times the block
-    machine::Curve far;     ///< a pitch of kFarPitch, for blocks that are shorter than in `sparse`
+    machine::Curve near;  ///< by machine/pitch.hpp
+    machine::Curve sparse;
+    machine::Curve far;
   };
   /// Layout to dense memory, or back.
   struct Copies {
@@ -65,10 +70,9 @@ class Model {
   };
   /// A transfer as the curves' axes see it, in base-2 logarithms.
   struct Query {
-    Query(const Transfer& transfer, std::int64_t chunk) noexcept;
+    explicit Query(const Transfer& transfer) noexcept;
     const Transfer& transfer;
     double bytes;
-    double piece;  ///< the first piece of a staged message
     double block;
     double ratio;  ///< pitch / block
     bool host;
@@ -99,7 +103,9 @@ class Model {
   machine::Curve mpi_device_;
   Strided system_box_;
   machine::Curve system_transpose_;
-  std::int64_t chunk_;
+  // The piece of a staged message [log2 of bytes], and how long its copy takes.
+  double piece_;
+  double copy_piece_[2];
 };
 
 }  // namespace strake::exchange

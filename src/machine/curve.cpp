@@ -27,41 +27,47 @@ std::vector<double> logs_of(const std::vector<double>& values, const char* what,
   return logs;
 }
 
+}  // namespace
+
 /// Where a value lies on an axis: between `index` and the next point, or at `index` (weight 0).
-struct Position {
+struct Curve::Position {
   std::size_t index = 0;
   double weight = 0;
   double beyond = 0;  ///< past the last point
 };
 
-Position position_on(const std::vector<double>& axis, double value) noexcept {
-  if (!(value > axis.front())) return {};
-  if (value >= axis.back()) return {axis.size() - 1, 0, value - axis.back()};
-  // Axes are short: counting has no branch to be mispredicted, as a search has.
-  std::size_t above = 0;
-  for (const double point : axis) above += point <= value ? 1 : 0;
-  const std::size_t index = above - 1;
-  return {index, (value - axis[index]) / (axis[index + 1] - axis[index]), 0};
+Curve::Axis::Axis(std::vector<double> logs) : points(std::move(logs)) {
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    scales.push_back(1 / (points[i + 1] - points[i]));
+    while (points.front() + static_cast<double>(below.size()) < points[i + 1]) below.push_back(i);
+  }
 }
 
-}  // namespace
+Curve::Position Curve::position_on(const Axis& axis, double value) noexcept {
+  const std::vector<double>& points = axis.points;
+  if (!(value > points.front())) return {};
+  if (value >= points.back()) return {points.size() - 1, 0, value - points.back()};
+  std::size_t index = axis.below[static_cast<std::size_t>(value - points.front())];
+  while (points[index + 1] <= value) ++index;
+  return {index, (value - points[index]) * axis.scales[index], 0};
+}
 
 Curve::Curve(std::vector<double> xs, std::vector<double> ys, std::vector<double> times)
     : xs_(logs_of(xs, "size", true)),
       ys_(logs_of(ys, "block", true)),
       times_(logs_of(times, "time", false)) {
-  const std::size_t points = xs_.size() * std::max<std::size_t>(ys_.size(), 1);
+  const std::size_t points = xs_.points.size() * std::max<std::size_t>(ys_.points.size(), 1);
   if (points == 0 || points != times_.size()) {
-    throw InvalidArgument(fmt::format("a curve of {} sizes, {} blocks and {} times", xs_.size(),
-                                      ys_.size(), times_.size()));
+    throw InvalidArgument(fmt::format("a curve of {} sizes, {} blocks and {} times",
+                                      xs_.points.size(), ys_.points.size(), times_.size()));
   }
 }
 
 double Curve::log_time(double log_bytes, double log_block) const noexcept {
   if (empty()) return std::numeric_limits<double>::infinity();
   const Position x = position_on(xs_, log_bytes);
-  const std::size_t row = std::max<std::size_t>(ys_.size(), 1);
-  const Position y = ys_.empty() ? Position{} : position_on(ys_, log_block);
+  const std::size_t row = std::max<std::size_t>(ys_.points.size(), 1);
+  const Position y = ys_.points.empty() ? Position{} : position_on(ys_, log_block);
   const auto in_row = [&](std::size_t index) {
     const double* at = &times_[index * row + y.index];
     return y.weight == 0 ? at[0] : at[0] + y.weight * (at[1] - at[0]);

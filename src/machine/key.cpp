@@ -84,8 +84,10 @@ std::vector<std::string> entries_of(const std::string& folder) {
   return names;
 }
 
-/// "NVIDIA UNIX x86_64 Kernel Module  570.86.15  Tue ...": the word of digits and dots.
-std::string driver_version(const std::string& root) {
+}  // namespace
+
+std::string driver_version_below(const std::string& root) {
+  // "NVIDIA UNIX x86_64 Kernel Module  570.86.15  Tue ...": the word of digits and dots.
   const std::string text = tidy(read_start(root + "/proc/driver/nvidia/version"));
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
@@ -98,8 +100,6 @@ std::string driver_version(const std::string& root) {
   }
   return "unknown";
 }
-
-}  // namespace
 
 std::string machine_key_below(const std::string& root) {
   std::string key = fmt::format("{}, {} CPUs", cpu_model(root), sysconf(_SC_NPROCESSORS_CONF));
@@ -115,7 +115,7 @@ std::string machine_key_below(const std::string& root) {
     const bool known = !node.empty() && node[0] != '-';
     key += fmt::format(", {}{}", model.empty() ? "GPU" : model, known ? " on node " + node : "");
   }
-  if (!addresses.empty()) key += ", driver " + driver_version(root);
+  if (!addresses.empty()) key += ", driver " + driver_version_below(root);
   return key;
 }
 

@@ -44,8 +44,18 @@ class Curve {
   [[nodiscard]] double log_time(double log_bytes, double log_block) const noexcept;
 
  private:
-  std::vector<double> xs_;     // log2
-  std::vector<double> ys_;     // log2
+  struct Axis {
+    Axis() = default;
+    explicit Axis(std::vector<double> logs);
+    std::vector<double> points;      // base-2 logarithms
+    std::vector<double> scales;      // one over the distance to the next
+    std::vector<std::size_t> below;  // at i: the last point up to the first point + i
+  };
+  struct Position;
+  static Position position_on(const Axis& axis, double value) noexcept;
+
+  Axis xs_;
+  Axis ys_;
   std::vector<double> times_;  // log2
 };
 

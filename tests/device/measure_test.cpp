@@ -1,4 +1,5 @@
 // The GPU's benchmarks as `strake measure` finds them: in the plug-in, without linking it.
+#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <stdexcept>
@@ -37,6 +39,28 @@ class MeasureCuda : public testing::Test {
 
 TEST(MeasureCudaPlugin, another_version_is_refused) {
   EXPECT_EQ(make_plugin(kPluginVersion + 1), nullptr);
+}
+
+TEST_F(MeasureCuda, the_machine_has_a_driver_and_each_of_its_gpus) {
+  const auto machine = nlohmann::json::parse(plugin_->machine());
+  const auto matches = [](const nlohmann::json& text, const char* wanted) {
+    return std::regex_match(text.get<std::string>(), std::regex(wanted));
+  };
+  EXPECT_TRUE(matches(machine.at("driver"), "[0-9]+([.][0-9]+)+|unknown")) << machine;
+  EXPECT_TRUE(matches(machine.at("cuda"), "[0-9]+[.][0-9]+")) << machine;
+  int devices = 0;
+  ASSERT_EQ(cudaGetDeviceCount(&devices), cudaSuccess);
+  ASSERT_EQ(machine.at("gpus").size(), static_cast<std::size_t>(devices));
+  std::set<std::string> uuids;
+  for (const auto& gpu : machine.at("gpus")) {
+    SCOPED_TRACE(gpu.dump());
+    EXPECT_FALSE(gpu.at("name").get<std::string>().empty());
+    EXPECT_TRUE(matches(gpu.at("uuid"), "GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"));
+    EXPECT_TRUE(uuids.insert(gpu.at("uuid")).second) << "two GPUs of one UUID";
+    EXPECT_TRUE(matches(gpu.at("pci"), "[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}[.]0"));
+    EXPECT_GT(gpu.at("memory_bytes").get<std::int64_t>(), 1 << 28);
+    EXPECT_GT(gpu.at("multiprocessors").get<int>(), 0);
+  }
 }
 
 TEST_F(MeasureCuda, every_case_has_a_point_of_its_own) {

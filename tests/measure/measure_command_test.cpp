@@ -46,7 +46,7 @@ class Measure : public testing::Test {
 TEST_F(Measure, lists_without_measuring) {
   const Outcome all = measure({"--list"});
   EXPECT_EQ(all.status, 0) << all.err;
-  EXPECT_EQ(lines_with(all.out, "pack/cpu/box 65536 64 128"), 2);  // pack and unpack
+  EXPECT_EQ(lines_with(all.out, "pack/cpu/box 65536 64 136"), 2);  // pack and unpack
   const Outcome quick = measure({"--list", "--quick", "--filter", "^pack"});
   EXPECT_GT(lines_with(quick.out, "pack"), 3);
   EXPECT_EQ(lines_with(quick.out, "pack"), lines_with(quick.out, " quick"));
@@ -58,7 +58,7 @@ TEST_F(Measure, prints_a_table_and_writes_both_forms) {
   const Outcome outcome = measure({"--quick", "--filter", "^pack/cpu/box 1024 64 "});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(lines_with(outcome.out, "GB/s"), 1);
-  EXPECT_EQ(lines_with(outcome.out, "pack/cpu/box     1 KiB     64 B    128 B "), 1) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "pack/cpu/box     1 KiB     64 B    136 B "), 1) << outcome.out;
   EXPECT_EQ(lines_with(outcome.err, "2 cases measured"), 1) << outcome.err;
   EXPECT_EQ(lines_with(outcome.err, "Profile: " + path(".json")), 1) << outcome.err;
   EXPECT_EQ(lines_with(outcome.err, "Clocks: "), 1);
@@ -80,7 +80,7 @@ TEST_F(Measure, prints_a_table_and_writes_both_forms) {
 }
 
 TEST_F(Measure, prints_json_lines) {
-  const Outcome outcome = measure({"--json", "--filter", "^pack/cpu/box 1024 (64|256) 128"});
+  const Outcome outcome = measure({"--json", "--filter", "^pack/cpu/box 1024 (64|256) 136"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   std::istringstream lines(outcome.out);
   int count = 0;
@@ -93,7 +93,7 @@ TEST_F(Measure, prints_json_lines) {
 TEST_F(Measure, updates_what_is_asked_and_resumes) {
   EXPECT_EQ(measure({"--quick", "--filter", "^pack/cpu/box 1024 64 "}).status, 0);
   const auto before = profile();
-  EXPECT_EQ(measure({"--filter", "^unpack/cpu/box 1024 64 128"}).status, 0);
+  EXPECT_EQ(measure({"--filter", "^unpack/cpu/box 1024 64 136"}).status, 0);
   const auto after = profile();
   ASSERT_EQ(after["results"].size(), 3U);
   EXPECT_EQ(after["results"][0], before["results"][0]);
@@ -109,7 +109,7 @@ TEST_F(Measure, updates_what_is_asked_and_resumes) {
 
 TEST_F(Measure, writes_where_it_is_told) {
   const std::string file = (cache_ / "here.json").string();
-  EXPECT_EQ(measure({"--output", file, "--filter", "^pack/cpu/box 1024 64 128"}).status, 0);
+  EXPECT_EQ(measure({"--output", file, "--filter", "^pack/cpu/box 1024 64 136"}).status, 0);
   EXPECT_TRUE(fs::exists(file));
   EXPECT_TRUE(fs::exists(cache_ / "here.profile"));
   EXPECT_FALSE(fs::exists(path(".json")));
@@ -139,6 +139,21 @@ TEST_F(Measure, goes_on_after_cases_that_can_not_be_measured) {
   EXPECT_EQ(json["machine"]["driver"], "1.0");
   EXPECT_EQ(json["gpu_aware"][0]["mpi"], "Stand-in MPI 1.0");
   EXPECT_EQ(json["gpu_aware"][0]["aware"], true);
+}
+
+TEST_F(Measure, says_why_a_device_could_not_be_tried) {
+  const Outcome outcome = tools_test::strake(
+      {"measure", "--filter", "^standin/good "},
+      {"XDG_CACHE_HOME=" + cache_.string(), "OMPI_COMM_WORLD_SIZE=1", "STANDIN_PROBLEM=it rains"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.err,
+                       "Whether Stand-in MPI 1.0 takes device pointers could not be "
+                       "tried: it rains"),
+            1)
+      << outcome.err;
+  EXPECT_TRUE(profile()["gpu_aware"].empty());
+  const Outcome without = measure({"--filter", "^standin/good "}, true);
+  EXPECT_EQ(lines_with(without.err, "takes device pointers"), 0) << without.err;
 }
 
 TEST_F(Measure, wrong_data_ends_with_1_and_gives_no_result) {
@@ -177,7 +192,7 @@ TEST_F(Measure, ranks_of_each_mpi_library_measure_together) {
     for (std::string word; words >> word;) command.push_back(word);
     command = tools_test::join({command,
                                 {"-n", "2", STRAKE_BUILT, "measure", "--quick", "--filter",
-                                 "^(mpi/node/host 1024|pack/cpu/box 1024 64 128)"}});
+                                 "^(mpi/node/host 1024|pack/cpu/box 1024 64 136)"}});
     const Outcome outcome = tools_test::run(command, {"XDG_CACHE_HOME=" + cache_.string()});
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(lines_with(outcome.err, "Profile: "), 1) << outcome.err;  // rank 0 alone

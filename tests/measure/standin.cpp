@@ -1,6 +1,7 @@
 // A plug-in of one rank for the command's tests. Its cases succeed, throw, or receive wrong data,
 // or take their time.
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -51,10 +52,13 @@ class StandinPlugin final : public Plugin {
     }
     return all;
   }
-  int gpu_aware() override { return 1; }
+  int gpu_aware() override { return problem() == nullptr ? 1 : -1; }
+  std::string gpu_aware_problem() override { return problem() == nullptr ? "" : problem(); }
   std::string machine() override { return R"({"driver": "1.0"})"; }
 
  private:
+  static const char* problem() { return std::getenv("STANDIN_PROBLEM"); }
+
   OneRank team_;
 };
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -195,6 +196,60 @@ TEST_F(MeasureMpi, a_device_is_tried_where_there_is_one) {
     EXPECT_EQ(device_collectives.size(), answer == 1 ? 4U : 0U);
   }
   EXPECT_EQ(device_cases, answer == 1 && g_ranks > 1);
+  if (answer >= 0 && team().rank() == 0) {
+    EXPECT_EQ(g_plugin->gpu_aware_problem(), "");
+  }
+}
+
+TEST_F(MeasureMpi, without_a_device_there_is_no_problem) {
+  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr) GTEST_SKIP() << "a driver is here";
+  if (team().rank() != 0) return;
+  EXPECT_EQ(g_plugin->gpu_aware(), -1);
+  EXPECT_EQ(g_plugin->gpu_aware_problem(), "");
+}
+
+/// With the only launcher of these tests: fake_launcher.sh.
+TEST_F(MeasureMpi, what_keeps_the_device_from_being_tried_is_told) {
+  const char* const mode = std::getenv("FAKE_LAUNCHER");
+  if (mode == nullptr) GTEST_SKIP() << "needs the launcher that fails";
+  const std::string launcher = std::getenv("FAKE_LAUNCHER_FOLDER") + std::string("/mpirun");
+  const int answer = g_plugin->gpu_aware();
+  const std::string problem = g_plugin->gpu_aware_problem();
+  if (mode == std::string("says")) {
+    EXPECT_EQ(answer, -1);
+    EXPECT_EQ(problem, launcher +
+                           " printed: There are no slots for the 2 ranks that were asked "
+                           "for by the application.");
+  } else if (mode == std::string("silent")) {
+    EXPECT_EQ(answer, -1);
+    EXPECT_EQ(problem, launcher + " ended with status 3 and printed nothing");
+  } else if (mode == std::string("missing")) {
+    EXPECT_EQ(answer, -1);
+    EXPECT_EQ(problem.substr(0, 21), "no launcher (mpirun) ") << problem;
+  } else if (mode == std::string("long")) {
+    EXPECT_EQ(answer, -1);
+    EXPECT_EQ(problem.size(), (launcher + " printed: ").size() + 200) << problem;
+    EXPECT_NE(problem.find(" printed: a line of many"), std::string::npos) << problem;
+  } else {
+    // The answer behind more than is kept.
+    ASSERT_STREQ(mode, "noisy");
+    EXPECT_EQ(answer, 1);
+    EXPECT_EQ(problem, "");
+  }
+}
+
+/// Goes on in a process whose parent, this one, is no launcher, nor has one beside it, and which
+/// finds none but the fake one.
+void go_on_without_launcher() {
+  const pid_t rank = fork();
+  if (rank != 0) {
+    int status = 0;
+    if (rank < 0 || waitpid(rank, &status, 0) != rank) std::exit(2);
+    std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 2);
+  }
+  for (const char* prefix : {"OPAL_PREFIX", "PRTE_PREFIX", "MPI_HOME"}) unsetenv(prefix);
+  const bool missing = std::getenv("FAKE_LAUNCHER") == std::string("missing");
+  setenv("PATH", missing ? "/nonexistent" : std::getenv("FAKE_LAUNCHER_FOLDER"), 1);
 }
 
 }  // namespace
@@ -205,6 +260,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: measure_mpi_test PLUGIN FLAVOR RANKS [NAME]\n");
     return 2;
   }
+  if (std::getenv("FAKE_LAUNCHER") != nullptr) go_on_without_launcher();
   g_flavor = argv[2];
   g_ranks = std::atoi(argv[3]);
   if (argc > 4) g_name = argv[4];

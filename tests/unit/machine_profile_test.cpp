@@ -181,6 +181,7 @@ TEST(MachineKey, names_gpus_their_nodes_and_the_driver) {
   const std::string none = machine_key_below(root / "");
   EXPECT_NE(none.find(" CPUs"), std::string::npos);
   EXPECT_EQ(none.find("driver"), std::string::npos);
+  EXPECT_EQ(driver_version_below(root / ""), "unknown");
   put(root / "proc/driver/nvidia/version",
       "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Release Build\nGCC version:\n");
   const std::string gpus = root / "proc/driver/nvidia/gpus/";
@@ -193,6 +194,7 @@ TEST(MachineKey, names_gpus_their_nodes_and_the_driver) {
   EXPECT_NE(key.find(", NUMA nodes 0-1, NVIDIA H200 on node 0, NVIDIA H200, driver 570.86.15"),
             std::string::npos)
       << key;
+  EXPECT_EQ(driver_version_below(root / ""), "570.86.15");
   // What differs from node to node of one cluster is no part of it.
   put(gpus + "0000:0a:00.0/information", "Model: \t\t NVIDIA H200\nIRQ: 7\nGPU UUID: GPU-3\n");
   EXPECT_EQ(machine_key_below(root / ""), key);

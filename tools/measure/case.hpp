@@ -75,13 +75,16 @@ class Plugin {
   /// MPI plug-ins: whether a throwaway job of two ranks could send a device buffer: 1 yes, 0 no, -1
   /// not tried (no device, or no launcher).
   virtual int gpu_aware() { return -1; }
+  /// Why there is a device but -1 was the answer: the rest of the sentence "... could not be
+  /// tried:". Empty otherwise.
+  virtual std::string gpu_aware_problem() { return {}; }
   /// What it knows of the machine, as the text of a JSON object, whose members go into the
   /// profile's "machine" ({"driver": "580.95", "gpus": [{"name": ..., "uuid": ...}]}). Asked of
   /// rank 0.
   virtual std::string machine() { return "{}"; }
 };
 
-inline constexpr int kPluginVersion = 1;
+inline constexpr int kPluginVersion = 2;
 /// `strake_make_measure_plugin`: made by `new`, deleted by the command, after its cases. Null where
 /// it can't work here (no device; not under mpirun).
 using MakePlugin = Plugin* (*)(int version);

@@ -177,6 +177,11 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   if (suites.mpi.plugin != nullptr) {
     const int aware = suites.mpi.plugin->gpu_aware();
     if (aware >= 0) file.set_aware(suites.team()->library(), aware == 1);
+    const std::string problem = suites.mpi.plugin->gpu_aware_problem();
+    if (!problem.empty()) {
+      fmt::print(stderr, "Whether {} takes device pointers could not be tried: {}\n",
+                 suites.team()->library(), problem);
+    }
   }
 
   const double budget = options.quick ? kQuickSeconds : kFullSeconds;

@@ -55,13 +55,6 @@ std::vector<std::string> libraries_of(const machine::Profile& profile) {
   return libraries;
 }
 
-PitchClass pitch_class(const machine::Result& result) noexcept {
-  if (result.pitch == 2 * result.block) return PitchClass::Near;
-  if (result.pitch == 16 * result.block) return PitchClass::Sparse;
-  // A page walk for each block or two.
-  return result.pitch >= 2048 ? PitchClass::Far : PitchClass::Other;
-}
-
 const char* name_of(PitchClass pitch) noexcept {
   switch (pitch) {
     case PitchClass::Near:

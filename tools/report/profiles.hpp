@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/pitch.hpp"
 #include "machine/profile.hpp"
 
 namespace strake::report {
@@ -31,9 +32,7 @@ struct Shown {
 /// The MPI libraries of a profile, each once.
 [[nodiscard]] std::vector<std::string> libraries_of(const machine::Profile& profile);
 
-/// Pitches of strided results come in classes.
-enum class PitchClass { Near, Sparse, Far, Other };
-[[nodiscard]] PitchClass pitch_class(const machine::Result& result) noexcept;
+using machine::PitchClass;
 /// "pitch 2 x block", …
 [[nodiscard]] const char* name_of(PitchClass pitch) noexcept;
 

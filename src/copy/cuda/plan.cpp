@@ -209,7 +209,7 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
     const bool rows =
         engine.form() == EngineCopy::Form::Rows || engine.form() == EngineCopy::Form::Planes;
     const bool faster = engine.form() == EngineCopy::Form::Linear
-                            ? size_bytes() > kRunKernelBytes
+                            ? across || size_bytes() > kRunKernelBytes
                             : rows && across && strided.block_bytes() >= kEngineRowBytes;
     if (variant == CopyVariant::Engine || (variant == CopyVariant::Auto && faster))
       engine_ = engine;

@@ -11,16 +11,18 @@
 #include <utility>
 
 #include "cpu_cases.hpp"
+#include "machine/pitch.hpp"
 #include "strake/copy.hpp"
 
 namespace strake::measure {
 namespace {
 
+using machine::PitchClass;
+
 constexpr std::int64_t kKi = 1024;
 constexpr std::int64_t kMi = kKi * kKi;
 // The widest span of a case: far blocks of a byte would otherwise take 128 GiB.
 constexpr std::int64_t kWidest = kKi * kMi;
-constexpr std::int64_t kFar = 2 * kKi;
 // The longest list: 8 MiB of offsets, past every cache that a list shares with its data.
 constexpr std::int64_t kMostListed = kMi;
 
@@ -123,32 +125,30 @@ std::vector<Case> pack_cases(std::int64_t memory) {
   const auto dense = std::make_shared<Arena>();
   const auto strided = std::make_shared<Arena>();
   std::vector<Case> all;
-  const auto add = [&](const Shape& shape) {
+  const auto add = [&](const Shape& shape, PitchClass pitch) {
     const bool quick_size = shape.bytes == kKi || shape.bytes == 64 * kKi || shape.bytes == 4 * kMi;
     const bool quick_block = shape.block == 4 || shape.block == 64 || shape.block == kKi;
-    const bool near = shape.pitch == 2 * shape.block;
     Case result;
     result.name = fmt::format("{}/cpu/{}", shape.unpack ? "unpack" : "pack",
                               shape.indexed ? "indexed" : "box");
     result.bytes = shape.bytes;
     result.block = shape.block;
     result.pitch = shape.pitch;
-    result.quick = quick_size && quick_block && (near || shape.pitch == 16 * shape.block);
+    result.quick = quick_size && quick_block && pitch != PitchClass::Far;
     result.make = [=] { return std::make_unique<Pack>(shape, *dense, *strided); };
     all.push_back(std::move(result));
   };
   for (const bool indexed : {false, true}) {
     for (const bool unpack : {false, true}) {
       // One pitch after the other, so that a run that is cut short has whole curves.
-      for (const std::int64_t pitch_class : {std::int64_t{2}, std::int64_t{16}, kFar}) {
+      for (const PitchClass pitch : {PitchClass::Near, PitchClass::Sparse, PitchClass::Far}) {
         for (std::int64_t bytes = 64; bytes <= 64 * kMi; bytes *= 4) {
           for (const std::int64_t block : kBlocks) {
-            const bool far = pitch_class == kFar;
-            const Shape shape{bytes, block, far ? kFar : pitch_class * block, indexed, unpack};
-            if (bytes % block != 0 || (far && 16 * block >= kFar)) continue;
+            const Shape shape{bytes, block, machine::host_pitch(pitch, block), indexed, unpack};
+            if (bytes % block != 0 || shape.pitch == 0) continue;
             if (indexed && bytes / block > kMostListed) continue;
             if (shape.span() > kWidest || shape.span() + bytes > memory) continue;
-            add(shape);
+            add(shape, pitch);
           }
         }
       }

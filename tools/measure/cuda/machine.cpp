@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "machine/key.hpp"
+#include "measure/cuda/uuid.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure::cuda {
@@ -58,6 +62,30 @@ void need_free(int device, std::int64_t bytes) {
     throw OutOfMemory(fmt::format("{} bytes are wanted on device {}, {} of {} are free", bytes,
                                   device, free_bytes, total));
   }
+}
+
+std::string description() {
+  using Json = nlohmann::ordered_json;
+  int version = 0;
+  check(cudaDriverGetVersion(&version));
+  Json gpus = Json::array();
+  for (int device = 0; device < device_count(); ++device) {
+    cudaDeviceProp gpu{};
+    check(cudaGetDeviceProperties(&gpu, device));
+    // As /sys spells it; CUDA has no other functions of a GPU than 0.
+    const std::string pci =
+        fmt::format("{:04x}:{:02x}:{:02x}.0", static_cast<unsigned>(gpu.pciDomainID),
+                    static_cast<unsigned>(gpu.pciBusID), static_cast<unsigned>(gpu.pciDeviceID));
+    gpus.push_back({{"name", gpu.name},
+                    {"uuid", uuid_text(gpu.uuid.bytes)},
+                    {"pci", pci},
+                    {"memory_bytes", gpu.totalGlobalMem},
+                    {"multiprocessors", gpu.multiProcessorCount}});
+  }
+  const Json all = {{"driver", machine::driver_version_below("")},
+                    {"cuda", fmt::format("{}.{}", version / 1000, version % 1000 / 10)},
+                    {"gpus", std::move(gpus)}};
+  return all.dump();
 }
 
 }  // namespace strake::measure::cuda

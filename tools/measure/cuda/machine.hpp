@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <source_location>
+#include <string>
 
 namespace strake::measure::cuda {
 
@@ -20,5 +21,9 @@ void check(cudaError_t code, std::source_location where = std::source_location::
 void set_peer_access(int device, int peer, bool wanted);
 /// \throws Error  fewer bytes are free on `device` than twice `bytes`: the rest is others'
 void need_free(int device, std::int64_t bytes);
+
+/// Plugin::machine(): the driver's version, the newest CUDA that it runs, and the GPUs in CUDA's
+/// order.
+[[nodiscard]] std::string description();
 
 }  // namespace strake::measure::cuda

@@ -1,6 +1,7 @@
 /// \file  Packing and unpacking by Strake's own device back end, call to return: between a layout
 /// in device memory and dense device memory, or dense mapped host memory (one-shot).
 
+#include "machine/pitch.hpp"
 #include "measure/cuda/cases.hpp"
 #include "measure/cuda/hold.hpp"
 #include "measure/cuda/links.hpp"
@@ -116,7 +117,7 @@ void add_pack(Cases& cases) {
       if (block >= bytes) continue;  // one block: a contiguous copy
       const bool quick =
           (bytes == KiB || bytes == 64 * KiB || bytes == 4 * MiB) && (block == 8 || block == 256);
-      add_point(cases, Form::Box, bytes, block, 2 * block, quick);
+      add_point(cases, Form::Box, bytes, block, machine::kNearRatio * block, quick);
     }
   }
   // Sparse boxes and lists move as much per block, so every other size and block tells as much. A
@@ -125,11 +126,11 @@ void add_pack(Cases& cases) {
   for (std::int64_t bytes = 256; bytes <= 64 * MiB; bytes *= 16) {
     for (const std::int64_t block : {4, 16, 64, 256, 1024, 4096}) {
       if (block >= bytes) continue;
-      add_point(cases, Form::Box, bytes, block, 16 * block, false);
+      add_point(cases, Form::Box, bytes, block, machine::kSparseRatio * block, false);
       if (bytes / block > kMostBlocks) continue;
       for (const Form form : {Form::Blocks, Form::Indexed}) {
         const bool quick = (bytes == 4 * KiB || bytes == MiB) && (block == 16 || block == 256);
-        add_point(cases, form, bytes, block, 2 * block, quick);
+        add_point(cases, form, bytes, block, machine::kNearRatio * block, quick);
       }
     }
   }

@@ -17,6 +17,7 @@ class CudaPlugin final : public Plugin {
     }
     return cases;
   }
+  std::string machine() override { return description(); }
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 
 namespace strake::measure {
 
@@ -20,5 +21,7 @@ struct Awareness {
 /// Starts a job of two ranks with this library's launcher that does all that on device buffers. The
 /// first call takes a second or more, or none without a device; later ones give its answer.
 [[nodiscard]] Awareness tried_job_of_two();
+/// Why that gave no answer though there is a device; empty where it gave one, and without a device.
+[[nodiscard]] std::string why_not_tried();
 
 }  // namespace strake::measure

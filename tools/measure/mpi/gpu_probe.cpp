@@ -1,13 +1,16 @@
 // A job of two ranks that hands device buffers to MPI. It may well end in a crash: that is the
 // answer which its caller is after. Prints "begins" once there are two ranks with a device each,
-// "right" when all messages came, "right NAME" per collective, and "ends".
+// "right" when all messages came, "right NAME" per collective, and "ends"; on stderr why it did not
+// begin.
 #include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <thread>
 #include <vector>
 
 #include "cuda_driver.hpp"
@@ -18,6 +21,7 @@ namespace {
 using namespace strake::measure;
 
 constexpr int kTag = 6;
+constexpr std::chrono::milliseconds kForwarding{100};
 
 /// Says what both ranks saw go right. Collective.
 bool agreed(bool mine, int rank, const char* line) {
@@ -146,14 +150,17 @@ int main(int argc, char** argv) {
   int ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (ranks != 2 || CudaDriver::find() == nullptr) {
+  const bool device = CudaDriver::find() != nullptr;
+  if (ranks != 2) std::fprintf(stderr, "strake-gpu-probe: a job of %d ranks, not 2\n", ranks);
+  if (!device) std::fprintf(stderr, "strake-gpu-probe: rank %d finds no CUDA device\n", rank);
+  if (ranks != 2 || !agreed(device, rank, "begins")) {
     MPI_Finalize();
     return 2;
   }
-  if (rank == 0) {
-    std::puts("strake-gpu-probe: begins");
-    std::fflush(stdout);
-  }
+  // A rank that dies may take along what another has just printed: nobody does before the launcher
+  // has surely passed that line on.
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::this_thread::sleep_for(kForwarding);
   try {
     try_all(rank);
   } catch (const std::exception& error) {  // the driver's

@@ -84,6 +84,7 @@ class MpiPlugin final : public Plugin {
   }
 
   int gpu_aware() override { return tried_job_of_two().messages; }
+  std::string gpu_aware_problem() override { return why_not_tried(); }
 
  private:
   /// Rank 0's answer, the same on all ranks; none where one of them has no device.

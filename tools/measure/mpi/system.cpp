@@ -6,6 +6,7 @@
 
 #include "cases.hpp"
 #include "data.hpp"
+#include "machine/pitch.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/layout.hpp"
 
@@ -15,9 +16,8 @@ namespace {
 constexpr int kTag = 3;
 constexpr std::int64_t kKi = 1024;
 constexpr std::int64_t kMi = 1024 * kKi;
-/// Distance of far blocks. The exchange calls 1 KiB and more far; blocks 16 times their length
-/// apart come near that.
-constexpr std::int64_t kFarPitch = 2 * kKi;
+/// Length of the rows of transposed matrices.
+constexpr std::int64_t kRow = 2 * kKi;
 /// Most memory that one end of a message may span. Beyond, the caches have long lost their part.
 constexpr std::int64_t kMostSpan = 128 * kMi;
 
@@ -154,18 +154,14 @@ Case strided_case(const Job& job, const std::string& name, const std::vector<int
 
 void add_boxes(const Job& job, const std::string& name, const std::vector<int>& pair,
                std::vector<Case>& cases) {
-  enum class Pitch { Double, Sparse, Far };
-  for (const Pitch kind : {Pitch::Double, Pitch::Sparse, Pitch::Far}) {
+  using machine::PitchClass;
+  for (const PitchClass kind : {PitchClass::Near, PitchClass::Sparse, PitchClass::Far}) {
     for (const std::int64_t bytes :
          {std::int64_t{64}, kKi, 16 * kKi, 256 * kKi, 4 * kMi, 16 * kMi}) {
       for (const std::int64_t block : {1, 4, 8, 16, 64, 256, 1024, 4096}) {
-        const std::int64_t pitch = kind == Pitch::Double   ? 2 * block
-                                   : kind == Pitch::Sparse ? 16 * block
-                                                           : kFarPitch;
-        // Longer blocks are as far apart as this in the other classes.
-        if (kind == Pitch::Far && pitch <= 16 * block) continue;
+        const std::int64_t pitch = machine::host_pitch(kind, block);
         const std::int64_t blocks = bytes / block;
-        if (blocks < 2 || blocks * pitch > kMostSpan) continue;
+        if (pitch == 0 || blocks < 2 || blocks * pitch > kMostSpan) continue;
         const bool quick = among({kKi, 16 * kKi, 256 * kKi}, bytes) && among({8, 64}, block);
         cases.push_back(strided_case(job, name, pair, {bytes, block, pitch}, box, quick));
       }
@@ -178,7 +174,7 @@ void add_transposes(const Job& job, const std::string& name, const std::vector<i
   for (const std::int64_t bytes : {16 * kKi, 256 * kKi, 4 * kMi, 16 * kMi}) {
     for (const std::int64_t block : {1, 4, 8, 16, 64}) {
       const bool quick = among({16 * kKi, 256 * kKi}, bytes) && block == 8;
-      cases.push_back(strided_case(job, name, pair, {bytes, block, kFarPitch}, transpose, quick));
+      cases.push_back(strided_case(job, name, pair, {bytes, block, kRow}, transpose, quick));
     }
   }
 }
