@@ -1,5 +1,6 @@
 // MPI_Pack and MPI_Unpack of the datatypes of applications, each beside its bound: the time that a
-// memcpy of the same footprint would need for the cache lines that must move.
+// memcpy of the same footprint would need for the cache lines that must move; and beside the time
+// that touching these lines in the type's order takes.
 #include <cstdio>
 
 #include "mpi/case.hpp"
@@ -48,6 +49,8 @@ void measure(const std::string& name, const Case& c, double call_us, const Optio
   const double memcpy_us = 1e6 * memcpy_seconds(footprint, options.budget);
   const auto line = [&](const std::string& op, const std::vector<double>& samples,
                         std::int64_t moved) {
+    const bool writes = op == "unpack";
+    const double touch_us = 1e6 * touch_seconds(c.blocks, buffer.data(), writes, options.budget);
     // memcpy moves footprint bytes (half read, half written) in memcpy_us.
     const double bound = memcpy_us * static_cast<double>(moved) / static_cast<double>(footprint);
     report.line(name, summarize(samples), "-us",
@@ -60,6 +63,7 @@ void measure(const std::string& name, const Case& c, double call_us, const Optio
                  {"moved_bytes", moved},
                  {"memcpy_us", memcpy_us},
                  {"bound_us", bound},
+                 {"touch_us", touch_us},
                  {"call_us", call_us}});
   };
   line("pack", pack_samples, traffic.pack_bytes());

@@ -44,7 +44,7 @@ def lines(op, plain, strake, bound=1.0, benchmark="pack", call=0.0):
     for used, times in (("plain", plain), ("strake", strake)):
         for flavor, median in times.items():
             made.append({"benchmark": benchmark, "name": "case", "op": op, "flavor": flavor, "with": used,
-                         "median": median, "bound_us": bound, "call_us": call, "payload_bytes": 1024})
+                         "median": median, "bound_us": bound, "touch_us": bound, "call_us": call, "payload_bytes": 1024})
     return made
 
 

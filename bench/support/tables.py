@@ -21,6 +21,7 @@ class Results:
         self.values = collections.defaultdict(list)
         self.lines = {}
         self.bounds = collections.defaultdict(list)
+        self.touches = collections.defaultdict(list)
         self.calls = collections.defaultdict(list)
         for line in lines:
             case = (line["benchmark"], line["name"], line["op"])
@@ -28,6 +29,7 @@ class Results:
             self.values[case, line["flavor"], line["with"]].append(line["median"])
             if "bound_us" in line:
                 self.bounds[case].append(line["bound_us"])
+                self.touches[case].append(line["touch_us"])
             if "call_us" in line and line["with"] == "plain":
                 self.calls[line["flavor"]].append(line["call_us"])
         self.flavors = sorted({flavor for _, flavor, _ in self.values}, reverse=True)  # Open MPI first
@@ -46,6 +48,9 @@ class Results:
 
     def bound(self, case):
         return statistics.median(self.bounds[case])
+
+    def touch(self, case):
+        return statistics.median(self.touches[case])
 
     def empty_call(self):
         """An MPI_Pack of nothing by the library whose call is the cheapest."""
@@ -90,7 +95,8 @@ def pack_table(results, names):
         line, bound = results.lines[case], results.bound(case)
         plain = [results.time(case, f, "plain") for f in results.flavors]
         faster = min(plain)
-        row = [case[1], case[2], number(line["payload_bytes"] / 1024), *times(results, case), number(bound)]
+        row = [case[1], case[2], number(line["payload_bytes"] / 1024), *times(results, case), number(results.touch(case)),
+               number(bound)]
         if results.with_strake:
             strake = max(results.time(case, f, "strake") for f in results.flavors)  # the slower is judged
             share, speedup = bound / strake, faster / strake
@@ -111,7 +117,7 @@ def pack_table(results, names):
             row += [f"{100 * bound / faster:.0f} %"]
         rows.append(row)
     last = ["of bound", "x faster library", "verdict"] if results.with_strake else ["faster of bound"]
-    table = markdown(["case", "op", "KiB", *titles(results, names), "bound", *last], rows)
+    table = markdown(["case", "op", "KiB", *titles(results, names), "touch", "bound", *last], rows)
     if not results.with_strake:
         return table, [], True
     mean = geometric_mean(speedups)

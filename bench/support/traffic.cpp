@@ -41,4 +41,27 @@ double memcpy_seconds(std::int64_t footprint_bytes, const Budget& budget) {
   return summarize(sample(budget, copy)).median;
 }
 
+double touch_seconds(std::span<const Block> blocks, std::byte* buffer, bool write,
+                     const Budget& budget) {
+  std::vector<std::uint32_t> places;
+  std::int64_t line = -1;
+  for (const Block& block : blocks) {
+    const std::int64_t end = block.offset + block.bytes;
+    for (std::int64_t at = block.offset; at < end; at = (line + 1) * kLineBytes) {
+      if (at / kLineBytes != line) places.push_back(static_cast<std::uint32_t>(at));
+      line = at / kLineBytes;
+    }
+  }
+  const auto read_all = [&] {
+    unsigned sum = 0;
+    for (const std::uint32_t at : places) sum += static_cast<unsigned>(buffer[at]);
+    asm volatile("" : : "r"(sum));
+  };
+  const auto write_all = [&] {
+    for (const std::uint32_t at : places) buffer[at] = std::byte{1};
+    asm volatile("" ::: "memory");
+  };
+  return summarize(write ? sample(budget, write_all) : sample(budget, read_all)).median;
+}
+
 }  // namespace bench

@@ -2,6 +2,7 @@
 /// pack or unpack.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -40,5 +41,11 @@ Traffic traffic_of(std::span<const Block> blocks, std::int64_t buffer_bytes);
 /// Median time of a memcpy that reads half of `footprint_bytes` and writes the other half, repeated
 /// on the same memory. [seconds]
 double memcpy_seconds(std::int64_t footprint_bytes, const Budget& budget);
+
+/// Median time to read one byte of every line that the blocks touch, or to write one, in their
+/// order and nothing else: what these addresses in this order cost any copy. A list of 4 bytes a
+/// line tells where. [seconds]
+double touch_seconds(std::span<const Block> blocks, std::byte* buffer, bool write,
+                     const Budget& budget);
 
 }  // namespace bench
