@@ -1,6 +1,7 @@
 #include "support/traffic.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -44,6 +45,9 @@ double memcpy_seconds(std::int64_t footprint_bytes, const Budget& budget) {
 double touch_seconds(std::span<const Block> blocks, std::byte* buffer, bool write,
                      const Budget& budget) {
   std::vector<std::uint32_t> places;
+  for (const Block& block : blocks) {
+    if (block.offset + block.bytes > UINT32_MAX) std::abort();  // no case is that large
+  }
   std::int64_t line = -1;
   for (const Block& block : blocks) {
     const std::int64_t end = block.offset + block.bytes;

@@ -22,21 +22,6 @@ constexpr std::int64_t kPackMaxMeanBlock = 512;
 constexpr std::int64_t kPackMinBytes = 512;
 // An operation and its request cost about a microsecond, which is what packing saves at a few KiB.
 constexpr std::int64_t kPackMinBytesNonblocking = 16 << 10;
-// Device memory without a GPU-aware MPI: one launch into mapped memory is the shortest way for what
-// must be packed anyway (half round trip of 4 MiB: 570 us against 630 us staged); above, the copy
-// engine leaves the kernel behind (54 GB/s against 52 at 16 MiB). Contiguous bytes go by copy
-// engine at any size (6.2 us against 9.3 us for 1 KiB).
-constexpr std::int64_t kOneShotMaxBytes = 4 << 20;
-// With a GPU-aware MPI, strided at both ends: 18 to 22 us against 26 to 32 us by device memory up
-// to 10 KiB, equal at 32 KiB, 160 to 200 us against 40 us at 1 MiB (Open MPI 4.1.4, two H200).
-constexpr std::int64_t kOneShotMaxBytesAware = 32 << 10;
-
-std::int64_t one_shot_limit(bool dense) noexcept {
-  const std::int64_t forced = settings::number(settings::Id::one_shot_limit);
-  if (forced > 0) return forced;
-  return dense ? 0 : kOneShotMaxBytes;
-}
-
 // Open MPI packs the sender's next piece while the receiver unpacks the last; packing ahead gives
 // that overlap up. It is worth it where our copy is several times faster than its own: not for many
 // far blocks (0.5 to 0.8 x on one machine, 1.0 to 1.1 x on the other), nor for large messages of
@@ -81,15 +66,6 @@ Choice built_in_host(const Transfer& transfer) noexcept {
   }
   if (system_overlaps(transfer)) return {Method::System, Reason::SystemIsFaster};
   return {Method::Pack, Reason::None};
-}
-
-Choice built_in_device(const Transfer& transfer, bool aware) noexcept {
-  if (aware && transfer.dense) return {Method::System, Reason::GpuAware};
-  const std::int64_t limit = one_shot_limit(transfer.dense);
-  if (transfer.bytes <= (aware ? std::min(limit, kOneShotMaxBytesAware) : limit)) {
-    return {Method::OneShot, Reason::None};
-  }
-  return {aware ? Method::Device : Method::Staged, Reason::None};
 }
 
 /// Whether some ranks of the job are on other nodes, as launchers tell.
@@ -164,12 +140,11 @@ Choice choose_anew(const Transfer& transfer) noexcept {
   const bool aware = !host && mpi_is_gpu_aware();
   static const std::optional<Method> forced = forced_method();
   if (const auto settled = settled_choice(transfer, forced, aware)) return *settled;
+  const std::int64_t limit = settings::number(settings::Id::one_shot_limit);
   if (const Model* measured = model()) {
-    const auto choice =
-        measured->choose(transfer, {aware, settings::number(settings::Id::one_shot_limit)});
-    if (choice) return *choice;
+    if (const auto choice = measured->choose(transfer, {aware, limit})) return *choice;
   }
-  return host ? built_in_host(transfer) : built_in_device(transfer, aware);
+  return host ? built_in_host(transfer) : built_in_device(transfer, aware, limit);
 }
 
 Choice choose(const Transfer& transfer) noexcept {

@@ -81,6 +81,11 @@ struct Choice {
                                                    std::optional<Method> forced,
                                                    bool gpu_aware) noexcept;
 
+/// The choice for device memory where nothing was measured. `one_shot_limit` as
+/// STRAKE_ONE_SHOT_LIMIT.
+[[nodiscard]] Choice built_in_device(const Transfer& transfer, bool gpu_aware,
+                                     std::int64_t one_shot_limit) noexcept;
+
 /// The method for one message: by this machine's profile, and by built-in rules where it has none
 /// or lacks a part. ~10 ns for what was asked before, ~250 ns else (the first call looks for the
 /// profile, ~1 ms). Never fails.

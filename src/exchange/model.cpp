@@ -34,6 +34,13 @@ double time_of(const Curve& curve, double bytes, double block = 0) noexcept {
 
 bool known(double time) noexcept { return !std::isnan(time); }
 
+/// Of pitch and block, as measured: machine::host_pitch() adds 8 bytes. 0: no pitch.
+double log_ratio(std::int64_t pitch, double log_block, bool host) noexcept {
+  constexpr double kLogShifted = 4;  // blocks of 16 bytes and more
+  const std::int64_t more = host && log_block >= kLogShifted ? 8 : 0;
+  return pitch > more ? std::log2(static_cast<double>(pitch - more)) - log_block : 0;
+}
+
 std::string joined(std::initializer_list<std::string_view> parts) {
   std::string name;
   for (const std::string_view part : parts) (name += name.empty() ? "" : "/") += part;
@@ -80,8 +87,8 @@ Model::Query::Query(const Transfer& asked) noexcept
     : transfer(asked),
       bytes(std::log2(static_cast<double>(std::max<std::int64_t>(asked.bytes, 1)))),
       block(bytes - std::log2(static_cast<double>(std::max<std::int64_t>(asked.blocks, 1)))),
-      ratio(asked.pitch > 0 ? std::log2(static_cast<double>(asked.pitch)) - block : 0),
       host(asked.place.kind == MemoryKind::Host || asked.place.kind == MemoryKind::Pinned),
+      ratio(log_ratio(asked.pitch, block, host)),
       far(asked.pitch >= machine::kFarPitch && ratio > kLogSparse &&
           block < std::log2(machine::kFarPitch) - kLogSparse) {}
 

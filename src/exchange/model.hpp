@@ -74,8 +74,8 @@ class Model {
     const Transfer& transfer;
     double bytes;
     double block;
-    double ratio;  ///< pitch / block
     bool host;
+    double ratio;  ///< pitch / block
     bool far;
   };
 

@@ -47,7 +47,8 @@ Curve::Position Curve::position_on(const Axis& axis, double value) noexcept {
   const std::vector<double>& points = axis.points;
   if (!(value > points.front())) return {};
   if (value >= points.back()) return {points.size() - 1, 0, value - points.back()};
-  std::size_t index = axis.below[static_cast<std::size_t>(value - points.front())];
+  const auto whole = static_cast<std::size_t>(value - points.front());
+  std::size_t index = axis.below[std::min(whole, axis.below.size() - 1)];
   while (points[index + 1] <= value) ++index;
   return {index, (value - points[index]) * axis.scales[index], 0};
 }

@@ -26,7 +26,7 @@ enum class PitchClass : std::uint8_t { Near, Sparse, Far, Other };
 
 /// The pitch at which host memory is measured; 0 where the class has none for such blocks. With 8
 /// bytes more than a multiple, blocks begin anywhere in a cache line and lie in all sets of a
-/// cache, as those of programs do.
+/// cache, as those of programs do. (8 bytes more than twice 8 would be another class.)
 [[nodiscard]] constexpr std::int64_t host_pitch(PitchClass pitch, std::int64_t block) noexcept {
   if (pitch == PitchClass::Far) return kSparseRatio * block < kFarPitch ? kFarPitch + 8 : 0;
   return (pitch == PitchClass::Near ? kNearRatio : kSparseRatio) * block + (block < 16 ? 0 : 8);

@@ -53,6 +53,16 @@ TEST(CpuCases, have_distinct_identities_and_fit_into_the_memory) {
   for (const std::int64_t pitch : {136, 1032, 2056}) {
     EXPECT_TRUE(seen.contains({"pack/cpu/box", 65536, 64, pitch})) << pitch;
   }
+  // As large as they go.
+  std::set<std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t>> large;
+  for (const Case& what : pack_cases(std::int64_t{1} << 32)) {
+    large.emplace(what.name, what.bytes, what.block, what.pitch);
+  }
+  for (const std::int64_t block : {16, 64, 4096}) {
+    const std::int64_t pitch = 16 * block + 8;
+    EXPECT_TRUE(large.contains({"pack/cpu/box", 64 << 20, block, pitch})) << block;
+  }
+  EXPECT_TRUE(large.contains({"pack/cpu/box", 4 << 20, 8, 2056}));
 }
 
 TEST(CpuCases, quick_ones_are_few_and_small) {

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "machine/pitch.hpp"
+
 namespace strake::report_test {
 namespace {
 
@@ -51,11 +53,12 @@ void add_packs(Maker& maker, const std::string& place, double latency, double fu
     const double slower = operation[0] == 'u' ? 1.15 : 1;
     for (std::int64_t bytes = 256; bytes <= 64 << 20; bytes *= 16)
       for (std::int64_t block = 4; block <= std::min<std::int64_t>(bytes, 4096); block *= 4)
-        for (const std::int64_t pitch : {2, 16})
-          maker.add(
-              fmt::format("{}/{}/box", operation, place), bytes, block, pitch * block, 0,
-              slower * (latency + static_cast<double>(bytes) / full_rate +
-                        static_cast<double>(bytes / block) * per_block * (pitch == 16 ? 2.5 : 1)));
+        for (const auto pitch : {machine::PitchClass::Near, machine::PitchClass::Sparse})
+          maker.add(fmt::format("{}/{}/box", operation, place), bytes, block,
+                    machine::host_pitch(pitch, block), 0,
+                    slower * (latency + static_cast<double>(bytes) / full_rate +
+                              static_cast<double>(bytes / block) * per_block *
+                                  (pitch == machine::PitchClass::Sparse ? 2.5 : 1)));
   }
 }
 

@@ -291,6 +291,23 @@ TEST_P(CpuCopy, packs_and_unpacks_every_block_length_at_every_small_stride) {
   }
 }
 
+TEST_P(CpuCopy, blocks_whose_pages_the_tlb_does_not_hold) {
+  for (const std::int64_t block : {9, 12, 16, 24, 31, 32, 40, 56, 63}) {
+    const std::int64_t stride = (random_() & 1) != 0 ? 1032 : -1032;
+    const Dim dims[] = {{29, 75 * 1032 + 64}, {75, stride}};
+    const Dim wider[] = {{29, 75 * 1040 + 64}, {75, 1040}};
+    const Layout far = Layout::box(3, block, dims);
+    const Layout dense = Layout::dense(far.size_bytes(), 5);
+    const ByteRange cut = {pick(random_, 0, 5 * block), far.size_bytes() - pick(random_, 0, 80)};
+    for (const ByteRange part : {ByteRange{0, far.size_bytes()}, cut}) {
+      expect_copies(dense, far, part, options_, random_);
+      expect_copies(far, dense, part, options_, random_);
+      expect_copies(Layout::box(0, block, wider), far, part, options_, random_);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_P(CpuCopy, transposes) {
   for (const std::int64_t block : {1, 2, 4, 8, 12, 16, 24, 32}) {
     for (const std::int64_t pad : {0, 8}) {

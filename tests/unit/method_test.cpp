@@ -67,6 +67,23 @@ TEST(SettledChoice, forced_methods_win_where_they_can_be_used) {
   }
 }
 
+TEST(BuiltInDevice, short_messages_go_one_shot) {
+  const auto chosen = [](std::int64_t bytes, bool dense, bool aware, std::int64_t limit = 0) {
+    Transfer asked = transfer(MemoryKind::Device, dense);
+    asked.bytes = bytes;
+    return built_in_device(asked, aware, limit).method;
+  };
+  constexpr std::int64_t kKi = 1024;
+  EXPECT_EQ(chosen(4096 * kKi, false, false), Method::OneShot);
+  EXPECT_EQ(chosen(4096 * kKi + 1, false, false), Method::Staged);
+  EXPECT_EQ(chosen(32 * kKi, false, true), Method::OneShot);
+  EXPECT_EQ(chosen(32 * kKi + 1, false, true), Method::Device);
+  EXPECT_EQ(chosen(64 * kKi, false, true, 64 * kKi), Method::OneShot);
+  EXPECT_EQ(chosen(64 * kKi + 1, false, true, 64 * kKi), Method::Device);
+  EXPECT_EQ(chosen(1, true, false), Method::Staged);
+  EXPECT_EQ(chosen(1, true, true), Method::System);
+}
+
 TEST(Transfer, pitch_is_the_distance_of_a_box_s_innermost_blocks) {
   const std::array<Dim, 2> dims = {Dim{4, 4096}, Dim{8, -64}};
   EXPECT_EQ(pitch_of(Layout::box(0, 8, dims)), 64);

@@ -263,8 +263,8 @@ TEST(Model, distance_of_blocks_counts) {
     profile.results.push_back(result(name, kMi, 8, 16, 1e-6));
     profile.results.push_back(result(name, kMi, 8, 128, 8e-6));
     profile.results.push_back(result(name, kMi, 8, 4096, 100e-6));
-    profile.results.push_back(result(name, kMi, 512, 1024, 1e-6));
-    profile.results.push_back(result(name, kMi, 512, 8192, 8e-6));
+    profile.results.push_back(result(name, kMi, 512, 1032, 1e-6));
+    profile.results.push_back(result(name, kMi, 512, 8200, 8e-6));
   }
   const Model model(profile, kMpi, Link::Node, kMi);
   const auto end = [&](std::int64_t block, std::int64_t pitch) {
@@ -279,7 +279,8 @@ TEST(Model, distance_of_blocks_counts) {
   EXPECT_NEAR(end(8, 128), 8, 1e-6);
   EXPECT_NEAR(end(8, 1024), 8, 1e-6);
   EXPECT_NEAR(end(8, 2048), 100, 1e-6);
-  EXPECT_NEAR(end(512, 8192), 8, 1e-6);   // far apart, but measured as such
+  EXPECT_NEAR(end(512, 1032), 1, 1e-6);
+  EXPECT_NEAR(end(512, 8200), 8, 1e-6);   // far apart, but measured as such
   EXPECT_NEAR(end(512, 65536), 8, 1e-6);  // the far ones that are measured are shorter
 }
 

@@ -25,15 +25,15 @@ struct Question {
   MemoryKind memory = MemoryKind::Host;
   std::vector<Method> methods;
   std::vector<std::string> names;
-  std::int64_t pitch_blocks = 2;
+  PitchClass pitch = PitchClass::Near;
   bool wire = true;  ///< with the time of sending; else that of both ends alone
 };
 
 /// Without sending, only ways that send alike can be compared: those of device memory by the host.
 std::vector<Question> questions(bool wire) {
   std::vector<Question> all;
-  for (const std::int64_t pitch : {2, 16}) {
-    const std::string blocks = fmt::format("pitch {} x block", pitch);
+  for (const PitchClass pitch : {PitchClass::Near, PitchClass::Sparse}) {
+    const std::string blocks = name_of(pitch);
     if (!wire) {
       all.push_back({"Device memory, " + blocks,
                      MemoryKind::Device,
@@ -62,10 +62,14 @@ Transfer transfer_of(const Question& question, double bytes, double block) {
   transfer.place.kind = question.memory;
   transfer.bytes = static_cast<std::int64_t>(bytes);
   transfer.blocks = static_cast<std::int64_t>(bytes / block);
-  transfer.pitch = question.pitch_blocks * static_cast<std::int64_t>(block);
+  const auto length = static_cast<std::int64_t>(block);
+  const std::int64_t ratio =
+      question.pitch == PitchClass::Near ? machine::kNearRatio : machine::kSparseRatio;
+  transfer.pitch = question.memory == MemoryKind::Host ? machine::host_pitch(question.pitch, length)
+                                                       : ratio * length;
   // From one cache line on there is an unused one between blocks.
-  transfer.spread = transfer.pitch >= 2048               ? exchange::Spread::Far
-                    : question.pitch_blocks * block > 64 ? exchange::Spread::Sparse
+  transfer.spread = transfer.pitch >= machine::kFarPitch ? exchange::Spread::Far
+                    : transfer.pitch > 64                ? exchange::Spread::Sparse
                                                          : exchange::Spread::Near;
   return transfer;
 }
@@ -97,7 +101,7 @@ bool include_measured(const machine::Profile& profile, const Question& question,
       question.memory == MemoryKind::Host ? "pack/cpu/box" : "pack/device/box";
   bool any = false;
   for (const machine::Result& result : profile.results) {
-    if (result.name != prefix || result.pitch != question.pitch_blocks * result.block) continue;
+    if (result.name != prefix || pitch_class(result) != question.pitch) continue;
     x.include(static_cast<double>(result.bytes));
     y.include(static_cast<double>(result.block));
     any = true;

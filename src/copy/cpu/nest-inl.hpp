@@ -67,7 +67,7 @@ inline void run_far_blocks(const Nest& nest, std::byte* to, const std::byte* fro
   constexpr std::int64_t kAhead = 32;
   const PieceCopy copy(nest.block);
   const Loop l0 = nest.loops[0];
-  const bool packing = l0.to == nest.block;
+  const bool packing = l0.to == nest.block && l0.count >= 2 * kAhead;
   for_each_row(nest, to, from, [=](std::byte* t, const std::byte* f) HWY_ATTR {
     for (std::int64_t left = l0.count; left > 0; --left, t += l0.to, f += l0.from) {
       if (packing) __builtin_prefetch(f + kAhead * l0.from);

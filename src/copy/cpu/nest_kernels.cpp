@@ -54,9 +54,10 @@ bool past_the_tlb(const Nest& nest) {
 /// Measured on 10404 blocks of 40 B at a stride of 4080 (us, pack and unpack): Zen 4, two vectors
 /// that overlap 97 and 58, pieces 78 and 49, fetched ahead 59 and 58; Intel 59 and 68, 64 and 69,
 /// 54 and 63. Pieces of 8 B fetched ahead: 48 and 48, but on Intel 82 and 72.
-NestFn choose_far_blocks(const Nest& nest) {
-  const bool packing = nest.loops[0].to == nest.block;
-  if (nest.block % 8 == 0 && nest.block >= (packing ? 16 : 32)) return run_far_blocks;
+NestFn choose_far_blocks(const Nest& nest, const Loop& l0) {
+  const bool packing = l0.to == nest.block;
+  if (nest.block % 8 == 0 && nest.block >= (packing ? 16 : 40)) return run_far_blocks;
+  if (nest.block == 16) return run_blocks<FixedCopy<16>>;
   if (nest.block < 16) return run_blocks<OverlapCopy<8>>;
   return nest.block < 32 ? run_blocks<OverlapCopy<16>> : run_blocks<OverlapCopy<32>>;
 }
@@ -88,8 +89,8 @@ NestFn choose_rows(const Nest& nest) {
   return bytes <= kSecondLevelBytes ? run_blocks<RowCopy, true> : run_blocks<VectorCopy>;
 }
 
-NestFn choose_blocks(const Nest& nest) {
-  if (nest.block > 8 && nest.block < 64 && past_the_tlb(nest)) return choose_far_blocks(nest);
+NestFn choose_blocks(const Nest& nest, const Loop& l0) {
+  if (nest.block > 8 && nest.block < 64 && past_the_tlb(nest)) return choose_far_blocks(nest, l0);
   switch (nest.block) {
     case 1:
       return run_blocks<FixedCopy<1>>;
@@ -197,7 +198,7 @@ NestChoice choose(const Nest& nest) {
   choice.run = choose_strided_pack(nest, nest.loops[choice.order[0]]);
   choice.name = "deinterleave";
   if (choice.run == nullptr) {
-    choice.run = choose_blocks(nest);
+    choice.run = choose_blocks(nest, nest.loops[choice.order[0]]);
     choice.name = "blocks";
   }
   return choice;

@@ -22,7 +22,7 @@ using machine::PitchClass;
 constexpr std::int64_t kKi = 1024;
 constexpr std::int64_t kMi = kKi * kKi;
 // The widest span of a case: far blocks of a byte would otherwise take 128 GiB.
-constexpr std::int64_t kWidest = kKi * kMi;
+constexpr std::int64_t kWidest = 1056 * kMi;  // 64 MiB in blocks of 16 bytes every 264
 // The longest list: 8 MiB of offsets, past every cache that a list shares with its data.
 constexpr std::int64_t kMostListed = kMi;
 

@@ -65,7 +65,7 @@ std::string problem_of(const std::string& launcher, int status, const Printed& p
   const std::string text = printed.summary(kSpeaks);
   if (!text.empty()) return launcher + " printed: " + text;
   if (status == kNotInTime) {
-    return launcher + " printed nothing within " + std::to_string(kTimeout) + " s";
+    return launcher + " printed nothing and did not end within " + std::to_string(kTimeout) + " s";
   }
   return launcher + " ended with status " + std::to_string(status) + " and printed nothing";
 }

@@ -19,7 +19,7 @@ constexpr std::int64_t kMi = 1024 * kKi;
 /// Length of the rows of transposed matrices.
 constexpr std::int64_t kRow = 2 * kKi;
 /// Most memory that one end of a message may span. Beyond, the caches have long lost their part.
-constexpr std::int64_t kMostSpan = 128 * kMi;
+constexpr std::int64_t kMostSpan = 129 * kMi;  // 4 MiB in blocks of 64 bytes every 2056
 
 /// A committed MPI datatype of a box.
 class BoxType {
