@@ -34,10 +34,10 @@ double time_of(const Curve& curve, double bytes, double block = 0) noexcept {
 
 bool known(double time) noexcept { return !std::isnan(time); }
 
-/// Of pitch and block, as measured: machine::host_pitch() adds 8 bytes. 0: no pitch.
+/// Of pitch and block, as measured. 0: no pitch.
 double log_ratio(std::int64_t pitch, double log_block, bool host) noexcept {
-  constexpr double kLogShifted = 4;  // blocks of 16 bytes and more
-  const std::int64_t more = host && log_block >= kLogShifted ? 8 : 0;
+  const bool shifted = host && log_block >= std::log2(machine::kLeastShifted);
+  const std::int64_t more = shifted ? machine::kHostShift : 0;
   return pitch > more ? std::log2(static_cast<double>(pitch - more)) - log_block : 0;
 }
 

@@ -24,12 +24,23 @@ enum class PitchClass : std::uint8_t { Near, Sparse, Far, Other };
   return result.pitch >= kFarPitch ? PitchClass::Far : PitchClass::Other;
 }
 
-/// The pitch at which host memory is measured; 0 where the class has none for such blocks. With 8
-/// bytes more than a multiple, blocks begin anywhere in a cache line and lie in all sets of a
-/// cache, as those of programs do. (8 bytes more than twice 8 would be another class.)
-[[nodiscard]] constexpr std::int64_t host_pitch(PitchClass pitch, std::int64_t block) noexcept {
-  if (pitch == PitchClass::Far) return kSparseRatio * block < kFarPitch ? kFarPitch + 8 : 0;
-  return (pitch == PitchClass::Near ? kNearRatio : kSparseRatio) * block + (block < 16 ? 0 : 8);
+/// The pitch at which device memory is measured, near or sparse.
+[[nodiscard]] constexpr std::int64_t device_pitch(PitchClass pitch, std::int64_t block) noexcept {
+  return (pitch == PitchClass::Near ? kNearRatio : kSparseRatio) * block;
 }
+
+/// \{ In host memory pitches are more by kHostShift bytes, from blocks of kLeastShifted bytes on
+/// (of shorter ones that would be another class): blocks then begin anywhere in a cache line and
+/// lie in all sets of a cache, as those of programs do.
+inline constexpr std::int64_t kHostShift = 8;
+inline constexpr std::int64_t kLeastShifted = 16;
+/// 0 where the class has none for such blocks.
+[[nodiscard]] constexpr std::int64_t host_pitch(PitchClass pitch, std::int64_t block) noexcept {
+  if (pitch == PitchClass::Far) {
+    return kSparseRatio * block < kFarPitch ? kFarPitch + kHostShift : 0;
+  }
+  return device_pitch(pitch, block) + (block < kLeastShifted ? 0 : kHostShift);
+}
+/// \}
 
 }  // namespace strake::machine

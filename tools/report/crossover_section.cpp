@@ -63,10 +63,9 @@ Transfer transfer_of(const Question& question, double bytes, double block) {
   transfer.bytes = static_cast<std::int64_t>(bytes);
   transfer.blocks = static_cast<std::int64_t>(bytes / block);
   const auto length = static_cast<std::int64_t>(block);
-  const std::int64_t ratio =
-      question.pitch == PitchClass::Near ? machine::kNearRatio : machine::kSparseRatio;
-  transfer.pitch = question.memory == MemoryKind::Host ? machine::host_pitch(question.pitch, length)
-                                                       : ratio * length;
+  transfer.pitch = question.memory == MemoryKind::Host
+                       ? machine::host_pitch(question.pitch, length)
+                       : machine::device_pitch(question.pitch, length);
   // From one cache line on there is an unused one between blocks.
   transfer.spread = transfer.pitch >= machine::kFarPitch ? exchange::Spread::Far
                     : transfer.pitch > 64                ? exchange::Spread::Sparse

@@ -117,7 +117,8 @@ void add_pack(Cases& cases) {
       if (block >= bytes) continue;  // one block: a contiguous copy
       const bool quick =
           (bytes == KiB || bytes == 64 * KiB || bytes == 4 * MiB) && (block == 8 || block == 256);
-      add_point(cases, Form::Box, bytes, block, machine::kNearRatio * block, quick);
+      add_point(cases, Form::Box, bytes, block,
+                machine::device_pitch(machine::PitchClass::Near, block), quick);
     }
   }
   // Sparse boxes and lists move as much per block, so every other size and block tells as much. A
@@ -126,11 +127,13 @@ void add_pack(Cases& cases) {
   for (std::int64_t bytes = 256; bytes <= 64 * MiB; bytes *= 16) {
     for (const std::int64_t block : {4, 16, 64, 256, 1024, 4096}) {
       if (block >= bytes) continue;
-      add_point(cases, Form::Box, bytes, block, machine::kSparseRatio * block, false);
+      add_point(cases, Form::Box, bytes, block,
+                machine::device_pitch(machine::PitchClass::Sparse, block), false);
       if (bytes / block > kMostBlocks) continue;
       for (const Form form : {Form::Blocks, Form::Indexed}) {
         const bool quick = (bytes == 4 * KiB || bytes == MiB) && (block == 16 || block == 256);
-        add_point(cases, form, bytes, block, machine::kNearRatio * block, quick);
+        add_point(cases, form, bytes, block,
+                  machine::device_pitch(machine::PitchClass::Near, block), quick);
       }
     }
   }

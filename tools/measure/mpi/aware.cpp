@@ -32,8 +32,6 @@ constexpr const char* kBegins = "strake-gpu-probe: begins";
 constexpr const char* kRight = "strake-gpu-probe: right";
 constexpr const char* kEnds = "strake-gpu-probe: ends";
 
-std::string right(const char* collective) { return std::string(kRight) + ' ' + collective; }
-
 /// Of this object.
 std::string own_folder() {
   Dl_info info{};
@@ -61,13 +59,13 @@ struct Tried {
 };
 
 /// Why this launcher's job never began.
-std::string problem_of(const std::string& launcher, int status, const Printed& printed) {
-  const std::string text = printed.summary(kSpeaks);
+std::string problem_of(const std::string& launcher, const JobEnd& job) {
+  const std::string text = summary_of(job.output, kSpeaks);
   if (!text.empty()) return launcher + " printed: " + text;
-  if (status == kNotInTime) {
+  if (job.status == kNotInTime) {
     return launcher + " printed nothing and did not end within " + std::to_string(kTimeout) + " s";
   }
-  return launcher + " ended with status " + std::to_string(status) + " and printed nothing";
+  return launcher + " ended with status " + std::to_string(job.status) + " and printed nothing";
 }
 
 Tried try_it() {
@@ -78,18 +76,18 @@ Tried try_it() {
   }
   std::string problem;
   for (const std::string& launcher : launchers(kLauncherNames)) {
-    std::vector<std::string> lines = {kBegins, kRight, kEnds};
-    for (const char* collective : kTriedCollectives) lines.push_back(right(collective));
-    Printed printed(lines);
-    const int status = run_job({launcher, "-n", "2", program}, kTimeout, kEnds, printed);
+    const JobEnd job = run_job({launcher, "-n", "2", program}, kTimeout, kEnds);
+    const auto printed = [&](const std::string& line) {
+      return job.output.find(line) != std::string::npos;
+    };
     // Another library's launcher starts ranks that do not find each other: they never begin.
-    if (!printed.has(kBegins)) {
-      if (problem.empty()) problem = problem_of(launcher, status, printed);
+    if (!printed(kBegins)) {
+      if (problem.empty()) problem = problem_of(launcher, job);
       continue;
     }
-    Awareness answer{printed.has(kRight) ? 1 : 0, 0};
+    Awareness answer{printed(kRight) ? 1 : 0, 0};
     for (std::size_t i = 0; i < kTriedCollectives.size(); ++i) {
-      if (printed.has(right(kTriedCollectives[i]))) answer.collectives |= 1U << i;
+      if (printed(std::string(kRight) + " " + kTriedCollectives[i])) answer.collectives |= 1U << i;
     }
     return {answer, {}};
   }

@@ -17,13 +17,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 extern char** environ;
 
 namespace strake::measure {
 namespace {
 
-constexpr std::size_t kKeptBytes = 16 << 10;  // pages of help texts may come before what matters
 constexpr std::size_t kSummaryBytes = 200;
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -111,10 +111,10 @@ void stop(pid_t child) {
   _exit(127);
 }
 
-/// Reads until nothing more comes or `last` was printed. Whether that was in time.
-bool read_all(int in, Clock::time_point deadline, std::string_view last, Printed& printed) {
+/// Reads until nothing more comes or `last` was printed; false: neither was in time.
+bool read_all(int in, Clock::time_point deadline, std::string_view last, std::string& text) {
   std::array<char, 4096> part{};
-  while (!printed.has(last)) {
+  for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) return false;
@@ -123,10 +123,11 @@ bool read_all(int in, Clock::time_point deadline, std::string_view last, Printed
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return false;
     const ssize_t got = read(in, part.data(), part.size());
-    if (got <= 0) break;
-    printed.take({part.data(), static_cast<std::size_t>(got)});
+    if (got <= 0) return true;
+    const std::size_t searched = text.size() - std::min(text.size(), last.size());
+    text.append(part.data(), static_cast<std::size_t>(got));
+    if (text.find(last, searched) != std::string::npos) return true;
   }
-  return true;
 }
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -151,47 +152,23 @@ std::vector<std::string> launchers(std::span<const char* const> names) {
     rest.remove_prefix(std::min(colon + 1, rest.size()));
   }
   std::vector<std::string> found;
+  std::set<std::string> known;  // without links
   for (const std::string& folder : folders) {
     for (const char* name : names) {
       const std::string program = folder + "/" + name;
-      if (access(program.c_str(), X_OK) != 0) continue;
       char real[PATH_MAX] = "";
-      if (realpath(program.c_str(), real) == nullptr) continue;
-      bool known = false;
-      for (const std::string& other : found) {
-        char other_real[PATH_MAX] = "";
-        known = known || (realpath(other.c_str(), other_real) != nullptr &&
-                          std::string_view(real) == other_real);
+      if (access(program.c_str(), X_OK) != 0 || realpath(program.c_str(), real) == nullptr) {
+        continue;
       }
-      if (!known) found.push_back(program);
+      if (known.insert(real).second) found.push_back(program);
     }
   }
   return found;
 }
 
-Printed::Printed(std::vector<std::string> wanted)
-    : wanted_(std::move(wanted)), seen_(wanted_.size()) {
-  for (const std::string& text : wanted_) longest_ = std::max(longest_, text.size());
-}
-
-void Printed::take(std::string_view part) {
-  start_.append(part.substr(0, kKeptBytes - start_.size()));
-  window_.append(part);
-  for (std::size_t i = 0; i < wanted_.size(); ++i) {
-    seen_[i] = seen_[i] || window_.find(wanted_[i]) != std::string::npos;
-  }
-  window_.erase(0, window_.size() - std::min(window_.size(), longest_));
-}
-
-bool Printed::has(std::string_view text) const {
-  const auto found = std::find(wanted_.begin(), wanted_.end(), text);
-  return found != wanted_.end() && seen_[static_cast<std::size_t>(found - wanted_.begin())];
-}
-
-std::string Printed::summary(std::string_view first) const {
-  std::string_view rest = start_;
-  rest.remove_prefix(std::min(rest.find(first), rest.size()));
-  if (rest.empty()) rest = start_;
+std::string summary_of(std::string_view output, std::string_view first) {
+  const std::size_t begin = output.find(first);
+  std::string_view rest = begin == std::string_view::npos ? output : output.substr(begin);
   std::string text;
   while (!rest.empty() && text.size() < kSummaryBytes) {
     const std::size_t end = std::min(rest.find_first_of("\r\n"), rest.size());
@@ -205,12 +182,11 @@ std::string Printed::summary(std::string_view first) const {
   return text;
 }
 
-int run_job(std::vector<std::string> command, int seconds, std::string_view last,
-            Printed& printed) {
+JobEnd run_job(std::vector<std::string> command, int seconds, std::string_view last) {
+  constexpr int kNotStarted = 127;
   std::array<int, 2> out{};
   if (pipe2(out.data(), O_CLOEXEC) != 0) {
-    printed.take(std::string("no pipe: ") + std::strerror(errno));
-    return 127;
+    return {kNotStarted, std::string("no pipe: ") + std::strerror(errno)};
   }
   std::vector<std::string> variables = clean_environment();
   const std::vector<char*> arguments = pointers(command);
@@ -219,22 +195,23 @@ int run_job(std::vector<std::string> command, int seconds, std::string_view last
   const pid_t child = fork();
   if (child == 0) become(arguments.data(), environment.data(), out[1], parent);
   close(out[1]);
-  int status = 127;
+  JobEnd job;
   if (child > 0) {
     setpgid(child, child);  // by whoever is first
     int raw = 0;
     const auto deadline = Clock::now() + std::chrono::seconds(seconds);
-    const bool in_time = read_all(out[0], deadline, last, printed);
+    const bool in_time = read_all(out[0], deadline, last, job.output);
     // Once all is said it ends by itself; its status would be that of the signal otherwise.
-    const bool gone = in_time && !printed.has(last) && ended(child, raw);
-    status = gone ? status_of(raw) : kNotInTime;
+    const bool said = job.output.find(last) != std::string::npos;
+    const bool gone = in_time && !said && ended(child, raw);
+    job.status = gone ? status_of(raw) : kNotInTime;
     if (gone) kill(-child, SIGKILL);
     if (!gone) stop(child);
   } else {
-    printed.take(std::string("no process: ") + std::strerror(errno));
+    job = {kNotStarted, std::string("no process: ") + std::strerror(errno)};
   }
   close(out[0]);
-  return status;
+  return job;
 }
 
 }  // namespace strake::measure
