@@ -176,10 +176,10 @@ TEST_F(MeasureMpi, a_device_is_tried_where_there_is_one) {
   if (std::getenv("FAKE_DEVICE") != nullptr && access("/dev/nvidiactl", F_OK) == 0) {
     GTEST_SKIP() << "a real device is here";
   }
+  const char* fake = std::getenv("FAKE_DEVICE");
   int answer = -1;
   if (team().rank() == 0) answer = g_plugin->gpu_aware();
   team().broadcast(&answer, sizeof(answer));
-  const char* fake = std::getenv("FAKE_DEVICE");
   if (fake != nullptr) {
     EXPECT_EQ(answer, std::string(fake) == "plain" ? 1 : 0);
   } else if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) {
@@ -260,7 +260,12 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: measure_mpi_test PLUGIN FLAVOR RANKS [NAME]\n");
     return 2;
   }
-  if (std::getenv("FAKE_LAUNCHER") != nullptr) go_on_without_launcher();
+  if (std::getenv("FAKE_LAUNCHER") != nullptr) {
+    go_on_without_launcher();
+  } else if (std::getenv("FAKE_DEVICE") != nullptr) {
+    // Two ranks on one node take no remote shell: none is found here.
+    setenv("PATH", "/nonexistent", 1);
+  }
   g_flavor = argv[2];
   g_ranks = std::atoi(argv[3]);
   if (argc > 4) g_name = argv[4];

@@ -54,6 +54,8 @@ std::vector<std::string> clean_environment() {
        {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "PRTE_ALLOW_RUN_AS_ROOT=1",
         "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
         "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
+        // Open MPI 4 asks for a remote shell though both ranks start here.
+        "OMPI_MCA_plm_rsh_agent=/bin/sh",
         // Nothing is timed, and two ranks are else bound to a core each, which may be forbidden.
         "OMPI_MCA_hwloc_base_binding_policy=none", "PRTE_MCA_hwloc_default_binding_policy=none"}) {
     variables.emplace_back(more);
