@@ -105,6 +105,11 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
       app.add_subcommand("measure", "Measure this machine; under mpirun -n 2 or more, MPI too");
   measure->add_flag("--quick", measure_options.quick, "The most telling cases, in at most 60 s");
   measure
+      ->add_option("--time", measure_options.seconds,
+                   "Measure for at most so long (default: 900 s, with --quick 60 s)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(strake::measure::Options::kLeastSeconds, 24 * 3600));
+  measure
       ->add_option("--filter", measure_options.filter,
                    "Only cases whose \"name bytes block pitch\" this regular expression finds")
       ->type_name("REGEX");

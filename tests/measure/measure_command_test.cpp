@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -88,6 +89,14 @@ TEST_F(Measure, prints_json_lines) {
     EXPECT_EQ(nlohmann::json::parse(line)["name"], "pack/cpu/box") << line;
   }
   EXPECT_EQ(count, 1);
+}
+
+TEST_F(Measure, ends_in_the_time_that_it_is_given) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome outcome = measure({"--time", "20", "--filter", "^pack/cpu/"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_EQ(measure({"--time", "19"}).status, 2);
 }
 
 TEST_F(Measure, updates_what_is_asked_and_resumes) {

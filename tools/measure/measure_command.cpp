@@ -29,10 +29,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-// A run ends within 60 s, or 15 minutes: what is left is for the last case, which may take longer
-// than its share, and for the end.
-constexpr double kQuickSeconds = 50;
-constexpr double kFullSeconds = 840;
+int seconds_of(const Options& options) {
+  if (options.seconds > 0) return options.seconds;
+  return options.quick ? Options::kQuickSeconds : Options::kFullSeconds;
+}
+
+/// What the cases may take: the rest is for the last one, which may take longer than its share, and
+/// for the end.
+double budget_of(const Options& options) {
+  const double seconds = seconds_of(options);
+  return seconds - std::max(10.0, seconds / 15);
+}
+
 // Work that an interrupted run loses, at most.
 constexpr double kSaveSeconds = 2;
 
@@ -129,7 +137,7 @@ class Saver {
   std::string error_;
 };
 
-void say_end(const Outcome& outcome, bool quick) {
+void say_end(const Outcome& outcome, int seconds) {
   const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
   std::string text = fmt::format("{} case{} measured", outcome.measured, plural(outcome.measured));
   if (outcome.failed > 0) text += fmt::format(", {} could not be measured", outcome.failed);
@@ -141,9 +149,9 @@ void say_end(const Outcome& outcome, bool quick) {
     if (names.empty() || names.back() != entry->what.name) names.push_back(entry->what.name);
   }
   fmt::print(stderr,
-             "Left out, as the {} were over: {} case{} of {} (--resume goes on with them)\n",
-             quick ? "60 s" : "15 minutes", outcome.left_out.size(),
-             plural(outcome.left_out.size()), fmt::join(names, ", "));
+             "Left out, as the {} s were over: {} case{} of {} (--resume goes on with them)\n",
+             seconds, outcome.left_out.size(), plural(outcome.left_out.size()),
+             fmt::join(names, ", "));
 }
 
 /// Rank 0's part, with the ranks behind `leader`.
@@ -184,7 +192,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
     }
   }
 
-  const double budget = options.quick ? kQuickSeconds : kFullSeconds;
+  const double budget = budget_of(options);
   std::vector<machine::Result> results;
   Saver saver(file);
   Outcome outcome;
@@ -211,7 +219,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   }
   saver.now();
   if (!options.json) fmt::print("{}", table(results));
-  say_end(outcome, options.quick);
+  say_end(outcome, seconds_of(options));
   if (!saver.failed()) fmt::print(stderr, "Profile: {}\n", file.path());
   return outcome.wrong_data > 0 || saver.failed() ? kWrongData : 0;
 }

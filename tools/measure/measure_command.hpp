@@ -6,10 +6,14 @@
 namespace strake::measure {
 
 struct Options {
+  static constexpr int kQuickSeconds = 60;
+  static constexpr int kFullSeconds = 900;
+  static constexpr int kLeastSeconds = 20;
   bool quick = false;
   bool list = false;
   bool json = false;
   bool resume = false;
+  int seconds = 0;     ///< at most; 0: kQuickSeconds or kFullSeconds
   std::string filter;  ///< regular expression; empty: all
   std::string output;  ///< empty: the machine's own profile
 };

@@ -48,7 +48,8 @@ class BoxType {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// Half a round trip of a box, by blocking calls.
+/// Half a round trip of a box, by blocking calls. What comes goes back from the same memory: packing
+/// is measured on one such box too, and boxes that are twice as large may leave a cache.
 class StridedRoundTrip final : public Instance {
  public:
   StridedRoundTrip(const Job& job, std::vector<int> pair, Layout layout)
@@ -59,50 +60,60 @@ class StridedRoundTrip final : public Instance {
                                        : -1),
         layout_(std::move(layout)),
         type_(layout_),
-        outgoing_(peer_ < 0 ? 0 : layout_.bounds().end),
-        incoming_(peer_ < 0 ? 0 : layout_.bounds().end) {
-    if (peer_ < 0) return;
-    std::int64_t sent = 0;
-    layout_.for_each_block([&](std::int64_t offset, std::int64_t length) {
-      for (std::int64_t i = 0; i < length; ++i) {
-        outgoing_.data()[offset + i] = pattern(job.rank(), sent++);
-      }
-    });
+        memory_(peer_ < 0 ? 0 : layout_.bounds().end) {
+    if (peer_ >= 0) fill();
   }
 
   double run(std::int64_t iterations) override {
     if (peer_ < 0) return 0;
     job_.meet(pair_);
-    const bool first = job_.rank() == pair_[0];
     const Stopwatch watch;
     for (std::int64_t i = 0; i < iterations; ++i) {
-      if (first) send();
-      mpi::check(
-          PMPI_Recv(incoming_.data(), 1, type_.get(), peer_, kTag, job_.comm(), MPI_STATUS_IGNORE),
-          "MPI_Recv");
-      if (!first) send();
+      if (first()) send();
+      receive();
+      if (!first()) send();
     }
     return watch.seconds() / 2;
   }
 
   void verify() override {
     if (peer_ < 0) return;
+    // The first rank's bytes went to the other, which now sends its own.
     const std::int64_t span = layout_.bounds().end;
-    const HostMemory expected(span);
+    HostMemory found(span);
+    if (first()) receive();
+    std::copy_n(memory_.data(), span, found.data());
+    fill();
+    if (!first()) send();
+    HostMemory expected(span);
     std::int64_t received = 0;
     layout_.for_each_block([&](std::int64_t offset, std::int64_t length) {
-      expect_pattern(incoming_.data() + offset, length, peer_, received);
-      std::copy_n(incoming_.data() + offset, length, expected.data() + offset);
+      expect_pattern(found.data() + offset, length, peer_, received);
+      std::copy_n(found.data() + offset, length, expected.data() + offset);
       received += length;
     });
-    if (!std::equal(expected.data(), expected.data() + span, incoming_.data())) {
+    if (!std::equal(expected.data(), expected.data() + span, found.data())) {
       throw WrongData("bytes between the blocks of " + layout_.to_string() + " were written");
     }
   }
 
  private:
+  [[nodiscard]] bool first() const { return job_.rank() == pair_[0]; }
+  void fill() const {
+    std::int64_t sent = 0;
+    layout_.for_each_block([&](std::int64_t offset, std::int64_t length) {
+      for (std::int64_t i = 0; i < length; ++i) {
+        memory_.data()[offset + i] = pattern(job_.rank(), sent++);
+      }
+    });
+  }
   void send() const {
-    mpi::check(PMPI_Send(outgoing_.data(), 1, type_.get(), peer_, kTag, job_.comm()), "MPI_Send");
+    mpi::check(PMPI_Send(memory_.data(), 1, type_.get(), peer_, kTag, job_.comm()), "MPI_Send");
+  }
+  void receive() const {
+    mpi::check(
+        PMPI_Recv(memory_.data(), 1, type_.get(), peer_, kTag, job_.comm(), MPI_STATUS_IGNORE),
+        "MPI_Recv");
   }
 
   const Job& job_;
@@ -110,8 +121,7 @@ class StridedRoundTrip final : public Instance {
   int peer_;
   Layout layout_;
   BoxType type_;
-  HostMemory outgoing_;
-  HostMemory incoming_;
+  HostMemory memory_;
 };
 
 struct Shape {
