@@ -19,6 +19,7 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 constexpr double kLogNear = 1;    // log2 of machine::kNearRatio
 constexpr double kLogSparse = 4;  // log2 of machine::kSparseRatio
+constexpr double kLogShort = 4;   // of 16 bytes: few such blocks lie in two lines
 
 /// An operation of Strake's own and its generalised request, on top of what MPI does (about 1 us on
 /// the machines of docs/performance.md); blocking calls need neither.
@@ -95,6 +96,11 @@ Model::Query::Query(const Transfer& asked) noexcept
 double Model::time_of(const Strided& curves, const Query& query, double bytes) noexcept {
   if (query.far && !curves.far.empty()) {
     return exchange::time_of(curves.far, bytes, query.block);
+  }
+  if (query.host && query.ratio > kLogSparse && query.block < kLogShort) {
+    // Lines set the time: as many blocks, as far apart, of the length that was measured there.
+    const double more = std::min(query.ratio - kLogSparse, kLogShort - query.block);
+    return exchange::time_of(curves.sparse, bytes + more, query.block + more);
   }
   const double weight = std::clamp((query.ratio - kLogNear) / (kLogSparse - kLogNear), 0.0, 1.0);
   if (curves.near.empty() || (weight == 1 && !curves.sparse.empty())) {
@@ -199,7 +205,7 @@ std::optional<Choice> Model::choose_host(const Query& query) const noexcept {
   const Direction direction = query.transfer.direction;
   const double system = wire(Method::System, query);
   const double pack = end(Method::Pack, query, direction) + wire(Method::Pack, query) +
-                      other_end(Method::Pack, query);
+                      kOtherEnd * other_end(Method::Pack, query);
   if (!known(system) || !known(pack)) return std::nullopt;
   return pack < kCertain * system ? Choice{Method::Pack, Reason::None}
                                   : Choice{Method::System, Reason::SystemIsFaster};

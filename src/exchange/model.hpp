@@ -32,8 +32,12 @@ class Model {
   /// Buffer and type of a packed message in host memory: 64 bytes in blocks of 8 take 92 to 141 ns
   /// more than contiguous ones, of which packing and unpacking are 20. For each end [s].
   static constexpr double kPacked = 50e-9;
-  /// Predictions are not better than 10 %: packing must be said to gain more than that.
-  static constexpr double kCertain = 0.9;
+  /// Predictions are not exact: packing must be said to gain more than 8 %.
+  static constexpr double kCertain = 0.92;
+  /// Whether the other end packs is not known here. Where it does not, packing takes less, but the
+  /// library's own way no less: it overlaps the two ends. So that end's time counts for half, which
+  /// loses least in either case (docs/performance.md).
+  static constexpr double kOtherEnd = 0.5;
 
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4"), `chunk` the piece in which
   /// staged messages are copied [bytes].

@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 
+#include "machine/pitch.hpp"
+
 namespace strake::exchange {
 namespace {
 
@@ -95,7 +97,10 @@ TEST(Model, host_memory_goes_the_way_with_the_smaller_sum) {
         EXPECT_NEAR(model.time(Method::Pack, transfer).value() / pack, 1, kRounding);
         EXPECT_NEAR(model.time(Method::System, transfer).value() / system, 1, kRounding);
         const Choice choice = model.choose(transfer, {}).value();
-        const bool sooner = pack < Model::kCertain * system;
+        const double other =
+            times[direction == Direction::Send ? "unpack/cpu/box" : "pack/cpu/box"] +
+            Model::kPacked;
+        const bool sooner = pack - (1 - Model::kOtherEnd) * other < Model::kCertain * system;
         EXPECT_EQ(choice.method, sooner ? Method::Pack : Method::System);
         EXPECT_EQ(choice.reason, sooner ? Reason::None : Reason::SystemIsFaster);
         packed += sooner ? 1 : 0;
@@ -277,11 +282,37 @@ TEST(Model, distance_of_blocks_counts) {
   EXPECT_NEAR(end(8, 32), 2, 1e-6);  // a third of the way in logarithms
   EXPECT_NEAR(end(8, 64), 4, 1e-6);
   EXPECT_NEAR(end(8, 128), 8, 1e-6);
-  EXPECT_NEAR(end(8, 1024), 8, 1e-6);
   EXPECT_NEAR(end(8, 2048), 100, 1e-6);
   EXPECT_NEAR(end(512, 1032), 1, 1e-6);
   EXPECT_NEAR(end(512, 8200), 8, 1e-6);   // far apart, but measured as such
   EXPECT_NEAR(end(512, 65536), 8, 1e-6);  // the far ones that are measured are shorter
+}
+
+TEST(Model, short_blocks_far_apart_take_the_time_of_their_lines) {
+  // A million blocks, whose time is their pitch, however long they are.
+  constexpr std::int64_t kBlocks = kMi;
+  machine::Profile profile;
+  for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
+    for (const std::int64_t block : {1, 2, 4, 8, 16}) {
+      for (const std::int64_t bytes : {1, 2, 4, 8, 16}) {
+        profile.results.push_back(result(name, kBlocks * bytes, block,
+                                         16 * block + (block == 16 ? machine::kHostShift : 0),
+                                         16e-6 * static_cast<double>(block)));
+      }
+    }
+  }
+  const Model model(profile, kMpi, Link::Node, kMi);
+  const auto end = [&](std::int64_t block, std::int64_t pitch) {
+    const Transfer transfer{Direction::Send, false,        kHost, kBlocks * block,
+                            kBlocks,         Spread::Near, false, pitch};
+    return (model.parts(Method::Pack, transfer).value().end - Model::kPacked) * 1e6;
+  };
+  EXPECT_NEAR(end(1, 16), 16, 1e-6);
+  EXPECT_NEAR(end(1, 64), 64, 1e-6);
+  EXPECT_NEAR(end(2, 64), 64, 1e-6);
+  EXPECT_NEAR(end(2, 128), 128, 1e-6);
+  EXPECT_NEAR(end(8, 256), 256, 1e-6);
+  EXPECT_NEAR(end(4, 1024), 256, 1e-6);  // no more: a block lies in one line or two
 }
 
 TEST(Model, listed_blocks_and_transposes_have_curves_of_their_own) {
