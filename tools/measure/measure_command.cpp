@@ -148,10 +148,9 @@ void say_end(const Outcome& outcome, int seconds) {
   for (const Entry* entry : outcome.left_out) {
     if (names.empty() || names.back() != entry->what.name) names.push_back(entry->what.name);
   }
-  fmt::print(stderr,
-             "Left out, as the {} s were over: {} case{} of {} (--resume goes on with them)\n",
-             seconds, outcome.left_out.size(), plural(outcome.left_out.size()),
-             fmt::join(names, ", "));
+  fmt::print(
+      stderr, "Left out, as the {} s were over: {} case{} of {} (--resume goes on with them)\n",
+      seconds, outcome.left_out.size(), plural(outcome.left_out.size()), fmt::join(names, ", "));
 }
 
 /// Rank 0's part, with the ranks behind `leader`.

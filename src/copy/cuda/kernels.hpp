@@ -85,7 +85,8 @@ struct RankedLaunch {
 [[nodiscard]] cudaError_t launch_ranked(const RankedLaunch& launch, Shape shape,
                                         const Signal& signal, const Stream& stream);
 
-/// \{ The same for blocks at any alignment, of no less than a word (1 << kShiftedWordLog2 bytes).
+/// \{ The same for blocks at any alignment, of no less than a word (1 << kShiftedWordLog2 bytes),
+/// in runs of no less than two.
 struct GatherLaunch {
   GatherView list;
   std::byte* dense = nullptr;          ///< target

@@ -27,6 +27,8 @@ constexpr std::int64_t kEngineBytes = std::int64_t{4} << 20;
 // than two blocks.
 constexpr int kNarrowWordLog2 = 2;
 constexpr std::int64_t kShiftedShortest = std::int64_t{1} << kShiftedWordLog2;
+// [bytes] Wherever they begin, these hold a whole word.
+constexpr std::int64_t kShiftedLeastRun = 2 * kShiftedShortest;
 // Device memory is fetched by 64 bytes and written by 32. Where a run writes both halves of many
 // lines in part, fetching the lines first saves time (lists of 8 to 128 bytes 10 %, a face of 24
 // bytes 2 of 5.4 us, H200); where it writes parts of one half, that would fetch twice the bytes.
@@ -306,7 +308,7 @@ Signal CudaPlan::launch(CudaQueue& queue, std::byte* to, const std::byte* from, 
   const int log2 = word_log2(to, from);
   const std::int64_t body = std::min(round_up(begin, log2), end);
   const std::int64_t body_end = std::max(body, end & ~((std::int64_t{1} << log2) - 1));
-  if (log2 < kNarrowWordLog2 && make_shifted()) {
+  if (log2 < kNarrowWordLog2 && end - begin >= kShiftedLeastRun && make_shifted()) {
     return launch_shifted(queue, to, from, begin, end, tracked);
   }
   if (begin < body) {

@@ -16,52 +16,54 @@ __device__ __forceinline__ int skew_of(const std::byte* address) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) & (kWord - 1));
 }
 
-/// The aligned words that hold bytes [low, high) of the word at `from`; others are not read.
+/// Two aligned words in a row.
 struct Pair {
-  std::uint64_t lower;
-  std::uint64_t upper;
+  uint2 lower;
+  uint2 upper;
 };
+/// The word `skew` bytes into them.
+__device__ __forceinline__ uint2 shifted(const Pair& pair, int skew) {
+  const bool half = (skew & 4) != 0;
+  const std::uint32_t middle = half ? pair.upper.x : pair.lower.y;
+  const int bits = 8 * (skew & 3);
+  return {__funnelshift_r(half ? pair.lower.y : pair.lower.x, middle, bits),
+          __funnelshift_r(middle, half ? pair.upper.y : pair.upper.x, bits)};
+}
+
+/// The aligned words that hold bytes [low, high) of the word at `from`; others are not read.
 __device__ __forceinline__ Pair load_pair(const std::byte* from, int low, int high) {
   const int skew = skew_of(from);
-  const auto* words = reinterpret_cast<const std::uint64_t*>(from - skew);
+  const int split = kWord - skew;  // the first byte in the upper word
   Pair pair{};
-  if (low < min(high, kWord - skew)) pair.lower = words[0];
-  if (max(low, kWord - skew) < high) pair.upper = words[1];
+  if (low < min(high, split)) pair.lower = load_word<3>(from - skew);
+  if (max(low, split) < high) pair.upper = load_word<3>(from + split);
   return pair;
 }
-__device__ __forceinline__ std::uint64_t shifted(Pair pair, const std::byte* from) {
-  const int bits = 8 * skew_of(from);
-  return bits == 0 ? pair.lower : (pair.lower >> bits) | (pair.upper << (64 - bits));
+
+/// Byte `at` of a word and those after it.
+__device__ __forceinline__ std::uint32_t bytes_from(uint2 word, int at) {
+  return ((at & 4) != 0 ? word.y : word.x) >> (8 * (at & 3));
 }
 
 /// Stores bytes [low, high) of a word: the longest aligned pieces where only one end is cut.
-__device__ __forceinline__ void store_part(std::byte* to, std::uint64_t word, int low, int high) {
+__device__ __forceinline__ void store_part(std::byte* to, uint2 word, int low, int high) {
   const int count = high - low;
-  if (count <= 0) return;
   if (count == kWord) {
-    *reinterpret_cast<std::uint64_t*>(to) = word;
-  } else if (high == kWord) {
-    int at = kWord;
-    if (count & 4) store_word<2>(to + (at -= 4), static_cast<std::uint32_t>(word >> 32));
-    if (count & 2) {
-      at -= 2;
-      store_word<1>(to + at, static_cast<std::uint16_t>(word >> (8 * at)));
-    }
-    if (count & 1) store_word<0>(to + at - 1, static_cast<std::uint8_t>(word >> (8 * (at - 1))));
-  } else if (low == 0) {
-    int at = 0;
-    if (count & 4) {
-      store_word<2>(to, static_cast<std::uint32_t>(word));
-      at = 4;
-    }
-    if (count & 2) {
-      store_word<1>(to + at, static_cast<std::uint16_t>(word >> (8 * at)));
-      at += 2;
-    }
-    if (count & 1) store_word<0>(to + at, static_cast<std::uint8_t>(word >> (8 * at)));
+    store_word<3>(to, word);
+  } else if (low == 0 || high == kWord) {
+    if (count <= 0) return;
+    // Pieces of 4, 2 and 1 bytes, from the whole end on.
+    const bool up = low == 0;
+    const int four = up ? 0 : 4;
+    const int two = up ? count & 4 : 6 - (count & 4);
+    const int one = up ? count & 6 : 7 - (count & 6);
+    if ((count & 4) != 0) store_word<2>(to + four, up ? word.x : word.y);
+    if ((count & 2) != 0)
+      store_word<1>(to + two, static_cast<std::uint16_t>(bytes_from(word, two)));
+    if ((count & 1) != 0) store_word<0>(to + one, static_cast<std::uint8_t>(bytes_from(word, one)));
   } else {
     for (int at = low; at < high; ++at) {
-      store_word<0>(to + at, static_cast<std::uint8_t>(word >> (8 * at)));
+      store_word<0>(to + at, static_cast<std::uint8_t>(bytes_from(word, at)));
     }
   }
 }
@@ -70,53 +72,80 @@ struct GatherArguments {
   GatherView list;
   std::byte* dense;
   const std::byte* strided;
-  std::int64_t first;  // where in the packed bytes the first word begins: before `begin`, perhaps
-  std::int64_t begin;
-  std::int64_t end;
+  std::uint32_t begin;
+  std::uint32_t end;
+  std::uint32_t first;  // whole words of the dense run: of packed bytes [first, first + 8 words)
+  std::uint32_t words;
 };
+
+/// The block that holds a packed byte.
+__device__ __forceinline__ std::uint32_t block_at(const GatherView& list, std::uint32_t byte) {
+  const std::uint32_t number = block_of(list.ranks, byte / kWord);
+  // The bits tell which block begins last in the byte's word.
+  return list.blocks[number].position > byte ? number - 1 : number;
+}
+
+/// The bytes before and after the whole words, less than a word each.
+__device__ __forceinline__ void gather_ends(const GatherArguments& a) {
+  const bool head = threadIdx.x < kWord;
+  const std::uint32_t byte = (head ? a.begin : a.first + a.words * kWord) + threadIdx.x % kWord;
+  if (byte >= (head ? a.first : a.end)) return;
+  const std::int64_t delta = a.list.blocks[block_at(a.list, byte)].delta;
+  a.dense[byte] = a.strided[delta + byte];
+}
+
+/// Bits of `in` where `mask` is set, of `out` elsewhere.
+__device__ __forceinline__ std::uint32_t select(std::uint32_t mask, std::uint32_t in,
+                                                std::uint32_t out) {
+  return (in & mask) | (out & ~mask);
+}
 
 template <int PerThread>
 __global__ void __launch_bounds__(kThreads) gather_kernel(const __grid_constant__ GatherArguments a,
                                                           const __grid_constant__ Signal signal) {
-  const std::int64_t first =
-      a.first +
-      (static_cast<std::int64_t>(blockIdx.x) * (PerThread * kThreads) + threadIdx.x) * kWord;
-  std::int64_t at[PerThread];
-  int cut[PerThread];  // bytes that the block before the last one gives
-  const std::byte* front[PerThread];
-  const std::byte* back[PerThread];
+  const std::uint32_t index = blockIdx.x * (PerThread * kThreads) + threadIdx.x;
+  std::uint32_t at[PerThread];
+  std::int32_t delta[PerThread];
+  std::int32_t before[PerThread];  // the delta of the block before the last one
+  std::int32_t cut[PerThread];     // bytes that it gives: none or less if not positive
 #pragma unroll
   for (int i = 0; i < PerThread; ++i) {
-    at[i] = first + i * (kThreads * kWord);
-    const std::int64_t last = min(at[i] + kWord, a.end) - 1;
-    std::uint32_t number = block_of(a.list.ranks, static_cast<std::uint32_t>(last / kWord));
+    at[i] = a.first + min(index + i * kThreads, a.words - 1) * kWord;
+    const std::uint32_t last = at[i] + kWord - 1;
+    std::uint32_t number = block_of(a.list.ranks, last / kWord);
+    const GatherBlock* const block = a.list.blocks + number;
+    GatherBlock found = *block;
+    before[i] = block[number == 0 ? 0 : -1].delta;
     // The bits tell which block begins last in the aligned word that holds the last byte.
-    if (a.list.blocks[number].position > last) --number;
-    const GatherBlock block = a.list.blocks[number];
-    const GatherBlock before = a.list.blocks[number == 0 ? 0 : number - 1];
-    cut[i] = static_cast<int>(max(block.position - at[i], std::int64_t{0}));
-    back[i] = a.strided + block.delta + at[i];
-    front[i] = a.strided + before.delta + at[i];
+    if (found.position > last) {
+      found = block[-1];
+      before[i] = block[number == 1 ? -1 : -2].delta;
+    }
+    delta[i] = found.delta;
+    cut[i] = static_cast<std::int32_t>(found.position - at[i]);
   }
   wait_for_work_before();
-  Pair fronts[PerThread];
   Pair backs[PerThread];
+  Pair fronts[PerThread];
 #pragma unroll
   for (int i = 0; i < PerThread; ++i) {
-    const int low = static_cast<int>(max(a.begin - at[i], std::int64_t{0}));
-    const int high = static_cast<int>(min(a.end - at[i], std::int64_t{kWord}));
-    backs[i] = load_pair(back[i], max(cut[i], low), high);
-    fronts[i] = load_pair(front[i], low, min(cut[i], high));
+    backs[i] = load_pair(a.strided + delta[i] + at[i], max(cut[i], 0), kWord);
+    fronts[i] = load_pair(a.strided + before[i] + at[i], 0, cut[i]);
   }
+  const int base = skew_of(a.strided);
 #pragma unroll
   for (int i = 0; i < PerThread; ++i) {
-    const int low = static_cast<int>(max(a.begin - at[i], std::int64_t{0}));
-    const int high = static_cast<int>(min(a.end - at[i], std::int64_t{kWord}));
-    const std::uint64_t mask = (std::uint64_t{1} << (8 * cut[i])) - 1;
-    const std::uint64_t word =
-        (shifted(fronts[i], front[i]) & mask) | (shifted(backs[i], back[i]) & ~mask);
-    store_part(a.dense + at[i], word, low, high);
+    const int place = base + static_cast<int>(at[i] % kWord);
+    uint2 word = shifted(backs[i], (place + delta[i]) & (kWord - 1));
+    if (cut[i] > 0) {
+      const uint2 front = shifted(fronts[i], (place + before[i]) & (kWord - 1));
+      const std::uint64_t mask = (std::uint64_t{1} << (8 * cut[i])) - 1;
+      word.x = select(static_cast<std::uint32_t>(mask), front.x, word.x);
+      word.y = select(static_cast<std::uint32_t>(mask >> 32), front.y, word.y);
+    }
+    if (index + i * kThreads < a.words) store_word<3>(a.dense + at[i], word);
   }
+  if (blockIdx.x == 0 && threadIdx.x < 2 * kWord) gather_ends(a);
   raise_signal(signal);
 }
 
@@ -173,7 +202,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int i = 0; i < PerThread; ++i) {
     const Piece& piece = pieces[i];
-    store_part(piece.to, shifted(pairs[i], piece.from), piece.low, piece.high);
+    store_part(piece.to, shifted(pairs[i], skew_of(piece.from)), piece.low, piece.high);
   }
   raise_signal(signal);
 }
@@ -183,12 +212,18 @@ __global__ void __launch_bounds__(kThreads)
 cudaError_t launch_gather(const GatherLaunch& launch, Shape shape, const Signal& signal,
                           const Stream& stream) {
   const auto address = reinterpret_cast<std::uintptr_t>(launch.dense + launch.begin);
-  const std::int64_t first = launch.begin - static_cast<std::int64_t>(address & (kWord - 1));
-  const GatherArguments arguments{launch.list, launch.dense, launch.strided,
-                                  first,       launch.begin, launch.end};
-  const std::int64_t words = (launch.end - first + kWord - 1) / kWord;
+  const std::int64_t first = launch.begin + static_cast<std::int64_t>(-address & (kWord - 1));
+  const std::int64_t words = (launch.end - first) / kWord;
+  const GatherArguments arguments{launch.list,
+                                  launch.dense,
+                                  launch.strided,
+                                  static_cast<std::uint32_t>(launch.begin),
+                                  static_cast<std::uint32_t>(launch.end),
+                                  static_cast<std::uint32_t>(first),
+                                  static_cast<std::uint32_t>(words)};
+  // Of 2 to 4 words a thread 3 are the fastest (H200).
   return shape.words_per_thread > 1
-             ? start_kernel(gather_kernel<2>, blocks_for(words, 2), stream, arguments, signal)
+             ? start_kernel(gather_kernel<3>, blocks_for(words, 3), stream, arguments, signal)
              : start_kernel(gather_kernel<1>, blocks_for(words, 1), stream, arguments, signal);
 }
 

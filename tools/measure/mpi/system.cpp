@@ -48,8 +48,8 @@ class BoxType {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// Half a round trip of a box, by blocking calls. What comes goes back from the same memory: packing
-/// is measured on one such box too, and boxes that are twice as large may leave a cache.
+/// Half a round trip of a box, by blocking calls. What comes goes back from the same memory:
+/// packing is measured on one such box too, and boxes that are twice as large may leave a cache.
 class StridedRoundTrip final : public Instance {
  public:
   StridedRoundTrip(const Job& job, std::vector<int> pair, Layout layout)
