@@ -34,8 +34,10 @@ enum class Reason : std::uint8_t {
   GpuAware,        ///< contiguous device memory that the MPI library takes as it is
   Forced,          ///< STRAKE_METHOD
   OutOfMemory,     ///< a temporary buffer could not be had
+  Collective,      ///< collectives are the system's
+  External,        ///< external32, whose byte order is its own
 };
-inline constexpr int kReasons = 11;
+inline constexpr int kReasons = 13;
 
 /// "system", "pack", …
 [[nodiscard]] const char* name_of(Method method) noexcept;

@@ -68,6 +68,7 @@ void Operation::start() {
   thrown_ = nullptr;
   if (outgoing_) {
     outgoing_->pack();
+    count(outgoing_->size_bytes());
     if (buffered_) {
       outgoing_->wait();
       post();
@@ -193,8 +194,13 @@ void Operation::receive() {
     fail(MPI_ERR_TRUNCATE);
     return;
   }
+  count(bytes);
   state_ = State::Unpacking;
   incoming_->unpack(bytes);
+}
+
+void Operation::count(std::int64_t bytes) const noexcept {
+  if (counted) record({counted->function, method(), counted->reason, bytes});
 }
 
 void Operation::finish() noexcept { state_ = State::Complete; }

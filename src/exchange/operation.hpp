@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "exchange/events.hpp"
 #include "exchange/staging.hpp"
 
 namespace strake::exchange {
@@ -77,6 +78,13 @@ class Operation {
   [[nodiscard]] std::exception_ptr thrown() const noexcept { return thrown_; }
   void cancel() noexcept;
 
+  /// What its event is: of a receive when the message is here, since only then its bytes are known;
+  /// of a persistent send each time that it is started. Nothing: the caller has counted it.
+  struct Counted {
+    Function function;
+    Reason reason;
+  };
+  std::optional<Counted> counted;
   /// The generalised request that waits for it, if any.
   MPI_Request outer = MPI_REQUEST_NULL;
   /// The system has let go of the outer request; set without the engine's lock.
@@ -92,6 +100,7 @@ class Operation {
   void poll_system();
   void receive();
   void finish() noexcept;
+  void count(std::int64_t bytes) const noexcept;
   void fail(int code) noexcept;
   void fail_by_us(const char* what) noexcept;
 

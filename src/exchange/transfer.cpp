@@ -1,5 +1,6 @@
 // What is known of a transfer without MPI: the core has it, for tools that link no MPI library.
 #include <cstdlib>
+#include <iterator>
 
 #include "exchange/method.hpp"
 #include "settings/settings.hpp"
@@ -83,7 +84,10 @@ const char* name_of(Reason reason) noexcept {
                                     "datatype not decodable",
                                     "contiguous device memory, GPU-aware MPI",
                                     "forced by STRAKE_METHOD",
-                                    "out of memory"};
+                                    "out of memory",
+                                    "collective operations",
+                                    "external32"};
+  static_assert(std::size(kNames) == kReasons);
   return kNames[static_cast<int>(reason)];
 }
 

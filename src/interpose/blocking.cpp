@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exchange/engine.hpp"
+#include "exchange/events.hpp"
 #include "interpose/boundary.hpp"
 
 namespace strake::interpose {
@@ -15,6 +16,13 @@ int blocking(Real real, Args... args) {
   return real(args...);
 }
 
+/// One that moves data.
+template <typename Real, typename... Args>
+int collective(Real real, Args... args) {
+  if (t_depth == 0) exchange::record_passed(exchange::Reason::Collective);
+  return blocking(real, args...);
+}
+
 }  // namespace
 }  // namespace strake::interpose
 
@@ -23,105 +31,105 @@ using namespace strake::interpose;
 // Parameter names are those of mpi.h.
 STRAKE_MPI int MPI_Barrier(MPI_Comm comm) { return blocking(next().MPI_Barrier, comm); }
 STRAKE_MPI int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  return blocking(next().MPI_Bcast, buffer, count, datatype, root, comm);
+  return collective(next().MPI_Bcast, buffer, count, datatype, root, comm);
 }
 STRAKE_MPI int MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                           int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return blocking(next().MPI_Gather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+  return collective(next().MPI_Gather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                   root, comm);
 }
 STRAKE_MPI int MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                            const int recvcounts[], const int displs[], MPI_Datatype recvtype,
                            int root, MPI_Comm comm) {
-  return blocking(next().MPI_Gatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+  return collective(next().MPI_Gatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
                   recvtype, root, comm);
 }
 STRAKE_MPI int MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                            int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return blocking(next().MPI_Scatter, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+  return collective(next().MPI_Scatter, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                   root, comm);
 }
 STRAKE_MPI int MPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[],
                             MPI_Datatype sendtype, void* recvbuf, int recvcount,
                             MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return blocking(next().MPI_Scatterv, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+  return collective(next().MPI_Scatterv, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
                   recvtype, root, comm);
 }
 STRAKE_MPI int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                              void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return blocking(next().MPI_Allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+  return collective(next().MPI_Allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                   comm);
 }
 STRAKE_MPI int MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                               void* recvbuf, const int recvcounts[], const int displs[],
                               MPI_Datatype recvtype, MPI_Comm comm) {
-  return blocking(next().MPI_Allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+  return collective(next().MPI_Allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
                   recvtype, comm);
 }
 STRAKE_MPI int MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                             void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return blocking(next().MPI_Alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+  return collective(next().MPI_Alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                   comm);
 }
 STRAKE_MPI int MPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
                              MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                              const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return blocking(next().MPI_Alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+  return collective(next().MPI_Alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
                   rdispls, recvtype, comm);
 }
 STRAKE_MPI int MPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
                              const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                              const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  return blocking(next().MPI_Alltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+  return collective(next().MPI_Alltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
                   recvcounts, rdispls, recvtypes, comm);
 }
 STRAKE_MPI int MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
                           MPI_Op op, int root, MPI_Comm comm) {
-  return blocking(next().MPI_Reduce, sendbuf, recvbuf, count, datatype, op, root, comm);
+  return collective(next().MPI_Reduce, sendbuf, recvbuf, count, datatype, op, root, comm);
 }
 STRAKE_MPI int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
                              MPI_Op op, MPI_Comm comm) {
-  return blocking(next().MPI_Allreduce, sendbuf, recvbuf, count, datatype, op, comm);
+  return collective(next().MPI_Allreduce, sendbuf, recvbuf, count, datatype, op, comm);
 }
 STRAKE_MPI int MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[],
                                   MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return blocking(next().MPI_Reduce_scatter, sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  return collective(next().MPI_Reduce_scatter, sendbuf, recvbuf, recvcounts, datatype, op, comm);
 }
 STRAKE_MPI int MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount,
                                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return blocking(next().MPI_Reduce_scatter_block, sendbuf, recvbuf, recvcount, datatype, op, comm);
+  return collective(next().MPI_Reduce_scatter_block, sendbuf, recvbuf, recvcount, datatype, op, comm);
 }
 STRAKE_MPI int MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
                         MPI_Op op, MPI_Comm comm) {
-  return blocking(next().MPI_Scan, sendbuf, recvbuf, count, datatype, op, comm);
+  return collective(next().MPI_Scan, sendbuf, recvbuf, count, datatype, op, comm);
 }
 STRAKE_MPI int MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
                           MPI_Op op, MPI_Comm comm) {
-  return blocking(next().MPI_Exscan, sendbuf, recvbuf, count, datatype, op, comm);
+  return collective(next().MPI_Exscan, sendbuf, recvbuf, count, datatype, op, comm);
 }
 STRAKE_MPI int MPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                       void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                       MPI_Comm comm) {
-  return blocking(next().MPI_Neighbor_allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+  return collective(next().MPI_Neighbor_allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                   recvtype, comm);
 }
 STRAKE_MPI int MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                        void* recvbuf, const int recvcounts[], const int displs[],
                                        MPI_Datatype recvtype, MPI_Comm comm) {
-  return blocking(next().MPI_Neighbor_allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+  return collective(next().MPI_Neighbor_allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
                   displs, recvtype, comm);
 }
 STRAKE_MPI int MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                      void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                      MPI_Comm comm) {
-  return blocking(next().MPI_Neighbor_alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+  return collective(next().MPI_Neighbor_alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                   recvtype, comm);
 }
 STRAKE_MPI int MPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[],
                                       const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
                                       const int recvcounts[], const int rdispls[],
                                       MPI_Datatype recvtype, MPI_Comm comm) {
-  return blocking(next().MPI_Neighbor_alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+  return collective(next().MPI_Neighbor_alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
                   recvcounts, rdispls, recvtype, comm);
 }
 STRAKE_MPI int MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[],
@@ -129,7 +137,7 @@ STRAKE_MPI int MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[
                                       void* recvbuf, const int recvcounts[],
                                       const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
                                       MPI_Comm comm) {
-  return blocking(next().MPI_Neighbor_alltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+  return collective(next().MPI_Neighbor_alltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
                   recvcounts, rdispls, recvtypes, comm);
 }
 STRAKE_MPI int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {

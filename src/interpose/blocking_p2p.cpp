@@ -47,7 +47,6 @@ class StatusOr {
 template <typename Call>
 int receive(Function function, const Examined& found, Incoming& incoming, MPI_Comm comm,
             MPI_Status* user_status, Call&& call) {
-  note(function, incoming.method(), found.reason, found.bytes);
   const Wire wire(Direction::Receive, incoming.method(), found.bytes);
   StatusOr status(user_status);
   // MPICH 5 returns MPI_SUCCESS where an error handler of the application's has returned: then only
@@ -63,6 +62,7 @@ int receive(Function function, const Examined& found, Incoming& incoming, MPI_Co
   const std::int64_t bytes = exchange::received_bytes(*status.get());
   if (bytes > found.bytes)
     return raise(comm, MPI_ERR_TRUNCATE);  // by the wire type's one byte of room
+  note(function, incoming.method(), found.reason, bytes);
   incoming.unpack(bytes);
   incoming.wait();
   return MPI_SUCCESS;

@@ -89,7 +89,7 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
       note(Function::MPI_Irecv, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    note(Function::MPI_Irecv, operation->method(), found.reason, found.bytes);
+    operation->counted = {Function::MPI_Irecv, found.reason};
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;
   });
@@ -111,7 +111,7 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
       note(Function::MPI_Imrecv, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    note(Function::MPI_Imrecv, operation->method(), found.reason, found.bytes);
+    operation->counted = {Function::MPI_Imrecv, found.reason};
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;
   });

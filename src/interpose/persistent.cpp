@@ -40,8 +40,12 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
     }
     std::shared_ptr<Operation> operation;
     take(found, [&] { operation = Operation::persistent(found.typed, found.method, init, peer); });
-    note(function, found.method, found.reason, found.bytes);
-    return operation == nullptr ? theirs() : give_out(std::move(operation), init, peer, request);
+    if (operation == nullptr) {
+      note(function, found.method, found.reason, found.bytes);
+      return theirs();
+    }
+    operation->counted = {function, found.reason};
+    return give_out(std::move(operation), init, peer, request);
   });
 }
 
@@ -60,8 +64,12 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
     std::shared_ptr<Operation> operation;
     take(found,
          [&] { operation = Operation::persistent(found.typed, found.method, nullptr, peer); });
-    note(Function::MPI_Recv_init, found.method, found.reason, found.bytes);
-    return operation == nullptr ? theirs() : give_out(std::move(operation), nullptr, peer, request);
+    if (operation == nullptr) {
+      note(Function::MPI_Recv_init, found.method, found.reason, found.bytes);
+      return theirs();
+    }
+    operation->counted = {Function::MPI_Recv_init, found.reason};
+    return give_out(std::move(operation), nullptr, peer, request);
   });
 }
 

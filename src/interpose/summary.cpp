@@ -9,6 +9,7 @@
 #include <string>
 
 #include "exchange/events.hpp"
+#include "machine/locate.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -49,6 +50,15 @@ Count total(const Totals& totals, Method method) {
   return sum;
 }
 
+/// Whether a choice was made that a profile of this machine would have made better.
+bool chooses_unmeasured(const Totals& totals) {
+  std::uint64_t choices = totals.by_reason[static_cast<std::size_t>(Reason::SystemIsFaster)].calls;
+  for (const Method method : {Method::Pack, Method::Device, Method::OneShot, Method::Staged}) {
+    choices += total(totals, method).calls;
+  }
+  return choices > 0 && machine::located_here().outcome == machine::Located::Outcome::Missing;
+}
+
 std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
   std::string text = whole_job ? fmt::format("strake: {} rank{}\n", ranks, ranks == 1 ? "" : "s")
                                : "strake: rank 0 (the job did not start under strake run)\n";
@@ -67,6 +77,9 @@ std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
     const Count& count = totals.by_reason[static_cast<std::size_t>(i)];
     if (count.calls == 0) continue;
     text += fmt::format("    {:>10} calls: {}\n", count.calls, name_of(static_cast<Reason>(i)));
+  }
+  if (chooses_unmeasured(totals)) {
+    text += "  by built-in choices: this machine was not measured (strake measure does it)\n";
   }
   if (totals.saved_ns > 0) {
     text += fmt::format(

@@ -146,6 +146,37 @@ TEST_P(Run, only_the_program_inside_a_wrapper_gets_it) {
   EXPECT_EQ(lines_with(outcome.out, "tool 0"), 2) << outcome.out;
 }
 
+TEST_P(Run, a_wrapper_that_sets_or_drops_the_preload_loses_nothing) {
+  const std::string other = kPrograms + "/plugins/libbare.so";
+  for (const std::string& wrapped :
+       {"export LD_PRELOAD=" + other + "\nexec \"$@\"", std::string("unset LD_PRELOAD\n\"$@\""),
+        "LD_PRELOAD=" + other + " \"$@\"", std::string("exec env -u LD_PRELOAD \"$@\""),
+        std::string("exec nice env LD_PRELOAD= \"$@\"")}) {
+    const TemporaryFile script("wrap.sh", "#!/bin/sh\n" + wrapped + "\n");
+    const Outcome outcome = job({}, join({ranks(2), {script.path(), hello(), "4"}}));
+    EXPECT_EQ(outcome.status, 4) << wrapped << outcome.err;
+    EXPECT_EQ(lines_with(outcome.out, line()), 2) << wrapped << outcome.out;
+  }
+  // Without the job's variables it is no rank.
+  const TemporaryFile clean("clean.sh", "#!/bin/sh\nexec env -i /usr/bin/env\n");
+  const Outcome outcome = job({}, join({ranks(1), {clean.path()}}));
+  EXPECT_EQ(lines_with(outcome.out, "LD_PRELOAD"), 0) << outcome.out;
+}
+
+TEST_P(Run, a_library_loaded_by_its_bare_name_is_known) {
+  const std::string python = STRAKE_PYTHON;
+  const std::string load = std::string("import ctypes; ctypes.CDLL('") +
+                           (hydra() ? "libmpich.so" : "libmpi.so") + "')";
+  if (run({python, "-c", load}).status != 0) GTEST_SKIP() << "not here: " << load;
+  const Outcome outcome =
+      job({}, join({ranks(1),
+                    {python, "-c",
+                     load + "\nprint('mapped', any('strake-mpi-" + GetParam() +
+                         "' in line for line in open('/proc/self/maps')))"}}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, "mapped True"), 1) << outcome.out;
+}
+
 TEST_P(Run, programs_behind_env_and_before_the_launcher_do_no_harm) {
   const Outcome outcome = job({}, join({{"timeout", "60"}, ranks(1), {"env", "A=b", hello()}}));
   EXPECT_EQ(outcome.status, 0) << outcome.err;

@@ -113,11 +113,10 @@ bool find_library(const char* name, const char* owner, const ElfFile& from, char
          find_in("/lib:/usr/lib:/lib64:/usr/lib64", name, owner, out);
 }
 
-/// The library that a name stands for, found at `path` or (null) nowhere.
-MpiLibrary identify_file(const char* name, const char* path) {
-  const MpiLibrary library = identify(name);
-  const bool old_openmpi =
-      library == MpiLibrary::Mpich && path != nullptr && ElfFile(path).contains(kOpenMpiSymbol);
+/// The library that a file is.
+MpiLibrary identify_file(char (&path)[PATH_MAX]) {
+  const MpiLibrary library = identify_behind(path);
+  const bool old_openmpi = library == MpiLibrary::Mpich && ElfFile(path).contains(kOpenMpiSymbol);
   return old_openmpi ? MpiLibrary::Unknown : library;
 }
 
@@ -155,22 +154,34 @@ struct Queue {
 
 }  // namespace
 
+MpiLibrary identify_behind(char (&path)[PATH_MAX]) {
+  const MpiLibrary library = identify(path);
+  char real[PATH_MAX];
+  if (library != MpiLibrary::Unknown || realpath(path, real) == nullptr ||
+      identify(real) == MpiLibrary::None) {
+    return library;
+  }
+  std::memcpy(path, real, sizeof(path));
+  return identify(path);
+}
+
 void find_mpi(const char* path, Loaded loaded, MpiUse& use) {
   char found[PATH_MAX];
   if (std::strchr(path, '/') == nullptr) {
     const ElfFile nobody("/proc/self/exe");
     if (!find_library(path, path, nobody, found)) return;
-    path = found;
+  } else {
+    std::snprintf(found, sizeof(found), "%s", path);
   }
   Queue queue;
-  queue.add(path);
+  queue.add(found);
   for (const Node* node = queue.first; node != nullptr; node = node->next) {
     const ElfFile file(node->path);
     if (node == queue.first) {
       use.elf = file.valid();
       use.dynamic = file.dynamic();
-      if (use.elf) use.library = identify_file(path, path);
-      if (use.library != MpiLibrary::None) std::snprintf(use.path, sizeof(use.path), "%s", path);
+      if (use.elf) use.library = identify_file(found);
+      if (use.library != MpiLibrary::None) std::memcpy(use.path, found, sizeof(use.path));
     }
     if (use.library != MpiLibrary::None) return;
     if (loaded == nullptr) use.may_bring_mpi = use.may_bring_mpi || file.may_bring_mpi();
@@ -179,7 +190,7 @@ void find_mpi(const char* path, Loaded loaded, MpiUse& use) {
           queue.has(base_name(name)))
         continue;
       const bool there = find_library(name, node->path, file, found);
-      use.library = identify_file(name, there ? found : nullptr);
+      use.library = there ? identify_file(found) : identify(name);
       if (use.library != MpiLibrary::None) {
         std::snprintf(use.path, sizeof(use.path), "%s", there ? found : name);
         return;

@@ -18,6 +18,10 @@ struct MpiUse {
       false;  ///< something in it starts programs or loads objects, so MPI may still come in
 };
 
+/// As identify(); a library by its bare name (libmpi.so, as ctypes and mpi4py's wheels load it) is
+/// what that name leads to, which `path` becomes.
+MpiLibrary identify_behind(char (&path)[PATH_MAX]);
+
 /// Whether an object of this name need not be looked into (it is loaded already).
 using Loaded = bool (*)(const char* name);
 

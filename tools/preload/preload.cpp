@@ -8,11 +8,12 @@
 ///  global scope, which
 ///    the loader searches before the new object's own;
 ///  - any other process (shells, env, numactl, …) is left as it is, and passes this on to its
-///  children.
+///  children, also where it gives them another LD_PRELOAD.
 /// Uses nothing but the C library. docs/decisions/0002-loading.md says why it is done this way.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <spawn.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -30,6 +31,7 @@ namespace strake::preload {
 namespace {
 
 constexpr const char* kPreload = "LD_PRELOAD=";
+constexpr const char* kJob = "STRAKE_JOB=";
 constexpr const char* kInterposer = "libstrake-mpi-";
 
 using Dlopen = void* (*)(const char*, int);
@@ -37,7 +39,23 @@ Dlopen g_dlopen = nullptr;
 /// Nothing more to look for in this process.
 std::atomic<bool> g_settled{true};
 
-void find_dlopen() { g_dlopen = reinterpret_cast<Dlopen>(dlsym(RTLD_NEXT, "dlopen")); }
+/// The C library's functions that start programs, and this object's path. Found at the start: after
+/// a fork nothing may be looked up.
+using Execve = int (*)(const char*, char* const*, char* const*);
+using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,
+                      const posix_spawnattr_t*, char* const*, char* const*);
+Execve g_execve = nullptr;
+Execve g_execvpe = nullptr;
+Spawn g_posix_spawn = nullptr;
+Spawn g_posix_spawnp = nullptr;
+char g_self[PATH_MAX] = {};
+
+template <typename Function>
+void find_next(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+void find_dlopen() { find_next(g_dlopen, "dlopen"); }
 
 /// What is loaded in the process.
 struct Scan {
@@ -50,11 +68,9 @@ int visit_object(dl_phdr_info* info, std::size_t, void* data) {
   auto& scan = *static_cast<Scan*>(data);
   const char* path = info->dlpi_name;
   if (starts_with(base_name(path), kInterposer)) scan.interposed = true;
-  const MpiLibrary library = identify(path);
-  if (library != MpiLibrary::None && scan.library == MpiLibrary::None) {
-    scan.library = library;
-    std::snprintf(scan.library_path, sizeof(scan.library_path), "%s", path);
-  }
+  if (scan.library != MpiLibrary::None) return 0;
+  std::snprintf(scan.library_path, sizeof(scan.library_path), "%s", path);
+  scan.library = identify_behind(scan.library_path);
   return 0;
 }
 
@@ -192,6 +208,33 @@ char** find_preload(char** environment) {
   give_up("could not be preloaded: the program can't be started again", interposer);
 }
 
+/// Calls call(environment), with this object in its LD_PRELOAD: a script may set the variable anew,
+/// or drop it, and every rank of a job must have the object. An environment without the job is none
+/// of a rank. Takes memory from the stack alone, as a fork of a process with threads must.
+template <typename Call>
+int with_self(char* const* environment, const Call& call) {
+  std::size_t variables = 0;
+  std::size_t slot = 0;  // of LD_PRELOAD, counted from 1; 0: none
+  bool job = false;
+  for (; environment != nullptr && environment[variables] != nullptr; ++variables) {
+    job = job || starts_with(environment[variables], kJob);
+    if (slot == 0 && starts_with(environment[variables], kPreload)) slot = variables + 1;
+  }
+  const char* others = slot == 0 ? "" : environment[slot - 1] + std::strlen(kPreload);
+  if (!job || g_self[0] == '\0' || std::strstr(others, base_name(g_self)) != nullptr) {
+    return call(environment);
+  }
+  const std::size_t size =
+      std::strlen(kPreload) + std::strlen(g_self) + std::strlen(others) + sizeof ":";
+  auto* value = static_cast<char*>(__builtin_alloca(size));
+  std::snprintf(value, size, "%s%s%s%s", kPreload, g_self, others[0] == '\0' ? "" : ":", others);
+  auto** changed = static_cast<char**>(__builtin_alloca((variables + 2) * sizeof(char*)));
+  std::memcpy(changed, environment, variables * sizeof(char*));
+  changed[slot == 0 ? variables++ : slot - 1] = value;
+  changed[variables] = nullptr;
+  return call(changed);
+}
+
 /// Takes the interposer and the library, first in the list, out of LD_PRELOAD again: the shells and
 /// tools that the program starts must not load them.
 void hide_interposer(char** environment) {
@@ -218,6 +261,14 @@ void hide_interposer(char** environment) {
 __attribute__((constructor)) void start(int, char**, char** environment) {
   if (environ == nullptr) environ = environment;
   find_dlopen();
+  find_next(g_execve, "execve");
+  find_next(g_execvpe, "execvpe");
+  find_next(g_posix_spawn, "posix_spawn");
+  find_next(g_posix_spawnp, "posix_spawnp");
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<const void*>(&visit_object), &self) != 0) {
+    std::snprintf(g_self, sizeof(g_self), "%s", self.dli_fname);
+  }
   Scan scan;
   dl_iterate_phdr(visit_object, &scan);
   if (scan.interposed) {
@@ -265,3 +316,49 @@ extern "C" __attribute__((visibility("default"))) void* dlopen(const char* file,
   strake::preload::before_dlopen(file);
   return strake::preload::g_dlopen(file, mode);
 }
+
+/// \{ The C library's own, whose children keep this object.
+#define STRAKE_EXPORT extern "C" __attribute__((visibility("default")))
+
+STRAKE_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
+  using namespace strake::preload;
+  if (g_execve == nullptr) find_next(g_execve, "execve");  // from an earlier constructor
+  return with_self(environment, [=](char* const* e) { return g_execve(path, arguments, e); });
+}
+
+STRAKE_EXPORT int execv(const char* path, char* const* arguments) {
+  return execve(path, arguments, environ);
+}
+
+STRAKE_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) {
+  using namespace strake::preload;
+  if (g_execvpe == nullptr) find_next(g_execvpe, "execvpe");
+  return with_self(environment, [=](char* const* e) { return g_execvpe(file, arguments, e); });
+}
+
+STRAKE_EXPORT int execvp(const char* file, char* const* arguments) {
+  return execvpe(file, arguments, environ);
+}
+
+STRAKE_EXPORT int posix_spawn(pid_t* process, const char* path,
+                              const posix_spawn_file_actions_t* actions,
+                              const posix_spawnattr_t* attributes, char* const* arguments,
+                              char* const* environment) {
+  using namespace strake::preload;
+  if (g_posix_spawn == nullptr) find_next(g_posix_spawn, "posix_spawn");
+  return with_self(environment, [=](char* const* e) {
+    return g_posix_spawn(process, path, actions, attributes, arguments, e);
+  });
+}
+
+STRAKE_EXPORT int posix_spawnp(pid_t* process, const char* file,
+                               const posix_spawn_file_actions_t* actions,
+                               const posix_spawnattr_t* attributes, char* const* arguments,
+                               char* const* environment) {
+  using namespace strake::preload;
+  if (g_posix_spawnp == nullptr) find_next(g_posix_spawnp, "posix_spawnp");
+  return with_self(environment, [=](char* const* e) {
+    return g_posix_spawnp(process, file, actions, attributes, arguments, e);
+  });
+}
+/// \}

@@ -1,0 +1,22 @@
+"""check_counts.py FILE command…: runs counts.cpp's program, which has its summary written to FILE, and checks it."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+EXPECTED = {  # of both ranks together: calls, messages of 800 bytes
+    "MPI_Send": (2, 2), "MPI_Recv": (2, 2), "MPI_Isend": (2, 2), "MPI_Irecv": (2, 2),
+    "MPI_Send_init": (3, 3), "MPI_Recv_init": (3, 3), "MPI_Sendrecv": (4, 4),
+}
+
+file = pathlib.Path(sys.argv[1])
+file.unlink(missing_ok=True)
+subprocess.run(sys.argv[2:], check=True)
+summary = json.loads(file.read_text())
+found = {name: (entry["calls"], entry["bytes"] / 800) for name, entry in summary["functions"].items()}
+reasons = {name: entry["calls"] for name, entry in summary["reasons"].items()}
+if reasons != {"forced by STRAKE_METHOD": 18, "collective operations": 6, "external32": 2}:
+    sys.exit(f"reasons: {reasons}")
+if found != EXPECTED or set(summary["functions"]["MPI_Recv"]["methods"]) != {"pack"}:
+    sys.exit(f"expected {EXPECTED}, found {summary['functions']}")
