@@ -4,11 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <iostream>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "explain/explain.hpp"
@@ -23,6 +29,7 @@
 
 namespace {
 
+constexpr int kUnwritten = 1;
 constexpr int kUsageError = 2;
 
 struct ExplainOptions {
@@ -37,6 +44,18 @@ std::optional<strake::MemoryKind> memory_named(const std::string& name) {
   if (name.empty()) return std::nullopt;
   if (name == "host") return strake::MemoryKind::Host;
   return name == "pinned" ? strake::MemoryKind::Pinned : strake::MemoryKind::Device;
+}
+
+/// As numbers inside an expression are read. \throws CLI::ValidationError  no number, or negative.
+std::int64_t count_of(const std::string& text) {
+  const auto refuse = [](const std::string& why) { throw CLI::ValidationError("--count", why); };
+  std::int64_t count = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, count);
+  if (error == std::errc::result_out_of_range) refuse(text + " is a number past 2^63");
+  if (error != std::errc() || end != last) refuse(text + " is not a whole number");
+  if (count < 0) refuse(text + " is negative");
+  return count;
 }
 
 int explain(ExplainOptions options) {
@@ -88,9 +107,13 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
   CLI::App* explain_app =
       app.add_subcommand("explain", "Show what becomes of a datatype, and how it is copied");
   explain_app->add_flag("--json", explain_options.json, "Print JSON");
-  explain_app->add_option("--count", explain_options.question.count, "Elements of the type")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  explain_app
+      ->add_option_function<std::string>(
+          "--count",
+          [&](const std::string& text) { explain_options.question.count = count_of(text); },
+          "Elements of the type")
+      ->type_name("INT")
+      ->default_str("1");
   const CLI::IsMember is_memory({"host", "pinned", "device"});
   explain_app->add_option("--from", explain_options.from, "Memory that the bytes are in")
       ->check(is_memory);
@@ -161,7 +184,10 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
     if (run->parsed() && rest.empty())
       throw CLI::ArgumentMismatch("strake run needs a command: strake run -- mpirun ...");
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
+    std::ostringstream out;
+    const int status = app.exit(error, out, std::cerr);
+    fmt::print("{}", out.str());
+    return status == 0 ? 0 : kUsageError;
   }
 
   if (run->parsed()) return strake::run::run(run_options, rest);
@@ -179,6 +205,16 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
   return 0;
 }
 
+/// The status of a command that ended with `status`, once what it printed is written. `reason` is
+/// the errno of a write that failed before, or 0.
+int flushed(int status, int reason) {
+  errno = reason;
+  if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || status != 0) return status;
+  fmt::print(stderr, "strake: standard output can't be written: {}\n",
+             errno != 0 ? std::strerror(errno) : "an earlier write failed");
+  return kUnwritten;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -188,10 +224,18 @@ int main(int argc, char** argv) {
   const std::vector<std::string> rest(has_rest ? dashes + 1 : dashes, arguments.end());
   arguments.erase(dashes, arguments.end());
   const bool running = !arguments.empty() && arguments[0] == "run";
+  int status = 0;
+  int reason = 0;
   try {
-    return main_with(arguments, rest, has_rest);
+    status = main_with(arguments, rest, has_rest);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "strake{}: {}\n", running ? " run" : "", error.what());
-    return kUsageError;
+    const auto* failed = dynamic_cast<const std::system_error*>(&error);
+    if (!running && failed != nullptr && std::ferror(stdout) != 0) {
+      reason = failed->code().value();
+    } else {
+      fmt::print(stderr, "strake{}: {}\n", running ? " run" : "", error.what());
+      status = kUsageError;
+    }
   }
+  return running ? status : flushed(status, reason);
 }

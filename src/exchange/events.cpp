@@ -45,9 +45,7 @@ void record(const Event& event) noexcept {
   if (const EventHook hook = g_hook.load(std::memory_order_acquire)) hook(event);
 }
 
-void record_passed(Reason reason) noexcept {
-  g_by_reason[static_cast<std::size_t>(reason)].add(0);
-}
+void record_passed(Reason reason) noexcept { g_by_reason[static_cast<std::size_t>(reason)].add(0); }
 
 void record_saved(std::int64_t nanoseconds) noexcept {
   g_saved_ns.fetch_add(nanoseconds, std::memory_order_relaxed);

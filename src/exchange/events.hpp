@@ -21,8 +21,8 @@ inline constexpr int kFunctions = static_cast<int>(Function::Count_);
 /// "MPI_Send", …
 [[nodiscard]] const char* name_of(Function function) noexcept;
 
-/// One call that moved, or left to the system, `bytes`: of a receive those that came, of one that was
-/// left to the system those that it has room for.
+/// One call that moved, or left to the system, `bytes`: of a receive those that came, of one that
+/// was left to the system those that it has room for.
 struct Event {
   Function function;
   Method method = Method::System;
@@ -42,8 +42,8 @@ struct Totals {
   std::int64_t saved_ns = 0;  ///< by packing and unpacking, where the system's own time was sampled
 };
 
-/// Called after an event was counted, on the thread of the call or (receives) of the call that found
-/// the message there; null: nobody listens. For traces and verification.
+/// Called after an event was counted, on the thread of the call or (receives) of the call that
+/// found the message there; null: nobody listens. For traces and verification.
 using EventHook = void (*)(const Event& event);
 void set_event_hook(EventHook hook) noexcept;
 

@@ -36,52 +36,52 @@ STRAKE_MPI int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int roo
 STRAKE_MPI int MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                           int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return collective(next().MPI_Gather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                  root, comm);
+                    root, comm);
 }
 STRAKE_MPI int MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                            const int recvcounts[], const int displs[], MPI_Datatype recvtype,
                            int root, MPI_Comm comm) {
   return collective(next().MPI_Gatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
-                  recvtype, root, comm);
+                    recvtype, root, comm);
 }
 STRAKE_MPI int MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                            int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return collective(next().MPI_Scatter, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                  root, comm);
+                    root, comm);
 }
 STRAKE_MPI int MPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[],
                             MPI_Datatype sendtype, void* recvbuf, int recvcount,
                             MPI_Datatype recvtype, int root, MPI_Comm comm) {
   return collective(next().MPI_Scatterv, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
-                  recvtype, root, comm);
+                    recvtype, root, comm);
 }
 STRAKE_MPI int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                              void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return collective(next().MPI_Allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                  comm);
+  return collective(next().MPI_Allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                    recvtype, comm);
 }
 STRAKE_MPI int MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                               void* recvbuf, const int recvcounts[], const int displs[],
                               MPI_Datatype recvtype, MPI_Comm comm) {
-  return collective(next().MPI_Allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
-                  recvtype, comm);
+  return collective(next().MPI_Allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                    displs, recvtype, comm);
 }
 STRAKE_MPI int MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                             void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   return collective(next().MPI_Alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                  comm);
+                    comm);
 }
 STRAKE_MPI int MPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
                              MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                              const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return collective(next().MPI_Alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
-                  rdispls, recvtype, comm);
+  return collective(next().MPI_Alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                    recvcounts, rdispls, recvtype, comm);
 }
 STRAKE_MPI int MPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
                              const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                              const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   return collective(next().MPI_Alltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
-                  recvcounts, rdispls, recvtypes, comm);
+                    recvcounts, rdispls, recvtypes, comm);
 }
 STRAKE_MPI int MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
                           MPI_Op op, int root, MPI_Comm comm) {
@@ -97,7 +97,8 @@ STRAKE_MPI int MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int 
 }
 STRAKE_MPI int MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount,
                                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  return collective(next().MPI_Reduce_scatter_block, sendbuf, recvbuf, recvcount, datatype, op, comm);
+  return collective(next().MPI_Reduce_scatter_block, sendbuf, recvbuf, recvcount, datatype, op,
+                    comm);
 }
 STRAKE_MPI int MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
                         MPI_Op op, MPI_Comm comm) {
@@ -111,26 +112,26 @@ STRAKE_MPI int MPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Da
                                       void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                       MPI_Comm comm) {
   return collective(next().MPI_Neighbor_allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                  recvtype, comm);
+                    recvtype, comm);
 }
 STRAKE_MPI int MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                        void* recvbuf, const int recvcounts[], const int displs[],
                                        MPI_Datatype recvtype, MPI_Comm comm) {
-  return collective(next().MPI_Neighbor_allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
-                  displs, recvtype, comm);
+  return collective(next().MPI_Neighbor_allgatherv, sendbuf, sendcount, sendtype, recvbuf,
+                    recvcounts, displs, recvtype, comm);
 }
 STRAKE_MPI int MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                      void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                      MPI_Comm comm) {
   return collective(next().MPI_Neighbor_alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                  recvtype, comm);
+                    recvtype, comm);
 }
 STRAKE_MPI int MPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[],
                                       const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
                                       const int recvcounts[], const int rdispls[],
                                       MPI_Datatype recvtype, MPI_Comm comm) {
   return collective(next().MPI_Neighbor_alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf,
-                  recvcounts, rdispls, recvtype, comm);
+                    recvcounts, rdispls, recvtype, comm);
 }
 STRAKE_MPI int MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[],
                                       const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
@@ -138,7 +139,7 @@ STRAKE_MPI int MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[
                                       const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
                                       MPI_Comm comm) {
   return collective(next().MPI_Neighbor_alltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
-                  recvcounts, rdispls, recvtypes, comm);
+                    recvcounts, rdispls, recvtypes, comm);
 }
 STRAKE_MPI int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   return blocking(next().MPI_Comm_dup, comm, newcomm);

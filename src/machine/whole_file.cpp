@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -18,8 +19,10 @@ void write_whole(const std::string& path, std::string_view contents) {
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) throw Error(fmt::format("{} can't be made: {}", folder.string(), error.message()));
-  // Two writers at once do not share it.
-  const std::string part = fmt::format("{}.{}.part", path, getpid());
+  // Two writers at once do not share it, nor do those of two hosts that share the folder.
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  const std::string part = fmt::format("{}.{}.{}.part", path, host.data(), getpid());
   const auto fail = [&](const char* what) {
     const int reason = errno;
     unlink(part.c_str());

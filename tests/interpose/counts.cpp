@@ -17,8 +17,7 @@ int main(int argc, char** argv) {
   const int peer = 1 - rank;
   for (int i = 0; i < 2; ++i) {
     if (rank == 0) MPI_Send(out.data(), 1, type, peer, 1, MPI_COMM_WORLD);
-    if (rank == 1)
-      MPI_Recv(in.data(), kRoom, type, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Recv(in.data(), kRoom, type, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   MPI_Request requests[2];
   MPI_Irecv(in.data(), kRoom, type, peer, 2, MPI_COMM_WORLD, &requests[0]);

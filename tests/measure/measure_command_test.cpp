@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -122,6 +123,50 @@ TEST_F(Measure, writes_where_it_is_told) {
   EXPECT_TRUE(fs::exists(file));
   EXPECT_TRUE(fs::exists(cache_ / "here.profile"));
   EXPECT_FALSE(fs::exists(path(".json")));
+}
+
+TEST_F(Measure, two_runs_at_once_keep_what_both_measured) {
+  // Each takes 2 s or more, so both have begun when either ends.
+  const std::string strake = STRAKE_PREFIX "/bin/strake measure --filter ";
+  const Outcome outcome =
+      tools_test::run({"sh", "-c",
+                       strake + "'^standin/(good|slow) ' & first=$!; " + strake +
+                           "'^pack/cpu/box 1024 64 136' || exit 3; wait $first"},
+                      {"XDG_CACHE_HOME=" + cache_.string(), "OMPI_COMM_WORLD_SIZE=1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  std::set<std::string> names;
+  const auto json = profile();
+  for (const auto& result : json["results"]) names.insert(result["name"]);
+  EXPECT_EQ(names, (std::set<std::string>{"pack/cpu/box", "standin/good", "standin/slow"}));
+  EXPECT_EQ(machine::read_compact(path(".profile")).results.size(), 3U);
+}
+
+TEST_F(Measure, two_forms_under_one_name_are_refused) {
+  const std::string file = (cache_ / "here.profile").string();
+  const Outcome outcome = measure({"--output", file, "--filter", "^pack/cpu/box 1024 64 136"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(lines_with(outcome.err, file + ": .profile is for the compact form"), 1) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.err, "should end with .json"), 1) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_FALSE(fs::exists(cache_));
+}
+
+TEST_F(Measure, says_that_there_is_no_place_for_the_profile) {
+  const Words nowhere = {"XDG_CACHE_HOME=", "HOME="};
+  const Outcome outcome =
+      tools_test::strake({"measure", "--filter", "^pack/cpu/box 1024 64 136"}, nowhere);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(lines_with(outcome.err, "there is no place for the profile"), 1) << outcome.err;
+  for (const char* name : {"XDG_CACHE_HOME", "HOME", "--output"})
+    EXPECT_EQ(lines_with(outcome.err, name), 1) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(tools_test::strake({"measure", "--list"}, nowhere).status, 0);
+  const std::string file = (cache_ / "here.json").string();
+  EXPECT_EQ(tools_test::strake(
+                {"measure", "--output", file, "--filter", "^pack/cpu/box 1024 64 136"}, nowhere)
+                .status,
+            0);
+  EXPECT_TRUE(fs::exists(file));
 }
 
 TEST_F(Measure, usage_errors_end_with_2) {

@@ -36,6 +36,55 @@ TEST(Command, usage_errors_end_with_2_and_a_message) {
   }
 }
 
+TEST(Command, output_that_cannot_be_written_ends_with_1_and_the_reason) {
+  for (const std::string arguments :
+       {"explain int", "explain --json int char short long float double", "settings",
+        "settings --json", "topo --json", "measure --list", "--version", "explain --help"}) {
+    const Outcome outcome =
+        run({"sh", "-c", STRAKE_PREFIX "/bin/strake " + arguments + " > /dev/full"});
+    EXPECT_EQ(outcome.status, 1) << arguments;
+    EXPECT_NE(outcome.err.find("standard output can't be written: No space left on device"),
+              std::string::npos)
+        << arguments << ": " << outcome.err;
+  }
+}
+
+TEST(Command, a_usage_error_stays_one_where_output_cannot_be_written) {
+  EXPECT_EQ(run({"sh", "-c", STRAKE_PREFIX "/bin/strake explain intt > /dev/full"}).status, 2);
+}
+
+TEST(Explain, a_count_is_refused_in_plain_words) {
+  const auto first_line = [](const std::string& count) {
+    const Outcome outcome = strake({"explain", "--count", count, "byte"});
+    EXPECT_EQ(outcome.status, 2) << count;
+    EXPECT_EQ(outcome.out, "") << count;
+    return outcome.err.substr(0, outcome.err.find('\n'));
+  };
+  EXPECT_EQ(first_line("-1"), "--count: -1 is negative");
+  EXPECT_EQ(first_line("9999999999999999999"),
+            "--count: 9999999999999999999 is a number past 2^63");
+  EXPECT_EQ(first_line("1e3"), "--count: 1e3 is not a whole number");
+  EXPECT_EQ(first_line("3x"), "--count: 3x is not a whole number");
+}
+
+TEST(Explain, what_is_measured_is_bound_by_what_is_touched) {
+  const auto measured = [](const char* type) {
+    const Outcome outcome = strake({"explain", "--json", "--from", "host", type});
+    EXPECT_EQ(outcome.status, 0) << type << ": " << outcome.err;
+    const json explained = json::parse(outcome.out);
+    int count = 0;
+    for (const json& copy : explained["copies"]) {
+      count += copy.contains("measured_us") ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(measured("subarray([262,262,2560],[256,256,24],[3,3,24],byte)"), 2);
+  EXPECT_EQ(measured("hvector(64,1,4294967296,byte)"), 2);   // 256 GiB
+  EXPECT_EQ(measured("hvector(64,1,-4294967296,byte)"), 2);  // below the base address
+  EXPECT_EQ(measured("hvector(131072,1,8192,byte)"), 0);     // touches 512 MiB
+  EXPECT_EQ(measured("contiguous(134217729,byte)"), 0);      // moves more than 128 MiB
+}
+
 TEST(Explain, prints_the_canonical_face) {
   const Outcome outcome =
       strake({"explain", "--json", "subarray([262,262,2560],[256,256,24],[3,3,24],byte)"});

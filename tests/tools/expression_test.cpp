@@ -62,6 +62,41 @@ TEST(Expression, blanks_case_and_prefix_do_not_count) {
   expect_same(" Vector ( 3 ,2,\t4 , MPI_DOUBLE ) ", "vector(3,2,4,double)");
 }
 
+TEST(Expression, names_of_mpi_functions_are_constructors) {
+  expect_same("MPI_Type_vector(3,2,4,MPI_INT)", "vector(3,2,4,int)");
+  expect_same("MPI_TYPE_CREATE_SUBARRAY([4,5],[2,3],[1,1],MPI_INT)",
+              "subarray([4,5],[2,3],[1,1],int)");
+  expect_same("mpi_type_create_hvector(3,1,9,MPI_Type_dup(int))", "hvector(3,1,9,int)");
+  expect_same("MPI_vector(3,2,4,int)", "vector(3,2,4,int)");
+}
+
+/// What a basic type takes up.
+struct Size {
+  const char* name;
+  std::int64_t bytes;
+  std::int64_t alignment;
+};
+
+class BasicType : public testing::TestWithParam<Size> {};
+
+TEST_P(BasicType, has_size_and_alignment) {
+  const auto& [name, bytes, alignment] = GetParam();
+  expect_bounds(name, 0, bytes, bytes);
+  expect_bounds(std::string("MPI_") + name, 0, bytes, bytes);
+  EXPECT_EQ(parse(name).alignment, alignment) << name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Expression, BasicType,
+    testing::Values(
+        Size{"INTEGER1", 1, 1}, Size{"INTEGER2", 2, 2}, Size{"INTEGER4", 4, 4},
+        Size{"INTEGER8", 8, 8}, Size{"INTEGER16", 16, 16}, Size{"REAL2", 2, 2}, Size{"REAL4", 4, 4},
+        Size{"REAL8", 8, 8}, Size{"REAL16", 16, 16}, Size{"COMPLEX4", 4, 2}, Size{"COMPLEX8", 8, 4},
+        Size{"COMPLEX16", 16, 8}, Size{"COMPLEX32", 32, 16}, Size{"2REAL", 8, 4},
+        Size{"2INTEGER", 8, 4}, Size{"2DOUBLE_PRECISION", 16, 8}, Size{"C_COMPLEX", 8, 4},
+        Size{"CXX_BOOL", 1, 1}, Size{"CXX_FLOAT_COMPLEX", 8, 4}, Size{"CXX_DOUBLE_COMPLEX", 16, 8},
+        Size{"CXX_LONG_DOUBLE_COMPLEX", 2 * sizeof(long double), alignof(long double)}));
+
 TEST(Expression, equal_bytes_in_many_words) {
   expect_same("vector(3,2,4,int)", "hvector(3,1,16,contiguous(2,int))");
   expect_same("vector(3,2,4,int)", "indexed([2,2,2],[0,4,8],int)");
@@ -139,6 +174,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"doubel", 0, "expected a type, found 'doubel'"},
         Bad{"double)", 6, "expected the end of the type"}, Bad{"vector", 6, "expected '('"},
         Bad{"vectr(1,2,3,int)", 0, "expected a constructor"},
+        Bad{"MPI_Type_vector", 15, "expected '('"},
+        Bad{"MPI_Type_vectr(1,2,3,int)", 0, "expected a constructor"},
+        Bad{"MPI_Type_int", 0, "expected a type, found 'type_int'"},
         Bad{"vector(1,2,int)", 11, "expected a whole number, found 'i'"},
         Bad{"vector(1,2,3,int", 16, "expected ')', found the end"},
         Bad{"vector(-1,2,3,int)", 0, "vector: the count must not be negative: -1"},

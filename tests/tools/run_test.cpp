@@ -165,14 +165,13 @@ TEST_P(Run, a_wrapper_that_sets_or_drops_the_preload_loses_nothing) {
 
 TEST_P(Run, a_library_loaded_by_its_bare_name_is_known) {
   const std::string python = STRAKE_PYTHON;
-  const std::string load = std::string("import ctypes; ctypes.CDLL('") +
-                           (hydra() ? "libmpich.so" : "libmpi.so") + "')";
+  const std::string load =
+      std::string("import ctypes; ctypes.CDLL('") + (hydra() ? "libmpich.so" : "libmpi.so") + "')";
   if (run({python, "-c", load}).status != 0) GTEST_SKIP() << "not here: " << load;
-  const Outcome outcome =
-      job({}, join({ranks(1),
-                    {python, "-c",
-                     load + "\nprint('mapped', any('strake-mpi-" + GetParam() +
-                         "' in line for line in open('/proc/self/maps')))"}}));
+  const Outcome outcome = job({}, join({ranks(1),
+                                        {python, "-c",
+                                         load + "\nprint('mapped', any('strake-mpi-" + GetParam() +
+                                             "' in line for line in open('/proc/self/maps')))"}}));
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(lines_with(outcome.out, "mapped True"), 1) << outcome.out;
 }

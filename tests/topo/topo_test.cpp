@@ -3,16 +3,21 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "machine/profile.hpp"
 #include "made_up.hpp"
+#include "report/one_size.hpp"
 #include "topo/topology.hpp"
 
 namespace strake::topo {
@@ -177,14 +182,99 @@ TEST_F(Topo, shows_the_bandwidths_of_a_profile) {
   EXPECT_FALSE(shown["bytes_per_second"][to][from].is_null());
 }
 
+TEST(OneSize, is_the_largest_that_all_of_a_kind_have) {
+  machine::Profile profile;
+  const auto add = [&](const char* name, std::initializer_list<std::int64_t> sizes) {
+    for (const std::int64_t bytes : sizes) {
+      machine::Result result;
+      result.name = name;
+      result.bytes = bytes;
+      result.median = 1e-6 + static_cast<double>(bytes) / 100e9;
+      profile.results.push_back(result);
+    }
+  };
+  add("gpu/peer/0-1", {1 << 10, 1 << 26, 1 << 30});
+  add("gpu/peer/1-0/push", {1 << 20, 1 << 26});
+  add("gpu/copy/device-local", {1 << 10, 1 << 30});
+  add("gpu/copy/pinned-to-device", {1 << 10, 1 << 26});
+  add("gpu/copy/device-to-pinned", {1 << 10});
+  add("gpu/copy/pinned-node0-to-device", {1 << 28});
+  add("gpu/copy/pinned-node0-to-device/gpu1", {1 << 26});
+  report::BandwidthMatrix matrix = report::matrix_of(profile);
+  report::use_one_size(matrix, profile);
+  const auto bytes = [&](const char* from, const char* to) {
+    return matrix.cells[matrix.place(from)][matrix.place(to)].bytes;
+  };
+  EXPECT_EQ(bytes("gpu0", "gpu1"), 1 << 26);
+  EXPECT_EQ(bytes("gpu1", "gpu0"), 1 << 26);
+  EXPECT_EQ(bytes("gpu0", "gpu0"), 1 << 30);
+  EXPECT_EQ(bytes("pinned", "gpu0"), 1 << 10);
+  EXPECT_EQ(bytes("gpu0", "pinned"), 1 << 10);
+  EXPECT_EQ(bytes("node0", "gpu0"), 1 << 28);  // they share none
+  EXPECT_EQ(bytes("node0", "gpu1"), 1 << 26);
+  EXPECT_EQ(matrix.cells[matrix.place("gpu0")][matrix.place("gpu1")].rate,
+            matrix.cells[matrix.place("gpu1")][matrix.place("gpu0")].rate);
+  EXPECT_EQ(report::sizes_text(matrix),
+            "several sizes node-gpu, 1 KiB pinned-gpu, 1 GiB within a gpu, 64 MiB gpu-gpu");
+  EXPECT_EQ(report::sizes_text({}), "");
+}
+
+TEST_F(Topo, shows_no_asymmetry_where_there_is_none) {
+  const std::string h200 = STRAKE_PROFILES "/h200-x2.json";
+  const json shown = json::parse(topo("--json --profile " + h200, "switch").out)["measured"];
+  const auto at = [&](const char* place) {
+    const auto& places = shown["places"];
+    return static_cast<std::size_t>(std::find(places.begin(), places.end(), place) -
+                                    places.begin());
+  };
+  const auto cell = [&](const char* of, const char* from, const char* to) {
+    return shown[of][at(from)][at(to)].get<double>();
+  };
+  EXPECT_EQ(cell("bytes", "gpu0", "gpu1"), 64 << 20);
+  EXPECT_EQ(cell("bytes", "gpu1", "gpu0"), 64 << 20);
+  EXPECT_NEAR(cell("bytes_per_second", "gpu0", "gpu1"), 372.3e9, 1e8);
+  EXPECT_NEAR(cell("bytes_per_second", "gpu1", "gpu0"), 372.3e9, 1e8);
+  EXPECT_EQ(cell("bytes", "gpu0", "gpu0"), 1 << 30);
+  for (const char* gpu : {"gpu0", "gpu1"}) {
+    EXPECT_EQ(cell("bytes", "pinned", gpu), 64 << 20);
+    EXPECT_EQ(cell("bytes", gpu, "pinned"), 64 << 20);
+  }
+  EXPECT_TRUE(shown["bytes"][at("gpu0")][at("gpu2")].is_null());
+  const Outcome table = topo("--profile " + h200, "switch");
+  EXPECT_NE(table.out.find("  copies of 1 GiB node-node, 256 MiB node-gpu, 64 MiB pinned-gpu, "
+                           "1 GiB within a gpu, 64 MiB gpu-gpu\n"),
+            std::string::npos)
+      << table.out;
+}
+
+TEST_F(Topo, says_that_a_profile_is_of_another_machine) {
+  const Outcome other = topo("--profile " + profile_, "switch");
+  EXPECT_NE(other.out.find("from the profile of another machine: made, 2025-11-21T09:30:00Z\n"),
+            std::string::npos)
+      << other.out;
+  EXPECT_EQ(
+      json::parse(topo("--json --profile " + profile_, "switch").out)["measured"]["other_machine"],
+      true);
+  machine::Profile own = report_test::made_up("made", 4, 1);
+  own.key = machine::machine_key();
+  std::ofstream(profile_) << report_test::json_of(own);
+  const Outcome here = topo("--profile " + profile_, "switch");
+  EXPECT_NE(here.out.find("from the profile of made, 2025-11-21T09:30:00Z\n"), std::string::npos)
+      << here.out;
+  EXPECT_EQ(
+      json::parse(topo("--json --profile " + profile_, "switch").out)["measured"]["other_machine"],
+      false);
+}
+
 TEST_F(Topo, draws_the_machine) {
   const Outcome outcome = topo("--svg " + svg_ + " --profile " + profile_, "switch");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "");
   const std::string drawing = contents(svg_);
   EXPECT_EQ(drawing.rfind("<svg xmlns=", 0), 0U);
-  for (const char* words : {">gpu 3<", ">NVSwitch<", ">18 x 26.6 GB/s<", ">= 478 GB/s<",
-                            ">PCIe 5 x16, 63 GB/s<", ">pinned<"})
+  for (const char* words :
+       {">gpu 3<", ">NVSwitch<", ">18 x 26.6 GB/s<", ">= 478 GB/s<", ">PCIe 5 x16, 63 GB/s<",
+        ">pinned<", "profile of another machine: made", ", 256 MiB gpu-gpu<"})
     EXPECT_NE(drawing.find(words), std::string::npos) << words;
 #ifdef STRAKE_HAS_HWLOC
   EXPECT_NE(drawing.find(">socket 1: 8 cores, 16 threads<"), std::string::npos);

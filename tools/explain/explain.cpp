@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,8 +20,9 @@
 namespace strake::explain {
 namespace {
 
-/// Larger ones are not measured: the buffers would take too long to touch.
-constexpr std::int64_t kLargestMeasured = std::int64_t{128} << 20;
+/// What moves more, or touches more memory, is not measured: it would take too long.
+constexpr std::int64_t kMostMoved = std::int64_t{128} << 20;
+constexpr std::int64_t kMostTouched = std::int64_t{512} << 20;
 
 /// The core looks for a device only in a process that has a device runtime; this one has none of
 /// its own accord.
@@ -29,30 +32,57 @@ int device_count() {
   return backend == nullptr ? 0 : backend->device_count();
 }
 
-struct Free {
-  void operator()(std::byte* memory) const noexcept {
-    ::operator delete[](memory, std::align_val_t{64});
-  }
-};
-using Buffer = std::unique_ptr<std::byte[], Free>;
-
-/// Touched, so that no page is missing when it is measured.
-Buffer make_buffer(std::int64_t bytes) {
-  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
-  Buffer buffer(static_cast<std::byte*>(::operator new[](size, std::align_val_t{64})));
-  std::fill_n(buffer.get(), size, std::byte{1});
-  return buffer;
+/// At most so much memory is touched by a layout's bytes, and by as many side by side.
+std::int64_t most_touched(const Layout& layout) {
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
+  // A block may begin and end in the middle of a page.
+  const std::int64_t by_blocks = layout.size_bytes() + layout.block_count() * 2 * page;
+  return layout.size_bytes() + std::min(layout.bounds().size(), by_blocks);
 }
 
-/// Median time of a run, of at least 5 and at most 1000 runs in about 0.2 s, after one to warm up.
-/// [µs]
+bool is_measured(const Layout& layout) {
+  const std::int64_t memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  return layout.size_bytes() > 0 && layout.size_bytes() <= kMostMoved &&
+         most_touched(layout) <= std::min(kMostTouched, memory / 4);
+}
+
+/// Memory within a layout's bounds. Pages without bytes of the layout take up nothing.
+class Strided {
+ public:
+  /// Touches the layout's bytes, so that no page is missing when they are measured.
+  explicit Strided(const Layout& layout) : bounds_(layout.bounds()) {
+    void* memory = mmap(nullptr, size(), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    // Huge pages would take up what lies between the blocks, too.
+    if (bounds_.size() > kMostTouched) madvise(memory, size(), MADV_NOHUGEPAGE);
+    memory_ = static_cast<std::byte*>(memory);
+    layout.for_each_block([this](std::int64_t offset, std::int64_t length) {
+      std::fill_n(base() + offset, length, std::byte{1});
+    });
+  }
+  ~Strided() { munmap(memory_, size()); }
+  Strided(const Strided&) = delete;
+  Strided& operator=(const Strided&) = delete;
+  [[nodiscard]] std::byte* base() const noexcept { return memory_ - bounds_.begin; }
+
+ private:
+  [[nodiscard]] std::size_t size() const noexcept {
+    return static_cast<std::size_t>(bounds_.size());
+  }
+  ByteRange bounds_;
+  std::byte* memory_ = nullptr;
+};
+
+/// Median time of a run, of at least 5 and at most 1000 runs in about 0.2 s (fewer than 5 where
+/// they take a second), after one to warm up. [µs]
 double median_us(const CopyPlan& plan, std::byte* to, const std::byte* from) {
   using Clock = std::chrono::steady_clock;
   plan.run(to, from);
   std::vector<double> times;
   const auto begin = Clock::now();
-  while (times.size() < 5 ||
-         (times.size() < 1000 && Clock::now() - begin < std::chrono::milliseconds(200))) {
+  while (times.size() < 1000 &&
+         Clock::now() - begin < std::chrono::milliseconds(times.size() < 5 ? 1000 : 200)) {
     const auto before = Clock::now();
     plan.run(to, from);
     times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - before).count());
@@ -60,6 +90,19 @@ double median_us(const CopyPlan& plan, std::byte* to, const std::byte* from) {
   std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
                    times.end());
   return times[times.size() / 2];
+}
+
+/// Nothing where that would take too much time or memory.
+std::optional<double> measured_us(const CopyPlan& plan, const Layout& layout, bool pack) {
+  if (!is_measured(layout)) return std::nullopt;
+  try {
+    const Strided strided(layout);
+    const Strided packed(Layout::dense(layout.size_bytes()));
+    return pack ? median_us(plan, packed.base(), strided.base())
+                : median_us(plan, strided.base(), packed.base());
+  } catch (const std::bad_alloc&) {  // the extent is more than can be mapped here
+    return std::nullopt;
+  }
 }
 
 CopyChoice choose(const Layout& layout, bool pack, Place from, Place to, int devices) {
@@ -74,17 +117,8 @@ CopyChoice choose(const Layout& layout, bool pack, Place from, Place to, int dev
                                : CopyPlan::compile(layout, to, dense, from);
     choice.description = plan.description();
     choice.available = true;
-    const ByteRange bounds = layout.bounds();
-    if (from.kind != MemoryKind::Host || to.kind != MemoryKind::Host ||
-        bounds.size() > kLargestMeasured || layout.size_bytes() > kLargestMeasured ||
-        layout.size_bytes() == 0) {
-      return choice;
-    }
-    const Buffer strided = make_buffer(bounds.size());
-    const Buffer packed = make_buffer(layout.size_bytes());
-    std::byte* base = strided.get() - bounds.begin;
-    choice.measured_us =
-        pack ? median_us(plan, packed.get(), base) : median_us(plan, base, packed.get());
+    if (from.kind == MemoryKind::Host && to.kind == MemoryKind::Host)
+      choice.measured_us = measured_us(plan, layout, pack);
   } catch (const Unsupported& error) {
     choice.description = error.what();
   }

@@ -41,7 +41,7 @@ struct Explanation {
 };
 
 /// Compiles a plan for the pair of memories named, or for each pair of host and device, and runs
-/// those between host memories (up to ~0.3 s each).
+/// those between host memories (~0.3 s each, up to ~1 s where much is moved).
 /// \throws expression::SyntaxError, InvalidArgument
 [[nodiscard]] Explanation explain(const std::string& expression, const Question& question);
 

@@ -54,6 +54,7 @@ constexpr std::array kBasics = {of<char>("byte"),
                                 of<std::int16_t>("uint16_t"),
                                 of<std::int32_t>("uint32_t"),
                                 of<std::int64_t>("uint64_t"),
+                                of<std::complex<float>>("c_complex"),
                                 of<std::complex<float>>("c_float_complex"),
                                 of<std::complex<double>>("c_double_complex"),
                                 of<std::complex<long double>>("c_long_double_complex"),
@@ -66,7 +67,27 @@ constexpr std::array kBasics = {of<char>("byte"),
                                 of<float>("real"),
                                 of<double>("double_precision"),
                                 of<std::complex<float>>("complex"),
-                                of<std::complex<double>>("double_complex")};
+                                of<std::complex<double>>("double_complex"),
+                                of<bool>("cxx_bool"),
+                                of<std::complex<float>>("cxx_float_complex"),
+                                of<std::complex<double>>("cxx_double_complex"),
+                                of<std::complex<long double>>("cxx_long_double_complex"),
+                                Basic{"integer1", 1, 1},
+                                Basic{"integer2", 2, 2},
+                                Basic{"integer4", 4, 4},
+                                Basic{"integer8", 8, 8},
+                                Basic{"integer16", 16, 16},
+                                Basic{"real2", 2, 2},
+                                Basic{"real4", 4, 4},
+                                Basic{"real8", 8, 8},
+                                Basic{"real16", 16, 16},
+                                Basic{"complex4", 4, 2},
+                                Basic{"complex8", 8, 4},
+                                Basic{"complex16", 16, 8},
+                                Basic{"complex32", 32, 16},
+                                Basic{"2integer", 2 * sizeof(int), alignof(int)},
+                                Basic{"2real", 2 * sizeof(float), alignof(float)},
+                                Basic{"2double_precision", 2 * sizeof(double), alignof(double)}};
 
 /// MPI's types for MINLOC: a value and an int, as C's compiler lays them out.
 struct Pair {
@@ -80,6 +101,19 @@ constexpr std::array kPairs = {Pair{"float_int", "float"}, Pair{"double_int", "d
 constexpr std::array<std::string_view, 11> kConstructors = {
     "contiguous",     "vector", "hvector",  "indexed", "hindexed", "indexed_block",
     "hindexed_block", "struct", "subarray", "resized", "dup"};
+
+bool is_constructor(std::string_view name) {
+  return std::find(kConstructors.begin(), kConstructors.end(), name) != kConstructors.end();
+}
+
+/// A name without the prefix of MPI's.
+std::string_view without_prefix(std::string_view name) {
+  for (const std::string_view prefix : {"mpi_type_create_", "mpi_type_"}) {
+    if (name.starts_with(prefix) && is_constructor(name.substr(prefix.size())))
+      return name.substr(prefix.size());
+  }
+  return name.substr(name.starts_with("mpi_") ? 4 : 0);
+}
 
 class Parser {
  public:
@@ -174,9 +208,9 @@ class Parser {
       throw SyntaxError(fmt::format("more than {} types inside each other", kDeepest), at_);
     peek();
     const std::size_t begin = at_;
-    std::string name = word();
-    if (name.empty()) fail("a type");
-    if (name.starts_with("mpi_")) name.erase(0, 4);
+    const std::string written = word();
+    if (written.empty()) fail("a type");
+    const std::string name(without_prefix(written));
     Datatype type = peek() == '(' ? constructed(name, begin) : named(name, begin);
     --depth_;
     return type;
@@ -193,8 +227,7 @@ class Parser {
       return structure(std::array<std::int64_t, 2>{1, 1},
                        std::array{std::int64_t{0}, value.extent()}, types);
     }
-    if (std::find(kConstructors.begin(), kConstructors.end(), name) != kConstructors.end())
-      fail("'('");
+    if (is_constructor(name)) fail("'('");
     throw SyntaxError(
         fmt::format("expected a type, found '{}'; basic types are byte, char, int, double, …",
                     name),
@@ -202,7 +235,7 @@ class Parser {
   }
 
   Datatype constructed(const std::string& name, std::size_t begin) {
-    if (std::find(kConstructors.begin(), kConstructors.end(), name) == kConstructors.end()) {
+    if (!is_constructor(name)) {
       throw SyntaxError(fmt::format("expected a constructor ({}), found '{}'",
                                     fmt::join(kConstructors, ", "), name),
                         begin);

@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <regex>
 #include <vector>
@@ -116,7 +117,7 @@ Json facts(const Suites& suites, const std::string& clocks) {
 /// table: it is said, once.
 class Saver {
  public:
-  explicit Saver(const ProfileFile& file) : file_(file) {}
+  explicit Saver(ProfileFile& file) : file_(file) {}
   void now_and_then() {
     if (seconds_since(last_) > kSaveSeconds) now();
   }
@@ -132,10 +133,30 @@ class Saver {
   [[nodiscard]] bool failed() const noexcept { return !error_.empty(); }
 
  private:
-  const ProfileFile& file_;
+  ProfileFile& file_;
   Clock::time_point last_ = Clock::now();
   std::string error_;
 };
+
+/// \throws InvalidArgument  the two forms would be one file, or there is no place for them
+std::string profile_path(const Options& options, const std::string& key) {
+  if (!options.output.empty()) {
+    if (std::filesystem::path(options.output).extension() == ".profile") {
+      throw InvalidArgument(
+          fmt::format("--output {}: .profile is for the compact form, which goes beside it; the "
+                      "name should end with .json",
+                      options.output));
+    }
+    return options.output;
+  }
+  const std::string folder = machine::profile_folder();
+  if (folder.empty()) {
+    throw InvalidArgument(
+        "there is no place for the profile: set XDG_CACHE_HOME or HOME (an absolute path), or give "
+        "--output FILE");
+  }
+  return fmt::format("{}/{}.json", folder, machine::hash_of_key(key));
+}
 
 void say_end(const Outcome& outcome, int seconds) {
   const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
@@ -168,10 +189,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   }
 
   const std::string key = machine::machine_key();
-  ProfileFile file(options.output.empty()
-                       ? machine::profile_folder() + "/" + machine::hash_of_key(key) + ".json"
-                       : options.output,
-                   key);
+  ProfileFile file(profile_path(options, key), key);
   if (!file.complaint().empty()) fmt::print(stderr, "strake measure: {}\n", file.complaint());
   const RunMode mode{options.quick, STRAKE_VERSION, now_utc()};
   if (options.resume) {

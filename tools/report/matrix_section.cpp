@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "report/matrix.hpp"
+#include "report/one_size.hpp"
 #include "report/plot.hpp"
 #include "report/sections.hpp"
 #include "report/units.hpp"
@@ -43,6 +44,7 @@ std::string matrices(Profiles profiles) {
   std::vector<BandwidthMatrix> all;
   for (const Shown& shown : profiles) {
     all.push_back(matrix_of(shown.profile));
+    use_one_size(all.back(), shown.profile);
     for (const auto& row : all.back().cells)
       for (const Bandwidth& cell : row) most = std::max(most, cell.rate);
   }
@@ -54,8 +56,8 @@ std::string matrices(Profiles profiles) {
                       most)),
           "");
   return section("matrix", "Bandwidth matrix",
-                 "One way, at the largest size measured; below it % of what the link allows, "
-                 "where that is known.",
+                 "One way, pairs of a kind at the largest size that all of them were measured at; "
+                 "below it % of what the link allows, where that is known.",
                  figures.empty() ? "" : row_of(figures));
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "report/one_size.hpp"
 #include "report/svg.hpp"
 #include "report/units.hpp"
 #include "topo/show.hpp"
@@ -117,7 +118,10 @@ class Drawing {
     const double side = any ? static_cast<double>(view_.measured.places.size()) : 0;
     const double width =
         std::max({columns_.back().left + columns_.back().width, kMargin + (side + 1) * kCellWidth,
-                  report::text_width(cache_line()) + kMargin, 480.0}) +
+                  report::text_width(cache_line()) + kMargin,
+                  any ? report::text_width(matrix_title()) + kMargin : 0,
+                  any ? report::text_width(report::sizes_text(view_.measured)) + kMargin : 0,
+                  480.0}) +
         kMargin;
     const double height = matrix_top + (side + 1) * kCellHeight + 20 +
                           20 * static_cast<double>(machine.notes.size()) + kMargin;
@@ -146,6 +150,12 @@ class Drawing {
       line += fmt::format("{}L{} {} {} x {}", line.empty() ? "" : ",  ", cache.level, cache.kind,
                           cache.count, report::bytes_text(static_cast<double>(cache.bytes)));
     return line;
+  }
+
+  std::string matrix_title() const {
+    const std::string source = source_text(view_);
+    return "Measured bandwidth [GB/s], from row to column; blank: not measured" +
+           (source.empty() ? "" : " (" + source + ")");
   }
 
   bool switched() const {
@@ -303,9 +313,8 @@ class Drawing {
   void draw_matrix(Svg& svg, double top) const {
     const auto& places = view_.measured.places;
     if (!view_.measured.any()) return;
-    std::string words = "Measured bandwidth [GB/s], from row to column; blank: not measured";
-    if (!view_.source.empty()) words += " (profile of " + view_.source + ")";
-    svg.text({kMargin, top - 14}, words, "strong");
+    svg.text({kMargin, top - 32}, matrix_title(), "strong");
+    svg.text({kMargin, top - 14}, "copies of " + report::sizes_text(view_.measured), "soft");
     double most = 0;
     for (const auto& row : view_.measured.cells)
       for (const auto& cell : row) most = std::max(most, cell.rate);

@@ -42,14 +42,20 @@ ordered_json link_json(const Machine& machine, const Link& link) {
 ordered_json measured_json(const View& view) {
   ordered_json json;
   json["profile"] = view.source.empty() ? ordered_json() : ordered_json(view.source);
+  json["other_machine"] = view.other_machine;
   json["places"] = view.measured.places;
-  auto rows = ordered_json::array();
+  auto rates = ordered_json::array();
+  auto sizes = ordered_json::array();
   for (const auto& cells : view.measured.cells) {
-    auto row = ordered_json::array();
-    for (const report::Bandwidth& cell : cells) row.push_back(known(cell.rate));
-    rows.push_back(std::move(row));
+    rates.push_back(ordered_json::array());
+    sizes.push_back(ordered_json::array());
+    for (const report::Bandwidth& cell : cells) {
+      rates.back().push_back(known(cell.rate));
+      sizes.back().push_back(cell.rate > 0 ? ordered_json(cell.bytes) : ordered_json());
+    }
   }
-  json["bytes_per_second"] = std::move(rows);
+  json["bytes_per_second"] = std::move(rates);
+  json["bytes"] = std::move(sizes);
   return json;
 }
 

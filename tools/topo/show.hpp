@@ -15,12 +15,16 @@ struct View {
   Machine machine;
   report::BandwidthMatrix measured;  ///< rows and columns: every node and GPU, and more
   std::string source;                ///< "host, date" of the profile; empty: there is none
+  bool other_machine = false;        ///< its key is not this machine's
 };
 
 [[nodiscard]] std::string to_text(const View& view);
 [[nodiscard]] nlohmann::ordered_json to_json(const View& view);
 /// A whole SVG file.
 [[nodiscard]] std::string to_svg(const View& view);
+
+/// "the profile of HOST, DATE"; says so where it is another machine's. Empty: there is none
+[[nodiscard]] std::string source_text(const View& view);
 
 /// "PCIe 5 x16", or empty
 [[nodiscard]] std::string pcie_text(const Gpu& gpu);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "report/one_size.hpp"
 #include "report/units.hpp"
 #include "topo/show.hpp"
 
@@ -115,12 +116,18 @@ std::string measured(const View& view) {
     for (const report::Bandwidth& cell : view.measured.cells[from])
       rows.back().push_back(cell.rate > 0 ? report::number_text(cell.rate / 1e9) : "");
   }
-  return table("Measured bandwidth [GB/s] (blank: not measured)" +
-                   (view.source.empty() ? std::string() : "\n  from the profile of " + view.source),
-               rows);
+  std::string title = "Measured bandwidth [GB/s] (blank: not measured)";
+  if (const std::string source = source_text(view); !source.empty()) title += "\n  from " + source;
+  return table(title + "\n  copies of " + report::sizes_text(view.measured), rows);
 }
 
 }  // namespace
+
+std::string source_text(const View& view) {
+  if (view.other_machine)
+    return "the profile of another machine" + (view.source.empty() ? "" : ": " + view.source);
+  return view.source.empty() ? "" : "the profile of " + view.source;
+}
 
 std::string pcie_text(const Gpu& gpu) {
   if (gpu.pcie_generation <= 0 || gpu.pcie_width <= 0) return {};

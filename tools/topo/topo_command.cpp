@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "machine/profile.hpp"
+#include "report/one_size.hpp"
 #include "report/profile_reader.hpp"
 #include "strake/error.hpp"
 #include "topo/show.hpp"
@@ -27,6 +28,8 @@ View view_of(Machine machine, const std::optional<machine::Profile>& profile) {
   for (const Gpu& gpu : machine.gpus) places.push_back(fmt::format("gpu{}", gpu.index));
   if (profile) {
     view.measured = report::matrix_of(*profile, places);
+    report::use_one_size(view.measured, *profile);
+    view.other_machine = profile->key != machine::machine_key();
     view.source = profile->host + (profile->date.empty() ? "" : ", " + profile->date);
     if (!view.measured.any())
       machine.notes.emplace_back("the profile has no bandwidths between memories");
