@@ -81,6 +81,7 @@ Model::Model(const Profile& profile, std::string_view mpi, Link link, std::int64
   mpi_host_ = profile.curve(joined({way, "host"}), mpi);
   mpi_device_ = profile.curve(joined({way, "device"}), mpi);
   system_box_ = strided(profile, joined({way, "system/box"}), mpi);
+  system_listed_ = profile.curve(joined({way, "system/indexed"}), mpi);
   system_transpose_ = profile.curve(joined({way, "system/transpose"}), mpi);
 }
 
@@ -176,8 +177,9 @@ double Model::wire(Method method, const Query& query) const noexcept {
   if (query.transfer.dense) {
     return exchange::time_of(query.host ? mpi_host_ : mpi_device_, query.bytes);
   }
-  // Neither device memory nor lists of blocks are measured through the library's own engine.
-  if (!query.host || query.transfer.pitch == 0) return kUnknown;
+  // Strided device memory is not measured through the library's own engine.
+  if (!query.host) return kUnknown;
+  if (query.transfer.pitch == 0) return exchange::time_of(system_listed_, query.bytes, query.block);
   return query.transfer.spread == Spread::Transpose
              ? exchange::time_of(system_transpose_, query.bytes, query.block)
              : time_of(system_box_, query, query.bytes);

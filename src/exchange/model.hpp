@@ -106,6 +106,7 @@ class Model {
   machine::Curve mpi_host_;
   machine::Curve mpi_device_;
   Strided system_box_;
+  machine::Curve system_listed_;
   machine::Curve system_transpose_;
   // The piece of a staged message [log2 of bytes], and how long its copy takes.
   double piece_;

@@ -131,8 +131,9 @@ TEST_F(MeasureMpi, names_fit_the_job) {
   const char* set = std::getenv("STRAKE_RANKS_PER_NODE");
   const int per_node = set != nullptr ? std::atoi(set) : g_ranks;
   const bool node = per_node >= 2;
-  for (const char* name : {"mpi/node/host", "mpi/node/both-ways", "mpi/node/system/box",
-                           "mpi/node/system/transpose", "mem/cma", "mem/shared"}) {
+  for (const char* name :
+       {"mpi/node/host", "mpi/node/both-ways", "mpi/node/system/box", "mpi/node/system/indexed",
+        "mpi/node/system/transpose", "mem/cma", "mem/shared"}) {
     EXPECT_EQ(has(name), node) << name;
   }
   for (const char* name : {"mpi/net/host", "mpi/net/both-ways", "mpi/net/system/box"}) {

@@ -31,8 +31,9 @@ Times all_parts() {
     }
     times[std::string(operation) + "/cpu/transpose"] = 1e-6;
   }
-  for (const char* name : {"copy/device-to-pinned", "copy/pinned-to-device", "mpi/node/host",
-                           "mpi/node/device", "mpi/node/system/box", "mpi/node/system/transpose"}) {
+  for (const char* name :
+       {"copy/device-to-pinned", "copy/pinned-to-device", "mpi/node/host", "mpi/node/device",
+        "mpi/node/system/box", "mpi/node/system/indexed", "mpi/node/system/transpose"}) {
     times[name] = 1e-6;
   }
   return times;
@@ -320,11 +321,15 @@ TEST(Model, listed_blocks_and_transposes_have_curves_of_their_own) {
   times["pack/cpu/indexed"] = 5e-6;
   times["pack/cpu/transpose"] = 7e-6;
   times["mpi/node/system/transpose"] = 70e-6;
+  times["mpi/node/system/indexed"] = 50e-6;
   const Model model = model_of(times);
   Transfer transfer = box(Direction::Send, kHost);
   transfer.pitch = 0;
   EXPECT_NEAR((model.parts(Method::Pack, transfer)->end - Model::kPacked) * 1e6, 5, 1e-6);
-  EXPECT_FALSE(model.choose(transfer, {}));  // the system's engine is not measured with lists
+  EXPECT_NEAR(model.time(Method::System, transfer).value() * 1e6, 50, 1e-6);
+  EXPECT_EQ(model.choose(transfer, {})->method, Method::Pack);
+  times.erase("mpi/node/system/indexed");
+  EXPECT_FALSE(model_of(times).choose(transfer, {}));
   transfer = box(Direction::Send, kHost);
   transfer.spread = Spread::Transpose;
   EXPECT_NEAR((model.parts(Method::Pack, transfer)->end - Model::kPacked) * 1e6, 7, 1e-6);

@@ -6,12 +6,11 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <numeric>
-#include <random>
 #include <utility>
 
 #include "cpu_cases.hpp"
 #include "machine/pitch.hpp"
+#include "measure/shuffled.hpp"
 #include "strake/copy.hpp"
 
 namespace strake::measure {
@@ -37,17 +36,9 @@ struct Shape {
 
 Layout layout_of(const Shape& shape) {
   const std::int64_t count = shape.bytes / shape.block;
-  if (!shape.indexed) {
-    const Dim dim{count, shape.pitch};
-    return Layout::box(0, shape.block, {&dim, 1});
-  }
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    offsets[i] = static_cast<std::int64_t>(i) * shape.pitch;
-  }
-  std::mt19937_64 random(20230715);  // any, but always the same
-  std::shuffle(offsets.begin(), offsets.end(), random);
-  return Layout::blocks(offsets, shape.block);
+  if (shape.indexed) return shuffled_blocks(count, shape.block, shape.pitch);
+  const Dim dim{count, shape.pitch};
+  return Layout::box(0, shape.block, {&dim, 1});
 }
 
 /// Byte i of the packed bytes.

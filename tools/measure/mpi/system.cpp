@@ -3,11 +3,13 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cases.hpp"
 #include "data.hpp"
 #include "machine/pitch.hpp"
 #include "mpi/real_mpi.hpp"
+#include "shuffled.hpp"
 #include "strake/layout.hpp"
 
 namespace strake::measure {
@@ -21,11 +23,36 @@ constexpr std::int64_t kRow = 2 * kKi;
 /// Most memory that one end of a message may span. Beyond, the caches have long lost their part.
 constexpr std::int64_t kMostSpan = 129 * kMi;  // 4 MiB in blocks of 64 bytes every 2056
 
-/// A committed MPI datatype of a box.
-class BoxType {
+/// The longest list: making its datatype takes milliseconds.
+constexpr std::int64_t kMostListed = 256 * kKi;
+
+/// A committed MPI datatype: of a box at offset 0, or of the blocks of any other layout, as a list.
+class Type {
  public:
   /// \throws MpiError
-  explicit BoxType(const Layout& layout) {
+  explicit Type(const Layout& layout) {
+    const bool box = layout.kind() == Layout::Kind::Box && layout.offset() == 0;
+    box ? make_box(layout) : make_list(layout);
+    mpi::check(PMPI_Type_commit(&type_), "MPI_Type_commit");
+  }
+  ~Type() { PMPI_Type_free(&type_); }
+  Type(const Type&) = delete;
+  Type& operator=(const Type&) = delete;
+  [[nodiscard]] MPI_Datatype get() const noexcept { return type_; }
+
+ private:
+  void make_list(const Layout& layout) {
+    std::vector<MPI_Aint> offsets;
+    std::vector<int> lengths;
+    layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
+      offsets.push_back(offset);
+      lengths.push_back(static_cast<int>(length));
+    });
+    mpi::check(PMPI_Type_create_hindexed(static_cast<int>(offsets.size()), lengths.data(),
+                                         offsets.data(), MPI_BYTE, &type_),
+               "MPI_Type_create_hindexed");
+  }
+  void make_box(const Layout& layout) {
     mpi::check(PMPI_Type_contiguous(static_cast<int>(layout.block_bytes()), MPI_BYTE, &type_),
                "MPI_Type_contiguous");
     const auto dims = layout.dims();
@@ -37,19 +64,14 @@ class BoxType {
       mpi::check(code, "MPI_Type_create_hvector");
       type_ = outer;
     }
-    mpi::check(PMPI_Type_commit(&type_), "MPI_Type_commit");
   }
-  ~BoxType() { PMPI_Type_free(&type_); }
-  BoxType(const BoxType&) = delete;
-  BoxType& operator=(const BoxType&) = delete;
-  [[nodiscard]] MPI_Datatype get() const noexcept { return type_; }
 
- private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// Half a round trip of a box, by blocking calls. What comes goes back from the same memory:
-/// packing is measured on one such box too, and boxes that are twice as large may leave a cache.
+/// Half a round trip of a strided type, by blocking calls. What comes goes back from the same
+/// memory: packing is measured on one such box too, and boxes that are twice as large may leave a
+/// cache.
 class StridedRoundTrip final : public Instance {
  public:
   StridedRoundTrip(const Job& job, std::vector<int> pair, Layout layout)
@@ -120,7 +142,7 @@ class StridedRoundTrip final : public Instance {
   std::vector<int> pair_;
   int peer_;
   Layout layout_;
-  BoxType type_;
+  Type type_;
   HostMemory memory_;
 };
 
@@ -134,6 +156,10 @@ struct Shape {
 Layout box(const Shape& shape) {
   const std::array<Dim, 1> dims = {Dim{shape.bytes / shape.block, shape.pitch}};
   return Layout::box(0, shape.block, dims);
+}
+
+Layout list(const Shape& shape) {
+  return shuffled_blocks(shape.bytes / shape.block, shape.block, shape.pitch);
 }
 
 /// A matrix of rows of `pitch` bytes, column by column.
@@ -179,6 +205,18 @@ void add_boxes(const Job& job, const std::string& name, const std::vector<int>& 
   }
 }
 
+void add_lists(const Job& job, const std::string& name, const std::vector<int>& pair,
+               std::vector<Case>& cases) {
+  for (const std::int64_t bytes : {kKi, 16 * kKi, 256 * kKi, 4 * kMi}) {
+    for (const std::int64_t block : {4, 16, 64, 256}) {
+      if (bytes / block > kMostListed) continue;
+      const std::int64_t pitch = machine::host_pitch(machine::PitchClass::Near, block);
+      const bool quick = among({kKi, 256 * kKi}, bytes) && block == 16;
+      cases.push_back(strided_case(job, name, pair, {bytes, block, pitch}, list, quick));
+    }
+  }
+}
+
 void add_transposes(const Job& job, const std::string& name, const std::vector<int>& pair,
                     std::vector<Case>& cases) {
   for (const std::int64_t bytes : {16 * kKi, 256 * kKi, 4 * kMi, 16 * kMi}) {
@@ -197,6 +235,7 @@ void add_system(const Job& job, std::vector<Case>& cases) {
     if (pair.empty()) continue;
     const std::string prefix = std::string("mpi/") + name_of(path) + "/system/";
     add_boxes(job, prefix + "box", pair, cases);
+    add_lists(job, prefix + "indexed", pair, cases);
     add_transposes(job, prefix + "transpose", pair, cases);
   }
 }
