@@ -22,6 +22,8 @@ using exchange::Method;
 using exchange::Reason;
 using exchange::Totals;
 
+constexpr Method kAccelerated[] = {Method::Pack, Method::Device, Method::OneShot, Method::Staged};
+
 std::string human_bytes(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   auto value = static_cast<double>(bytes);
@@ -53,7 +55,7 @@ Count total(const Totals& totals, Method method) {
 /// Whether a choice was made that a profile of this machine would have made better.
 bool chooses_unmeasured(const Totals& totals) {
   std::uint64_t choices = totals.by_reason[static_cast<std::size_t>(Reason::SystemIsFaster)].calls;
-  for (const Method method : {Method::Pack, Method::Device, Method::OneShot, Method::Staged}) {
+  for (const Method method : kAccelerated) {
     choices += total(totals, method).calls;
   }
   return choices > 0 && machine::located_here().outcome == machine::Located::Outcome::Missing;
@@ -62,7 +64,7 @@ bool chooses_unmeasured(const Totals& totals) {
 std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
   std::string text = whole_job ? fmt::format("strake: {} rank{}\n", ranks, ranks == 1 ? "" : "s")
                                : "strake: rank 0 (the job did not start under strake run)\n";
-  for (const Method method : {Method::Pack, Method::Device, Method::OneShot, Method::Staged}) {
+  for (const Method method : kAccelerated) {
     const Count count = total(totals, method);
     if (count.calls == 0) continue;
     text += fmt::format("  accelerated  {:<10} {:>10} calls  {:>10}\n", name_of(method),

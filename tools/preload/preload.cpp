@@ -208,11 +208,14 @@ char** find_preload(char** environment) {
   give_up("could not be preloaded: the program can't be started again", interposer);
 }
 
-/// Calls call(environment), with this object in its LD_PRELOAD: a script may set the variable anew,
-/// or drop it, and every rank of a job must have the object. An environment without the job is none
-/// of a rank. Takes memory from the stack alone, as a fork of a process with threads must.
-template <typename Call>
-int with_self(char* const* environment, const Call& call) {
+/// Calls the C library's function of that name, with this object in the LD_PRELOAD of
+/// `environment`, its last argument: a script may set the variable anew, or drop it, and every rank
+/// of a job must have the object. An environment without the job is none of a rank. Takes memory
+/// from the stack alone, as a fork of a process with threads must.
+template <typename Function, typename... Arguments>
+int start_with_self(Function& function, const char* name, char* const* environment,
+                    Arguments... arguments) {
+  if (function == nullptr) find_next(function, name);  // from an earlier constructor
   std::size_t variables = 0;
   std::size_t slot = 0;  // of LD_PRELOAD, counted from 1; 0: none
   bool job = false;
@@ -222,7 +225,7 @@ int with_self(char* const* environment, const Call& call) {
   }
   const char* others = slot == 0 ? "" : environment[slot - 1] + std::strlen(kPreload);
   if (!job || g_self[0] == '\0' || std::strstr(others, base_name(g_self)) != nullptr) {
-    return call(environment);
+    return function(arguments..., environment);
   }
   const std::size_t size =
       std::strlen(kPreload) + std::strlen(g_self) + std::strlen(others) + sizeof ":";
@@ -232,7 +235,7 @@ int with_self(char* const* environment, const Call& call) {
   std::memcpy(changed, environment, variables * sizeof(char*));
   changed[slot == 0 ? variables++ : slot - 1] = value;
   changed[variables] = nullptr;
-  return call(changed);
+  return function(arguments..., changed);
 }
 
 /// Takes the interposer and the library, first in the list, out of LD_PRELOAD again: the shells and
@@ -322,8 +325,7 @@ extern "C" __attribute__((visibility("default"))) void* dlopen(const char* file,
 
 STRAKE_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
   using namespace strake::preload;
-  if (g_execve == nullptr) find_next(g_execve, "execve");  // from an earlier constructor
-  return with_self(environment, [=](char* const* e) { return g_execve(path, arguments, e); });
+  return start_with_self(g_execve, "execve", environment, path, arguments);
 }
 
 STRAKE_EXPORT int execv(const char* path, char* const* arguments) {
@@ -332,8 +334,7 @@ STRAKE_EXPORT int execv(const char* path, char* const* arguments) {
 
 STRAKE_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) {
   using namespace strake::preload;
-  if (g_execvpe == nullptr) find_next(g_execvpe, "execvpe");
-  return with_self(environment, [=](char* const* e) { return g_execvpe(file, arguments, e); });
+  return start_with_self(g_execvpe, "execvpe", environment, file, arguments);
 }
 
 STRAKE_EXPORT int execvp(const char* file, char* const* arguments) {
@@ -345,10 +346,8 @@ STRAKE_EXPORT int posix_spawn(pid_t* process, const char* path,
                               const posix_spawnattr_t* attributes, char* const* arguments,
                               char* const* environment) {
   using namespace strake::preload;
-  if (g_posix_spawn == nullptr) find_next(g_posix_spawn, "posix_spawn");
-  return with_self(environment, [=](char* const* e) {
-    return g_posix_spawn(process, path, actions, attributes, arguments, e);
-  });
+  return start_with_self(g_posix_spawn, "posix_spawn", environment, process, path, actions,
+                         attributes, arguments);
 }
 
 STRAKE_EXPORT int posix_spawnp(pid_t* process, const char* file,
@@ -356,9 +355,7 @@ STRAKE_EXPORT int posix_spawnp(pid_t* process, const char* file,
                                const posix_spawnattr_t* attributes, char* const* arguments,
                                char* const* environment) {
   using namespace strake::preload;
-  if (g_posix_spawnp == nullptr) find_next(g_posix_spawnp, "posix_spawnp");
-  return with_self(environment, [=](char* const* e) {
-    return g_posix_spawnp(process, file, actions, attributes, arguments, e);
-  });
+  return start_with_self(g_posix_spawnp, "posix_spawnp", environment, process, file, actions,
+                         attributes, arguments);
 }
 /// \}
