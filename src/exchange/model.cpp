@@ -60,9 +60,11 @@ Model::Strided Model::strided(const Profile& profile, std::string_view name, std
 Model::Copies Model::copies(const Profile& profile, std::string_view operation,
                             std::string_view memory) {
   const auto named = [&](std::string_view kind) { return joined({operation, memory, kind}); };
+  // Lists of one pitch only: that of the system's (a list's own pitch is not known).
+  const auto near = [](const Result& r) { return pitch_class(r) == PitchClass::Near; };
   Copies copies{strided(profile, named("box"), {}), profile.curve(named("transpose")),
-                profile.curve(named("indexed"))};
-  if (copies.listed.empty()) copies.listed = profile.curve(named("blocks"));
+                profile.curve(named("indexed"), {}, near)};
+  if (copies.listed.empty()) copies.listed = profile.curve(named("blocks"), {}, near);
   return copies;
 }
 

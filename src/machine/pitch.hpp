@@ -24,6 +24,9 @@ enum class PitchClass : std::uint8_t { Near, Sparse, Far, Other };
   return result.pitch >= kFarPitch ? PitchClass::Far : PitchClass::Other;
 }
 
+/// A row of the matrices that transposes are measured with [bytes].
+inline constexpr std::int64_t kTransposeRow = 2048;
+
 /// The pitch at which device memory is measured, near or sparse.
 [[nodiscard]] constexpr std::int64_t device_pitch(PitchClass pitch, std::int64_t block) noexcept {
   return (pitch == PitchClass::Near ? kNearRatio : kSparseRatio) * block;

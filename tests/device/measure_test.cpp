@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "measure/case.hpp"
+#include "strake/error.hpp"
 
 namespace strake::measure {
 namespace {
@@ -86,6 +87,28 @@ TEST_F(MeasureCuda, the_model_finds_its_parts) {
     };
     EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), is_it)) << name << " is not in quick";
   }
+}
+
+/// With CUDA_LAUNCH_BLOCKING (device.measure_held sets it) no stream can be held.
+TEST_F(MeasureCuda, every_case_of_both_directions_is_held) {
+  if (std::getenv("CUDA_LAUNCH_BLOCKING") == nullptr) GTEST_SKIP() << "CUDA_LAUNCH_BLOCKING unset";
+  std::set<std::string> seen;
+  for (const Case& measured : plugin_->cases()) {
+    const bool one_of_them =
+        measured.name.find("both-ways") != std::string::npos ||
+        (measured.name.find("/fan/") != std::string::npos && measured.count > 1);
+    if (!one_of_them || !seen.insert(measured.name).second) continue;
+    SCOPED_TRACE(measured.name);
+    std::unique_ptr<Instance> instance;
+    try {
+      instance = measured.make();
+    } catch (const Unsupported& error) {
+      std::printf("%-46s left out: %s\n", measured.name.c_str(), error.what());
+      continue;
+    }
+    EXPECT_THROW((void)instance->run(1), Unsupported);
+  }
+  EXPECT_GT(seen.size(), 3U);
 }
 
 /// Quick cases; those that STRAKE_MEASURE_CASES, a regular expression, names where it is set. A

@@ -2,10 +2,16 @@
 #include "measure/cpu/cpu_cases.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <string>
+#include <thread>
 #include <tuple>
 
 #include "measure/host.hpp"
@@ -29,8 +35,9 @@ TEST(CpuCases, run_and_find_wrong_data) {
     EXPECT_NO_THROW(instance->verify());
     names.insert(what.name);
   }
-  for (const char* name : {"pack/cpu/box", "unpack/cpu/box", "pack/cpu/indexed",
-                           "unpack/cpu/indexed", "copy/cpu/cached"}) {
+  for (const char* name : {"pack/cpu/box", "unpack/cpu/box", "pack/cpu/blocks", "unpack/cpu/blocks",
+                           "pack/cpu/indexed", "unpack/cpu/indexed", "pack/cpu/transpose",
+                           "unpack/cpu/transpose", "copy/cpu/cached"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }
@@ -42,7 +49,8 @@ TEST(CpuCases, have_distinct_identities_and_fit_into_the_memory) {
     for (const Case& what : cases) {
       EXPECT_TRUE(seen.emplace(what.name, what.bytes, what.block, what.pitch).second)
           << what.name << " " << what.bytes << " " << what.block << " " << what.pitch;
-      const std::int64_t span = what.block == 0 ? what.bytes : what.bytes / what.block * what.pitch;
+      const bool dense = what.block == 0 || what.name.ends_with("/transpose");
+      const std::int64_t span = dense ? what.bytes : what.bytes / what.block * what.pitch;
       EXPECT_LE(span + what.bytes, kMemory);
       if (what.block > 0) {
         EXPECT_EQ(what.bytes % what.block, 0);
@@ -81,6 +89,106 @@ TEST(Host, is_counted) {
   EXPECT_GT(memory_to_spend(), 0);
 }
 
+/// The CPUs that the calling thread may run on.
+std::set<int> allowed() {
+  cpu_set_t set;
+  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  std::set<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.insert(cpu);
+  }
+  return cpus;
+}
+
+/// "0-3,8" of /sys.
+std::set<int> listed(const std::string& file) {
+  std::ifstream in(file);
+  std::set<int> cpus;
+  for (int first = 0; in >> first;) {
+    int last = first;
+    if (in.peek() == '-' && in.ignore()) in >> last;
+    for (int cpu = first; cpu <= last; ++cpu) cpus.insert(cpu);
+    if (in.peek() == ',') in.ignore();
+  }
+  return cpus;
+}
+
+std::set<int> core_of(int cpu) {
+  return listed("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
+                "/topology/thread_siblings_list");
+}
+
+/// Runs f on a thread of its own, whose place dies with it.
+template <typename Function>
+void on_a_thread(Function f) {
+  std::thread(f).join();
+}
+
+TEST(Host, ranks_are_bound_to_cores_of_their_own) {
+  if (host().cores < 2) GTEST_SKIP() << "one core";
+  const std::set<int> all = allowed();
+  std::set<int> seen;
+  for (const int rank : {0, 1}) {
+    on_a_thread([&] {
+      const std::string place = bind_thread(rank, 2, 1);
+      if (place == "where the launcher bound it") return;  // fewer CPUs than the machine has
+      ASSERT_FALSE(place.starts_with("not bound")) << place;
+      const std::set<int> cpus = allowed();
+      ASSERT_FALSE(cpus.empty());
+      EXPECT_EQ(place.substr(place.rfind(' ') + 1), std::to_string(*cpus.begin()));
+      for (const int cpu : cpus) {
+        EXPECT_TRUE(core_of(*cpus.begin()).contains(cpu)) << "CPU " << cpu << " is of another core";
+        EXPECT_TRUE(all.contains(cpu));
+        EXPECT_TRUE(seen.insert(cpu).second) << "two ranks on CPU " << cpu;
+      }
+    });
+  }
+}
+
+TEST(Host, ranks_stay_where_their_launcher_bound_them_or_where_there_are_too_few_cores) {
+  if (host().cores < 2) GTEST_SKIP() << "one core";
+  on_a_thread([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(*allowed().begin(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    const std::set<int> before = allowed();
+    EXPECT_EQ(bind_thread(1, 2, 1), "where the launcher bound it");
+    EXPECT_EQ(allowed(), before);
+  });
+  on_a_thread([] {
+    const std::set<int> before = allowed();
+    const std::string place = bind_thread(0, 100'000, 1);
+    EXPECT_TRUE(place.starts_with("not bound: 100000 ranks share ") ||
+                place == "where the launcher bound it")
+        << place;
+    EXPECT_EQ(allowed(), before);
+  });
+}
+
+TEST(Host, a_thread_is_on_a_numa_node_until_the_end_of_the_scope) {
+  if (!can_use_numa()) GTEST_SKIP() << "built without hwloc";
+  const int node = host().numa_nodes.at(0);
+  const std::set<int> of_node =
+      listed("/sys/devices/system/node/node" + std::to_string(node) + "/cpulist");
+  if (of_node.empty()) GTEST_SKIP() << "/sys does not tell which CPUs node " << node << " has";
+  on_a_thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(*allowed().rbegin(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    const std::set<int> before = allowed();
+    {
+      const OnNumaNode there(node);
+      const std::set<int> now = allowed();
+      EXPECT_FALSE(now.empty());
+      for (const int cpu : now) EXPECT_TRUE(of_node.contains(cpu)) << cpu;
+      EXPECT_TRUE(of_node.size() == 1 || now != before);
+    }
+    EXPECT_EQ(allowed(), before);
+  });
+}
+
 TEST(Host, memory_lies_on_the_chosen_node) {
   if (!can_use_numa()) {
     EXPECT_THROW(HostMemory(4096, 0), Unsupported);
@@ -89,6 +197,12 @@ TEST(Host, memory_lies_on_the_chosen_node) {
   const OnNumaNode there(host().numa_nodes.at(0));
   const HostMemory memory(1 << 20, host().numa_nodes.at(0));
   EXPECT_EQ(memory.data()[(1 << 20) - 1], std::byte{1});
+  int node = -1;
+  // Where its page is, not where it was asked to be; some containers forbid the question.
+  if (syscall(SYS_get_mempolicy, &node, nullptr, 0, memory.data(), MPOL_F_NODE | MPOL_F_ADDR) ==
+      0) {
+    EXPECT_EQ(node, host().numa_nodes.at(0));
+  }
   EXPECT_THROW(HostMemory(4096, 4242), Unsupported);
   EXPECT_THROW(OnNumaNode(4242), Unsupported);
 }

@@ -322,7 +322,12 @@ TEST(Model, listed_blocks_and_transposes_have_curves_of_their_own) {
   times["pack/cpu/transpose"] = 7e-6;
   times["mpi/node/system/transpose"] = 70e-6;
   times["mpi/node/system/indexed"] = 50e-6;
-  const Model model = model_of(times);
+  machine::Profile profile = profile_of(times);
+  // Lists at other pitches are there for people.
+  for (machine::Result& result : profile.results) {
+    if (result.name == "pack/cpu/indexed" && result.pitch > 2 * result.block) result.median = 1;
+  }
+  const Model model(profile, kMpi, Link::Node, kMi);
   Transfer transfer = box(Direction::Send, kHost);
   transfer.pitch = 0;
   EXPECT_NEAR((model.parts(Method::Pack, transfer)->end - Model::kPacked) * 1e6, 5, 1e-6);

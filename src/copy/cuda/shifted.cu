@@ -113,6 +113,7 @@ __global__ void __launch_bounds__(kThreads) gather_kernel(const __grid_constant_
     at[i] = a.first + min(index + i * kThreads, a.words - 1) * kWord;
     const std::uint32_t last = at[i] + kWord - 1;
     std::uint32_t number = block_of(a.list.ranks, last / kWord);
+    // Not by block_at(): what may be needed is fetched at once, not one after the other.
     const GatherBlock* const block = a.list.blocks + number;
     GatherBlock found = *block;
     before[i] = block[number == 0 ? 0 : -1].delta;

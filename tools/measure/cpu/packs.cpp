@@ -1,5 +1,5 @@
-// Strake's own packing and unpacking on the CPU: blocks at a constant pitch, and the same blocks in
-// a random order.
+// Strake's own packing and unpacking on the CPU: blocks at a constant pitch, the same in a random
+// order, blocks at uneven distances, and transposes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 #include "cpu_cases.hpp"
 #include "machine/pitch.hpp"
-#include "measure/shuffled.hpp"
+#include "measure/layouts.hpp"
 #include "strake/copy.hpp"
 
 namespace strake::measure {
@@ -25,18 +25,34 @@ constexpr std::int64_t kWidest = 1056 * kMi;  // 64 MiB in blocks of 16 bytes ev
 // The longest list: 8 MiB of offsets, past every cache that a list shares with its data.
 constexpr std::int64_t kMostListed = kMi;
 
+enum class Form { Box, Blocks, Indexed, Transpose };
+constexpr const char* kFormNames[] = {"box", "blocks", "indexed", "transpose"};
+
 struct Shape {
   std::int64_t bytes = 0;
   std::int64_t block = 0;
   std::int64_t pitch = 0;
-  bool indexed = false;
+  Form form = Form::Box;
   bool unpack = false;
-  [[nodiscard]] std::int64_t span() const { return bytes / block * pitch; }
+  [[nodiscard]] std::int64_t span() const {
+    if (form == Form::Transpose) return bytes;
+    // Uneven distances are half a pitch longer at most.
+    return bytes / block * (form == Form::Blocks ? pitch + pitch / 2 : pitch);
+  }
 };
 
 Layout layout_of(const Shape& shape) {
   const std::int64_t count = shape.bytes / shape.block;
-  if (shape.indexed) return shuffled_blocks(count, shape.block, shape.pitch);
+  switch (shape.form) {
+    case Form::Blocks:
+      return Layout::blocks(uneven_offsets(count, shape.pitch), shape.block);
+    case Form::Indexed:
+      return Layout::blocks(shuffled_offsets(count, shape.pitch), shape.block);
+    case Form::Transpose:
+      return transposed(shape.bytes, shape.block, shape.pitch);
+    case Form::Box:
+      break;
+  }
   const Dim dim{count, shape.pitch};
   return Layout::box(0, shape.block, {&dim, 1});
 }
@@ -121,7 +137,7 @@ std::vector<Case> pack_cases(std::int64_t memory) {
     const bool quick_block = shape.block == 4 || shape.block == 64 || shape.block == kKi;
     Case result;
     result.name = fmt::format("{}/cpu/{}", shape.unpack ? "unpack" : "pack",
-                              shape.indexed ? "indexed" : "box");
+                              kFormNames[static_cast<int>(shape.form)]);
     result.bytes = shape.bytes;
     result.block = shape.block;
     result.pitch = shape.pitch;
@@ -129,19 +145,29 @@ std::vector<Case> pack_cases(std::int64_t memory) {
     result.make = [=] { return std::make_unique<Pack>(shape, *dense, *strided); };
     all.push_back(std::move(result));
   };
-  for (const bool indexed : {false, true}) {
+  for (const Form form : {Form::Box, Form::Indexed, Form::Blocks}) {
+    // In order, the lists cost as boxes do but for their offsets: every other size and block.
+    const int step = form == Form::Blocks ? 2 : 1;
     for (const bool unpack : {false, true}) {
       // One pitch after the other, so that a run that is cut short has whole curves.
       for (const PitchClass pitch : {PitchClass::Near, PitchClass::Sparse, PitchClass::Far}) {
-        for (std::int64_t bytes = 64; bytes <= 64 * kMi; bytes *= 4) {
-          for (const std::int64_t block : kBlocks) {
-            const Shape shape{bytes, block, machine::host_pitch(pitch, block), indexed, unpack};
+        for (std::int64_t bytes = 64; bytes <= 64 * kMi; bytes <<= 2 * step) {
+          for (std::size_t b = 0; b < kBlocks.size(); b += step) {
+            const std::int64_t block = kBlocks[b];
+            const Shape shape{bytes, block, machine::host_pitch(pitch, block), form, unpack};
             if (bytes % block != 0 || shape.pitch == 0) continue;
-            if (indexed && bytes / block > kMostListed) continue;
+            if (form != Form::Box && bytes / block > kMostListed) continue;
             if (shape.span() > kWidest || shape.span() + bytes > memory) continue;
             add(shape, pitch);
           }
         }
+      }
+    }
+  }
+  for (std::int64_t bytes = 16 * kKi; bytes <= 16 * kMi && 2 * bytes <= memory; bytes *= 4) {
+    for (const std::int64_t block : {1, 4, 8, 16, 64}) {
+      for (const bool unpack : {false, true}) {
+        add({bytes, block, machine::kTransposeRow, Form::Transpose, unpack}, PitchClass::Far);
       }
     }
   }

@@ -27,9 +27,9 @@ struct Pair {
 };
 /// All pairs of different devices; empty with one device.
 [[nodiscard]] std::vector<Pair> all_pairs();
-/// Whether a pair gets every benchmark of its kind; the others get the copies that a bandwidth
-/// matrix needs.
-[[nodiscard]] constexpr bool in_full(const Pair& pair) { return pair.from == 0 && pair.to == 1; }
+/// Whether a pair gets every benchmark: the first of those with its kind of link. The others get
+/// the copies that a bandwidth matrix needs.
+[[nodiscard]] bool in_full(const Pair& pair);
 
 /// A case of a name, a size and what makes it; the rest is set on it.
 inline Case& add(Cases& cases, std::string name, std::int64_t bytes, Make make) {

@@ -43,7 +43,8 @@ cudaError_t launch_read(const void* from, std::int64_t bytes, std::uint64_t* sin
 /// Stores pattern `seed`.
 cudaError_t launch_write(void* to, std::int64_t bytes, std::uint64_t seed, int parts,
                          cudaStream_t stream);
-cudaError_t launch_copy(void* to, const void* from, std::int64_t bytes, cudaStream_t stream);
+cudaError_t launch_copy(void* to, const void* from, std::int64_t bytes, int parts,
+                        cudaStream_t stream);
 /// \}
 
 /// Adds 1 to the first word of each `page` bytes.

@@ -83,7 +83,7 @@ class Nvml {
     return generation < std::size(kRates) ? kRates[generation] * width / 8 : 0;
   }
 
-  /// Sum of the links that lead to `peer`, or to a switch.
+  /// Sum of the links that lead to `peer`, or to a switch; of all links where it is `device`.
   [[nodiscard]] double nvlink(int device, int peer) const {
     NvmlDevice handle = nullptr;
     if (!handle_of(device, handle)) return 0;
@@ -92,7 +92,7 @@ class Nvml {
     for (unsigned link = 0; link < kMostLinks; ++link) {
       unsigned active = 0;
       if (link_state_(handle, link, &active) != kNvmlSuccess || active == 0) continue;
-      if (leads_to(handle, link, peer_bus)) rate += speed(handle, link);
+      if (peer == device || leads_to(handle, link, peer_bus)) rate += speed(handle, link);
     }
     return rate;
   }
@@ -167,7 +167,7 @@ struct Rates {
     for (int device = 0; device < devices; ++device) {
       peer.emplace_back();
       for (int other = 0; other < devices; ++other) {
-        const double links = device == other ? 0 : nvml().nvlink(device, other);
+        const double links = nvml().nvlink(device, other);
         const double bus = std::min(host_of(device), host_of(other));
         peer.back().push_back(links > 0 ? links : bus);
       }
@@ -188,6 +188,8 @@ double host_link(int device) { return rates().host.at(static_cast<std::size_t>(d
 double peer_link(int device, int peer) {
   return rates().peer.at(static_cast<std::size_t>(device)).at(static_cast<std::size_t>(peer));
 }
+
+double all_links(int device) { return peer_link(device, device); }
 
 double memory_rate(int device) {
   // Two transfers a clock, as all memories of GPUs have had since the attribute exists.

@@ -6,8 +6,8 @@
 #include "measure/cuda/hold.hpp"
 #include "measure/cuda/links.hpp"
 #include "measure/cuda/memory.hpp"
-#include "measure/cuda/offset_lists.hpp"
 #include "measure/cuda/strake_backend.hpp"
+#include "measure/layouts.hpp"
 
 namespace strake::measure::cuda {
 namespace {
@@ -121,8 +121,8 @@ void add_pack(Cases& cases) {
                 machine::device_pitch(machine::PitchClass::Near, block), quick);
     }
   }
-  // Sparse boxes and lists move as much per block, so every other size and block tells as much. A
-  // list of more than a million blocks is longer than its data.
+  // Sparse boxes and lists move as much per block, so every other size and block tells as much, and
+  // every fourth of a sparse list. A list of more than a million blocks is longer than its data.
   constexpr std::int64_t kMostBlocks = MiB;
   for (std::int64_t bytes = 256; bytes <= 64 * MiB; bytes *= 16) {
     for (const std::int64_t block : {4, 16, 64, 256, 1024, 4096}) {
@@ -134,6 +134,10 @@ void add_pack(Cases& cases) {
         const bool quick = (bytes == 4 * KiB || bytes == MiB) && (block == 16 || block == 256);
         add_point(cases, form, bytes, block,
                   machine::device_pitch(machine::PitchClass::Near, block), quick);
+        if ((bytes != 4 * KiB && bytes != MiB) || (block != 4 && block != 64 && block != KiB))
+          continue;
+        add_point(cases, form, bytes, block,
+                  machine::device_pitch(machine::PitchClass::Sparse, block), false);
       }
     }
   }

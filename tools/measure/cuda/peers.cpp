@@ -1,8 +1,9 @@
 /// \file  Between two devices: explicit copies with and without peer access, zero-copy, and kernels
-/// that pull and push.
+/// that pull and push; one device with many.
+#include <algorithm>
+
 #include "measure/cuda/cases.hpp"
 #include "measure/cuda/links.hpp"
-#include "measure/cuda/move.hpp"
 #include "measure/cuda/traffic.hpp"
 #include "strake/error.hpp"
 
@@ -43,6 +44,16 @@ class Apart {
   Pair pair_;
 };
 
+/// The device that holds the source issues the copy.
+Lane peer_lane(const Move& move) {
+  const int to = move.to->device();
+  const int from = move.from->device();
+  return {from, [=](cudaStream_t stream) {
+            check(cudaMemcpyPeerAsync(move.to->data(), to, move.from->data(), from, move.size(),
+                                      stream));
+          }};
+}
+
 std::unique_ptr<Instance> make_copies(const Pair& pair, std::int64_t bytes, bool both_ways,
                                       bool peer_access) {
   std::shared_ptr<Apart> apart;
@@ -51,20 +62,15 @@ std::unique_ptr<Instance> make_copies(const Pair& pair, std::int64_t bytes, bool
   } else {
     apart = std::make_shared<Apart>(pair);
   }
-  const auto lane = [apart](const Pair& way, const Move& move) -> Lane {
-    // The device that holds the source issues the copy.
-    return {way.from, [apart, way, move](cudaStream_t stream) {
-              check(cudaMemcpyPeerAsync(move.to->data(), way.to, move.from->data(), way.from,
-                                        move.size(), stream));
-            }};
-  };
   const Where first{Kind::Device, pair.from};
   const Where second{Kind::Device, pair.to};
   std::vector<Move> moves = {Move(second, first, bytes, 1)};
-  std::vector<Lane> lanes = {lane(pair, moves[0])};
-  if (both_ways) {
-    moves.emplace_back(first, second, bytes, 2);
-    lanes.push_back(lane({pair.to, pair.from}, moves[1]));
+  if (both_ways) moves.emplace_back(first, second, bytes, 2);
+  std::vector<Lane> lanes;
+  for (const Move& move : moves) {
+    Lane lane = peer_lane(move);
+    lane.enqueue = [apart, enqueue = std::move(lane.enqueue)](cudaStream_t s) { enqueue(s); };
+    lanes.push_back(std::move(lane));
   }
   return held_moves(std::move(lanes), std::move(moves), "copy between devices " + pair.name());
 }
@@ -113,6 +119,49 @@ void add_kernels(Cases& cases, const Pair& pair, std::int64_t bytes, bool quick)
   put(kernel + "/push", 1, [=] { return make_kernel_copy(here, far, near, bytes); });
 }
 
+enum class Flow : std::uint8_t { Egress, Ingress };
+
+/// `bytes` between device 0 and each of its first `peers` peers, all at once: by the copy engines
+/// of the sources, or by kernels that store to the targets.
+std::unique_ptr<Instance> make_fan(Flow flow, int peers, std::int64_t bytes, bool kernels) {
+  std::vector<Move> moves;
+  std::vector<Lane> lanes;
+  for (int peer = 1; peer <= peers; ++peer) {
+    connect({0, peer});
+    const Where hub{Kind::Device, 0};
+    const Where other{Kind::Device, peer};
+    const bool out = flow == Flow::Egress;
+    const Move& move = moves.emplace_back(out ? other : hub, out ? hub : other, bytes,
+                                          static_cast<unsigned>(peer));
+    lanes.push_back(kernels ? kernel_lane(move.from->device(), move, out ? peers : 1)
+                            : peer_lane(move));
+  }
+  return held_moves(std::move(lanes), std::move(moves), "copies between device 0 and its peers");
+}
+
+void add_fans(Cases& cases) {
+  const int most = device_count() - 1;
+  for (int peers = 1; peers <= most; peers = peers < most ? std::min(2 * peers, most) : most + 1) {
+    double limit = 0;
+    for (int peer = 1; peer <= peers; ++peer) limit += peer_link(0, peer);
+    limit = std::min(limit, all_links(0));
+    for (const std::int64_t bytes : {MiB, 16 * MiB, kQuickSize}) {
+      for (const Flow flow : {Flow::Egress, Flow::Ingress}) {
+        for (const bool kernels : {false, true}) {
+          Case& added =
+              add(cases,
+                  std::string("gpu/fan/") + (flow == Flow::Egress ? "egress" : "ingress") +
+                      (kernels ? "/push" : ""),
+                  peers * bytes, [=] { return make_fan(flow, peers, bytes, kernels); });
+          added.count = peers;
+          added.quick = peers == most && most > 1 && bytes == kQuickSize && !kernels;
+          added.limit = limit;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void add_peer_copies(Cases& cases) {
@@ -128,6 +177,7 @@ void add_peer_copies(Cases& cases) {
       add_kernels(cases, pair, bytes, bytes == kQuickSize);
     }
   }
+  add_fans(cases);
 }
 
 }  // namespace strake::measure::cuda

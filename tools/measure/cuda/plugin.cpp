@@ -1,5 +1,9 @@
 /// \file  libstrake-measure-cuda.so: the GPU's benchmarks for `strake measure`.
+#include <algorithm>
+#include <tuple>
+
 #include "measure/cuda/cases.hpp"
+#include "measure/cuda/links.hpp"
 #include "measure/cuda/machine.hpp"
 
 namespace strake::measure::cuda {
@@ -31,6 +35,20 @@ std::vector<Pair> all_pairs() {
     }
   }
   return pairs;
+}
+
+bool in_full(const Pair& pair) {
+  const auto link = [](const Pair& between) {
+    int rank = 0;
+    check(
+        cudaDeviceGetP2PAttribute(&rank, cudaDevP2PAttrPerformanceRank, between.from, between.to));
+    return std::tuple(can_reach(between.from, between.to), rank,
+                      peer_link(between.from, between.to));
+  };
+  const std::vector<Pair> all = all_pairs();
+  const auto first = std::find_if(all.begin(), all.end(),
+                                  [&](const Pair& other) { return link(other) == link(pair); });
+  return first->from == pair.from && first->to == pair.to;
 }
 
 }  // namespace strake::measure::cuda

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "measure/cuda/move.hpp"
-
 namespace strake::measure::cuda {
 namespace {
 
@@ -93,10 +91,13 @@ std::unique_ptr<Instance> make_read_and_write(int device, Where remote, std::int
 
 std::unique_ptr<Instance> make_kernel_copy(int device, Where to, Where from, std::int64_t bytes) {
   const Move move(to, from, bytes, 7);
-  Lane lane{device, [move](cudaStream_t stream) {
-              check(launch_copy(move.to->data(), move.from->data(), move.to->bytes(), stream));
-            }};
-  return held_moves({std::move(lane)}, {move}, "copy by a kernel");
+  return held_moves({kernel_lane(device, move, 1)}, {move}, "copy by a kernel");
+}
+
+Lane kernel_lane(int device, const Move& move, int parts) {
+  return {device, [move, parts](cudaStream_t stream) {
+            check(launch_copy(move.to->data(), move.from->data(), move.to->bytes(), parts, stream));
+          }};
 }
 
 }  // namespace strake::measure::cuda

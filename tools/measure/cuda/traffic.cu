@@ -114,10 +114,11 @@ cudaError_t launch_write(void* to, std::int64_t bytes, std::uint64_t seed, int p
   return cudaGetLastError();
 }
 
-cudaError_t launch_copy(void* to, const void* from, std::int64_t bytes, cudaStream_t stream) {
+cudaError_t launch_copy(void* to, const void* from, std::int64_t bytes, int parts,
+                        cudaStream_t stream) {
   const std::int64_t words = bytes / 16;
-  copy_kernel<<<blocks_for(words, 1), kThreads, 0, stream>>>(static_cast<Word*>(to),
-                                                             static_cast<const Word*>(from), words);
+  copy_kernel<<<blocks_for(words, parts), kThreads, 0, stream>>>(
+      static_cast<Word*>(to), static_cast<const Word*>(from), words);
   return cudaGetLastError();
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "measure/case.hpp"
-#include "measure/cuda/memory.hpp"
+#include "measure/cuda/move.hpp"
 
 namespace strake::measure::cuda {
 
@@ -23,6 +23,8 @@ std::unique_ptr<Instance> make_both_write(int device, Where remote, int other_de
 std::unique_ptr<Instance> make_read_and_write(int device, Where remote, std::int64_t bytes);
 /// Copies from `from` to `to`, one of which is on `device`.
 std::unique_ptr<Instance> make_kernel_copy(int device, Where to, Where from, std::int64_t bytes);
+/// The same as a lane: one of `parts` kernels that share the device.
+Lane kernel_lane(int device, const Move& move, int parts);
 /// \}
 
 }  // namespace strake::measure::cuda

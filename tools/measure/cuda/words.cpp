@@ -8,7 +8,7 @@
 #include "measure/cuda/cases.hpp"
 #include "measure/cuda/links.hpp"
 #include "measure/cuda/move.hpp"
-#include "measure/cuda/offset_lists.hpp"
+#include "measure/layouts.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure::cuda {

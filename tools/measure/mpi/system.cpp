@@ -7,9 +7,9 @@
 
 #include "cases.hpp"
 #include "data.hpp"
+#include "layouts.hpp"
 #include "machine/pitch.hpp"
 #include "mpi/real_mpi.hpp"
-#include "shuffled.hpp"
 #include "strake/layout.hpp"
 
 namespace strake::measure {
@@ -18,8 +18,6 @@ namespace {
 constexpr int kTag = 3;
 constexpr std::int64_t kKi = 1024;
 constexpr std::int64_t kMi = 1024 * kKi;
-/// Length of the rows of transposed matrices.
-constexpr std::int64_t kRow = 2 * kKi;
 /// Most memory that one end of a message may span. Beyond, the caches have long lost their part.
 constexpr std::int64_t kMostSpan = 129 * kMi;  // 4 MiB in blocks of 64 bytes every 2056
 
@@ -159,15 +157,10 @@ Layout box(const Shape& shape) {
 }
 
 Layout list(const Shape& shape) {
-  return shuffled_blocks(shape.bytes / shape.block, shape.block, shape.pitch);
+  return Layout::blocks(shuffled_offsets(shape.bytes / shape.block, shape.pitch), shape.block);
 }
 
-/// A matrix of rows of `pitch` bytes, column by column.
-Layout transpose(const Shape& shape) {
-  const std::array<Dim, 2> dims = {Dim{shape.pitch / shape.block, shape.block},
-                                   Dim{shape.bytes / shape.pitch, shape.pitch}};
-  return Layout::box(0, shape.block, dims);
-}
+Layout transpose(const Shape& shape) { return transposed(shape.bytes, shape.block, shape.pitch); }
 
 bool among(std::initializer_list<std::int64_t> values, std::int64_t value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -222,7 +215,8 @@ void add_transposes(const Job& job, const std::string& name, const std::vector<i
   for (const std::int64_t bytes : {16 * kKi, 256 * kKi, 4 * kMi, 16 * kMi}) {
     for (const std::int64_t block : {1, 4, 8, 16, 64}) {
       const bool quick = among({16 * kKi, 256 * kKi}, bytes) && block == 8;
-      cases.push_back(strided_case(job, name, pair, {bytes, block, kRow}, transpose, quick));
+      cases.push_back(
+          strided_case(job, name, pair, {bytes, block, machine::kTransposeRow}, transpose, quick));
     }
   }
 }

@@ -1,4 +1,5 @@
-/// \file  Lists of block offsets that are no box in disguise.
+/// \file  The layouts that are measured beside boxes of one dimension: lists of block offsets that
+/// are no box in disguise, and transposes.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +7,9 @@
 #include <random>
 #include <vector>
 
-namespace strake::measure::cuda {
+#include "strake/layout.hpp"
+
+namespace strake::measure {
 
 /// Ascending, one in eight distances half as long again: no two neighbours touch, and no constant
 /// stride is left.
@@ -34,4 +37,10 @@ inline std::vector<std::int64_t> shuffled_offsets(std::int64_t count, std::int64
   return offsets;
 }
 
-}  // namespace strake::measure::cuda
+/// A matrix of `bytes` in rows of `row` bytes, column by column; elements of `block` bytes.
+inline Layout transposed(std::int64_t bytes, std::int64_t block, std::int64_t row) {
+  const Dim dims[] = {{row / block, block}, {bytes / row, row}};
+  return Layout::box(0, block, dims);
+}
+
+}  // namespace strake::measure
