@@ -22,6 +22,22 @@ std::unique_ptr<Instance> make_copies(Where host, int device, std::int64_t bytes
   return held_moves(std::move(lanes), std::move(moves), "copy between host and device");
 }
 
+/// One direction's own time while twice as much goes the other way.
+std::unique_ptr<Instance> make_contended(std::int64_t bytes, bool to_device) {
+  const Where host{Kind::Pinned};
+  const Where device{Kind::Device};
+  std::vector<Move> moves = {Move(to_device ? device : host, to_device ? host : device, bytes, 1),
+                             Move(to_device ? host : device, to_device ? device : host, bytes, 2)};
+  Lane other = copy_lane(0, moves[1]);
+  other.enqueue = [copy = std::move(other.enqueue)](cudaStream_t stream) {
+    copy(stream);
+    copy(stream);
+  };
+  std::vector<Lane> lanes = {copy_lane(0, moves[0]), std::move(other)};
+  return held_moves(std::move(lanes), std::move(moves), "copy against another",
+                    {.before = {}, .timed_lane = 0});
+}
+
 void add_host(Cases& cases, const std::string& kind, Where host, int device,
               const std::vector<std::int64_t>& sizes, std::int64_t quick_size,
               const std::string& suffix = {}) {
@@ -70,6 +86,14 @@ void add_queue_copies(Cases& cases) {
 void add_host_copies(Cases& cases) {
   const std::vector<std::int64_t> all = {1, 64, KiB, 16 * KiB, 256 * KiB, 4 * MiB, 64 * MiB, GiB};
   add_host(cases, "pinned", {Kind::Pinned}, 0, all, 64 * MiB);
+  for (const std::int64_t bytes : {64 * MiB, GiB}) {
+    for (const bool to_device : {true, false}) {
+      const std::string name = to_device ? "pinned-to-device" : "device-to-pinned";
+      add(cases, "gpu/copy/" + name + "/contended", bytes, [=] {
+        return make_contended(bytes, to_device);
+      }).limit = host_link(0);
+    }
+  }
   add_host(cases, "write-combined", {Kind::WriteCombined}, 0, {64 * KiB, MiB, 64 * MiB}, 0);
   for (const int node : numa_nodes()) {
     add_host(cases, fmt::format("pinned-node{}", node), {Kind::Pinned, 0, node}, 0,
