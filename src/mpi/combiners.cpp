@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "layout/darray.hpp"
 #include "strake/error.hpp"
 
 namespace strake::mpi {
@@ -161,53 +162,27 @@ Layout subarray(Contents& contents, const Element& e) {
   return nest(e, dims).shifted(start);
 }
 
-// One dim of a distributed array: of `size` elements, process `coordinate` of `processes` has every
-// run of `block` elements that its turn reaches, the last one perhaps cut short.
-Layout cyclic(const Element& e, std::int64_t size, std::int64_t block, std::int64_t processes,
-              std::int64_t coordinate) {
-  const std::int64_t round = block * processes;
-  const std::int64_t first = coordinate * block;
-  const std::int64_t last_round = size / round * round;  // where the round that is cut short begins
-  const std::int64_t rest = std::clamp<std::int64_t>(size - last_round - first, 0, block);
-  const Layout whole = vector_of(e, size / round, block, round * e.extent);
-  if (rest == 0) return whole.shifted(first * e.extent);
-  const Layout parts[] = {whole, run(e, rest).shifted(last_round * e.extent)};
-  return Layout::sequence(parts).shifted(first * e.extent);
+Distribution distribution_of(std::int64_t mpi_distribution) {
+  if (mpi_distribution == MPI_DISTRIBUTE_BLOCK) return Distribution::Block;
+  return mpi_distribution == MPI_DISTRIBUTE_CYCLIC ? Distribution::Cyclic : Distribution::None;
 }
 
-Layout darray(Contents& contents, Element e) {
-  std::int64_t processes_left = contents.next_int();
-  std::int64_t rank = contents.next_int();
+Layout darray(Contents& contents, const Element& e) {
+  (void)contents.next_int();  // the number of processes, which is also the product of the grid's
+  const std::int64_t rank = contents.next_int();
   const std::int64_t ndims = contents.next_int();
   const Numbers sizes = contents.next_counts(ndims);
   const Numbers distributions = contents.next_ints(ndims);
   const Numbers blocks = contents.next_ints(ndims);
   const Numbers processes = contents.next_ints(ndims);
-  const std::int64_t order = contents.next_int();
-  // Ranks fill the process grid in row-major order, whatever the order of the array.
-  std::vector<std::int64_t> coordinates(static_cast<std::size_t>(ndims));
+  const Order order = contents.next_int() == MPI_ORDER_C ? Order::C : Order::Fortran;
+  std::vector<DistributedDim> dims(static_cast<std::size_t>(ndims));
   for (std::int64_t d = 0; d < ndims; ++d) {
-    processes_left /= processes[d];
-    coordinates[static_cast<std::size_t>(d)] = rank / processes_left;
-    rank %= processes_left;
+    DistributedDim& dim = dims[static_cast<std::size_t>(d)];
+    dim = {sizes[d], distribution_of(distributions[d]), {}, processes[d]};
+    if (blocks[d] != MPI_DISTRIBUTE_DFLT_DARG) dim.block = blocks[d];
   }
-  for (std::int64_t level = ndims - 1; level >= 0; --level) {
-    const std::int64_t d = outermost(level, ndims, order);
-    const std::int64_t size = sizes[d];
-    const bool is_default = blocks[d] == MPI_DISTRIBUTE_DFLT_DARG;
-    std::int64_t block = blocks[d];
-    if (distributions[d] == MPI_DISTRIBUTE_NONE) {
-      block = size;
-    } else if (is_default) {
-      const bool whole = distributions[d] == MPI_DISTRIBUTE_BLOCK;
-      block = whole ? (size + processes[d] - 1) / processes[d] : 1;
-    }
-    e.layout = size == 0
-                   ? Layout()
-                   : cyclic(e, size, block, processes[d], coordinates[static_cast<std::size_t>(d)]);
-    e.extent *= size;
-  }
-  return e.layout;
+  return strake::darray(e.layout, e.extent, dims, order, rank);
 }
 
 }  // namespace

@@ -46,6 +46,11 @@ TEST(Expression, a_dimension_of_count_1_still_has_an_offset) {
   EXPECT_EQ(parse("subarray([10,10,10],[10,1,4],[0,5,2],double)").layout.offset(), 416);
 }
 
+TEST(Expression, the_index_of_a_pair_is_aligned) {
+  expect_same("short_int", "struct([1,1],[0,4],[short,int])");
+  expect_same("double_int", "struct([1,1],[0,8],[double,int])");
+}
+
 TEST(Expression, a_transpose_keeps_its_order) {
   const auto bytes = bytes_of(parse("hvector(3,1,8,vector(4,1,3,double))").layout);
   ASSERT_EQ(bytes.size(), 96U);
@@ -58,6 +63,93 @@ TEST(Expression, fortran_order_mirrors_c_order) {
               "subarray([6,5,4],[4,3,2],[2,1,1],int,c)");
 }
 
+/// Each element's place in the whole array of a darray, in storage order, by asking of every
+/// element whose it is.
+std::vector<std::int64_t> dealt_to(std::int64_t rank, const std::vector<std::int64_t>& sizes,
+                                   const std::vector<std::int64_t>& blocks,
+                                   const std::vector<std::int64_t>& grid, bool fortran) {
+  std::int64_t elements = 1;
+  for (const std::int64_t size : sizes) elements *= size;
+  std::vector<std::int64_t> own;
+  for (std::int64_t element = 0; element < elements; ++element) {
+    std::vector<std::int64_t> turn(sizes.size());
+    std::int64_t rest = element;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      const std::size_t d = fortran ? k : sizes.size() - 1 - k;
+      turn[d] = rest % sizes[d] / blocks[d] % grid[d];
+      rest /= sizes[d];
+    }
+    std::int64_t owner = 0;
+    for (std::size_t d = 0; d < sizes.size(); ++d) owner = owner * grid[d] + turn[d];
+    if (owner == rank) own.push_back(element);
+  }
+  return own;
+}
+
+/// One distribution, and the blocks that it means for `sizes` over `grid` in the test below.
+struct Dealing {
+  const char* distribs;
+  const char* dargs;
+  std::vector<std::int64_t> blocks;
+};
+
+TEST(Expression, a_darray_holds_the_elements_whose_turn_is_its_process) {
+  const std::vector<std::int64_t> sizes = {7, 5, 4};
+  const std::vector<std::int64_t> grid = {3, 2, 1};
+  const std::vector<Dealing> dealings = {
+      {"block,block,none", "dfl,default,dfl", {3, 3, 4}},
+      {"block,block,block", "4,3,4", {4, 3, 4}},
+      {"cyclic,cyclic,none", "dfl,dfl,1", {1, 1, 4}},
+      {"cyclic,cyclic,cyclic", "2,3,1", {2, 3, 1}},
+      {"cyclic,block,cyclic", "3,9,5", {3, 9, 5}},
+      {"block,cyclic,none", "7,2,dfl", {7, 2, 4}},
+  };
+  for (const Dealing& dealing : dealings) {
+    for (const char* order : {"c", "fortran"}) {
+      for (std::int64_t rank = 0; rank < 6; ++rank) {
+        const auto text = "darray(6," + std::to_string(rank) + ",[7,5,4],[" + dealing.distribs +
+                          "],[" + dealing.dargs + "],[3,2,1],resized(0,3,char)," + order + ")";
+        auto expected = dealt_to(rank, sizes, dealing.blocks, grid, order[0] == 'f');
+        const auto held = static_cast<std::int64_t>(expected.size());
+        for (std::int64_t& element : expected) element *= 3;
+        EXPECT_EQ(bytes_of(parse(text).layout), expected) << text;
+        expect_bounds(text, 0, 7 * 5 * 4 * 3, held);
+      }
+    }
+  }
+}
+
+TEST(Expression, a_darray_dealt_in_blocks_is_a_subarray) {
+  expect_same("darray(4,1,[8,6],[block,block],[dfl,dfl],[2,2],double)",
+              "subarray([8,6],[4,3],[0,3],double)");
+  // Ranks fill the grid in row-major order, also where the array is Fortran's.
+  expect_same("darray(4,1,[8,6],[block,block],[dfl,dfl],[2,2],double,fortran)",
+              "subarray([8,6],[4,3],[0,3],double,fortran)");
+}
+
+TEST(Expression, a_darray_of_nearly_2_to_the_63_bytes) {
+  expect_same("darray(2,1,[9223372036854775807],[block],[dfl],[2],byte)",
+              "subarray([9223372036854775807],[4611686018427387903],[4611686018427387904],byte)");
+  expect_same("darray(2,1,[4611686018427387904],[cyclic],[4611686018427387903],[2],byte)",
+              "subarray([4611686018427387904],[1],[4611686018427387903],byte)");
+  // Its turn would come at 2^64.
+  expect_same("darray(5,4,[4611686018427387904],[cyclic],[4611686018427387904],[5],byte)",
+              "contiguous(0,byte)");
+}
+
+TEST(Expression, a_dimension_that_is_not_distributed_has_no_use_for_its_darg) {
+  // Not even for its form, past the number of blocks up to which forms are compared.
+  expect_same("darray(1,0,[3,8388608],[none,none],[2,dfl],[1,1],resized(0,2,byte))",
+              "contiguous(25165824,resized(0,2,byte))");
+}
+
+TEST(Expression, the_order_of_an_array_stands_before_or_behind_its_type) {
+  expect_same("subarray([4,5],[2,3],[1,1],fortran,int)", "subarray([4,5],[2,3],[1,1],int,fortran)");
+  expect_same("subarray([4,5],[2,3],[1,1],C,int)", "subarray([4,5],[2,3],[1,1],int)");
+  expect_same("darray(2,1,[4,5],[block,none],[dfl,dfl],[2,1],Fortran,int)",
+              "darray(2,1,[4,5],[block,none],[dfl,dfl],[2,1],int,fortran)");
+}
+
 TEST(Expression, blanks_case_and_prefix_do_not_count) {
   expect_same(" Vector ( 3 ,2,\t4 , MPI_DOUBLE ) ", "vector(3,2,4,double)");
 }
@@ -66,6 +158,8 @@ TEST(Expression, names_of_mpi_functions_are_constructors) {
   expect_same("MPI_Type_vector(3,2,4,MPI_INT)", "vector(3,2,4,int)");
   expect_same("MPI_TYPE_CREATE_SUBARRAY([4,5],[2,3],[1,1],MPI_INT)",
               "subarray([4,5],[2,3],[1,1],int)");
+  expect_same("MPI_Type_create_darray(2,1,[8],[BLOCK],[DEFAULT],[2],MPI_INT)",
+              "subarray([8],[4],[4],int)");
   expect_same("mpi_type_create_hvector(3,1,9,MPI_Type_dup(int))", "hvector(3,1,9,int)");
   expect_same("MPI_vector(3,2,4,int)", "vector(3,2,4,int)");
 }
@@ -126,11 +220,36 @@ TEST(Expression, bounds_are_those_of_the_mpi_libraries) {
   expect_bounds("subarray([4,5],[2,3],[1,1],int)", 0, 80, 24);
 }
 
+// By the standard's text: blocks without elements leave nothing in the type map, but the bounds
+// that resized, subarray and darray set are entries of it. Neither library does all of this.
+TEST(Expression, bounds_of_types_without_bytes_are_those_of_their_type_maps) {
+  expect_bounds("hvector(3,0,40,int)", 0, 0, 0);
+  expect_bounds("hindexed([0,0],[100,8],int)", 0, 0, 0);
+  expect_bounds("hindexed_block(0,[100,8],int)", 0, 0, 0);
+  expect_bounds("struct([],[],[])", 0, 0, 0);
+  expect_bounds("hvector(3,1,40,contiguous(0,int))", 0, 0, 0);
+  expect_bounds("hindexed_block(1,[100,0],contiguous(0,int))", 0, 0, 0);
+  expect_bounds("struct([1,1],[100,0],[contiguous(0,int),int])", 0, 4, 4);
+  expect_bounds("struct([1,1],[100,0],[dup(vector(3,0,2,int)),int])", 0, 4, 4);
+  expect_bounds("resized(-4,16,contiguous(0,int))", -4, 16, 0);
+  expect_bounds("contiguous(3,resized(-4,16,contiguous(0,int)))", -4, 48, 0);
+  expect_bounds("hindexed([1,1],[100,8],resized(0,16,contiguous(0,int)))", 8, 108, 0);
+  expect_bounds("struct([1,1],[100,0],[resized(0,16,contiguous(0,int)),int])", 0, 116, 4);
+  expect_bounds("contiguous(3,darray(2,1,[1],[block],[dfl],[2],int))", 0, 12, 0);
+  expect_bounds("struct([1],[100],[subarray([4],[2],[1],contiguous(0,int))])", 100, 0, 0);
+}
+
+TEST(Expression, members_without_bytes_do_not_pad_a_struct) {
+  expect_bounds("struct([1,1,1],[0,0,8],[resized(0,8,contiguous(0,double)),int,char])", 0, 12, 5);
+}
+
 // Where Open MPI pads or inherits bounds and MPICH does not, these follow MPICH.
 TEST(Expression, bounds_that_libraries_give_differently) {
   expect_bounds("hvector(3,1,13,int)", 0, 30, 12);
   expect_bounds("hvector(3,1,-13,int)", -26, 30, 12);
   expect_bounds("struct([1,1],[0,100],[resized(0,16,int),int])", 0, 104, 8);
+  // But MPICH does not pad a struct of one type, and this is Open MPI's.
+  expect_bounds("struct([1,1],[0,42],[int,int])", 0, 48, 8);
 }
 
 TEST(Expression, count_advances_by_extent) {
@@ -191,6 +310,27 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"subarray([4],[2],[3],int)", 0, "subsize 2 from start 3 does not lie within size 4"},
         Bad{"subarray([],[],[],int)", 0, "at least one dimension"},
         Bad{"subarray([4],[2],[1],int,row)", 25, "expected c or fortran"},
+        Bad{"subarray([4],[2],[1],c,int,c)", 26, "expected ')', found ','"},
+        Bad{"darray(2,0,[4],[blok],[dfl],[2],int)", 16, "expected block, cyclic or none"},
+        Bad{"darray(2,0,[4],[block],[dlf],[2],int)", 24, "a whole number, default or dfl"},
+        Bad{"darray(2,0,[4],[block],[dfl],[2])", 32, "expected ',', found ')'"},
+        Bad{"darray(2,0,[4,4],[block],[dfl,dfl],[2,1],int)", 0,
+            "has 2 values, but that of distribs has 1"},
+        Bad{"darray(2,0,[4],[block],[],[2],int)", 0, "has 1 values, but that of dargs has 0"},
+        Bad{"darray(2,0,[4],[block],[dfl],[2,1],int)", 0, "has 1 values, but that of psizes has 2"},
+        Bad{"darray(1,0,[],[],[],[],int)", 0, "at least one dimension"},
+        Bad{"dup(darray(2,2,[4],[block],[dfl],[2],int))", 4, "rank 2 does not lie within size 2"},
+        Bad{"darray(2,-1,[4],[block],[dfl],[2],int)", 0, "rank -1 does not lie within size 2"},
+        Bad{"darray(3,0,[4,4],[block,block],[dfl,dfl],[2,2],int)", 0,
+            "product of psizes is 4, but the size is 3"},
+        Bad{"darray(2,0,[4],[none],[dfl],[2],int)", 0,
+            "dimension 0: none goes with psize 1, not 2"},
+        Bad{"darray(2,0,[1,7],[none,block],[dfl,3],[1,2],int)", 0,
+            "dimension 1: 2 blocks of 3 do not hold gsize 7"},
+        Bad{"darray(2,0,[4],[cyclic],[0],[2],int)", 0, "dimension 0: darg 0 must be positive"},
+        Bad{"darray(0,0,[4],[block],[dfl],[0],int)", 0, "gsize 4 and psize 0 must be positive"},
+        Bad{"darray(1,0,[0],[block],[dfl],[1],int)", 0, "gsize 0 and psize 1 must be positive"},
+        Bad{"darray(1,0,[4294967296,4294967296],[none,none],[dfl,dfl],[1,1],int)", 0, "past 2^63"},
         Bad{"contiguous(99999999999999999999,int)", 11, "a number past 2^63"},
         Bad{"hvector(4611686018427387904,1,8,int)", 0, "past 2^63"}));
 

@@ -41,7 +41,7 @@ struct Bounds {
 
   /// `count` of `type`, `step` bytes apart, the first at `at`.
   void add(const Datatype& type, std::int64_t at, std::int64_t count, std::int64_t step) {
-    if (count == 0) return;
+    if (count == 0 || type.is_void) return;
     const std::int64_t last = plus(at, times(count - 1, step));
     const std::int64_t low = plus(std::min(at, last), type.lb);
     ub = lb ? std::max(ub, plus(std::max(at, last), type.ub)) : plus(std::max(at, last), type.ub);
@@ -50,7 +50,7 @@ struct Bounds {
 };
 
 Datatype finish(Layout layout, const Bounds& bounds, std::int64_t alignment) {
-  return {std::move(layout), bounds.lb.value_or(0), bounds.lb ? bounds.ub : 0, alignment};
+  return {std::move(layout), bounds.lb.value_or(0), bounds.ub, alignment, !bounds.lb};
 }
 
 /// Blocks of one type at displacements in bytes.
@@ -107,7 +107,7 @@ Datatype hvector(std::int64_t count, std::int64_t blocklength, std::int64_t stri
   const Datatype one =
       finish(type.layout.repeated(blocklength, type.extent()), block, type.alignment);
   Bounds bounds;
-  bounds.add(one, 0, blocklength == 0 ? 0 : count, stride_bytes);
+  bounds.add(one, 0, count, stride_bytes);
   return finish(one.layout.repeated(count, stride_bytes), bounds, type.alignment);
 }
 
@@ -147,7 +147,7 @@ Datatype structure(Numbers blocklengths, Numbers displacements_bytes,
     bounds.add(type, displacements_bytes[i], blocklengths[i], type.extent());
     parts.push_back(
         type.layout.repeated(blocklengths[i], type.extent()).shifted(displacements_bytes[i]));
-    alignment = std::max(alignment, type.alignment);
+    if (type.layout.size_bytes() > 0) alignment = std::max(alignment, type.alignment);
   }
   Datatype out = finish(Layout::sequence(parts), bounds, alignment);
   // MPI's epsilon: an array of the struct keeps every member aligned.
@@ -161,7 +161,7 @@ Datatype subarray(Numbers sizes, Numbers subsizes, Numbers starts, const Datatyp
   require_same_length(sizes.size(), "the list of sizes", subsizes.size(), "that of subsizes");
   require_same_length(sizes.size(), "the list of sizes", starts.size(), "that of starts");
   if (sizes.empty()) throw InvalidArgument("a subarray has at least one dimension");
-  Datatype out = type;
+  Layout layout = type.layout;
   std::int64_t step = type.extent();
   std::int64_t start = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -172,14 +172,52 @@ Datatype subarray(Numbers sizes, Numbers subsizes, Numbers starts, const Datatyp
           fmt::format("dimension {}: subsize {} from start {} does not lie within size {}", d,
                       subsizes[d], starts[d], sizes[d]));
     }
-    out.layout = out.layout.repeated(subsizes[d], step);
+    layout = layout.repeated(subsizes[d], step);
     start = plus(start, times(starts[d], step));
     step = times(step, sizes[d]);
   }
-  out.layout = out.layout.shifted(start);
-  out.lb = 0;
-  out.ub = step;
-  return out;
+  return {layout.shifted(start), 0, step, type.alignment};
+}
+
+Datatype darray(std::int64_t size, std::int64_t rank, Numbers gsizes,
+                std::span<const Distribution> distribs,
+                std::span<const std::optional<std::int64_t>> dargs, Numbers psizes,
+                const Datatype& type, Order order) {
+  require_same_length(gsizes.size(), "the list of gsizes", distribs.size(), "that of distribs");
+  require_same_length(gsizes.size(), "the list of gsizes", dargs.size(), "that of dargs");
+  require_same_length(gsizes.size(), "the list of gsizes", psizes.size(), "that of psizes");
+  if (gsizes.empty()) throw InvalidArgument("a darray has at least one dimension");
+  std::vector<DistributedDim> dims;
+  std::int64_t processes = 1;
+  std::int64_t ub = type.extent();
+  for (std::size_t d = 0; d < gsizes.size(); ++d) {
+    const DistributedDim dim{gsizes[d], distribs[d], dargs[d], psizes[d]};
+    if (dim.size < 1 || dim.processes < 1) {
+      throw InvalidArgument(fmt::format("dimension {}: gsize {} and psize {} must be positive", d,
+                                        dim.size, dim.processes));
+    }
+    if (dim.block && *dim.block < 1)
+      throw InvalidArgument(fmt::format("dimension {}: darg {} must be positive", d, *dim.block));
+    if (dim.distribution == Distribution::None && dim.processes != 1) {
+      throw InvalidArgument(
+          fmt::format("dimension {}: none goes with psize 1, not {}", d, dim.processes));
+    }
+    if (dim.distribution == Distribution::Block && dim.block &&
+        (dim.size - 1) / *dim.block >= dim.processes) {
+      throw InvalidArgument(fmt::format("dimension {}: {} blocks of {} do not hold gsize {}", d,
+                                        dim.processes, *dim.block, dim.size));
+    }
+    processes = times(processes, dim.processes);
+    ub = times(ub, dim.size);
+    dims.push_back(dim);
+  }
+  if (processes != size) {
+    throw InvalidArgument(
+        fmt::format("the product of psizes is {}, but the size is {}", processes, size));
+  }
+  if (rank < 0 || rank >= size)
+    throw InvalidArgument(fmt::format("rank {} does not lie within size {}", rank, size));
+  return {strake::darray(type.layout, type.extent(), dims, order, rank), 0, ub, type.alignment};
 }
 
 Datatype resized(std::int64_t lb, std::int64_t extent, const Datatype& type) {

@@ -1,12 +1,13 @@
 /// \file  A datatype as a value: its layout and what MPI's constructors need to build on it. Bounds
-/// follow the MPI standard; where libraries differ, MPICH: padding to the members' alignment comes
-/// in by struct alone, and the bounds of a resized type are not inherited by a struct that holds
-/// it.
+/// follow the MPI standard but for two rules of MPICH's: padding to the members' alignment comes in
+/// by struct alone, and a struct does not inherit the bounds of a resized type that it holds.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "layout/darray.hpp"
 #include "strake/layout.hpp"
 
 namespace strake::expression {
@@ -16,6 +17,7 @@ struct Datatype {
   std::int64_t lb = 0;
   std::int64_t ub = 0;
   std::int64_t alignment = 1;  ///< of the strictest basic type inside
+  bool is_void = false;        ///< an empty type map: neither bytes nor bounds of resized or arrays
   [[nodiscard]] std::int64_t extent() const noexcept { return ub - lb; }
 };
 
@@ -38,9 +40,13 @@ using Numbers = std::span<const std::int64_t>;
                                       const Datatype& type);
 [[nodiscard]] Datatype structure(Numbers blocklengths, Numbers displacements_bytes,
                                  std::span<const Datatype> types);
-enum class Order : std::uint8_t { C, Fortran };
 [[nodiscard]] Datatype subarray(Numbers sizes, Numbers subsizes, Numbers starts,
                                 const Datatype& type, Order order);
+/// \p dargs  without a value is MPI's default.
+[[nodiscard]] Datatype darray(std::int64_t size, std::int64_t rank, Numbers gsizes,
+                              std::span<const Distribution> distribs,
+                              std::span<const std::optional<std::int64_t>> dargs, Numbers psizes,
+                              const Datatype& type, Order order);
 [[nodiscard]] Datatype resized(std::int64_t lb, std::int64_t extent, const Datatype& type);
 /// \}
 

@@ -9,6 +9,8 @@
 #include <complex>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -98,9 +100,9 @@ constexpr std::array kPairs = {Pair{"float_int", "float"}, Pair{"double_int", "d
                                Pair{"long_int", "long"},   Pair{"short_int", "short"},
                                Pair{"2int", "int"},        Pair{"long_double_int", "long_double"}};
 
-constexpr std::array<std::string_view, 11> kConstructors = {
+constexpr std::array<std::string_view, 12> kConstructors = {
     "contiguous",     "vector", "hvector",  "indexed", "hindexed", "indexed_block",
-    "hindexed_block", "struct", "subarray", "resized", "dup"};
+    "hindexed_block", "struct", "subarray", "darray",  "resized",  "dup"};
 
 bool is_constructor(std::string_view name) {
   return std::find(kConstructors.begin(), kConstructors.end(), name) != kConstructors.end();
@@ -185,10 +187,16 @@ class Parser {
     return items;
   }
 
-  std::vector<std::int64_t> numbers_then() {
-    auto items = list([this] { return number(); });
+  /// A list and the comma behind it.
+  template <typename Item>
+  auto list_then(Item&& item) {
+    auto items = list(item);
     take(',');
     return items;
+  }
+
+  std::vector<std::int64_t> numbers_then() {
+    return list_then([this] { return number(); });
   }
 
   std::string word() {
@@ -224,8 +232,9 @@ class Parser {
       if (pair.name != name) continue;
       const Datatype value = named(std::string(pair.value), begin);
       const std::array types = {value, basic(sizeof(int), alignof(int))};
-      return structure(std::array<std::int64_t, 2>{1, 1},
-                       std::array{std::int64_t{0}, value.extent()}, types);
+      const std::int64_t index_at = std::max<std::int64_t>(value.extent(), alignof(int));
+      return structure(std::array<std::int64_t, 2>{1, 1}, std::array{std::int64_t{0}, index_at},
+                       types);
     }
     if (is_constructor(name)) fail("'('");
     throw SyntaxError(
@@ -292,22 +301,75 @@ class Parser {
         return structure(blocklengths, displacements, types);
       };
     }
+    if (name == "darray") {
+      const std::int64_t size = number_then();
+      const std::int64_t rank = number_then();
+      const auto gsizes = numbers_then();
+      const auto distribs = list_then([this] { return distribution(); });
+      const auto dargs = list_then([this] { return distribution_argument(); });
+      const auto psizes = numbers_then();
+      return [=, array = array()] {
+        return darray(size, rank, gsizes, distribs, dargs, psizes, array.type, array.order);
+      };
+    }
     const auto sizes = numbers_then();
     const auto subsizes = numbers_then();
     const auto starts = numbers_then();
-    Datatype type = datatype();
-    const Order order = comma_or(')') ? subarray_order() : Order::C;
-    return [=] { return subarray(sizes, subsizes, starts, type, order); };
+    return
+        [=, array = array()] { return subarray(sizes, subsizes, starts, array.type, array.order); };
   }
 
-  Order subarray_order() {
+  struct Array {
+    Datatype type;
+    Order order = Order::C;
+  };
+
+  /// The order may stand before the type, as in MPI's calls, or behind it, or be left out.
+  Array array() {
     peek();
     const std::size_t begin = at_;
-    const std::string name = word();
-    if (name == "c") return Order::C;
-    if (name == "fortran") return Order::Fortran;
+    const std::string first = word();
     at_ = begin;
-    fail("c or fortran");
+    Array read;
+    if (first == "c" || first == "fortran") {
+      read.order = order();
+      take(',');
+      read.type = datatype();
+    } else {
+      read.type = datatype();
+      if (comma_or(')')) read.order = order();
+    }
+    return read;
+  }
+
+  Order order() {
+    return one_of<Order>({{"c", Order::C}, {"fortran", Order::Fortran}}, "c or fortran");
+  }
+
+  Distribution distribution() {
+    return one_of<Distribution>({{"block", Distribution::Block},
+                                 {"cyclic", Distribution::Cyclic},
+                                 {"none", Distribution::None}},
+                                "block, cyclic or none");
+  }
+
+  std::optional<std::int64_t> distribution_argument() {
+    if (std::isalpha(static_cast<unsigned char>(peek())) == 0) return number();
+    return one_of<std::optional<std::int64_t>>({{"default", {}}, {"dfl", {}}},
+                                               "a whole number, default or dfl");
+  }
+
+  template <typename Value>
+  Value one_of(std::initializer_list<std::pair<std::string_view, Value>> values,
+               std::string_view expected) {
+    peek();
+    const std::size_t begin = at_;
+    const std::string found = word();
+    for (const auto& [name, value] : values) {
+      if (name == found) return value;
+    }
+    at_ = begin;
+    fail(expected);
   }
 
   std::string_view text_;
