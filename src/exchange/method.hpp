@@ -36,8 +36,9 @@ enum class Reason : std::uint8_t {
   OutOfMemory,     ///< a temporary buffer could not be had
   Collective,      ///< collectives are the system's
   External,        ///< external32, whose byte order is its own
+  OneSided,        ///< one-sided operations are the system's
 };
-inline constexpr int kReasons = 13;
+inline constexpr int kReasons = 14;
 
 /// "system", "pack", …
 [[nodiscard]] const char* name_of(Method method) noexcept;

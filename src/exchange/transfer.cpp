@@ -86,7 +86,8 @@ const char* name_of(Reason reason) noexcept {
                                     "forced by STRAKE_METHOD",
                                     "out of memory",
                                     "collective operations",
-                                    "external32"};
+                                    "external32",
+                                    "one-sided operations"};
   static_assert(std::size(kNames) == kReasons);
   return kNames[static_cast<int>(reason)];
 }

@@ -9,12 +9,8 @@ const Next& resolve_next() noexcept {
     Next made;
 #define STRAKE_FUNCTION(name) \
   made.name = reinterpret_cast<decltype(made.name)>(mpi::find_real(#name));
-#if STRAKE_MPI_LARGE_COUNTS
-#define STRAKE_FUNCTION_LARGE(name) STRAKE_FUNCTION(name)
-#endif
-#include "interpose/functions.def"
+#include "declared.def"
 #undef STRAKE_FUNCTION
-#undef STRAKE_FUNCTION_LARGE
     return made;
   }();
   g_next = &table;

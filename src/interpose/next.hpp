@@ -7,15 +7,12 @@
 
 namespace strake::interpose {
 
-/// One pointer per wrapped function, of the type that mpi.h gives it.
+/// One pointer per wrapped function, of the type that mpi.h gives it; null where the library that
+/// the process loaded lacks the function.
 struct Next {
 #define STRAKE_FUNCTION(name) decltype(&::name) name = nullptr;
-#if STRAKE_MPI_LARGE_COUNTS
-#define STRAKE_FUNCTION_LARGE(name) STRAKE_FUNCTION(name)
-#endif
-#include "interpose/functions.def"
+#include "declared.def"
 #undef STRAKE_FUNCTION
-#undef STRAKE_FUNCTION_LARGE
 };
 
 /// The table, filled at its first use.

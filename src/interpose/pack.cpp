@@ -344,19 +344,6 @@ STRAKE_MPI int MPI_Unpack(const void* in, int size, int* position, void* out, in
   return unpack(in, size, position, out, count, type, comm);
 }
 
-// The external32 form has a byte order of its own: the system's business.
-STRAKE_MPI int MPI_Pack_external(const char representation[], const void* in, int count,
-                                 MPI_Datatype type, void* out, MPI_Aint size, MPI_Aint* position) {
-  if (t_depth == 0) strake::exchange::record_passed(strake::exchange::Reason::External);
-  return next().MPI_Pack_external(representation, in, count, type, out, size, position);
-}
-
-STRAKE_MPI int MPI_Unpack_external(const char representation[], const void* in, MPI_Aint size,
-                                   MPI_Aint* position, void* out, int count, MPI_Datatype type) {
-  if (t_depth == 0) strake::exchange::record_passed(strake::exchange::Reason::External);
-  return next().MPI_Unpack_external(representation, in, size, position, out, count, type);
-}
-
 #if STRAKE_MPI_LARGE_COUNTS
 STRAKE_MPI int MPI_Pack_c(const void* in, MPI_Count count, MPI_Datatype type, void* out,
                           MPI_Count size, MPI_Count* position, MPI_Comm comm) {

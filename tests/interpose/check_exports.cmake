@@ -1,22 +1,26 @@
-# cmake -DLIBRARY=… -DNM=… -DFOLDER=src/interpose -DLARGE=ON|OFF -P check_exports.cmake
-# Every function of the list must be a visible definition of the interposer: a wrapper that is hidden interposes nothing,
-# and nobody notices.
-execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+# cmake -DLIBRARY=… -DNM=… -DFUNCTIONS=…/functions.def -P check_exports.cmake
+# Every function of the list, and its large-count form, that the MPI library has must be a visible definition of the
+# interposer: a wrapper that is hidden, or that was not written for lack of a prototype, interposes nothing, and nobody
+# notices.
+execute_process(COMMAND ldd ${LIBRARY} OUTPUT_VARIABLE linked COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCH "/[^ \n]*libmpi(ch)?\\.so[^ \n]*" MPI "${linked}")
+foreach(library LIBRARY MPI)
+  execute_process(COMMAND ${NM} -D --defined-only ${${library}} OUTPUT_VARIABLE symbols_of_${library}
+    COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
 set(missing "")
 set(found 0)
-foreach(file functions.def blocking.def)
-  file(STRINGS ${FOLDER}/${file} lines REGEX "^STRAKE_FUNCTION")
-  foreach(line IN LISTS lines)
-    if(line MATCHES "^STRAKE_FUNCTION(_LARGE)?\\((MPI_[A-Za-z_]+)\\)")
-      set(name ${CMAKE_MATCH_2})
-      if(CMAKE_MATCH_1 AND NOT LARGE)
-        continue()
-      endif()
-      if(symbols MATCHES " T ${name}\n")
-        math(EXPR found "${found} + 1")
-      else()
-        list(APPEND missing ${name})
-      endif()
+file(STRINGS ${FUNCTIONS} lines REGEX "^STRAKE_(FUNCTION|PASSED)")
+foreach(line IN LISTS lines)
+  string(REGEX MATCH "(MPI_[A-Za-z_]+)\\)" matched "${line}")
+  foreach(name ${CMAKE_MATCH_1} ${CMAKE_MATCH_1}_c)
+    if(NOT symbols_of_MPI MATCHES " [TW] ${name}(@|\n)")
+      continue()
+    endif()
+    if(symbols_of_LIBRARY MATCHES " T ${name}\n")
+      math(EXPR found "${found} + 1")
+    else()
+      list(APPEND missing ${name})
     endif()
   endforeach()
 endforeach()

@@ -142,6 +142,45 @@ void data_collectives(Traffic& traffic) {
   });
 }
 
+void nonblocking_collectives(Traffic& traffic) {
+  traffic.around("Ibcast, Ialltoallw", [] {
+    const auto ranks = static_cast<std::size_t>(check::size());
+    int value = check::rank() == 0 ? 42 : 0;
+    std::vector<int> give(ranks, check::rank()), got(ranks, -1), counts(ranks, 1), bytes(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) bytes[i] = static_cast<int>(i * sizeof(int));
+    const std::vector<MPI_Datatype> types(ranks, MPI_INT);
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    CHECK_MPI(MPI_Ibcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD, &requests[0]));
+    CHECK_MPI(MPI_Ialltoallw(give.data(), counts.data(), bytes.data(), types.data(), got.data(),
+                             counts.data(), bytes.data(), types.data(), MPI_COMM_WORLD,
+                             &requests[1]));
+    CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    CHECK_EQ(value, 42);
+    for (std::size_t i = 0; i < ranks; ++i) CHECK_EQ(got[i], static_cast<int>(i));
+  });
+}
+
+#if MPI_VERSION >= 4
+void large_count_collectives(Traffic& traffic) {
+  traffic.around("Allreduce_c", [] {
+    const int size = check::size(), rank = check::rank();
+    int sum = -1;
+    CHECK_MPI(MPI_Allreduce_c(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    CHECK_EQ(sum, size * (size - 1) / 2);
+  });
+  traffic.around("Alltoallv_c", [] {
+    const auto ranks = static_cast<std::size_t>(check::size());
+    std::vector<int> give(ranks, check::rank()), got(ranks, -1);
+    const std::vector<MPI_Count> counts(ranks, 1);
+    std::vector<MPI_Aint> at(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) at[i] = static_cast<MPI_Aint>(i);
+    CHECK_MPI(MPI_Alltoallv_c(give.data(), counts.data(), at.data(), MPI_INT, got.data(),
+                              counts.data(), at.data(), MPI_INT, MPI_COMM_WORLD));
+    for (std::size_t i = 0; i < ranks; ++i) CHECK_EQ(got[i], static_cast<int>(i));
+  });
+}
+#endif
+
 void communicator_calls(Traffic& traffic) {
   const auto use = [](MPI_Comm& comm) {
     int rank = -1;
@@ -251,6 +290,10 @@ int main(int argc, char** argv) {
   {
     Traffic traffic;
     data_collectives(traffic);
+    nonblocking_collectives(traffic);
+#if MPI_VERSION >= 4
+    large_count_collectives(traffic);
+#endif
     communicator_calls(traffic);
     window_and_file_calls(traffic);
   }

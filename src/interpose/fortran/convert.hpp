@@ -50,6 +50,8 @@ template <class Handle>
     return PMPI_Group_f2c(handle);
   } else if constexpr (std::is_same_v<Handle, MPI_Info>) {
     return PMPI_Info_f2c(handle);
+  } else if constexpr (std::is_same_v<Handle, MPI_Errhandler>) {
+    return PMPI_Errhandler_f2c(handle);
   } else if constexpr (std::is_same_v<Handle, MPI_Win>) {
     return PMPI_Win_f2c(handle);
   } else {

@@ -64,8 +64,7 @@ requires std::integral<T> &&(!std::same_as<std::remove_const_t<T>, char>)class A
 
 /// A handle that the call sets or changes. (Lists of handles are the business of special.hpp.)
 template <class T>
-requires std::is_pointer_v<T>
-class Argument<T*> {
+requires std::is_pointer_v<T> &&(!std::is_const_v<T>)class Argument<T*> {
  public:
   explicit Argument(void* fortran) : handle_(fortran, 1) {}
   [[nodiscard]] T* value() { return handle_.data(); }

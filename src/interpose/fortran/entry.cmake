@@ -1,31 +1,30 @@
-# Writes the Fortran entry points of one MPI library: one extern "C" function per function of functions.def that the
-# library's mpi.h declares, with the number of arguments that it declares, and its other names as aliases.
-#   cmake -DFLAVOR=openmpi|mpich -DPREPROCESSED=file -DOUTPUT=file -P generate.cmake
-# PREPROCESSED is list.h after the preprocessor.
+# The Fortran entry point of one function: an extern "C" function with the number of arguments that mpi.h declares, and its
+# other names as aliases.
 #
 # Names. Open MPI's bindings call PMPI functions in every dialect, so every name that a compiled program may refer to is
 # exported: the four manglings of mpif.h and `use mpi`, those of the variants with a TYPE(C_PTR) argument, and mpi_f08's.
 # MPICH's come by the C functions in mpif.h and `use mpi`, and in mpi_f08 where a choice buffer is passed (by descriptor,
 # mpi_send_f08ts_); its other mpi_f08 procedures call PMPI functions, and are exported.
-cmake_minimum_required(VERSION 3.25)
 
-file(READ ${PREPROCESSED} text)
-string(REGEX MATCHALL "@strake_wrapped MPI_[A-Za-z_0-9]+" wrapped "${text}")
-# A window's memory is a TYPE(C_PTR) to mpi_f08, though C declares it like a buffer.
-set(pointer_results MPI_Win_allocate MPI_Win_allocate_shared)
 # In Fortran these take no argc and argv.
 set(arity_MPI_Init 0)
 set(arity_MPI_Init_thread 2)
 
-set(entries "")
-foreach(name IN LISTS wrapped)
-  string(REPLACE "@strake_wrapped " "" name ${name})
-  if(NOT text MATCHES "[\n ]int[ \n]+${name}[ \n]*\\(([^()]*)\\)")
-    continue()
+# Sets `result` to the definitions; to nothing where the library's own entry is to be met.
+function(strake_fortran_entry result name parameters)
+  set(${result} "" PARENT_SCOPE)
+  # A TYPE(C_PTR) to mpi_f08, though C declares it like a buffer.
+  string(REGEX MATCH "^MPI_(Win_allocate(_shared)?|Buffer_detach)(_c)?$" pointer_result ${name})
+  if(FLAVOR STREQUAL mpich AND parameters MATCHES "void *\\*" AND NOT pointer_result)
+    return()
   endif()
-  set(parameters "${CMAKE_MATCH_1}")
-  if(FLAVOR STREQUAL mpich AND parameters MATCHES "void *\\*" AND NOT name IN_LIST pointer_results)
-    continue()
+  # A list of handles that must last until the operation is complete: a copy in C's handles could not be freed in time.
+  if(parameters MATCHES "const MPI_Datatype [a-z_]+\\[\\].*MPI_Request")
+    return()
+  endif()
+  # mpif.h does not return the buffer's address, mpi_f08 does.
+  if(FLAVOR STREQUAL openmpi AND name STREQUAL MPI_Buffer_detach)
+    return()
   endif()
   if(DEFINED arity_${name})
     set(arity ${arity_${name}})
@@ -65,21 +64,13 @@ foreach(name IN LISTS wrapped)
   else()
     set(symbol ${lower}_)
     set(aliases ${lower} ${lower}__ ${upper} ${lower}_f08_)
-    if(name IN_LIST pointer_results)
+    if(pointer_result)
       list(APPEND aliases ${lower}_cptr ${lower}_cptr_ ${lower}_cptr__ ${upper}_CPTR)
     endif()
   endif()
-  string(APPEND entries "STRAKE_ENTRY ${symbol}(${declared}) { Entry<&${name}>::call(${passed}); }\n")
+  set(entry "STRAKE_ENTRY ${symbol}(${declared}) { Entry<&${name}>::call(${passed}); }\n")
   foreach(alias IN LISTS aliases)
-    string(APPEND entries "STRAKE_ENTRY ${alias}(${declared}) __attribute__((alias(\"${symbol}\")));\n")
+    string(APPEND entry "STRAKE_ENTRY ${alias}(${declared}) __attribute__((alias(\"${symbol}\")));\n")
   endforeach()
-endforeach()
-
-file(WRITE ${OUTPUT} "// Written by generate.cmake for ${FLAVOR}.
-#include \"interpose/fortran/special.hpp\"
-
-#define STRAKE_ENTRY extern \"C\" __attribute__((visibility(\"default\"))) void
-
-using strake::interpose::fortran::Entry;
-
-${entries}")
+  set(${result} "${entry}" PARENT_SCOPE)
+endfunction()

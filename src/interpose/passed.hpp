@@ -1,0 +1,34 @@
+/// \file  Functions that are the system's: counted, so that the summary tells what was passed
+/// through, and met because a call that may block first hands on what waits to be sent.
+#pragma once
+
+#include "exchange/engine.hpp"
+#include "exchange/events.hpp"
+#include "interpose/boundary.hpp"
+
+namespace strake::interpose {
+
+struct Kind {
+  exchange::Reason reason;  ///< what the call counts under; None: it moves no data
+  /// Until another rank acts: a peer that waits for what was sent here must get it meanwhile
+  /// (docs/decisions/0004-progress.md).
+  bool may_block;
+};
+inline constexpr Kind kBlocking{exchange::Reason::None, true};
+inline constexpr Kind kCollective{exchange::Reason::Collective, true};
+inline constexpr Kind kNonblocking{exchange::Reason::Collective, false};
+/// The standard lets a put wait for the lock, or for the target's post.
+inline constexpr Kind kOneSided{exchange::Reason::OneSided, true};
+inline constexpr Kind kExternal{exchange::Reason::External, false};
+
+/// The whole wrapper of such a function. A few ns while nothing is in flight.
+template <Kind kind, typename Real, typename... Args>
+int pass(Real real, Args... args) {
+  if (t_depth == 0 && !g_disabled) {
+    if constexpr (kind.reason != exchange::Reason::None) exchange::record_passed(kind.reason);
+    if constexpr (kind.may_block) exchange::Engine::get().hand_on();
+  }
+  return real(args...);
+}
+
+}  // namespace strake::interpose
