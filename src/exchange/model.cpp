@@ -54,7 +54,8 @@ Model::Strided Model::strided(const Profile& profile, std::string_view name, std
   const auto curve = [&](PitchClass pitch) {
     return profile.curve(name, mpi, [pitch](const Result& r) { return pitch_class(r) == pitch; });
   };
-  return {curve(PitchClass::Near), curve(PitchClass::Sparse), curve(PitchClass::Far)};
+  return {curve(PitchClass::Near), curve(PitchClass::Sparse), curve(PitchClass::Far),
+          curve(PitchClass::Aligned)};
 }
 
 Model::Copies Model::copies(const Profile& profile, std::string_view operation,
@@ -97,8 +98,11 @@ Model::Query::Query(const Transfer& asked) noexcept
           block < std::log2(machine::kFarPitch) - kLogSparse) {}
 
 double Model::time_of(const Strided& curves, const Query& query, double bytes) noexcept {
-  if (query.far && !curves.far.empty()) {
-    return exchange::time_of(curves.far, bytes, query.block);
+  if (query.far) {
+    const bool aligned = query.transfer.pitch % machine::kFarPitch == 0;
+    const Curve& best = aligned ? curves.aligned : curves.far;
+    const Curve& far = !best.empty() ? best : aligned ? curves.far : curves.aligned;
+    if (!far.empty()) return exchange::time_of(far, bytes, query.block);
   }
   if (query.host && query.ratio > kLogSparse && query.block < kLogShort) {
     // Lines set the time: as many blocks, as far apart, of the length that was measured there.

@@ -65,6 +65,7 @@ class Model {
     machine::Curve near;  ///< by machine/pitch.hpp
     machine::Curve sparse;
     machine::Curve far;
+    machine::Curve aligned;
   };
   /// Layout to dense memory, or back.
   struct Copies {

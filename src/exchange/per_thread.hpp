@@ -2,8 +2,6 @@
 /// thread's stack.
 #pragma once
 
-#include <memory>
-
 namespace strake::exchange {
 
 /// `PerThread<Table>::get()` is this thread's Table, made at its first use and gone with the
@@ -15,14 +13,16 @@ class PerThread {
 
  private:
   struct Owner {
-    std::unique_ptr<Table> table;
-    ~Owner() { t_table = nullptr; }
+    ~Owner() {
+      delete t_table;
+      t_table = nullptr;
+    }
   };
 
+  /// Calls from destructors of globals come after the owner's own: what they use stays.
   static Table& make() {
     thread_local Owner owner;
-    owner.table = std::make_unique<Table>();
-    t_table = owner.table.get();
+    t_table = new Table;
     return *t_table;
   }
 

@@ -1,4 +1,5 @@
 // What is known of a transfer without MPI: the core has it, for tools that link no MPI library.
+#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 
@@ -10,12 +11,16 @@ namespace strake::exchange {
 Spread spread_of(const Layout& layout) noexcept {
   constexpr std::int64_t kFar = 1024;
   constexpr std::int64_t kSparse = 32;
+  constexpr std::int64_t kLine = 64;
   if (layout.kind() != Layout::Kind::Box || layout.dims().empty()) return Spread::Near;
   const auto dims = layout.dims();
   const std::int64_t inner = std::abs(dims.back().stride_bytes);
   if (inner < kSparse) return Spread::Near;
   for (const Dim& dim : dims.first(dims.size() - 1)) {
-    if (std::abs(dim.stride_bytes) < inner) {
+    // A few columns, or columns a line apart, do not fill it.
+    const std::int64_t stride = std::abs(dim.stride_bytes);
+    const bool fills = stride <= std::max(layout.block_bytes(), kLine / 2);
+    if (stride < inner && fills && stride * dim.count >= kLine) {
       return inner < kFar ? Spread::Near : Spread::Transpose;
     }
   }

@@ -32,6 +32,7 @@ int started(int code) noexcept {
   mpi::real_mpi().MPI_Query_thread(&level);
   exchange::g_multiple = level == MPI_THREAD_MULTIPLE;
   g_ends_with_self = end_with_self();
+  note_parent();
   int rank = 0;
   mpi::real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) settings::report_complaints();

@@ -22,6 +22,8 @@ using exchange::Method;
 using exchange::Reason;
 using exchange::Totals;
 
+bool g_spawned = false;
+
 constexpr Method kAccelerated[] = {Method::Pack, Method::Device, Method::OneShot, Method::Staged};
 
 std::string human_bytes(std::uint64_t bytes) {
@@ -70,7 +72,10 @@ std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
     text += fmt::format("  accelerated  {:<10} {:>10} calls  {:>10}\n", name_of(method),
                         count.calls, human_bytes(count.bytes));
   }
-  const Count system = total(totals, Method::System);
+  Count system = total(totals, Method::System);
+  for (const Reason reason : {Reason::Collective, Reason::External, Reason::OneSided}) {
+    system.calls += totals.by_reason[static_cast<std::size_t>(reason)].calls;
+  }
   if (system.calls != 0) {
     text += fmt::format("  passed on    {:<10} {:>10} calls  {:>10}\n", "", system.calls,
                         human_bytes(system.bytes));
@@ -155,13 +160,17 @@ bool summary_wanted() noexcept {
   return wanted;
 }
 
+void note_parent() noexcept {
+  MPI_Comm parent = MPI_COMM_NULL;
+  mpi::real_mpi().MPI_Comm_get_parent(&parent);
+  g_spawned = parent != MPI_COMM_NULL;
+}
+
 void summarise() noexcept {
   if (!summary_wanted()) return;
   try {
     const mpi::RealMpi& real = mpi::real_mpi();
-    MPI_Comm parent = MPI_COMM_NULL;
-    real.MPI_Comm_get_parent(&parent);
-    if (parent != MPI_COMM_NULL) return;  // spawned ranks are not rank 0 of the job
+    if (g_spawned) return;  // not rank 0 of the job
     int rank = 0;
     int ranks = 1;
     real.MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -14,14 +14,21 @@ inline constexpr std::int64_t kSparseRatio = 16;
 /// kFarPitch / kSparseRatio and more are that far apart when they are sparse.
 inline constexpr std::int64_t kFarPitch = 2048;
 
-enum class PitchClass : std::uint8_t { Near, Sparse, Far, Other };
+enum class PitchClass : std::uint8_t {
+  Near,
+  Sparse,
+  Far,
+  Aligned,  ///< far, by a multiple of kFarPitch: all blocks lie in a few sets of each cache
+  Other
+};
 
 /// Of a box.
 [[nodiscard]] constexpr PitchClass pitch_class(const Result& result) noexcept {
   if (result.block <= 0) return PitchClass::Other;
   if (result.pitch / result.block == kNearRatio) return PitchClass::Near;
   if (result.pitch / result.block == kSparseRatio) return PitchClass::Sparse;
-  return result.pitch >= kFarPitch ? PitchClass::Far : PitchClass::Other;
+  if (result.pitch < kFarPitch) return PitchClass::Other;
+  return result.pitch % kFarPitch == 0 ? PitchClass::Aligned : PitchClass::Far;
 }
 
 /// A row of the matrices that transposes are measured with [bytes].
@@ -39,8 +46,9 @@ inline constexpr std::int64_t kHostShift = 8;
 inline constexpr std::int64_t kLeastShifted = 16;
 /// 0 where the class has none for such blocks.
 [[nodiscard]] constexpr std::int64_t host_pitch(PitchClass pitch, std::int64_t block) noexcept {
-  if (pitch == PitchClass::Far) {
-    return kSparseRatio * block < kFarPitch ? kFarPitch + kHostShift : 0;
+  if (pitch == PitchClass::Far || pitch == PitchClass::Aligned) {
+    if (kSparseRatio * block >= kFarPitch) return 0;
+    return pitch == PitchClass::Far ? kFarPitch + kHostShift : 2 * kFarPitch;
   }
   return device_pitch(pitch, block) + (block < kLeastShifted ? 0 : kHostShift);
 }

@@ -98,7 +98,7 @@ TEST_F(MeasureCuda, every_case_of_both_directions_is_held) {
         measured.name.find("both-ways") != std::string::npos ||
         measured.name.ends_with("/contended") ||
         (measured.name.find("/fan/") != std::string::npos && measured.count > 1);
-    if (!one_of_them || !seen.insert(measured.name).second) continue;
+    if (!one_of_them || seen.contains(measured.name)) continue;
     SCOPED_TRACE(measured.name);
     std::unique_ptr<Instance> instance;
     try {
@@ -108,6 +108,7 @@ TEST_F(MeasureCuda, every_case_of_both_directions_is_held) {
       continue;
     }
     EXPECT_THROW((void)instance->run(1), Unsupported);
+    seen.insert(measured.name);
   }
   EXPECT_GT(seen.size(), 3U);
 }

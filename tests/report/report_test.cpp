@@ -95,6 +95,8 @@ TEST(Matrix, takes_the_largest_size_of_copies_and_pushes_where_there_are_none) {
   add("gpu/copy/device-to-pinned", 1 << 24, 54e9);
   add("gpu/copy/device-local", 1 << 24, 2e12);
   add("gpu/peer/0-1/both-ways", 1 << 30, 1e9);
+  add("gpu/no-peer/0-1", 1 << 30, 20e9);  // beside a copy by the link, that one counts
+  add("gpu/no-peer/1-2", 1 << 24, 21e9);
   BandwidthMatrix matrix = matrix_of(profile, {"node2", "gpu2"});
   EXPECT_EQ(matrix.places, (std::vector<std::string>{"node0", "node2", "node10", "pinned", "gpu0",
                                                      "gpu1", "gpu2"}));
@@ -107,6 +109,7 @@ TEST(Matrix, takes_the_largest_size_of_copies_and_pushes_where_there_are_none) {
   EXPECT_DOUBLE_EQ(rate("node0", "node10"), 8e9);
   EXPECT_DOUBLE_EQ(rate("node10", "gpu1"), 50e9);
   EXPECT_DOUBLE_EQ(rate("gpu0", "pinned"), 54e9);
+  EXPECT_DOUBLE_EQ(rate("gpu1", "gpu2"), 21e9);
   EXPECT_EQ(rate("gpu2", "gpu0"), 0);
   EXPECT_DOUBLE_EQ(rate("gpu0", "gpu0"), 2e12);
   EXPECT_EQ(rate("node0", "node0"), 0);

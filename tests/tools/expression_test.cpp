@@ -146,6 +146,12 @@ TEST(Expression, a_dimension_that_is_not_distributed_has_no_use_for_its_darg) {
 TEST(Expression, the_order_of_an_array_stands_before_or_behind_its_type) {
   expect_same("subarray([4,5],[2,3],[1,1],fortran,int)", "subarray([4,5],[2,3],[1,1],int,fortran)");
   expect_same("subarray([4,5],[2,3],[1,1],C,int)", "subarray([4,5],[2,3],[1,1],int)");
+  expect_same("subarray([4,5],[2,3],[1,1],MPI_ORDER_FORTRAN,MPI_INT)",
+              "subarray([4,5],[2,3],[1,1],int,fortran)");
+  expect_same(
+      "darray(2,1,[4,5],[MPI_DISTRIBUTE_CYCLIC,MPI_DISTRIBUTE_NONE],[MPI_DISTRIBUTE_DFLT_DARG,dfl],"
+      "[2,1],MPI_ORDER_C,int)",
+      "darray(2,1,[4,5],[cyclic,none],[dfl,dfl],[2,1],int)");
   expect_same("darray(2,1,[4,5],[block,none],[dfl,dfl],[2,1],Fortran,int)",
               "darray(2,1,[4,5],[block,none],[dfl,dfl],[2,1],int,fortran)");
 }

@@ -195,6 +195,15 @@ TEST_P(Run, a_preload_of_the_user_stays) {
   EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out << outcome.err;
 }
 
+TEST_P(Run, a_tool_that_wraps_mpi_stays_between_strake_and_the_library) {
+  const Outcome outcome = job(
+      {}, join({ranks(1), {"env", "LD_PRELOAD=" + kPrograms + "/plugins/libtool.so", hello()}}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "tool MPI_Init"), 1) << outcome.out;
+  EXPECT_LT(outcome.out.find(line()), outcome.out.find("tool MPI_Init")) << outcome.out;
+}
+
 TEST_P(Run, a_program_without_mpi_is_refused_before_the_start) {
   const Outcome outcome = job({}, join({ranks(1), {kPrograms + "/strake_serial"}}));
   EXPECT_EQ(outcome.status, 2);

@@ -289,6 +289,43 @@ TEST(Model, distance_of_blocks_counts) {
   EXPECT_NEAR(end(512, 65536), 8, 1e-6);  // the far ones that are measured are shorter
 }
 
+TEST(Model, far_blocks_at_multiples_of_2_KiB_have_a_curve_of_their_own) {
+  machine::Profile profile;
+  const auto end = [&](std::int64_t pitch) {
+    const Model model(profile, kMpi, Link::Node, kMi);
+    const Transfer transfer{Direction::Send, false, kHost, kMi, kMi / 8, Spread::Far, false, pitch};
+    return (model.parts(Method::Pack, transfer).value().end - Model::kPacked) * 1e6;
+  };
+  for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
+    profile.results.push_back(result(name, kMi, 8, 128, 8e-6));
+    profile.results.push_back(result(name, kMi, 8, 2056, 20e-6));
+  }
+  EXPECT_NEAR(end(4096), 20, 1e-6);  // not measured: as other far ones
+  for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
+    profile.results.push_back(result(name, kMi, 8, 4096, 100e-6));
+  }
+  EXPECT_NEAR(end(2056), 20, 1e-6);
+  EXPECT_NEAR(end(4104), 20, 1e-6);
+  EXPECT_NEAR(end(2048), 100, 1e-6);
+  EXPECT_NEAR(end(65536), 100, 1e-6);
+}
+
+TEST(Spread, columns_are_a_transpose_where_they_fill_the_lines_between) {
+  const auto columns = [](std::int64_t count, std::int64_t apart, std::int64_t block,
+                          std::int64_t pitch) {
+    const Dim dims[] = {{count, apart}, {4096, pitch}};
+    return spread_of(Layout::box(0, block, dims));
+  };
+  EXPECT_EQ(columns(512, 8, 8, 4096), Spread::Transpose);
+  EXPECT_EQ(columns(8, 8, 8, 4096), Spread::Transpose);
+  EXPECT_EQ(columns(2, 8, 8, 8192), Spread::Far);
+  EXPECT_EQ(columns(3, 1024, 8, 4096), Spread::Far);
+  EXPECT_EQ(columns(3, 64, 8, 4096), Spread::Far);
+  EXPECT_EQ(columns(64, 64, 64, 4096), Spread::Transpose);
+  EXPECT_EQ(columns(2, 8, 8, 512), Spread::Sparse);
+  EXPECT_EQ(columns(64, 8, 8, 512), Spread::Near);
+}
+
 TEST(Model, short_blocks_far_apart_take_the_time_of_their_lines) {
   // A million blocks, whose time is their pitch, however long they are.
   constexpr std::int64_t kBlocks = kMi;

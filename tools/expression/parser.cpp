@@ -209,6 +209,12 @@ class Parser {
     return name;
   }
 
+  /// A word without MPI's prefix.
+  std::string bare_word() {
+    const std::string name = word();
+    return name.starts_with("mpi_") ? name.substr(4) : name;
+  }
+
   Datatype datatype() {
     // Deeper nests than any program's would only exhaust the stack.
     constexpr int kDeepest = 1000;
@@ -328,10 +334,10 @@ class Parser {
   Array array() {
     peek();
     const std::size_t begin = at_;
-    const std::string first = word();
+    const std::string first = bare_word();
     at_ = begin;
     Array read;
-    if (first == "c" || first == "fortran") {
+    if (first == "c" || first == "fortran" || first == "order_c" || first == "order_fortran") {
       read.order = order();
       take(',');
       read.type = datatype();
@@ -343,20 +349,28 @@ class Parser {
   }
 
   Order order() {
-    return one_of<Order>({{"c", Order::C}, {"fortran", Order::Fortran}}, "c or fortran");
+    return one_of<Order>({{"c", Order::C},
+                          {"fortran", Order::Fortran},
+                          {"order_c", Order::C},
+                          {"order_fortran", Order::Fortran}},
+                         "c or fortran");
   }
 
   Distribution distribution() {
     return one_of<Distribution>({{"block", Distribution::Block},
                                  {"cyclic", Distribution::Cyclic},
-                                 {"none", Distribution::None}},
+                                 {"none", Distribution::None},
+                                 {"distribute_block", Distribution::Block},
+                                 {"distribute_cyclic", Distribution::Cyclic},
+                                 {"distribute_none", Distribution::None}},
                                 "block, cyclic or none");
   }
 
   std::optional<std::int64_t> distribution_argument() {
     if (std::isalpha(static_cast<unsigned char>(peek())) == 0) return number();
-    return one_of<std::optional<std::int64_t>>({{"default", {}}, {"dfl", {}}},
-                                               "a whole number, default or dfl");
+    return one_of<std::optional<std::int64_t>>(
+        {{"default", {}}, {"dfl", {}}, {"distribute_dflt_darg", {}}},
+        "a whole number, default or dfl");
   }
 
   template <typename Value>
@@ -364,7 +378,7 @@ class Parser {
                std::string_view expected) {
     peek();
     const std::size_t begin = at_;
-    const std::string found = word();
+    const std::string found = bare_word();
     for (const auto& [name, value] : values) {
       if (name == found) return value;
     }

@@ -61,6 +61,7 @@ void find_dlopen() { find_next(g_dlopen, "dlopen"); }
 struct Scan {
   MpiLibrary library = MpiLibrary::None;
   char library_path[PATH_MAX] = {};
+  const char* loaded_as = "";
   bool interposed = false;
 };
 
@@ -69,6 +70,7 @@ int visit_object(dl_phdr_info* info, std::size_t, void* data) {
   const char* path = info->dlpi_name;
   if (starts_with(base_name(path), kInterposer)) scan.interposed = true;
   if (scan.library != MpiLibrary::None) return 0;
+  scan.loaded_as = path;
   std::snprintf(scan.library_path, sizeof(scan.library_path), "%s", path);
   scan.library = identify_behind(scan.library_path);
   return 0;
@@ -148,9 +150,29 @@ char** find_preload(char** environment) {
   return nullptr;
 }
 
-/// Starts the program anew, as it was started, with `interposer` first in LD_PRELOAD. The library
-/// that the program had follows it: the interposer's own need of one of that name must not find
-/// another (of the system, beside one of the user's) where the program needs it only indirectly.
+/// Whether the program itself needs the library that was loaded as `path`, and not only one of its
+/// other libraries.
+bool program_needs(const char* path) {
+  const link_map* program = _r_debug.r_map;
+  if (program == nullptr || program->l_ld == nullptr) return false;
+  const char* names = nullptr;
+  for (const ElfW(Dyn)* entry = program->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag != DT_STRTAB) continue;
+    // The loader has made it an address, but where the section is read-only.
+    const bool relative = entry->d_un.d_ptr < program->l_addr;
+    names = reinterpret_cast<const char*>(entry->d_un.d_ptr + (relative ? program->l_addr : 0));
+  }
+  for (const ElfW(Dyn)* entry = program->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_NEEDED && names != nullptr &&
+        std::strcmp(base_name(names + entry->d_un.d_val), base_name(path)) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Starts the program anew, as it was started, with `interposer` first in LD_PRELOAD, and `library`
+/// after it.
 [[noreturn]] void start_again(const char* interposer, const char* library, char** environment) {
   std::size_t variables = 0;
   while (environment[variables] != nullptr) ++variables;
@@ -284,7 +306,11 @@ __attribute__((constructor)) void start(int, char**, char** environment) {
     const bool old_openmpi =
         scan.library == MpiLibrary::Mpich && dlsym(RTLD_DEFAULT, kOpenMpiSymbol) != nullptr;
     interposer_for(old_openmpi ? MpiLibrary::Unknown : scan.library, scan.library_path, interposer);
-    start_again(interposer, scan.library_path, environment);
+    // The interposer's own need of a library of that name must not find another (of the system,
+    // beside one of the user's) where the program needs it only indirectly. Else the library keeps
+    // its place, behind tools that wrap its functions.
+    const char* library = program_needs(scan.loaded_as) ? "" : scan.library_path;
+    start_again(interposer, library, environment);
   }
   report('p');
   g_settled.store(false, std::memory_order_relaxed);

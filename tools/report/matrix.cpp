@@ -17,7 +17,7 @@ struct Between {
 /// Which two memories a result is about, by its name.
 std::optional<Between> between(const std::string& name) {
   static const std::regex nodes("copy/numa/([0-9]{1,4})-([0-9]{1,4})/(cached|flushed)");
-  static const std::regex peers("gpu/peer/([0-9]{1,4})-([0-9]{1,4})(/copy|/push)?");
+  static const std::regex peers("gpu/(peer|no-peer)/([0-9]{1,4})-([0-9]{1,4})(/copy|/push)?");
   static const std::regex to_gpu(
       "gpu/copy/pinned(?:-(node[0-9]{1,4}))?-to-device(?:/(gpu[0-9]{1,4}))?");
   static const std::regex to_host(
@@ -31,8 +31,10 @@ std::optional<Between> between(const std::string& name) {
     return Between{"node" + part.str(1), "node" + part.str(2), part.str(3) == "flushed" ? 3 : 2};
   if (name == "copy/cpu/flushed") return Between{"node0", "node0", 1};
   if (name == "copy/cpu/cached") return Between{"node0", "node0", 0};
-  if (std::regex_match(name, part, peers))
-    return Between{"gpu" + part.str(1), "gpu" + part.str(2), part.str(3) == "/push" ? 0 : 1};
+  if (std::regex_match(name, part, peers)) {
+    const int rank = part.str(1) == "no-peer" ? 0 : part.str(4) == "/push" ? 1 : 2;
+    return Between{"gpu" + part.str(2), "gpu" + part.str(3), rank};
+  }
   if (name == "gpu/copy/device-local") return Between{"gpu0", "gpu0", 0};
   // Without a number it is pinned memory near the GPU, and the first of these.
   if (std::regex_match(name, part, to_gpu))

@@ -63,6 +63,8 @@ const char* name_of(PitchClass pitch) noexcept {
       return "pitch 16 x block";
     case PitchClass::Far:
       return "pitch 2 KiB or more";
+    case PitchClass::Aligned:
+      return "pitch a multiple of 2 KiB";
     case PitchClass::Other:
       break;
   }

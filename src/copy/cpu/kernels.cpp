@@ -49,7 +49,7 @@ struct Available {
 };
 
 const Available& available() {
-  static const Available instance;
+  static const Available& instance = *new Available;  // for calls after main, too
   return instance;
 }
 

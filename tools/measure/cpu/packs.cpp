@@ -132,7 +132,7 @@ std::vector<Case> pack_cases(std::int64_t memory) {
   const auto dense = std::make_shared<Arena>();
   const auto strided = std::make_shared<Arena>();
   std::vector<Case> all;
-  const auto add = [&](const Shape& shape, PitchClass pitch) {
+  const auto add = [&](const Shape& shape, bool read_by_model) {
     const bool quick_size = shape.bytes == kKi || shape.bytes == 64 * kKi || shape.bytes == 4 * kMi;
     const bool quick_block = shape.block == 4 || shape.block == 64 || shape.block == kKi;
     Case result;
@@ -141,16 +141,21 @@ std::vector<Case> pack_cases(std::int64_t memory) {
     result.bytes = shape.bytes;
     result.block = shape.block;
     result.pitch = shape.pitch;
-    result.quick = quick_size && quick_block && pitch != PitchClass::Far;
+    result.quick = quick_size && quick_block && read_by_model;
     result.make = [=] { return std::make_unique<Pack>(shape, *dense, *strided); };
     all.push_back(std::move(result));
   };
   for (const Form form : {Form::Box, Form::Indexed, Form::Blocks}) {
-    // In order, the lists cost as boxes do but for their offsets: every other size and block.
-    const int step = form == Form::Blocks ? 2 : 1;
     for (const bool unpack : {false, true}) {
       // One pitch after the other, so that a run that is cut short has whole curves.
-      for (const PitchClass pitch : {PitchClass::Near, PitchClass::Sparse, PitchClass::Far}) {
+      for (const PitchClass pitch :
+           {PitchClass::Near, PitchClass::Sparse, PitchClass::Far, PitchClass::Aligned}) {
+        const bool aligned = pitch == PitchClass::Aligned;
+        if (aligned && form != Form::Box) continue;
+        const bool read_by_model =
+            form == Form::Box || (form == Form::Indexed && pitch == PitchClass::Near);
+        // In order, the lists cost as boxes do but for their offsets: every other size and block.
+        const int step = form == Form::Blocks || aligned ? 2 : 1;
         for (std::int64_t bytes = 64; bytes <= 64 * kMi; bytes <<= 2 * step) {
           for (std::size_t b = 0; b < kBlocks.size(); b += step) {
             const std::int64_t block = kBlocks[b];
@@ -158,7 +163,7 @@ std::vector<Case> pack_cases(std::int64_t memory) {
             if (bytes % block != 0 || shape.pitch == 0) continue;
             if (form != Form::Box && bytes / block > kMostListed) continue;
             if (shape.span() > kWidest || shape.span() + bytes > memory) continue;
-            add(shape, pitch);
+            add(shape, read_by_model);
           }
         }
       }
@@ -167,7 +172,7 @@ std::vector<Case> pack_cases(std::int64_t memory) {
   for (std::int64_t bytes = 16 * kKi; bytes <= 16 * kMi && 2 * bytes <= memory; bytes *= 4) {
     for (const std::int64_t block : {1, 4, 8, 16, 64}) {
       for (const bool unpack : {false, true}) {
-        add({bytes, block, machine::kTransposeRow, Form::Transpose, unpack}, PitchClass::Far);
+        add({bytes, block, machine::kTransposeRow, Form::Transpose, unpack}, true);
       }
     }
   }

@@ -18,7 +18,7 @@ constexpr int kNvmlSuccess = 0;
 constexpr unsigned kMostLinks = 18;         // NVML_NVLINK_MAX_LINKS
 constexpr unsigned kFieldCommonSpeed = 90;  // NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON
 constexpr unsigned kFieldLinkSpeed = 164;   // NVML_FI_DEV_NVLINK_GET_SPEED, of the link in scope
-constexpr unsigned kRemoteGpu = 0;          // NVML_NVLINK_DEVICE_TYPE_GPU
+constexpr unsigned kRemoteSwitch = 2;       // NVML_NVLINK_DEVICE_TYPE_SWITCH
 
 struct NvmlPci {
   char bus_id_legacy[16];
@@ -111,23 +111,23 @@ class Nvml {
   [[nodiscard]] bool handle_of(int device, NvmlDevice& handle) const {
     return usable_ && by_bus_id_(bus_id(device).c_str(), &handle) == kNvmlSuccess;
   }
-  /// The end of an address, "17:00.0": NVML writes the domain with 8 digits, CUDA with 4.
-  static std::string tail(const std::string& bus) {
-    std::string end = bus.substr(bus.find(':') + 1);
-    std::transform(end.begin(), end.end(), end.begin(), [](unsigned char c) {
+  /// "0:17:00.0" of an address: NVML writes the domain with 8 digits, CUDA with 4.
+  static std::string plain(const std::string& bus) {
+    std::string address = bus.substr(std::min(bus.find_first_not_of('0'), bus.find(':') - 1));
+    std::transform(address.begin(), address.end(), address.begin(), [](unsigned char c) {
       return static_cast<char>(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
     });
-    return end;
+    return address;
   }
   [[nodiscard]] bool leads_to(NvmlDevice handle, unsigned link, const std::string& peer) const {
-    unsigned type = kRemoteGpu;
+    unsigned type = 0;
     if (remote_type_ != nullptr && remote_type_(handle, link, &type) == kNvmlSuccess &&
-        type != kRemoteGpu) {
-      return true;  // a switch: it leads everywhere
+        type == kRemoteSwitch) {
+      return true;  // it leads everywhere
     }
     NvmlPci remote{};
     if (remote_(handle, link, &remote) != kNvmlSuccess) return false;
-    return tail(remote.bus_id) == tail(peer);
+    return plain(remote.bus_id) == plain(peer);
   }
   [[nodiscard]] double speed(NvmlDevice handle, unsigned link) const {
     for (const unsigned field : {kFieldLinkSpeed, kFieldCommonSpeed}) {

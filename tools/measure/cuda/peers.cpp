@@ -86,7 +86,7 @@ void add_copies(Cases& cases, const Pair& pair, std::int64_t bytes, bool quick) 
   };
   put("gpu/peer/" + pair.name(), false, true);
   if (pair.from < pair.to) put("gpu/peer/" + pair.name() + "/both-ways", true, true);
-  if (!in_full(pair)) return;
+  if (!in_full(pair) && can_reach(pair.from, pair.to) && can_reach(pair.to, pair.from)) return;
   // Staged by the driver in so many steps that larger ones fill the queue by themselves.
   if (bytes > 64 * MiB) return;
   put("gpu/no-peer/" + pair.name(), false, false);
@@ -142,9 +142,11 @@ std::unique_ptr<Instance> make_fan(Flow flow, int peers, std::int64_t bytes, boo
 void add_fans(Cases& cases) {
   const int most = device_count() - 1;
   for (int peers = 1; peers <= most; peers = peers < most ? std::min(2 * peers, most) : most + 1) {
-    double limit = 0;
-    for (int peer = 1; peer <= peers; ++peer) limit += peer_link(0, peer);
-    limit = std::min(limit, all_links(0));
+    double limit = std::min(peers * peer_link(0, 1), all_links(0));
+    // Not known where links of several kinds share a device's own.
+    for (int peer = 2; peer <= peers; ++peer) {
+      if (peer_link(0, peer) != peer_link(0, 1)) limit = 0;
+    }
     for (const std::int64_t bytes : {MiB, 16 * MiB, kQuickSize}) {
       for (const Flow flow : {Flow::Egress, Flow::Ingress}) {
         for (const bool kernels : {false, true}) {

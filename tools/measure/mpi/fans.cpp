@@ -95,11 +95,10 @@ class Fan final : public Instance {
 }  // namespace
 
 void add_fans(const Job& job, const Device& device, std::vector<Case>& cases) {
-  const std::vector<int> pairs = job.pairs(Path::Node);
-  if (pairs.empty()) return;
-  std::vector<int> ranks = pairs;
-  std::sort(ranks.begin(), ranks.end());
-  const auto most = static_cast<std::int64_t>(ranks.size()) - 1;
+  const std::vector<int> ranks = job.node();
+  // Ranks take the devices in turn: past the last one a peer would be no other device.
+  const auto devices = static_cast<std::size_t>(device.driver->devices());
+  const auto most = static_cast<std::int64_t>(std::min(ranks.size(), devices)) - 1;
   for (const Flow flow : {Flow::Egress, Flow::Ingress}) {
     const std::string name =
         std::string("mpi/node/device/") + (flow == Flow::Egress ? "egress" : "ingress");

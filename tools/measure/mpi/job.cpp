@@ -89,6 +89,14 @@ std::vector<int> Job::pair(Path path) const {
   return {};
 }
 
+std::vector<int> Job::node() const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (nodes_[static_cast<std::size_t>(rank)] == 0) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
 std::vector<int> Job::pairs(Path path) const {
   std::vector<int> here;
   std::vector<int> there;

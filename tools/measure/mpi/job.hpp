@@ -45,6 +45,8 @@ class Job final : public Team {
   /// Ranks in disjoint pairs, as many as there are: both of rank 0's node, or one of it and one of
   /// the next. Those of pair i are at 2 i and 2 i + 1.
   [[nodiscard]] std::vector<int> pairs(Path path) const;
+  /// All ranks of rank 0's node.
+  [[nodiscard]] std::vector<int> node() const;
   /// This rank's number among those of its machine.
   [[nodiscard]] int local_rank() const noexcept { return local_rank_; }
 

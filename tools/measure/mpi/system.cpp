@@ -184,7 +184,8 @@ Case strided_case(const Job& job, const std::string& name, const std::vector<int
 void add_boxes(const Job& job, const std::string& name, const std::vector<int>& pair,
                std::vector<Case>& cases) {
   using machine::PitchClass;
-  for (const PitchClass kind : {PitchClass::Near, PitchClass::Sparse, PitchClass::Far}) {
+  for (const PitchClass kind :
+       {PitchClass::Near, PitchClass::Sparse, PitchClass::Far, PitchClass::Aligned}) {
     for (const std::int64_t bytes :
          {std::int64_t{64}, kKi, 16 * kKi, 256 * kKi, 4 * kMi, 16 * kMi}) {
       for (const std::int64_t block : {1, 4, 8, 16, 64, 256, 1024, 4096}) {
