@@ -308,6 +308,24 @@ TEST_P(CpuCopy, blocks_whose_pages_the_tlb_does_not_hold) {
   }
 }
 
+TEST_P(CpuCopy, blocks_in_a_few_sets_of_the_caches) {
+  for (const std::int64_t block : {8, 16}) {
+    for (const std::int64_t count : {63, 64, 77, 2047, 2048, 2053}) {
+      const std::int64_t stride = (random_() & 1) != 0 ? 2048 : -4096;
+      const Dim dims[] = {{2, 24}, {count, stride}};
+      const Layout columns = Layout::box(3, block, dims);
+      const Layout dense = Layout::dense(columns.size_bytes(), 5);
+      const ByteRange cut = {pick(random_, 0, 5 * block),
+                             columns.size_bytes() - pick(random_, 0, 80)};
+      for (const ByteRange part : {ByteRange{0, columns.size_bytes()}, cut}) {
+        expect_copies(dense, columns, part, options_, random_);
+        expect_copies(columns, dense, part, options_, random_);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_P(CpuCopy, transposes) {
   for (const std::int64_t block : {1, 2, 4, 8, 12, 16, 24, 32}) {
     for (const std::int64_t pad : {0, 8}) {

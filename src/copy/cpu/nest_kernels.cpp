@@ -150,6 +150,16 @@ NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near
   }
 }
 
+/// Of 8 and 16 bytes; see run_aligned_blocks().
+NestFn choose_aligned(const Nest& nest, const Loop& l0) {
+  constexpr std::int64_t kAligned = 2048;
+  constexpr std::int64_t kMany = 64;
+  const std::int64_t apart = l0.to == nest.block ? l0.from : l0.from == nest.block ? l0.to : 0;
+  if (apart == 0 || apart % kAligned != 0 || l0.count < kMany) return nullptr;
+  if (nest.block == 8) return run_aligned_blocks<FixedCopy<8>>;
+  return nest.block == 16 ? run_aligned_blocks<FixedCopy<16>> : nullptr;
+}
+
 NestFn choose_strided_pack(const Nest& nest, const Loop& l0) {
 #if HWY_TARGET != HWY_SCALAR
   if (l0.from == nest.block && l0.to >= kLine && HWY_TARGET != HWY_EMU128) {
@@ -195,8 +205,12 @@ NestChoice choose(const Nest& nest) {
       l0.count * l1.count * std::max(nest.block, kLine) <= kSwappedBytes) {
     std::swap(choice.order[0], choice.order[1]);
   }
-  choice.run = choose_strided_pack(nest, nest.loops[choice.order[0]]);
-  choice.name = "deinterleave";
+  choice.run = choose_aligned(nest, nest.loops[choice.order[0]]);
+  choice.name = "aligned";
+  if (choice.run == nullptr) {
+    choice.run = choose_strided_pack(nest, nest.loops[choice.order[0]]);
+    choice.name = "deinterleave";
+  }
   if (choice.run == nullptr) {
     choice.run = choose_blocks(nest, nest.loops[choice.order[0]]);
     choice.name = "blocks";
