@@ -150,8 +150,15 @@ NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near
   }
 }
 
-/// Of 8 and 16 bytes; see run_aligned_blocks().
+/// Of 8 and 16 bytes; see run_aligned_blocks(). Where it was measured: other caches may bear more
+/// blocks in flight.
 NestFn choose_aligned(const Nest& nest, const Loop& l0) {
+#if HWY_ARCH_X86
+  static const bool measured = __builtin_cpu_is("amd") != 0;
+#else
+  constexpr bool measured = false;
+#endif
+  if (!measured) return nullptr;
   constexpr std::int64_t kAligned = 2048;
   constexpr std::int64_t kMany = 64;
   const std::int64_t apart = l0.to == nest.block ? l0.from : l0.from == nest.block ? l0.to : 0;
