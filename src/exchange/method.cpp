@@ -8,6 +8,7 @@
 
 #include "exchange/choice_cache.hpp"
 #include "exchange/model.hpp"
+#include "machine/pitch.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -34,7 +35,6 @@ constexpr std::int64_t kPackMaxFar = 256 << 10;
 // Of far blocks at multiples of 2 KiB a cache holds a few hundred (8-byte columns of rows of 4 and
 // 8 KiB, 1024 to 12,288 blocks: 0.4 to 0.6 x).
 constexpr std::int64_t kPackMaxAligned = 512;
-constexpr std::int64_t kAlignedPitch = 2048;
 constexpr std::int64_t kPackMaxBytes = 1 << 20;
 constexpr std::int64_t kSlowBlock = 16;
 
@@ -50,7 +50,7 @@ bool system_overlaps(const Transfer& transfer) noexcept {
       return false;
     case Spread::Far:
       if (transfer.bytes > kPackMaxFar) return true;
-      if (transfer.pitch % kAlignedPitch == 0 && transfer.blocks > kPackMaxAligned) return true;
+      if (machine::is_aligned(transfer.pitch) && transfer.blocks > kPackMaxAligned) return true;
       break;
     case Spread::Sparse:
       if (transfer.bytes > kPackMaxBytes) return true;

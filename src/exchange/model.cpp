@@ -99,7 +99,7 @@ Model::Query::Query(const Transfer& asked) noexcept
 
 double Model::time_of(const Strided& curves, const Query& query, double bytes) noexcept {
   if (query.far) {
-    const bool aligned = query.transfer.pitch % machine::kFarPitch == 0;
+    const bool aligned = machine::is_aligned(query.transfer.pitch);
     const Curve& best = aligned ? curves.aligned : curves.far;
     const Curve& far = !best.empty() ? best : aligned ? curves.far : curves.aligned;
     if (!far.empty()) return exchange::time_of(far, bytes, query.block);

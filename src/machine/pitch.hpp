@@ -22,13 +22,17 @@ enum class PitchClass : std::uint8_t {
   Other
 };
 
+[[nodiscard]] constexpr bool is_aligned(std::int64_t pitch) noexcept {
+  return pitch % kFarPitch == 0;
+}
+
 /// Of a box.
 [[nodiscard]] constexpr PitchClass pitch_class(const Result& result) noexcept {
   if (result.block <= 0) return PitchClass::Other;
   if (result.pitch / result.block == kNearRatio) return PitchClass::Near;
   if (result.pitch / result.block == kSparseRatio) return PitchClass::Sparse;
   if (result.pitch < kFarPitch) return PitchClass::Other;
-  return result.pitch % kFarPitch == 0 ? PitchClass::Aligned : PitchClass::Far;
+  return is_aligned(result.pitch) ? PitchClass::Aligned : PitchClass::Far;
 }
 
 /// A row of the matrices that transposes are measured with [bytes].

@@ -210,10 +210,7 @@ class Parser {
   }
 
   /// A word without MPI's prefix.
-  std::string bare_word() {
-    const std::string name = word();
-    return name.starts_with("mpi_") ? name.substr(4) : name;
-  }
+  std::string bare_word() { return std::string(without_prefix(word())); }
 
   Datatype datatype() {
     // Deeper nests than any program's would only exhaust the stack.
@@ -337,7 +334,7 @@ class Parser {
     const std::string first = bare_word();
     at_ = begin;
     Array read;
-    if (first == "c" || first == "fortran" || first == "order_c" || first == "order_fortran") {
+    if (order_named(first)) {
       read.order = order();
       take(',');
       read.type = datatype();
@@ -348,12 +345,18 @@ class Parser {
     return read;
   }
 
+  static std::optional<Order> order_named(std::string_view name) {
+    if (name == "c" || name == "order_c") return Order::C;
+    if (name == "fortran" || name == "order_fortran") return Order::Fortran;
+    return std::nullopt;
+  }
+
   Order order() {
-    return one_of<Order>({{"c", Order::C},
-                          {"fortran", Order::Fortran},
-                          {"order_c", Order::C},
-                          {"order_fortran", Order::Fortran}},
-                         "c or fortran");
+    peek();
+    const std::size_t begin = at_;
+    if (const auto found = order_named(bare_word())) return *found;
+    at_ = begin;
+    fail("c or fortran");
   }
 
   Distribution distribution() {
