@@ -10,6 +10,8 @@ namespace {
 constexpr int kTag = 9;
 constexpr int kTransfers = 200;
 constexpr int kQuickTransfers = 12;
+constexpr int kAlignedTransfers = 40;
+constexpr int kQuickAlignedTransfers = 4;
 constexpr unsigned kSeed = 20;
 
 class StridedType {
@@ -42,6 +44,21 @@ struct End {
     MPI_Recv(memory, strided ? 1 : bytes, strided ? type : MPI_BYTE, from, kTag, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
   }
+};
+
+constexpr double kLargestExtent = 28;  // log2
+
+/// Not a standard distribution, whose values differ between libraries.
+class Random {
+ public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  double between(double low, double high) {
+    return low + (high - low) * static_cast<double>(engine_() >> 11) * 0x1p-53;
+  }
+  Ends ends() { return static_cast<Ends>(engine_() % 3); }
+
+ private:
+  std::mt19937_64 engine_;
 };
 
 std::byte pattern(std::int64_t index, int rank) {
@@ -91,22 +108,33 @@ std::string RandomTransfer::name(int number) const {
 }
 
 std::vector<RandomTransfer> random_transfers(int count, unsigned seed) {
-  constexpr double kLargestExtent = 28;  // log2
-  std::mt19937_64 random(seed);
-  // Not a standard distribution, whose values differ between libraries.
-  const auto between = [&](double low, double high) {
-    return low + (high - low) * static_cast<double>(random() >> 11) * 0x1p-53;
-  };
+  Random random(seed);
   std::vector<RandomTransfer> transfers;
   for (int i = 0; i < count; ++i) {
-    const double size = between(6, 24);
-    const double block = between(0, std::min(12.0, size));
-    const double pitch = std::min(block + between(0, 5), kLargestExtent - size + block);
+    const double size = random.between(6, 24);
+    const double block = random.between(0, std::min(12.0, size));
+    const double pitch = std::min(block + random.between(0, 5), kLargestExtent - size + block);
     RandomTransfer transfer;
     transfer.block = std::lround(std::exp2(block));
     transfer.pitch = std::max(transfer.block + 1, std::lround(std::exp2(pitch)));
     transfer.blocks = std::max(1L, std::lround(std::exp2(size)) / transfer.block);
-    transfer.ends = static_cast<Ends>(random() % 3);
+    transfer.ends = random.ends();
+    transfers.push_back(transfer);
+  }
+  return transfers;
+}
+
+std::vector<RandomTransfer> aligned_transfers(int count, unsigned seed) {
+  Random random(seed);
+  std::vector<RandomTransfer> transfers;
+  for (int i = 0; i < count; ++i) {
+    const double pitch = std::floor(random.between(11, 17));
+    const double block = random.between(0, std::min(12.0, pitch - 1));
+    RandomTransfer transfer;
+    transfer.block = std::lround(std::exp2(block));
+    transfer.pitch = std::lround(std::exp2(pitch));
+    transfer.blocks = std::lround(std::exp2(random.between(1, kLargestExtent - pitch)));
+    transfer.ends = random.ends();
     transfers.push_back(transfer);
   }
   return transfers;
@@ -114,7 +142,10 @@ std::vector<RandomTransfer> random_transfers(int count, unsigned seed) {
 
 bool run_transfers(const TransferMemory& memory, const Options& options, const Report& report,
                    const std::vector<Field>& fields, int rank) {
-  const auto transfers = random_transfers(options.quick ? kQuickTransfers : kTransfers, kSeed);
+  auto transfers = random_transfers(options.quick ? kQuickTransfers : kTransfers, kSeed);
+  const auto aligned =
+      aligned_transfers(options.quick ? kQuickAlignedTransfers : kAlignedTransfers, kSeed);
+  transfers.insert(transfers.end(), aligned.begin(), aligned.end());
   if (options.list) {
     for (std::size_t i = 0; rank == 0 && i < transfers.size(); ++i) {
       std::puts(transfers[i].name(static_cast<int>(i)).c_str());

@@ -33,6 +33,9 @@ struct RandomTransfer {
 /// The same for the same seed on every machine: sizes of 64 B to 16 MiB, blocks of 1 B to 4 KiB,
 /// pitches of 1 to 32 blocks, all spread evenly over their logarithms; extents of 256 MiB at most.
 std::vector<RandomTransfer> random_transfers(int count, unsigned seed);
+/// The columns of grids whose rows are a power of two: pitches of 2 to 64 KiB, blocks of 1 B to
+/// 4 KiB and half a pitch, 2 blocks and more; extents as above.
+std::vector<RandomTransfer> aligned_transfers(int count, unsigned seed);
 
 /// Checks and times the half round trip of each of them between two ranks, in memory that
 /// `allocate` gives (and frees itself) and `put` and `get` reach from the host. True if every byte

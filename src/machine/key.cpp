@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -84,6 +85,25 @@ std::vector<std::string> entries_of(const std::string& folder) {
   return names;
 }
 
+/// " by 32.0 GT/s PCIe x16": what a PCI device and the port above it both can do, not what they do
+/// now, which falls when they idle. Empty where the machine does not tell, as virtual ones.
+std::string link_of(const std::string& device) {
+  const auto least = [&](const char* name) {
+    const std::string own = tidy(read_start(device + "/" + name));
+    const std::string above = tidy(read_start(device + "/../" + name));
+    return std::atof(above.c_str()) > 0 && std::atof(above.c_str()) < std::atof(own.c_str()) ? above
+                                                                                             : own;
+  };
+  const std::string speed = least("max_link_speed");
+  const std::string width = least("max_link_width");
+  constexpr double kNoWidth = 255;
+  if (std::atof(speed.c_str()) <= 0 || std::atof(width.c_str()) <= 0 ||
+      std::atof(width.c_str()) >= kNoWidth) {
+    return {};
+  }
+  return " by " + speed + " x" + width;
+}
+
 }  // namespace
 
 std::string driver_version_below(const std::string& root) {
@@ -109,12 +129,15 @@ std::string machine_key_below(const std::string& root) {
   const std::vector<std::string> addresses = entries_of(gpus);
   for (const std::string& address : addresses) {
     const std::string model = value_of(read_start(gpus + "/" + address + "/information"), "Model:");
-    const std::string node =
-        tidy(read_start(root + "/sys/bus/pci/devices/" + address + "/numa_node"));
+    const std::string device = root + "/sys/bus/pci/devices/" + address;
+    const std::string node = tidy(read_start(device + "/numa_node"));
+    key += ", " + (model.empty() ? "GPU" : model);
     // -1, or no such file: the machine does not tell.
-    const bool known = !node.empty() && node[0] != '-';
-    key += fmt::format(", {}{}", model.empty() ? "GPU" : model, known ? " on node " + node : "");
+    if (!node.empty() && node[0] != '-') key += " on node " + node;
+    key += link_of(device);
   }
+  const std::size_t switches = entries_of(root + "/proc/driver/nvidia-nvswitch/devices").size();
+  if (switches > 0) key += fmt::format(", {} NVSwitches", switches);
   if (!addresses.empty()) key += ", driver " + driver_version_below(root);
   return key;
 }

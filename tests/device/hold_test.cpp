@@ -19,8 +19,8 @@ using std::chrono::milliseconds;
 /// Device work of a known length: a kernel that waits for a flag that nobody sets.
 class Work {
  public:
-  Work() {
-    check(cudaSetDevice(0));
+  explicit Work(int device = 0) : device_(device) {
+    check(cudaSetDevice(device));
     check(cudaMalloc(&flag_, sizeof(std::uint32_t)));
     check(cudaMemset(flag_, 0, sizeof(std::uint32_t)));
   }
@@ -32,10 +32,11 @@ class Work {
                       static_cast<std::uint64_t>(seconds * 1e9), stream));
   }
   [[nodiscard]] Lane lane(double seconds) const {
-    return {0, [this, seconds](cudaStream_t stream) { enqueue(seconds, stream); }};
+    return {device_, [this, seconds](cudaStream_t stream) { enqueue(seconds, stream); }};
   }
 
  private:
+  int device_;
   void* flag_ = nullptr;
 };
 
@@ -72,6 +73,22 @@ TEST_F(Hold, lanes_run_at_the_same_time) {
   const double seconds = instance->run(4) / 4;
   EXPECT_GE(seconds, 499e-6);
   EXPECT_LT(seconds, 700e-6);  // one after the other: 1000
+}
+
+TEST_F(Hold, lanes_of_two_devices_run_at_the_same_time) {
+  if (device_count() < 2) GTEST_SKIP() << "one CUDA device on this machine";
+  const Work second(1);
+  Lane late = second.lane(500e-6);
+  late.enqueue = [enqueue = late.enqueue](cudaStream_t stream) {
+    std::this_thread::sleep_for(milliseconds(2));  // the first device's would be over by then
+    enqueue(stream);
+  };
+  const double both = held({work_->lane(500e-6), late}, kNothing)->run(1);
+  EXPECT_GE(both, 499e-6);
+  EXPECT_LT(both, 700e-6);
+  // The join waits for whichever ends last, on either device.
+  EXPECT_GE(held({work_->lane(100e-6), second.lane(500e-6)}, kNothing)->run(4) / 4, 499e-6);
+  EXPECT_GE(held({work_->lane(500e-6), second.lane(100e-6)}, kNothing)->run(4) / 4, 499e-6);
 }
 
 TEST_F(Hold, what_the_host_takes_to_queue_the_work_is_not_in_the_time) {

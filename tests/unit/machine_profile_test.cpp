@@ -200,6 +200,37 @@ TEST(MachineKey, names_gpus_their_nodes_and_the_driver) {
   EXPECT_EQ(machine_key_below(root / ""), key);
 }
 
+TEST(MachineKey, names_the_links_of_gpus) {
+  const Folder root;
+  const std::string port = root / "sys/devices/pci0000:00/0000:00:01.0/";
+  const std::string device = port + "0000:0a:00.0/";
+  put(root / "proc/driver/nvidia/version", "NVRM version: Kernel Module  570.86.15\n");
+  put(root / "proc/driver/nvidia/gpus/0000:0a:00.0/information", "Model: NVIDIA H200\n");
+  const auto link = [&](const char* speed, const char* width, const char* port_speed,
+                        const char* port_width) {
+    put(device + "max_link_speed", speed);
+    put(device + "max_link_width", width);
+    put(port + "max_link_speed", port_speed);
+    put(port + "max_link_width", port_width);
+    const std::string key = machine_key_below(root / "");
+    return key.substr(key.find(", NVIDIA"));
+  };
+  fs::create_directories(root / "sys/bus/pci/devices");
+  fs::create_directory_symlink(device, root / "sys/bus/pci/devices/0000:0a:00.0");
+  const std::string end = ", driver 570.86.15";
+  EXPECT_EQ(link("32.0 GT/s PCIe\n", "16\n", "32.0 GT/s PCIe\n", "16\n"),
+            ", NVIDIA H200 by 32.0 GT/s PCIe x16" + end);
+  // The slot is what limits the link.
+  EXPECT_EQ(link("32.0 GT/s PCIe\n", "16\n", "16.0 GT/s PCIe\n", "8\n"),
+            ", NVIDIA H200 by 16.0 GT/s PCIe x8" + end);
+  EXPECT_EQ(link("32.0 GT/s PCIe\n", "16\n", "Unknown\n", "0\n"),
+            ", NVIDIA H200 by 32.0 GT/s PCIe x16" + end);
+  EXPECT_EQ(link("Unknown\n", "255\n", "32.0 GT/s PCIe\n", "16\n"), ", NVIDIA H200" + end);
+  fs::create_directories(root / "proc/driver/nvidia-nvswitch/devices/0000:05:00.0");
+  fs::create_directories(root / "proc/driver/nvidia-nvswitch/devices/0000:06:00.0");
+  EXPECT_EQ(link("Unknown\n", "0\n", "Unknown\n", "0\n"), ", NVIDIA H200, 2 NVSwitches" + end);
+}
+
 TEST(MachineKey, is_stable_quick_and_hashes_to_16_digits) {
   EXPECT_EQ(machine_key(), machine_key());
   double best_ms = 1e9;

@@ -55,8 +55,6 @@ HostMemory::HostMemory(std::size_t bytes, int node) : size_(bytes) {
     throw OutOfMemory(fmt::format("{} bytes of host memory: {}", bytes, std::strerror(errno)));
   }
   data_ = static_cast<std::byte*>(memory);
-  // Large pages where the system has them to give: TLB misses are not what is measured.
-  madvise(memory, bytes, MADV_HUGEPAGE);
   try {
     if (node != kAnyNode) place_memory(memory, bytes, node);
   } catch (...) {

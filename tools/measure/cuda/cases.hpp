@@ -27,9 +27,12 @@ struct Pair {
 };
 /// All pairs of different devices; empty with one device.
 [[nodiscard]] std::vector<Pair> all_pairs();
-/// Whether a pair gets every benchmark: the first of those with its kind of link. The others get
-/// the copies that a bandwidth matrix needs.
+/// The first pair of each kind of link: these get every benchmark. The others get the copies that a
+/// bandwidth matrix needs.
+[[nodiscard]] const std::vector<Pair>& full_pairs();
 [[nodiscard]] bool in_full(const Pair& pair);
+/// Both devices reach each other from now on. \throws Unsupported
+void connect(const Pair& pair);
 
 /// A case of a name, a size and what makes it; the rest is set on it.
 inline Case& add(Cases& cases, std::string name, std::int64_t bytes, Make make) {

@@ -192,8 +192,7 @@ void add_managed(Cases& cases) {
     put("prefetch/host-device/both-ways", 2, host_limit, [=] {
       return make_trips({up, down}, bytes, prefetch_lane);
     });
-    for (const Pair& pair : all_pairs()) {
-      if (!in_full(pair)) continue;
+    for (const Pair& pair : full_pairs()) {
       const Pair back{pair.to, pair.from};
       const double limit = peer_link(pair.from, pair.to);
       put("demand/" + pair.name(), 1, limit,

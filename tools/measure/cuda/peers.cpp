@@ -13,15 +13,6 @@ namespace {
 constexpr std::int64_t kSizes[] = {64, KiB, 16 * KiB, 256 * KiB, 4 * MiB, 64 * MiB, GiB};
 constexpr std::int64_t kQuickSize = 64 * MiB;
 
-/// Both devices reach each other from now on. \throws Unsupported
-void connect(const Pair& pair) {
-  if (!can_reach(pair.from, pair.to) || !can_reach(pair.to, pair.from)) {
-    throw Unsupported("devices " + pair.name() + " have no peer access");
-  }
-  set_peer_access(pair.from, pair.to, true);
-  set_peer_access(pair.to, pair.from, true);
-}
-
 /// Neither reaches the other while it lives: copies go through the host.
 class Apart {
  public:

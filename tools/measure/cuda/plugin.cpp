@@ -6,6 +6,7 @@
 #include "measure/cuda/cases.hpp"
 #include "measure/cuda/links.hpp"
 #include "measure/cuda/machine.hpp"
+#include "strake/error.hpp"
 
 namespace strake::measure::cuda {
 namespace {
@@ -38,7 +39,15 @@ std::vector<Pair> all_pairs() {
   return pairs;
 }
 
-bool in_full(const Pair& pair) {
+void connect(const Pair& pair) {
+  if (!can_reach(pair.from, pair.to) || !can_reach(pair.to, pair.from)) {
+    throw Unsupported("devices " + pair.name() + " have no peer access");
+  }
+  set_peer_access(pair.from, pair.to, true);
+  set_peer_access(pair.to, pair.from, true);
+}
+
+const std::vector<Pair>& full_pairs() {
   using Link = std::tuple<bool, int, double>;
   // Asked once: with many devices the answers are thousands.
   static const std::vector<Pair> firsts = [] {
@@ -54,7 +63,11 @@ bool in_full(const Pair& pair) {
     }
     return found;
   }();
-  return std::any_of(firsts.begin(), firsts.end(), [&](const Pair& first) {
+  return firsts;
+}
+
+bool in_full(const Pair& pair) {
+  return std::any_of(full_pairs().begin(), full_pairs().end(), [&](const Pair& first) {
     return first.from == pair.from && first.to == pair.to;
   });
 }

@@ -73,11 +73,7 @@ Lane lane_of(Shape shape, const Rows& rows, const Move& move) {
 }
 
 std::unique_ptr<Instance> make_strided(Shape shape, const Rows& rows, Where to, Where from) {
-  if (to.device != from.device) {
-    if (!can_reach(from.device, to.device)) throw Unsupported("no peer access");
-    set_peer_access(from.device, to.device, true);
-    set_peer_access(to.device, from.device, true);
-  }
+  if (to.device != from.device) connect({from.device, to.device});
   const Move move(to, from, rows.span(), 9);
   return held({lane_of(shape, rows, move)}, [=] {
     move.to->expect(rows.payload(), rows.map(), move.seed, rows.map(), "strided copy");
@@ -107,8 +103,8 @@ void add_strided_copies(Cases& cases) {
         put(prefix + "pinned-to-device", link, device, pinned);
         put(prefix + "device-to-pinned", link, pinned, device);
         put(prefix + "device-local", memory_rate(0) / 2, device, device);
-        if (shape == Shape::Plane || device_count() < 2) continue;
-        for (const Pair& pair : {Pair{0, 1}, Pair{1, 0}}) {
+        if (shape == Shape::Plane) continue;
+        for (const Pair& pair : full_pairs()) {
           put("gpu/3d-peer/" + pair.name(), peer_link(pair.from, pair.to), {Kind::Device, pair.to},
               {Kind::Device, pair.from});
         }

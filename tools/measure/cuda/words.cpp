@@ -14,42 +14,43 @@
 namespace strake::measure::cuda {
 namespace {
 
-/// A memory as kernels of device 0 see it.
+/// A memory as kernels of a device see it.
 struct Target {
   std::string name;
   Where where;
+  int from = 0;  ///< the device
 };
 
+/// Of pairs of devices the first of each kind of link.
 std::vector<Target> targets() {
   std::vector<Target> all = {{"local", {Kind::Device}}, {"host", {Kind::Pinned}}};
-  if (device_count() > 1) all.push_back({"peer/0-1", {Kind::Device, 1}});
+  for (const Pair& pair : full_pairs()) {
+    all.push_back({"peer/" + pair.name(), {Kind::Device, pair.to}, pair.from});
+  }
   return all;
 }
 
-SharedBuffer reachable_buffer(Where where, std::int64_t bytes) {
-  if (where.device != 0) {
-    if (!can_reach(0, where.device) || !can_reach(where.device, 0)) {
-      throw Unsupported(fmt::format("device 0 has no access to device {}", where.device));
-    }
-    set_peer_access(0, where.device, true);
-    set_peer_access(where.device, 0, true);
+SharedBuffer reachable_buffer(const Target& target, std::int64_t bytes) {
+  if (target.where.kind == Kind::Device && target.where.device != target.from) {
+    connect({target.from, target.where.device});
   }
-  return make_buffer(where, bytes);
+  return make_buffer(target.where, bytes);
 }
 
 /// 4 bytes of each `pitch` in a buffer that no cache holds.
-std::unique_ptr<Instance> make_fetch(Where where, std::int64_t bytes, std::int64_t pitch,
+std::unique_ptr<Instance> make_fetch(const Target& target, std::int64_t bytes, std::int64_t pitch,
                                      bool write) {
-  const SharedBuffer data = reachable_buffer(where, bytes);
+  const int device = target.from;
+  const SharedBuffer data = reachable_buffer(target, bytes);
   data->fill(15);
   constexpr unsigned kValue = 0x5ca1ab1e;
-  Lane lane{0, [=](cudaStream_t stream) {
+  Lane lane{device, [=](cudaStream_t stream) {
               check(write ? launch_write_words(data->data(), bytes, pitch, kValue, stream)
                           : launch_read_words(data->data(), bytes, pitch, nullptr, stream));
             }};
   return held({std::move(lane)}, [=] {
-    check(cudaSetDevice(0));
-    const Buffer sum({Kind::Device}, 4);
+    check(cudaSetDevice(device));
+    const Buffer sum({Kind::Device, device}, 4);
     check(cudaMemset(sum.data(), 0, 4));
     check(launch_read_words(data->data(), bytes, pitch, sum.as<unsigned>(), nullptr));
     unsigned found = 0;
@@ -72,7 +73,8 @@ std::unique_ptr<Instance> make_fetch(Where where, std::int64_t bytes, std::int64
 }
 
 /// Dependent loads through a ring in random order, one 128-byte line each.
-std::unique_ptr<Instance> make_chase(Where where) {
+std::unique_ptr<Instance> make_chase(const Target& target) {
+  const int device = target.from;
   constexpr std::int64_t kBytes = 2 * MiB;  // one page of the device's: no misses of its TLB
   constexpr std::int64_t kLine = 128;
   constexpr std::int64_t kWordsInLine = kLine / 8;
@@ -84,14 +86,14 @@ std::unique_ptr<Instance> make_chase(Where where) {
     (*ring)[static_cast<std::size_t>(order[i])] =
         static_cast<std::uint64_t>(order[(i + 1) % order.size()]);
   }
-  const SharedBuffer data = reachable_buffer(where, kBytes);
+  const SharedBuffer data = reachable_buffer(target, kBytes);
   check(cudaMemcpy(data->data(), ring->data(), kBytes, cudaMemcpyDefault));
-  const SharedBuffer at = make_buffer({Kind::Device}, 8);
+  const SharedBuffer at = make_buffer({Kind::Device, device}, 8);
   check(cudaMemset(at->data(), 0, 8));
   const auto steps = std::make_shared<std::int64_t>(0);
-  const auto stream = std::make_shared<Stream>(0);
-  const auto start = std::make_shared<Event>(0, true);
-  const auto stop = std::make_shared<Event>(0, true);
+  const auto stream = std::make_shared<Stream>(device);
+  const auto start = std::make_shared<Event>(device, true);
+  const auto stop = std::make_shared<Event>(device, true);
   const auto run = [=](std::int64_t iterations) {
     const std::int64_t count = kMore * iterations;
     check(cudaEventRecord(start->get(), stream->get()));
@@ -105,7 +107,7 @@ std::unique_ptr<Instance> make_chase(Where where) {
     return static_cast<double>(ms) * 1e-3 / kMore;
   };
   (void)run(1);
-  return timed(0, run, [=] {
+  return timed(device, run, [=] {
     std::uint64_t wanted = 0;
     for (std::int64_t i = 0; i < *steps % (kBytes / kLine); ++i) {
       wanted = (*ring)[static_cast<std::size_t>(wanted)];
@@ -119,21 +121,22 @@ std::unique_ptr<Instance> make_chase(Where where) {
 }
 
 /// `threads` threads add to one counter, or each to its own line, `repeats` times an operation.
-std::unique_ptr<Instance> make_atomics(Where where, int blocks, int threads, bool same) {
+std::unique_ptr<Instance> make_atomics(const Target& target, int blocks, int threads, bool same) {
+  const int device = target.from;
   constexpr int kPitch = 128;
   constexpr std::int64_t kRepeats = 64;  // so that the launch does not show
   const int all = blocks * threads;
   const int counters = same ? 1 : all;
-  const SharedBuffer data = reachable_buffer(where, std::int64_t{counters} * kPitch);
-  check(cudaSetDevice(where.device));
+  const SharedBuffer data = reachable_buffer(target, std::int64_t{counters} * kPitch);
+  check(cudaSetDevice(target.where.device));
   check(cudaMemset(data->data(), 0, static_cast<std::size_t>(counters) * kPitch));
   check(cudaDeviceSynchronize());
-  check(cudaSetDevice(0));
-  const SharedBuffer sink = make_buffer({Kind::Device}, 4);
+  check(cudaSetDevice(device));
+  const SharedBuffer sink = make_buffer({Kind::Device, device}, 4);
   const auto added = std::make_shared<std::uint64_t>(0);
-  const auto stream = std::make_shared<Stream>(0);
-  const auto start = std::make_shared<Event>(0, true);
-  const auto stop = std::make_shared<Event>(0, true);
+  const auto stream = std::make_shared<Stream>(device);
+  const auto start = std::make_shared<Event>(device, true);
+  const auto stop = std::make_shared<Event>(device, true);
   const auto run = [=](std::int64_t iterations) {
     const std::int64_t repeats = iterations * kRepeats;
     check(cudaEventRecord(start->get(), stream->get()));
@@ -147,7 +150,7 @@ std::unique_ptr<Instance> make_atomics(Where where, int blocks, int threads, boo
     return static_cast<double>(ms) * 1e-3 / kRepeats;
   };
   (void)run(1);
-  return timed(0, run, [=] {
+  return timed(device, run, [=] {
     // 2^31 is where the kernel would begin to add 2, and every answer to differ.
     const auto wanted = static_cast<std::uint64_t>(same ? all : 1) * *added;
     std::vector<std::byte> seen(static_cast<std::size_t>(counters) * kPitch);
@@ -208,7 +211,7 @@ std::unique_ptr<Instance> make_host_flags() {
 /// Kernels on two devices; each waits for a flag in its own memory and writes the other's (push),
 /// or reads the other's and writes its own (pull). One operation is there and back.
 std::unique_ptr<Instance> make_peer_flags(const Pair& pair, bool push) {
-  const SharedBuffer first = reachable_buffer({Kind::Device, pair.to}, 128);
+  const SharedBuffer first = reachable_buffer({{}, {Kind::Device, pair.to}, pair.from}, 128);
   const SharedBuffer second = make_buffer({Kind::Device, pair.from}, 128);
   const SharedBuffer failed = make_buffer({Kind::Pinned}, 4);
   *failed->as<unsigned>() = 0;
@@ -255,14 +258,15 @@ void add_fetches(Cases& cases, const Target& target) {
   // Several times the device's last cache; mapped memory is in none, and slow.
   const bool host = target.where.kind == Kind::Pinned;
   const std::int64_t buffer = host ? 16 * MiB : 256 * MiB;
-  const double limit = host                       ? host_link(0)
-                       : target.where.device == 0 ? memory_rate(0)
-                                                  : peer_link(0, target.where.device);
+  const bool local = target.where.device == target.from;
+  const double limit = host    ? host_link(0)
+                       : local ? memory_rate(0)
+                               : peer_link(target.from, target.where.device);
   for (const bool write : {false, true}) {
     for (const std::int64_t pitch : {4, 8, 16, 32, 64, 128, 256, 512}) {
       Case& added =
           add(cases, "gpu/fetch/" + target.name + (write ? "/write" : "/read"), buffer / pitch * 4,
-              [=] { return make_fetch(target.where, buffer, pitch, write); });
+              [=] { return make_fetch(target, buffer, pitch, write); });
       added.limit = limit;
       added.block = 4;
       added.pitch = pitch;
@@ -274,12 +278,11 @@ void add_fetches(Cases& cases, const Target& target) {
 
 void add_words(Cases& cases) {
   for (const Target& target : targets()) {
-    add(cases, "gpu/latency/" + target.name, 0, [=] { return make_chase(target.where); }).quick =
-        true;
+    add(cases, "gpu/latency/" + target.name, 0, [=] { return make_chase(target); }).quick = true;
     add_fetches(cases, target);
     const auto put = [&](const char* name, int blocks, int threads, bool same) {
       Case& added = add(cases, "gpu/atomic/" + target.name + name, 0,
-                        [=] { return make_atomics(target.where, blocks, threads, same); });
+                        [=] { return make_atomics(target, blocks, threads, same); });
       added.count = blocks * threads;
       added.quick = blocks == 1;
     };
@@ -288,11 +291,10 @@ void add_words(Cases& cases) {
     put("/spread", 64, 128, false);
   }
   add(cases, "gpu/flag/host", 0, make_host_flags).quick = true;
-  if (device_count() > 1) {
-    add(cases, "gpu/flag/peer/0-1/push", 0, [] {
-      return make_peer_flags({0, 1}, true);
-    }).quick = true;
-    add(cases, "gpu/flag/peer/0-1/pull", 0, [] { return make_peer_flags({0, 1}, false); });
+  for (const Pair& pair : full_pairs()) {
+    const std::string name = "gpu/flag/peer/" + pair.name();
+    add(cases, name + "/push", 0, [=] { return make_peer_flags(pair, true); }).quick = true;
+    add(cases, name + "/pull", 0, [=] { return make_peer_flags(pair, false); });
   }
 }
 
