@@ -47,6 +47,7 @@ struct End {
 };
 
 constexpr double kLargestExtent = 28;  // log2
+constexpr double kLargestSize = 24;
 
 /// Not a standard distribution, whose values differ between libraries.
 class Random {
@@ -111,7 +112,7 @@ std::vector<RandomTransfer> random_transfers(int count, unsigned seed) {
   Random random(seed);
   std::vector<RandomTransfer> transfers;
   for (int i = 0; i < count; ++i) {
-    const double size = random.between(6, 24);
+    const double size = random.between(6, kLargestSize);
     const double block = random.between(0, std::min(12.0, size));
     const double pitch = std::min(block + random.between(0, 5), kLargestExtent - size + block);
     RandomTransfer transfer;
@@ -133,7 +134,8 @@ std::vector<RandomTransfer> aligned_transfers(int count, unsigned seed) {
     RandomTransfer transfer;
     transfer.block = std::lround(std::exp2(block));
     transfer.pitch = std::lround(std::exp2(pitch));
-    transfer.blocks = std::lround(std::exp2(random.between(1, kLargestExtent - pitch)));
+    const double most = std::min(kLargestExtent - pitch, kLargestSize - block);
+    transfer.blocks = std::lround(std::exp2(random.between(1, most)));
     transfer.ends = random.ends();
     transfers.push_back(transfer);
   }

@@ -34,7 +34,7 @@ struct RandomTransfer {
 /// pitches of 1 to 32 blocks, all spread evenly over their logarithms; extents of 256 MiB at most.
 std::vector<RandomTransfer> random_transfers(int count, unsigned seed);
 /// The columns of grids whose rows are a power of two: pitches of 2 to 64 KiB, blocks of 1 B to
-/// 4 KiB and half a pitch, 2 blocks and more; extents as above.
+/// 4 KiB and half a pitch, 2 blocks and more; sizes and extents as above at most.
 std::vector<RandomTransfer> aligned_transfers(int count, unsigned seed);
 
 /// Checks and times the half round trip of each of them between two ranks, in memory that

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "copy/cpu/compile.hpp"
+#include "copy/per_thread.hpp"
 #include "copy/plan_impl.hpp"
 #include "settings/settings.hpp"
 #include "strake/copy.hpp"
@@ -108,7 +109,7 @@ Ticket CopyPlan::enqueue(Queue& queue, std::byte* to, const std::byte* from, Byt
 }
 
 Queue& thread_queue(int device) {
-  thread_local std::vector<std::unique_ptr<Queue>> queues;
+  auto& queues = PerThread<std::vector<std::unique_ptr<Queue>>>::get();
   const auto index = static_cast<std::size_t>(std::max(device, 0));
   if (index >= queues.size()) queues.resize(index + 1);
   if (queues[index] == nullptr) {

@@ -92,7 +92,8 @@ const char* name_of(Reason reason) noexcept {
                                     "out of memory",
                                     "collective operations",
                                     "external32",
-                                    "one-sided operations"};
+                                    "one-sided operations",
+                                    "MPI_Isendrecv and MPI_Isendrecv_replace"};
   static_assert(std::size(kNames) == kReasons);
   return kNames[static_cast<int>(reason)];
 }

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "exchange/per_thread.hpp"
+#include "copy/per_thread.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 

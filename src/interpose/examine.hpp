@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "copy/device_backend.hpp"
+#include "copy/per_thread.hpp"
 #include "exchange/events.hpp"
 #include "exchange/method.hpp"
-#include "exchange/per_thread.hpp"
 #include "exchange/staging.hpp"
 #include "exchange/types.hpp"
 #include "interpose/boundary.hpp"
@@ -73,8 +73,8 @@ inline Remembered& remembered(Direction direction, Style style, MPI_Datatype typ
   const std::uint64_t mixed =
       (exchange::key_of(type) + static_cast<std::uint64_t>(count)) * 0x9E3779B97F4A7C15U;
   const int row = static_cast<int>(direction) * 2 + static_cast<int>(style);
-  return exchange::PerThread<RememberedTable>::get()[static_cast<std::size_t>(row)]
-                                                    [mixed >> (64 - kRememberedBits)];
+  return PerThread<RememberedTable>::get()[static_cast<std::size_t>(row)]
+                                          [mixed >> (64 - kRememberedBits)];
 }
 
 /// ~10 ns for what was asked before, in a process without a device.

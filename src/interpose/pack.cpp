@@ -74,8 +74,8 @@ using RecentTable = std::array<std::array<Recent, std::size_t{1} << kRecentBits>
 Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count) {
   const std::uint64_t mixed =
       (exchange::key_of(type) + static_cast<std::uint64_t>(count)) * 0x9E3779B97F4A7C15U;
-  return exchange::PerThread<RecentTable>::get()[static_cast<std::size_t>(direction)]
-                                                [mixed >> (64 - kRecentBits)];
+  return PerThread<RecentTable>::get()[static_cast<std::size_t>(direction)]
+                                      [mixed >> (64 - kRecentBits)];
 }
 
 /// What a call asks for, in one form for packing (Send) and unpacking (Receive).

@@ -73,7 +73,8 @@ std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
                         count.calls, human_bytes(count.bytes));
   }
   Count system = total(totals, Method::System);
-  for (const Reason reason : {Reason::Collective, Reason::External, Reason::OneSided}) {
+  for (const Reason reason :
+       {Reason::Collective, Reason::External, Reason::OneSided, Reason::Combined}) {
     system.calls += totals.by_reason[static_cast<std::size_t>(reason)].calls;
   }
   if (system.calls != 0) {

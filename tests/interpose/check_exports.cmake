@@ -1,18 +1,23 @@
-# cmake -DLIBRARY=… -DNM=… -DFUNCTIONS=…/functions.def -P check_exports.cmake
+# cmake -DLIBRARY=… -DLINKED=… -DNM=… -DFUNCTIONS=…/functions.def -P check_exports.cmake
+# LINKED is a library that is linked to the MPI library which LIBRARY is for.
 # Every function of the list, and its large-count form, that the MPI library has must be a visible definition of the
 # interposer: a wrapper that is hidden, or that was not written for lack of a prototype, interposes nothing, and nobody
-# notices.
-execute_process(COMMAND ldd ${LIBRARY} OUTPUT_VARIABLE linked COMMAND_ERROR_IS_FATAL ANY)
+# notices. And nothing else is visible: C++ names that the program has too would become one with the program's.
+cmake_minimum_required(VERSION 3.25)
+execute_process(COMMAND ldd ${LINKED} OUTPUT_VARIABLE linked COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCH "/[^ \n]*libmpi(ch)?\\.so[^ \n]*" MPI "${linked}")
 foreach(library LIBRARY MPI)
   execute_process(COMMAND ${NM} -D --defined-only ${${library}} OUTPUT_VARIABLE symbols_of_${library}
     COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 set(missing "")
+set(listed "")
 set(found 0)
 file(STRINGS ${FUNCTIONS} lines REGEX "^STRAKE_(FUNCTION|PASSED)")
 foreach(line IN LISTS lines)
   string(REGEX MATCH "(MPI_[A-Za-z_]+)\\)" matched "${line}")
+  string(TOLOWER ${CMAKE_MATCH_1} lower)
+  list(APPEND listed ${lower} ${lower}_c)
   foreach(name ${CMAKE_MATCH_1} ${CMAKE_MATCH_1}_c)
     if(NOT symbols_of_MPI MATCHES " [TW] ${name}(@|\n)")
       continue()
@@ -24,10 +29,28 @@ foreach(line IN LISTS lines)
     endif()
   endforeach()
 endforeach()
+
+# A Fortran name is a listed one without regard to case, but for what fortran/entry.cmake puts behind it.
+set(strange "")
+string(REGEX MATCHALL "[^\n]+" lines "${symbols_of_LIBRARY}")
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE "^.* ([^ ]+)$" "\\1" symbol "${line}")
+  string(TOLOWER "${symbol}" name)
+  string(REGEX REPLACE "_+$" "" name "${name}")
+  string(REGEX REPLACE "_(f08|f08_large|cptr)$" "" name "${name}")
+  if(NOT name IN_LIST listed)
+    list(APPEND strange "${line}")
+  endif()
+endforeach()
+
 if(missing)
   message(FATAL_ERROR "not exported by ${LIBRARY}: ${missing}")
 endif()
 if(found LESS 100)
   message(FATAL_ERROR "only ${found} functions were found in the list")
+endif()
+if(strange)
+  list(JOIN strange "\n" strange)
+  message(FATAL_ERROR "exported by ${LIBRARY}, though none of MPI's:\n${strange}")
 endif()
 message("${found} functions are exported")

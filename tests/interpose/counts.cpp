@@ -98,6 +98,13 @@ int main(int argc, char** argv) {
   MPI_Request_free(&requests[0]);
   MPI_Sendrecv(out.data(), 1, type, peer, 4, in.data(), kRoom, type, peer, 4, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
+#if MPI_VERSION >= 4
+  MPI_Isendrecv(out.data(), 1, MPI_DOUBLE, peer, 6, in.data(), 1, MPI_DOUBLE, peer, 6,
+                MPI_COMM_WORLD, &requests[0]);
+  MPI_Isendrecv_replace_c(out.data(), 1, MPI_DOUBLE, peer, 6, peer, 6, MPI_COMM_WORLD,
+                          &requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+#endif
   for (int i = 0; i < 3; ++i) MPI_Bcast(out.data(), 1, type, 0, MPI_COMM_WORLD);
   MPI_Aint position = 0;
   MPI_Pack_external("external32", out.data(), 1, type, in.data(), 4000, &position);

@@ -194,6 +194,33 @@ void communicators_apart(int to, int from) {
   CHECK_MPI(MPI_Comm_free(&comms[2]));
 }
 
+#if MPI_VERSION >= 4
+/// What was sent before an Isendrecv leaves before it, whoever carries out either.
+void isendrecv(int to, int from) {
+  check::section("order: Isendrecv after Isend");
+  const Described type = describe::large();
+  for (const bool replace : {false, true}) {
+    Image out(type, 1), in(type, 1);
+    out.fill(11);
+    const int sent = 7;
+    int value = replace ? sent : 0;
+    MPI_Request requests[3];
+    CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, from, 11, MPI_COMM_WORLD, &requests[0]));
+    CHECK_MPI(MPI_Isend(out.data(), 1, type.type, to, 11, MPI_COMM_WORLD, &requests[1]));
+    if (replace) {
+      CHECK_MPI(MPI_Isendrecv_replace(&value, 1, MPI_INT, to, 11, from, 11, MPI_COMM_WORLD,
+                                      &requests[2]));
+    } else {
+      CHECK_MPI(MPI_Isendrecv(&sent, 1, MPI_INT, to, 11, &value, 1, MPI_INT, from, 11,
+                              MPI_COMM_WORLD, &requests[2]));
+    }
+    CHECK_MPI(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
+    CHECK(in.holds(11));
+    CHECK_EQ(value, sent);
+  }
+}
+#endif
+
 /// Even ranks on one side, odd ones on the other; ranks in calls are those of the remote group.
 void intercommunicator() {
   check::section("intercommunicator");
@@ -247,6 +274,9 @@ int main(int argc, char** argv) {
   many_sources();
   tags_backwards(to, from);
   communicators_apart(to, from);
+#if MPI_VERSION >= 4
+  isendrecv(to, from);
+#endif
   intercommunicator();
   return check::finish();
 }

@@ -3,33 +3,40 @@
 #include <vector>
 
 #include "copy/cuda/driver.hpp"
+#include "copy/per_thread.hpp"
 
 namespace strake::cuda {
 namespace {
 
 std::size_t size_of(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
 
+#if CUDART_VERSION >= 13000
+/// What a batched copy takes. Kept per thread: no allocation once they have grown.
+struct Runs {
+  std::vector<void*> to;
+  std::vector<const void*> from;
+  std::vector<std::size_t> sizes;
+};
+#endif
+
 /// All runs of the range as one call where the runtime has batched copies, else one call each.
 void copy_batched(bool pack, std::byte* dense, std::byte* strided, std::int64_t begin,
                   std::int64_t end, const Tables& tables, cudaStream_t stream) {
 #if CUDART_VERSION >= 13000
-  // Kept per thread: no allocation once they have grown.
-  static thread_local std::vector<void*> to;
-  static thread_local std::vector<const void*> from;
-  static thread_local std::vector<std::size_t> sizes;
-  to.clear();
-  from.clear();
-  sizes.clear();
+  Runs& runs = PerThread<Runs>::get();
+  runs.to.clear();
+  runs.from.clear();
+  runs.sizes.clear();
   tables.for_each_run(begin, end, [&](std::int64_t p, std::int64_t offset, std::int64_t length) {
-    to.push_back(pack ? dense + p : strided + offset);
-    from.push_back(pack ? strided + offset : dense + p);
-    sizes.push_back(size_of(length));
+    runs.to.push_back(pack ? dense + p : strided + offset);
+    runs.from.push_back(pack ? strided + offset : dense + p);
+    runs.sizes.push_back(size_of(length));
   });
   cudaMemcpyAttributes attributes{};
   attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
   std::size_t first = 0;
-  check(cudaMemcpyBatchAsync(to.data(), from.data(), sizes.data(), sizes.size(), &attributes,
-                             &first, 1, stream));
+  check(cudaMemcpyBatchAsync(runs.to.data(), runs.from.data(), runs.sizes.data(), runs.sizes.size(),
+                             &attributes, &first, 1, stream));
 #else
   tables.for_each_run(begin, end, [&](std::int64_t p, std::int64_t offset, std::int64_t length) {
     check(cudaMemcpyAsync(pack ? dense + p : strided + offset, pack ? strided + offset : dense + p,

@@ -2,7 +2,7 @@
 /// thread's stack.
 #pragma once
 
-namespace strake::exchange {
+namespace strake {
 
 /// `PerThread<Table>::get()` is this thread's Table, made at its first use and gone with the
 /// thread. ~1 ns.
@@ -29,4 +29,4 @@ class PerThread {
   inline static constinit thread_local Table* t_table = nullptr;
 };
 
-}  // namespace strake::exchange
+}  // namespace strake
