@@ -64,8 +64,9 @@ bool in_world() noexcept {
   return flag != 0;
 }
 
-Engine& Engine::get() {
+Engine& Engine::make() {
   static Engine& engine = *new Engine;
+  made_.store(&engine, std::memory_order_release);
   return engine;
 }
 
@@ -168,8 +169,7 @@ void Engine::step_all() {
   }
 }
 
-void Engine::progress() {
-  if (idle()) return;
+void Engine::step_everything() {
   const std::lock_guard lock(mutex_);
   step_sends();
   step_all();
@@ -204,8 +204,7 @@ void Engine::drop_if_done(Operation& operation) {
   live_.fetch_sub(1, std::memory_order_release);
 }
 
-void Engine::hand_on() {
-  if (idle()) return;
+void Engine::hand_on_all() {
   Backoff backoff;
   for (;;) {
     {
@@ -224,15 +223,13 @@ Operation* Engine::find_locked(MPI_Request request) const {
   return it != by_request_.end() && !it->second->released ? it->second : nullptr;
 }
 
-Operation* Engine::find(const MPI_Request* request) {
-  if (idle() || request == nullptr) return nullptr;
+Operation* Engine::find_live(MPI_Request request) {
   const std::lock_guard lock(mutex_);
-  return find_locked(*request);
+  return find_locked(request);
 }
 
-Engine::Operations Engine::find(int count, const MPI_Request* requests) {
+Engine::Operations Engine::find_live(int count, const MPI_Request* requests) {
   Operations operations;
-  if (idle() || requests == nullptr) return operations;
   const std::lock_guard lock(mutex_);
   for (int i = 0; i < count; ++i) {
     Operation* operation = find_locked(requests[i]);

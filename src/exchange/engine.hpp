@@ -24,7 +24,10 @@ namespace strake::exchange {
 class Engine {
  public:
   /// The process's one engine; never destroyed.
-  static Engine& get();
+  static Engine& get() {
+    Engine* const engine = made_.load(std::memory_order_acquire);
+    return engine != nullptr ? *engine : make();
+  }
 
   /// True while nothing is in flight and no persistent request of ours lives: one load.
   [[nodiscard]] bool idle() const noexcept { return live_.load(std::memory_order_acquire) == 0; }
@@ -39,19 +42,27 @@ class Engine {
   void start(MPI_Request dummy);
 
   /// Steps every operation once. Cost: O(operations in flight).
-  void progress();
+  void progress() {
+    if (!idle()) step_everything();
+  }
   /// Steps the sends and this operation; and the others while they are few.
   void progress(Operation& operation);
   /// Until every send is in the system's hands.
-  void hand_on();
+  void hand_on() {
+    if (!idle()) hand_on_all();
+  }
 
   using Operations = std::vector<Operation*>;
   /// The operation behind a request of the application's; nullptr: the request (or none, at
   /// nullptr) is not ours. To be asked for before the system completes the request, whose handle
   /// may be another thread's new request right after.
-  [[nodiscard]] Operation* find(const MPI_Request* request);
+  [[nodiscard]] Operation* find(const MPI_Request* request) {
+    return idle() || request == nullptr ? nullptr : find_live(*request);
+  }
   /// The same for each of `count` requests; empty if none is ours.
-  [[nodiscard]] Operations find(int count, const MPI_Request* requests);
+  [[nodiscard]] Operations find(int count, const MPI_Request* requests) {
+    return idle() || requests == nullptr ? Operations() : find_live(count, requests);
+  }
 
   /// How far an operation is.
   struct Seen {
@@ -83,6 +94,11 @@ class Engine {
   void shut_down();
 
  private:
+  static Engine& make();
+  void step_everything();
+  void hand_on_all();
+  Operation* find_live(MPI_Request request);
+  Operations find_live(int count, const MPI_Request* requests);
   static int query(void* state, MPI_Status* status);
   static int released(void* state);
   static int cancelled(void* state, int complete);
@@ -95,6 +111,7 @@ class Engine {
   Operation* find_locked(MPI_Request request) const;
   Outcome take_outcome(Operation& operation);
 
+  static inline constinit std::atomic<Engine*> made_{nullptr};
   /// Recursive: the system may call the application back (error handlers, generalised requests of
   /// its own) while we ask it something, and the application MPI.
   std::recursive_mutex mutex_;

@@ -47,10 +47,53 @@ struct Totals {
 using EventHook = void (*)(const Event& event);
 void set_event_hook(EventHook hook) noexcept;
 
+/// MPI_THREAD_MULTIPLE: another thread may sit in a blocking call, so nothing may be left for "the
+/// next call" to do.
+inline std::atomic<bool> g_multiple{false};
+
+class Counter {
+ public:
+  void add(std::int64_t bytes) noexcept {
+    const auto more = static_cast<std::uint64_t>(bytes);
+    if (g_multiple.load(std::memory_order_relaxed)) {
+      calls_.fetch_add(1, std::memory_order_relaxed);
+      bytes_.fetch_add(more, std::memory_order_relaxed);
+      return;
+    }
+    calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    bytes_.store(bytes_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+  [[nodiscard]] Count value() const noexcept {
+    return {calls_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  std::atomic<std::uint64_t> calls_{0};
+  std::atomic<std::uint64_t> bytes_{0};
+};
+
+/// What `record` writes: every call of a wrapper passes here.
+struct Recorder {
+  std::array<std::array<Counter, kMethods>, kFunctions> by_method;
+  std::array<Counter, kReasons> by_reason;
+  std::atomic<std::int64_t> saved_ns{0};
+  std::atomic<EventHook> hook{nullptr};
+};
+inline constinit Recorder g_recorder;
+
 /// Counts the event (~3 ns) and tells the hook.
-void record(const Event& event) noexcept;
+inline void record(const Event& event) noexcept {
+  const auto function = static_cast<std::size_t>(event.function);
+  g_recorder.by_method[function][static_cast<std::size_t>(event.method)].add(event.bytes);
+  if (event.reason != Reason::None) {
+    g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add(event.bytes);
+  }
+  if (const EventHook hook = g_recorder.hook.load(std::memory_order_acquire)) hook(event);
+}
 /// Counts a call of a function that is no mover: left to the system, its bytes unknown.
-void record_passed(Reason reason) noexcept;
+inline void record_passed(Reason reason) noexcept {
+  g_recorder.by_reason[static_cast<std::size_t>(reason)].add(0);
+}
 /// Adds to the time that packing saved against the system's own.
 void record_saved(std::int64_t nanoseconds) noexcept;
 [[nodiscard]] Totals totals() noexcept;

@@ -27,10 +27,6 @@ struct Peer {
   MPI_Comm comm = MPI_COMM_NULL;
 };
 
-/// MPI_THREAD_MULTIPLE: another thread may sit in a blocking call, so nothing may be left for "the
-/// next call" to do.
-inline std::atomic<bool> g_multiple{false};
-
 /// Guarded by the engine's lock.
 class Operation {
  public:

@@ -1,11 +1,9 @@
 #include "exchange/types.hpp"
 
-#include <array>
 #include <exception>
 #include <unordered_map>
 #include <utility>
 
-#include "copy/per_thread.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -106,19 +104,6 @@ Registry& registry() {
   return instance;
 }
 
-/// A direct-mapped cache of each thread; entries of an older generation are dead.
-struct CachedType {
-  std::uint64_t key = 0;
-  std::uint64_t generation = 0;
-  TypeRecord* record = nullptr;
-};
-constexpr int kCacheBits = 8;  // a halo exchange uses 26 to 104 types
-using Cache = std::array<CachedType, std::size_t{1} << kCacheBits>;
-
-std::size_t slot_of(std::uint64_t key) noexcept {
-  return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
-}
-
 /// The record that a handle has, or null.
 RecordPtr record_of(MPI_Datatype type) {
   Registry& known = registry();
@@ -182,11 +167,7 @@ ShapePtr TypeRecord::shape(std::int64_t count, bool* kept) {
   return made;
 }
 
-TypeRecord* find_type(MPI_Datatype type) noexcept {
-  const std::uint64_t key = key_of(type);
-  CachedType& cached = PerThread<Cache>::get()[slot_of(key)];
-  const std::uint64_t generation = g_type_generation.load(std::memory_order_acquire);
-  if (cached.key == key && cached.generation == generation) return cached.record;
+TypeRecord* fill_cached(CachedType& cached, std::uint64_t key, std::uint64_t generation) noexcept {
   Registry& known = registry();
   const std::lock_guard lock(known.mutex);
   const auto found = known.types.find(key);

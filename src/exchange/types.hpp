@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "copy/per_thread.hpp"
 #include "exchange/shape.hpp"
 #include "mpi/datatype.hpp"
 
@@ -60,9 +62,27 @@ extern std::atomic<std::uint64_t> g_type_generation;
   return key;
 }
 
+/// A direct-mapped cache of each thread; entries of an older generation are dead.
+struct CachedType {
+  std::uint64_t key = 0;
+  std::uint64_t generation = 0;
+  TypeRecord* record = nullptr;
+};
+inline constexpr int kCachedTypeBits = 8;  // a halo exchange uses 26 to 104 types
+using CachedTypes = std::array<CachedType, std::size_t{1} << kCachedTypeBits>;
+/// Fills an entry, under the lock of all types.
+TypeRecord* fill_cached(CachedType& cached, std::uint64_t key, std::uint64_t generation) noexcept;
+
 /// The record of a handle, or null. The pointer is good until the type is freed. ~3 ns for a handle
 /// used lately.
-[[nodiscard]] TypeRecord* find_type(MPI_Datatype type) noexcept;
+[[nodiscard]] inline TypeRecord* find_type(MPI_Datatype type) noexcept {
+  const std::uint64_t key = key_of(type);
+  const std::uint64_t mixed = key * 0x9E3779B97F4A7C15U;
+  CachedType& cached = PerThread<CachedTypes>::get()[mixed >> (64 - kCachedTypeBits)];
+  const std::uint64_t generation = g_type_generation.load(std::memory_order_acquire);
+  if (cached.key == key && cached.generation == generation) return cached.record;
+  return fill_cached(cached, key, generation);
+}
 /// Decodes a type that was just committed, a known one too: the handle may have come to mean
 /// another. Never fails: what can't be decoded is remembered as such.
 void add_type(MPI_Datatype type) noexcept;

@@ -21,11 +21,10 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
   return boundary(comm, theirs, [&] {
     Engine::get().hand_on();
     Examined found = examine_message(Direction::Send, Style::Blocking, rank, buffer, count, type);
+    const auto leave = [&] { return leave_to(theirs, function, found); };
+    if (found.method == Method::System) return leave();
     std::optional<Outgoing> outgoing;
-    if (!take(found, [&] { pack_now(found, outgoing); })) {
-      note(function, Method::System, found.reason, found.bytes);
-      return theirs();
-    }
+    if (!take(found, [&] { pack_now(found, outgoing); })) return leave();
     note(function, outgoing->method(), found.reason, found.bytes);
     const Wire wire(Direction::Send, outgoing->method(), found.bytes);
     return real(outgoing->data(), wire.count(), wire.type(), rank, tag, comm);
@@ -76,11 +75,10 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
     Engine::get().hand_on();
     Examined found =
         examine_message(Direction::Receive, Style::Blocking, rank, buffer, count, type);
+    const auto leave = [&] { return leave_to(theirs, Function::MPI_Recv, found); };
+    if (found.method == Method::System) return leave();
     std::optional<Incoming> incoming;
-    if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) {
-      note(Function::MPI_Recv, Method::System, found.reason, found.bytes);
-      return theirs();
-    }
+    if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) return leave();
     return receive(Function::MPI_Recv, found, *incoming, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, rank, tag, comm, at);
@@ -98,8 +96,7 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     std::optional<Incoming> incoming;
     if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) {
-      note(Function::MPI_Mrecv, Method::System, found.reason, found.bytes);
-      return theirs();
+      return leave_to(theirs, Function::MPI_Mrecv, found);
     }
     return receive(Function::MPI_Mrecv, found, *incoming, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {

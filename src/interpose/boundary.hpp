@@ -4,13 +4,10 @@
 
 #include <mpi.h>
 
-#include <new>
 #include <utility>
 
 #include "interpose/next.hpp"
-#include "settings/log.hpp"
 #include "settings/settings.hpp"
-#include "strake/error.hpp"
 
 /// A function that the application calls in the system's stead.
 #define STRAKE_MPI extern "C" __attribute__((visibility("default")))
@@ -23,10 +20,13 @@ inline thread_local int t_depth = 0;
 
 class Inside {
  public:
-  Inside() noexcept { ++t_depth; }
-  ~Inside() { --t_depth; }
+  Inside() noexcept { ++depth_; }
+  ~Inside() { --depth_; }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
+
+ private:
+  int& depth_ = t_depth;  // found once
 };
 
 /// STRAKE_DISABLE: every call goes straight to the system.
@@ -35,37 +35,30 @@ inline const bool g_disabled = settings::flag(settings::Id::disable);
 /// Calls the error handler of `comm` as the system would, and returns the code if it returns.
 int raise(MPI_Comm comm, int code);
 
-/// Runs `ours()`; turns what Strake throws into errors on `comm`. What an error handler of the
+/// In a catch block: turns what Strake throws into an error on `comm`. What an error handler of the
 /// application's throws goes on to it.
+int caught(MPI_Comm comm);
+
 template <typename Ours>
-int guarded(MPI_Comm comm, Ours&& ours) {
+[[gnu::always_inline]] inline int guarded(MPI_Comm comm, Ours&& ours) {
   const Inside inside;
   try {
     return ours();
-  } catch (const MpiError& error) {
-    return error.code();  // the system has raised it
-  } catch (const OutOfMemory& error) {
-    log::warn("{}", error.what());
-    return raise(comm, MPI_ERR_NO_MEM);
-  } catch (const Error& error) {
-    log::warn("{}", error.what());
-    return raise(comm, MPI_ERR_OTHER);
-  } catch (const std::bad_alloc& error) {
-    log::warn("{}", error.what());
-    return raise(comm, MPI_ERR_NO_MEM);
+  } catch (...) {
+    return caught(comm);
   }
 }
 
 /// Runs `ours()` at the outermost level and `theirs()` inside.
 template <typename Theirs, typename Ours>
-int boundary(MPI_Comm comm, Theirs&& theirs, Ours&& ours) {
+[[gnu::always_inline]] inline int boundary(MPI_Comm comm, Theirs&& theirs, Ours&& ours) {
   return t_depth != 0 || g_disabled ? theirs() : guarded(comm, ours);
 }
 
 /// For calls that complete requests, which may be ours inside other calls too: in the application's
 /// error handlers and the callbacks of its own generalised requests.
 template <typename Theirs, typename Ours>
-int completion(Theirs&& theirs, Ours&& ours) {
+[[gnu::always_inline]] inline int completion(Theirs&& theirs, Ours&& ours) {
   return g_disabled ? theirs() : guarded(MPI_COMM_WORLD, ours);
 }
 

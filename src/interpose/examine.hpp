@@ -97,7 +97,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     }
     return result;
   }
-  exchange::TypeRecord* record = exchange::find_type(type);
+  exchange::TypeRecord* const record = exchange::find_type(type);
   if (record == nullptr) {
     result.reason = Reason::UnknownType;
   } else if (count <= 0) {
@@ -148,6 +148,13 @@ inline void pack_now(const Examined& found, std::optional<exchange::Outgoing>& o
 /// Counts what was decided.
 inline void note(Function function, Method method, Reason reason, std::int64_t bytes) noexcept {
   exchange::record({function, method, reason, bytes});
+}
+
+/// The call is the system's.
+template <typename Theirs>
+int leave_to(const Theirs& theirs, Function function, const Examined& found) {
+  note(function, Method::System, found.reason, found.bytes);
+  return theirs();
 }
 
 }  // namespace strake::interpose

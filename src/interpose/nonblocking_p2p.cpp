@@ -33,8 +33,7 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
   Engine::get().hand_on();
   std::optional<Outgoing> outgoing;
   if (!take(found, [&] { pack_now(found, outgoing); })) {
-    note(Function::MPI_Ibsend, Method::System, found.reason, found.bytes);
-    return theirs();
+    return leave_to(theirs, Function::MPI_Ibsend, found);
   }
   note(Function::MPI_Ibsend, outgoing->method(), found.reason, found.bytes);
   const Wire wire(Direction::Send, outgoing->method(), found.bytes);
@@ -63,8 +62,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
     };
     if (!take(found, make)) {
       engine.hand_on();  // what was sent before leaves before
-      note(function, Method::System, found.reason, found.bytes);
-      return theirs();
+      return leave_to(theirs, function, found);
     }
     note(function, operation->method(), found.reason, found.bytes);
     *request = engine.launch(std::move(operation));
@@ -85,10 +83,7 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
     const auto make = [&] {
       operation = std::make_shared<Operation>(found.typed, found.method, Peer{rank, tag, comm});
     };
-    if (!take(found, make)) {
-      note(Function::MPI_Irecv, Method::System, found.reason, found.bytes);
-      return theirs();
-    }
+    if (!take(found, make)) return leave_to(theirs, Function::MPI_Irecv, found);
     operation->counted = {Function::MPI_Irecv, found.reason};
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;
@@ -107,10 +102,7 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
     const auto make = [&] {
       operation = std::make_shared<Operation>(found.typed, found.method, message, comm);
     };
-    if (!take(found, make)) {
-      note(Function::MPI_Imrecv, Method::System, found.reason, found.bytes);
-      return theirs();
-    }
+    if (!take(found, make)) return leave_to(theirs, Function::MPI_Imrecv, found);
     operation->counted = {Function::MPI_Imrecv, found.reason};
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;

@@ -11,6 +11,7 @@
 #include "interpose/examine.hpp"
 #include "interpose/summary.hpp"
 #include "memory/loaded_objects.hpp"
+#include "strake/error.hpp"
 
 namespace strake::interpose {
 namespace {
