@@ -71,8 +71,10 @@ int explain(ExplainOptions options) {
         fmt::print("{}", strake::explain::to_text(explanation));
       }
     } catch (const strake::expression::SyntaxError& error) {
-      fmt::print(stderr, "strake explain: {}, at character {}\n  {}\n  {:>{}}\n", error.what(),
-                 error.position() + 1, type, '^', error.position() + 1);
+      std::fputs(fmt::format("strake explain: {}, at character {}\n  {}\n  {:>{}}\n", error.what(),
+                             error.position() + 1, type, '^', error.position() + 1)
+                     .c_str(),
+                 stderr);
       return kUsageError;
     }
   }
@@ -210,8 +212,8 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
 int flushed(int status, int reason) {
   errno = reason;
   if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || status != 0) return status;
-  fmt::print(stderr, "strake: standard output can't be written: {}\n",
-             errno != 0 ? std::strerror(errno) : "an earlier write failed");
+  std::fprintf(stderr, "strake: standard output can't be written: %s\n",
+               errno != 0 ? std::strerror(errno) : "an earlier write failed");
   return kUnwritten;
 }
 
@@ -233,7 +235,8 @@ int main(int argc, char** argv) {
     if (!running && failed != nullptr && std::ferror(stdout) != 0) {
       reason = failed->code().value();
     } else {
-      fmt::print(stderr, "strake{}: {}\n", running ? " run" : "", error.what());
+      // Not by fmt, which throws where standard error can't be written.
+      std::fprintf(stderr, "strake%s: %s\n", running ? " run" : "", error.what());
       status = kUsageError;
     }
   }

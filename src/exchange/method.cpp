@@ -92,7 +92,12 @@ const Model* model() noexcept {
     const machine::Profile* profile = machine::this_machine();
     if (profile == nullptr) return nullptr;
     const std::string library = mpi_library();
-    log::debug("methods are chosen by the profile of {}, for {}", profile->host, library);
+    if (library_is_measured()) {
+      log::debug("methods are chosen by the profile of {}, for {}", profile->host, library);
+    } else {
+      log::info("the profile of this machine has nothing of {}; mpirun -n 2 strake measure adds it",
+                library);
+    }
     return new Model(*profile, library, spans_nodes() ? Link::Net : Link::Node,
                      settings::number(settings::Id::chunk));
   }();
@@ -135,6 +140,18 @@ std::string mpi_library() {
 #else
   return "MPICH " + std::string(version.substr(begin, end - begin));
 #endif
+}
+
+bool library_is_measured() noexcept {
+  static const bool measured = [] {
+    const machine::Profile* profile = machine::this_machine();
+    return profile != nullptr &&
+           std::any_of(profile->results.begin(), profile->results.end(),
+                       [library = mpi_library()](const machine::Result& result) {
+                         return result.mpi == library;
+                       });
+  }();
+  return measured;
 }
 
 Choice choose_anew(const Transfer& transfer) noexcept {

@@ -54,13 +54,19 @@ Count total(const Totals& totals, Method method) {
   return sum;
 }
 
-/// Whether a choice was made that a profile of this machine would have made better.
-bool chooses_unmeasured(const Totals& totals) {
+/// What was not measured here though choices were made that it would have made better; or nothing.
+std::string unmeasured(const Totals& totals) {
   std::uint64_t choices = totals.by_reason[static_cast<std::size_t>(Reason::SystemIsFaster)].calls;
   for (const Method method : kAccelerated) {
     choices += total(totals, method).calls;
   }
-  return choices > 0 && machine::located_here().outcome == machine::Located::Outcome::Missing;
+  using Outcome = machine::Located::Outcome;
+  const Outcome outcome = machine::located_here().outcome;
+  if (choices == 0 || outcome == Outcome::Off || outcome == Outcome::Unusable) return {};
+  if (outcome == Outcome::Missing) return "this machine was not measured (strake measure does it)";
+  if (exchange::library_is_measured()) return {};
+  return exchange::mpi_library() +
+         " was not measured on this machine (mpirun -n 2 strake measure does it)";
 }
 
 std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
@@ -86,8 +92,8 @@ std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
     if (count.calls == 0) continue;
     text += fmt::format("    {:>10} calls: {}\n", count.calls, name_of(static_cast<Reason>(i)));
   }
-  if (chooses_unmeasured(totals)) {
-    text += "  by built-in choices: this machine was not measured (strake measure does it)\n";
+  if (const std::string what = unmeasured(totals); !what.empty()) {
+    text += "  by built-in choices: " + what + "\n";
   }
   if (totals.saved_ns > 0) {
     text += fmt::format(

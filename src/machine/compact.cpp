@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <unordered_map>
 
@@ -167,6 +168,13 @@ std::string read_payload(const std::string& path) {
   if (header.payload_bytes > kMostBytes) {
     throw Error(
         fmt::format("{} promises {} bytes, more than any profile has", path, header.payload_bytes));
+  }
+  // Before memory is taken for what a damaged header promises.
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(path, unknown);
+  if (!unknown && size != sizeof header + header.payload_bytes) {
+    throw Error(fmt::format("{} is cut off or has bytes too many: {} expected", path,
+                            sizeof header + header.payload_bytes));
   }
   std::string payload(header.payload_bytes, '\0');
   const std::size_t got = std::fread(payload.data(), 1, payload.size(), file.get());

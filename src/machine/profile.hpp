@@ -28,6 +28,15 @@ struct Result {
   double limit = 0;  ///< bytes per second that the link allows; 0: not known
 };
 
+/// Whether its bytes are moved: to allocate, free or open memory takes a size, but moves nothing.
+[[nodiscard]] inline bool moves_bytes(const Result& result) noexcept {
+  if (result.bytes <= 0) return false;
+  for (const char* call : {"gpu/call/malloc/", "gpu/call/free/", "gpu/call/ipc-"}) {
+    if (result.name.starts_with(call)) return false;
+  }
+  return true;
+}
+
 /// Times over one size (bytes) or two (bytes, block): log-log interpolation between the measured
 /// points, clamped at the ends to the last point's rate, never below zero.
 class Curve {

@@ -86,7 +86,7 @@ TEST_F(ClocksTest, are_put_back_by_an_exception) {
 }
 
 TEST_F(ClocksTest, are_put_back_by_signals_which_still_end_the_process) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
     EXPECT_EQ(end_by(signal), signal);
     EXPECT_EQ(get("held"), "h") << "signal " << signal;
     expect_as_before();

@@ -69,7 +69,9 @@ End end_of(const Model& model, const Layout& layout, Direction direction, Memory
       end.candidates.push_back(candidate(model, method, transfer, aware));
     }
   }
-  auto choice = exchange::settled_choice(transfer, exchange::forced_method(), aware);
+  auto choice = transfer.bytes == 0
+                    ? exchange::Choice{Method::System, exchange::Reason::Empty}
+                    : exchange::settled_choice(transfer, exchange::forced_method(), aware);
   if (choice) {
     end.decided = Decided::Settled;
     end.reason = choice->reason;

@@ -30,7 +30,7 @@ struct Saved {
 std::vector<Saved> g_saved;
 std::atomic<bool> g_changed{false};
 
-constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+constexpr std::array<int, 5> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 std::array<struct sigaction, kSignals.size()> g_previous;
 
 /// Calls only what a signal handler may.

@@ -48,6 +48,12 @@ constexpr double kSaveSeconds = 2;
 constexpr int kUsageError = 2;
 constexpr int kWrongData = 1;
 
+/// To standard error. That it can't be written ends no measurement.
+template <typename... Values>
+void say(fmt::format_string<Values...> text, Values&&... values) {
+  std::fputs(fmt::format(text, std::forward<Values>(values)...).c_str(), stderr);
+}
+
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
@@ -125,9 +131,11 @@ class Saver {
     last_ = Clock::now();
     try {
       file_.save();
+      error_.clear();
     } catch (const std::exception& error) {
-      if (error_.empty()) fmt::print(stderr, "strake measure: {}\n", error.what());
       error_ = error.what();
+      if (!said_) say("strake measure: {}\n", error_);
+      said_ = true;
     }
   }
   [[nodiscard]] bool failed() const noexcept { return !error_.empty(); }
@@ -135,7 +143,8 @@ class Saver {
  private:
   ProfileFile& file_;
   Clock::time_point last_ = Clock::now();
-  std::string error_;
+  std::string error_;  // of the last attempt
+  bool said_ = false;
 };
 
 /// \throws InvalidArgument  the two forms would be one file, or there is no place for them
@@ -163,15 +172,14 @@ void say_end(const Outcome& outcome, int seconds) {
   std::string text = fmt::format("{} case{} measured", outcome.measured, plural(outcome.measured));
   if (outcome.failed > 0) text += fmt::format(", {} could not be measured", outcome.failed);
   if (outcome.wrong_data > 0) text += fmt::format(", {} MOVED WRONG DATA", outcome.wrong_data);
-  fmt::print(stderr, "{}\n", text);
+  say("{}\n", text);
   if (outcome.left_out.empty()) return;
   std::vector<std::string> names;
   for (const Entry* entry : outcome.left_out) {
     if (names.empty() || names.back() != entry->what.name) names.push_back(entry->what.name);
   }
-  fmt::print(
-      stderr, "Left out, as the {} s were over: {} case{} of {} (--resume goes on with them)\n",
-      seconds, outcome.left_out.size(), plural(outcome.left_out.size()), fmt::join(names, ", "));
+  say("Left out, as the {} s were over: {} case{} of {} (--resume goes on with them)\n", seconds,
+      outcome.left_out.size(), plural(outcome.left_out.size()), fmt::join(names, ", "));
 }
 
 /// Rank 0's part, with the ranks behind `leader`.
@@ -179,8 +187,8 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
          const std::string& clocks, const std::string& binding) {
   std::vector<Entry> entries = chosen(entries_of(suites), options);
   if (entries.empty()) {
-    fmt::print(stderr, "strake measure: no case here matches --filter '{}'{} (--list shows them)\n",
-               options.filter, options.quick ? " --quick" : "");
+    say("strake measure: no case here matches --filter '{}'{} (--list shows them)\n",
+        options.filter, options.quick ? " --quick" : "");
     return kUsageError;
   }
   if (options.list) {
@@ -190,22 +198,22 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
 
   const std::string key = machine::machine_key();
   ProfileFile file(profile_path(options, key), key);
-  if (!file.complaint().empty()) fmt::print(stderr, "strake measure: {}\n", file.complaint());
+  if (!file.complaint().empty()) say("strake measure: {}\n", file.complaint());
   const RunMode mode{options.quick, STRAKE_VERSION, now_utc()};
   if (options.resume) {
     const std::size_t all = entries.size();
     std::erase_if(entries, [&](const Entry& e) { return file.has(e.what, e.mpi, mode); });
-    fmt::print(stderr, "{} of {} cases are measured already\n", all - entries.size(), all);
+    say("{} of {} cases are measured already\n", all - entries.size(), all);
   }
-  fmt::print(stderr, "Clocks: {}. Measuring thread: {}.\n", clocks, binding);
+  say("Clocks: {}. Measuring thread: {}.\n", clocks, binding);
   file.describe(host_name(), mode, facts(suites, clocks));
   if (suites.mpi.plugin != nullptr) {
     const int aware = suites.mpi.plugin->gpu_aware();
     if (aware >= 0) file.set_aware(suites.team()->library(), aware == 1);
     const std::string problem = suites.mpi.plugin->gpu_aware_problem();
     if (!problem.empty()) {
-      fmt::print(stderr, "Whether {} takes device pointers could not be tried: {}\n",
-                 suites.team()->library(), problem);
+      say("Whether {} takes device pointers could not be tried: {}\n", suites.team()->library(),
+          problem);
     }
   }
 
@@ -237,7 +245,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   saver.now();
   if (!options.json) fmt::print("{}", table(results));
   say_end(outcome, seconds_of(options));
-  if (!saver.failed()) fmt::print(stderr, "Profile: {}\n", file.path());
+  if (!saver.failed()) say("Profile: {}\n", file.path());
   return outcome.wrong_data > 0 || saver.failed() ? kWrongData : 0;
 }
 
@@ -245,6 +253,12 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
 
 int run(const Options& options) {
   const auto begin = Clock::now();
+  constexpr std::size_t kLongest =
+      4096;  // libstdc++'s expressions recurse, and longer ones end there
+  if (options.filter.size() > kLongest) {
+    throw InvalidArgument(
+        fmt::format("--filter has {} characters, more than {}", options.filter.size(), kLongest));
+  }
   try {
     static_cast<void>(std::regex(options.filter));  // on all ranks, before any waits for another
   } catch (const std::regex_error& error) {
@@ -260,7 +274,7 @@ int run(const Options& options) {
   if (leads) leader.emplace(team);
   std::string complaint;
   if (leads) suites.cuda = load_cuda_plugin(complaint);
-  if (!complaint.empty()) fmt::print(stderr, "strake measure: no GPU is measured: {}\n", complaint);
+  if (!complaint.empty()) say("strake measure: no GPU is measured: {}\n", complaint);
 
   // One rank a node; not for a mere list.
   std::optional<Clocks> clocks;

@@ -124,7 +124,7 @@ ProfileDocument read_profile_document(const std::string& path) {
   ProfileDocument document;
   try {
     document.json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 3, column 7: syntax error ..."
     std::string what = error.what();
     what.erase(0, what.find("] ") == std::string::npos ? 0 : what.find("] ") + 2);

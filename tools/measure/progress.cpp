@@ -13,13 +13,17 @@ constexpr double kEverySecond = 0.1;   // a terminal is drawn so often at most
 constexpr double kEveryLine = 10;      // [s] elsewhere: a log of 15 minutes has 90 lines
 constexpr std::size_t kBarWidth = 24;  // leaves room for the case in 80 columns
 constexpr std::size_t kCaseWidth = 38;
+constexpr double kOneCase = 3;  // [s] as long as the driver stays with one case, about
+
+/// A line of progress that can't be written ends no measurement.
+void write(std::FILE* stream, const std::string& text) { std::fputs(text.c_str(), stream); }
 
 }  // namespace
 
 std::string time_left(std::size_t done, std::size_t total, double elapsed_s, double budget_s) {
   // Cases cost very different times, so the first ones tell little: the budget bounds the guess.
   const double rest = static_cast<double>(total - std::min(done, total));
-  const double guess = done == 0 ? budget_s : elapsed_s / static_cast<double>(done) * rest;
+  const double guess = done == 0 ? kOneCase * rest : elapsed_s / static_cast<double>(done) * rest;
   const auto left = std::lround(std::clamp(guess, 0.0, std::max(budget_s - elapsed_s, 0.0)));
   return fmt::format("{}:{:02} left", left / 60, left % 60);
 }
@@ -34,7 +38,7 @@ Progress::Progress(std::size_t total, double budget_s, std::FILE* stream)
 Progress::~Progress() { clear(); }
 
 void Progress::clear() {
-  if (terminal_ && shown_) fmt::print(stream_, "\r\033[K");
+  if (terminal_ && shown_) write(stream_, "\r\033[K");
   shown_ = false;
 }
 
@@ -50,19 +54,19 @@ void Progress::show(std::size_t done, const std::string& what) {
   last_ = now;
   const std::string left = time_left(done, total_, seconds(begin_), budget_s_);
   if (!terminal_) {
-    fmt::print(stream_, "measuring: {} of {}, {}: {}\n", done, total_, left, what);
+    write(stream_, fmt::format("measuring: {} of {}, {}: {}\n", done, total_, left, what));
     return;
   }
   const std::size_t filled = total_ == 0 ? kBarWidth : kBarWidth * done / total_;
-  fmt::print(stream_, "\r\033[K[{:<{}}] {}  {}", std::string(filled, '#'), kBarWidth, left,
-             what.substr(0, kCaseWidth));
+  write(stream_, fmt::format("\r\033[K[{:<{}}] {}  {}", std::string(filled, '#'), kBarWidth, left,
+                             what.substr(0, kCaseWidth)));
   std::fflush(stream_);
   shown_ = true;
 }
 
 void Progress::say(const std::string& line) {
   clear();
-  fmt::print(stream_, "{}\n", line);
+  write(stream_, line + "\n");
 }
 
 }  // namespace strake::measure

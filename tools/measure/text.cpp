@@ -13,13 +13,13 @@ namespace {
 std::string size_or_nothing(std::int64_t bytes) { return bytes == 0 ? "" : size_text(bytes); }
 
 std::string rate_text(const machine::Result& result) {
-  if (result.bytes == 0 || result.median <= 0) return "";
+  if (!moves_bytes(result) || result.median <= 0) return "";
   const double rate = static_cast<double>(result.bytes) / result.median / 1e9;
   return rate < 0.095 ? fmt::format("{:.4f}", rate) : fmt::format("{:.2f}", rate);
 }
 
 std::string limit_text(const machine::Result& result) {
-  if (result.limit <= 0 || result.bytes == 0) return "";
+  if (result.limit <= 0 || !moves_bytes(result)) return "";
   return fmt::format("{:.0f} %",
                      100 * static_cast<double>(result.bytes) / result.median / result.limit);
 }

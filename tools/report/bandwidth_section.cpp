@@ -35,7 +35,7 @@ Lines lines_of(const machine::Profile& profile) {
   std::map<std::string, std::set<std::string>> pairs;
   const auto strided = strided_names(profile);
   const auto belongs = [&](const Result& result) {
-    return result.bytes > 0 && result.median > 0 &&
+    return moves_bytes(result) && result.median > 0 &&
            (result.block == 0 || !strided.contains(result.name));
   };
   for (const Result& result : profile.results)

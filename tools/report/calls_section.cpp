@@ -14,8 +14,14 @@ namespace {
 
 using machine::Result;
 
+/// With the size that is allocated, freed or opened.
+std::string sized_name(const Result& result) {
+  return full_name(result) +
+         (result.bytes > 0 ? ", " + bytes_text(static_cast<double>(result.bytes)) : "");
+}
+
 std::string label_of(const Result& result) {
-  std::string label = full_name(result);
+  std::string label = sized_name(result);
   const std::size_t slash = label.find('/');
   return slash == std::string::npos ? label : label.substr(slash + 1);
 }
@@ -29,9 +35,9 @@ std::string calls(Profiles profiles) {
   std::vector<std::map<std::string, const Result*>> results(profiles.size());
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     for (const Result& result : profiles[i].profile.results) {
-      if (result.bytes != 0 || result.median <= 0) continue;
+      if (moves_bytes(result) || result.median <= 0) continue;
       auto& group = groups[result.name.substr(0, result.name.find('/'))];
-      const std::string name = full_name(result);
+      const std::string name = sized_name(result);
       if (std::find(group.begin(), group.end(), name) == group.end()) group.push_back(name);
       results[i][name] = &result;
     }

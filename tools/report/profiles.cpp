@@ -10,7 +10,9 @@
 namespace strake::report {
 
 double rate_of(const machine::Result& result) noexcept {
-  return result.median > 0 ? static_cast<double>(result.bytes) / result.median : 0;
+  return moves_bytes(result) && result.median > 0
+             ? static_cast<double>(result.bytes) / result.median
+             : 0;
 }
 
 std::string description(const machine::Result& result) {
@@ -20,10 +22,11 @@ std::string description(const machine::Result& result) {
     text += fmt::format(" in blocks of {}", bytes_text(static_cast<double>(result.block)));
   if (result.pitch > 0)
     text += fmt::format(", pitch {}", bytes_text(static_cast<double>(result.pitch)));
-  if (!text.empty()) text += ": " + rate_text(rate_of(result)) + ", ";
+  if (!text.empty()) text += ": ";
+  if (moves_bytes(result)) text += rate_text(rate_of(result)) + ", ";
   text += fmt::format("{} (p10 {}, p90 {})", time_text(result.median), time_text(result.p10),
                       time_text(result.p90));
-  if (result.limit > 0 && result.bytes > 0)
+  if (result.limit > 0 && moves_bytes(result))
     text += fmt::format(", {} of the link's {}", share_text(rate_of(result), result.limit),
                         rate_text(result.limit));
   return text;
@@ -41,8 +44,12 @@ std::set<std::string> strided_names(const machine::Profile& profile) {
   for (const machine::Result& result : profile.results)
     if (result.block > 0) blocks[result.name].insert(result.block);
   std::set<std::string> names;
+  const auto packs = [](const std::string& name) {
+    return name.starts_with("pack/") || name.starts_with("unpack/") ||
+           name.find("/system/") != std::string::npos;
+  };
   for (const auto& [name, lengths] : blocks)
-    if (lengths.size() > 1) names.insert(name);
+    if (lengths.size() > 1 || packs(name)) names.insert(name);
   return names;
 }
 

@@ -27,7 +27,8 @@ struct Shown {
 [[nodiscard]] std::string description(const machine::Result& result);
 /// The name, with library and count where it has them.
 [[nodiscard]] std::string full_name(const machine::Result& result);
-/// The names measured with several block lengths: their plots are against these.
+/// The names measured with several block lengths, and those of packing: their plots are against
+/// these.
 [[nodiscard]] std::set<std::string> strided_names(const machine::Profile& profile);
 /// The MPI libraries of a profile, each once.
 [[nodiscard]] std::vector<std::string> libraries_of(const machine::Profile& profile);

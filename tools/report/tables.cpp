@@ -52,9 +52,9 @@ std::string row_of_result(const Result& result) {
          cell(bytes_or_nothing(result.pitch), fmt::format("{}", result.pitch)) +
          cell(result.count > 0 ? std::to_string(result.count) : "") + time_cell(result.median) +
          time_cell(result.p10) + time_cell(result.p90) +
-         cell(result.bytes > 0 ? rate_text(rate) : "",
-              result.bytes > 0 ? fmt::format("{:.9g} B/s", rate) : "") +
-         cell(result.bytes > 0 ? share_text(rate, result.limit) : "",
+         cell(moves_bytes(result) ? rate_text(rate) : "",
+              moves_bytes(result) ? fmt::format("{:.9g} B/s", rate) : "") +
+         cell(moves_bytes(result) ? share_text(rate, result.limit) : "",
               result.limit > 0 ? "of " + rate_text(result.limit) : "") +
          cell(std::to_string(result.samples)) +
          cell(result.iid ? "yes" : fmt::format("no, {} tries", result.tries)) + "</tr>\n";

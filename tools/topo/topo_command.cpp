@@ -5,6 +5,7 @@
 #include <fstream>
 #include <optional>
 
+#include "machine/locate.hpp"
 #include "machine/profile.hpp"
 #include "report/one_size.hpp"
 #include "report/profile_reader.hpp"
@@ -35,7 +36,8 @@ View view_of(Machine machine, const std::optional<machine::Profile>& profile) {
       machine.notes.emplace_back("the profile has no bandwidths between memories");
   } else {
     view.measured = report::matrix_of({}, places);
-    machine.notes.emplace_back("no bandwidths: this machine was not measured (strake measure)");
+    // "no profile of this machine …", "STRAKE_PROFILE=none: …", or what is wrong with it.
+    machine.notes.emplace_back("no bandwidths: " + machine::located_here().problem);
   }
   view.machine = std::move(machine);
   return view;
