@@ -59,7 +59,6 @@ class CopyPlan {
 
  private:
   explicit CopyPlan(std::unique_ptr<const Impl> impl) noexcept;
-  friend class CopyBatch;
   std::unique_ptr<const Impl> impl_;
 };
 

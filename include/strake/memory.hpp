@@ -19,6 +19,10 @@ struct Place {
   std::int32_t device = -1;
   /// Whether the CPU may load and store there.
   [[nodiscard]] constexpr bool on_host() const noexcept { return kind != MemoryKind::Device; }
+  /// Whether the bytes are in host memory, pageable or pinned, whoever touched them last.
+  [[nodiscard]] constexpr bool in_host_memory() const noexcept {
+    return kind == MemoryKind::Host || kind == MemoryKind::Pinned;
+  }
   friend constexpr bool operator==(const Place&, const Place&) = default;
 };
 

@@ -8,22 +8,18 @@
 #include "strake/error.hpp"
 
 namespace strake {
-
-/// Reads the inside of the plans of a batch.
-class CopyBatch {
- public:
-  static const CopyPlan::Impl* inside(const CopyItem& item) {
-    return item.plan == nullptr ? nullptr : item.plan->impl_.get();
-  }
-};
-
 namespace {
+
+/// Null for a copy of nothing.
+const CopyPlan::Impl* inside(const CopyItem& item) {
+  return item.plan == nullptr ? nullptr : item.plan->impl();
+}
 
 /// The one device of all plans, or -1 for the CPU. \throws InvalidArgument
 int common_device(std::span<const CopyItem> items) {
   const CopyPlan::Impl* first = nullptr;
   for (const CopyItem& item : items) {
-    const CopyPlan::Impl* const plan = CopyBatch::inside(item);
+    const CopyPlan::Impl* const plan = inside(item);
     if (plan == nullptr) continue;
     if (first == nullptr) first = plan;
     if (plan->ordinal != first->ordinal) {
@@ -47,7 +43,7 @@ void run_batch(std::span<const CopyItem> items) {
   std::vector<DeviceBackend::Item> launch;
   launch.reserve(items.size());
   for (const CopyItem& item : items) {
-    const CopyPlan::Impl* const plan = CopyBatch::inside(item);
+    const CopyPlan::Impl* const plan = inside(item);
     if (plan != nullptr) launch.push_back({plan->device.get(), item.to, item.from});
   }
   Queue& queue = thread_queue(device);

@@ -26,14 +26,6 @@ std::string to_text(Place place) {
                           : fmt::format("{} {}", name_of(place.kind), place.device);
 }
 
-/// The device that runs a plan: that of the destination if it is one's own memory, else the
-/// source's.
-int device_of(Place to, Place from) {
-  if (to.kind == MemoryKind::Device) return to.device;
-  if (from.kind == MemoryKind::Device) return from.device;
-  return std::max({needs_device(to) ? to.device : -1, needs_device(from) ? from.device : -1, 0});
-}
-
 /// The back end that the setting asks for, checked against what the memories need.
 bool runs_on_device(Place to, Place from) {
   const std::string_view forced = settings::text(settings::Id::backend);
@@ -70,8 +62,7 @@ CopyPlan CopyPlan::compile(const Layout& to, Place to_place, const Layout& from,
     throw Unsupported(fmt::format("no device back end is loaded to copy from {} to {} memory",
                                   to_text(from_place), to_text(to_place)));
   }
-  return CopyPlan(std::make_unique<const Impl>(backend->compile(to, to_place, from, from_place),
-                                               device_of(to_place, from_place)));
+  return CopyPlan(std::make_unique<const Impl>(backend->compile(to, to_place, from, from_place)));
 }
 
 std::int64_t CopyPlan::size_bytes() const noexcept { return impl_ ? impl_->size_bytes : 0; }
@@ -102,10 +93,7 @@ Ticket CopyPlan::enqueue(Queue& queue, std::byte* to, const std::byte* from, Byt
     run(to, from, part);
     return {};
   }
-  const ByteRange cut = {std::max<std::int64_t>(part.begin, 0),
-                         std::min(part.end, impl_->size_bytes)};
-  if (cut.begin >= cut.end) return {};
-  return impl_->device->enqueue(queue, to, from, cut);
+  return impl_->device->enqueue(queue, to, from, part);
 }
 
 Queue& thread_queue(int device) {

@@ -32,11 +32,6 @@ class Queue {
   virtual ~Queue() = default;
   /// Contiguous copy between any two places the device reaches.
   virtual Ticket copy(void* to, const void* from, std::int64_t bytes) = 0;
-  /// The same without a ticket of its own: the queue's next ticket covers it. Saves the device the
-  /// signal (~2 us) where nobody asks for this copy alone.
-  virtual void copy_untracked(void* to, const void* from, std::int64_t bytes) {
-    (void)copy(to, from, bytes);
-  }
   /// Later work waits, on the device, for the ticket of another queue of the same device.
   virtual void wait_for(const Queue& other, Ticket ticket) = 0;
   /// True once done. \throws CudaError  the device reported a fault (checked now and then).
@@ -57,7 +52,8 @@ class DevicePlan {
   /// Enqueues; the ticket is done when `to` is complete. No allocation, no synchronisation.
   virtual Ticket enqueue(Queue& queue, std::byte* to, const std::byte* from,
                          ByteRange part) const = 0;
-  /// The same without a ticket of its own: the queue's next ticket covers it.
+  /// The same without a ticket of its own: the queue's next ticket covers it. Saves the device the
+  /// signal (~2 us) where nobody asks for this copy alone.
   virtual void enqueue_untracked(Queue& queue, std::byte* to, const std::byte* from,
                                  ByteRange part) const {
     (void)enqueue(queue, to, from, part);

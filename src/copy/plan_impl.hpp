@@ -13,10 +13,10 @@ class CopyPlan::Impl {
  public:
   explicit Impl(cpu::OpPtr cpu_op) noexcept
       : size_bytes(cpu_op->size_bytes()), op(std::move(cpu_op)) {}
-  Impl(std::unique_ptr<DevicePlan> device_plan, int plan_device)
+  explicit Impl(std::unique_ptr<DevicePlan> device_plan) noexcept
       : size_bytes(device_plan->size_bytes()),
         device(std::move(device_plan)),
-        ordinal(plan_device) {}
+        ordinal(device->device()) {}
 
   std::int64_t size_bytes;
   cpu::OpPtr op;                       ///< one of these two

@@ -19,7 +19,9 @@ class Backoff {
       sched_yield();
       return;
     }
+#if defined(__x86_64__)
     __builtin_ia32_pause();
+#endif
     // The clock costs ~20 ns: looked at every 16th time.
     if ((++spins_ & 15U) != 0) return;
     const auto now = std::chrono::steady_clock::now();

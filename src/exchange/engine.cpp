@@ -87,6 +87,17 @@ int Engine::released(void* state) {
 
 int Engine::cancelled(void* /*state*/, int /*complete*/) { return MPI_SUCCESS; }
 
+MPI_Request Engine::never() {
+  const std::lock_guard lock(mutex_);
+  if (never_ == MPI_REQUEST_NULL) {
+    constexpr auto kQuery = [](void*, MPI_Status*) { return MPI_SUCCESS; };
+    constexpr auto kFree = [](void*) { return MPI_SUCCESS; };
+    mpi::check(mpi::real_mpi().MPI_Grequest_start(kQuery, kFree, cancelled, nullptr, &never_),
+               "MPI_Grequest_start");
+  }
+  return never_;
+}
+
 void Engine::run(std::shared_ptr<Operation> operation) {
   operation->place = running_.size();
   if (operation->state() == State::Copying) sending_.push_back(operation.get());
@@ -156,16 +167,21 @@ void Engine::step(Operation& operation) {
   after_step(operation);
 }
 
+void Engine::visit(std::size_t place) {
+  const std::shared_ptr<Operation> operation = running_[place];
+  if (operation->state() == State::Complete) {
+    drop_if_done(*operation);  // abandoned, and released since then
+  } else {
+    step(*operation);
+  }
+}
+
 void Engine::step_all() {
   const QuietWorld quiet;
   for (std::size_t i = 0; i < running_.size();) {
-    const std::shared_ptr<Operation> operation = running_[i];
-    if (operation->state() == State::Complete) {
-      drop_if_done(*operation);  // abandoned, and released since then
-    } else {
-      step(*operation);
-    }
-    if (i < running_.size() && running_[i] == operation) ++i;
+    const Operation* const visited = running_[i].get();
+    visit(i);
+    if (i < running_.size() && running_[i].get() == visited) ++i;
   }
 }
 
@@ -175,14 +191,15 @@ void Engine::step_everything() {
   step_all();
 }
 
-void Engine::progress(Operation& operation) {
-  // What has come for the others may be unpacked meanwhile, if looking costs little.
-  constexpr std::size_t kFew = 64;
+void Engine::step_some(Operation* mine) {
+  // What has come for the others may be unpacked meanwhile; to look costs some 30 ns each.
+  constexpr std::size_t kOthers = 8;
   const std::lock_guard lock(mutex_);
   step_sends();
-  if (running_.size() <= kFew) return step_all();
+  if (running_.size() <= kOthers) return step_all();
   const QuietWorld quiet;
-  step(operation);
+  if (mine != nullptr) step(*mine);
+  for (std::size_t i = 0; i < kOthers && !running_.empty(); ++i) visit(++turn_ % running_.size());
 }
 
 void Engine::drop_if_done(Operation& operation) {
@@ -334,6 +351,10 @@ void Engine::shut_down() {
   by_request_.clear();
   persistent_.clear();
   live_.store(0, std::memory_order_release);
+  if (never_ != MPI_REQUEST_NULL) {
+    mpi::real_mpi().MPI_Grequest_complete(never_);
+    mpi::real_mpi().MPI_Request_free(&never_);
+  }
 }
 
 }  // namespace strake::exchange

@@ -45,8 +45,11 @@ class Engine {
   void progress() {
     if (!idle()) step_everything();
   }
-  /// Steps the sends and this operation; and the others while they are few.
-  void progress(Operation& operation);
+  /// Steps the sends, `mine` (or null), and a few of the others in turn: what a poll costs does not
+  /// grow with what is in flight.
+  void progress(Operation* mine) {
+    if (!idle()) step_some(mine);
+  }
   /// Until every send is in the system's hands.
   void hand_on() {
     if (!idle()) hand_on_all();
@@ -93,9 +96,14 @@ class Engine {
   /// Before MPI_Finalize: sends nobody waits for are handed on, and what is left is let go.
   void shut_down();
 
+  /// A generalised request of no operation, which stays incomplete. \throws MpiError
+  [[nodiscard]] MPI_Request never();
+
  private:
   static Engine& make();
   void step_everything();
+  void step_some(Operation* mine);
+  void visit(std::size_t place);
   void hand_on_all();
   Operation* find_live(MPI_Request request);
   Operations find_live(int count, const MPI_Request* requests);
@@ -117,6 +125,8 @@ class Engine {
   std::recursive_mutex mutex_;
   std::atomic<int> live_{0};
   std::vector<std::shared_ptr<Operation>> running_;  ///< in any order; each knows its place
+  std::size_t turn_ = 0;                             ///< whose it is in `progress(mine)`
+  MPI_Request never_ = MPI_REQUEST_NULL;
   /// Those that are being packed, in the order of their starts: none leaves before another.
   std::deque<Operation*> sending_;
   /// Generalised requests. A handle that the system has let go of may be another request's.

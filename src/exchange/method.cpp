@@ -157,8 +157,7 @@ bool library_is_measured() noexcept {
 Choice choose_anew(const Transfer& transfer) noexcept {
   // Pinned memory is the host's; managed memory may be on the device, and only the device moves it
   // quickly.
-  const bool host =
-      transfer.place.kind == MemoryKind::Host || transfer.place.kind == MemoryKind::Pinned;
+  const bool host = transfer.place.in_host_memory();
   const bool aware = !host && mpi_is_gpu_aware();
   static const std::optional<Method> forced = forced_method();
   if (const auto settled = settled_choice(transfer, forced, aware)) return *settled;

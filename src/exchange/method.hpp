@@ -23,7 +23,6 @@ inline constexpr int kMethods = 5;
 /// Why a message was left to the system, or took a way that is not the best.
 enum class Reason : std::uint8_t {
   None,
-  Disabled,     ///< STRAKE_DISABLE
   Contiguous,   ///< contiguous host memory: nothing to gain
   Empty,        ///< no bytes, or no peer
   UnknownType,  ///< a datatype that was never committed here (the system reports what is wrong with
@@ -39,7 +38,7 @@ enum class Reason : std::uint8_t {
   OneSided,        ///< one-sided operations are the system's
   Combined,        ///< a nonblocking send and receive with one request are the system's
 };
-inline constexpr int kReasons = 15;
+inline constexpr int kReasons = 14;
 
 /// "system", "pack", …
 [[nodiscard]] const char* name_of(Method method) noexcept;

@@ -92,7 +92,7 @@ Model::Query::Query(const Transfer& asked) noexcept
     : transfer(asked),
       bytes(std::log2(static_cast<double>(std::max<std::int64_t>(asked.bytes, 1)))),
       block(bytes - std::log2(static_cast<double>(std::max<std::int64_t>(asked.blocks, 1)))),
-      host(asked.place.kind == MemoryKind::Host || asked.place.kind == MemoryKind::Pinned),
+      host(asked.place.in_host_memory()),
       ratio(log_ratio(asked.pitch, block, host)),
       far(asked.pitch >= machine::kFarPitch && ratio > kLogSparse &&
           block < std::log2(machine::kFarPitch) - kLogSparse) {}
@@ -205,8 +205,7 @@ std::optional<Model::Parts> Model::parts(Method method, const Transfer& transfer
 
 std::optional<double> Model::time(Method method, const Transfer& transfer) const noexcept {
   const auto all = parts(method, transfer);
-  if (!all || !all->wire) return std::nullopt;
-  return all->end + *all->wire + all->other_end;
+  return all ? all->total() : std::nullopt;
 }
 
 std::optional<Choice> Model::choose_host(const Query& query) const noexcept {

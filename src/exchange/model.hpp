@@ -49,6 +49,10 @@ class Model {
     double end = 0;              ///< packing or unpacking, and copying, at this end
     double other_end = 0;        ///< likewise at the other
     std::optional<double> wire;  ///< by MPI; nothing where that was not measured
+    /// Their sum, or nothing where MPI's part was not measured.
+    [[nodiscard]] std::optional<double> total() const noexcept {
+      return wire ? std::optional(end + *wire + other_end) : std::nullopt;
+    }
   };
   /// Nothing where the method can't carry the transfer, or a part at the ends was not measured.
   [[nodiscard]] std::optional<Parts> parts(Method method, const Transfer& transfer) const noexcept;

@@ -57,10 +57,6 @@ void ticket_wait(int device, bool copies, Ticket ticket) {
   while (!ticket_done(device, copies, ticket)) backoff.pause();
 }
 
-bool on_host(Place place) {
-  return place.kind == MemoryKind::Host || place.kind == MemoryKind::Pinned;
-}
-
 /// Where MPI's own end of the message lies.
 Place wire_place(Method method, Place typed) {
   if (method == Method::Pack) return kHost;
@@ -71,7 +67,7 @@ Place wire_place(Method method, Place typed) {
 /// The method that needs less, or other, memory. Staged needs device memory; one-shot only pinned.
 Method fall_back(Method method, const Typed& typed, const std::exception& reason) {
   const Method next = method == Method::OneShot ? Method::Staged : Method::OneShot;
-  if (on_host(typed.place) || typed.mixed) throw;
+  if (typed.place.in_host_memory() || typed.mixed) throw;
   log::warn("{} instead of {} for {} bytes: {}", name_of(next), name_of(method),
             typed.shape->size_bytes(), reason.what());
   return next;

@@ -43,7 +43,7 @@ std::optional<Method> forced_method() noexcept {
 
 std::optional<Choice> settled_choice(const Transfer& transfer, std::optional<Method> forced,
                                      bool gpu_aware) noexcept {
-  if (transfer.place.kind == MemoryKind::Host || transfer.place.kind == MemoryKind::Pinned) {
+  if (transfer.place.in_host_memory()) {
     if (transfer.dense) return Choice{Method::System, Reason::Contiguous};
     if (forced == Method::System || forced == Method::Pack) return Choice{*forced, Reason::Forced};
     return std::nullopt;
@@ -80,7 +80,6 @@ const char* name_of(Method method) noexcept {
 
 const char* name_of(Reason reason) noexcept {
   constexpr const char* kNames[] = {"none",
-                                    "Strake is disabled",
                                     "contiguous host memory",
                                     "no bytes or no peer",
                                     "datatype never committed",

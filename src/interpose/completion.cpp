@@ -109,10 +109,34 @@ struct Visible {
   }
 };
 
+/// The system's own requests among those of a call. MPICH's nonblocking collectives on files move
+/// only in calls that are given their requests (generalised ones, with a function that polls).
+class Others {
+ public:
+  Others([[maybe_unused]] const Operations& operations, [[maybe_unused]] const MPI_Request* all) {
+#ifndef OPEN_MPI
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (operations[i] == nullptr && all[i] != MPI_REQUEST_NULL) requests_.push_back(all[i]);
+    }
+    // One that never ends: asked for all, the system completes none.
+    if (!requests_.empty()) requests_.push_back(Engine::get().never());
+#endif
+  }
+  int advance() {
+    if (requests_.empty()) return MPI_SUCCESS;
+    int flag = 0;
+    return next().MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &flag,
+                              MPI_STATUSES_IGNORE);
+  }
+
+ private:
+  std::vector<MPI_Request> requests_;
+};
+
 void wait_for(Operation& operation) {
   Engine& engine = Engine::get();
   Backoff backoff;
-  for (engine.progress(operation); engine.see(operation).pending; engine.progress(operation)) {
+  for (engine.progress(&operation); engine.see(operation).pending; engine.progress(&operation)) {
     backoff.pause();
   }
 }
@@ -131,8 +155,8 @@ int wait(MPI_Request* request, MPI_Status* status) {
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   Engine& engine = Engine::get();
-  engine.progress();
-  Operation* operation = engine.find(request);
+  Operation* const operation = engine.find(request);
+  engine.progress(operation);
   if (operation == nullptr) return next().MPI_Test(request, flag, status);
   *flag = 0;
   if (engine.see(*operation).pending) return MPI_SUCCESS;
@@ -147,8 +171,14 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     engine.hand_on();
     return next().MPI_Waitall(count, requests, statuses);
   }
+  Others others(operations, requests);
   for (Operation* const operation : operations) {
-    if (operation != nullptr) wait_for(*operation);
+    if (operation == nullptr) continue;
+    Backoff backoff;
+    for (engine.progress(operation); engine.see(*operation).pending; engine.progress(operation)) {
+      if (const int code = others.advance(); code != MPI_SUCCESS) return code;
+      backoff.pause();
+    }
   }
   // The system's call may block for a request of its own.
   if (std::find(operations.begin(), operations.end(), nullptr) != operations.end())
@@ -163,7 +193,7 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   const Operations operations = engine.find(count, requests);
   if (operations.empty()) return next().MPI_Testall(count, requests, flag, statuses);
   *flag = 0;
-  if (engine.any_pending(operations)) return MPI_SUCCESS;
+  if (engine.any_pending(operations)) return Others(operations, requests).advance();
   const int code = next().MPI_Testall(count, requests, flag, statuses);
   return *flag != 0 ? finish_many(operations, statuses, code) : code;
 }
@@ -302,8 +332,7 @@ STRAKE_MPI int MPI_Testany(int count, MPI_Request requests[], int* index, int* f
 
 STRAKE_MPI int MPI_Waitsome(int count, MPI_Request requests[], int* outcount, int indices[],
                             MPI_Status statuses[]) {
-  return boundary(
-      MPI_COMM_WORLD,
+  return completion(
       [&] { return next().MPI_Waitsome(count, requests, outcount, indices, statuses); },
       [&] { return waitsome(count, requests, outcount, indices, statuses); });
 }
@@ -328,7 +357,7 @@ STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
     Engine::get().hand_on();
     Engine::get().abandon(*request);  // while the handle can't be another's
     const int code = theirs();
-    Engine::get().progress();
+    Engine::get().progress(nullptr);
     return code;
   });
 }
@@ -337,8 +366,8 @@ STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status
   const auto theirs = [&] { return next().MPI_Request_get_status(request, flag, status); };
   return completion(theirs, [&] {
     Engine& engine = Engine::get();
-    engine.progress();
-    const strake::exchange::Operation* operation = engine.find(&request);
+    strake::exchange::Operation* const operation = engine.find(&request);
+    engine.progress(operation);
     const Engine::Seen seen = operation != nullptr ? engine.see(*operation) : Engine::Seen{};
     if (seen.pending) {
       *flag = 0;

@@ -34,9 +34,7 @@ int caught(MPI_Comm comm) {
 bool can_leave(const Examined& found, const std::exception& error) noexcept {
   const bool memory = dynamic_cast<const OutOfMemory*>(&error) != nullptr ||
                       dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
-  const MemoryKind kind = found.typed.place.kind;
-  const bool host = kind == MemoryKind::Host || kind == MemoryKind::Pinned;
-  if (!memory || !host || found.typed.mixed) return false;
+  if (!memory || !found.typed.place.in_host_memory() || found.typed.mixed) return false;
   log::info("{} bytes are left to the MPI library: {}", found.bytes, error.what());
   return true;
 }

@@ -120,10 +120,6 @@ struct Call {
   }
 };
 
-bool cpu_reaches(Place place) {
-  return place.kind == MemoryKind::Host || place.kind == MemoryKind::Pinned;
-}
-
 /// Whether `last` is the copy that is asked for, with arguments that the system would accept.
 template <typename Count>
 inline bool is_again(const Call<Count>& call, const Recent& last) {
@@ -237,7 +233,7 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   const bool fits = call.fits(found.bytes);
   Place packed_place;
   if (device) packed_place = classify(fits ? call.packed + *call.position : call.packed);
-  const bool host = cpu_reaches(typed.place) && cpu_reaches(packed_place) && !typed.mixed;
+  const bool host = typed.place.in_host_memory() && packed_place.in_host_memory() && !typed.mixed;
   if (!fits && !host) refuse_short(call, found.bytes);
   if (!fits) return leave(Reason::BadArguments);
   if (host && record->contiguous()) return leave(Reason::Contiguous);

@@ -50,7 +50,7 @@ STRAKE_MPI int MPI_Probe(int rank, int tag, MPI_Comm comm, MPI_Status* status) {
 }
 
 STRAKE_MPI int MPI_Iprobe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  if (t_depth == 0) Engine::get().progress();
+  if (t_depth == 0) Engine::get().progress(nullptr);
   return next().MPI_Iprobe(rank, tag, comm, flag, status);
 }
 
@@ -62,7 +62,7 @@ STRAKE_MPI int MPI_Mprobe(int rank, int tag, MPI_Comm comm, MPI_Message* message
 
 STRAKE_MPI int MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                            MPI_Status* status) {
-  if (t_depth == 0) Engine::get().progress();
+  if (t_depth == 0) Engine::get().progress(nullptr);
   const int code = next().MPI_Improbe(rank, tag, comm, flag, message, status);
   return code == MPI_SUCCESS && *flag != 0 ? matched(code, message, comm) : code;
 }

@@ -150,13 +150,11 @@ nlohmann::ordered_json json_summary(const Totals& totals, int ranks, bool whole_
 
 void write_json(const std::string& path, const nlohmann::ordered_json& json) {
   std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) {
-    log::warn("the summary can't be written to {}", path);
-    return;
-  }
   const std::string text = json.dump(2) + "\n";
-  std::fwrite(text.data(), 1, text.size(), file);
-  std::fclose(file);
+  const bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = file != nullptr && std::fclose(file) == 0;
+  if (!written || !closed) log::warn("the summary can't be written to {}", path);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ Curve Profile::curve(std::string_view name, std::string_view mpi,
   bool blocks = false;
   for (const Result& result : results) {
     if (result.name != name || result.mpi != mpi || result.bytes <= 0 || !(result.median > 0) ||
-        !takes(result)) {
+        (takes && !takes(result))) {
       continue;
     }
     points[{result.bytes, result.block}] = result.median;
@@ -97,13 +97,6 @@ Curve Profile::curve(std::string_view name, std::string_view mpi,
   times.reserve(cells.size());
   for (const Cell& cell : cells) times.push_back(cell.value());
   return {std::move(xs), std::move(ys), std::move(times)};
-}
-
-Curve Profile::curve(std::string_view name, std::string_view mpi, double pitch_blocks) const {
-  return curve(name, mpi, [pitch_blocks](const Result& result) {
-    return pitch_blocks == 0 ||
-           static_cast<double>(result.pitch) == pitch_blocks * static_cast<double>(result.block);
-  });
 }
 
 std::string profile_folder() {

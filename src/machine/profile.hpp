@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,17 +80,14 @@ struct Profile {
   };
   std::vector<Aware> aware;
 
-  /// The results called `name` with library `mpi` whose pitch is `pitch_blocks` times their block
-  /// (0: any), as a curve over bytes, or over bytes and block where any has one. Empty: none.
+  /// The results called `name` with library `mpi` that `takes` accepts (without one, all), as a
+  /// curve over bytes, or over bytes and block where any has one. Empty: none.
   [[nodiscard]] Curve curve(std::string_view name, std::string_view mpi = {},
-                            double pitch_blocks = 0) const;
-  /// The same for those that `takes` accepts.
-  [[nodiscard]] Curve curve(std::string_view name, std::string_view mpi,
-                            const std::function<bool(const Result&)>& takes) const;
+                            const std::function<bool(const Result&)>& takes = {}) const;
 };
 
-/// CPU and GPU models and counts, NUMA nodes of the GPUs, driver: what two machines must share to
-/// share a profile. From CPUID, /proc and /sys only: no library, < 1 ms.
+/// CPU and GPU models and counts, NUMA nodes and PCIe links of the GPUs, NVSwitches, driver: what
+/// two machines must share to share a profile. From CPUID, /proc and /sys only: no library, < 1 ms.
 [[nodiscard]] std::string machine_key();
 /// 16 hexadecimal digits that stand for a key in file names.
 [[nodiscard]] std::string hash_of_key(std::string_view key);

@@ -39,7 +39,8 @@ void write_whole(const std::string& path, std::string_view contents) {
     }
     contents.remove_prefix(static_cast<std::size_t>(wrote));
   }
-  if (fsync(file) != 0 || close(file) != 0) fail("be written");
+  const bool on_disk = fsync(file) == 0;
+  if (close(file) != 0 || !on_disk) fail("be written");
   if (std::rename(part.c_str(), path.c_str()) != 0) fail("be put in place");
 }
 

@@ -93,23 +93,52 @@ int empty_status(void* /*state*/, MPI_Status* status) {
   status->MPI_TAG = MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
-int wait_for_the_other(void* /*state*/) { return MPI_Wait(&g_other, MPI_STATUS_IGNORE); }
+/// Every call that waits for requests does it in callbacks too.
+enum class Way { Wait, Waitall, Waitany, Waitsome };
+Way g_way = Way::Wait;
+int wait_for_the_other(void* /*state*/) {
+  int count = 0, index = 0;
+  switch (g_way) {
+    case Way::Wait:
+      break;
+    case Way::Waitall:
+      return MPI_Waitall(1, &g_other, MPI_STATUSES_IGNORE);
+    case Way::Waitany:
+      return MPI_Waitany(1, &g_other, &index, MPI_STATUS_IGNORE);
+    case Way::Waitsome:
+      return MPI_Waitsome(1, &g_other, &count, &index, MPI_STATUSES_IGNORE);
+  }
+  return MPI_Wait(&g_other, MPI_STATUS_IGNORE);
+}
 int not_cancelled(void* /*state*/, int /*complete*/) { return MPI_SUCCESS; }
 
 void generalised_request_that_waits() {
   check::section("a generalised request whose end waits for a receive");
   const Described type = describe::medium();
-  Image in(type, 1), out(type, 1);
-  out.fill(2);
-  MPI_Request send = MPI_REQUEST_NULL, outer = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), kTag, MPI_COMM_WORLD, &g_other));
-  CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), kTag, MPI_COMM_WORLD, &send));
-  CHECK_MPI(MPI_Grequest_start(empty_status, wait_for_the_other, not_cancelled, nullptr, &outer));
-  CHECK_MPI(MPI_Grequest_complete(outer));
-  CHECK_MPI(MPI_Wait(&outer, MPI_STATUS_IGNORE));
-  CHECK(g_other == MPI_REQUEST_NULL);
-  CHECK(in.holds(2));
-  CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+  for (const Way way : {Way::Wait, Way::Waitall, Way::Waitany, Way::Waitsome}) {
+    for (const bool persistent : {false, true}) {
+      g_way = way;
+      Image in(type, 1), out(type, 1);
+      out.fill(2);
+      MPI_Request send = MPI_REQUEST_NULL, outer = MPI_REQUEST_NULL;
+      if (persistent) {
+        CHECK_MPI(
+            MPI_Recv_init(in.data(), 1, type.type, previous(), kTag, MPI_COMM_WORLD, &g_other));
+        CHECK_MPI(MPI_Start(&g_other));
+      } else {
+        CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), kTag, MPI_COMM_WORLD, &g_other));
+      }
+      CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), kTag, MPI_COMM_WORLD, &send));
+      CHECK_MPI(
+          MPI_Grequest_start(empty_status, wait_for_the_other, not_cancelled, nullptr, &outer));
+      CHECK_MPI(MPI_Grequest_complete(outer));
+      CHECK_MPI(MPI_Wait(&outer, MPI_STATUS_IGNORE));
+      CHECK((g_other != MPI_REQUEST_NULL) == persistent);
+      CHECK(in.holds(2));
+      CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+      if (persistent) CHECK_MPI(MPI_Request_free(&g_other));
+    }
+  }
 }
 
 void refused_buffered_sends() {

@@ -1,6 +1,12 @@
 /// \file  Whoever is blocked in a call that involves no other rank's help still serves its peers:
 /// point-to-point cases, each of which ends only if every blocking call makes progress on what was
 /// started before.
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "described.hpp"
 
 namespace {
@@ -237,6 +243,81 @@ void everyone_to_everyone() {
     CHECK(in[r].holds(r * 100 + static_cast<std::uint64_t>(check::rank())));
 }
 
+/// A collective write that other ranks wait for, in the same call as a receive that waits for them.
+void file_write_beside_a_receive() {
+  check::section("Irecv and File_iwrite_all in one Waitall, one Testall");
+  if (check::size() < 2) return;
+  std::string path = "strake-progress-" + std::to_string(getpid());
+  path.resize(64);
+  CHECK_MPI(MPI_Bcast(path.data(), 64, MPI_CHAR, 0, MPI_COMM_WORLD));
+  MPI_File file = MPI_FILE_NULL;
+  CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, path.c_str(),
+                          MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                          &file));
+  constexpr int kBytes = 1024, kBlocks = 200;
+  MPI_Datatype mine = MPI_DATATYPE_NULL;
+  CHECK_MPI(MPI_Type_vector(kBlocks, kBytes, kBytes * check::size(), MPI_BYTE, &mine));
+  CHECK_MPI(MPI_Type_commit(&mine));
+  CHECK_MPI(MPI_File_set_view(file, MPI_Offset{kBytes} * check::rank(), MPI_BYTE, mine, "native",
+                              MPI_INFO_NULL));
+  const std::vector<char> written(kBytes * kBlocks, 'a');
+  const Described type = describe::large();
+  const int last = check::size() - 1;
+  for (const bool poll : {false, true}) {
+    Image out(type, 1), in(type, 1);
+    out.fill(5);
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    if (check::rank() == 0)
+      CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, last, 8, MPI_COMM_WORLD, &requests[0]));
+    CHECK_MPI(MPI_File_iwrite_all(file, written.data(), kBytes * kBlocks, MPI_BYTE, &requests[1]));
+    if (poll) {
+      for (int flag = 0; flag == 0;)
+        CHECK_MPI(MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE));
+    } else {
+      CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    }
+    if (check::rank() == 0) CHECK(in.holds(5));
+    if (check::rank() == last) CHECK_MPI(MPI_Send(out.data(), 1, type.type, 0, 8, MPI_COMM_WORLD));
+  }
+  CHECK_MPI(MPI_File_close(&file));
+  CHECK_MPI(MPI_Type_free(&mine));
+}
+
+/// [s] Of one poll, at best, while `count` receives are in flight.
+double poll_beside(int count) {
+  const Described type = describe::small();
+  const auto receives = static_cast<std::size_t>(count);
+  std::vector<Image> in;
+  std::vector<MPI_Request> requests(receives);
+  for (std::size_t i = 0; i < receives; ++i) {
+    in.emplace_back(type, 1);
+    CHECK_MPI(MPI_Irecv(in[i].data(), 1, type.type, 0, 3, MPI_COMM_SELF, &requests[i]));
+  }
+  double best = 1;
+  for (int turn = 0; turn < 10; ++turn) {
+    constexpr int kPolls = 100;
+    const double begin = MPI_Wtime();
+    for (int i = 0, flag = 0; i < kPolls; ++i)
+      CHECK_MPI(MPI_Iprobe(0, 4, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE));
+    best = std::min(best, (MPI_Wtime() - begin) / kPolls);
+  }
+  Image out(type, 1);
+  out.fill(6);
+  for (std::size_t i = 0; i < receives; ++i)
+    CHECK_MPI(MPI_Send(out.data(), 1, type.type, 0, 3, MPI_COMM_SELF));
+  CHECK_MPI(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE));
+  for (Image& image : in) CHECK(image.holds(6));
+  return best;
+}
+
+void polls_cost_the_same_beside_many_receives() {
+  check::section("Iprobe beside 8 and 400 receives");
+  if (check::rank() != 0) return;
+  const double few = poll_beside(8);
+  const double many = poll_beside(400);
+  CHECK(many < 12 * few);  // 50 times where each poll asks for all
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -248,5 +329,7 @@ int main(int argc, char** argv) {
   head_to_head();
   rings();
   everyone_to_everyone();
+  file_write_beside_a_receive();
+  polls_cost_the_same_beside_many_receives();
   return check::finish();
 }

@@ -150,9 +150,12 @@ TEST(ProfileCurve, takes_the_results_of_one_name_library_and_pitch) {
   EXPECT_NEAR(profile.curve("a").time(64), 1, kRounding);
   EXPECT_NEAR(profile.curve("b").time(64), 2, kRounding);
   EXPECT_NEAR(profile.curve("a", "M 1").time(64), 3, kRounding);
-  EXPECT_NEAR(profile.curve("p", {}, 2).time(64, 8), 4, kRounding);
-  EXPECT_NEAR(profile.curve("p", {}, 16).time(64, 8), 5, kRounding);
-  EXPECT_TRUE(profile.curve("p", {}, 4).empty());
+  const auto at = [](std::int64_t pitch) {
+    return [pitch](const Result& result) { return result.pitch == pitch; };
+  };
+  EXPECT_NEAR(profile.curve("p", {}, at(16)).time(64, 8), 4, kRounding);
+  EXPECT_NEAR(profile.curve("p", {}, at(128)).time(64, 8), 5, kRounding);
+  EXPECT_TRUE(profile.curve("p", {}, at(32)).empty());
   EXPECT_TRUE(profile.curve("a", "M 2").empty());
   EXPECT_TRUE(profile.curve("c").empty());
 }
@@ -178,7 +181,7 @@ TEST(ProfileCurve, fills_the_holes_of_the_grid) {
                      measured("p", 4096, 8, 16, 4),      measured("p", 4096, 64, 128, 8),
                      measured("p", 4096, 512, 1024, 12), measured("p", 32768, 512, 1024, 96),
                      measured("p", 32768, 0, 0, 1)};  // contiguous: no point of the grid
-  const Curve curve = profile.curve("p", {}, 2);
+  const Curve curve = profile.curve("p");
   EXPECT_NEAR(curve.time(64, 512), 2, kRounding);
   EXPECT_NEAR(curve.time(512, 8), 2, kRounding);
   EXPECT_NEAR(curve.time(32768, 8), 32, kRounding);

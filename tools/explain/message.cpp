@@ -37,9 +37,8 @@ bool measured_between_nodes(const machine::Profile& profile, const std::string& 
 
 Candidate candidate(const Model& model, Method method, const Transfer& transfer, bool aware) {
   Candidate made{method, model.parts(method, transfer), {}, false};
-  const bool device =
-      transfer.place.kind == MemoryKind::Device || transfer.place.kind == MemoryKind::Managed;
-  const bool hands_over = method == Method::Device || (device && method == Method::System);
+  const bool hands_over =
+      method == Method::Device || (method == Method::System && !transfer.place.in_host_memory());
   if (hands_over && !aware) {
     made.why_not = "the MPI library is not GPU-aware";
   } else if (!made.parts) {
@@ -51,7 +50,6 @@ Candidate candidate(const Model& model, Method method, const Transfer& transfer,
 End end_of(const Model& model, const Layout& layout, Direction direction, MemoryKind memory,
            bool aware) {
   End end{direction, memory, {}, Decided::BuiltIn, exchange::Reason::None};
-  const bool host = memory == MemoryKind::Host || memory == MemoryKind::Pinned;
   const Transfer transfer{direction,
                           layout.is_dense(),
                           {memory, memory == MemoryKind::Host ? -1 : 0},
@@ -60,7 +58,7 @@ End end_of(const Model& model, const Layout& layout, Direction direction, Memory
                           exchange::spread_of(layout),
                           false,
                           exchange::pitch_of(layout)};
-  if (host) {
+  if (transfer.place.in_host_memory()) {
     end.candidates = {candidate(model, Method::System, transfer, aware),
                       candidate(model, Method::Pack, transfer, aware)};
   } else {
@@ -102,11 +100,6 @@ std::string decided_text(const End& end) {
 
 std::string time_text(const std::optional<double>& seconds) {
   return seconds ? fmt::format("{:.2f}", *seconds * kMicro) : std::string("-");
-}
-
-std::optional<double> total_of(const Model::Parts& parts) {
-  if (!parts.wire) return std::nullopt;
-  return parts.end + *parts.wire + parts.other_end;
 }
 
 }  // namespace
@@ -163,7 +156,7 @@ nlohmann::ordered_json to_json(const Messages& messages) {
           one["end_us"] = made.parts->end * kMicro;
           if (made.parts->wire) one["mpi_us"] = *made.parts->wire * kMicro;
           one["other_end_us"] = made.parts->other_end * kMicro;
-          if (const auto total = total_of(*made.parts)) one["total_us"] = *total * kMicro;
+          if (const auto total = made.parts->total()) one["total_us"] = *total * kMicro;
         }
         side["candidates"].push_back(std::move(one));
       }
@@ -190,7 +183,7 @@ std::string to_text(const Messages& messages) {
         if (made.parts) {
           text += fmt::format(" {:>10} {:>10} {:>10} {:>10}", time_text(made.parts->end),
                               time_text(made.parts->wire), time_text(made.parts->other_end),
-                              time_text(total_of(*made.parts)));
+                              time_text(made.parts->total()));
         }
         text += made.why_not.empty() ? "\n" : fmt::format("   {}\n", made.why_not);
       }

@@ -16,7 +16,7 @@ class Clocks {
   Clocks(const Clocks&) = delete;
   Clocks& operator=(const Clocks&) = delete;
 
-  /// What was done, for people: "governor performance on 96 CPUs, boost off", or why nothing was.
+  /// What was done, for people: "governor performance; boost off", or why something was not.
   [[nodiscard]] const std::string& summary() const noexcept { return summary_; }
 
  private:

@@ -71,7 +71,8 @@ int local_rank() {
 }
 
 int local_ranks() {
-  return number_from({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}, 1);
+  return number_from({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"},
+                     1);
 }
 
 }  // namespace strake::measure

@@ -18,8 +18,8 @@ struct Options {
   std::string output;  ///< empty: the machine's own profile
 };
 
-/// The exit status: 0; 1 where data arrived wrong; 2 where `options` make no sense here (and a
-/// message on standard error).
+/// The exit status: 0; 1 where data arrived wrong or the profile could not be written; 2 where
+/// `options` make no sense here (and a message on standard error).
 [[nodiscard]] int run(const Options& options);
 
 }  // namespace strake::measure

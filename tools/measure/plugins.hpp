@@ -17,7 +17,7 @@ struct LoadedPlugin {
 /// which where one launcher starts both); empty for none.
 [[nodiscard]] std::string launcher_flavor();
 
-/// The plug-in of the launcher's MPI library. With `name` null there is no launcher.
+/// The plug-in of the launcher's MPI library. With `name` empty there is no launcher.
 /// \throws Error  this process is a rank, but the plug-in of its library is not to be had: ranks
 /// that do not know of each other would all measure and write at once
 [[nodiscard]] LoadedPlugin load_mpi_plugin();

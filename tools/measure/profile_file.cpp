@@ -205,11 +205,6 @@ bool ProfileFile::has(const Case& what, const std::string& mpi, const RunMode& m
          result.value("strake", "") == mode.strake;
 }
 
-bool ProfileFile::has_aware(const std::string& mpi) const {
-  const auto& list = all_.profile.aware;
-  return std::any_of(list.begin(), list.end(), [&](const auto& a) { return a.mpi == mpi; });
-}
-
 void ProfileFile::merge(const machine::Result& result, const RunMode& mode) {
   for (ProfileDocument* document : {&ours_, &all_}) put(*document, result, to_json(result, mode));
 }

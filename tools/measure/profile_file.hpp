@@ -35,7 +35,6 @@ class ProfileFile {
 
   /// Whether it holds this case, measured in the same mode by the same version.
   [[nodiscard]] bool has(const Case& what, const std::string& mpi, const RunMode& mode) const;
-  [[nodiscard]] bool has_aware(const std::string& mpi) const;
   /// In place of the result of the same (name, mpi, bytes, block, pitch, count).
   void merge(const machine::Result& result, const RunMode& mode);
   void set_aware(const std::string& mpi, bool aware);

@@ -67,11 +67,6 @@ double Axis::position(double value) const noexcept {
   return std::log(value / low) / std::log(high / low);
 }
 
-double Axis::value_at(double position) const noexcept {
-  if (scale == Scale::Linear) return low + position * (high - low);
-  return low * std::pow(high / low, position);
-}
-
 std::string Axis::full_label() const {
   return scale == Scale::Linear ? label : label + ", log scale";
 }

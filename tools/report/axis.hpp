@@ -24,7 +24,6 @@ struct Axis {
   void round() noexcept;
   /// 0 at low, 1 at high.
   [[nodiscard]] double position(double value) const noexcept;
-  [[nodiscard]] double value_at(double position) const noexcept;
   [[nodiscard]] std::string full_label() const;
 
   struct Tick {

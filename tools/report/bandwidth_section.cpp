@@ -20,7 +20,7 @@ using machine::Result;
 using Line = std::map<std::int64_t, const Result*>;
 using Lines = std::map<std::string, Line>;
 
-/// "gpu/peer/0-1/copy" and "cpu/memcpy/node0-node1" are about one pair of many: with a star in the
+/// "gpu/peer/0-1/push" and "copy/numa/0-1/cached" are about one pair of many: with a star in the
 /// pair's place. Other names as they are.
 std::string without_pair(const std::string& name) {
   static const std::regex pair("(gpu|node)?[0-9]+-(gpu|node)?[0-9]+");

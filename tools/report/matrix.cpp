@@ -17,7 +17,7 @@ struct Between {
 /// Which two memories a result is about, by its name.
 std::optional<Between> between(const std::string& name) {
   static const std::regex nodes("copy/numa/([0-9]{1,4})-([0-9]{1,4})/(cached|flushed)");
-  static const std::regex peers("gpu/(peer|no-peer)/([0-9]{1,4})-([0-9]{1,4})(/copy|/push)?");
+  static const std::regex peers("gpu/(peer|no-peer)/([0-9]{1,4})-([0-9]{1,4})(/push)?");
   static const std::regex to_gpu(
       "gpu/copy/pinned(?:-(node[0-9]{1,4}))?-to-device(?:/(gpu[0-9]{1,4}))?");
   static const std::regex to_host(

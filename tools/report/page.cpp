@@ -47,7 +47,7 @@ svg .mark:hover, svg rect.fill:hover, svg .heat:hover { stroke: var(--ink); stro
 
 std::string colour_styles() {
   std::string style;
-  for (int i = 0; i < 8; ++i)
+  for (int i = 0; i < kColours; ++i)
     style += fmt::format(
         "svg .c{0}.line {{ stroke: var(--c{0}); }} svg .c{0}.mark, svg .c{0}.fill {{ fill: "
         "var(--c{0}); }}\n",

@@ -55,10 +55,6 @@ bool fits_box(const Layout& layout) {
                      [](const Dim& dim) { return dim.count < kBoxLimit; });
 }
 
-bool host_memory(Place place) {
-  return place.kind == MemoryKind::Host || place.kind == MemoryKind::Pinned;
-}
-
 /// The base address such that packed byte `position` of a dense run is at `chunk`.
 std::byte* dense_base(std::byte* chunk, std::int64_t position) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(chunk) -
@@ -207,7 +203,7 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
 
   if (to_dense || from_dense) {
     const EngineCopy engine = EngineCopy::plan(strided);
-    const bool across = host_memory(to_place) || host_memory(from_place);
+    const bool across = to_place.in_host_memory() || from_place.in_host_memory();
     const bool rows =
         engine.form() == EngineCopy::Form::Rows || engine.form() == EngineCopy::Form::Planes;
     const bool faster = engine.form() == EngineCopy::Form::Linear

@@ -69,16 +69,11 @@ CudaQueue::~CudaQueue() {
 }
 
 Ticket CudaQueue::copy(void* to, const void* from, std::int64_t bytes) {
-  const DeviceScope scope(device_);
-  copy_untracked(to, from, bytes);
-  return bytes == 0 ? Ticket{} : finish({});
-}
-
-void CudaQueue::copy_untracked(void* to, const void* from, std::int64_t bytes) {
   if (bytes < 0) throw InvalidArgument(fmt::format("copy of {} bytes", bytes));
-  if (bytes == 0) return;
+  if (bytes == 0) return {};
   const DeviceScope scope(device_);
   check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_));
+  return finish({});
 }
 
 void CudaQueue::wait_for(const Queue& other, Ticket ticket) {

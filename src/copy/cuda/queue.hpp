@@ -20,7 +20,6 @@ class CudaQueue final : public Queue {
   CudaQueue& operator=(const CudaQueue&) = delete;
 
   Ticket copy(void* to, const void* from, std::int64_t bytes) override;
-  void copy_untracked(void* to, const void* from, std::int64_t bytes) override;
   void wait_for(const Queue& other, Ticket ticket) override;
   bool done(Ticket ticket) override;
   void wait(Ticket ticket) override;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "exchange/backoff.hpp"
+#include "exchange/method.hpp"
 #include "exchange/wire.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
@@ -16,13 +17,6 @@ namespace strake::measure {
 namespace {
 
 constexpr int kMeetTag = 1;
-
-/// "4.1.4" at the front of `text`.
-std::string version_at(const std::string& text, std::size_t begin) {
-  const std::size_t first = text.find_first_of("0123456789", begin);
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_first_of(", \t\r\n", first) - first);
-}
 
 }  // namespace
 
@@ -48,17 +42,8 @@ Job::~Job() {
   PMPI_Finalize();
 }
 
-std::string Job::library() const {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> buffer{};
-  int length = 0;
-  mpi::check(PMPI_Get_library_version(buffer.data(), &length), "MPI_Get_library_version");
-  const std::string text(buffer.data(), static_cast<std::size_t>(length));
-#ifdef OPEN_MPI
-  return "Open MPI " + version_at(text, 0);
-#else
-  return "MPICH " + version_at(text, 0);
-#endif
-}
+// As a rank asks for itself: a profile's results are found by this name.
+std::string Job::library() const { return exchange::mpi_library(); }
 
 void Job::find_nodes() {
   MPI_Comm machine = MPI_COMM_NULL;
