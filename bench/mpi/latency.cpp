@@ -1,5 +1,5 @@
-// What small messages cost between two ranks, contiguous host memory: nothing here can be made
-// faster, so this shows the cost of an interposer. Point-to-point cases are half round trips; the
+// What small messages cost between two ranks, host memory: nothing here can be made faster, so this
+// shows the cost of an interposer. Point-to-point cases are half round trips; the
 // collectives are whole calls.
 #include <array>
 #include <cstdio>
@@ -59,6 +59,16 @@ Measurement sendrecv(Buffers& b, int rank) {
           }};
 }
 
+// A message of a rank to itself: the calls alone, without the way from core to core.
+Measurement to_itself(Buffers& b, MPI_Datatype type, const std::string& name) {
+  return {"self_irecv_isend_waitall_" + name, 1, [&b, type] {
+            MPI_Request requests[2];
+            MPI_Irecv(b.in.data(), 1, type, 0, kTag, MPI_COMM_SELF, &requests[0]);
+            MPI_Isend(b.out.data(), 1, type, 0, kTag, MPI_COMM_SELF, &requests[1]);
+            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+          }};
+}
+
 // Whether each kind of message brings the peer's bytes, and only as many as were sent.
 bool check(Buffers& b, int rank) {
   bool right = true;
@@ -97,12 +107,19 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "latency: rank %d got wrong bytes\n", rank);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
+  MPI_Datatype strided = MPI_DATATYPE_NULL;
+  MPI_Type_vector(4, 1, 4, MPI_DOUBLE, &strided);
+  MPI_Type_commit(&strided);
   const Measurement measurements[] = {
       send_recv(b, 0, rank),
       send_recv(b, 8, rank),
       send_recv(b, 1024, rank),
       isend_irecv_waitall(b, rank),
       sendrecv(b, rank),
+      to_itself(b, MPI_DOUBLE, "8B"),
+      to_itself(b, strided, "vector_4x8B"),
+      {"send_to_nobody", 1,
+       [&] { MPI_Send(b.out.data(), 8, MPI_BYTE, MPI_PROC_NULL, kTag, MPI_COMM_WORLD); }},
       {"barrier", 1, [] { MPI_Barrier(MPI_COMM_WORLD); }},
       {"allreduce_8B", 1,
        [&] { MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }}};
@@ -113,5 +130,6 @@ int main(int argc, char** argv) {
     for (double& s : samples) s /= m.calls_per_body;
     if (rank == 0) report.line(m.name, summarize(samples), "-us", {{"op", "call"}});
   }
+  MPI_Type_free(&strided);
   return 0;
 }

@@ -72,6 +72,8 @@ std::string unmeasured(const Totals& totals) {
 std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
   std::string text = whole_job ? fmt::format("strake: {} rank{}\n", ranks, ranks == 1 ? "" : "s")
                                : "strake: rank 0 (the job did not start under strake run)\n";
+  if (settings::flag(settings::Id::disable))
+    text += "  disabled: every call was the MPI library's\n";
   for (const Method method : kAccelerated) {
     const Count count = total(totals, method);
     if (count.calls == 0) continue;

@@ -1,6 +1,7 @@
 """check_counts.py FILE DISABLED command…: runs counts.cpp's program, which has its summary written to FILE, and checks it."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -17,7 +18,10 @@ REASONS = {
 file = pathlib.Path(sys.argv[1])
 file.unlink(missing_ok=True)
 disabled = sys.argv[2] == "1"
-subprocess.run(sys.argv[3:], check=True)
+said = subprocess.run(sys.argv[3:], check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                      env={**os.environ, "STRAKE_SUMMARY": "1"}).stdout
+if ("disabled: every call was the MPI library's" in said) != disabled:
+    sys.exit(f"the summary: {said}")
 summary = json.loads(file.read_text())
 found = {name: (entry["calls"], entry["bytes"] / 800) for name, entry in summary["functions"].items()}
 reasons = {name: entry["calls"] for name, entry in summary["reasons"].items()}

@@ -36,6 +36,13 @@ TEST(Command, usage_errors_end_with_2_and_a_message) {
   }
 }
 
+TEST(Command, run_without_the_dashes_says_where_they_go) {
+  const Outcome outcome = strake({"run", "--quiet", "mpirun", "-n", "2", "./program"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.err,
+            "strake run: the command comes after --: strake run [options] -- mpirun ...\n");
+}
+
 TEST(Command, output_that_cannot_be_written_ends_with_1_and_the_reason) {
   for (const std::string arguments :
        {"explain int", "explain --json int char short long float double", "settings",
