@@ -106,7 +106,7 @@ struct DeviceBackendOptions {
 };
 
 /// Raised when this header changes: a plug-in of another version is refused.
-inline constexpr int kDeviceBackendVersion = 1;
+inline constexpr int kDeviceBackendVersion = 2;
 /// The one symbol of a plug-in, `strake_make_device_backend`. Null where the version differs or no
 /// device can be used.
 using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);

@@ -113,23 +113,33 @@ struct Visible {
 /// only in calls that are given their requests (generalised ones, with a function that polls).
 class Others {
  public:
-  Others([[maybe_unused]] const Operations& operations, [[maybe_unused]] const MPI_Request* all) {
-#ifndef OPEN_MPI
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      if (operations[i] == nullptr && all[i] != MPI_REQUEST_NULL) requests_.push_back(all[i]);
-    }
-    // One that never ends: asked for all, the system completes none.
-    if (!requests_.empty()) requests_.push_back(Engine::get().never());
-#endif
-  }
+  Others(const Operations& operations, const MPI_Request* all)
+      : operations_(operations), all_(all) {}
   int advance() {
-    if (requests_.empty()) return MPI_SUCCESS;
-    int flag = 0;
-    return next().MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &flag,
-                              MPI_STATUSES_IGNORE);
+#ifndef OPEN_MPI
+    if (!found_) find();
+    if (!requests_.empty()) {
+      int flag = 0;
+      return next().MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &flag,
+                                MPI_STATUSES_IGNORE);
+    }
+#endif
+    return MPI_SUCCESS;
   }
 
  private:
+  void find() {
+    found_ = true;
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      if (operations_[i] == nullptr && all_[i] != MPI_REQUEST_NULL) requests_.push_back(all_[i]);
+    }
+    // One that never ends: asked for all, the system completes none.
+    if (!requests_.empty()) requests_.push_back(Engine::get().never());
+  }
+
+  const Operations& operations_;
+  const MPI_Request* all_;
+  bool found_ = false;
   std::vector<MPI_Request> requests_;
 };
 
