@@ -22,6 +22,7 @@
 #include "measure/measure_command.hpp"
 #include "report/report_command.hpp"
 #include "run/run_command.hpp"
+#include "say.hpp"
 #include "settings/settings.hpp"
 #include "settings/settings_command.hpp"
 #include "strake/error.hpp"
@@ -71,10 +72,8 @@ int explain(ExplainOptions options) {
         fmt::print("{}", strake::explain::to_text(explanation));
       }
     } catch (const strake::expression::SyntaxError& error) {
-      std::fputs(fmt::format("strake explain: {}, at character {}\n  {}\n  {:>{}}\n", error.what(),
-                             error.position() + 1, type, '^', error.position() + 1)
-                     .c_str(),
-                 stderr);
+      strake::say("strake explain: {}, at character {}\n  {}\n  {:>{}}\n", error.what(),
+                  error.position() + 1, type, '^', error.position() + 1);
       return kUsageError;
     }
   }
@@ -188,7 +187,7 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
       throw CLI::ArgumentMismatch("strake run needs a command: strake run -- mpirun ...");
   } catch (const CLI::ParseError& error) {
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && running && !has_rest) {
-      std::cerr << "strake run: the command comes after --: strake run [options] -- mpirun ...\n";
+      strake::say("strake run: the command comes after --: strake run [options] -- mpirun ...\n");
       return kUsageError;
     }
     std::ostringstream out;
@@ -217,8 +216,8 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
 int flushed(int status, int reason) {
   errno = reason;
   if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || status != 0) return status;
-  std::fprintf(stderr, "strake: standard output can't be written: %s\n",
-               errno != 0 ? std::strerror(errno) : "an earlier write failed");
+  strake::say("strake: standard output can't be written: {}\n",
+              errno != 0 ? std::strerror(errno) : "an earlier write failed");
   return kUnwritten;
 }
 
@@ -240,8 +239,7 @@ int main(int argc, char** argv) {
     if (!running && failed != nullptr && std::ferror(stdout) != 0) {
       reason = failed->code().value();
     } else {
-      // Not by fmt, which throws where standard error can't be written.
-      std::fprintf(stderr, "strake%s: %s\n", running ? " run" : "", error.what());
+      strake::say("strake{}: {}\n", running ? " run" : "", error.what());
       status = kUsageError;
     }
   }

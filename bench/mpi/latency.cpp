@@ -1,6 +1,6 @@
 // What small messages cost between two ranks, host memory: nothing here can be made faster, so this
-// shows the cost of an interposer. Point-to-point cases are half round trips; the
-// collectives are whole calls.
+// shows the cost of an interposer. Point-to-point cases are half round trips; collectives and what
+// goes to the rank itself, or to nobody, are whole calls.
 #include <array>
 #include <cstdio>
 #include <cstring>

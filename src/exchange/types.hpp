@@ -62,6 +62,11 @@ extern std::atomic<std::uint64_t> g_type_generation;
   return key;
 }
 
+/// The slot of a key in a direct-mapped table of 2^bits.
+[[nodiscard]] constexpr std::size_t slot_of(std::uint64_t key, int bits) noexcept {
+  return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> (64 - bits));
+}
+
 /// A direct-mapped cache of each thread; entries of an older generation are dead.
 struct CachedType {
   std::uint64_t key = 0;
@@ -77,8 +82,7 @@ TypeRecord* fill_cached(CachedType& cached, std::uint64_t key, std::uint64_t gen
 /// used lately.
 [[nodiscard]] inline TypeRecord* find_type(MPI_Datatype type) noexcept {
   const std::uint64_t key = key_of(type);
-  const std::uint64_t mixed = key * 0x9E3779B97F4A7C15U;
-  CachedType& cached = PerThread<CachedTypes>::get()[mixed >> (64 - kCachedTypeBits)];
+  CachedType& cached = PerThread<CachedTypes>::get()[slot_of(key, kCachedTypeBits)];
   const std::uint64_t generation = g_type_generation.load(std::memory_order_acquire);
   if (cached.key == key && cached.generation == generation) return cached.record;
   return fill_cached(cached, key, generation);

@@ -143,12 +143,16 @@ class Others {
   std::vector<MPI_Request> requests_;
 };
 
-void wait_for(Operation& operation) {
+/// Calls `meanwhile()` as long as the operation is not there; gives its error, which ends the wait.
+template <typename Meanwhile>
+int wait_for(Operation& operation, Meanwhile&& meanwhile) {
   Engine& engine = Engine::get();
   Backoff backoff;
   for (engine.progress(&operation); engine.see(operation).pending; engine.progress(&operation)) {
+    if (const int code = meanwhile(); code != MPI_SUCCESS) return code;
     backoff.pause();
   }
+  return MPI_SUCCESS;
 }
 
 int wait(MPI_Request* request, MPI_Status* status) {
@@ -158,7 +162,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
     engine.hand_on();
     return next().MPI_Wait(request, status);
   }
-  wait_for(*operation);
+  wait_for(*operation, [] { return MPI_SUCCESS; });
   const int code = next().MPI_Wait(request, status);
   return finish_one(*operation, status, code);
 }
@@ -184,11 +188,8 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Others others(operations, requests);
   for (Operation* const operation : operations) {
     if (operation == nullptr) continue;
-    Backoff backoff;
-    for (engine.progress(operation); engine.see(*operation).pending; engine.progress(operation)) {
-      if (const int code = others.advance(); code != MPI_SUCCESS) return code;
-      backoff.pause();
-    }
+    const int code = wait_for(*operation, [&] { return others.advance(); });
+    if (code != MPI_SUCCESS) return code;
   }
   // The system's call may block for a request of its own.
   if (std::find(operations.begin(), operations.end(), nullptr) != operations.end())

@@ -70,11 +70,10 @@ using RememberedTable = std::array<std::array<Remembered, std::size_t{1} << kRem
 
 inline Remembered& remembered(Direction direction, Style style, MPI_Datatype type,
                               std::int64_t count) {
-  const std::uint64_t mixed =
-      (exchange::key_of(type) + static_cast<std::uint64_t>(count)) * 0x9E3779B97F4A7C15U;
+  const std::uint64_t key = exchange::key_of(type) + static_cast<std::uint64_t>(count);
   const int row = static_cast<int>(direction) * 2 + static_cast<int>(style);
   return PerThread<RememberedTable>::get()[static_cast<std::size_t>(row)]
-                                          [mixed >> (64 - kRememberedBits)];
+                                          [exchange::slot_of(key, kRememberedBits)];
 }
 
 /// ~10 ns for what was asked before, in a process without a device.

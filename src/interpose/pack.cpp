@@ -73,10 +73,9 @@ constexpr int kRecentBits = 8;  // a halo exchange uses 26 to 104 types
 using RecentTable = std::array<std::array<Recent, std::size_t{1} << kRecentBits>, 2>;
 
 Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count) {
-  const std::uint64_t mixed =
-      (exchange::key_of(type) + static_cast<std::uint64_t>(count)) * 0x9E3779B97F4A7C15U;
+  const std::uint64_t key = exchange::key_of(type) + static_cast<std::uint64_t>(count);
   return PerThread<RecentTable>::get()[static_cast<std::size_t>(direction)]
-                                      [mixed >> (64 - kRecentBits)];
+                                      [exchange::slot_of(key, kRecentBits)];
 }
 
 /// What a call asks for, in one form for packing (Send) and unpacking (Receive).

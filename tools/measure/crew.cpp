@@ -1,11 +1,10 @@
 #include "crew.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <cstdio>
 #include <exception>
 #include <limits>
+
+#include "say.hpp"
 
 namespace strake::measure {
 namespace {
@@ -127,8 +126,8 @@ void serve(Team& team, const std::vector<Case>& cases) {
       try {
         std::rethrow_exception(done.error);
       } catch (const std::exception& error) {
-        fmt::print(stderr, "strake measure: rank {}: {}: {}\n", team.rank(),
-                   current == nullptr ? "" : current->name, error.what());
+        say("strake measure: rank {}: {}: {}\n", team.rank(),
+            current == nullptr ? "" : current->name, error.what());
       }
     }
     team.maximum(done.value);

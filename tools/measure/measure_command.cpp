@@ -20,6 +20,7 @@
 #include "plugins.hpp"
 #include "profile_file.hpp"
 #include "progress.hpp"
+#include "say.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
 #include "text.hpp"
@@ -47,12 +48,6 @@ constexpr double kSaveSeconds = 2;
 
 constexpr int kUsageError = 2;
 constexpr int kWrongData = 1;
-
-/// To standard error. That it can't be written ends no measurement.
-template <typename... Values>
-void say(fmt::format_string<Values...> text, Values&&... values) {
-  std::fputs(fmt::format(text, std::forward<Values>(values)...).c_str(), stderr);
-}
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();

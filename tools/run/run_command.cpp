@@ -14,6 +14,7 @@
 
 #include "job.hpp"
 #include "program_check.hpp"
+#include "say.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
 
@@ -141,7 +142,7 @@ int run(const Options& options, const Arguments& command) {
     status = run_job(command, variables);
   }
   if (status == 0 && report.has('p') && !report.has('m')) {
-    fmt::print(stderr, "strake run: no process of this job used MPI, so nothing was accelerated\n");
+    say("strake run: no process of this job used MPI, so nothing was accelerated\n");
     return kNotMpi;
   }
   return report.has('e') ? kNotMpi : status;
