@@ -167,7 +167,6 @@ TEST(Host, ranks_stay_where_their_launcher_bound_them_or_where_there_are_too_few
 }
 
 TEST(Host, a_thread_is_on_a_numa_node_until_the_end_of_the_scope) {
-  if (!can_use_numa()) GTEST_SKIP() << "built without hwloc";
   const int node = host().numa_nodes.at(0);
   const std::set<int> of_node =
       listed("/sys/devices/system/node/node" + std::to_string(node) + "/cpulist");
@@ -190,10 +189,6 @@ TEST(Host, a_thread_is_on_a_numa_node_until_the_end_of_the_scope) {
 }
 
 TEST(Host, memory_lies_on_the_chosen_node) {
-  if (!can_use_numa()) {
-    EXPECT_THROW(HostMemory(4096, 0), Unsupported);
-    return;
-  }
   const OnNumaNode there(host().numa_nodes.at(0));
   const HostMemory memory(1 << 20, host().numa_nodes.at(0));
   EXPECT_EQ(memory.data()[(1 << 20) - 1], std::byte{1});

@@ -28,8 +28,8 @@ struct Host {
 /// that its launcher has bound already stays there. What was done, for people.
 std::string bind_thread(int local_rank, int local_ranks, int threads);
 
-/// Whether threads and memory can be put on one NUMA node here.
-[[nodiscard]] bool can_use_numa() noexcept;
+/// In place of a NUMA node's number: wherever it happens to be.
+inline constexpr int kAnyNode = -1;
 
 /// The calling thread runs on a NUMA node's cores, until the end of the scope.
 class OnNumaNode {
@@ -47,7 +47,6 @@ class OnNumaNode {
 /// Pages of host memory, touched.
 class HostMemory {
  public:
-  static constexpr int kAnyNode = -1;
   /// \throws OutOfMemory, Unsupported  the node can't be chosen.
   explicit HostMemory(std::size_t bytes, int node = kAnyNode);
   ~HostMemory();

@@ -85,9 +85,8 @@ std::string bind_thread(int local_rank, int local_ranks, int threads) {
                      hwloc_bitmap_first(place->cpuset));
 }
 
-bool can_use_numa() noexcept { return true; }
-
 OnNumaNode::OnNumaNode(int node) {
+  if (node == kAnyNode) return;
   const auto* const there = numa_node(node);  // throws, so before anything is held
   const hwloc_bitmap_t before = hwloc_bitmap_alloc();
   if (hwloc_get_cpubind(topology(), before, HWLOC_CPUBIND_THREAD) != 0 ||
@@ -101,6 +100,7 @@ OnNumaNode::OnNumaNode(int node) {
 }
 
 OnNumaNode::~OnNumaNode() {
+  if (before_ == nullptr) return;
   const auto before = static_cast<hwloc_bitmap_t>(before_);
   hwloc_set_cpubind(topology(), before, HWLOC_CPUBIND_THREAD);
   hwloc_bitmap_free(before);

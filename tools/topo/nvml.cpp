@@ -21,6 +21,12 @@ void need(void* object, const char* name, Function*& function) {
   if (function == nullptr) throw Unsupported(fmt::format("{} has no {}", kName, name));
 }
 
+bool ends_in_switch(const Library& library, Device device, unsigned number) {
+  int type = -1;
+  return library.nvlink_remote_type != nullptr &&
+         library.nvlink_remote_type(device, number, &type) == kSuccess && type == kRemoteIsSwitch;
+}
+
 }  // namespace
 
 void Library::Close::operator()(void* object) const noexcept { dlclose(object); }
@@ -51,5 +57,36 @@ Library::Library() : object_(dlopen(kName, RTLD_NOW | RTLD_LOCAL)) {
 }
 
 Library::~Library() { shutdown(); }
+
+std::string pci_name(const PciInfo& info) {
+  return fmt::format("{:04x}:{:02x}:{:02x}.0", info.domain, info.bus, info.device);
+}
+
+NvLinks nvlinks_of(const Library& library, Device device) {
+  NvLinks links;
+  for (unsigned number = 0; number < kMostNvLinks; ++number) {
+    int active = 0;
+    if (library.nvlink_state(device, number, &active) != kSuccess) break;
+    if (active == 0) continue;
+    ++links.active;
+    PciInfo remote{};
+    if (ends_in_switch(library, device, number))
+      ++links.to_switch;
+    else if (library.nvlink_remote_pci(device, number, &remote) == kSuccess)
+      ++links.to_gpu[pci_name(remote)];
+  }
+  return links;
+}
+
+int nvlink_speed(const Library& library, Device device) {
+  for (const unsigned field : {kNvLinkSpeed, kNvLinkSpeedCommon}) {
+    FieldValue value{};
+    value.field = field;
+    if (library.field_values(device, 1, &value) == kSuccess && value.status == kSuccess &&
+        value.value.number > 0)
+      return static_cast<int>(value.value.number);
+  }
+  return 0;
+}
 
 }  // namespace strake::topo::nvml

@@ -1,9 +1,10 @@
-/// \file  The few functions of NVML that the topology needs, from the driver's own library at run
-/// time: a machine without it runs the same command. Declared as NVML's reference gives them; its
-/// types and numbers never change once published.
+/// \file  The few functions of NVML that the topology and the benchmarks of GPUs need, from the
+/// driver's own library at run time: a machine without it runs the same command. Declared as NVML's
+/// reference gives them; its types and numbers never change once published.
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -85,5 +86,18 @@ class Library {
   };
   std::unique_ptr<void, Close> object_;
 };
+
+/// "0000:18:00.0", as the kernel and hwloc write it, where NVML has "00000000:18:00.0".
+[[nodiscard]] std::string pci_name(const PciInfo& info);
+
+/// NVLinks of one GPU: how many end in switches, and how many at each other GPU (by its pci_name).
+struct NvLinks {
+  int active = 0;
+  int to_switch = 0;
+  std::map<std::string, int> to_gpu;
+};
+[[nodiscard]] NvLinks nvlinks_of(const Library& library, Device device);
+/// Of one of them, one way, in 10^6 bytes/s; 0 where the driver does not say.
+[[nodiscard]] int nvlink_speed(const Library& library, Device device);
 
 }  // namespace strake::topo::nvml

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <map>
 #include <string>
 
 #include "strake/error.hpp"
@@ -16,53 +14,6 @@ using nvml::Device;
 using nvml::kSuccess;
 using nvml::Library;
 
-/// "00000000:18:00.0" as the kernel and hwloc write it: "0000:18:00.0".
-std::string pci_name(const nvml::PciInfo& info) {
-  return fmt::format("{:04x}:{:02x}:{:02x}.0", info.domain, info.bus, info.device);
-}
-
-/// NVLinks of one GPU: how many end in switches, and how many at each other GPU.
-struct NvLinks {
-  int active = 0;
-  int to_switch = 0;
-  std::map<std::string, int> to_gpu;
-};
-
-bool ends_in_switch(const Library& library, Device device, unsigned number) {
-  int type = -1;
-  return library.nvlink_remote_type != nullptr &&
-         library.nvlink_remote_type(device, number, &type) == kSuccess &&
-         type == nvml::kRemoteIsSwitch;
-}
-
-NvLinks nvlinks_of(const Library& library, Device device) {
-  NvLinks links;
-  for (unsigned number = 0; number < nvml::kMostNvLinks; ++number) {
-    int active = 0;
-    if (library.nvlink_state(device, number, &active) != kSuccess) break;
-    if (active == 0) continue;
-    ++links.active;
-    nvml::PciInfo remote{};
-    if (ends_in_switch(library, device, number))
-      ++links.to_switch;
-    else if (library.nvlink_remote_pci(device, number, &remote) == kSuccess)
-      ++links.to_gpu[pci_name(remote)];
-  }
-  return links;
-}
-
-/// One way, in 10^6 bytes/s; 0 where the driver does not say.
-int nvlink_speed(const Library& library, Device device) {
-  for (const unsigned field : {nvml::kNvLinkSpeed, nvml::kNvLinkSpeedCommon}) {
-    nvml::FieldValue value{};
-    value.field = field;
-    if (library.field_values(device, 1, &value) == kSuccess && value.status == kSuccess &&
-        value.value.number > 0)
-      return static_cast<int>(value.value.number);
-  }
-  return 0;
-}
-
 Gpu read_gpu(const Library& library, Device device, int index) {
   Gpu gpu;
   gpu.index = index;
@@ -70,7 +21,7 @@ Gpu read_gpu(const Library& library, Device device, int index) {
   if (library.name(device, text, sizeof text) == kSuccess) gpu.name = text;
   if (library.uuid(device, text, sizeof text) == kSuccess) gpu.uuid = text;
   nvml::PciInfo pci{};
-  if (library.pci_info(device, &pci) == kSuccess) gpu.pci = pci_name(pci);
+  if (library.pci_info(device, &pci) == kSuccess) gpu.pci = nvml::pci_name(pci);
   nvml::Memory memory{};
   if (library.memory(device, &memory) == kSuccess)
     gpu.memory_bytes = static_cast<std::int64_t>(memory.total);
@@ -102,7 +53,7 @@ const char* path_name(int ancestor) {
 }
 
 Link link_of(const Library& library, const Machine& machine, const std::vector<Device>& devices,
-             const std::vector<NvLinks>& nvlinks, int from, int to) {
+             const std::vector<nvml::NvLinks>& nvlinks, int from, int to) {
   const auto a = static_cast<std::size_t>(from);
   const auto b = static_cast<std::size_t>(to);
   Link link;
@@ -139,7 +90,7 @@ void read_nvml(Machine& machine) try {
   if (status != kSuccess)
     throw Unsupported(fmt::format("NVML counts no GPUs: {}", library.error_string(status)));
   std::vector<Device> devices;
-  std::vector<NvLinks> nvlinks;
+  std::vector<nvml::NvLinks> nvlinks;
   for (unsigned index = 0; index < count; ++index) {
     Device device = nullptr;
     const nvml::Status found = library.handle_by_index(index, &device);
@@ -149,10 +100,10 @@ void read_nvml(Machine& machine) try {
       continue;
     }
     Gpu gpu = read_gpu(library, device, static_cast<int>(index));
-    nvlinks.push_back(nvlinks_of(library, device));
+    nvlinks.push_back(nvml::nvlinks_of(library, device));
     gpu.nvlinks = nvlinks.back().active;
     gpu.switched = nvlinks.back().to_switch > 0;
-    if (gpu.nvlinks > 0) gpu.nvlink_mbps = nvlink_speed(library, device);
+    if (gpu.nvlinks > 0) gpu.nvlink_mbps = nvml::nvlink_speed(library, device);
     devices.push_back(device);
     machine.gpus.push_back(gpu);
   }

@@ -18,25 +18,6 @@ const Link* link_between(const Machine& machine, int a, int b) noexcept {
   return nullptr;
 }
 
-double pcie_rate(int generation, int width) noexcept {
-  // Transfers per second of one lane, and the bits of payload in those sent: 8b/10b, then
-  // 128b/130b, then flits of 256 bytes with 242 of payload (PCI Express base specifications 1 to
-  // 6).
-  struct Generation {
-    double transfers;
-    double payload;
-  };
-  constexpr std::array<Generation, 6> kGenerations = {{{2.5e9, 8.0 / 10},
-                                                       {5e9, 8.0 / 10},
-                                                       {8e9, 128.0 / 130},
-                                                       {16e9, 128.0 / 130},
-                                                       {32e9, 128.0 / 130},
-                                                       {64e9, 242.0 / 256}}};
-  if (generation < 1 || generation > static_cast<int>(kGenerations.size())) return 0;
-  const Generation& of = kGenerations[static_cast<std::size_t>(generation - 1)];
-  return of.transfers * of.payload / 8 * width;
-}
-
 Machine read_machine() {
   Machine machine;
   std::array<char, 256> host{};

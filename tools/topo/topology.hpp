@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "topo/pcie.hpp"
+
 namespace strake::topo {
 
 struct Socket {
@@ -75,8 +77,6 @@ struct Machine {
 [[nodiscard]] std::string name_of(const Link& link);
 /// The link of two GPUs, in either order; null where there is none.
 [[nodiscard]] const Link* link_between(const Machine& machine, int a, int b) noexcept;
-/// One way, after encoding; 0 for generations that are not known. [bytes/s]
-[[nodiscard]] double pcie_rate(int generation, int width) noexcept;
 
 /// Sockets, nodes and caches, and the NUMA nodes of the GPUs that are there already. Without hwloc
 /// in this build: a note.

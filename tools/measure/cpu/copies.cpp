@@ -5,7 +5,6 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <optional>
 #include <string>
 
 #include "../cache.hpp"
@@ -15,7 +14,6 @@ namespace strake::measure {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kHere = HostMemory::kAnyNode;
 
 /// The compiler must take the copied bytes for read.
 void keep(const void* data) { asm volatile("" ::"g"(data) : "memory"); }
@@ -34,8 +32,7 @@ class Copy final : public Instance {
   }
 
   double run(std::int64_t iterations) override {
-    std::optional<OnNumaNode> there;
-    if (node_ != kHere) there.emplace(node_);
+    const OnNumaNode there(node_);
     std::memset(to_.data(), 0xEE, bytes_);  // no byte of the pattern has this value
     if (!flush_) {
       const auto begin = Clock::now();
@@ -95,11 +92,11 @@ std::vector<Case> memcpy_cases(std::int64_t memory) {
   for (const bool flush : states) {
     for (std::int64_t bytes = kKi; bytes <= kKi * kMi && 2 * bytes <= memory; bytes *= 4) {
       const bool quick = bytes == 4 * kKi || bytes == 256 * kKi || bytes == 16 * kMi;
-      all.push_back(copy_case("copy/cpu", bytes, kHere, kHere, flush, quick));
+      all.push_back(copy_case("copy/cpu", bytes, kAnyNode, kAnyNode, flush, quick));
     }
   }
   const std::vector<int>& nodes = host().numa_nodes;
-  if (nodes.size() < 2 || !can_use_numa()) return all;
+  if (nodes.size() < 2) return all;
   // Fewer sizes: the number of pairs is the square of that of the nodes.
   for (const int from : nodes) {
     for (const int to : nodes) {

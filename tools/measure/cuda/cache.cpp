@@ -1,13 +1,10 @@
 /// \file  Device to pinned memory whose lines lie in the CPU's cache, or in none.
 /// Sources: dissertation 3.2 (CPU data caching), 3.3.5.
-#if defined(__x86_64__)
-#include <emmintrin.h>
-#endif
+#include "measure/cache.hpp"
 
 #include "measure/cuda/cases.hpp"
 #include "measure/cuda/links.hpp"
 #include "measure/cuda/move.hpp"
-#include "strake/error.hpp"
 
 namespace strake::measure::cuda {
 namespace {
@@ -22,25 +19,12 @@ void bring_in(std::byte* data, std::int64_t bytes) {
   }
 }
 
-#if defined(__x86_64__)
-constexpr bool kCanFlush = true;
-void flush(const std::byte* data, std::int64_t bytes) {
-  _mm_mfence();
-  for (std::int64_t at = 0; at < bytes; at += kLine) _mm_clflush(data + at);
-  _mm_mfence();
-}
-#else
-constexpr bool kCanFlush = false;
-void flush(const std::byte*, std::int64_t) {}
-#endif
-
 std::unique_ptr<Instance> make_copy(std::int64_t bytes, bool flushed) {
-  if (flushed && !kCanFlush) throw Unsupported("no instruction to flush a line on this CPU");
   const Move move({Kind::Pinned}, {Kind::Device}, bytes, 13);
   HeldOptions options;
   options.before = [move, flushed] {
     bring_in(move.to->data(), move.to->bytes());
-    if (flushed) flush(move.to->data(), move.to->bytes());
+    if (flushed) flush_cache(move.to->data(), move.size());
   };
   return held_moves({copy_lane(0, move)}, {move}, "copy to cached memory", std::move(options));
 }

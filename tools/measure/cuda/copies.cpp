@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include "measure/cuda/cases.hpp"
-#include "measure/cuda/host_place.hpp"
 #include "measure/cuda/links.hpp"
 #include "measure/cuda/move.hpp"
 #include "measure/cuda/strake_backend.hpp"
+#include "measure/host.hpp"
 
 namespace strake::measure::cuda {
 namespace {
@@ -95,7 +95,7 @@ void add_host_copies(Cases& cases) {
     }
   }
   add_host(cases, "write-combined", {Kind::WriteCombined}, 0, {64 * KiB, MiB, 64 * MiB}, 0);
-  for (const int node : numa_nodes()) {
+  for (const int node : host().numa_nodes) {
     add_host(cases, fmt::format("pinned-node{}", node), {Kind::Pinned, 0, node}, 0,
              {KiB, 64 * KiB, 4 * MiB, 256 * MiB}, 0);
   }

@@ -36,6 +36,12 @@ int attribute(cudaDeviceAttr attribute, int device) {
   return value;
 }
 
+std::string pci_name(int device) {
+  return fmt::format("{:04x}:{:02x}:{:02x}.0", attribute(cudaDevAttrPciDomainId, device),
+                     attribute(cudaDevAttrPciBusId, device),
+                     attribute(cudaDevAttrPciDeviceId, device));
+}
+
 bool can_reach(int device, int peer) {
   int answer = 0;
   check(cudaDeviceCanAccessPeer(&answer, device, peer));
@@ -72,13 +78,9 @@ std::string description() {
   for (int device = 0; device < device_count(); ++device) {
     cudaDeviceProp gpu{};
     check(cudaGetDeviceProperties(&gpu, device));
-    // As /sys spells it; CUDA has no other functions of a GPU than 0.
-    const std::string pci =
-        fmt::format("{:04x}:{:02x}:{:02x}.0", static_cast<unsigned>(gpu.pciDomainID),
-                    static_cast<unsigned>(gpu.pciBusID), static_cast<unsigned>(gpu.pciDeviceID));
     gpus.push_back({{"name", gpu.name},
                     {"uuid", uuid_text(gpu.uuid.bytes)},
-                    {"pci", pci},
+                    {"pci", pci_name(device)},
                     {"memory_bytes", gpu.totalGlobalMem},
                     {"multiprocessors", gpu.multiProcessorCount}});
   }

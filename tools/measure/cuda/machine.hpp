@@ -14,6 +14,8 @@ void check(cudaError_t code, std::source_location where = std::source_location::
 
 [[nodiscard]] int device_count() noexcept;
 [[nodiscard]] int attribute(cudaDeviceAttr attribute, int device);
+/// "0000:18:00.0", as /sys spells it; CUDA has no other functions of a GPU than 0.
+[[nodiscard]] std::string pci_name(int device);
 /// Whether kernels of `device` can reach the memory of `peer`.
 [[nodiscard]] bool can_reach(int device, int peer);
 /// Makes `device` current and its memory able to reach, or not, that of `peer`. Strake's own back

@@ -1,14 +1,11 @@
 #include "measure/cuda/memory.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "measure/case.hpp"
-#include "measure/cuda/host_place.hpp"
 #include "measure/cuda/machine.hpp"
 #include "strake/error.hpp"
 
@@ -53,15 +50,14 @@ Buffer::Buffer(Where where, std::int64_t bytes) : where_(where), bytes_(bytes) {
   void* memory = nullptr;
   switch (where.kind) {
     case Kind::Pageable:
-      allocate_on_host();
+      host_ = std::make_unique<HostMemory>(size, where.node);
+      data_ = host_->data();
       return;
     case Kind::Pinned:
-      if (where.node >= 0) {
-        allocate_on_host();
-        const cudaError_t code =
-            cudaHostRegister(data_, size, cudaHostRegisterMapped | cudaHostRegisterPortable);
-        if (code != cudaSuccess) (void)munmap(data_, size);
-        check(code);
+      if (where.node != kAnyNode) {
+        host_ = std::make_unique<HostMemory>(size, where.node);
+        data_ = host_->data();
+        check(cudaHostRegister(data_, size, cudaHostRegisterMapped | cudaHostRegisterPortable));
         registered_ = true;
         return;
       }
@@ -84,27 +80,11 @@ Buffer::Buffer(Where where, std::int64_t bytes) : where_(where), bytes_(bytes) {
   data_ = static_cast<std::byte*>(memory);
 }
 
-void Buffer::allocate_on_host() {
-  const auto size = static_cast<std::size_t>(bytes_);
-  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw OutOfMemory(fmt::format("{} bytes of host memory: {}", bytes_, std::strerror(errno)));
-  }
-  data_ = static_cast<std::byte*>(memory);
-  try {
-    if (where_.node >= 0) bind_memory(memory, size, where_.node);
-  } catch (...) {
-    (void)munmap(memory, size);
-    throw;
-  }
-  std::memset(memory, 1, size);  // present from now on
-}
-
 Buffer::~Buffer() {
   (void)cudaSetDevice(where_.device);
   if (registered_) (void)cudaHostUnregister(data_);
-  if (where_.kind == Kind::Pageable || registered_) {
-    (void)munmap(data_, static_cast<std::size_t>(bytes_));
+  if (host_ != nullptr) {
+    // It gives its pages back itself.
   } else if (where_.kind == Kind::Pinned || where_.kind == Kind::WriteCombined) {
     (void)cudaFreeHost(data_);
   } else {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "measure/cuda/kernels.hpp"
+#include "measure/host.hpp"
 
 namespace strake::measure::cuda {
 
@@ -15,7 +16,8 @@ enum class Kind : std::uint8_t { Pageable, Pinned, WriteCombined, Device, Manage
 struct Where {
   Kind kind = Kind::Device;
   int device = 0;  ///< of device memory; for the others, the device that looks at their bytes
-  int node = -1;   ///< of pageable and pinned memory: the NUMA node that it lies on; -1: any
+  /// Of pageable and pinned memory: the NUMA node that it lies on.
+  int node = kAnyNode;
 };
 
 /// Memory for as long as it is in scope, present in full.
@@ -44,10 +46,10 @@ class Buffer {
               const std::string& what);
 
  private:
-  void allocate_on_host();
   Where where_;
   std::int64_t bytes_ = 0;
   std::byte* data_ = nullptr;
+  std::unique_ptr<HostMemory> host_;  ///< whose pages are the program's own
   bool registered_ = false;
 };
 

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "measure/cuda/cases.hpp"
-#include "measure/cuda/host_place.hpp"
 #include "measure/cuda/links.hpp"
 #include "measure/cuda/move.hpp"
+#include "measure/host.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure::cuda {
@@ -18,7 +18,7 @@ std::unique_ptr<Instance> make_one_way(Move move, int node) {
   return timed(
       0,
       [move, node](std::int64_t iterations) {
-        const OnNode on_node(node);
+        const OnNumaNode on_node(node);
         const auto begin = std::chrono::steady_clock::now();
         for (std::int64_t i = 0; i < iterations; ++i) {
           check(cudaMemcpy(move.to->data(), move.from->data(), move.size(), cudaMemcpyDefault));
@@ -59,7 +59,7 @@ class BothWays final : public Instance {
       cudaError_t codes[2] = {cudaSuccess, cudaSuccess};
       const auto copy = [&](int i) {
         try {
-          const OnNode on_node(node_);
+          const OnNumaNode on_node(node_);
           check(cudaSetDevice(0));
           const Move& move = moves_[i];
           calling.fetch_add(1);
@@ -142,7 +142,7 @@ void add_kind(Cases& cases, const std::string& kind, int node,
 void add_pageable_copies(Cases& cases) {
   add_kind(cases, "pageable", -1, {1, 64, KiB, 16 * KiB, 256 * KiB, 4 * MiB, 64 * MiB, 256 * MiB},
            4 * MiB);
-  for (const int node : numa_nodes()) {
+  for (const int node : host().numa_nodes) {
     add_kind(cases, fmt::format("pageable-node{}", node), node, {KiB, 64 * KiB, 4 * MiB, 64 * MiB},
              0);
   }
