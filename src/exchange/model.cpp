@@ -82,6 +82,9 @@ Model::Model(const Profile& profile, std::string_view mpi, Link link, std::int64
   }
   const std::string way = link == Link::Node ? "mpi/node" : "mpi/net";
   mpi_host_ = profile.curve(joined({way, "host"}), mpi);
+  mpi_packed_ = profile.curve(joined({way, "packed"}), mpi);
+  // Older profiles have one curve for both.
+  if (mpi_packed_.empty()) mpi_packed_ = mpi_host_;
   mpi_device_ = profile.curve(joined({way, "device"}), mpi);
   system_box_ = strided(profile, joined({way, "system/box"}), mpi);
   system_listed_ = profile.curve(joined({way, "system/indexed"}), mpi);
@@ -179,7 +182,7 @@ double Model::other_end(Method method, const Query& query) const noexcept {
 
 double Model::wire(Method method, const Query& query) const noexcept {
   if (method == Method::Device) return exchange::time_of(mpi_device_, query.bytes);
-  if (method != Method::System) return exchange::time_of(mpi_host_, query.bytes);
+  if (method != Method::System) return exchange::time_of(mpi_packed_, query.bytes);
   if (query.transfer.dense) {
     return exchange::time_of(query.host ? mpi_host_ : mpi_device_, query.bytes);
   }
@@ -211,8 +214,11 @@ std::optional<double> Model::time(Method method, const Transfer& transfer) const
 std::optional<Choice> Model::choose_host(const Query& query) const noexcept {
   const Direction direction = query.transfer.direction;
   const double system = wire(Method::System, query);
+  // Whether the other end packs too is not known here. Where it does not, packing is only the
+  // better for it; where it does and this is wrong, the program would be slower than without
+  // Strake.
   const double pack = end(Method::Pack, query, direction) + wire(Method::Pack, query) +
-                      kOtherEnd * other_end(Method::Pack, query);
+                      other_end(Method::Pack, query);
   if (!known(system) || !known(pack)) return std::nullopt;
   return pack < kCertain * system ? Choice{Method::Pack, Reason::None}
                                   : Choice{Method::System, Reason::SystemIsFaster};

@@ -34,10 +34,6 @@ class Model {
   static constexpr double kPacked = 50e-9;
   /// Predictions are not exact: packing must be said to gain more than 8 %.
   static constexpr double kCertain = 0.92;
-  /// Whether the other end packs is not known here. Where it does not, packing takes less, but the
-  /// library's own way no less: it overlaps the two ends. So that end's time counts for half, which
-  /// loses least in either case (docs/performance.md).
-  static constexpr double kOtherEnd = 0.5;
 
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4"), `chunk` the piece in which
   /// staged messages are copied [bytes].
@@ -109,6 +105,7 @@ class Model {
   Copies one_shot_[2];
   machine::Curve copy_[2];
   machine::Curve mpi_host_;
+  machine::Curve mpi_packed_;
   machine::Curve mpi_device_;
   Strided system_box_;
   machine::Curve system_listed_;

@@ -132,11 +132,12 @@ TEST_F(MeasureMpi, names_fit_the_job) {
   const int per_node = set != nullptr ? std::atoi(set) : g_ranks;
   const bool node = per_node >= 2;
   for (const char* name :
-       {"mpi/node/host", "mpi/node/both-ways", "mpi/node/system/box", "mpi/node/system/indexed",
-        "mpi/node/system/transpose", "mem/cma", "mem/shared"}) {
+       {"mpi/node/host", "mpi/node/packed", "mpi/node/both-ways", "mpi/node/system/box",
+        "mpi/node/system/indexed", "mpi/node/system/transpose", "mem/cma", "mem/shared"}) {
     EXPECT_EQ(has(name), node) << name;
   }
-  for (const char* name : {"mpi/net/host", "mpi/net/both-ways", "mpi/net/system/box"}) {
+  for (const char* name :
+       {"mpi/net/host", "mpi/net/packed", "mpi/net/both-ways", "mpi/net/system/box"}) {
     EXPECT_EQ(has(name), g_ranks > per_node) << name;
   }
   EXPECT_EQ(has("mpi/node/pairs"), per_node >= 4);

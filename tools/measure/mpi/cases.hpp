@@ -13,8 +13,9 @@
 
 namespace strake::measure {
 
-/// Contiguous bytes, half a round trip and both ways at once: mpi/{node,net}/host and /both-ways;
-/// on a device, mpi/{node,net}/device and /device/both-ways.
+/// Contiguous bytes, half a round trip and both ways at once: mpi/{node,net}/host and /both-ways,
+/// and /packed, as Strake names packed bytes to MPI; on a device, mpi/{node,net}/device and
+/// /device/both-ways.
 void add_messages(const Job& job, const Device& device, std::vector<Case>& cases);
 /// mpi/{node,net}/pairs: several pairs at once.
 void add_pairs(const Job& job, std::vector<Case>& cases);

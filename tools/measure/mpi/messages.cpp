@@ -1,6 +1,7 @@
 // Contiguous messages between pairs of ranks: one way at a time, both ways at once, several pairs
 // at once.
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,17 +21,19 @@ using exchange::Wire;
 
 constexpr int kTag = 2;
 
-/// Packed bytes going to a peer and coming from it, named to MPI as Strake names them.
+/// Contiguous bytes going to a peer and coming from it.
 class Messages : public Instance {
  public:
-  /// `ranks`: pairs, as Job::pairs gives them.
-  Messages(const Job& job, const Device& device, std::vector<int> ranks, std::int64_t bytes)
+  /// `ranks`: pairs, as Job::pairs gives them. `method`: Pack, as Strake names packed host bytes to
+  /// MPI; Device, in one piece.
+  Messages(const Job& job, const Device& device, std::vector<int> ranks, std::int64_t bytes,
+           Method method)
       : job_(job),
         device_(device),
         ranks_(std::move(ranks)),
         bytes_(bytes),
-        send_wire_(Direction::Send, method_on(device), bytes),
-        receive_wire_(Direction::Receive, method_on(device), bytes),
+        send_wire_(Direction::Send, method, bytes),
+        receive_wire_(Direction::Receive, method, bytes),
         me_(static_cast<std::size_t>(std::find(ranks_.begin(), ranks_.end(), job.rank()) -
                                      ranks_.begin())),
         peer_(me_ < ranks_.size() ? ranks_[me_ ^ 1U] : -1),
@@ -86,10 +89,6 @@ class Messages : public Instance {
   }
 
  private:
-  static Method method_on(const Device& device) {
-    return device.driver == nullptr ? Method::Pack : Method::Device;
-  }
-
   const Job& job_;
   Device device_;
   std::vector<int> ranks_;
@@ -102,7 +101,7 @@ class Messages : public Instance {
   Buffer incoming_;
 };
 
-/// There and back, by blocking calls: what a blocking MPI_Send of a packed message becomes.
+/// There and back, by blocking calls.
 class RoundTrip final : public Messages {
  public:
   using Messages::Messages;
@@ -156,20 +155,26 @@ class BothWays final : public Messages {
 
 template <typename Kind>
 Case message_case(const Job& job, const Device& device, const std::string& name,
-                  std::vector<int> ranks, std::int64_t bytes, bool quick) {
+                  std::vector<int> ranks, std::int64_t bytes, bool quick,
+                  Method method = Method::Device) {
   Case made;
   made.name = name;
   made.bytes = bytes;
   made.quick = quick;
   made.scope = Scope::Job;
-  made.make = [&job, device, ranks = std::move(ranks), bytes] {
-    return std::make_unique<Kind>(job, device, ranks, bytes);
+  made.make = [&job, device, ranks = std::move(ranks), bytes, method] {
+    return std::make_unique<Kind>(job, device, ranks, bytes, method);
   };
   return made;
 }
 
 constexpr std::int64_t kKi = 1024;
 constexpr std::int64_t kMi = 1024 * kKi;
+
+/// Closer where libraries change their protocol: at powers of two, less their headers.
+constexpr std::array<std::int64_t, 17> kSizes = {
+    1,       4,        16,       64,       256,       kKi, 2 * kKi, 3 * kKi, 4 * kKi,
+    8 * kKi, 16 * kKi, 32 * kKi, 64 * kKi, 256 * kKi, kMi, 4 * kMi, 16 * kMi};
 
 bool among(std::initializer_list<std::int64_t> values, std::int64_t value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -185,11 +190,14 @@ void add_messages(const Job& job, const Device& device, std::vector<Case>& cases
     const std::string prefix = std::string("mpi/") + name_of(path);
     const std::string one_way = prefix + (host ? "/host" : "/device");
     const std::string both_ways = prefix + (host ? "/both-ways" : "/device/both-ways");
-    for (std::int64_t bytes = 1; bytes <= 16 * kMi; bytes *= 4) {
+    for (const std::int64_t bytes : kSizes) {
       // The quick ones stand where the curve bends: latency, eager limit, and where bandwidth
       // rules.
       const bool quick = among({1, kKi, 4 * kKi, 16 * kKi, 256 * kKi, 4 * kMi}, bytes);
       cases.push_back(message_case<RoundTrip>(job, device, one_way, pair, bytes, quick));
+      if (!host) continue;
+      cases.push_back(message_case<RoundTrip>(job, device, prefix + "/packed", pair, bytes, quick,
+                                              Method::Pack));
     }
     for (std::int64_t bytes = 64; bytes <= 16 * kMi; bytes *= 16) {
       const bool quick = among({16 * kKi, 4 * kMi}, bytes);

@@ -186,8 +186,9 @@ void add_boxes(const Job& job, const std::string& name, const std::vector<int>& 
   using machine::PitchClass;
   for (const PitchClass kind :
        {PitchClass::Near, PitchClass::Sparse, PitchClass::Far, PitchClass::Aligned}) {
-    for (const std::int64_t bytes :
-         {std::int64_t{64}, kKi, 16 * kKi, 256 * kKi, 4 * kMi, 16 * kMi}) {
+    // Closer where the library changes its protocol, and where caches end.
+    for (const std::int64_t bytes : {std::int64_t{64}, kKi, 3 * kKi, 4 * kKi, 16 * kKi, 64 * kKi,
+                                     256 * kKi, kMi, 4 * kMi, 16 * kMi}) {
       for (const std::int64_t block : {1, 4, 8, 16, 64, 256, 1024, 4096}) {
         const std::int64_t pitch = machine::host_pitch(kind, block);
         const std::int64_t blocks = bytes / block;
