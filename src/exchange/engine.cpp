@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "exchange/backoff.hpp"
+#include "exchange/wire.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
 
@@ -19,10 +20,11 @@ std::uint64_t key_of(MPI_Request request) noexcept {
 
 using State = Operation::State;
 
-/// MPICH raises the error of a failed request where it is merely asked about, and there on
-/// MPI_COMM_WORLD (4.0) or MPI_COMM_SELF (5.0). The call that completes the application's request
-/// raises it properly; until then it must not be fatal. (Not with MPI_THREAD_MULTIPLE, where other
-/// threads would see it: an operation then completes the request instead of asking about it.)
+/// MPICH raises the error of a failed request where it is merely asked about: on MPI_COMM_SELF
+/// where that was given a handler, if only its own (5.0), else on MPI_COMM_WORLD. The call that
+/// completes the application's request raises it properly; until then it must not be fatal. (Not
+/// with MPI_THREAD_MULTIPLE, where other threads would see it: an operation then completes the
+/// request instead of asking about it.)
 class QuietWorld {
 #ifdef OPEN_MPI
  public:
@@ -33,13 +35,13 @@ class QuietWorld {
     if (g_multiple || !in_world()) return;
     for (int i = 0; i < 2; ++i) {
       real_.MPI_Comm_get_errhandler(kComms[i], &handlers_[i]);
-      real_.MPI_Comm_set_errhandler(kComms[i], MPI_ERRORS_RETURN);
+      if (is_set(i)) real_.MPI_Comm_set_errhandler(kComms[i], MPI_ERRORS_RETURN);
     }
   }
   ~QuietWorld() {
     if (handlers_[0] == MPI_ERRHANDLER_NULL) return;
     for (int i = 0; i < 2; ++i) {
-      real_.MPI_Comm_set_errhandler(kComms[i], handlers_[i]);
+      if (is_set(i)) real_.MPI_Comm_set_errhandler(kComms[i], handlers_[i]);
       real_.MPI_Errhandler_free(&handlers_[i]);
     }
   }
@@ -47,22 +49,31 @@ class QuietWorld {
   QuietWorld& operator=(const QuietWorld&) = delete;
 
  private:
+  /// MPI_ERRORS_ARE_FATAL is what MPI_COMM_SELF has while it was given none.
+  [[nodiscard]] bool is_set(int i) const noexcept {
+    return kComms[i] == MPI_COMM_WORLD || handlers_[i] != MPI_ERRORS_ARE_FATAL;
+  }
   const mpi::RealMpi& real_ = mpi::real_mpi();
   static constexpr MPI_Comm kComms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
   MPI_Errhandler handlers_[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
 #endif
 };
 
+enum class World : std::uint8_t { Unknown, Begun, Ended };
+std::atomic<World> g_world{World::Unknown};
+
 }  // namespace
 
 bool in_world() noexcept {
-  static std::atomic<bool> initialised{false};
-  if (initialised.load(std::memory_order_relaxed)) return true;
+  const World world = g_world.load(std::memory_order_relaxed);
+  if (world != World::Unknown) return world == World::Begun;
   int flag = 0;
   mpi::real_mpi().MPI_Initialized(&flag);
-  initialised.store(flag != 0, std::memory_order_relaxed);
+  if (flag != 0) g_world.store(World::Begun, std::memory_order_relaxed);
   return flag != 0;
 }
+
+void leave_world() noexcept { g_world.store(World::Ended, std::memory_order_relaxed); }
 
 Engine& Engine::make() {
   static Engine& engine = *new Engine;
@@ -351,6 +362,11 @@ void Engine::shut_down() {
   by_request_.clear();
   persistent_.clear();
   live_.store(0, std::memory_order_release);
+  forget();
+}
+
+void Engine::forget() {
+  free_wire_types();
   if (never_ != MPI_REQUEST_NULL) {
     mpi::real_mpi().MPI_Grequest_complete(never_);
     mpi::real_mpi().MPI_Request_free(&never_);

@@ -18,8 +18,10 @@
 
 namespace strake::exchange {
 
-/// Whether there is an MPI_COMM_WORLD: not in a program that uses sessions alone.
+/// Whether there is an MPI_COMM_WORLD: not in a program that uses sessions alone, or still.
 [[nodiscard]] bool in_world() noexcept;
+/// After MPI_Finalize.
+void leave_world() noexcept;
 
 class Engine {
  public:
@@ -95,6 +97,8 @@ class Engine {
   void cancel(MPI_Request request);
   /// Before MPI_Finalize: sends nobody waits for are handed on, and what is left is let go.
   void shut_down();
+  /// Before the last session ends: what was made of MPI for later goes. No other thread is in MPI.
+  void forget();
 
   /// A generalised request of no operation, which stays incomplete. \throws MpiError
   [[nodiscard]] MPI_Request never();

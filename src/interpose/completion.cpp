@@ -8,6 +8,7 @@
 #include "exchange/backoff.hpp"
 #include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
+#include "interpose/partitioned.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -131,7 +132,9 @@ class Others {
   void find() {
     found_ = true;
     for (std::size_t i = 0; i < operations_.size(); ++i) {
-      if (operations_[i] == nullptr && all_[i] != MPI_REQUEST_NULL) requests_.push_back(all_[i]);
+      if (operations_[i] == nullptr && all_[i] != MPI_REQUEST_NULL && !is_partitioned(all_[i])) {
+        requests_.push_back(all_[i]);
+      }
     }
     // One that never ends: asked for all, the system completes none.
     if (!requests_.empty()) requests_.push_back(Engine::get().never());
@@ -362,6 +365,7 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
 }
 
 STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
+  if (request != nullptr) forget_partitioned(*request);
   const auto theirs = [&] { return next().MPI_Request_free(request); };
   return completion(theirs, [&] {
     if (Engine::get().find(request) == nullptr) return theirs();

@@ -1,5 +1,7 @@
-// Start and end: MPI_Init, MPI_Init_thread, MPI_Finalize. Nothing collective, and no device is
-// touched.
+// Start and end: MPI_Init, MPI_Init_thread, MPI_Finalize, sessions. Nothing collective, and no
+// device is touched.
+#include <atomic>
+
 #include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/summary.hpp"
@@ -50,9 +52,32 @@ STRAKE_MPI int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
   return started(next().MPI_Init_thread(argc, argv, required, provided));
 }
 
+#if MPI_VERSION >= 4
+namespace {
+std::atomic<int> g_sessions{0};
+}
+
+STRAKE_MPI int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
+  const int code = next().MPI_Session_init(info, handler, session);
+  if (code == MPI_SUCCESS) ++g_sessions;
+  return code;
+}
+
+STRAKE_MPI int MPI_Session_finalize(MPI_Session* session) {
+  strake::exchange::Engine& engine = strake::exchange::Engine::get();
+  engine.hand_on();
+  if (g_sessions == 1 && !strake::exchange::in_world()) engine.forget();
+  const int code = next().MPI_Session_finalize(session);
+  if (code == MPI_SUCCESS) --g_sessions;
+  return code;
+}
+#endif
+
 STRAKE_MPI int MPI_Finalize() {
   using strake::exchange::Engine;
   g_ends_with_self ? Engine::get().hand_on() : Engine::get().shut_down();
   summarise();
-  return next().MPI_Finalize();
+  const int code = next().MPI_Finalize();
+  strake::exchange::leave_world();
+  return code;
 }

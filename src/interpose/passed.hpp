@@ -2,9 +2,12 @@
 /// through, and met because a call that may block first hands on what waits to be sent.
 #pragma once
 
+#include <tuple>
+
 #include "exchange/engine.hpp"
 #include "exchange/events.hpp"
 #include "interpose/boundary.hpp"
+#include "interpose/partitioned.hpp"
 
 namespace strake::interpose {
 
@@ -13,6 +16,7 @@ struct Kind {
   /// Until another rank acts: a peer that waits for what was sent here must get it meanwhile
   /// (docs/decisions/0004-progress.md).
   bool may_block;
+  bool partitioned = false;  ///< its last argument is where the request goes
 };
 inline constexpr Kind kBlocking{exchange::Reason::None, true};
 /// Sends, though it waits for nobody: what was sent before must leave before.
@@ -22,6 +26,7 @@ inline constexpr Kind kNonblocking{exchange::Reason::Collective, false};
 /// The standard lets a put wait for the lock, or for the target's post.
 inline constexpr Kind kOneSided{exchange::Reason::OneSided, true};
 inline constexpr Kind kExternal{exchange::Reason::External, false};
+inline constexpr Kind kPartitioned{exchange::Reason::None, false, true};
 
 /// The whole wrapper of such a function. A few ns while nothing is in flight.
 template <Kind kind, typename Real, typename... Args>
@@ -30,7 +35,12 @@ int pass(Real real, Args... args) {
     if constexpr (kind.reason != exchange::Reason::None) exchange::record_passed(kind.reason);
     if constexpr (kind.may_block) exchange::Engine::get().hand_on();
   }
-  return real(args...);
+  const int code = real(args...);
+  if constexpr (kind.partitioned) {
+    if (code == MPI_SUCCESS)
+      remember_partitioned(*std::get<sizeof...(args) - 1>(std::tie(args...)));
+  }
+  return code;
 }
 
 }  // namespace strake::interpose
