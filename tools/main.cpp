@@ -177,7 +177,6 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
   settings->add_flag("--markdown", settings_markdown, "Print the page of the documentation")
       ->excludes(as_json);
 
-  const bool running = !arguments.empty() && arguments[0] == "run";
   try {
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
     app.parse(arguments);
@@ -186,7 +185,7 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
     if (run->parsed() && rest.empty())
       throw CLI::ArgumentMismatch("strake run needs a command: strake run -- mpirun ...");
   } catch (const CLI::ParseError& error) {
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && running && !has_rest) {
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && run->parsed() && !has_rest) {
       strake::say("strake run: the command comes after --: strake run [options] -- mpirun ...\n");
       return kUsageError;
     }

@@ -194,6 +194,11 @@ double Model::wire(Method method, const Query& query) const noexcept {
              : time_of(system_box_, query, query.bytes);
 }
 
+double Model::whole(Method method, const Query& query) const noexcept {
+  return end(method, query, query.transfer.direction) + wire(method, query) +
+         other_end(method, query);
+}
+
 std::optional<Model::Parts> Model::parts(Method method, const Transfer& transfer) const noexcept {
   const Query query(transfer);
   if (method == Method::Pack ? !query.host : query.host && method != Method::System) {
@@ -212,13 +217,11 @@ std::optional<double> Model::time(Method method, const Transfer& transfer) const
 }
 
 std::optional<Choice> Model::choose_host(const Query& query) const noexcept {
-  const Direction direction = query.transfer.direction;
   const double system = wire(Method::System, query);
   // Whether the other end packs too is not known here. Where it does not, packing is only the
   // better for it; where it does and this is wrong, the program would be slower than without
   // Strake.
-  const double pack = end(Method::Pack, query, direction) + wire(Method::Pack, query) +
-                      other_end(Method::Pack, query);
+  const double pack = whole(Method::Pack, query);
   if (!known(system) || !known(pack)) return std::nullopt;
   return pack < kCertain * system ? Choice{Method::Pack, Reason::None}
                                   : Choice{Method::System, Reason::SystemIsFaster};
@@ -242,8 +245,7 @@ std::optional<Choice> Model::choose_device(const Query& query,
   if (options.one_shot_limit != 0) here = end(staging, query, direction);
   const double by_host = here + wire(staging, query) + other_end(staging, query);
   const Method direct = query.transfer.dense ? Method::System : Method::Device;
-  const double by_device =
-      end(direct, query, direction) + wire(direct, query) + other_end(direct, query);
+  const double by_device = whole(direct, query);
   if (!known(by_host) || !known(by_device)) return std::nullopt;
   if (by_host < by_device) return Choice{staging, Reason::None};
   return Choice{direct, query.transfer.dense ? Reason::GpuAware : Reason::None};

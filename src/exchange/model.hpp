@@ -95,6 +95,7 @@ class Model {
   [[nodiscard]] double staged_end(const Query& query, Direction direction) const noexcept;
   [[nodiscard]] double other_end(Method method, const Query& query) const noexcept;
   [[nodiscard]] double wire(Method method, const Query& query) const noexcept;
+  [[nodiscard]] double whole(Method method, const Query& query) const noexcept;
   [[nodiscard]] std::optional<Choice> choose_host(const Query& query) const noexcept;
   [[nodiscard]] std::optional<Choice> choose_device(const Query& query,
                                                     const Options& options) const noexcept;

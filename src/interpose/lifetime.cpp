@@ -52,7 +52,7 @@ STRAKE_MPI int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
   return started(next().MPI_Init_thread(argc, argv, required, provided));
 }
 
-#if MPI_VERSION >= 4
+#ifdef MPI_SESSION_NULL  // Open MPI 5 has sessions, and is MPI 3.1
 namespace {
 std::atomic<int> g_sessions{0};
 }
