@@ -56,9 +56,10 @@ machine::Profile made_up_profile() {
                              "mpi/node/device", "mpi/net/host", "mpi/net/device"}) {
       profile.results.push_back(result(name, bytes, 0, 0, time * noise(random)));
     }
-    for (const char* name : {"pack/cpu/box", "unpack/cpu/box", "pack/device/box",
-                             "unpack/device/box", "pack/one-shot/box", "unpack/one-shot/box",
-                             "mpi/node/system/box", "mpi/net/system/box"}) {
+    for (const char* name :
+         {"pack/cpu/box", "unpack/cpu/box", "pack/device/box", "unpack/device/box",
+          "pack/one-shot/box", "unpack/one-shot/box", "mpi/node/system/box", "mpi/net/system/box",
+          "mpi/node/pack/box", "mpi/net/pack/box"}) {
       for (const std::int64_t block : {1, 4, 8, 16, 64, 256, 1024, 4096}) {
         for (const std::int64_t ratio : {2, 16}) {
           profile.results.push_back(

@@ -4,15 +4,21 @@
 
 #include <cstdio>
 
+#include "support/turns.hpp"
+
 namespace bench {
 
 Environment::Environment(int* argc, char*** argv) {
   MPI_Init(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+  Turns::instance().join(rank_);
 }
 
-Environment::~Environment() { MPI_Finalize(); }
+Environment::~Environment() {
+  MPI_Finalize();
+  Turns::instance().leave();
+}
 
 std::string Environment::library() const {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];

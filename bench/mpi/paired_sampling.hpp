@@ -13,6 +13,7 @@ namespace bench {
 /// values are their own.
 template <typename Body>
 std::vector<double> sample_together(const Budget& budget, Body&& body) {
+  Turns::instance().next();
   body();
   const auto agree = [&](double call_seconds) {
     const Plan mine = plan_for(call_seconds, budget);
@@ -22,11 +23,8 @@ std::vector<double> sample_together(const Budget& budget, Body&& body) {
   };
   const int trial = agree(time_calls(3, body)).calls;
   const Plan plan = agree(time_calls(trial, body));
-  std::vector<double> seconds;
-  seconds.reserve(static_cast<std::size_t>(plan.samples));
   MPI_Barrier(MPI_COMM_WORLD);
-  for (int i = 0; i < plan.samples; ++i) seconds.push_back(time_calls(plan.calls, body));
-  return seconds;
+  return take_samples(plan, body);
 }
 
 }  // namespace bench

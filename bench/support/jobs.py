@@ -6,6 +6,8 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 
 FLAVORS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 TIMEOUT_S = 1800  # a whole run of one benchmark takes seconds; a hung one must not hang the driver
@@ -58,35 +60,80 @@ def find_libraries(build, wanted):
     return [library for library in libraries if library.program("pack").exists()]
 
 
+def run_together(commands, environment=None):
+    """Runs commands side by side, benchmarks among them in turns (bench/support/turns.hpp), and gives the lines that each
+    printed. Raises BenchmarkFailed as soon as one fails."""
+    ring = f"strake-bench-{os.getpid()}"
+    begin = dict(os.environ if environment is None else environment)
+    running = []
+    try:
+        for job, command in enumerate(commands):
+            turns = {"BENCH_TURNS": f"{ring},{job},{len(commands)}"} if len(commands) > 1 else {}
+            files = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
+            try:
+                process = subprocess.Popen(command, stdout=files[0], stderr=files[1], env={**begin, **turns})
+            except OSError as error:
+                raise BenchmarkFailed(f"cannot start {command[0]}: {error.strerror}") from error
+            running.append((command, process, *files))
+        deadline = time.monotonic() + TIMEOUT_S
+        while True:
+            ended = [process.poll() for _, process, _, _ in running]
+            for (command, _, _, errors), status in zip(running, ended):
+                if status not in (None, 0):
+                    errors.seek(0)
+                    raise BenchmarkFailed(f"status {status}: {' '.join(command)}\n{errors.read().strip()}")
+            if None not in ended:
+                break
+            if time.monotonic() > deadline:
+                raise BenchmarkFailed(f"no end after {TIMEOUT_S} s: {' '.join(commands[ended.index(None)])}")
+            time.sleep(0.01)
+        printed = []
+        for _, _, output, errors in running:
+            output.seek(0)
+            errors.seek(0)
+            if text := errors.read().strip():
+                print(text, file=sys.stderr)
+            printed.append(output.read().splitlines())
+        return printed
+    finally:
+        for _, process, output, errors in running:
+            if process.poll() is None:
+                process.terminate()  # mpirun ends its ranks
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            output.close()
+            errors.close()
+        for semaphore in pathlib.Path("/dev/shm").glob(f"sem.{ring}.*"):
+            semaphore.unlink()
+
+
 def run_lines(command, environment=None):
     """Runs a command and gives the lines that it printed. Raises BenchmarkFailed."""
-    try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env=environment, timeout=TIMEOUT_S, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise BenchmarkFailed(f"no end after {TIMEOUT_S} s: {' '.join(command)}") from error
-    except OSError as error:
-        raise BenchmarkFailed(f"cannot start {command[0]}: {error.strerror}") from error
-    if done.returncode != 0:
-        raise BenchmarkFailed(f"status {done.returncode}: {' '.join(command)}\n{done.stderr.strip()}")
-    if done.stderr.strip():
-        print(done.stderr.strip(), file=sys.stderr)
-    return done.stdout.splitlines()
+    return run_together([command], environment)[0]
+
+
+def json_lines(lines):
+    return [json.loads(line) for line in lines if line.startswith("{")]
 
 
 def run_json(command, environment=None):
     """The JSON lines that a command printed (none, where a filter leaves none). Raises BenchmarkFailed."""
-    return [json.loads(line) for line in run_lines(command, environment) if line.startswith("{")]
+    return json_lines(run_lines(command, environment))
 
 
-def run_benchmark(library, benchmark, ranks, arguments, strake, settings):
-    """One run. Raises BenchmarkFailed too if the interposer is not where it should be, or is where it should not."""
-    command = library.command(benchmark, ranks, arguments, strake, settings)
-    lines = run_json(command)
-    loaded = {line["interposer"] for line in lines}
-    if lines and loaded != {library.interposer.name if strake else ""}:
-        raise BenchmarkFailed(f"interposers {sorted(loaded)} were in the ranks of: {' '.join(command)}")
-    for line in lines:
-        line["flavor"] = library.flavor
-        line["with"] = "strake" if strake else "plain"
-    return lines
+def run_benchmarks(benchmark, ranks, arguments, runs):
+    """One run of a benchmark for each of `runs`, (library, with Strake or not, settings), all of them in turns: the lines
+    of each. Raises BenchmarkFailed too if the interposer is not where it should be, or is where it should not."""
+    commands = [library.command(benchmark, ranks, arguments, strake, settings) for library, strake, settings in runs]
+    found = [json_lines(lines) for lines in run_together(commands)]
+    for lines, command, (library, strake, _) in zip(found, commands, runs):
+        loaded = {line["interposer"] for line in lines}
+        if lines and loaded != {library.interposer.name if strake else ""}:
+            raise BenchmarkFailed(f"interposers {sorted(loaded)} were in the ranks of: {' '.join(command)}")
+        for line in lines:
+            line["flavor"] = library.flavor
+            line["with"] = "strake" if strake else "plain"
+    return found

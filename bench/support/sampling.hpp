@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "support/turns.hpp"
+
 namespace bench {
 
 /// Seconds of a clock that never goes back.
@@ -50,14 +52,20 @@ double time_calls(int calls, Body&& body) {
 
 /// Seconds per call, one value a sample, caches as the body itself leaves them.
 template <typename Body>
-std::vector<double> sample(const Budget& budget, Body&& body) {
-  body();  // first touch of pages, plans and code
-  const int trial = plan_for(time_calls(1, body), budget).calls;
-  const Plan plan = plan_for(time_calls(trial, body), budget);
+std::vector<double> take_samples(const Plan& plan, Body&& body) {
   std::vector<double> seconds;
   seconds.reserve(static_cast<std::size_t>(plan.samples));
   for (int i = 0; i < plan.samples; ++i) seconds.push_back(time_calls(plan.calls, body));
   return seconds;
+}
+
+/// The same by the plan that the budget allows, in turn with other jobs where there are such.
+template <typename Body>
+std::vector<double> sample(const Budget& budget, Body&& body) {
+  Turns::instance().next();
+  body();  // first touch of pages, plans and code
+  const int trial = plan_for(time_calls(1, body), budget).calls;
+  return take_samples(plan_for(time_calls(trial, body), budget), body);
 }
 
 }  // namespace bench

@@ -58,15 +58,15 @@ Model::Strided Model::strided(const Profile& profile, std::string_view name, std
           curve(PitchClass::Aligned)};
 }
 
-Model::Copies Model::copies(const Profile& profile, std::string_view operation,
-                            std::string_view memory) {
-  const auto named = [&](std::string_view kind) { return joined({operation, memory, kind}); };
-  // Lists of one pitch only: that of the system's (a list's own pitch is not known).
+Model::Layouts Model::layouts(const Profile& profile, std::string_view what, std::string_view by,
+                              std::string_view mpi) {
+  const auto named = [&](std::string_view kind) { return joined({what, by, kind}); };
+  // Lists of one pitch only: that of MPI's (a list's own pitch is not known).
   const auto near = [](const Result& r) { return pitch_class(r) == PitchClass::Near; };
-  Copies copies{strided(profile, named("box"), {}), profile.curve(named("transpose")),
-                profile.curve(named("indexed"), {}, near)};
-  if (copies.listed.empty()) copies.listed = profile.curve(named("blocks"), {}, near);
-  return copies;
+  Layouts layouts{strided(profile, named("box"), mpi), profile.curve(named("transpose"), mpi),
+                  profile.curve(named("indexed"), mpi, near)};
+  if (layouts.listed.empty()) layouts.listed = profile.curve(named("blocks"), mpi, near);
+  return layouts;
 }
 
 Model::Model(const Profile& profile, std::string_view mpi, Link link, std::int64_t chunk)
@@ -74,9 +74,9 @@ Model::Model(const Profile& profile, std::string_view mpi, Link link, std::int64
   const char* operations[] = {"pack", "unpack"};  // Send, Receive
   const char* directions[] = {"copy/device-to-pinned", "copy/pinned-to-device"};
   for (int i = 0; i < 2; ++i) {
-    cpu_[i] = copies(profile, operations[i], "cpu");
-    device_[i] = copies(profile, operations[i], "device");
-    one_shot_[i] = copies(profile, operations[i], "one-shot");
+    cpu_[i] = layouts(profile, operations[i], "cpu", {});
+    device_[i] = layouts(profile, operations[i], "device", {});
+    one_shot_[i] = layouts(profile, operations[i], "one-shot", {});
     copy_[i] = profile.curve(directions[i]);
     copy_piece_[i] = exchange::time_of(copy_[i], piece_);
   }
@@ -86,9 +86,8 @@ Model::Model(const Profile& profile, std::string_view mpi, Link link, std::int64
   // Older profiles have one curve for both.
   if (mpi_packed_.empty()) mpi_packed_ = mpi_host_;
   mpi_device_ = profile.curve(joined({way, "device"}), mpi);
-  system_box_ = strided(profile, joined({way, "system/box"}), mpi);
-  system_listed_ = profile.curve(joined({way, "system/indexed"}), mpi);
-  system_transpose_ = profile.curve(joined({way, "system/transpose"}), mpi);
+  system_ = layouts(profile, way, "system", mpi);
+  packed_ = layouts(profile, way, "pack", mpi);
 }
 
 Model::Query::Query(const Transfer& asked) noexcept
@@ -122,7 +121,7 @@ double Model::time_of(const Strided& curves, const Query& query, double bytes) n
   return std::exp2(near + weight * (sparse - near));
 }
 
-double Model::time_of(const Copies& curves, const Query& query, double bytes) noexcept {
+double Model::time_of(const Layouts& curves, const Query& query, double bytes) noexcept {
   if (!query.transfer.dense && query.transfer.pitch == 0) {
     return exchange::time_of(curves.listed, bytes, query.block);
   }
@@ -180,21 +179,33 @@ double Model::other_end(Method method, const Query& query) const noexcept {
                                           : (known(staged) ? staged : one_shot);
 }
 
+double Model::packed(const Query& query) const noexcept {
+  if (query.transfer.dense) return kUnknown;
+  const double operations = query.transfer.nonblocking ? 2 * kOperation : 0;
+  return operations + time_of(packed_, query, query.bytes);
+}
+
 double Model::wire(Method method, const Query& query) const noexcept {
   if (method == Method::Device) return exchange::time_of(mpi_device_, query.bytes);
+  if (method == Method::Pack) {
+    // What whole messages took beyond their ends, at which one thing at a time was measured.
+    const double rest = packed(query) - end(method, query, Direction::Send) -
+                        end(method, query, Direction::Receive);
+    if (known(rest)) return std::max(rest, 0.0);
+  }
   if (method != Method::System) return exchange::time_of(mpi_packed_, query.bytes);
   if (query.transfer.dense) {
     return exchange::time_of(query.host ? mpi_host_ : mpi_device_, query.bytes);
   }
   // Strided device memory is not measured through the library's own engine.
-  if (!query.host) return kUnknown;
-  if (query.transfer.pitch == 0) return exchange::time_of(system_listed_, query.bytes, query.block);
-  return query.transfer.spread == Spread::Transpose
-             ? exchange::time_of(system_transpose_, query.bytes, query.block)
-             : time_of(system_box_, query, query.bytes);
+  return query.host ? time_of(system_, query, query.bytes) : kUnknown;
 }
 
 double Model::whole(Method method, const Query& query) const noexcept {
+  if (method == Method::Pack) {
+    const double measured = packed(query);
+    if (known(measured)) return measured;
+  }
   return end(method, query, query.transfer.direction) + wire(method, query) +
          other_end(method, query);
 }
@@ -218,13 +229,16 @@ std::optional<double> Model::time(Method method, const Transfer& transfer) const
 
 std::optional<Choice> Model::choose_host(const Query& query) const noexcept {
   const double system = wire(Method::System, query);
-  // Whether the other end packs too is not known here. Where it does not, packing is only the
-  // better for it; where it does and this is wrong, the program would be slower than without
-  // Strake.
-  const double pack = whole(Method::Pack, query);
-  if (!known(system) || !known(pack)) return std::nullopt;
-  return pack < kCertain * system ? Choice{Method::Pack, Reason::None}
-                                  : Choice{Method::System, Reason::SystemIsFaster};
+  // Whether the other end is strided too is not known here, and packing must do for both cases. Of
+  // sender and receiver the mean, so that both choose alike.
+  const double both = whole(Method::Pack, query);
+  const double one =
+      (end(Method::Pack, query, Direction::Send) + end(Method::Pack, query, Direction::Receive)) /
+          2 +
+      exchange::time_of(mpi_packed_, query.bytes);
+  if (!known(system) || !known(both) || !known(one)) return std::nullopt;
+  return both * one < kOneEnd * system * system ? Choice{Method::Pack, Reason::None}
+                                                : Choice{Method::System, Reason::SystemIsFaster};
 }
 
 std::optional<Choice> Model::choose_device(const Query& query,

@@ -32,8 +32,9 @@ class Model {
   /// Buffer and type of a packed message in host memory: 64 bytes in blocks of 8 take 92 to 141 ns
   /// more than contiguous ones, of which packing and unpacking are 20. For each end [s].
   static constexpr double kPacked = 50e-9;
-  /// Predictions are not exact: packing must be said to gain more than 8 %.
-  static constexpr double kCertain = 0.92;
+  /// What the library's own way takes with one end strided, of the time with both: in the median
+  /// 0.77 of 204 boxes (Open MPI, docs/performance.md).
+  static constexpr double kOneEnd = 0.77;
 
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4"), `chunk` the piece in which
   /// staged messages are copied [bytes].
@@ -67,8 +68,8 @@ class Model {
     machine::Curve far;
     machine::Curve aligned;
   };
-  /// Layout to dense memory, or back.
-  struct Copies {
+  /// One operation on all kinds of layouts.
+  struct Layouts {
     Strided box;
     machine::Curve transpose;
     machine::Curve listed;
@@ -86,14 +87,16 @@ class Model {
 
   static Strided strided(const machine::Profile& profile, std::string_view name,
                          std::string_view mpi);
-  static Copies copies(const machine::Profile& profile, std::string_view operation,
-                       std::string_view memory);
+  static Layouts layouts(const machine::Profile& profile, std::string_view what,
+                         std::string_view by, std::string_view mpi);
   // Seconds; not a number where a part was not measured.
   static double time_of(const Strided& curves, const Query& query, double bytes) noexcept;
-  static double time_of(const Copies& curves, const Query& query, double bytes) noexcept;
+  static double time_of(const Layouts& curves, const Query& query, double bytes) noexcept;
   [[nodiscard]] double end(Method method, const Query& query, Direction direction) const noexcept;
   [[nodiscard]] double staged_end(const Query& query, Direction direction) const noexcept;
   [[nodiscard]] double other_end(Method method, const Query& query) const noexcept;
+  /// A whole message that both ends pack.
+  [[nodiscard]] double packed(const Query& query) const noexcept;
   [[nodiscard]] double wire(Method method, const Query& query) const noexcept;
   [[nodiscard]] double whole(Method method, const Query& query) const noexcept;
   [[nodiscard]] std::optional<Choice> choose_host(const Query& query) const noexcept;
@@ -101,16 +104,15 @@ class Model {
                                                     const Options& options) const noexcept;
 
   // By direction: Send packs, Receive unpacks.
-  Copies cpu_[2];
-  Copies device_[2];
-  Copies one_shot_[2];
+  Layouts cpu_[2];
+  Layouts device_[2];
+  Layouts one_shot_[2];
   machine::Curve copy_[2];
   machine::Curve mpi_host_;
   machine::Curve mpi_packed_;
   machine::Curve mpi_device_;
-  Strided system_box_;
-  machine::Curve system_listed_;
-  machine::Curve system_transpose_;
+  Layouts system_;  // whole messages, both ends strided
+  Layouts packed_;
   // The piece of a staged message [log2 of bytes], and how long its copy takes.
   double piece_;
   double copy_piece_[2];

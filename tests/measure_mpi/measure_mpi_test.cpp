@@ -133,11 +133,12 @@ TEST_F(MeasureMpi, names_fit_the_job) {
   const bool node = per_node >= 2;
   for (const char* name :
        {"mpi/node/host", "mpi/node/packed", "mpi/node/both-ways", "mpi/node/system/box",
-        "mpi/node/system/indexed", "mpi/node/system/transpose", "mem/cma", "mem/shared"}) {
+        "mpi/node/system/indexed", "mpi/node/system/transpose", "mpi/node/pack/box",
+        "mpi/node/pack/indexed", "mpi/node/pack/transpose", "mem/cma", "mem/shared"}) {
     EXPECT_EQ(has(name), node) << name;
   }
-  for (const char* name :
-       {"mpi/net/host", "mpi/net/packed", "mpi/net/both-ways", "mpi/net/system/box"}) {
+  for (const char* name : {"mpi/net/host", "mpi/net/packed", "mpi/net/both-ways",
+                           "mpi/net/system/box", "mpi/net/pack/box"}) {
     EXPECT_EQ(has(name), g_ranks > per_node) << name;
   }
   EXPECT_EQ(has("mpi/node/pairs"), per_node >= 4);

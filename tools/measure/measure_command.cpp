@@ -171,7 +171,8 @@ void say_end(const Outcome& outcome, int seconds) {
   if (outcome.left_out.empty()) return;
   std::vector<std::string> names;
   for (const Entry* entry : outcome.left_out) {
-    if (names.empty() || names.back() != entry->what.name) names.push_back(entry->what.name);
+    const std::string& name = entry->what.name;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   say("Left out, as the {} s were over: {} case{} of {} (--resume goes on with them)\n", seconds,
       outcome.left_out.size(), plural(outcome.left_out.size()), fmt::join(names, ", "));

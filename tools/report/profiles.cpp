@@ -46,7 +46,7 @@ std::set<std::string> strided_names(const machine::Profile& profile) {
   std::set<std::string> names;
   const auto packs = [](const std::string& name) {
     return name.starts_with("pack/") || name.starts_with("unpack/") ||
-           name.find("/system/") != std::string::npos;
+           name.find("/system/") != std::string::npos || name.find("/pack/") != std::string::npos;
   };
   for (const auto& [name, lengths] : blocks)
     if (lengths.size() > 1 || packs(name)) names.insert(name);

@@ -19,8 +19,9 @@ namespace strake::measure {
 void add_messages(const Job& job, const Device& device, std::vector<Case>& cases);
 /// mpi/{node,net}/pairs: several pairs at once.
 void add_pairs(const Job& job, std::vector<Case>& cases);
-/// mpi/{node,net}/system/{box,transpose}: derived types, by the library's own engine.
-void add_system(const Job& job, std::vector<Case>& cases);
+/// mpi/{node,net}/{system,pack}/{box,indexed,transpose}: strided messages, by the library's own
+/// engine and by Strake's packing.
+void add_strided(const Job& job, std::vector<Case>& cases);
 /// mpi/collective/*, on a device mpi/collective/device/*: those whose names ("broadcast") `works`
 /// allows.
 void add_collectives(const Job& job, const Device& device, std::vector<Case>& cases,

@@ -65,7 +65,7 @@ class MpiPlugin final : public Plugin {
     std::vector<Case> all;
     add_messages(job_, Device{}, all);
     add_pairs(job_, all);
-    add_system(job_, all);
+    add_strided(job_, all);
     add_collectives(job_, Device{}, all, [](std::string_view) { return true; });
     add_memory(job_, all);
     const Awareness aware = agreed_awareness();

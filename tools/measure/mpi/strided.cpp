@@ -1,12 +1,17 @@
-// Derived types as the MPI library's own engine moves them, from the same layout into the same.
+// Strided messages, from the same layout into the same: as the MPI library's own engine moves
+// derived types, and as Strake packs them. Both of one shape are measured one after the other:
+// machines change.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cases.hpp"
 #include "data.hpp"
+#include "exchange/staging.hpp"
+#include "exchange/wire.hpp"
 #include "layouts.hpp"
 #include "machine/pitch.hpp"
 #include "mpi/real_mpi.hpp"
@@ -14,6 +19,9 @@
 
 namespace strake::measure {
 namespace {
+
+using exchange::Direction;
+using exchange::Method;
 
 constexpr int kTag = 3;
 constexpr std::int64_t kKi = 1024;
@@ -24,7 +32,22 @@ constexpr std::int64_t kMostSpan = 129 * kMi;  // 4 MiB in blocks of 64 bytes ev
 /// The longest list: making its datatype takes milliseconds.
 constexpr std::int64_t kMostListed = 256 * kKi;
 
-/// A committed MPI datatype: of a box at offset 0, or of the blocks of any other layout, as a list.
+/// The longest basic type that a block can be made of. Programs' blocks are numbers, and MPICH
+/// packs them up to nine times as fast as bytes.
+struct Element {
+  MPI_Datatype type;
+  int bytes;
+};
+
+Element element_of(std::int64_t block) {
+  for (const Element& element : {Element{MPI_DOUBLE, 8}, {MPI_FLOAT, 4}, {MPI_SHORT, 2}}) {
+    if (block % element.bytes == 0) return element;
+  }
+  return {MPI_BYTE, 1};
+}
+
+/// A committed MPI datatype: of a box at offset 0, or of the blocks of any other layout, all of one
+/// length, as a list.
 class Type {
  public:
   /// \throws MpiError
@@ -42,16 +65,19 @@ class Type {
   void make_list(const Layout& layout) {
     std::vector<MPI_Aint> offsets;
     std::vector<int> lengths;
+    const Element element = element_of(layout.block_bytes());
     layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
       offsets.push_back(offset);
-      lengths.push_back(static_cast<int>(length));
+      lengths.push_back(static_cast<int>(length) / element.bytes);
     });
     mpi::check(PMPI_Type_create_hindexed(static_cast<int>(offsets.size()), lengths.data(),
-                                         offsets.data(), MPI_BYTE, &type_),
+                                         offsets.data(), element.type, &type_),
                "MPI_Type_create_hindexed");
   }
   void make_box(const Layout& layout) {
-    mpi::check(PMPI_Type_contiguous(static_cast<int>(layout.block_bytes()), MPI_BYTE, &type_),
+    const Element element = element_of(layout.block_bytes());
+    mpi::check(PMPI_Type_contiguous(static_cast<int>(layout.block_bytes()) / element.bytes,
+                                    element.type, &type_),
                "MPI_Type_contiguous");
     const auto dims = layout.dims();
     for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
@@ -70,7 +96,7 @@ class Type {
 /// Half a round trip of a strided type, by blocking calls. What comes goes back from the same
 /// memory: packing is measured on one such box too, and boxes that are twice as large may leave a
 /// cache.
-class StridedRoundTrip final : public Instance {
+class StridedRoundTrip : public Instance {
  public:
   StridedRoundTrip(const Job& job, std::vector<int> pair, Layout layout)
       : job_(job),
@@ -79,12 +105,11 @@ class StridedRoundTrip final : public Instance {
               : job.rank() == pair_[1] ? pair_[0]
                                        : -1),
         layout_(std::move(layout)),
-        type_(layout_),
         memory_(peer_ < 0 ? 0 : layout_.bounds().end) {
     if (peer_ >= 0) fill();
   }
 
-  double run(std::int64_t iterations) override {
+  double run(std::int64_t iterations) final {
     if (peer_ < 0) return 0;
     job_.meet(pair_);
     const Stopwatch watch;
@@ -96,7 +121,7 @@ class StridedRoundTrip final : public Instance {
     return watch.seconds() / 2;
   }
 
-  void verify() override {
+  void verify() final {
     if (peer_ < 0) return;
     // The first rank's bytes went to the other, which now sends its own.
     const std::int64_t span = layout_.bounds().end;
@@ -117,6 +142,15 @@ class StridedRoundTrip final : public Instance {
     }
   }
 
+ protected:
+  virtual void send() = 0;
+  virtual void receive() = 0;
+
+  [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
+  [[nodiscard]] std::byte* memory() const noexcept { return memory_.data(); }
+  [[nodiscard]] int peer() const noexcept { return peer_; }
+  [[nodiscard]] MPI_Comm comm() const noexcept { return job_.comm(); }
+
  private:
   [[nodiscard]] bool first() const { return job_.rank() == pair_[0]; }
   void fill() const {
@@ -127,21 +161,60 @@ class StridedRoundTrip final : public Instance {
       }
     });
   }
-  void send() const {
-    mpi::check(PMPI_Send(memory_.data(), 1, type_.get(), peer_, kTag, job_.comm()), "MPI_Send");
-  }
-  void receive() const {
-    mpi::check(
-        PMPI_Recv(memory_.data(), 1, type_.get(), peer_, kTag, job_.comm(), MPI_STATUS_IGNORE),
-        "MPI_Recv");
-  }
 
   const Job& job_;
   std::vector<int> pair_;
   int peer_;
   Layout layout_;
-  Type type_;
   HostMemory memory_;
+};
+
+/// By the library's own engine.
+class BySystem final : public StridedRoundTrip {
+ public:
+  BySystem(const Job& job, std::vector<int> pair, Layout layout)
+      : StridedRoundTrip(job, std::move(pair), std::move(layout)), type_(this->layout()) {}
+
+ private:
+  void send() override {
+    mpi::check(PMPI_Send(memory(), 1, type_.get(), peer(), kTag, comm()), "MPI_Send");
+  }
+  void receive() override {
+    mpi::check(PMPI_Recv(memory(), 1, type_.get(), peer(), kTag, comm(), MPI_STATUS_IGNORE),
+               "MPI_Recv");
+  }
+
+  Type type_;
+};
+
+/// As the interposer's blocking calls do it.
+class ByPacking final : public StridedRoundTrip {
+ public:
+  ByPacking(const Job& job, std::vector<int> pair, Layout layout)
+      : StridedRoundTrip(job, std::move(pair), std::move(layout)),
+        typed_{std::make_shared<exchange::Shape>(this->layout()),
+               memory(),
+               {MemoryKind::Host, -1},
+               false} {}
+
+ private:
+  void send() override {
+    exchange::Outgoing outgoing(typed_, Method::Pack);
+    outgoing.pack();
+    const exchange::Wire wire(Direction::Send, Method::Pack, outgoing.size_bytes());
+    mpi::check(PMPI_Send(outgoing.data(), wire.count(), wire.type(), peer(), kTag, comm()),
+               "MPI_Send");
+  }
+  void receive() override {
+    exchange::Incoming incoming(typed_, Method::Pack);
+    const exchange::Wire wire(Direction::Receive, Method::Pack, incoming.capacity_bytes());
+    MPI_Status status;
+    mpi::check(PMPI_Recv(incoming.data(), wire.count(), wire.type(), peer(), kTag, comm(), &status),
+               "MPI_Recv");
+    incoming.unpack(exchange::received_bytes(status));
+  }
+
+  exchange::Typed typed_;
 };
 
 struct Shape {
@@ -166,6 +239,7 @@ bool among(std::initializer_list<std::int64_t> values, std::int64_t value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+template <typename Kind>
 Case strided_case(const Job& job, const std::string& name, const std::vector<int>& pair,
                   const Shape& shape, Layout (*layout)(const Shape&), bool quick) {
   Case made;
@@ -176,63 +250,72 @@ Case strided_case(const Job& job, const std::string& name, const std::vector<int
   made.quick = quick;
   made.scope = Scope::Job;
   made.make = [&job, pair, shape, layout] {
-    return std::make_unique<StridedRoundTrip>(job, pair, layout(shape));
+    return std::make_unique<Kind>(job, pair, layout(shape));
   };
   return made;
 }
 
-void add_boxes(const Job& job, const std::string& name, const std::vector<int>& pair,
-               std::vector<Case>& cases) {
+/// Both ways of one shape, `form` of layout ("box").
+void add_both(const Job& job, Path path, const std::vector<int>& pair, const std::string& form,
+              const Shape& shape, Layout (*layout)(const Shape&), bool quick,
+              std::vector<Case>& cases) {
+  const std::string prefix = std::string("mpi/") + name_of(path);
+  cases.push_back(
+      strided_case<BySystem>(job, prefix + "/system/" + form, pair, shape, layout, quick));
+  cases.push_back(
+      strided_case<ByPacking>(job, prefix + "/pack/" + form, pair, shape, layout, quick));
+}
+
+void add_boxes(const Job& job, Path path, const std::vector<int>& pair, std::vector<Case>& cases) {
   using machine::PitchClass;
   for (const PitchClass kind :
        {PitchClass::Near, PitchClass::Sparse, PitchClass::Far, PitchClass::Aligned}) {
     // Closer where the library changes its protocol, and where caches end.
-    for (const std::int64_t bytes : {std::int64_t{64}, kKi, 3 * kKi, 4 * kKi, 16 * kKi, 64 * kKi,
-                                     256 * kKi, kMi, 4 * kMi, 16 * kMi}) {
+    for (const std::int64_t bytes :
+         {std::int64_t{64}, std::int64_t{256}, kKi, 3 * kKi, 4 * kKi, 16 * kKi, 64 * kKi, 256 * kKi,
+          512 * kKi, kMi, 4 * kMi, 16 * kMi}) {
       for (const std::int64_t block : {1, 4, 8, 16, 64, 256, 1024, 4096}) {
         const std::int64_t pitch = machine::host_pitch(kind, block);
         const std::int64_t blocks = bytes / block;
         if (pitch == 0 || blocks < 2 || blocks * pitch > kMostSpan) continue;
         const bool quick = among({kKi, 16 * kKi, 256 * kKi}, bytes) && among({8, 64}, block);
-        cases.push_back(strided_case(job, name, pair, {bytes, block, pitch}, box, quick));
+        add_both(job, path, pair, "box", {bytes, block, pitch}, box, quick, cases);
       }
     }
   }
 }
 
-void add_lists(const Job& job, const std::string& name, const std::vector<int>& pair,
-               std::vector<Case>& cases) {
+void add_lists(const Job& job, Path path, const std::vector<int>& pair, std::vector<Case>& cases) {
   for (const std::int64_t bytes : {kKi, 16 * kKi, 256 * kKi, 4 * kMi}) {
     for (const std::int64_t block : {4, 16, 64, 256}) {
       if (bytes / block > kMostListed) continue;
       const std::int64_t pitch = machine::host_pitch(machine::PitchClass::Near, block);
       const bool quick = among({kKi, 256 * kKi}, bytes) && block == 16;
-      cases.push_back(strided_case(job, name, pair, {bytes, block, pitch}, list, quick));
+      add_both(job, path, pair, "indexed", {bytes, block, pitch}, list, quick, cases);
     }
   }
 }
 
-void add_transposes(const Job& job, const std::string& name, const std::vector<int>& pair,
+void add_transposes(const Job& job, Path path, const std::vector<int>& pair,
                     std::vector<Case>& cases) {
   for (const std::int64_t bytes : {16 * kKi, 256 * kKi, 4 * kMi, 16 * kMi}) {
     for (const std::int64_t block : {1, 4, 8, 16, 64}) {
       const bool quick = among({16 * kKi, 256 * kKi}, bytes) && block == 8;
-      cases.push_back(
-          strided_case(job, name, pair, {bytes, block, machine::kTransposeRow}, transpose, quick));
+      add_both(job, path, pair, "transpose", {bytes, block, machine::kTransposeRow}, transpose,
+               quick, cases);
     }
   }
 }
 
 }  // namespace
 
-void add_system(const Job& job, std::vector<Case>& cases) {
+void add_strided(const Job& job, std::vector<Case>& cases) {
   for (const Path path : {Path::Node, Path::Network}) {
     const std::vector<int> pair = job.pair(path);
     if (pair.empty()) continue;
-    const std::string prefix = std::string("mpi/") + name_of(path) + "/system/";
-    add_boxes(job, prefix + "box", pair, cases);
-    add_lists(job, prefix + "indexed", pair, cases);
-    add_transposes(job, prefix + "transpose", pair, cases);
+    add_boxes(job, path, pair, cases);
+    add_lists(job, path, pair, cases);
+    add_transposes(job, path, pair, cases);
   }
 }
 

@@ -1,0 +1,75 @@
+#include "support/turns.hpp"
+
+#include <fcntl.h>
+#include <semaphore.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+
+namespace bench {
+namespace {
+
+constexpr int kPatienceSeconds = 300;
+
+[[noreturn]] void fail(const char* what, const std::string& name) {
+  std::fprintf(stderr, "%s %s: %s\n", what, name.c_str(), std::strerror(errno));
+  std::exit(1);
+}
+
+// One for each rank of each job; whoever comes first makes it. Job 0 begins.
+void* open_semaphore(const std::string& ring, int job, int rank) {
+  const std::string name = "/" + ring + "." + std::to_string(job) + "." + std::to_string(rank);
+  sem_t* const semaphore = sem_open(name.c_str(), O_CREAT, 0600, job == 0 ? 1 : 0);
+  if (semaphore == SEM_FAILED) fail("cannot open the semaphore", name);
+  return semaphore;
+}
+
+}  // namespace
+
+Turns& Turns::instance() {
+  static Turns turns;
+  return turns;
+}
+
+void Turns::join(int rank) {
+  const char* const ring = std::getenv("BENCH_TURNS");
+  if (ring == nullptr) return;
+  char name[64];
+  int job = 0;
+  int jobs = 0;
+  if (std::sscanf(ring, "%63[^,],%d,%d", name, &job, &jobs) != 3 || jobs < 1 || job >= jobs) {
+    errno = EINVAL;
+    fail("BENCH_TURNS is NAME,JOB,JOBS, not", ring);
+  }
+  mine_ = open_semaphore(name, job, rank);
+  theirs_ = open_semaphore(name, (job + 1) % jobs, rank);
+  take();
+  next();  // comes back once every other job has arrived
+}
+
+void Turns::next() {
+  pass();
+  take();
+}
+
+void Turns::leave() { pass(); }
+
+void Turns::take() {
+  if (mine_ == nullptr) return;
+  timespec deadline{};
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_sec += kPatienceSeconds;
+  while (sem_timedwait(static_cast<sem_t*>(mine_), &deadline) != 0) {
+    if (errno != EINTR) fail("no turn came:", std::getenv("BENCH_TURNS"));
+  }
+}
+
+void Turns::pass() {
+  if (theirs_ != nullptr) sem_post(static_cast<sem_t*>(theirs_));
+}
+
+}  // namespace bench

@@ -1,0 +1,31 @@
+/// \file  Several jobs that measure the same cases side by side, a slice of the samples at a time
+/// each: what one machine does at one moment is then compared with what it does at the same moment,
+/// not minutes later.
+#pragma once
+
+namespace bench {
+
+/// A job's place in the ring that BENCH_TURNS=NAME,JOB,JOBS describes (bench/support/jobs.py). A
+/// job that joined has the machine until it calls `next`; its ranks take part alike. Without
+/// BENCH_TURNS all of it does nothing.
+class Turns {
+ public:
+  /// The one of this process.
+  static Turns& instance();
+
+  /// Waits for the others to arrive and for the first turn. Ends the process with status 1 if none
+  /// comes in minutes, as after another job's failure.
+  void join(int rank);
+  /// Gives the turn away and waits for the next one.
+  void next();
+  void leave();
+
+ private:
+  void take();
+  void pass();
+
+  void* mine_ = nullptr;    // sem_t: tokens for this rank of this job
+  void* theirs_ = nullptr;  // for the same rank of the next job
+};
+
+}  // namespace bench
