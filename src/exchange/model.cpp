@@ -19,6 +19,7 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 constexpr double kLogNear = 1;    // log2 of machine::kNearRatio
 constexpr double kLogSparse = 4;  // log2 of machine::kSparseRatio
+constexpr double kLogFar = 11;    // of machine::kFarPitch
 constexpr double kLogShort = 4;   // of 16 bytes: few such blocks lie in two lines
 
 /// An operation of Strake's own and its generalised request, on top of what MPI does (about 1 us on
@@ -95,22 +96,31 @@ Model::Query::Query(const Transfer& asked) noexcept
       bytes(std::log2(static_cast<double>(std::max<std::int64_t>(asked.bytes, 1)))),
       block(bytes - std::log2(static_cast<double>(std::max<std::int64_t>(asked.blocks, 1)))),
       host(asked.place.in_host_memory()),
-      ratio(log_ratio(asked.pitch, block, host)),
-      far(asked.pitch >= machine::kFarPitch && ratio > kLogSparse &&
-          block < std::log2(machine::kFarPitch) - kLogSparse) {}
+      ratio(log_ratio(asked.pitch, block, host)) {}
+
+double Model::time_beyond_sparse(const Strided& curves, const Query& query, double bytes) noexcept {
+  const double pitch = query.block + query.ratio;
+  // Lines set the time of short blocks: as many blocks, as far apart, of the length that was
+  // measured there.
+  const double more = std::max(0.0, std::min(query.ratio - kLogSparse, kLogShort - query.block));
+  const double measured_at = query.block + more + kLogSparse;
+  const Curve& far = curves.far_for(query.transfer.pitch);
+  const bool reaches_far = !far.empty() && measured_at < kLogFar;
+  const double weight =
+      reaches_far ? std::clamp((pitch - measured_at) / (kLogFar - measured_at), 0.0, 1.0) : 0;
+  if (weight == 1) return exchange::time_of(far, bytes, query.block);
+  if (weight == 0) return exchange::time_of(curves.sparse, bytes + more, query.block + more);
+  const double sparse = curves.sparse.log_time(bytes + more, query.block + more);
+  return std::exp2(sparse + weight * (far.log_time(bytes, query.block) - sparse));
+}
+
+const Curve& Model::Strided::far_for(std::int64_t pitch) const noexcept {
+  const Curve& best = machine::is_aligned(pitch) ? aligned : far;
+  return !best.empty() ? best : (&best == &far ? aligned : far);
+}
 
 double Model::time_of(const Strided& curves, const Query& query, double bytes) noexcept {
-  if (query.far) {
-    const bool aligned = machine::is_aligned(query.transfer.pitch);
-    const Curve& best = aligned ? curves.aligned : curves.far;
-    const Curve& far = !best.empty() ? best : aligned ? curves.far : curves.aligned;
-    if (!far.empty()) return exchange::time_of(far, bytes, query.block);
-  }
-  if (query.host && query.ratio > kLogSparse && query.block < kLogShort) {
-    // Lines set the time: as many blocks, as far apart, of the length that was measured there.
-    const double more = std::min(query.ratio - kLogSparse, kLogShort - query.block);
-    return exchange::time_of(curves.sparse, bytes + more, query.block + more);
-  }
+  if (query.ratio > kLogSparse && query.host) return time_beyond_sparse(curves, query, bytes);
   const double weight = std::clamp((query.ratio - kLogNear) / (kLogSparse - kLogNear), 0.0, 1.0);
   if (curves.near.empty() || (weight == 1 && !curves.sparse.empty())) {
     return exchange::time_of(curves.sparse, bytes, query.block);
@@ -118,7 +128,15 @@ double Model::time_of(const Strided& curves, const Query& query, double bytes) n
   const double near = curves.near.log_time(bytes, query.block);
   if (weight == 0 || curves.sparse.empty()) return std::exp2(near);
   const double sparse = curves.sparse.log_time(bytes, query.block);
-  return std::exp2(near + weight * (sparse - near));
+  const double same_block = near + weight * (sparse - near);
+  if (!query.host) return std::exp2(same_block);
+  // As many blocks at the same pitch, of the lengths that were measured there: lines and pages are
+  // alike. The mean of both is nearer than either, and one noisy point counts for less.
+  const double longer = query.ratio - kLogNear;
+  const double shorter = query.ratio - kLogSparse;
+  const double at_near = curves.near.log_time(bytes + longer, query.block + longer);
+  const double at_sparse = curves.sparse.log_time(bytes + shorter, query.block + shorter);
+  return std::exp2((same_block + at_near + weight * (at_sparse - at_near)) / 2);
 }
 
 double Model::time_of(const Layouts& curves, const Query& query, double bytes) noexcept {

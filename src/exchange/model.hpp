@@ -67,6 +67,8 @@ class Model {
     machine::Curve sparse;
     machine::Curve far;
     machine::Curve aligned;
+    /// The one, or the other where only that was measured.
+    [[nodiscard]] const machine::Curve& far_for(std::int64_t pitch) const noexcept;
   };
   /// One operation on all kinds of layouts.
   struct Layouts {
@@ -82,7 +84,6 @@ class Model {
     double block;
     bool host;
     double ratio;  ///< pitch / block
-    bool far;
   };
 
   static Strided strided(const machine::Profile& profile, std::string_view name,
@@ -91,6 +92,8 @@ class Model {
                          std::string_view by, std::string_view mpi);
   // Seconds; not a number where a part was not measured.
   static double time_of(const Strided& curves, const Query& query, double bytes) noexcept;
+  static double time_beyond_sparse(const Strided& curves, const Query& query,
+                                   double bytes) noexcept;
   static double time_of(const Layouts& curves, const Query& query, double bytes) noexcept;
   [[nodiscard]] double end(Method method, const Query& query, Direction direction) const noexcept;
   [[nodiscard]] double staged_end(const Query& query, Direction direction) const noexcept;

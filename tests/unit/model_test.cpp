@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <random>
 #include <string>
@@ -284,11 +285,13 @@ TEST(Model, nonblocking_calls_pay_for_their_operations) {
 TEST(Model, distance_of_blocks_counts) {
   machine::Profile profile;
   for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
-    profile.results.push_back(result(name, kMi, 8, 16, 1e-6));
-    profile.results.push_back(result(name, kMi, 8, 128, 8e-6));
-    profile.results.push_back(result(name, kMi, 8, 4096, 100e-6));
-    profile.results.push_back(result(name, kMi, 512, 1032, 1e-6));
-    profile.results.push_back(result(name, kMi, 512, 8200, 8e-6));
+    for (const std::int64_t bytes : {kKi, 64 * kMi}) {
+      profile.results.push_back(result(name, bytes, 8, 16, 1e-6));
+      profile.results.push_back(result(name, bytes, 8, 128, 8e-6));
+      profile.results.push_back(result(name, bytes, 8, 4096, 100e-6));
+      profile.results.push_back(result(name, bytes, 512, 1032, 1e-6));
+      profile.results.push_back(result(name, bytes, 512, 8200, 8e-6));
+    }
   }
   const Model model(profile, kMpi, Link::Node, kMi);
   const auto end = [&](std::int64_t block, std::int64_t pitch) {
@@ -301,10 +304,45 @@ TEST(Model, distance_of_blocks_counts) {
   EXPECT_NEAR(end(8, 32), 2, 1e-6);  // a third of the way in logarithms
   EXPECT_NEAR(end(8, 64), 4, 1e-6);
   EXPECT_NEAR(end(8, 128), 8, 1e-6);
+  EXPECT_NEAR(end(8, 1024), 8 * std::pow(12.5, 2 / 3.0), 1e-6);  // as 16 bytes 256 apart take 8
   EXPECT_NEAR(end(8, 2048), 100, 1e-6);
   EXPECT_NEAR(end(512, 1032), 1, 1e-6);
   EXPECT_NEAR(end(512, 8200), 8, 1e-6);   // far apart, but measured as such
   EXPECT_NEAR(end(512, 65536), 8, 1e-6);  // the far ones that are measured are shorter
+}
+
+TEST(Model, between_two_measured_distances_powers_of_block_number_and_pitch_are_exact) {
+  // The pitch without what host memory is shifted by.
+  const auto microseconds = [](double blocks, double block, double pitch) {
+    return 1e-3 * blocks * std::pow(block, 0.25) * std::sqrt(pitch);
+  };
+  machine::Profile profile;
+  for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
+    for (std::int64_t block = 1; block <= 512; block *= 2) {
+      for (std::int64_t bytes = kKi; bytes <= 64 * kMi; bytes *= 16) {
+        for (const std::int64_t ratio : {machine::kNearRatio, machine::kSparseRatio}) {
+          const std::int64_t pitch =
+              ratio * block + (block < machine::kLeastShifted ? 0 : machine::kHostShift);
+          const double time =
+              microseconds(double(bytes) / double(block), double(block), double(ratio * block));
+          profile.results.push_back(result(name, bytes, block, pitch, 1e-6 * time));
+        }
+      }
+    }
+  }
+  const Model model(profile, kMpi, Link::Node, kMi);
+  for (const std::int64_t block : {16, 24, 32}) {
+    for (const std::int64_t ratio : {2, 3, 5, 8, 13, 16}) {
+      const std::int64_t blocks = 64 * kKi / block;
+      const Transfer transfer{
+          Direction::Send, false,        kHost, blocks * block,
+          blocks,          Spread::Near, false, ratio * block + machine::kHostShift};
+      const double end = model.parts(Method::Pack, transfer).value().end - Model::kPacked;
+      const double right =
+          1e-6 * microseconds(double(blocks), double(block), double(ratio * block));
+      EXPECT_NEAR(end / right, 1, kRounding) << block << " x " << ratio;
+    }
+  }
 }
 
 TEST(Model, far_blocks_at_multiples_of_2_KiB_have_a_curve_of_their_own) {
