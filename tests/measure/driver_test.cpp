@@ -237,5 +237,22 @@ TEST(Driver, shares_out_the_time_and_leaves_out_what_does_not_fit) {
   EXPECT_EQ(late.left_out[1]->what.name, "case1");
 }
 
+TEST(Driver, quick_cases_go_first) {
+  Leader leader(nullptr);
+  std::vector<Entry> entries;
+  for (const char* name : {"slow0", "quick0", "slow1", "quick1"}) {
+    entries.push_back({case_of(name, [] { return Script(); }), "", 0});
+    entries.back().what.quick = name[0] == 'q';
+  }
+  std::vector<std::string> begun;
+  Listener listener;
+  listener.begins = [&](std::size_t, const Case& next) { begun.push_back(next.name); };
+  const auto left = [&] { return begun.size() < 3 ? 0.05 : -1.0; };
+  const Outcome outcome = measure_all(leader, entries, left, listener);
+  EXPECT_EQ(begun, (std::vector<std::string>{"quick0", "quick1", "slow0"}));
+  ASSERT_EQ(outcome.left_out.size(), 1U);
+  EXPECT_EQ(outcome.left_out[0]->what.name, "slow1");
+}
+
 }  // namespace
 }  // namespace strake::measure

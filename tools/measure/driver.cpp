@@ -42,9 +42,14 @@ machine::Result measure_one(Leader& leader, const Entry& entry, double share_s) 
 
 Outcome measure_all(Leader& leader, const std::vector<Entry>& entries,
                     const std::function<double()>& seconds_left, const Listener& listener) {
+  // Those of --quick first, spread over all sizes as they are: what is left out when the time is up
+  // is detail then, and no curve ends early.
+  std::vector<const Entry*> order;
+  for (const Entry& entry : entries) order.push_back(&entry);
+  std::stable_partition(order.begin(), order.end(), [](const Entry* e) { return e->what.quick; });
   Outcome outcome;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const Entry& entry = entries[i];
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Entry& entry = *order[i];
     const double left = seconds_left();
     if (left <= 0) {
       outcome.left_out.push_back(&entry);
@@ -53,7 +58,7 @@ Outcome measure_all(Leader& leader, const std::vector<Entry>& entries,
     listener.begins(i, entry.what);
     try {
       const machine::Result result =
-          measure_one(leader, entry, left / static_cast<double>(entries.size() - i));
+          measure_one(leader, entry, left / static_cast<double>(order.size() - i));
       ++outcome.measured;
       listener.measured(result);
     } catch (const WrongData& error) {

@@ -36,8 +36,8 @@ struct Outcome {
   std::vector<const Entry*> left_out;  ///< the time was up
 };
 
-/// Each case gets an equal share of what is left of the time; what one leaves over, the next ones
-/// get. `seconds_left()` is asked before each case.
+/// The quick cases, then the others. Each gets an equal share of what is left of the time; what one
+/// leaves over, the next ones get. `seconds_left()` is asked before each case.
 Outcome measure_all(Leader& leader, const std::vector<Entry>& entries,
                     const std::function<double()>& seconds_left, const Listener& listener);
 

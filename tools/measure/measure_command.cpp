@@ -8,8 +8,10 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <regex>
+#include <tuple>
 #include <vector>
 
 #include "clocks.hpp"
@@ -178,6 +180,17 @@ void say_end(const Outcome& outcome, int seconds) {
       outcome.left_out.size(), plural(outcome.left_out.size()), fmt::join(names, ", "));
 }
 
+/// Benchmark by benchmark, as they are listed, whatever the order in which they were measured.
+void sort_by_name(std::vector<machine::Result>& results, const std::vector<Entry>& entries) {
+  std::map<std::string, std::size_t> places;
+  for (const Entry& entry : entries) places.emplace(entry.what.name, places.size());
+  const auto key = [&](const machine::Result& r) {
+    return std::tuple(places.at(r.name), r.bytes, r.block, r.pitch, r.count);
+  };
+  std::stable_sort(results.begin(), results.end(),
+                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
+}
+
 /// Rank 0's part, with the ranks behind `leader`.
 int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_point begin,
          const std::string& clocks, const std::string& binding) {
@@ -239,6 +252,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
         leader, entries, [&] { return budget - seconds_since(begin); }, listener);
   }
   saver.now();
+  sort_by_name(results, entries);
   if (!options.json) fmt::print("{}", table(results));
   say_end(outcome, seconds_of(options));
   if (!saver.failed()) say("Profile: {}\n", file.path());
