@@ -45,7 +45,11 @@ class Library:
 
     def command(self, benchmark, ranks, arguments, strake, settings):
         """The command line; with `strake`, the interposer is loaded into the ranks and into nothing else."""
-        command = [self.mpirun, *self.flags, "-n", str(ranks)]
+        command = [self.mpirun, *self.flags]
+        # As Open MPI does by itself: jobs are compared on the same cores.
+        if self.flavor == "mpich" and ranks <= len(os.sched_getaffinity(0)):
+            command += ["-bind-to", "core"]
+        command += ["-n", str(ranks)]
         if strake:
             # The job's name is the promise of `strake run` that every rank is preloaded.
             variables = {"LD_PRELOAD": str(self.interposer), "STRAKE_JOB": f"bench-{os.getpid()}"}

@@ -345,32 +345,37 @@ TEST_P(CpuCopy, transposes) {
 }
 
 TEST_P(CpuCopy, transposes_past_the_caches_from_any_alignment) {
-  // 768 x 776 doubles are more than 4 MiB; both pitches are whole lines, so that lines are stored
-  // whole.
-  const Dim dims[] = {{768, 8}, {776, 768 * 8}};
-  const Layout layout = Layout::box(0, 8, dims);
-  const std::int64_t size = layout.size_bytes();
-  std::vector<std::byte> source(static_cast<std::size_t>(size));
-  for (std::byte& byte : source) byte = static_cast<std::byte>(random_());
-  const cpu::OpPtr pack = cpu::compile(Layout::dense(size), layout, options_);
-  const cpu::OpPtr unpack = cpu::compile(layout, Layout::dense(size), options_);
-  for (const std::size_t shift : {0, 8, 40, 3}) {
-    std::vector<std::byte> packed(source.size() + 64);
-    pack->run(packed.data() + shift, source.data());
-    std::int64_t wrong = 0;
-    for (std::size_t i = 0; i < 768; ++i) {
-      for (std::size_t j = 0; j < 776; ++j) {
-        wrong +=
-            std::memcmp(&packed[shift + (i * 776 + j) * 8], &source[(j * 768 + i) * 8], 8) != 0;
+  for (const std::int64_t block : {8, 16}) {
+    // 776 rows of 6 KiB are more than 4 MiB; both pitches are whole lines, so that lines are stored
+    // whole.
+    constexpr std::int64_t kRow = 6144;
+    constexpr std::int64_t kRows = 776;
+    const Dim dims[] = {{kRow / block, block}, {kRows, kRow}};
+    const Layout layout = Layout::box(0, block, dims);
+    const std::int64_t size = layout.size_bytes();
+    std::vector<std::byte> source(static_cast<std::size_t>(size));
+    for (std::byte& byte : source) byte = static_cast<std::byte>(random_());
+    const cpu::OpPtr pack = cpu::compile(Layout::dense(size), layout, options_);
+    const cpu::OpPtr unpack = cpu::compile(layout, Layout::dense(size), options_);
+    for (const std::int64_t shift : {0, 8, 16, 40, 48, 3}) {
+      std::vector<std::byte> packed(source.size() + 64);
+      pack->run(packed.data() + shift, source.data());
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < kRow / block; ++i) {
+        for (std::int64_t j = 0; j < kRows; ++j) {
+          wrong += std::memcmp(packed.data() + shift + (i * kRows + j) * block,
+                               source.data() + j * kRow + i * block,
+                               static_cast<std::size_t>(block)) != 0;
+        }
       }
+      EXPECT_EQ(wrong, 0) << block << " bytes, shift " << shift;
+      EXPECT_EQ(packed[static_cast<std::size_t>(shift + size)], std::byte{0});
+      std::vector<std::byte> back(source.size() + 64);
+      unpack->run(back.data() + shift, packed.data() + shift);
+      EXPECT_EQ(std::memcmp(back.data() + shift, source.data(), source.size()), 0)
+          << block << " bytes, shift " << shift;
+      EXPECT_EQ(back[static_cast<std::size_t>(shift + size)], std::byte{0});
     }
-    EXPECT_EQ(wrong, 0) << "shift " << shift;
-    EXPECT_EQ(packed[shift + source.size()], std::byte{0});
-    std::vector<std::byte> back(source.size() + 64);
-    unpack->run(back.data() + shift, packed.data() + shift);
-    EXPECT_EQ(std::memcmp(back.data() + shift, source.data(), source.size()), 0)
-        << "shift " << shift;
-    EXPECT_EQ(back[shift + source.size()], std::byte{0});
   }
 }
 

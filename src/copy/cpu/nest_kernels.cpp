@@ -124,8 +124,11 @@ NestFn choose_blocks(const Nest& nest, const Loop& l0) {
 NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near_from) {
   const bool adjacent = near_to.to == nest.block && near_from.from == nest.block;
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-  if (adjacent && nest.block == 8) return run_transposed<RegisterSquare8>;
+  if (adjacent && nest.block == 8) return run_transposed<RegisterSquare<8>>;
   if (adjacent && nest.block == 4) return run_transposed<RegisterSquare4>;
+#if HWY_TARGET <= HWY_AVX2
+  if (adjacent && nest.block == 16) return run_transposed<RegisterSquare<16>>;
+#endif
 #endif
   static_cast<void>(adjacent);
   switch (nest.block) {

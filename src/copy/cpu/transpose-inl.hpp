@@ -28,8 +28,8 @@ struct Plane {
 /// Tiles of a side whose lines and pages the caches hold at once: 64 rows of 64 elements of 8 bytes
 /// are 32 KiB.
 inline constexpr std::int64_t kTile = 64;
-/// From here on whole lines are stored past the caches. Measured on doubles: 1.0 x at 2 MiB, 1.4 x
-/// at 8 MiB, 3 x at 32 MiB.
+/// Of more, whole lines are stored past the caches. Measured on doubles: 1.0 x at 2 MiB, 1.4 x at
+/// 8 MiB, 3 x at 32 MiB; on 16-byte elements 0.85 x at 4 MiB.
 inline constexpr std::int64_t kStreamedTranspose = std::int64_t{4} << 20;
 
 /// Part [i0, i1) x [j0, j1) of a plane, block by block.
@@ -67,14 +67,35 @@ HWY_INLINE void interleave_pairs(D d, const V& a, const V& b, V& low, V& high) {
   high = hn::InterleaveUpper(d, a, b);
 }
 
-/// Squares of adjacent 8-byte elements in registers: as many to a side as a vector holds.
-struct RegisterSquare8 {
+#if HWY_TARGET <= HWY_AVX2
+/// out[0], out[kStep], …: 16-byte lane 0, 1, … of each of the vectors, as many as one has lanes:
+/// within halves, then across.
+template <int kStep, typename V, typename D>
+HWY_INLINE void transpose_lanes(D d, const V* v, V* out) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    out[0] = hn::ConcatLowerLower(d, v[1], v[0]);
+    out[kStep] = hn::ConcatUpperUpper(d, v[1], v[0]);
+  } else {
+    const V even01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(v[1]), v[0]);
+    const V even23 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(v[3]), v[2]);
+    const V odd01 = hn::OddEvenBlocks(v[1], hn::SwapAdjacentBlocks(v[0]));
+    const V odd23 = hn::OddEvenBlocks(v[3], hn::SwapAdjacentBlocks(v[2]));
+    out[0] = hn::ConcatLowerLower(d, even23, even01);
+    out[kStep] = hn::ConcatLowerLower(d, odd23, odd01);
+    out[2 * kStep] = hn::ConcatUpperUpper(d, even23, even01);
+    out[3 * kStep] = hn::ConcatUpperUpper(d, odd23, odd01);
+  }
+}
+#endif
+
+/// Squares of adjacent elements of 8 or 16 bytes in registers: as many to a side as a vector holds.
+template <int kBlock>
+struct RegisterSquare {
   using D = hn::ScalableTag<std::uint64_t>;
   using V = hn::Vec<D>;
-  static constexpr int kSide = static_cast<int>(hn::MaxLanes(D()));
-  static constexpr bool kWholeLines = kSide == 8;
-  static_assert(kSide == 2 || kSide == 4 || kSide == 8);
-  explicit RegisterSquare8(std::int64_t) : copy(8) {}
+  static constexpr int kSide = static_cast<int>(hn::MaxLanes(D())) * 8 / kBlock;
+  static constexpr bool kWholeLines = kSide * kBlock == 64;
+  explicit RegisterSquare(std::int64_t) : copy(kBlock) {}
 
   template <bool kStream>
   HWY_INLINE void run(const Plane& p, std::byte* to, const std::byte* from) const {
@@ -96,41 +117,25 @@ struct RegisterSquare8 {
   }
 
   static HWY_INLINE void transpose(D d, const V* in, V* out) {
-    if constexpr (kSide == 2) {
-      interleave_pairs(d, in[0], in[1], out[0], out[1]);
-    }
 #if HWY_TARGET <= HWY_AVX2
-    if constexpr (kSide == 4) {
-      V low[2], high[2];
-      for (int k = 0; k < 2; ++k) interleave_pairs(d, in[2 * k], in[2 * k + 1], low[k], high[k]);
-      out[0] = hn::ConcatLowerLower(d, low[1], low[0]);
-      out[1] = hn::ConcatLowerLower(d, high[1], high[0]);
-      out[2] = hn::ConcatUpperUpper(d, low[1], low[0]);
-      out[3] = hn::ConcatUpperUpper(d, high[1], high[0]);
+    if constexpr (kBlock == 16) {
+      transpose_lanes<1>(d, in, out);
+    } else {
+      // Rows 2k and 2k + 1 by pairs, then the 16-byte lanes.
+      V low[kSide / 2], high[kSide / 2];
+      for (int k = 0; k < kSide / 2; ++k) {
+        interleave_pairs(d, in[2 * k], in[2 * k + 1], low[k], high[k]);
+      }
+      transpose_lanes<2>(d, low, out);
+      transpose_lanes<2>(d, high, out + 1);
     }
-    if constexpr (kSide == 8) {
-      // Rows 2k and 2k + 1 by pairs, then 4 x 4 transposes of the 16-byte lanes: first within
-      // halves, then across.
-      V low[4], high[4];
-      for (int k = 0; k < 4; ++k) interleave_pairs(d, in[2 * k], in[2 * k + 1], low[k], high[k]);
-      transpose_lanes(d, low, out);
-      transpose_lanes(d, high, out + 1);
-    }
+#else
+    static_assert(kSide == 2);
+    interleave_pairs(d, in[0], in[1], out[0], out[1]);
 #endif
   }
 
-  /// out[0], out[2], out[4], out[6]: 16-byte lane 0, 1, 2, 3 of each of the four vectors.
-  static HWY_INLINE void transpose_lanes(D d, const V* v, V* out) {
-    const V even01 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(v[1]), v[0]);
-    const V even23 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(v[3]), v[2]);
-    const V odd01 = hn::OddEvenBlocks(v[1], hn::SwapAdjacentBlocks(v[0]));
-    const V odd23 = hn::OddEvenBlocks(v[3], hn::SwapAdjacentBlocks(v[2]));
-    out[0] = hn::ConcatLowerLower(d, even23, even01);
-    out[2] = hn::ConcatLowerLower(d, odd23, odd01);
-    out[4] = hn::ConcatUpperUpper(d, even23, even01);
-    out[6] = hn::ConcatUpperUpper(d, odd23, odd01);
-  }
-  FixedCopy<8> copy;
+  FixedCopy<kBlock> copy;
 };
 
 /// Squares of 4 x 4 adjacent 4-byte elements in registers of 16 bytes.
@@ -221,7 +226,7 @@ void run_transposed(const Nest& nest, std::byte* to, const std::byte* from) {
   const Loop l2 = nest.loops[2];
   const Loop l3 = nest.loops[3];
   const Plane p = {l1.count, l0.count, l1.to, l0.to, l1.from, l0.from};
-  const bool large = nest.block * l0.count * l1.count * l2.count * l3.count >= kStreamedTranspose;
+  const bool large = nest.block * l0.count * l1.count * l2.count * l3.count > kStreamedTranspose;
   for (std::int64_t k3 = 0; k3 < l3.count; ++k3) {
     for (std::int64_t k2 = 0; k2 < l2.count; ++k2) {
       transpose_plane(p, square, to + k3 * l3.to + k2 * l2.to, from + k3 * l3.from + k2 * l2.from,
