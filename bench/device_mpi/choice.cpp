@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
                                            bench::Where::Device, bytes);
                                        return buffer->data();
                                      },
-                                     copy, copy};
+                                     copy, copy, false};
   const bench::Report report("device_choice", mpi.ranks(), mpi.library());
   return bench::run_transfers(memory, options, report, bench::method_fields(), mpi.rank()) ? 0 : 1;
 }

@@ -3,17 +3,16 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <vector>
 
 #include "support/sampling.hpp"
 
 namespace bench {
 
-/// Calls `body` on all ranks equally often. Seconds per call as rank 0 sees them; other ranks'
-/// values are their own.
+/// Rank 0's plan for a body, on all ranks.
 template <typename Body>
-std::vector<double> sample_together(const Budget& budget, Body&& body) {
-  Turns::instance().next();
+Plan plan_together(const Budget& budget, Body&& body) {
   body();
   const auto agree = [&](double call_seconds) {
     const Plan mine = plan_for(call_seconds, budget);
@@ -22,9 +21,41 @@ std::vector<double> sample_together(const Budget& budget, Body&& body) {
     return Plan{plan[0], plan[1]};
   };
   const int trial = agree(time_calls(3, body)).calls;
-  const Plan plan = agree(time_calls(trial, body));
+  return agree(time_calls(trial, body));
+}
+
+/// Calls `body` on all ranks equally often. Seconds per call as rank 0 sees them; other ranks'
+/// values are their own.
+template <typename Body>
+std::vector<double> sample_together(const Budget& budget, Body&& body) {
+  Turns::instance().next();
+  const Plan plan = plan_together(budget, body);
   MPI_Barrier(MPI_COMM_WORLD);
   return take_samples(plan, body);
+}
+
+/// The same of two bodies, some samples of the one and some of the other by turns, each time after
+/// a call that does not count.
+template <typename First, typename Second>
+std::array<std::vector<double>, 2> sample_both(const Budget& budget, First&& first,
+                                               Second&& second) {
+  constexpr int kTurns = 5;
+  Turns::instance().next();
+  const Plan plans[] = {plan_together(budget, first), plan_together(budget, second)};
+  std::array<std::vector<double>, 2> seconds;
+  const auto add = [&](int which, int turn, auto& body) {
+    const int samples = plans[which].samples;
+    const Plan part{plans[which].calls, samples * (turn + 1) / kTurns - samples * turn / kTurns};
+    MPI_Barrier(MPI_COMM_WORLD);
+    body();
+    const std::vector<double> taken = take_samples(part, body);
+    seconds[which].insert(seconds[which].end(), taken.begin(), taken.end());
+  };
+  for (int turn = 0; turn < kTurns; ++turn) {
+    add(0, turn, first);
+    add(1, turn, second);
+  }
+  return seconds;
 }
 
 }  // namespace bench

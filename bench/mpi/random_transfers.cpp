@@ -37,12 +37,12 @@ struct End {
   MPI_Datatype type;
   int bytes;
 
-  void send(int to) const {
-    MPI_Send(memory, strided ? 1 : bytes, strided ? type : MPI_BYTE, to, kTag, MPI_COMM_WORLD);
+  void send(int to, decltype(&MPI_Send) by = MPI_Send) const {
+    by(memory, strided ? 1 : bytes, strided ? type : MPI_BYTE, to, kTag, MPI_COMM_WORLD);
   }
-  void receive(int from) const {
-    MPI_Recv(memory, strided ? 1 : bytes, strided ? type : MPI_BYTE, from, kTag, MPI_COMM_WORLD,
-             MPI_STATUS_IGNORE);
+  void receive(int from, decltype(&MPI_Recv) by = MPI_Recv) const {
+    by(memory, strided ? 1 : bytes, strided ? type : MPI_BYTE, from, kTag, MPI_COMM_WORLD,
+       MPI_STATUS_IGNORE);
   }
 };
 
@@ -174,14 +174,28 @@ bool run_transfers(const TransferMemory& memory, const Options& options, const R
       right = false;
       continue;
     }
-    const auto round_trip = [&] {
-      if (rank == 0) end.send(1);
-      end.receive(1 - rank);
-      if (rank == 1) end.send(0);
+    const auto round_trip = [&](auto send_by, auto receive_by) {
+      if (rank == 0) end.send(1, send_by);
+      end.receive(1 - rank, receive_by);
+      if (rank == 1) end.send(0, send_by);
     };
-    std::vector<double> samples = to_microseconds(sample_together(options.budget, round_trip));
-    for (double& sample : samples) sample /= 2;
-    if (rank == 0) report.line(name, summarize(samples), "-us", fields);
+    const auto half = [](const std::vector<double>& seconds) {
+      std::vector<double> samples = to_microseconds(seconds);
+      for (double& sample : samples) sample /= 2;
+      return summarize(samples);
+    };
+    const auto through = [&] { round_trip(MPI_Send, MPI_Recv); };
+    std::vector<Field> more = fields;
+    Summary found;
+    if (memory.beneath) {
+      const auto both =
+          sample_both(options.budget, through, [&] { round_trip(PMPI_Send, PMPI_Recv); });
+      found = half(both[0]);
+      more.emplace_back("beneath", half(both[1]).median);
+    } else {
+      found = half(sample_together(options.budget, through));
+    }
+    if (rank == 0) report.line(name, found, "-us", more);
   }
   return right;
 }

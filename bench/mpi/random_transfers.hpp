@@ -44,6 +44,8 @@ struct TransferMemory {
   std::function<std::byte*(std::int64_t)> allocate;
   std::function<void(std::byte*, const std::byte*, std::int64_t)> put;
   std::function<void(std::byte*, const std::byte*, std::int64_t)> get;
+  /// The library takes it: what its own functions take, beneath an interposer, is measured too.
+  bool beneath = false;
 };
 bool run_transfers(const TransferMemory& memory, const Options& options, const Report& report,
                    const std::vector<Field>& fields, int rank);

@@ -42,9 +42,10 @@ class Results:
         values = self.values.get((case, flavor, used))
         return statistics.median(values) if values else None
 
-    def extremes(self, case, flavor, used):
-        values = self.values[case, flavor, used]
-        return min(values), max(values)
+    def speedups(self, case, flavor):
+        """Of each round, the time without Strake by that with it."""
+        plain, strake = (self.values[case, flavor, used] for used in ("plain", "strake"))
+        return [without / with_it for without, with_it in zip(plain, strake)]
 
     def bound(self, case):
         return statistics.median(self.bounds[case])
@@ -154,17 +155,16 @@ def listed(cases):
 
 
 def compared_table(results, benchmark, names):
-    """Plain against Strake of the same library: (table, {flavor: {case: plain / strake}})."""
+    """Plain against Strake of the same library, each round with itself: (table, {flavor: {case: plain / strake}})."""
     rows = []
     ratios = {flavor: {} for flavor in results.flavors}
     for case in results.cases(benchmark):
         row = [case[1], case[2], *times(results, case)]
         if results.with_strake:
             for flavor in results.flavors:
-                plain, strake = (results.time(case, flavor, used) for used in ("plain", "strake"))
-                low, high = results.extremes(case, flavor, "plain"), results.extremes(case, flavor, "strake")
-                ratios[flavor][case] = plain / strake
-                row.append(f"{plain / strake:.2f} ({low[0] / high[1]:.2f}-{low[1] / high[0]:.2f})")
+                speedups = results.speedups(case, flavor)
+                ratios[flavor][case] = statistics.median(speedups)
+                row.append(f"{statistics.median(speedups):.2f} ({min(speedups):.2f}-{max(speedups):.2f})")
         rows.append(row)
     ratio_titles = [f"x {names[f]}" for f in results.flavors] if results.with_strake else []
     return markdown(["case", "op", *titles(results, names), *ratio_titles], rows), ratios
