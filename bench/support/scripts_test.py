@@ -5,13 +5,15 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 
-import tables  # noqa: E402  (found through the path above)
+import jobs  # noqa: E402  (found through the path above)
+import tables  # noqa: E402
 
 # A benchmark whose medians are given: one of MEDIANS a run, in turn.
 FAKE = """
@@ -70,6 +72,18 @@ class Compare(unittest.TestCase):
 
     def test_a_case_that_only_one_side_has_is_an_error(self):
         self.assertEqual(compare("1", "1", "--b-env", "NAME=other"), 2)
+
+
+class Together(unittest.TestCase):
+    def test_the_lines_of_each_job(self):
+        say = [sys.executable, "-c", "import os; print(os.environ['BENCH_TURNS'].split(',')[1:])"]
+        self.assertEqual(jobs.run_together([say, say]), [["['0', '2']"], ["['1', '2']"]])
+
+    def test_a_failure_ends_the_others(self):
+        begin = time.monotonic()
+        with self.assertRaisesRegex(jobs.BenchmarkFailed, "status 3"):
+            jobs.run_together([["sleep", "60"], [sys.executable, "-c", "raise SystemExit(3)"]])
+        self.assertLess(time.monotonic() - begin, 30)
 
 
 class PackVerdict(unittest.TestCase):

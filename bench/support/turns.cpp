@@ -1,7 +1,6 @@
 #include "support/turns.hpp"
 
 #include <fcntl.h>
-#include <semaphore.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -21,7 +20,7 @@ constexpr int kPatienceSeconds = 300;
 }
 
 // One for each rank of each job; whoever comes first makes it. Job 0 begins.
-void* open_semaphore(const std::string& ring, int job, int rank) {
+sem_t* open_semaphore(const std::string& ring, int job, int rank) {
   const std::string name = "/" + ring + "." + std::to_string(job) + "." + std::to_string(rank);
   sem_t* const semaphore = sem_open(name.c_str(), O_CREAT, 0600, job == 0 ? 1 : 0);
   if (semaphore == SEM_FAILED) fail("cannot open the semaphore", name);
@@ -63,13 +62,13 @@ void Turns::take() {
   timespec deadline{};
   clock_gettime(CLOCK_REALTIME, &deadline);
   deadline.tv_sec += kPatienceSeconds;
-  while (sem_timedwait(static_cast<sem_t*>(mine_), &deadline) != 0) {
+  while (sem_timedwait(mine_, &deadline) != 0) {
     if (errno != EINTR) fail("no turn came:", std::getenv("BENCH_TURNS"));
   }
 }
 
 void Turns::pass() {
-  if (theirs_ != nullptr) sem_post(static_cast<sem_t*>(theirs_));
+  if (theirs_ != nullptr) sem_post(theirs_);
 }
 
 }  // namespace bench

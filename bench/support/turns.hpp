@@ -3,6 +3,8 @@
 /// not minutes later.
 #pragma once
 
+#include <semaphore.h>
+
 namespace bench {
 
 /// A job's place in the ring that BENCH_TURNS=NAME,JOB,JOBS describes (bench/support/jobs.py). A
@@ -24,8 +26,8 @@ class Turns {
   void take();
   void pass();
 
-  void* mine_ = nullptr;    // sem_t: tokens for this rank of this job
-  void* theirs_ = nullptr;  // for the same rank of the next job
+  sem_t* mine_ = nullptr;    // tokens for this rank of this job
+  sem_t* theirs_ = nullptr;  // for the same rank of the next job
 };
 
 }  // namespace bench
