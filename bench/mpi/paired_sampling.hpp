@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "support/report.hpp"
 #include "support/sampling.hpp"
 
 namespace bench {
@@ -56,6 +57,28 @@ std::array<std::vector<double>, 2> sample_both(const Budget& budget, First&& fir
     add(1, turn, second);
   }
   return seconds;
+}
+
+/// Half a round trip between two ranks [us], by `send(to, MPI_Send)` and `receive(from, MPI_Recv)`;
+/// with `beneath` also by the library's own functions, PMPI_Send and PMPI_Recv, which no interposer
+/// takes over.
+template <typename Send, typename Receive>
+std::vector<Summary> half_round_trips(const Budget& budget, int rank, bool beneath, Send&& send,
+                                      Receive&& receive) {
+  const auto round_trip = [&](auto send_by, auto receive_by) {
+    if (rank == 0) send(1, send_by);
+    receive(1 - rank, receive_by);
+    if (rank == 1) send(0, send_by);
+  };
+  const auto half = [](const std::vector<double>& seconds) {
+    std::vector<double> samples = to_microseconds(seconds);
+    for (double& sample : samples) sample /= 2;
+    return summarize(samples);
+  };
+  const auto through = [&] { round_trip(MPI_Send, MPI_Recv); };
+  if (!beneath) return {half(sample_together(budget, through))};
+  const auto both = sample_both(budget, through, [&] { round_trip(PMPI_Send, PMPI_Recv); });
+  return {half(both[0]), half(both[1])};
 }
 
 }  // namespace bench

@@ -62,22 +62,13 @@ bool run_case(const CaseSource& source, const Options& options, const Report& re
     if (rank == 0) std::fprintf(stderr, "%s: received bytes are wrong\n", source.name.c_str());
     return false;
   }
-  const auto round_trip = [&](auto send_by, auto receive_by) {
-    if (rank == 0) send(c, buffer, 1, send_by);
-    receive(c, buffer, 1 - rank, receive_by);
-    if (rank == 1) send(c, buffer, 0, send_by);
-  };
-  const auto seconds = sample_both(
-      options.budget, [&] { round_trip(MPI_Send, MPI_Recv); },
-      [&] { round_trip(PMPI_Send, PMPI_Recv); });
-  std::vector<double> samples[2] = {to_microseconds(seconds[0]), to_microseconds(seconds[1])};
-  for (auto& part : samples) {
-    for (double& s : part) s /= 2;
-  }
+  const auto found = half_round_trips(
+      options.budget, rank, true, [&](int to, auto by) { send(c, buffer, to, by); },
+      [&](int from, auto by) { receive(c, buffer, from, by); });
   if (rank == 0) {
-    report.line(source.name, summarize(samples[0]), "-us",
+    report.line(source.name, found[0], "-us",
                 {{"op", "half_round_trip"},
-                 {"beneath", summarize(samples[1]).median},
+                 {"beneath", found[1].median},
                  {"payload_bytes", traffic.payload_bytes},
                  {"blocks", static_cast<std::int64_t>(c.blocks.size())}});
   }

@@ -174,28 +174,12 @@ bool run_transfers(const TransferMemory& memory, const Options& options, const R
       right = false;
       continue;
     }
-    const auto round_trip = [&](auto send_by, auto receive_by) {
-      if (rank == 0) end.send(1, send_by);
-      end.receive(1 - rank, receive_by);
-      if (rank == 1) end.send(0, send_by);
-    };
-    const auto half = [](const std::vector<double>& seconds) {
-      std::vector<double> samples = to_microseconds(seconds);
-      for (double& sample : samples) sample /= 2;
-      return summarize(samples);
-    };
-    const auto through = [&] { round_trip(MPI_Send, MPI_Recv); };
+    const auto found = half_round_trips(
+        options.budget, rank, memory.beneath, [&](int to, auto by) { end.send(to, by); },
+        [&](int from, auto by) { end.receive(from, by); });
     std::vector<Field> more = fields;
-    Summary found;
-    if (memory.beneath) {
-      const auto both =
-          sample_both(options.budget, through, [&] { round_trip(PMPI_Send, PMPI_Recv); });
-      found = half(both[0]);
-      more.emplace_back("beneath", half(both[1]).median);
-    } else {
-      found = half(sample_together(options.budget, through));
-    }
-    if (rank == 0) report.line(name, found, "-us", more);
+    if (memory.beneath) more.emplace_back("beneath", found[1].median);
+    if (rank == 0) report.line(name, found[0], "-us", more);
   }
   return right;
 }

@@ -2,7 +2,6 @@
 // this machine runs.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "copy/cpu/compile.hpp"
+#include "guarded_buffer.hpp"
 #include "strake/layout.hpp"
 
 namespace strake {
@@ -21,38 +21,6 @@ using Random = std::mt19937_64;
 std::int64_t pick(Random& random, std::int64_t low, std::int64_t high) {
   return std::uniform_int_distribution<std::int64_t>(low, high)(random);
 }
-
-/// Memory whose first and last byte are each next to a page that may not be touched (one of them
-/// exactly).
-class GuardedBuffer {
- public:
-  GuardedBuffer(std::int64_t bytes, bool flush_end) : bytes_(bytes) {
-    const std::int64_t page = sysconf(_SC_PAGESIZE);
-    pages_ = (bytes + page - 1) / page * page;
-    mapped_ = static_cast<std::byte*>(mmap(nullptr, static_cast<std::size_t>(pages_ + 2 * page),
-                                           PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (mapped_ == MAP_FAILED ||
-        mprotect(mapped_ + page, static_cast<std::size_t>(pages_), PROT_READ | PROT_WRITE) != 0) {
-      throw std::bad_alloc();
-    }
-    mapped_bytes_ = pages_ + 2 * page;
-    data_ = mapped_ + page + (flush_end ? pages_ - bytes : 0);
-  }
-  ~GuardedBuffer() { munmap(mapped_, static_cast<std::size_t>(mapped_bytes_)); }
-  GuardedBuffer(const GuardedBuffer&) = delete;
-  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
-  std::byte* data() const { return data_; }
-  std::int64_t size() const { return bytes_; }
-  void fill(Random& random) const {
-    for (std::int64_t i = 0; i < bytes_; ++i) data_[i] = static_cast<std::byte>(random());
-  }
-  std::vector<std::byte> contents() const { return {data_, data_ + bytes_}; }
-
- private:
-  std::int64_t bytes_, pages_ = 0, mapped_bytes_ = 0;
-  std::byte* mapped_ = nullptr;
-  std::byte* data_ = nullptr;
-};
 
 /// Offset of every packed byte.
 std::vector<std::int64_t> byte_offsets(const Layout& layout) {
