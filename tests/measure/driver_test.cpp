@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -95,7 +96,7 @@ Report measure_by(Leader& leader, const std::vector<Case>& cases,
   }
   Report report;
   Listener listener;
-  listener.measured = [&](const machine::Result& r) { report.results[r.name] = r; };
+  listener.measured = [&](const machine::Result& r, bool) { report.results[r.name] = r; };
   listener.failed = [&](const Case& c, const std::string& why) { report.failures[c.name] = why; };
   report.outcome = measure_all(leader, entries, seconds_left, listener);
   report.outcome.left_out.clear();  // they point into `entries`
@@ -252,6 +253,98 @@ TEST(Driver, quick_cases_go_first) {
   EXPECT_EQ(begun, (std::vector<std::string>{"quick0", "quick1", "slow0"}));
   ASSERT_EQ(outcome.left_out.size(), 1U);
   EXPECT_EQ(outcome.left_out[0]->what.name, "slow1");
+}
+
+/// Cases "a" and "b" of three passes and "c" of one, which take a time that each pass makes longer.
+std::vector<Entry> repeated(std::map<std::string, int>& made) {
+  std::vector<Entry> entries;
+  for (const char* name : {"a", "b", "c"}) {
+    const auto make = [&made, name] {
+      const double time = 1e-3 * std::array{5, 1, 2}.at(static_cast<std::size_t>(made[name]++));
+      Script script;
+      script.run = [time](std::int64_t n) { return static_cast<double>(n) * time; };
+      return script;
+    };
+    entries.push_back({case_of(name, make), "", 0});
+    entries.back().what.passes = name[0] == 'c' ? 1 : 3;
+  }
+  return entries;
+}
+
+TEST(Driver, passes_lie_apart_and_their_median_counts) {
+  Leader leader(nullptr);
+  std::map<std::string, int> made;
+  const std::vector<Entry> entries = repeated(made);
+  ASSERT_EQ(measurements_of(entries), 7U);
+  std::string begun;
+  std::map<std::string, std::vector<machine::Result>> told;
+  Listener listener;
+  listener.begins = [&](std::size_t done, const Case& next) {
+    EXPECT_EQ(done, begun.size());
+    begun += next.name;
+  };
+  listener.measured = [&](const machine::Result& r, bool last) {
+    told[r.name].push_back(r);
+    EXPECT_EQ(last, told[r.name].size() == (r.name == "c" ? 1U : 3U));
+  };
+  const Outcome outcome = measure_all(
+      leader, entries, [] { return 0.1; }, listener);
+  EXPECT_EQ(begun, "abcabab");
+  EXPECT_EQ(outcome.measured, 3U);
+  ASSERT_EQ(told["a"].size(), 3U);
+  EXPECT_DOUBLE_EQ(told["a"][0].median, 5e-3);
+  EXPECT_DOUBLE_EQ(told["a"][1].median, 3e-3);  // of two: between them
+  const machine::Result& all = told["a"][2];
+  EXPECT_DOUBLE_EQ(all.median, 2e-3);
+  EXPECT_DOUBLE_EQ(all.p10, 1e-3);
+  EXPECT_DOUBLE_EQ(all.p90, 5e-3);
+  EXPECT_GE(all.samples, 21);
+  EXPECT_GE(all.tries, 3);
+  EXPECT_DOUBLE_EQ(told["c"][0].median, 5e-3);
+}
+
+TEST(Driver, a_case_without_time_for_its_passes_has_the_first_ones) {
+  Leader leader(nullptr);
+  std::map<std::string, int> made;
+  const std::vector<Entry> entries = repeated(made);
+  std::map<std::string, machine::Result> told;
+  int last_ones = 0;
+  Listener listener;
+  listener.measured = [&](const machine::Result& r, bool last) {
+    told[r.name] = r;
+    last_ones += last ? 1 : 0;
+  };
+  const auto left = [&] { return made["a"] < 2 ? 0.1 : -1.0; };
+  const Outcome outcome = measure_all(leader, entries, left, listener);
+  EXPECT_EQ(outcome.measured, 3U);
+  EXPECT_EQ(last_ones, 3);
+  EXPECT_TRUE(outcome.left_out.empty());
+  EXPECT_DOUBLE_EQ(told["a"].median, 3e-3);
+  EXPECT_DOUBLE_EQ(told["b"].median, 5e-3);
+}
+
+TEST(Driver, a_fault_in_a_later_pass_is_the_cases_fault) {
+  Leader leader(nullptr);
+  int made = 0;
+  std::vector<Entry> entries = {{case_of("broken",
+                                         [&made] {
+                                           Script script;
+                                           if (++made == 2) {
+                                             script.verify = [] { throw WrongData("byte 3"); };
+                                           }
+                                           return script;
+                                         }),
+                                 "", 0}};
+  entries[0].what.passes = 3;
+  int last_ones = 0;
+  Listener listener;
+  listener.measured = [&](const machine::Result&, bool last) { last_ones += last ? 1 : 0; };
+  const Outcome outcome = measure_all(
+      leader, entries, [] { return 0.1; }, listener);
+  EXPECT_EQ(outcome.wrong_data, 1U);
+  EXPECT_EQ(outcome.measured, 0U);
+  EXPECT_EQ(last_ones, 0);
+  EXPECT_EQ(made, 2);
 }
 
 }  // namespace

@@ -42,6 +42,9 @@ struct Case {
   std::int64_t pitch = 0;
   std::int64_t count = 0;
   bool quick = false;  ///< part of --quick
+  /// Times that it is measured, all others of its kind in between: 1 or 3. For times that depend on
+  /// where memory happens to lie, and on what else the machine does for minutes.
+  int passes = 1;
   Scope scope = Scope::Process;
   double limit = 0;  ///< bytes per second that the link allows; 0: not known
   /// Cheap until called. \throws std::exception  can't be measured here, and why

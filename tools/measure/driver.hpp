@@ -21,9 +21,11 @@ struct Entry {
 
 /// What is told while measuring.
 struct Listener {
-  /// `done` cases are over, and this one begins.
+  /// So many of measurements_of() are over, and this one begins.
   std::function<void(std::size_t done, const Case& next)> begins = [](std::size_t, const Case&) {};
-  std::function<void(const machine::Result&)> measured = [](const machine::Result&) {};
+  /// `last`: no pass of this case follows that will tell it better.
+  std::function<void(const machine::Result&, bool last)> measured = [](const machine::Result&,
+                                                                       bool /*last*/) {};
   /// It can't be measured, or its data was wrong.
   std::function<void(const Case&, const std::string& why)> failed = [](const Case&,
                                                                        const std::string&) {};
@@ -36,8 +38,13 @@ struct Outcome {
   std::vector<const Entry*> left_out;  ///< the time was up
 };
 
-/// The quick cases, then the others. Each gets an equal share of what is left of the time; what one
-/// leaves over, the next ones get. `seconds_left()` is asked before each case.
+/// How often something is measured: the cases' passes.
+[[nodiscard]] std::size_t measurements_of(const std::vector<Entry>& entries);
+
+/// The quick cases, then the others, then again those with more passes than one, whose result is
+/// the median of their passes. Each gets an equal share of what is left of the time; what one
+/// leaves over, the next ones get. `seconds_left()` is asked before each; a case without time for
+/// all its passes has the result of those that it had.
 Outcome measure_all(Leader& leader, const std::vector<Entry>& entries,
                     const std::function<double()>& seconds_left, const Listener& listener);
 

@@ -231,19 +231,20 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   Saver saver(file);
   Outcome outcome;
   {
-    Progress progress(entries.size(), budget - seconds_since(begin));
+    Progress progress(measurements_of(entries), budget - seconds_since(begin));
     Listener listener;
     listener.begins = [&](std::size_t done, const Case& next) {
       progress.show(done, case_text(next));
     };
-    listener.measured = [&](const machine::Result& result) {
+    listener.measured = [&](const machine::Result& result, bool last) {
+      file.merge(result, mode);
+      saver.now_and_then();
+      if (!last) return;
       if (options.json) {
         fmt::print("{}\n", to_json(result, mode).dump());
         std::fflush(stdout);
       }
       results.push_back(result);
-      file.merge(result, mode);
-      saver.now_and_then();
     };
     listener.failed = [&](const Case& what, const std::string& why) {
       progress.say(fmt::format("strake measure: {}: {}", case_text(what), why));
