@@ -67,9 +67,9 @@ TEST(Progress, guesses_within_the_budget) {
 TEST(Progress, writes_lines_to_a_file) {
   std::FILE* file = std::tmpfile();
   {
-    Progress progress(10, 5, file);
-    progress.show(0, "first");
-    progress.show(1, "too soon");
+    Progress progress(5, file);
+    progress.show(0, 10, "first");
+    progress.show(1, 10, "too soon");
     progress.say("a message");
   }
   std::rewind(file);

@@ -42,9 +42,9 @@ struct Case {
   std::int64_t pitch = 0;
   std::int64_t count = 0;
   bool quick = false;  ///< part of --quick
-  /// Times that it is measured, all others of its kind in between: 1 or 3. For times that depend on
-  /// where memory happens to lie, and on what else the machine does for minutes.
-  int passes = 1;
+  /// For times that depend on where memory happens to lie, and on what else the machine does for
+  /// minutes: measured several times, with all others of the kind in between.
+  bool in_passes = false;
   Scope scope = Scope::Process;
   double limit = 0;  ///< bytes per second that the link allows; 0: not known
   /// Cheap until called. \throws std::exception  can't be measured here, and why
@@ -87,7 +87,7 @@ class Plugin {
   virtual std::string machine() { return "{}"; }
 };
 
-inline constexpr int kPluginVersion = 2;
+inline constexpr int kPluginVersion = 3;
 /// `strake_make_measure_plugin`: made by `new`, deleted by the command, after its cases. Null where
 /// it can't work here (no device; not under mpirun).
 using MakePlugin = Plugin* (*)(int version);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sampler.hpp"
@@ -40,17 +42,28 @@ machine::Result measure_one(Leader& leader, const Entry& entry, double share_s) 
   return result;
 }
 
-/// What is known of a case so far.
+/// What is known of a case so far, its passes ordered by their medians.
 struct Pending {
   const Entry* entry;
   std::vector<machine::Result> passes;
-  bool over = false;  // told, or left out
+  double share_s = 0;  // of the last pass
+  bool over = false;   // told, or left out
 };
 
+/// Neighbours of the median within this factor of it: what more passes would say is known.
+constexpr double kAgreeing = 1.1;
+
+bool settled(const Pending& pending) {
+  if (!pending.entry->what.in_passes) return true;
+  const std::size_t count = pending.passes.size();
+  if (count < kPasses) return false;
+  const std::size_t middle = count / 2;
+  return count >= kMostPasses ||
+         pending.passes[middle + 1].median < kAgreeing * pending.passes[middle - 1].median;
+}
+
 /// The median of the passes, and the ends of all of them.
-machine::Result summarize(std::vector<machine::Result> passes) {
-  std::sort(passes.begin(), passes.end(),
-            [](const auto& a, const auto& b) { return a.median < b.median; });
+machine::Result summarize(const std::vector<machine::Result>& passes) {
   machine::Result result = passes[passes.size() / 2];
   result.median = (result.median + passes[(passes.size() - 1) / 2].median) / 2;
   result.samples = result.tries = 0;
@@ -64,63 +77,78 @@ machine::Result summarize(std::vector<machine::Result> passes) {
   return result;
 }
 
-}  // namespace
+/// Measures the cases of one list after the other, and then those in passes again and again.
+class Run {
+ public:
+  Run(Leader& leader, const std::function<double()>& seconds_left, const Listener& listener)
+      : leader_(leader), seconds_left_(seconds_left), listener_(listener) {}
 
-std::size_t measurements_of(const std::vector<Entry>& entries) {
-  std::size_t count = 0;
-  for (const Entry& entry : entries) count += static_cast<std::size_t>(entry.what.passes);
-  return count;
-}
+  Outcome all(std::vector<Pending> cases) {
+    for (const Pending& pending : cases) all_ += pending.entry->what.in_passes ? kPasses : 1;
+    for (int pass = 1; !cases.empty(); ++pass) {
+      if (pass > kPasses) all_ += cases.size();
+      for (Pending& pending : cases) visit(pending, pass > kPasses);
+      std::erase_if(cases, [](const Pending& pending) { return pending.over; });
+    }
+    return outcome_;
+  }
+
+ private:
+  void visit(Pending& pending, bool once_more) {
+    const std::size_t before = done_++;
+    const double left = seconds_left_();
+    if (left > 0) {
+      const double share_s = left / static_cast<double>(all_ - before);
+      pending.share_s = once_more ? std::min(share_s, pending.share_s) : share_s;
+      listener_.begins(before, all_, pending.entry->what);
+      measure(pending);
+    } else if (pending.passes.empty()) {
+      pending.over = true;
+      outcome_.left_out.push_back(pending.entry);
+    }
+    if (pending.over) return;
+    pending.over = left <= 0 || settled(pending);
+    outcome_.measured += pending.over ? 1 : 0;
+    listener_.measured(summarize(pending.passes), pending.over);
+  }
+
+  void measure(Pending& pending) {
+    try {
+      const machine::Result result = measure_one(leader_, *pending.entry, pending.share_s);
+      auto& passes = pending.passes;
+      const auto slower = [](const auto& a, const auto& b) { return a.median < b.median; };
+      passes.insert(std::upper_bound(passes.begin(), passes.end(), result, slower), result);
+    } catch (const WrongData& error) {
+      pending.over = true;
+      ++outcome_.wrong_data;
+      listener_.failed(pending.entry->what, std::string("WRONG DATA: ") + error.what());
+    } catch (const std::exception& error) {
+      pending.over = true;
+      ++outcome_.failed;
+      listener_.failed(pending.entry->what, error.what());
+    }
+    leader_.drop();
+  }
+
+  Leader& leader_;
+  const std::function<double()>& seconds_left_;
+  const Listener& listener_;
+  Outcome outcome_;
+  std::size_t done_ = 0;
+  std::size_t all_ = 0;
+};
+
+}  // namespace
 
 Outcome measure_all(Leader& leader, const std::vector<Entry>& entries,
                     const std::function<double()>& seconds_left, const Listener& listener) {
   // Those of --quick first, spread over all sizes as they are: what is left out when the time is up
   // is detail then, and no curve ends early.
-  std::vector<Pending> order;
-  for (const Entry& entry : entries) order.push_back({&entry, {}});
-  std::stable_partition(order.begin(), order.end(),
-                        [](const Pending& p) { return p.entry->what.quick; });
-  Outcome outcome;
-  const auto measure = [&](Pending& pending, double share_s) {
-    const Case& what = pending.entry->what;
-    try {
-      pending.passes.push_back(measure_one(leader, *pending.entry, share_s));
-    } catch (const WrongData& error) {
-      pending.over = true;
-      ++outcome.wrong_data;
-      listener.failed(what, std::string("WRONG DATA: ") + error.what());
-    } catch (const std::exception& error) {
-      pending.over = true;
-      ++outcome.failed;
-      listener.failed(what, error.what());
-    }
-    leader.drop();
-  };
-
-  const std::size_t all = measurements_of(entries);
-  std::size_t done = 0;
-  for (int pass = 1; done < all; ++pass) {
-    for (Pending& pending : order) {
-      const Case& what = pending.entry->what;
-      if (what.passes < pass) continue;
-      const std::size_t before = done++;
-      if (pending.over) continue;
-      const double left = seconds_left();
-      if (left > 0) {
-        listener.begins(before, what);
-        measure(pending, left / static_cast<double>(all - before));
-      } else if (pending.passes.empty()) {
-        pending.over = true;
-        outcome.left_out.push_back(pending.entry);
-      }
-      if (pending.over) continue;
-      const bool last = left <= 0 || pass == what.passes;
-      listener.measured(summarize(pending.passes), last);
-      if (last) ++outcome.measured;
-      pending.over = last;
-    }
-  }
-  return outcome;
+  std::vector<Pending> cases;
+  for (const Entry& entry : entries) cases.push_back({&entry, {}});
+  std::stable_partition(cases.begin(), cases.end(),
+                        [](const Pending& pending) { return pending.entry->what.quick; });
+  return Run(leader, seconds_left, listener).all(std::move(cases));
 }
 
 }  // namespace strake::measure

@@ -21,8 +21,10 @@ struct Entry {
 
 /// What is told while measuring.
 struct Listener {
-  /// So many of measurements_of() are over, and this one begins.
-  std::function<void(std::size_t done, const Case& next)> begins = [](std::size_t, const Case&) {};
+  /// `done` measurements of `all` are over, and one of this case begins. All are those known so
+  /// far.
+  std::function<void(std::size_t done, std::size_t all, const Case& next)> begins =
+      [](std::size_t, std::size_t, const Case&) {};
   /// `last`: no pass of this case follows that will tell it better.
   std::function<void(const machine::Result&, bool last)> measured = [](const machine::Result&,
                                                                        bool /*last*/) {};
@@ -38,13 +40,14 @@ struct Outcome {
   std::vector<const Entry*> left_out;  ///< the time was up
 };
 
-/// How often something is measured: the cases' passes.
-[[nodiscard]] std::size_t measurements_of(const std::vector<Entry>& entries);
+/// Cases in passes are measured this often, and those whose passes differ more often.
+inline constexpr int kPasses = 3;
+inline constexpr int kMostPasses = 9;
 
-/// The quick cases, then the others, then again those with more passes than one, whose result is
-/// the median of their passes. Each gets an equal share of what is left of the time; what one
-/// leaves over, the next ones get. `seconds_left()` is asked before each; a case without time for
-/// all its passes has the result of those that it had.
+/// The quick cases, then the others, then again those in passes, whose result is the median of
+/// their passes. Each measurement gets an equal share of what is left of the time; what one leaves
+/// over, the next ones get. `seconds_left()` is asked before each; a case without time for all its
+/// passes has the result of those that it had.
 Outcome measure_all(Leader& leader, const std::vector<Entry>& entries,
                     const std::function<double()>& seconds_left, const Listener& listener);
 

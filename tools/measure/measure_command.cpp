@@ -231,10 +231,10 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   Saver saver(file);
   Outcome outcome;
   {
-    Progress progress(measurements_of(entries), budget - seconds_since(begin));
+    Progress progress(budget - seconds_since(begin));
     Listener listener;
-    listener.begins = [&](std::size_t done, const Case& next) {
-      progress.show(done, case_text(next));
+    listener.begins = [&](std::size_t done, std::size_t all, const Case& next) {
+      progress.show(done, all, case_text(next));
     };
     listener.measured = [&](const machine::Result& result, bool last) {
       file.merge(result, mode);

@@ -28,9 +28,8 @@ std::string time_left(std::size_t done, std::size_t total, double elapsed_s, dou
   return fmt::format("{}:{:02} left", left / 60, left % 60);
 }
 
-Progress::Progress(std::size_t total, double budget_s, std::FILE* stream)
-    : total_(total),
-      budget_s_(budget_s),
+Progress::Progress(double budget_s, std::FILE* stream)
+    : budget_s_(budget_s),
       stream_(stream),
       terminal_(isatty(fileno(stream)) != 0),
       begin_(std::chrono::steady_clock::now()) {}
@@ -42,7 +41,7 @@ void Progress::clear() {
   shown_ = false;
 }
 
-void Progress::show(std::size_t done, const std::string& what) {
+void Progress::show(std::size_t done, std::size_t total, const std::string& what) {
   const auto now = std::chrono::steady_clock::now();
   const auto seconds = [&](auto since) {
     return std::chrono::duration<double>(now - since).count();
@@ -52,12 +51,12 @@ void Progress::show(std::size_t done, const std::string& what) {
     return;
   }
   last_ = now;
-  const std::string left = time_left(done, total_, seconds(begin_), budget_s_);
+  const std::string left = time_left(done, total, seconds(begin_), budget_s_);
   if (!terminal_) {
-    write(stream_, fmt::format("measuring: {} of {}, {}: {}\n", done, total_, left, what));
+    write(stream_, fmt::format("measuring: {} of {}, {}: {}\n", done, total, left, what));
     return;
   }
-  const std::size_t filled = total_ == 0 ? kBarWidth : kBarWidth * done / total_;
+  const std::size_t filled = total == 0 ? kBarWidth : kBarWidth * done / total;
   write(stream_, fmt::format("\r\033[K[{:<{}}] {}  {}", std::string(filled, '#'), kBarWidth, left,
                              what.substr(0, kCaseWidth)));
   std::fflush(stream_);

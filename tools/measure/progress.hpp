@@ -11,21 +11,20 @@ namespace strake::measure {
 
 class Progress {
  public:
-  /// `total` cases in at most `budget_s` seconds.
-  Progress(std::size_t total, double budget_s, std::FILE* stream = stderr);
+  /// Of at most `budget_s` seconds.
+  explicit Progress(double budget_s, std::FILE* stream = stderr);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `done` cases are over, and this one begins.
-  void show(std::size_t done, const std::string& what);
+  /// `done` of `total` measurements are over, and this one begins.
+  void show(std::size_t done, std::size_t total, const std::string& what);
   /// A line of its own, above the bar.
   void say(const std::string& line);
 
  private:
   void clear();
 
-  std::size_t total_;
   double budget_s_;
   std::FILE* stream_;
   bool terminal_;

@@ -13,9 +13,6 @@
 
 namespace strake::measure {
 
-/// Of cases that are compared with one another to choose a method.
-inline constexpr int kPasses = 3;
-
 /// Contiguous bytes, half a round trip and both ways at once: mpi/{node,net}/host and /both-ways,
 /// and /packed, as Strake names packed bytes to MPI; on a device, mpi/{node,net}/device and
 /// /device/both-ways.

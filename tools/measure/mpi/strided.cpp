@@ -248,7 +248,7 @@ Case strided_case(const Job& job, const std::string& name, const std::vector<int
   made.block = shape.block;
   made.pitch = shape.pitch;
   made.quick = quick;
-  made.passes = kPasses;
+  made.in_passes = true;
   made.scope = Scope::Job;
   made.make = [&job, pair, shape, layout] {
     return std::make_unique<Kind>(job, pair, layout(shape));
