@@ -247,16 +247,10 @@ std::optional<double> Model::time(Method method, const Transfer& transfer) const
 
 std::optional<Choice> Model::choose_host(const Query& query) const noexcept {
   const double system = wire(Method::System, query);
-  // Whether the other end is strided too is not known here, and packing must do for both cases. Of
-  // sender and receiver the mean, so that both choose alike.
-  const double both = whole(Method::Pack, query);
-  const double one =
-      (end(Method::Pack, query, Direction::Send) + end(Method::Pack, query, Direction::Receive)) /
-          2 +
-      exchange::time_of(mpi_packed_, query.bytes);
-  if (!known(system) || !known(both) || !known(one)) return std::nullopt;
-  return both * one < kOneEnd * system * system ? Choice{Method::Pack, Reason::None}
-                                                : Choice{Method::System, Reason::SystemIsFaster};
+  const double packed = whole(Method::Pack, query);
+  if (!known(system) || !known(packed)) return std::nullopt;
+  return packed < kWorthPacking * system ? Choice{Method::Pack, Reason::None}
+                                         : Choice{Method::System, Reason::SystemIsFaster};
 }
 
 std::optional<Choice> Model::choose_device(const Query& query,

@@ -32,9 +32,9 @@ class Model {
   /// Buffer and type of a packed message in host memory: 64 bytes in blocks of 8 take 92 to 141 ns
   /// more than contiguous ones, of which packing and unpacking are 20. For each end [s].
   static constexpr double kPacked = 50e-9;
-  /// What the library's own way takes with one end strided, of the time with both: in the median
-  /// 0.77 of 204 boxes (Open MPI, docs/performance.md).
-  static constexpr double kOneEnd = 0.77;
+  /// Packing in host memory takes at most so much of the library's own time: nearly equal times,
+  /// which the next minute turns round, are left to it (docs/decisions/0007-whole-messages.md).
+  static constexpr double kWorthPacking = 0.94;
 
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4"), `chunk` the piece in which
   /// staged messages are copied [bytes].

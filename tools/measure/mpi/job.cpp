@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <ctime>
 #include <map>
 #include <utility>
@@ -128,14 +129,15 @@ void Job::broadcast(void* data, std::size_t bytes) {
         PMPI_Ibcast(static_cast<std::byte*>(data) + done,
                     static_cast<int>(std::min(kPiece, bytes - done)), MPI_BYTE, 0, team_, &request),
         "MPI_Ibcast");
-    finish_asleep(request);
+    wait_for(request);
   }
 }
 
 void Job::barrier() {
   MPI_Request request = MPI_REQUEST_NULL;
   mpi::check(PMPI_Ibarrier(team_, &request), "MPI_Ibarrier");
-  finish_asleep(request);
+  wait_for(request);
+  measuring_ = false;
 }
 
 double Job::maximum(double value) {
@@ -143,18 +145,28 @@ double Job::maximum(double value) {
   double largest = value;
   mpi::check(PMPI_Iallreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, team_, &request),
              "MPI_Iallreduce");
-  finish_asleep(request);
+  measuring_ = measuring_ || value > 0;
+  wait_for(request);
   return largest;
 }
 
-void finish(MPI_Request& request) {
+void Job::wait_for(MPI_Request& request) const {
+  // As long as the leader takes between two cases, and to judge a set of samples.
+  constexpr auto kAwake = std::chrono::milliseconds(100);
+  const auto begin = std::chrono::steady_clock::now();
+  if (measuring_)
+    finish(request, [&] { return std::chrono::steady_clock::now() - begin < kAwake; });
+  if (request != MPI_REQUEST_NULL) finish_asleep(request);
+}
+
+void finish(MPI_Request& request, const std::function<bool()>& go_on) {
   exchange::Backoff backoff;
-  for (;;) {
+  do {
     int done = 0;
     mpi::check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     if (done != 0) return;
     backoff.pause();
-  }
+  } while (go_on());
 }
 
 void finish_asleep(MPI_Request& request) {

@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,7 +33,9 @@ class Job final : public Team {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] std::string library() const override;
-  /// \{ Collective. Who waits sleeps, up to 1 ms at a time. \throws MpiError
+  /// \{ Collective. Who waits sleeps, up to 1 ms at a time, but for ranks that had a time in a
+  /// maximum() since the last barrier(): a core that slept is slow for longer than a sample takes.
+  /// \throws MpiError
   void broadcast(void* data, std::size_t bytes) override;
   void barrier() override;
   double maximum(double value) override;
@@ -56,17 +59,21 @@ class Job final : public Team {
 
  private:
   void find_nodes();
+  void wait_for(MPI_Request& request) const;
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Comm team_ = MPI_COMM_NULL;  // for the collectives of Team, apart from what is measured
   int rank_ = 0;
   int size_ = 1;
   int local_rank_ = 0;
+  bool measuring_ = false;  // this rank takes part in what is measured since the last barrier
   std::vector<int> nodes_;  // per rank, numbered by first appearance
 };
 
-/// Spins, then yields, until `request` is complete. \throws MpiError
-void finish(MPI_Request& request);
+/// Spins, then yields, until `request` is complete and null, or no longer than `go_on` says.
+/// \throws MpiError
+void finish(
+    MPI_Request& request, const std::function<bool()>& go_on = [] { return true; });
 /// Sleeps, up to 1 ms at a time, until `request` is complete. \throws MpiError
 void finish_asleep(MPI_Request& request);
 
