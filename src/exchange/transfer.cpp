@@ -17,9 +17,10 @@ Spread spread_of(const Layout& layout) noexcept {
   const std::int64_t inner = std::abs(dims.back().stride_bytes);
   if (inner < kSparse) return Spread::Near;
   for (const Dim& dim : dims.first(dims.size() - 1)) {
-    // A few columns, or columns a line apart, do not fill it.
+    // A few columns, or columns a line apart, do not fill it; longer blocks fill lines themselves.
     const std::int64_t stride = std::abs(dim.stride_bytes);
-    const bool fills = stride <= std::max(layout.block_bytes(), kLine / 2);
+    const bool fills =
+        stride <= std::max(layout.block_bytes(), kLine / 2) && layout.block_bytes() <= kLine;
     if (stride < inner && fills && stride * dim.count >= kLine) {
       return inner < kFar ? Spread::Near : Spread::Transpose;
     }

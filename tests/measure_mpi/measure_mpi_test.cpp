@@ -86,6 +86,7 @@ TEST_F(MeasureMpi, who_waits_for_all_sleeps) {
   // Three ways of waiting; rank 0 keeps the others for a while each time.
   constexpr double kWait = 0.3;
   double busy = 0;
+  team().barrier();  // nobody takes part any more in what other tests measured
   for (int way = 0; way < 3; ++way) {
     team().barrier();
     if (team().rank() == 0) std::this_thread::sleep_for(std::chrono::duration<double>(kWait));
@@ -102,6 +103,21 @@ TEST_F(MeasureMpi, who_waits_for_all_sleeps) {
   }
   // Waking a thousand times a second takes a few percent of a core at most.
   EXPECT_LT(busy, kWait / 3);
+}
+
+TEST_F(MeasureMpi, who_took_part_stays_awake_for_a_while) {
+  team().barrier();
+  team().maximum(1e-6);
+  team().barrier();  // the next case
+  if (team().rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const double before = processor_seconds();
+  team().maximum(0);
+  const double busy = processor_seconds() - before;
+  if (team().rank() != 0) {
+    EXPECT_GT(busy, 0.02);  // of 0.1 s, on a core that others may want, too
+    EXPECT_LT(busy, 0.2);
+  }
+  team().barrier();
 }
 
 using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;

@@ -377,6 +377,9 @@ TEST(Spread, columns_are_a_transpose_where_they_fill_the_lines_between) {
   EXPECT_EQ(columns(3, 1024, 8, 4096), Spread::Far);
   EXPECT_EQ(columns(3, 64, 8, 4096), Spread::Far);
   EXPECT_EQ(columns(64, 64, 64, 4096), Spread::Transpose);
+  EXPECT_EQ(columns(8, 2048, 2048, 16384), Spread::Far);
+  EXPECT_EQ(columns(64, 65, 65, 4096), Spread::Far);
+  EXPECT_EQ(columns(4, 128, 128, 512), Spread::Sparse);
   EXPECT_EQ(columns(2, 8, 8, 512), Spread::Sparse);
   EXPECT_EQ(columns(64, 8, 8, 512), Spread::Near);
 }

@@ -137,7 +137,8 @@ void Job::barrier() {
   MPI_Request request = MPI_REQUEST_NULL;
   mpi::check(PMPI_Ibarrier(team_, &request), "MPI_Ibarrier");
   wait_for(request);
-  measuring_ = false;
+  awake_ = took_part_;
+  took_part_ = false;
 }
 
 double Job::maximum(double value) {
@@ -145,7 +146,7 @@ double Job::maximum(double value) {
   double largest = value;
   mpi::check(PMPI_Iallreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, team_, &request),
              "MPI_Iallreduce");
-  measuring_ = measuring_ || value > 0;
+  if (value > 0) took_part_ = awake_ = true;
   wait_for(request);
   return largest;
 }
@@ -154,8 +155,7 @@ void Job::wait_for(MPI_Request& request) const {
   // As long as the leader takes between two cases, and to judge a set of samples.
   constexpr auto kAwake = std::chrono::milliseconds(100);
   const auto begin = std::chrono::steady_clock::now();
-  if (measuring_)
-    finish(request, [&] { return std::chrono::steady_clock::now() - begin < kAwake; });
+  if (awake_) finish(request, [&] { return std::chrono::steady_clock::now() - begin < kAwake; });
   if (request != MPI_REQUEST_NULL) finish_asleep(request);
 }
 

@@ -33,9 +33,9 @@ class Job final : public Team {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] std::string library() const override;
-  /// \{ Collective. Who waits sleeps, up to 1 ms at a time, but for ranks that had a time in a
-  /// maximum() since the last barrier(): a core that slept is slow for longer than a sample takes.
-  /// \throws MpiError
+  /// \{ Collective. Who waits sleeps, up to 1 ms at a time; ranks that had a time in a maximum() of
+  /// this case (since the last barrier()) or the one before only after 100 ms: a core that slept is
+  /// slow long after it. \throws MpiError
   void broadcast(void* data, std::size_t bytes) override;
   void barrier() override;
   double maximum(double value) override;
@@ -66,7 +66,8 @@ class Job final : public Team {
   int rank_ = 0;
   int size_ = 1;
   int local_rank_ = 0;
-  bool measuring_ = false;  // this rank takes part in what is measured since the last barrier
+  bool took_part_ = false;  // in this case
+  bool awake_ = false;      // in this case or the one before
   std::vector<int> nodes_;  // per rank, numbered by first appearance
 };
 
