@@ -358,17 +358,24 @@ TEST(Driver, a_fault_in_a_later_pass_is_the_cases_fault) {
     if (++made == 2) script.verify = [] { throw WrongData("byte 3"); };
     return script;
   };
-  std::vector<Entry> entries = {{case_of("broken", make), "", 0}};
-  entries[0].what.in_passes = true;
-  int last_ones = 0;
+  std::vector<Entry> entries = {{case_of("broken", make), "", 0},
+                                {case_of("good", [] { return Script(); }), "", 1}};
+  for (Entry& entry : entries) entry.what.in_passes = true;
+  std::vector<std::string> last_ones;
+  std::vector<std::size_t> alls;
   Listener listener;
-  listener.measured = [&](const machine::Result&, bool last) { last_ones += last ? 1 : 0; };
+  listener.begins = [&](std::size_t, std::size_t all, const Case&) { alls.push_back(all); };
+  listener.measured = [&](const machine::Result& r, bool last) {
+    if (last) last_ones.push_back(r.name);
+  };
   const Outcome outcome = measure_all(
       leader, entries, [] { return 0.1; }, listener);
   EXPECT_EQ(outcome.wrong_data, 1U);
-  EXPECT_EQ(outcome.measured, 0U);
-  EXPECT_EQ(last_ones, 0);
+  EXPECT_EQ(outcome.measured, 1U);
+  EXPECT_EQ(last_ones, std::vector<std::string>{"good"});
   EXPECT_EQ(made, 2);
+  // Its third pass is not waited for.
+  EXPECT_EQ(alls, (std::vector<std::size_t>{6, 6, 6, 6, 5}));
 }
 
 }  // namespace

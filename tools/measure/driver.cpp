@@ -84,9 +84,10 @@ class Run {
       : leader_(leader), seconds_left_(seconds_left), listener_(listener) {}
 
   Outcome all(std::vector<Pending> cases) {
-    for (const Pending& pending : cases) all_ += pending.entry->what.in_passes ? kPasses : 1;
     for (int pass = 1; !cases.empty(); ++pass) {
-      if (pass > kPasses) all_ += cases.size();
+      const auto to_come = static_cast<std::size_t>(std::max(kPasses - pass, 0)) + 1;
+      all_ = done_;
+      for (const Pending& pending : cases) all_ += pending.entry->what.in_passes ? to_come : 1;
       for (Pending& pending : cases) visit(pending, pass > kPasses);
       std::erase_if(cases, [](const Pending& pending) { return pending.over; });
     }

@@ -19,6 +19,12 @@ namespace {
 
 constexpr int kMeetTag = 1;
 
+bool is_complete(MPI_Request& request) {
+  int done = 0;
+  mpi::check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  return done != 0;
+}
+
 }  // namespace
 
 const char* name_of(Path path) noexcept { return path == Path::Node ? "node" : "net"; }
@@ -154,29 +160,25 @@ double Job::maximum(double value) {
 void Job::wait_for(MPI_Request& request) const {
   // As long as the leader takes between two cases, and to judge a set of samples.
   constexpr auto kAwake = std::chrono::milliseconds(100);
-  const auto begin = std::chrono::steady_clock::now();
-  if (awake_) finish(request, [&] { return std::chrono::steady_clock::now() - begin < kAwake; });
-  if (request != MPI_REQUEST_NULL) finish_asleep(request);
+  const auto end = std::chrono::steady_clock::now() + kAwake;
+  exchange::Backoff backoff;
+  for (; awake_ && std::chrono::steady_clock::now() < end; backoff.pause()) {
+    if (is_complete(request)) return;
+  }
+  finish_asleep(request);
 }
 
-void finish(MPI_Request& request, const std::function<bool()>& go_on) {
+void finish(MPI_Request& request) {
   exchange::Backoff backoff;
-  do {
-    int done = 0;
-    mpi::check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (done != 0) return;
-    backoff.pause();
-  } while (go_on());
+  while (!is_complete(request)) backoff.pause();
 }
 
 void finish_asleep(MPI_Request& request) {
   // From the cost of a poll to what no sample of others notices, in steps that double.
   constexpr long kFirst = 2'000;
   constexpr long kLongest = 1'000'000;
-  for (long nanoseconds = kFirst;; nanoseconds = std::min(2 * nanoseconds, kLongest)) {
-    int done = 0;
-    mpi::check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (done != 0) return;
+  for (long nanoseconds = kFirst; !is_complete(request);
+       nanoseconds = std::min(2 * nanoseconds, kLongest)) {
     const timespec pause{0, nanoseconds};
     nanosleep(&pause, nullptr);
   }

@@ -6,7 +6,6 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,10 +70,8 @@ class Job final : public Team {
   std::vector<int> nodes_;  // per rank, numbered by first appearance
 };
 
-/// Spins, then yields, until `request` is complete and null, or no longer than `go_on` says.
-/// \throws MpiError
-void finish(
-    MPI_Request& request, const std::function<bool()>& go_on = [] { return true; });
+/// Spins, then yields, until `request` is complete. \throws MpiError
+void finish(MPI_Request& request);
 /// Sleeps, up to 1 ms at a time, until `request` is complete. \throws MpiError
 void finish_asleep(MPI_Request& request);
 

@@ -198,7 +198,6 @@ void add_messages(const Job& job, const Device& device, std::vector<Case>& cases
       if (!host) continue;
       cases.push_back(message_case<RoundTrip>(job, device, prefix + "/packed", pair, bytes, quick,
                                               Method::Pack));
-      cases.back().in_passes = true;
     }
     for (std::int64_t bytes = 64; bytes <= 16 * kMi; bytes *= 16) {
       const bool quick = among({16 * kKi, 4 * kMi}, bytes);
