@@ -105,6 +105,12 @@ class PackVerdict(unittest.TestCase):
     def test_tells_apart_what_the_cost_of_a_call_explains(self):
         self.assertEqual(pack_verdict({"openmpi": 5, "mpich": 9}, {"openmpi": 4, "mpich": 4}, call=2.0)[0], "call")
 
+    def test_compares_each_round_with_itself(self):
+        rounds = [({"openmpi": 1}, {"openmpi": 2}), ({"openmpi": 4}, {"openmpi": 2}), ({"openmpi": 4}, {"openmpi": 4})]
+        made = [line for plain, strake in rounds for line in lines("pack", plain, strake)]
+        case = ("pack", "case", "pack")
+        self.assertEqual(tables.Results(made).speedup(case, "openmpi", "openmpi"), 1)
+
     def test_one_library_is_enough(self):
         self.assertEqual(pack_verdict({"openmpi": 4}, {"openmpi": 1}), ("pass", True))
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <random>
 #include <string>
@@ -177,7 +178,7 @@ class CpuCopy : public testing::TestWithParam<std::size_t> {
     if (const char* fixed = std::getenv("STRAKE_TEST_SEED")) seed_ = std::stoull(fixed);
     std::printf("seed %llu\n", static_cast<unsigned long long>(seed_));
     random_.seed(seed_);
-    options_.kernels = &cpu::available_kernels()[GetParam()];
+    options_.kernels = &cpu::kernels_of_every_make()[GetParam()];
   }
   std::uint64_t seed_ = 0;
   Random random_;
@@ -228,6 +229,48 @@ TEST_P(CpuCopy, pages_between_blocks_are_not_read) {
     cpu::compile(layout, dense, options_)->run(memory, packed.data());
   }
   munmap(memory, bytes);
+}
+
+TEST_P(CpuCopy, lists_of_lengths_that_are_joined) {
+  for (int i = 0; i < 300; ++i) {
+    const std::int64_t unit = std::array{4, 8, 12, 24, 40}[static_cast<std::size_t>(i % 5)];
+    const std::int64_t longest = pick(random_, 1, 3);
+    std::vector<std::int64_t> offsets, lengths;
+    std::int64_t at = pick(random_, -3000, 3000);
+    for (std::int64_t k = pick(random_, 1, 60); k > 0; --k) {
+      offsets.push_back(at);
+      lengths.push_back(unit * pick(random_, 1, longest));
+      at += lengths.back() + unit * pick(random_, 1, 5);
+    }
+    if (i % 2 == 0) std::reverse(offsets.begin(), offsets.end() - 1);
+    const Layout layout = Layout::blocks(offsets, std::vector(lengths.size(), unit));
+    const Layout dense = Layout::dense(layout.size_bytes(), pick(random_, -100, 100));
+    expect_copies_all(dense, layout, options_, random_);
+    if (HasFatalFailure()) return;
+    const Layout cut = Layout::blocks(offsets, lengths);
+    expect_copies_all(Layout::dense(cut.size_bytes(), 3), cut, options_, random_);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(CpuCopy, lists_one_behind_the_other) {
+  // As properties of the same particles: blocks of 24, of 12, of 4 and of 8 bytes, in one list.
+  for (int i = 0; i < 10; ++i) {
+    std::vector<std::int64_t> offsets, lengths;
+    std::int64_t at = 0;
+    for (const std::int64_t unit : {24, 12, 4, 8}) {
+      for (std::int64_t k = pick(random_, 200, 400); k > 0; --k) {
+        offsets.push_back(at);
+        lengths.push_back(unit * pick(random_, 1, 2));
+        at += lengths.back() + unit * pick(random_, 1, 4);
+      }
+    }
+    const Layout layout = Layout::blocks(offsets, lengths);
+    const Layout dense = Layout::dense(layout.size_bytes());
+    expect_copies_all(dense, layout, options_, random_);
+    expect_copies_all(layout, dense, options_, random_);
+    if (HasFatalFailure()) return;
+  }
 }
 
 TEST_P(CpuCopy, packs_and_unpacks_random_layouts) {
@@ -461,9 +504,10 @@ TEST_P(CpuCopy, offsets_past_2_to_the_31) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, CpuCopy,
-                         testing::Range<std::size_t>(0, cpu::available_kernels().size()),
+                         testing::Range<std::size_t>(0, cpu::kernels_of_every_make().size()),
                          [](const auto& param) {
-                           return std::string(cpu::available_kernels()[param.param].nest->name) +
+                           return std::string(
+                                      cpu::kernels_of_every_make()[param.param].nest->name) +
                                   "_" + std::to_string(param.param);
                          });
 

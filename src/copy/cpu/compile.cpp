@@ -1,7 +1,9 @@
 #include "copy/cpu/compile.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,8 +29,10 @@ class Compiler {
   OpPtr nest(std::int64_t block, const std::vector<Loop>& loops, std::int64_t to_offset,
              std::int64_t from_offset) const;
   OpPtr box(Direction direction, const Layout& layout) const;
+  OpPtr list(Direction direction, const Layout& blocks) const;
   OpPtr repeat(Direction direction, const Layout& layout) const;
   OpPtr sequence(Direction direction, const Layout& layout) const;
+  OpPtr in_sequence(Direction direction, std::span<const Layout> parts) const;
   OpPtr join_boxes(const Layout& to, const Layout& from) const;
   OpPtr join_sequences(const Layout& to, const Layout& from) const;
 
@@ -115,6 +119,61 @@ bool add_moves(Direction direction, const Layout& layout, std::int64_t at, std::
   return false;
 }
 
+/// The length of all blocks, or of the pieces that they can be cut into, that packing joins; 0
+/// where there is none, or where the pieces are more than twice as many.
+std::int64_t joined_unit(const Kernels& kernels, const Layout& blocks) {
+  std::int64_t unit = blocks.block_bytes();
+  if (!blocks.block_positions().empty()) {
+    unit = 0;
+    for (const std::int64_t position : blocks.block_positions()) unit = std::gcd(unit, position);
+    if (blocks.size_bytes() > 2 * unit * blocks.block_count()) return 0;
+  }
+  return kernels.list->joins(unit) ? unit : 0;
+}
+
+/// The list in parts, cut where pieces that are joined would get shorter: as behind the positions
+/// of atoms, three doubles each, when their other properties are listed behind them.
+std::vector<Layout> joined_parts(const Kernels& kernels, const Layout& blocks) {
+  constexpr std::size_t kWorthAnOp = 256;
+  const auto offsets = blocks.block_offsets();
+  const auto positions = blocks.block_positions();
+  std::vector<std::int64_t> lengths;
+  for (std::size_t i = 0; i < offsets.size() && !positions.empty(); ++i) {
+    lengths.push_back(positions[i + 1] - positions[i]);
+  }
+  std::vector<Layout> parts;
+  std::size_t begin = 0;
+  const auto cut_at = [&](std::size_t end) {
+    const Layout part = Layout::blocks(offsets.subspan(begin, end - begin),
+                                       std::span(lengths).subspan(begin, end - begin));
+    parts.push_back(part.shifted(blocks.offset()));
+    begin = end;
+  };
+  std::int64_t unit = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const std::int64_t with_it = std::gcd(unit, lengths[i]);
+    if (with_it != unit && i - begin >= kWorthAnOp && kernels.list->joins(unit)) {
+      cut_at(i);
+      unit = lengths[i];
+    } else {
+      unit = with_it;
+    }
+  }
+  if (begin != 0) cut_at(lengths.size());
+  return parts;
+}
+
+OpPtr Compiler::list(Direction direction, const Layout& blocks) const {
+  std::int64_t unit = 0;
+  if (direction == Direction::Pack) {
+    const std::vector<Layout> parts = joined_parts(kernels_, blocks);
+    if (!parts.empty()) return in_sequence(direction, parts);
+    unit = joined_unit(kernels_, blocks);
+  }
+  if (OpPtr windows = WindowsOp::make(kernels_, direction, blocks, unit)) return windows;
+  return std::make_unique<ListOp>(kernels_, direction, blocks, unit);
+}
+
 OpPtr Compiler::repeat(Direction direction, const Layout& layout) const {
   const Dim dim = layout.dims()[0];
   const Layout child = layout.parts()[0].shifted(layout.offset());
@@ -131,14 +190,14 @@ OpPtr Compiler::repeat(Direction direction, const Layout& layout) const {
   return std::make_unique<RepeatOp>(std::move(op), dim.count, loop.to, loop.from);
 }
 
-OpPtr Compiler::sequence(Direction direction, const Layout& layout) const {
+OpPtr Compiler::in_sequence(Direction direction, std::span<const Layout> parts) const {
   std::vector<SequenceOp::Member> members;
-  members.reserve(layout.parts().size());
+  members.reserve(parts.size());
   std::int64_t position = 0;
-  for (const Layout& part : layout.parts()) {
+  for (const Layout& part : parts) {
     if (part.size_bytes() == 0) continue;
     SequenceOp::Member member;
-    member.op = build(direction, part.shifted(layout.offset()));
+    member.op = build(direction, part);
     (direction == Direction::Pack ? member.to : member.from) = position;
     member.position = position;
     position += part.size_bytes();
@@ -147,11 +206,17 @@ OpPtr Compiler::sequence(Direction direction, const Layout& layout) const {
   return std::make_unique<SequenceOp>(std::move(members), position);
 }
 
+OpPtr Compiler::sequence(Direction direction, const Layout& layout) const {
+  std::vector<Layout> parts;
+  parts.reserve(layout.parts().size());
+  for (const Layout& part : layout.parts()) parts.push_back(part.shifted(layout.offset()));
+  return in_sequence(direction, parts);
+}
+
 OpPtr Compiler::build(Direction direction, const Layout& strided) const {
   switch (strided.kind()) {
     case Layout::Kind::Blocks:
-      if (OpPtr windows = WindowsOp::make(kernels_, direction, strided)) return windows;
-      return std::make_unique<ListOp>(kernels_, direction, strided);
+      return list(direction, strided);
     case Layout::Kind::Repeat:
       return repeat(direction, strided);
     case Layout::Kind::Sequence:

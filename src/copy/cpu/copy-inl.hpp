@@ -115,10 +115,10 @@ struct VectorCopy {
 /// Rows that come from the L2 cache: one load and one store for all of them, since prefetchers tell
 /// streams apart by their instructions. Measured on 128 rows of 1 KiB at 1040 B: 1.36 us, unrolled
 /// by two or four 1.85 us, by 64 bytes 1.57 us.
+template <int kPiece>
 struct RowCopy {
   explicit RowCopy(std::int64_t block) : length(block) {}
   HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
-    constexpr int kPiece = 32;
     const std::int64_t bytes = length;
     std::int64_t at = 0;
 #pragma GCC unroll 1
@@ -128,17 +128,41 @@ struct RowCopy {
   std::int64_t length;
 };
 
-/// A multiple of 8 bytes in pieces of 16, which do not overlap: of what begins at a multiple of 8,
-/// few cross a cache line. A load that crosses lines of a page that the TLB does not hold costs
-/// more than several that do not.
+/// A multiple of 8 bytes in pieces that do not overlap, 32 bytes first: of what begins at a
+/// multiple of 8, few cross a cache line. A load that crosses lines of a page that the TLB does not
+/// hold costs more than several that do not.
 struct PieceCopy {
   explicit PieceCopy(std::int64_t block) : length(block) {}
   HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
     const std::int64_t bytes = length;
     std::int64_t at = 0;
 #pragma GCC unroll 1
-    for (; at + 16 <= bytes; at += 16) copy_power<16>(to + at, from + at);
+    for (; at + 32 <= bytes; at += 32) copy_power<32>(to + at, from + at);
+    if (at + 16 <= bytes) {
+      copy_power<16>(to + at, from + at);
+      at += 16;
+    }
     if (at < bytes) copy_power<8>(to + at, from + at);
+  }
+  std::int64_t length;
+};
+
+/// Rows of at least a vector, stored in whole lines but for both ends. Measured on an Intel Xeon,
+/// 256 rows of 2 KiB at 2064 B, unpacked: 14.1 to 15.0 us, by RowCopy 15.8 to 20.6 us, by the C
+/// library 15.4 to 16.9 us; 1166 rows of 296 B at 320 B, packed: 10.0, 11.7, 16.2 us.
+struct LineCopy {
+  explicit LineCopy(std::int64_t block) : length(block) {}
+  HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
+    const std::int64_t bytes = length;
+    copy_power<kVectorBytes>(to, from);
+    std::int64_t at = kVectorBytes - static_cast<std::int64_t>(
+                                         reinterpret_cast<std::uintptr_t>(to) % kVectorBytes);
+#pragma GCC unroll 1
+    for (; at + kVectorBytes <= bytes; at += kVectorBytes) {
+      copy_power<kVectorBytes>(to + at, from + at);
+    }
+    if (at < bytes)
+      copy_power<kVectorBytes>(to + bytes - kVectorBytes, from + bytes - kVectorBytes);
   }
   std::int64_t length;
 };

@@ -31,6 +31,14 @@ bool runs_here(std::int64_t target) {
   return target == HWY_SCALAR || target == HWY_EMU128 || target == HWY_NEON;
 }
 
+CpuMake this_make() {
+#if HWY_ARCH_X86
+  if (__builtin_cpu_is("amd")) return CpuMake::Amd;
+  if (__builtin_cpu_is("intel")) return CpuMake::Intel;
+#endif
+  return CpuMake::Other;
+}
+
 /// Compiled and runnable targets, best first, as (target, kernels).
 struct Available {
   std::vector<std::int64_t> targets;
@@ -40,7 +48,7 @@ struct Available {
     const auto add = [&](std::int64_t target) {
       if (!runs_here(target)) return;
       targets.push_back(target);
-      kernels.push_back({nest_kernels_of(target), list_kernels_of(target)});
+      kernels.push_back({nest_kernels_of(target, this_make()), list_kernels_of(target)});
     };
 #define STRAKE_ADD(ns, value) add(value);
     STRAKE_EACH_TARGET(STRAKE_ADD)
@@ -71,6 +79,19 @@ const Kernels& choose_default() {
 }  // namespace
 
 std::span<const Kernels> available_kernels() { return available().kernels; }
+
+std::span<const Kernels> kernels_of_every_make() {
+  static const auto& all = *new auto([] {
+    std::vector<Kernels> kernels = available().kernels;
+    const std::int64_t best = available().targets.front();
+    for (const CpuMake make : {CpuMake::Other, CpuMake::Amd, CpuMake::Intel}) {
+      if (make != this_make())
+        kernels.push_back({nest_kernels_of(best, make), list_kernels_of(best)});
+    }
+    return kernels;
+  }());
+  return all;
+}
 
 const Kernels& default_kernels() {
   static const Kernels& chosen = choose_default();

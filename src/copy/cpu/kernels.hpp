@@ -76,7 +76,10 @@ using PackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::i
 using UnpackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::int64_t last,
                                  std::byte* strided, const std::byte* packed);
 
-/// The nest kernels of one instruction set.
+/// Whose caches and TLBs: what was measured on one make of CPU is chosen on that make.
+enum class CpuMake { Other, Amd, Intel };
+
+/// The nest kernels of one instruction set, as one make of CPU chooses among them.
 struct NestKernels {
   const char* name;  ///< "avx512", "avx2", "sse4", …
   NestChoice (*choose)(const Nest& nest);
@@ -90,6 +93,8 @@ struct NestKernels {
 struct ListKernels {
   PackListFn (*choose_pack)(const List& list);
   UnpackListFn (*choose_unpack)(const List& list);
+  /// Whether packing joins blocks of this length in registers, as one length for all.
+  bool (*joins)(std::int64_t block);
   /// With fetching ahead or without; `gaps_readable`: whole windows may be read, else just what
   /// travels. Null where loads and stores have no masks.
   PackWindowsFn (*choose_pack_windows)(bool prefetch, bool gaps_readable);
@@ -103,6 +108,8 @@ struct Kernels {
 
 /// Everything that this CPU can run, best first.
 [[nodiscard]] std::span<const Kernels> available_kernels();
+/// The same, and what other makes of CPU would choose of the best: for tests.
+[[nodiscard]] std::span<const Kernels> kernels_of_every_make();
 /// The best that the setting STRAKE_SIMD allows.
 [[nodiscard]] const Kernels& default_kernels();
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "copy/cpu/copy-inl.hpp"
+#include "copy/cpu/joined-inl.hpp"
 #include "copy/cpu/kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -74,8 +75,16 @@ void pack_list(const List& list, std::int64_t first, std::int64_t last, std::byt
     if constexpr (kPrefetch) {
       for (int k = 0; k < kListStep; ++k) __builtin_prefetch(strided + offsets[i + kListAhead + k]);
     }
-    for_step(offsets + i, [&](int k, std::int64_t offset)
-                              HWY_ATTR { copy_followed(copy, to + k * block, strided + offset); });
+    if constexpr (kJoins<Copy>) {
+      static_assert(kListStep == kJoined);
+      const std::byte* at[kJoined];
+      for_step(offsets + i, [&](int k, std::int64_t offset) { at[k] = strided + offset; });
+      copy.join(to, at);
+    } else {
+      for_step(offsets + i, [&](int k, std::int64_t offset) HWY_ATTR {
+        copy_followed(copy, to + k * block, strided + offset);
+      });
+    }
     to += kListStep * block;
   }
   for (; i < last; ++i, to += block) copy(to, strided + offsets[i]);

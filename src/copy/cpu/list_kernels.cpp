@@ -46,13 +46,29 @@ auto with_copy(std::int64_t block, Use use) {
   return use(std::type_identity<LongCopy>{});
 }
 
+/// Whether blocks of this length are joined when they are packed.
+bool joins(std::int64_t block) {
+  return (block == 4 && kJoins<JoinedCopy<4>>) || (block == 8 && kJoins<JoinedCopy<8>>) ||
+         (block == 12 && kJoins<JoinedCopy<12>>) || (block == 24 && kJoins<JoinedCopy<24>>);
+}
+
+/// with_copy() for the lengths that are joined.
+template <typename Use>
+auto with_joined(std::int64_t block, Use use) {
+  if (block == 4) return use(std::type_identity<JoinedCopy<4>>{});
+  if (block == 8) return use(std::type_identity<JoinedCopy<8>>{});
+  if (block == 12) return use(std::type_identity<JoinedCopy<12>>{});
+  return use(std::type_identity<JoinedCopy<24>>{});
+}
+
 template <typename Index>
 PackListFn choose_pack_of(const List& list) {
   if (positions_of<Index>(list) == nullptr) {
-    return with_copy(list.block, [&](auto copy) -> PackListFn {
+    const auto kernel = [&](auto copy) -> PackListFn {
       using Copy = typename decltype(copy)::type;
       return list.prefetch ? pack_list<Copy, Index, true> : pack_list<Copy, Index, false>;
-    });
+    };
+    return joins(list.block) ? with_joined(list.block, kernel) : with_copy(list.block, kernel);
   }
   if (list.block <= 16) return pack_lengths<16, Index>;
   if (list.block <= 32) return pack_lengths<32, Index>;
@@ -94,10 +110,10 @@ UnpackWindowsFn choose_unpack_windows(bool prefetch) {
 
 const ListKernels& list_kernels() {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  static constexpr ListKernels kKernels = {choose_pack, choose_unpack, choose_pack_windows,
+  static constexpr ListKernels kKernels = {choose_pack, choose_unpack, joins, choose_pack_windows,
                                            choose_unpack_windows};
 #else
-  static constexpr ListKernels kKernels = {choose_pack, choose_unpack, nullptr, nullptr};
+  static constexpr ListKernels kKernels = {choose_pack, choose_unpack, joins, nullptr, nullptr};
 #endif
   return kKernels;
 }

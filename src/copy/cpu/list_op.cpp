@@ -43,15 +43,27 @@ bool gaps_are_mapped(const Layout& blocks) {
   return std::all_of(touched.begin(), touched.end(), [](bool half) { return half; });
 }
 
-ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks)
+ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks, std::int64_t unit)
     : Op(blocks.size_bytes()),
-      count_(static_cast<std::int64_t>(blocks.block_offsets().size())),
       direction_(direction),
       strided_offset_(blocks.offset()),
       kernels_(*kernels.nest) {
-  const auto offsets = blocks.block_offsets();
-  const auto positions = blocks.block_positions();
-  list_.block = positions.empty() ? blocks.block_bytes() : usual_length(positions);
+  std::vector<std::int64_t> cut;
+  std::span<const std::int64_t> offsets = blocks.block_offsets();
+  std::span<const std::int64_t> positions = blocks.block_positions();
+  if (unit != 0 && !positions.empty()) {
+    cut.reserve(static_cast<std::size_t>(blocks.size_bytes() / unit));
+    blocks.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
+      for (std::int64_t at = 0; at < bytes; at += unit)
+        cut.push_back(offset - strided_offset_ + at);
+    });
+    offsets = cut;
+    positions = {};
+  }
+  count_ = static_cast<std::int64_t>(offsets.size());
+  list_.block = !positions.empty() ? usual_length(positions)
+                : unit != 0        ? unit
+                                   : blocks.block_bytes();
   list_.prefetch = blocks.bounds().size() > kPrefetchedBytes;
   list_.readable_end = std::numeric_limits<std::int64_t>::min();
   if (!positions.empty() && direction == Direction::Pack && gaps_are_mapped(blocks)) {

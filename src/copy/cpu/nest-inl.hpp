@@ -7,6 +7,7 @@
 #endif
 
 #include "copy/cpu/copy-inl.hpp"
+#include "copy/cpu/joined-inl.hpp"
 #include "copy/cpu/kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,7 +36,7 @@ HWY_INLINE void for_each_row(const Nest& nest, std::byte* to, const std::byte* f
 /// Blocks one by one. No fetching ahead: while the TLB holds their pages, at every distance tried
 /// it cost more than it saved. The row is inlined and holds its values: through references they
 /// would be read again after each store, which made rows of 1 KiB 1.4 times as slow.
-template <typename Copy, bool kOneByOne = false>
+template <typename Copy>
 void run_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
   const Copy copy(nest.block);
   const Loop l0 = nest.loops[0];
@@ -44,6 +45,15 @@ void run_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
       nest, to,
       from, [=](std::byte * t, const std::byte* f) __attribute__((always_inline)) HWY_ATTR {
         std::int64_t left = l0.count;
+        if constexpr (kJoins<Copy>) {
+          if (followed) {
+            for (; left >= kJoined; left -= kJoined, t += kJoined * l0.to) {
+              const std::byte* at[kJoined];
+              for (int k = 0; k < kJoined; ++k, f += l0.from) at[k] = f;
+              copy.join(t, at);
+            }
+          }
+        }
         if constexpr (requires { copy.overlong(t, f); }) {
           if (followed) {
             for (; left > 4; left -= 4, t += 4 * l0.to, f += 4 * l0.from) {

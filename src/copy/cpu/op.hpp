@@ -79,7 +79,8 @@ class NestOp final : public Op {
 /// Listed blocks to or from a dense side.
 class ListOp final : public Op {
  public:
-  ListOp(const Kernels& kernels, Direction direction, const Layout& blocks);
+  /// With `unit` the blocks are cut into blocks of that length, which divides theirs.
+  ListOp(const Kernels& kernels, Direction direction, const Layout& blocks, std::int64_t unit);
   void run(std::byte* to, const std::byte* from) const override;
   void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
   [[nodiscard]] std::string description() const override;
@@ -93,7 +94,7 @@ class ListOp final : public Op {
   [[nodiscard]] std::int64_t block_at(std::int64_t position) const;
 
   List list_;
-  std::int64_t count_;
+  std::int64_t count_ = 0;
   std::vector<std::int64_t> wide_;    ///< offsets, then positions, where 32 bits do not hold them
   std::vector<std::int32_t> narrow_;  ///< the same where they do
   Direction direction_;
@@ -106,9 +107,9 @@ class ListOp final : public Op {
 /// Listed blocks that lie so close together that a vector holds several.
 class WindowsOp final : public Op {
  public:
-  /// Null where another operation is the better one.
+  /// Null where another operation is the better one. `unit`: that would be a list of units.
   static std::unique_ptr<const WindowsOp> make(const Kernels& kernels, Direction direction,
-                                               const Layout& blocks);
+                                               const Layout& blocks, std::int64_t unit);
   WindowsOp(const Kernels& kernels, Direction direction, std::vector<Window> windows,
             const Layout& blocks, bool gaps_readable);
   void run(std::byte* to, const std::byte* from) const override {
