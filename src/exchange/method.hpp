@@ -47,7 +47,8 @@ inline constexpr int kReasons = 14;
 
 enum class Direction : std::uint8_t { Send, Receive };
 
-/// How a layout's blocks follow each other in memory.
+/// How a layout's blocks follow each other in memory: those of the box that has most of them, where
+/// there are several (a struct of one subarray a field).
 enum class Spread : std::uint8_t {
   Near,
   Sparse,  ///< each half a cache line or more from the next: a copy moves much more than it takes
@@ -55,8 +56,8 @@ enum class Spread : std::uint8_t {
   Transpose,  ///< far, but an outer dimension comes back to fill the lines between
 };
 [[nodiscard]] Spread spread_of(const Layout& layout) noexcept;
-/// Bytes from block to block of a box's innermost dimension; 0 where there is none, or the blocks
-/// are listed.
+/// Bytes from block to block of that box's innermost dimension; 0 where there is none, or the
+/// blocks are listed.
 [[nodiscard]] std::int64_t pitch_of(const Layout& layout) noexcept;
 
 /// One message to be placed: everything a choice may depend on.

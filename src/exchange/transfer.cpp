@@ -8,7 +8,24 @@
 
 namespace strake::exchange {
 
-Spread spread_of(const Layout& layout) noexcept {
+namespace {
+
+/// Of a struct of boxes, or copies of one, the box that most blocks are in.
+const Layout& main_part(const Layout& layout) noexcept {
+  const Layout* part = &layout;
+  while (part->kind() == Layout::Kind::Sequence || part->kind() == Layout::Kind::Repeat) {
+    const auto parts = part->parts();
+    part = &*std::max_element(parts.begin(), parts.end(), [](const Layout& a, const Layout& b) {
+      return a.block_count() < b.block_count();
+    });
+  }
+  return *part;
+}
+
+}  // namespace
+
+Spread spread_of(const Layout& whole) noexcept {
+  const Layout& layout = main_part(whole);
   constexpr std::int64_t kFar = 1024;
   constexpr std::int64_t kSparse = 32;
   constexpr std::int64_t kLine = 64;
@@ -28,7 +45,8 @@ Spread spread_of(const Layout& layout) noexcept {
   return inner < kFar ? Spread::Sparse : Spread::Far;
 }
 
-std::int64_t pitch_of(const Layout& layout) noexcept {
+std::int64_t pitch_of(const Layout& whole) noexcept {
+  const Layout& layout = main_part(whole);
   if (layout.kind() != Layout::Kind::Box || layout.dims().empty()) return 0;
   return std::abs(layout.dims().back().stride_bytes);
 }

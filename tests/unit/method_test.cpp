@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <vector>
 
 namespace strake::exchange {
 namespace {
@@ -91,6 +92,27 @@ TEST(Transfer, pitch_is_the_distance_of_a_box_s_innermost_blocks) {
   const std::array<std::int64_t, 3> offsets = {0, 100, 50};
   EXPECT_EQ(pitch_of(Layout::blocks(offsets, 8)), 0);
   EXPECT_EQ(pitch_of(Layout()), 0);
+}
+
+TEST(Transfer, a_struct_of_boxes_is_as_the_one_with_most_blocks) {
+  const std::array<Dim, 1> sparse = {Dim{90, 320}};
+  const std::array<Dim, 1> far = {Dim{100, 4000}};
+  const std::array<Layout, 2> fields = {Layout::box(0, 12, sparse), Layout::box(50000, 12, far)};
+  const Layout both = Layout::sequence(fields);
+  ASSERT_EQ(both.kind(), Layout::Kind::Sequence);
+  EXPECT_EQ(pitch_of(both), 4000);
+  EXPECT_EQ(spread_of(both), Spread::Far);
+  const Layout many = both.repeated(3, 1'000'000);
+  ASSERT_EQ(many.kind(), Layout::Kind::Repeat);
+  EXPECT_EQ(pitch_of(many), 4000);
+  std::vector<std::int64_t> places(200);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    places[i] = static_cast<std::int64_t>(30 * i + i * i % 7);
+  }
+  const std::array<Layout, 2> listed = {Layout::box(0, 12, sparse).shifted(100000),
+                                        Layout::blocks(places, 12)};
+  EXPECT_EQ(pitch_of(Layout::sequence(listed)), 0);
+  EXPECT_EQ(spread_of(Layout::sequence(listed)), Spread::Near);
 }
 
 }  // namespace
