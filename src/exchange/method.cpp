@@ -19,7 +19,6 @@ namespace {
 // For machines without a profile: measured on those of docs/performance.md.
 // Host memory: packing wins over the system's own datatype engine for short blocks, once the
 // message outweighs a temporary buffer's cost.
-constexpr std::int64_t kPackMaxMeanBlock = 512;
 constexpr std::int64_t kPackMinBytes = 512;
 // An operation and its request cost about a microsecond, which is what packing saves at a few KiB.
 constexpr std::int64_t kPackMinBytesNonblocking = 16 << 10;

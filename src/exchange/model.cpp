@@ -246,6 +246,9 @@ std::optional<double> Model::time(Method method, const Transfer& transfer) const
 }
 
 std::optional<Choice> Model::choose_host(const Query& query) const noexcept {
+  if (query.transfer.bytes > kPackMaxMeanBlock * query.transfer.blocks) {
+    return Choice{Method::System, Reason::SystemIsFaster};
+  }
   const double system = wire(Method::System, query);
   const double packed = whole(Method::Pack, query);
   if (!known(system) || !known(packed)) return std::nullopt;

@@ -271,6 +271,17 @@ TEST(Model, pieces_of_a_staged_message_overlap) {
   EXPECT_NEAR(end(dense(Direction::Send, kDevice, 8 * kMi)), 161, 1e-6);
 }
 
+TEST(Model, long_rows_are_left_to_the_library) {
+  Times times = all_parts();
+  times["mpi/node/system/box"] = 1;  // whatever was measured
+  const Model model = model_of(times);
+  Transfer transfer = box(Direction::Send, kHost);
+  transfer.blocks = transfer.bytes / kPackMaxMeanBlock;
+  EXPECT_EQ(model.choose(transfer, {})->method, Method::Pack);
+  --transfer.blocks;
+  EXPECT_EQ(model.choose(transfer, {})->method, Method::System);
+}
+
 TEST(Model, nonblocking_calls_pay_for_their_operations) {
   Times times = all_parts();
   times["mpi/node/system/box"] = 4e-6;
