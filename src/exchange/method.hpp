@@ -62,9 +62,7 @@ enum class Spread : std::uint8_t {
 
 /// [bytes] In host memory, longer blocks on the average are left to the library, whose copies of
 /// such rows are as good: packing them in an H200's host took 1.0 to 2.4 times the library's time,
-/// but for a few KiB to 64 KiB of 1 KiB rows (0.85). Rows that nearly touch are far better than the
-/// curves tell, which were measured at twice the distance (512 KiB of 2 KiB every 2064: 20 us,
-/// packed 28 us; Zen 5).
+/// but for a few KiB to 64 KiB of 1 KiB rows (0.85).
 inline constexpr std::int64_t kPackMaxMeanBlock = 512;
 
 /// One message to be placed: everything a choice may depend on.

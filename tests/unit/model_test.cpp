@@ -276,10 +276,20 @@ TEST(Model, long_rows_are_left_to_the_library) {
   times["mpi/node/system/box"] = 1;  // whatever was measured
   const Model model = model_of(times);
   Transfer transfer = box(Direction::Send, kHost);
+  transfer.pitch = 4 * kPackMaxMeanBlock;
   transfer.blocks = transfer.bytes / kPackMaxMeanBlock;
   EXPECT_EQ(model.choose(transfer, {})->method, Method::Pack);
   --transfer.blocks;
   EXPECT_EQ(model.choose(transfer, {})->method, Method::System);
+  // And shorter ones that nearly touch.
+  transfer.blocks = transfer.bytes / 256;
+  transfer.pitch = 320;
+  EXPECT_EQ(model.choose(transfer, {})->method, Method::Pack);
+  --transfer.pitch;
+  EXPECT_EQ(model.choose(transfer, {})->method, Method::System);
+  transfer.blocks *= 2;
+  transfer.pitch = 136;
+  EXPECT_EQ(model.choose(transfer, {})->method, Method::Pack);
 }
 
 TEST(Model, nonblocking_calls_pay_for_their_operations) {
