@@ -137,29 +137,28 @@ std::vector<Layout> joined_parts(const Kernels& kernels, const Layout& blocks) {
   constexpr std::size_t kWorthAnOp = 256;
   const auto offsets = blocks.block_offsets();
   const auto positions = blocks.block_positions();
-  std::vector<std::int64_t> lengths;
-  for (std::size_t i = 0; i < offsets.size() && !positions.empty(); ++i) {
-    lengths.push_back(positions[i + 1] - positions[i]);
-  }
   std::vector<Layout> parts;
+  if (positions.empty()) return parts;
+  const auto length = [&](std::size_t i) { return positions[i + 1] - positions[i]; };
   std::size_t begin = 0;
   const auto cut_at = [&](std::size_t end) {
-    const Layout part = Layout::blocks(offsets.subspan(begin, end - begin),
-                                       std::span(lengths).subspan(begin, end - begin));
+    std::vector<std::int64_t> lengths;
+    for (std::size_t i = begin; i < end; ++i) lengths.push_back(length(i));
+    const Layout part = Layout::blocks(offsets.subspan(begin, end - begin), lengths);
     parts.push_back(part.shifted(blocks.offset()));
     begin = end;
   };
   std::int64_t unit = 0;
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    const std::int64_t with_it = std::gcd(unit, lengths[i]);
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const std::int64_t with_it = std::gcd(unit, length(i));
     if (with_it != unit && i - begin >= kWorthAnOp && kernels.list->joins(unit)) {
       cut_at(i);
-      unit = lengths[i];
+      unit = length(i);
     } else {
       unit = with_it;
     }
   }
-  if (begin != 0) cut_at(lengths.size());
+  if (begin != 0) cut_at(offsets.size());
   return parts;
 }
 

@@ -25,11 +25,15 @@ auto with_copy(std::int64_t block, Use use) {
     case 3:
       return use(std::type_identity<FixedCopy<3>>{});
     case 4:
-      return use(std::type_identity<FixedCopy<4>>{});
+      return use(std::type_identity<JoinedCopy<4>>{});
     case 8:
-      return use(std::type_identity<FixedCopy<8>>{});
+      return use(std::type_identity<JoinedCopy<8>>{});
+    case 12:
+      return use(std::type_identity<JoinedCopy<12>>{});
     case 16:
       return use(std::type_identity<FixedCopy<16>>{});
+    case 24:
+      return use(std::type_identity<JoinedCopy<24>>{});
     case 32:
       return use(std::type_identity<FixedCopy<32>>{});
     case 64:
@@ -48,27 +52,16 @@ auto with_copy(std::int64_t block, Use use) {
 
 /// Whether blocks of this length are joined when they are packed.
 bool joins(std::int64_t block) {
-  return (block == 4 && kJoins<JoinedCopy<4>>) || (block == 8 && kJoins<JoinedCopy<8>>) ||
-         (block == 12 && kJoins<JoinedCopy<12>>) || (block == 24 && kJoins<JoinedCopy<24>>);
-}
-
-/// with_copy() for the lengths that are joined.
-template <typename Use>
-auto with_joined(std::int64_t block, Use use) {
-  if (block == 4) return use(std::type_identity<JoinedCopy<4>>{});
-  if (block == 8) return use(std::type_identity<JoinedCopy<8>>{});
-  if (block == 12) return use(std::type_identity<JoinedCopy<12>>{});
-  return use(std::type_identity<JoinedCopy<24>>{});
+  return with_copy(block, [](auto copy) { return kJoins<typename decltype(copy)::type>; });
 }
 
 template <typename Index>
 PackListFn choose_pack_of(const List& list) {
   if (positions_of<Index>(list) == nullptr) {
-    const auto kernel = [&](auto copy) -> PackListFn {
+    return with_copy(list.block, [&](auto copy) -> PackListFn {
       using Copy = typename decltype(copy)::type;
       return list.prefetch ? pack_list<Copy, Index, true> : pack_list<Copy, Index, false>;
-    };
-    return joins(list.block) ? with_joined(list.block, kernel) : with_copy(list.block, kernel);
+    });
   }
   if (list.block <= 16) return pack_lengths<16, Index>;
   if (list.block <= 32) return pack_lengths<32, Index>;
