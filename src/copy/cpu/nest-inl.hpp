@@ -132,31 +132,6 @@ void pack_every_second(const Nest& nest, std::byte* to, const std::byte* from) {
   });
 }
 
-/// Packing of 8-byte elements by pairs: half as many stores. Measured on 64 KiB in the L2 cache, at
-/// every third and fourth place: 1.2 us and 1.2 to 1.4 us, against 1.35 us and 1.6 us one by one.
-template <typename T>
-void pack_pairs(const Nest& nest, std::byte* to, const std::byte* from) {
-  const hn::FixedTag<T, 2> d;
-  const hn::FixedTag<T, 1> half;
-  const Loop l0 = nest.loops[0];
-  for_each_row(nest, to, from, [&](std::byte* t, const std::byte* f) HWY_ATTR {
-    const auto pair = [&](std::int64_t k) HWY_ATTR {
-      const auto* low = reinterpret_cast<const T*>(f + 2 * k * l0.from);
-      const auto* high = reinterpret_cast<const T*>(f + (2 * k + 1) * l0.from);
-      hn::StoreU(hn::Combine(d, hn::LoadU(half, high), hn::LoadU(half, low)), d,
-                 reinterpret_cast<T*>(t) + 2 * k);
-    };
-    std::int64_t left = l0.count;
-    for (; left >= 8; left -= 8, t += 8 * sizeof(T), f += 8 * l0.from) {
-      pair(0);
-      pair(1);
-      pair(2);
-      pair(3);
-    }
-    for (; left > 0; --left, t += sizeof(T), f += l0.from) std::memcpy(t, f, sizeof(T));
-  });
-}
-
 /// Unpacking of elements of 8 or 16 bytes by pairs: half as many loads.
 template <int kBytes>
 void unpack_pairs(const Nest& nest, std::byte* to, const std::byte* from) {
