@@ -11,7 +11,7 @@ namespace strake::cpu {
 
 /// Null where the target was not compiled.
 [[nodiscard]] const NestKernels* nest_kernels_of(std::int64_t target, CpuMake make);
-[[nodiscard]] const ListKernels* list_kernels_of(std::int64_t target);
+[[nodiscard]] const ListKernels* list_kernels_of(std::int64_t target, CpuMake make);
 
 constexpr const char* name_of_target(std::int64_t target) {
   switch (target) {

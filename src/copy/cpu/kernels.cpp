@@ -34,7 +34,7 @@ bool runs_here(std::int64_t target) {
 CpuMake this_make() {
 #if HWY_ARCH_X86
   if (__builtin_cpu_is("amd")) return CpuMake::Amd;
-  if (__builtin_cpu_is("intel")) return CpuMake::Intel;
+  if (__builtin_cpu_is("intel") && __builtin_cpu_supports("avx512fp16")) return CpuMake::Intel;
 #endif
   return CpuMake::Other;
 }
@@ -48,7 +48,8 @@ struct Available {
     const auto add = [&](std::int64_t target) {
       if (!runs_here(target)) return;
       targets.push_back(target);
-      kernels.push_back({nest_kernels_of(target, this_make()), list_kernels_of(target)});
+      kernels.push_back(
+          {nest_kernels_of(target, this_make()), list_kernels_of(target, this_make())});
     };
 #define STRAKE_ADD(ns, value) add(value);
     STRAKE_EACH_TARGET(STRAKE_ADD)
@@ -86,7 +87,7 @@ std::span<const Kernels> kernels_of_every_make() {
     const std::int64_t best = available().targets.front();
     for (const CpuMake make : {CpuMake::Other, CpuMake::Amd, CpuMake::Intel}) {
       if (make != this_make())
-        kernels.push_back({nest_kernels_of(best, make), list_kernels_of(best)});
+        kernels.push_back({nest_kernels_of(best, make), list_kernels_of(best, make)});
     }
     return kernels;
   }());

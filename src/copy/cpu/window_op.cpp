@@ -68,8 +68,9 @@ std::optional<std::vector<Window>> windows_of(Direction direction, const Layout&
 /// As many windows as take the time of so many blocks that are joined. Of three times as many
 /// places, 3000 in order (us, Zen 5 and an Intel Xeon): 4 B 0.84 and 1.5, as 894 windows 0.97 and
 /// 1.5; 8 B 1.04 and 1.8, 1502 windows 1.5 and 2.5; 12 B 1.1 and 1.9, 2092 windows 2.0 and 3.0.
-std::size_t windows_worth(std::int64_t blocks, std::int64_t block) {
-  const std::int64_t eighths = block <= 8 ? 3 : block <= 12 ? 4 : 5;
+std::size_t windows_worth(const ListKernels& kernels, std::int64_t blocks, std::int64_t block) {
+  std::int64_t eighths = block <= 8 ? 3 : block <= 12 ? 4 : 5;
+  if (kernels.gathers && block <= 8) eighths = block / 4;
   return static_cast<std::size_t>(blocks * eighths / 8);
 }
 
@@ -83,7 +84,8 @@ std::unique_ptr<const WindowsOp> WindowsOp::make(const Kernels& kernels, Directi
   // 11200 windows 6.5 us.
   const auto count = static_cast<std::size_t>(blocks.block_count());
   std::size_t most = blocks.block_positions().empty() ? count / 4 * 3 : count * 3;
-  if (unit != 0) most = std::min(most, windows_worth(blocks.size_bytes() / unit, unit));
+  if (unit != 0)
+    most = std::min(most, windows_worth(*kernels.list, blocks.size_bytes() / unit, unit));
   const bool gaps_readable = direction == Direction::Pack && gaps_are_mapped(blocks) &&
                              blocks.bounds().size() >= kWindowBytes;
   const std::int64_t latest = gaps_readable ? blocks.bounds().end - blocks.offset() - kWindowBytes
