@@ -192,6 +192,12 @@ inline constexpr bool kOneATurn = requires {
   requires Copy::kOneATurn;
 };
 
+template <typename Copy>
+struct OneATurn : Copy {
+  static constexpr bool kOneATurn = true;
+  using Copy::Copy;
+};
+
 /// A block into a dense side, followed there by another of its length.
 template <typename Copy>
 HWY_INLINE void copy_followed(const Copy& copy, std::byte* HWY_RESTRICT to,
