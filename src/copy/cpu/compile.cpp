@@ -69,12 +69,25 @@ OpPtr Compiler::nest(std::int64_t block, const std::vector<Loop>& loops, std::in
   return op;
 }
 
+/// Whether a box has so few blocks that its loops cost more than a list of them: the corner of a
+/// grid, an edge of a few cells. Measured on 3 x 3 blocks of 24 B: 16 ns, as a list 8 ns.
+bool is_handful(const Layout& box) {
+  constexpr std::int64_t kFew = 64;
+  constexpr std::int64_t kShortRow = 8;
+  constexpr std::int64_t kShortBlock = 128;
+  return box.dims().size() > 1 && box.block_count() <= kFew && box.block_bytes() <= kShortBlock &&
+         box.dims().back().count < kShortRow;
+}
+
 OpPtr Compiler::box(Direction direction, const Layout& layout) const {
   const bool pack = direction == Direction::Pack;
   const std::int64_t to_offset = pack ? 0 : layout.offset();
   const std::int64_t from_offset = pack ? layout.offset() : 0;
   if (layout.is_dense()) {
     return std::make_unique<DenseOp>(*kernels_.nest, layout.size_bytes(), to_offset, from_offset);
+  }
+  if (is_handful(layout)) {
+    return std::make_unique<ListOp>(kernels_, direction, layout, layout.block_bytes());
   }
   return nest(layout.block_bytes(), loops_of(direction, layout), to_offset, from_offset);
 }

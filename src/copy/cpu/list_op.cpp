@@ -62,7 +62,7 @@ ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks
   std::vector<std::int64_t> cut;
   std::span<const std::int64_t> offsets = blocks.block_offsets();
   std::span<const std::int64_t> positions = blocks.block_positions();
-  if (unit != 0 && !positions.empty()) {
+  if (unit != 0 && (!positions.empty() || offsets.empty())) {
     cut.reserve(static_cast<std::size_t>(blocks.size_bytes() / unit));
     blocks.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
       for (std::int64_t at = 0; at < bytes; at += unit)
