@@ -114,16 +114,24 @@ NestFn choose_blocks(const Nest& nest, const Loop& l0, CpuMake make) {
                    [](auto copy) -> NestFn { return run_blocks<typename decltype(copy)::type>; });
 }
 
-NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near_from) {
+NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near_from,
+                         CpuMake make) {
   const bool adjacent = near_to.to == nest.block && near_from.from == nest.block;
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-  if (adjacent && nest.block == 8) return run_transposed<RegisterSquare<8>>;
+  if (adjacent && nest.block == 8) {
+    if (make == CpuMake::Intel) return run_transposed<RegisterSquare<8>, kStreamedOnIntel>;
+    return run_transposed<RegisterSquare<8>>;
+  }
   if (adjacent && nest.block == 4) return run_transposed<RegisterSquare4>;
 #if HWY_TARGET <= HWY_AVX2
-  if (adjacent && nest.block == 16) return run_transposed<RegisterSquare<16>>;
+  if (adjacent && nest.block == 16) {
+    if (make == CpuMake::Intel) return run_transposed<RegisterSquare<16>, kStreamedOnIntel>;
+    return run_transposed<RegisterSquare<16>>;
+  }
 #endif
 #endif
   static_cast<void>(adjacent);
+  static_cast<void>(make);
   switch (nest.block) {
     case 1:
       return run_transposed<LoopSquare<FixedCopy<1>>>;
@@ -191,7 +199,7 @@ NestChoice choose(const Nest& nest, CpuMake make) {
     const Loop& f = nest.loops[near_from];
     const bool lines_shared = distance(t.to) < kLine && distance(f.from) < kLine;
     const bool far_apart = distance(t.from) >= kLine && distance(f.to) >= kLine;
-    if (lines_shared && far_apart) choice.run = choose_transposed(nest, t, f);
+    if (lines_shared && far_apart) choice.run = choose_transposed(nest, t, f, make);
     if (choice.run != nullptr) {
       choice.name = "transpose";
       choice.order[0] = near_to;
