@@ -46,10 +46,13 @@ struct List {
   std::int64_t block = 0;  ///< the common length; with own lengths, what nine of ten do not exceed
   std::int64_t readable_end = 0;  ///< bytes between blocks may be read up to here
   bool prefetch = false;          ///< lines are worth fetching ahead
+  bool large = false;             ///< more than kSecondLevelBytes are packed
 };
 /// Strided sides from here on are worth fetching ahead: more than the second-level TLB of a present
 /// CPU reaches with pages of 4 KiB (1536 to 4096 of them).
 inline constexpr std::int64_t kPrefetchedBytes = std::int64_t{8} << 20;
+/// What does not stay in the second-level cache of a present server.
+inline constexpr std::int64_t kSecondLevelBytes = std::int64_t{1} << 20;
 /// Moves blocks [first, last). `packed` and `strided` are the bases that positions and offsets
 /// count from; not a byte of the dense side past the end of block `last - 1` is touched.
 using PackListFn = void (*)(const List& list, std::int64_t first, std::int64_t last,

@@ -51,6 +51,7 @@ PackListFn choose_pack_of(const List& list, CpuMake make) {
   if (list.block <= 16) return pack_lengths<16, Index>;
   if (list.block <= 32) return pack_lengths<32, Index>;
   if (list.block <= 64) return pack_lengths<64, Index>;
+  if (list.large && make == CpuMake::Intel) return pack_lengths<128, Index, 32>;
   return pack_lengths<128, Index>;
 }
 

@@ -79,6 +79,7 @@ ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks
   list_.prefetch =
       reach > kPrefetchedBytes || (direction == Direction::Unpack &&
                                    reach > kernels.list->scattered_bytes && are_scattered(offsets));
+  list_.large = blocks.size_bytes() > kSecondLevelBytes;
   list_.readable_end = std::numeric_limits<std::int64_t>::min();
   if (!positions.empty() && direction == Direction::Pack && gaps_are_mapped(blocks)) {
     list_.readable_end = blocks.bounds().end - blocks.offset();

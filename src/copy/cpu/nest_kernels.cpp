@@ -71,9 +71,6 @@ std::int64_t bytes_of(const Nest& nest) {
   return bytes;
 }
 
-/// What does not stay in the L2 cache of a server.
-constexpr std::int64_t kSecondLevelBytes = 1024 * 1024;
-
 /// Blocks of more than 128 bytes, up to 1 MiB of them. On Intel all by LineCopy. Else up to 24 KiB,
 /// which stay in the L1 cache, whole vectors (measured: 8 blocks of 2304 B take 72 ns so, 151 ns by
 /// the C library's copy). Then rows of less than 3 KiB by RowCopy (1166 rows of 296 B at 320 B: 3.7
@@ -119,13 +116,13 @@ NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near
   const bool adjacent = near_to.to == nest.block && near_from.from == nest.block;
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   if (adjacent && nest.block == 8) {
-    if (make == CpuMake::Intel) return run_transposed<RegisterSquare<8>, kStreamedOnIntel>;
+    if (make == CpuMake::Intel) return run_transposed<RegisterSquare<8>, kSecondLevelBytes>;
     return run_transposed<RegisterSquare<8>>;
   }
   if (adjacent && nest.block == 4) return run_transposed<RegisterSquare4>;
 #if HWY_TARGET <= HWY_AVX2
   if (adjacent && nest.block == 16) {
-    if (make == CpuMake::Intel) return run_transposed<RegisterSquare<16>, kStreamedOnIntel>;
+    if (make == CpuMake::Intel) return run_transposed<RegisterSquare<16>, kSecondLevelBytes>;
     return run_transposed<RegisterSquare<16>>;
   }
 #endif

@@ -29,10 +29,10 @@ struct Plane {
 /// are 32 KiB.
 inline constexpr std::int64_t kTile = 64;
 /// Of more, whole lines are stored past the caches. Measured on doubles: 1.0 x at 2 MiB, 1.4 x at
-/// 8 MiB, 3 x at 32 MiB; on 16-byte elements 0.85 x at 4 MiB. On Intel, 512 x 512 doubles: 153 us,
-/// by way of the caches 220 us, and copied on from there 358 and 369 us; 256 x 256 33 and 24 us.
+/// 8 MiB, 3 x at 32 MiB; on 16-byte elements 0.85 x at 4 MiB. On Intel from kSecondLevelBytes on:
+/// 512 x 512 doubles 153 us, by way of the caches 220 us, and copied on from there 358 and 369 us;
+/// 256 x 256 33 and 24 us.
 inline constexpr std::int64_t kStreamedTranspose = std::int64_t{4} << 20;
-inline constexpr std::int64_t kStreamedOnIntel = std::int64_t{1} << 20;
 
 /// Part [i0, i1) x [j0, j1) of a plane, block by block.
 template <typename Copy>
