@@ -64,15 +64,26 @@ def find_libraries(build, wanted):
     return [library for library in libraries if library.program("pack").exists()]
 
 
+def own_folder(folder, job):
+    """Variables by which a job of Open MPI keeps its files in a folder of its own: jobs that start at the same moment
+    fail now and then to make the one that they would share."""
+    base = pathlib.Path(folder) / str(job)
+    base.mkdir()
+    return {"OMPI_MCA_orte_tmpdir_base": str(base), "PRTE_MCA_prte_tmpdir_base": str(base)}
+
+
 def run_together(commands, environment=None):
     """Runs commands side by side, benchmarks among them in turns (bench/support/turns.hpp), and gives the lines that each
     printed. Raises BenchmarkFailed as soon as one fails."""
     ring = f"strake-bench-{os.getpid()}"
     begin = dict(os.environ if environment is None else environment)
     running = []
+    folder = tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True)
     try:
         for job, command in enumerate(commands):
-            turns = {"BENCH_TURNS": f"{ring},{job},{len(commands)}"} if len(commands) > 1 else {}
+            turns = {}
+            if len(commands) > 1:
+                turns = {"BENCH_TURNS": f"{ring},{job},{len(commands)}", **own_folder(folder.name, job)}
             files = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
             try:
                 process = subprocess.Popen(command, stdout=files[0], stderr=files[1], env={**begin, **turns})
@@ -110,6 +121,7 @@ def run_together(commands, environment=None):
                 process.wait()
             output.close()
             errors.close()
+        folder.cleanup()
         for semaphore in pathlib.Path("/dev/shm").glob(f"sem.{ring}.*"):
             semaphore.unlink()
 

@@ -59,7 +59,9 @@ bool past_the_tlb(const Nest& nest) {
 /// to 66.
 NestFn choose_far_blocks(const Nest& nest, const Loop& l0, CpuMake make) {
   const std::int64_t least = l0.to == nest.block ? 16 : make == CpuMake::Intel ? 24 : 40;
-  if (nest.block % 8 == 0 && nest.block >= least) return run_far_blocks;
+  if (nest.block % 8 == 0 && nest.block >= least) {
+    return make == CpuMake::Intel ? run_far_blocks<true> : run_far_blocks<false>;
+  }
   if (nest.block == 16) return run_blocks<FixedCopy<16>>;
   if (nest.block < 16) return run_blocks<OverlapCopy<8, 8>>;
   return nest.block < 32 ? run_blocks<OverlapCopy<16, 16>> : run_blocks<OverlapCopy<32, 32>>;
