@@ -81,12 +81,12 @@ def run_together(commands, environment=None):
     folder = tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True)
     try:
         for job, command in enumerate(commands):
-            turns = {}
+            variables = own_folder(folder.name, job)
             if len(commands) > 1:
-                turns = {"BENCH_TURNS": f"{ring},{job},{len(commands)}", **own_folder(folder.name, job)}
+                variables["BENCH_TURNS"] = f"{ring},{job},{len(commands)}"
             files = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
             try:
-                process = subprocess.Popen(command, stdout=files[0], stderr=files[1], env={**begin, **turns})
+                process = subprocess.Popen(command, stdout=files[0], stderr=files[1], env={**begin, **variables})
             except OSError as error:
                 raise BenchmarkFailed(f"cannot start {command[0]}: {error.strerror}") from error
             running.append((command, process, *files))

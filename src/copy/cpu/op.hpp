@@ -79,7 +79,8 @@ class NestOp final : public Op {
 /// Listed blocks to or from a dense side.
 class ListOp final : public Op {
  public:
-  /// With `unit` the blocks are cut into blocks of that length, which divides theirs.
+  /// With `unit` the blocks, of a list or a box, are cut into blocks of that length, which divides
+  /// theirs.
   ListOp(const Kernels& kernels, Direction direction, const Layout& blocks, std::int64_t unit);
   void run(std::byte* to, const std::byte* from) const override;
   void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
