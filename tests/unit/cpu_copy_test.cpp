@@ -203,6 +203,58 @@ TEST_P(CpuCopy, packs_and_unpacks_every_block_length_at_every_small_stride) {
   }
 }
 
+TEST_P(CpuCopy, packs_and_unpacks_every_length_in_boxes_and_lists) {
+  for (std::int64_t block = 1; block <= 200; ++block) {
+    const std::int64_t stride = block + pick(random_, 1, 70);
+    const Dim handful[] = {{pick(random_, 2, 8), 9 * stride}, {pick(random_, 2, 7), stride}};
+    const Dim rows[] = {{3, 50 * stride}, {pick(random_, 8, 40), stride}};
+    std::vector<std::int64_t> offsets;
+    for (int i = 0; i < 40; ++i) offsets.push_back(i * stride + pick(random_, 0, stride - block));
+    if (block % 2 == 0) std::shuffle(offsets.begin(), offsets.end(), random_);
+    const std::vector<std::int64_t> lengths(offsets.size(), block);
+    for (const Layout& layout : {Layout::box(5, block, handful), Layout::box(5, block, rows),
+                                 Layout::blocks(offsets, lengths)}) {
+      const Layout dense = Layout::dense(layout.size_bytes(), 3);
+      expect_copies_all(dense, layout, options_, random_);
+      expect_copies_all(layout, dense, options_, random_);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(CpuCopy, lists_in_no_order_that_the_first_level_cache_does_not_hold) {
+  for (const std::int64_t block : {4, 8, 12, 20, 40}) {
+    std::vector<std::int64_t> offsets;
+    for (int i = 0; i < 6000; ++i) offsets.push_back(3 * block * i);
+    std::shuffle(offsets.begin(), offsets.end(), random_);
+    const Layout layout = Layout::blocks(offsets, std::vector(offsets.size(), block));
+    const Layout dense = Layout::dense(layout.size_bytes());
+    expect_copies_all(dense, layout, options_, random_);
+    expect_copies_all(layout, dense, options_, random_);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(CpuCopy, more_than_the_second_level_cache_holds) {
+  std::vector<std::int64_t> offsets, lengths;
+  std::int64_t at = 0;
+  for (int i = 0; i < 17'000; ++i) {
+    offsets.push_back(at);
+    lengths.push_back(8 * pick(random_, 1, 16));
+    at += lengths.back() + 8 * pick(random_, 1, 16);
+  }
+  const Dim eights[] = {{140'000, 24}};
+  const Dim sixteens[] = {{70'000, 48}};
+  for (const Layout& layout : {Layout::blocks(offsets, lengths), Layout::box(8, 8, eights),
+                               Layout::box(8, 16, sixteens)}) {
+    ASSERT_GT(layout.size_bytes(), cpu::kSecondLevelBytes);
+    const Layout dense = Layout::dense(layout.size_bytes(), 3);
+    expect_copies_all(dense, layout, options_, random_);
+    expect_copies_all(layout, dense, options_, random_);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_P(CpuCopy, blocks_whose_pages_the_tlb_does_not_hold) {
   for (const std::int64_t block : {9, 12, 16, 24, 31, 32, 40, 56, 63}) {
     const std::int64_t stride = (random_() & 1) != 0 ? 1032 : -1032;
