@@ -50,7 +50,7 @@ constexpr int floor_power(int bytes) {
 template <int kBytes>
 struct FixedCopy {
   static constexpr std::int64_t kBlock = kBytes;
-  static constexpr bool kOneATurn = kBytes > 32;
+  static constexpr bool kOneATurn = kBytes > 64;
   explicit FixedCopy(std::int64_t) {}
   HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
     constexpr int kHead = floor_power(kBytes);
