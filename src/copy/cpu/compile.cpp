@@ -74,8 +74,7 @@ OpPtr Compiler::nest(std::int64_t block, const std::vector<Loop>& loops, std::in
 bool is_handful(const Layout& box) {
   constexpr std::int64_t kFew = 64;
   constexpr std::int64_t kShortRow = 8;
-  constexpr std::int64_t kShortBlock = 128;
-  return box.dims().size() > 1 && box.block_count() <= kFew && box.block_bytes() <= kShortBlock &&
+  return box.dims().size() > 1 && box.block_count() <= kFew && box.block_bytes() <= kLongestBlock &&
          box.dims().back().count < kShortRow;
 }
 

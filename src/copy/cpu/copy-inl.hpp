@@ -60,7 +60,7 @@ struct FixedCopy {
 };
 
 /// Any length in [kHead, kHead + kTail]: its head and its tail, which may overlap.
-template <int kHead, int kTail>
+template <int kHead, int kTail = kHead>
 struct OverlapCopy {
   static constexpr bool kOneATurn = kHead >= 32;
   explicit OverlapCopy(std::int64_t block) : tail(block - kTail) {}
@@ -93,7 +93,7 @@ struct ShortCopy {
 };
 #else
 template <int kPower>
-using ShortCopy = OverlapCopy<kPower / 2, kPower / 2>;
+using ShortCopy = OverlapCopy<kPower / 2>;
 #endif
 
 /// Any length of at least a vector: whole vectors, and one that ends where the block ends. (The
@@ -192,6 +192,7 @@ inline constexpr bool kOneATurn = requires {
   requires Copy::kOneATurn;
 };
 
+/// The same copy, with one load for all blocks.
 template <typename Copy>
 struct OneATurn : Copy {
   static constexpr bool kOneATurn = true;
@@ -213,14 +214,14 @@ HWY_INLINE void copy_followed(const Copy& copy, std::byte* HWY_RESTRICT to,
 HWY_INLINE void copy_any(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from,
                          std::int64_t bytes) {
   if (bytes >= 16) {
-    if (bytes <= 32) return OverlapCopy<16, 16>(bytes)(to, from);
-    if (bytes <= 64) return OverlapCopy<32, 32>(bytes)(to, from);
-    if (bytes <= 128) return OverlapCopy<64, 64>(bytes)(to, from);
+    if (bytes <= 32) return OverlapCopy<16>(bytes)(to, from);
+    if (bytes <= 64) return OverlapCopy<32>(bytes)(to, from);
+    if (bytes <= 128) return OverlapCopy<64>(bytes)(to, from);
     return bytes < 1024 ? VectorCopy(bytes)(to, from) : LongCopy(bytes)(to, from);
   }
-  if (bytes >= 8) return OverlapCopy<8, 8>(bytes)(to, from);
-  if (bytes >= 4) return OverlapCopy<4, 4>(bytes)(to, from);
-  if (bytes >= 2) return OverlapCopy<2, 2>(bytes)(to, from);
+  if (bytes >= 8) return OverlapCopy<8>(bytes)(to, from);
+  if (bytes >= 4) return OverlapCopy<4>(bytes)(to, from);
+  if (bytes >= 2) return OverlapCopy<2>(bytes)(to, from);
   if (bytes == 1) *to = *from;
 }
 

@@ -25,6 +25,11 @@ struct Nest {
   std::int64_t block = 0;
   Loop loops[kNestLoops];
 };
+[[nodiscard]] inline std::int64_t bytes_of(const Nest& nest) noexcept {
+  std::int64_t bytes = nest.block;
+  for (const Loop& loop : nest.loops) bytes *= loop.count;
+  return bytes;
+}
 using NestFn = void (*)(const Nest& nest, std::byte* to, const std::byte* from);
 
 /// A kernel for a nest, and in which order it wants the loops: kernel loop k is packed-order loop
@@ -53,6 +58,8 @@ struct List {
 inline constexpr std::int64_t kPrefetchedBytes = std::int64_t{8} << 20;
 /// What does not stay in the second-level cache of a present server.
 inline constexpr std::int64_t kSecondLevelBytes = std::int64_t{1} << 20;
+/// [bytes] Longer blocks are rows.
+inline constexpr std::int64_t kLongestBlock = 128;
 /// Moves blocks [first, last). `packed` and `strided` are the bases that positions and offsets
 /// count from; not a byte of the dense side past the end of block `last - 1` is touched.
 using PackListFn = void (*)(const List& list, std::int64_t first, std::int64_t last,

@@ -17,9 +17,6 @@ HWY_BEFORE_NAMESPACE();
 namespace strake::cpu {
 namespace HWY_NAMESPACE {
 
-/// Longer blocks are rows.
-inline constexpr std::int64_t kLongestBlock = 128;
-
 /// Calls `use` with the type of copy for blocks of 1 to kLongestBlock bytes. Between 16 and 64
 /// bytes one masked vector or two that fit: masks touch the line behind a block that ends close to
 /// it, and wait longer. Measured on 102 and 3000 blocks (us; Intel Xeon, packed in L1 and from L2):
@@ -54,7 +51,7 @@ auto with_copy(std::int64_t block, CpuMake make, Use use) {
     default:
       break;
   }
-  if (block < 8) return use(std::type_identity<OverlapCopy<4, 4>>{});
+  if (block < 8) return use(std::type_identity<OverlapCopy<4>>{});
   if (block < 16) return use(std::type_identity<ShortCopy<16>>{});
   if (HWY_TARGET == HWY_AVX3 && make != CpuMake::Intel) {
     if (block < 32) return use(std::type_identity<ShortCopy<32>>{});
@@ -62,14 +59,14 @@ auto with_copy(std::int64_t block, CpuMake make, Use use) {
   }
   if (block <= 20) return use(std::type_identity<OverlapCopy<16, 4>>{});
   if (block < 24) return use(std::type_identity<OverlapCopy<16, 8>>{});
-  if (block < 32) return use(std::type_identity<OverlapCopy<16, 16>>{});
+  if (block < 32) return use(std::type_identity<OverlapCopy<16>>{});
   if (block <= 40) return use(std::type_identity<OverlapCopy<32, 8>>{});
   if (block <= 48) return use(std::type_identity<OverlapCopy<32, 16>>{});
-  if (block < 64) return use(std::type_identity<OverlapCopy<32, 32>>{});
+  if (block < 64) return use(std::type_identity<OverlapCopy<32>>{});
   if (block <= 72) return use(std::type_identity<OverlapCopy<64, 8>>{});
   if (block <= 80) return use(std::type_identity<OverlapCopy<64, 16>>{});
   if (block <= 96) return use(std::type_identity<OverlapCopy<64, 32>>{});
-  return use(std::type_identity<OverlapCopy<64, 64>>{});
+  return use(std::type_identity<OverlapCopy<64>>{});
 }
 
 }  // namespace HWY_NAMESPACE

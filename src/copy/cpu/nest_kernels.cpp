@@ -63,14 +63,8 @@ NestFn choose_far_blocks(const Nest& nest, const Loop& l0, CpuMake make) {
     return make == CpuMake::Intel ? run_far_blocks<true> : run_far_blocks<false>;
   }
   if (nest.block == 16) return run_blocks<FixedCopy<16>>;
-  if (nest.block < 16) return run_blocks<OverlapCopy<8, 8>>;
-  return nest.block < 32 ? run_blocks<OverlapCopy<16, 16>> : run_blocks<OverlapCopy<32, 32>>;
-}
-
-std::int64_t bytes_of(const Nest& nest) {
-  std::int64_t bytes = nest.block;
-  for (const Loop& loop : nest.loops) bytes *= loop.count;
-  return bytes;
+  if (nest.block < 16) return run_blocks<OverlapCopy<8>>;
+  return nest.block < 32 ? run_blocks<OverlapCopy<16>> : run_blocks<OverlapCopy<32>>;
 }
 
 /// Blocks of more than 128 bytes, up to 1 MiB of them. On Intel all by LineCopy. Else up to 24 KiB,

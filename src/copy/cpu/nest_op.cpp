@@ -5,15 +5,6 @@
 #include "copy/cpu/op.hpp"
 
 namespace strake::cpu {
-namespace {
-
-std::int64_t bytes_of(const Nest& nest) {
-  std::int64_t bytes = nest.block;
-  for (const Loop& loop : nest.loops) bytes *= loop.count;
-  return bytes;
-}
-
-}  // namespace
 
 NestOp::NestOp(const NestKernels& kernels, const Nest& nest, std::int64_t to_offset,
                std::int64_t from_offset)

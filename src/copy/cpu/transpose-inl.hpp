@@ -228,7 +228,7 @@ void run_transposed(const Nest& nest, std::byte* to, const std::byte* from) {
   const Loop l2 = nest.loops[2];
   const Loop l3 = nest.loops[3];
   const Plane p = {l1.count, l0.count, l1.to, l0.to, l1.from, l0.from};
-  const bool large = nest.block * l0.count * l1.count * l2.count * l3.count > kStreamed;
+  const bool large = bytes_of(nest) > kStreamed;
   for (std::int64_t k3 = 0; k3 < l3.count; ++k3) {
     for (std::int64_t k2 = 0; k2 < l2.count; ++k2) {
       transpose_plane(p, square, to + k3 * l3.to + k2 * l2.to, from + k3 * l3.from + k2 * l2.from,
