@@ -42,7 +42,7 @@ constexpr std::int64_t kPackMaxBytes = 1 << 20;
 constexpr std::int64_t kSlowBlock = 16;
 
 bool system_overlaps(const Transfer& transfer) noexcept {
-  const std::int64_t mean_block = transfer.bytes / transfer.blocks;
+  const std::int64_t mean_block = transfer.mean_block();
   // Halos of many messages at once leave less to gain: 0.8 x with faces of 24-byte blocks, 1.0
   // to 1.3 x with 8-byte ones.
   if (transfer.nonblocking && mean_block >= kSlowBlock && transfer.spread != Spread::Transpose) {
@@ -69,7 +69,7 @@ bool system_overlaps(const Transfer& /*transfer*/) noexcept { return false; }
 
 Choice built_in_host(const Transfer& transfer) noexcept {
   const std::int64_t least = transfer.nonblocking ? kPackMinBytesNonblocking : kPackMinBytes;
-  if (transfer.bytes < least || transfer.bytes / transfer.blocks > kPackMaxMeanBlock) {
+  if (transfer.bytes < least || transfer.mean_block() > kPackMaxMeanBlock) {
     return {Method::System, Reason::SystemIsFaster};
   }
   if (system_overlaps(transfer)) return {Method::System, Reason::SystemIsFaster};

@@ -75,6 +75,10 @@ struct Transfer {
   Spread spread = Spread::Near;
   bool nonblocking = false;  ///< needs an operation and a request of its own
   std::int64_t pitch = 0;    ///< as pitch_of()
+
+  [[nodiscard]] std::int64_t mean_block() const noexcept {
+    return blocks > 0 ? bytes / blocks : bytes;
+  }
 };
 
 struct Choice {

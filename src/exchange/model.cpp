@@ -48,7 +48,7 @@ double log_ratio(std::int64_t pitch, double log_block, bool host) noexcept {
 /// packed 28, of 296 B every 320 18 and 20 (Zen 5), by the curves 65 and 29.
 bool rows_are_left(const Transfer& transfer) noexcept {
   constexpr std::int64_t kRow = 128;
-  const std::int64_t mean_block = transfer.bytes / std::max<std::int64_t>(transfer.blocks, 1);
+  const std::int64_t mean_block = transfer.mean_block();
   const bool nearly_touch = transfer.pitch != 0 && 4 * transfer.pitch < 5 * mean_block;
   return mean_block > kPackMaxMeanBlock || (nearly_touch && mean_block > kRow);
 }
