@@ -108,6 +108,8 @@ struct ListKernels {
   /// Whether packing joins blocks of this length in registers, as one length for all.
   bool (*joins)(std::int64_t block);
   bool gathers;  ///< packing gathers blocks of 4 and 8 bytes rather than join them
+  /// Packing two blocks of their own lengths takes as long as this many windows.
+  std::int64_t windows_for_two;
   /// Lists that reach over more than this are worth fetching ahead when they are unpacked in no
   /// order, which keeps stores waiting for their lines one after the other.
   std::int64_t scattered_bytes;
