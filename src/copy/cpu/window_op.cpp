@@ -83,8 +83,9 @@ std::unique_ptr<const WindowsOp> WindowsOp::make(const Kernels& kernels, Directi
   // Blocks of a common length are moved with nothing decided, and cost little more than a window;
   // those of their own lengths cost a few.
   const auto count = static_cast<std::size_t>(blocks.block_count());
-  const auto for_two =
-      static_cast<std::size_t>(direction == Direction::Pack ? kernels.list->windows_for_two : 6);
+  constexpr std::int64_t kUnpackedForTwo = 6;  // on every make
+  const auto for_two = static_cast<std::size_t>(
+      direction == Direction::Pack ? kernels.list->windows_for_two : kUnpackedForTwo);
   std::size_t most = blocks.block_positions().empty() ? count / 4 * 3 : count * for_two / 2;
   if (unit != 0)
     most = std::min(most, windows_worth(*kernels.list, blocks.size_bytes() / unit, unit));
