@@ -54,6 +54,10 @@ template <class Handle>
     return PMPI_Errhandler_f2c(handle);
   } else if constexpr (std::is_same_v<Handle, MPI_Win>) {
     return PMPI_Win_f2c(handle);
+#ifdef MPI_SESSION_NULL
+  } else if constexpr (std::is_same_v<Handle, MPI_Session>) {
+    return PMPI_Session_f2c(handle);
+#endif
   } else {
     static_assert(std::is_same_v<Handle, MPI_File>, "a kind of handle without a conversion");
     return PMPI_File_f2c(handle);
@@ -74,6 +78,10 @@ template <class Handle>
     return PMPI_Message_c2f(handle);
   } else if constexpr (std::is_same_v<Handle, MPI_Win>) {
     return PMPI_Win_c2f(handle);
+#ifdef MPI_SESSION_NULL
+  } else if constexpr (std::is_same_v<Handle, MPI_Session>) {
+    return PMPI_Session_c2f(handle);
+#endif
   } else {
     static_assert(std::is_same_v<Handle, MPI_File>, "a kind of handle without a conversion");
     return PMPI_File_c2f(handle);
