@@ -190,8 +190,8 @@ void Operation::receive() {
     return;
   }
   const std::int64_t bytes = received_bytes(status_);
-  if (bytes > incoming_->capacity_bytes()) {  // by the one byte of room that the wire type has
-    comm_to_raise_ = peer_.comm;
+  if (bytes > incoming_->capacity_bytes()) {
+    if (kReceivesHaveRoom) comm_to_raise_ = peer_.comm;
     fail(MPI_ERR_TRUNCATE);
     return;
   }

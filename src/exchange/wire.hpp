@@ -20,6 +20,14 @@ namespace strake::exchange {
 /// [bytes]
 inline constexpr std::int64_t kWireRoom = 128;
 
+/// Whether a receive may have room for one byte more than it wants. A message that fills it is too
+/// long without an error of the system's; where there is no such room, the system has raised it.
+#if defined(OPEN_MPI)
+inline constexpr bool kReceivesHaveRoom = true;
+#else
+inline constexpr bool kReceivesHaveRoom = false;
+#endif
+
 /// A count and a datatype for packed bytes: MPI_PACKED, or one element of a type made for that
 /// length (some are kept, the others freed with this object; MPI keeps a freed type alive for the
 /// calls that use it).

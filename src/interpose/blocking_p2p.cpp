@@ -48,8 +48,8 @@ int receive(Function function, const Examined& found, Incoming& incoming, MPI_Co
             MPI_Status* user_status, Call&& call) {
   const Wire wire(Direction::Receive, incoming.method(), found.bytes);
   StatusOr status(user_status);
-  // MPICH 5 returns MPI_SUCCESS where an error handler of the application's has returned: then only
-  // the status tells.
+  // MPICH returns MPI_SUCCESS, since 4.3, where an error handler of the application's has returned:
+  // then only the status tells.
   const MPI_Status before = *status.get();
   status.get()->MPI_SOURCE = MPI_UNDEFINED;
   status.get()->MPI_ERROR = MPI_SUCCESS;
@@ -60,7 +60,7 @@ int receive(Function function, const Examined& found, Incoming& incoming, MPI_Co
   status.get()->MPI_ERROR = before.MPI_ERROR;
   const std::int64_t bytes = exchange::received_bytes(*status.get());
   if (bytes > found.bytes)
-    return raise(comm, MPI_ERR_TRUNCATE);  // by the wire type's one byte of room
+    return exchange::kReceivesHaveRoom ? raise(comm, MPI_ERR_TRUNCATE) : MPI_ERR_TRUNCATE;
   note(function, incoming.method(), found.reason, bytes);
   incoming.unpack(bytes);
   incoming.wait();

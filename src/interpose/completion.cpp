@@ -38,6 +38,26 @@ int settle(Engine::Outcome& outcome) {
   return outcome.comm == MPI_COMM_NULL ? outcome.error : raise(outcome.comm, outcome.error);
 }
 
+/// What a call's result is set to before: MPICH returns MPI_SUCCESS, since 4.3, where it has
+/// refused a call and the application's error handler has returned, but leaves its results.
+constexpr int kUntouched = -1;
+
+/// The code of a call, or the error that it must have been refused for; `result` is 0 then.
+int told(int code, int& result) {
+  if (result != kUntouched) return code;
+  result = 0;
+  return code != MPI_SUCCESS ? code : MPI_ERR_REQUEST;
+}
+
+/// The same for a call that completes all: `requests` are as it left them.
+int told(int code, const Operations& operations, const MPI_Request* requests) {
+  for (std::size_t i = 0; code == MPI_SUCCESS && i < operations.size(); ++i) {
+    const bool ends = operations[i] != nullptr && !operations[i]->is_persistent();
+    if (ends && requests[i] != MPI_REQUEST_NULL) return MPI_ERR_REQUEST;
+  }
+  return code;
+}
+
 /// An error that is no request's: nothing was completed.
 bool refused(int code) {
   if (code == MPI_SUCCESS) return false;
@@ -120,9 +140,10 @@ class Others {
 #ifndef OPEN_MPI
     if (!found_) find();
     if (!requests_.empty()) {
-      int flag = 0;
-      return next().MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &flag,
-                                MPI_STATUSES_IGNORE);
+      int flag = kUntouched;
+      const int code = next().MPI_Testall(static_cast<int>(requests_.size()), requests_.data(),
+                                          &flag, MPI_STATUSES_IGNORE);
+      return told(code, flag);
     }
 #endif
     return MPI_SUCCESS;
@@ -197,7 +218,8 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   // The system's call may block for a request of its own.
   if (std::find(operations.begin(), operations.end(), nullptr) != operations.end())
     engine.hand_on();
-  const int code = next().MPI_Waitall(count, requests, statuses);
+  int code = next().MPI_Waitall(count, requests, statuses);
+  code = told(code, operations, requests);
   return finish_many(operations, statuses, code);
 }
 
@@ -226,8 +248,9 @@ int try_any(const Operations& operations, MPI_Request* requests, int* index, int
   }
   const auto count = static_cast<int>(operations.size());
   *index = MPI_UNDEFINED;
-  *flag = 0;
-  const int code = next().MPI_Testany(count, visible.requests.data(), index, flag, status);
+  *flag = kUntouched;
+  int code = next().MPI_Testany(count, visible.requests.data(), index, flag, status);
+  code = told(code, *flag);
   if (*flag == 0 || *index == MPI_UNDEFINED) {
     nothing = *flag != 0 && !visible.pending;
     if (visible.pending) *flag = 0;
@@ -273,8 +296,9 @@ int try_some(const Operations& operations, MPI_Request* requests, int* outcount,
   Engine::get().progress();
   Visible visible(operations, requests);
   const auto count = static_cast<int>(operations.size());
-  *outcount = 0;
-  const int code = next().MPI_Testsome(count, visible.requests.data(), outcount, indices, statuses);
+  *outcount = kUntouched;
+  int code = next().MPI_Testsome(count, visible.requests.data(), outcount, indices, statuses);
+  code = told(code, *outcount);
   if (*outcount == MPI_UNDEFINED) {
     if (visible.ready.empty() && !visible.pending) return code;
     *outcount = 0;
