@@ -37,6 +37,15 @@ class Handled {
 int g_calls = 0;
 void count_calls(MPI_Comm* /*comm*/, int* /*code*/, ...) { ++g_calls; }
 
+/// Whether a call was refused with this error. MPICH returns MPI_SUCCESS, since 4.3, where the
+/// handler has returned, Strake the error.
+bool is_refused(int code, const std::string& error) {
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40300000
+  if (code == MPI_SUCCESS) return g_calls > 0;
+#endif
+  return check::class_name(code) == error;
+}
+
 void throw_it(MPI_Comm* /*comm*/, int* /*code*/, ...) {
   throw std::runtime_error("by the handler");
 }
@@ -79,7 +88,7 @@ void handler_that_ends_another_request() {
     CHECK_MPI(MPI_Isend(out.data(), 2, type.type, next(), kTag, handled.comm, &send));
     for (int i = 0, flag = 0; poll && i < 1000; ++i)
       CHECK_MPI(MPI_Iprobe(previous(), 78, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
-    CHECK_EQ(check::class_name(MPI_Wait(&receive, MPI_STATUS_IGNORE)), "MPI_ERR_TRUNCATE");
+    CHECK(is_refused(MPI_Wait(&receive, MPI_STATUS_IGNORE), "MPI_ERR_TRUNCATE"));
     CHECK_EQ(g_calls, 1);
     CHECK(g_other == MPI_REQUEST_NULL);
     CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
@@ -148,9 +157,8 @@ void refused_buffered_sends() {
   Image out(type, 1);
   g_calls = 0;
   MPI_Request request = MPI_REQUEST_NULL;
-  CHECK_EQ(
-      check::class_name(MPI_Ibsend(out.data(), 1, type.type, next(), kTag, handled.comm, &request)),
-      "MPI_ERR_BUFFER");
+  CHECK(is_refused(MPI_Ibsend(out.data(), 1, type.type, next(), kTag, handled.comm, &request),
+                   "MPI_ERR_BUFFER"));
   CHECK_EQ(g_calls, 1);
 }
 
@@ -183,12 +191,13 @@ void matched_and_a_byte_too_long() {
 
 #endif
 
+#if !defined(OMPI_MAJOR_VERSION) || OMPI_MAJOR_VERSION < 5  // Open MPI 5 reads from it
 /// What is no request, beside one that is: refused, and the good one can be completed afterwards.
 void not_a_request() {
   check::section("an invalid request beside a good one");
   const Handled handled(count_calls);
   const Described type = describe::medium();
-  for (int way = 0; way < 5; ++way) {
+  for (int way = 0; way < 6; ++way) {
     Image in(type, 1), out(type, 1);
     out.fill(3);
     MPI_Request requests[2] = {}, send = MPI_REQUEST_NULL;
@@ -201,19 +210,22 @@ void not_a_request() {
 #else
     requests[1] = 0x12345678;
 #endif
+    g_calls = 0;
     int count = 1'000'000, index = 1'000'000, flag = 77, indices[2] = {};
     MPI_Status statuses[2] = {};
     const int code = way == 0   ? MPI_Testsome(2, requests, &count, indices, statuses)
                      : way == 1 ? MPI_Waitsome(2, requests, &count, indices, statuses)
                      : way == 2 ? MPI_Testany(2, requests, &index, &flag, statuses)
                      : way == 3 ? MPI_Testall(2, requests, &flag, statuses)
+                     : way == 4 ? MPI_Waitall(2, requests, statuses)
                                 : MPI_Waitany(2, requests, &index, statuses);
-    CHECK_EQ(check::class_name(code), "MPI_ERR_REQUEST");
+    CHECK(is_refused(code, "MPI_ERR_REQUEST"));
     CHECK_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
     CHECK(in.holds(3));
     CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
   }
 }
+#endif
 
 /// Posting and completing must not take longer each, the more there are.
 void many_requests() {
@@ -276,7 +288,9 @@ int main(int argc, char** argv) {
 #ifdef OPEN_MPI
   matched_and_a_byte_too_long();
 #endif
+#if !defined(OMPI_MAJOR_VERSION) || OMPI_MAJOR_VERSION < 5
   not_a_request();
+#endif
   many_requests();
   begin_last();
   const int result = check::finish();

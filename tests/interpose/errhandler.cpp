@@ -11,10 +11,10 @@ struct Calls {
 };
 Calls calls;
 
-/// What the call returned. MPICH 5 returns MPI_SUCCESS where the handler has returned, Strake the
-/// error.
+/// What the call returned. MPICH returns MPI_SUCCESS, since 4.3, where the handler has returned,
+/// Strake the error.
 std::string returned(int code) {
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40300000
   if (calls.count > 0) return "the error";
 #endif
   return check::class_name(code);

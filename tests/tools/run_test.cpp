@@ -165,8 +165,8 @@ TEST_P(Run, a_wrapper_that_sets_or_drops_the_preload_loses_nothing) {
 
 TEST_P(Run, a_library_loaded_by_its_bare_name_is_known) {
   const std::string python = STRAKE_PYTHON;
-  const std::string load =
-      std::string("import ctypes; ctypes.CDLL('") + (hydra() ? "libmpich.so" : "libmpi.so") + "')";
+  const std::string load = std::string("import ctypes; ctypes.CDLL('") +
+                           (hydra() ? "libmpich.so" : "libmpi.so.40") + "')";
   if (run({python, "-c", load}).status != 0) GTEST_SKIP() << "not here: " << load;
   const Outcome outcome = job({}, join({ranks(1),
                                         {python, "-c",
