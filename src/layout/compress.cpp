@@ -1,6 +1,7 @@
 // Run detection: from a list of ranges to boxes, repeats and lists (Tausch 2.4, in any number of
 // dims, order kept).
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -35,6 +36,18 @@ std::size_t count_units(std::span<const Run> runs, std::size_t unit) {
   return same / unit;
 }
 
+/// Whether the first runs may be a nest that is worth a box, seen at a few of them: all lengths are
+/// one, and of two neighbouring distances one at least is that of the innermost dim.
+bool may_begin_nest(std::span<const Run> runs) {
+  if (runs.size() < kMinBoxRuns || runs[kMinBoxRuns - 1].length != runs[0].length) return false;
+  const auto distance = [&](std::size_t i) { return runs[i + 1].offset - runs[i].offset; };
+  const std::int64_t inner = distance(0);
+  for (std::size_t i = 1; i < kMinBoxRuns - 2; i += 15) {
+    if (distance(i) != inner && distance(i + 1) != inner) return false;
+  }
+  return true;
+}
+
 /// The largest nest of whole runs at the head of the list: dims (innermost first) and runs
 /// consumed.
 std::size_t head_nest(std::span<const Run> runs, std::vector<Dim>& dims) {
@@ -47,6 +60,66 @@ std::size_t head_nest(std::span<const Run> runs, std::vector<Dim>& dims) {
     unit *= count;
   }
 }
+
+/// Whether the first runs come again where a whole number of copies allows it: few lists pass.
+bool may_repeat(std::span<const Run> runs) {
+  const std::size_t n = runs.size();
+  const auto begins_again = [&](std::size_t at) {
+    if (at == n) return false;
+    const std::size_t looked_at = std::min<std::size_t>(8, n - at);
+    const std::int64_t distance = runs[at].offset - runs[0].offset;
+    return std::equal(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(looked_at),
+                      runs.begin() + static_cast<std::ptrdiff_t>(at),
+                      [&](const Run& a, const Run& b) {
+                        return a.length == b.length && b.offset - a.offset == distance;
+                      });
+  };
+  for (std::size_t divisor = 1; divisor * divisor <= n; ++divisor) {
+    if (n % divisor == 0 && (begins_again(divisor) || begins_again(n / divisor))) return true;
+  }
+  return false;
+}
+
+/// Looks for units of unequal runs, place after place in one list. From the last that the fewest
+/// units hold to the first: where one differs, no place before it can begin them, and most places
+/// are never looked at.
+class UnitFinder {
+ public:
+  explicit UnitFinder(std::span<const Run> runs) : runs_(runs) {}
+
+  /// The shortest unit that comes often enough from `at` on, or 0; sets how often. `at` only grows.
+  std::size_t find(std::size_t at, std::size_t& count) {
+    if (at < all_barred_until_) return 0;
+    for (std::size_t unit = 2; unit <= kMaxUnit; ++unit) {
+      if (at < barred_until_[unit]) continue;
+      const std::size_t least = unit * std::max(kMinUnits, (kMinBoxRuns + unit - 1) / unit);
+      if (runs_.size() - at < least) {
+        barred_until_[unit] = runs_.size();
+        continue;
+      }
+      std::size_t last = at + least - 1;
+      while (last > at + unit && continues(last, unit)) --last;
+      if (last == at + unit && runs_[last].length == runs_[at].length) {
+        count = count_units(runs_.subspan(at), unit);
+        return unit;
+      }
+      barred_until_[unit] = last - unit;
+    }
+    all_barred_until_ = *std::min_element(barred_until_.begin() + 2, barred_until_.end());
+    return 0;
+  }
+
+ private:
+  /// Whether a run is to the one a unit before as the run before it is to its own.
+  [[nodiscard]] bool continues(std::size_t run, std::size_t unit) const {
+    const auto distance = [&](std::size_t i) { return runs_[i].offset - runs_[i - unit].offset; };
+    return distance(run) == distance(run - 1) && runs_[run].length == runs_[run - unit].length;
+  }
+
+  std::span<const Run> runs_;
+  std::array<std::size_t, kMaxUnit + 1> barred_until_{};  ///< by unit
+  std::size_t all_barred_until_ = 0;
+};
 
 /// Distances between any two bytes must be numbers. \throws InvalidArgument
 void require_near(std::span<const Run> runs) {
@@ -115,10 +188,10 @@ std::optional<std::vector<Dim>> find_nest(std::span<const Run> runs) {
 }
 
 std::size_t find_period(std::span<const Run> runs) {
+  const std::size_t n = runs.size();
+  if (n < 2 || !may_repeat(runs)) return 0;
   // The failure function of Knuth, Morris and Pratt over (length, distance to the next) of all runs
   // but the last.
-  const std::size_t n = runs.size();
-  if (n < 2) return 0;
   const std::size_t m = n - 1;
   const auto equal = [&](std::size_t a, std::size_t b) {
     return runs[a].length == runs[b].length &&
@@ -149,6 +222,7 @@ Layout LayoutBuilder::compress(std::span<const Run> runs) {
 
   std::vector<Layout> parts;
   std::vector<Dim> dims;
+  UnitFinder units(runs);
   std::size_t listed_from = 0;
   std::size_t at = 0;
   const auto close_list = [&] {
@@ -158,17 +232,16 @@ Layout LayoutBuilder::compress(std::span<const Run> runs) {
   };
   while (at < runs.size()) {
     const auto rest = runs.subspan(at);
-    std::size_t taken = head_nest(rest, dims);
+    std::size_t taken = may_begin_nest(rest) ? head_nest(rest, dims) : 0;
     Layout part;
     if (taken >= kMinBoxRuns) {
       std::reverse(dims.begin(), dims.end());
       part = box(rest[0].offset, rest[0].length, dims);
     } else {
-      taken = 0;
-      for (std::size_t unit = 2; unit <= kMaxUnit && taken == 0; ++unit) {
-        const std::size_t count = count_units(rest, unit);
-        if (count < kMinUnits || count * unit < kMinBoxRuns) continue;
-        taken = unit * count;
+      std::size_t count = 0;
+      const std::size_t unit = units.find(at, count);
+      taken = unit * count;
+      if (taken > 0) {
         part = compress(rest.first(unit))
                    .repeated(static_cast<std::int64_t>(count), rest[unit].offset - rest[0].offset);
       }

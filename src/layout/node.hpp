@@ -54,6 +54,7 @@ class RunList {
     end_ = end;
   }
   void reserve(std::size_t runs) { runs_.reserve(runs); }
+  void clear() noexcept { runs_.clear(); }
   [[nodiscard]] std::span<const Run> runs() const noexcept { return runs_; }
 
  private:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layout/darray.hpp"
+#include "layout/node.hpp"
 #include "strake/error.hpp"
 
 namespace strake::mpi {
@@ -34,15 +35,12 @@ Layout vector_of(const Element& e, std::int64_t count, std::int64_t blocklength,
 // cost no allocation each; what is many becomes a part of its own.
 class Pieces {
  public:
-  explicit Pieces(std::int64_t size) {
-    offsets_.reserve(static_cast<std::size_t>(size));
-    lengths_.reserve(static_cast<std::size_t>(size));
-  }
+  explicit Pieces(std::int64_t size) { runs_.reserve(static_cast<std::size_t>(size)); }
   void add(const Element& e, std::int64_t n, std::int64_t displacement) {
     const std::int64_t size = e.layout.size_bytes();
     if (n == 0 || size == 0) return;
     if (e.layout.is_dense() && (n == 1 || e.extent == size)) {
-      add_block(displacement + e.layout.offset(), n * size);
+      runs_.append(displacement + e.layout.offset(), n * size);
       return;
     }
     // A part takes about as much memory as 16 listed blocks, and an allocation.
@@ -50,7 +48,7 @@ class Pieces {
     if (n <= kListed && e.layout.block_count() <= kListed / n) {
       for (std::int64_t i = 0; i < n; ++i) {
         e.layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
-          add_block(displacement + i * e.extent + offset, length);
+          runs_.append(displacement + i * e.extent + offset, length);
         });
       }
       return;
@@ -65,32 +63,19 @@ class Pieces {
     parts_.push_back(last_.shifted(displacement));
   }
   [[nodiscard]] Layout finish() {
-    if (parts_.empty()) return blocks();
+    if (parts_.empty()) return LayoutBuilder::compress(runs_.runs());
     flush();
     return Layout::sequence(parts_);
   }
 
  private:
-  [[nodiscard]] Layout blocks() const {
-    if (offsets_.empty()) return {};
-    const bool uniform = std::all_of(lengths_.begin(), lengths_.end(),
-                                     [&](std::int64_t l) { return l == lengths_.front(); });
-    return uniform ? Layout::blocks(offsets_, lengths_.front())
-                   : Layout::blocks(offsets_, lengths_);
-  }
-  void add_block(std::int64_t offset, std::int64_t length) {
-    offsets_.push_back(offset);
-    lengths_.push_back(length);
-  }
   void flush() {
-    if (offsets_.empty()) return;
-    parts_.push_back(blocks());
-    offsets_.clear();
-    lengths_.clear();
+    if (runs_.runs().empty()) return;
+    parts_.push_back(LayoutBuilder::compress(runs_.runs()));
+    runs_.clear();
   }
 
-  std::vector<std::int64_t> offsets_;
-  std::vector<std::int64_t> lengths_;
+  RunList runs_;
   std::vector<Layout> parts_;
   Layout last_;
   std::int64_t last_n_ = 0;

@@ -131,14 +131,21 @@ bool add_moves(Direction direction, const Layout& layout, std::int64_t at, std::
   return false;
 }
 
+/// The greatest common divisor, where it mostly is `unit` again.
+std::int64_t common_unit(std::int64_t unit, std::int64_t length) {
+  return unit != 0 && length % unit == 0 ? unit : std::gcd(unit, length);
+}
+
 /// The length of all blocks, or of the pieces that they can be cut into, that packing joins; 0
 /// where there is none, or where the pieces are more than twice as many.
 std::int64_t joined_unit(const Kernels& kernels, const Layout& blocks) {
   std::int64_t unit = blocks.block_bytes();
   if (!blocks.block_positions().empty()) {
     unit = 0;
-    for (const std::int64_t position : blocks.block_positions()) unit = std::gcd(unit, position);
-    if (blocks.size_bytes() > 2 * unit * blocks.block_count()) return 0;
+    for (const std::int64_t position : blocks.block_positions()) {
+      unit = common_unit(unit, position);
+      if (unit != 0 && blocks.size_bytes() > 2 * unit * blocks.block_count()) return 0;
+    }
   }
   return kernels.list->joins(unit) ? unit : 0;
 }
@@ -162,7 +169,7 @@ std::vector<Layout> joined_parts(const Kernels& kernels, const Layout& blocks) {
   };
   std::int64_t unit = 0;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
-    const std::int64_t with_it = std::gcd(unit, length(i));
+    const std::int64_t with_it = common_unit(unit, length(i));
     if (with_it != unit && i - begin >= kWorthAnOp && kernels.list->joins(unit)) {
       cut_at(i);
       unit = length(i);

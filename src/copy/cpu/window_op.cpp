@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -10,18 +11,25 @@
 namespace strake::cpu {
 namespace {
 
-/// The units of `mask` as lanes to take: packing closes the gaps, unpacking opens them.
-std::uint32_t lanes_of(Direction direction, std::uint32_t mask) {
-  std::uint32_t lanes = 0;
-  std::uint32_t packed = 0;
-  for (std::uint32_t unit = 0; unit < kWindowUnits; ++unit) {
-    if ((mask >> unit & 1) == 0) continue;
-    lanes |= std::uint32_t{8} << 4 * unit;
-    lanes |= direction == Direction::Pack ? unit << 4 * packed : packed << 4 * unit;
-    ++packed;
+/// Lanes to take, by mask of units: packing closes the gaps, unpacking opens them.
+using LaneTable = std::array<std::uint32_t, 1U << kWindowUnits>;
+
+constexpr LaneTable lane_table(Direction direction) {
+  LaneTable table{};
+  for (std::uint32_t mask = 0; mask < table.size(); ++mask) {
+    std::uint32_t packed = 0;
+    for (std::uint32_t unit = 0; unit < kWindowUnits; ++unit) {
+      if ((mask >> unit & 1) == 0) continue;
+      table[mask] |= std::uint32_t{8} << 4 * unit;
+      table[mask] |= direction == Direction::Pack ? unit << 4 * packed : packed << 4 * unit;
+      ++packed;
+    }
   }
-  return lanes;
+  return table;
 }
+
+constexpr LaneTable kPackLanes = lane_table(Direction::Pack);
+constexpr LaneTable kUnpackLanes = lane_table(Direction::Unpack);
 
 /// The blocks as windows, each opened by the first unit that the one before cannot hold; none where
 /// they are no whole units, do not fit 32 bits, or make more than `most` windows. None begins after
@@ -30,6 +38,7 @@ std::optional<std::vector<Window>> windows_of(Direction direction, const Layout&
                                               std::size_t most, std::int64_t latest) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() - kWindowBytes;
   if (blocks.bounds().size() > kMost || blocks.size_bytes() > kMost) return std::nullopt;
+  const LaneTable& lanes = direction == Direction::Pack ? kPackLanes : kUnpackLanes;
   std::vector<Window> windows;
   std::int64_t begin = 0;                                       // of the open window
   std::int64_t end = std::numeric_limits<std::int64_t>::max();  // of what it holds
@@ -37,7 +46,7 @@ std::optional<std::vector<Window>> windows_of(Direction direction, const Layout&
   std::uint32_t mask = 0;
   bool fits = true;
   const auto close = [&] {
-    if (!windows.empty()) windows.back().lanes = lanes_of(direction, mask);
+    if (!windows.empty()) windows.back().lanes = lanes[mask];
     mask = 0;
   };
   blocks.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
