@@ -270,7 +270,7 @@ Layout Layout::sequence(std::span<const Layout> parts) {
     const Layout& part = filled[i];
     std::int64_t distance = 0;
     regular = !__builtin_sub_overflow(part.offset_, filled[i - 1].offset_, &distance) &&
-              distance == stride && part.hash() == filled[0].hash() &&
+              distance == stride &&
               part.shifted(-part.offset_) == filled[0].shifted(-filled[0].offset_);
   }
   if (regular) return filled[0].repeated(n, stride);

@@ -211,6 +211,14 @@ TEST(Sequence, faces_of_a_grid_stay_small) {
   EXPECT_EQ(relisted(all), all);
 }
 
+TEST(Sequence, equal_parts_at_one_distance_are_not_gone_through) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 20;
+  const Layout part = Layout::box(24, 8, std::vector<Dim>{{kMany, kMany * 32}, {kMany, 16}});
+  std::vector<Layout> parts;
+  for (int i = 0; i < 6; ++i) parts.push_back(part.shifted(i * kMany * kMany * 40));
+  EXPECT_EQ(Layout::sequence(parts), part.repeated(6, kMany * kMany * 40));
+}
+
 /// One random description of the bytes: equal ones built in different ways must give equal layouts.
 class SameBytes : public testing::TestWithParam<unsigned> {};
 
@@ -260,6 +268,15 @@ TEST_P(SameBytes, described_in_many_ways_are_equal) {
   parts.push_back(Layout::sequence(group));
   const Layout pieced = Layout::sequence(parts);
   EXPECT_EQ(pieced, layout) << pieced.to_string() << " against " << layout.to_string();
+
+  // Equal parts.
+  std::vector<Layout> copies;
+  const std::int64_t stride =
+      pick(0, 1) == 0 ? pick(-30, 60)
+                      : expected.back().first + expected.back().second - layout.offset();
+  for (int i = pick(2, 5); i > 0; --i) copies.push_back(layout.shifted(i * stride));
+  const Layout copied = Layout::sequence(copies);
+  EXPECT_EQ(relisted(copied), copied) << copied.to_string();
 
   // Shifting is free of traces.
   EXPECT_EQ(layout.shifted(1000).shifted(-1000).hash(), layout.hash());
