@@ -96,6 +96,32 @@ TEST_P(CpuCopy, value_lists) {
   }
 }
 
+TEST_P(CpuCopy, runs_from_the_beginning_of_their_vectors) {
+  for (int i = 0; i < 60; ++i) {
+    const std::int64_t count = pick(random_, 30, 500);
+    std::vector<std::int64_t> starts(static_cast<std::size_t>(count));
+    for (std::size_t k = 0; k < starts.size(); ++k) starts[k] = 32 * static_cast<std::int64_t>(k);
+    if (i % 3 != 0) std::shuffle(starts.begin(), starts.end(), random_);
+    std::vector<std::int64_t> offsets, lengths;
+    const auto add = [&](std::int64_t offset, std::int64_t units) {
+      offsets.push_back(offset);
+      lengths.push_back(4 * units);
+    };
+    for (const std::int64_t start : starts) {
+      if (pick(random_, 0, 199) == 0) {  // two in one vector
+        add(start, 1);
+        add(start + 12, pick(random_, 1, 4));
+      } else {
+        add(start, pick(random_, 1, 7));
+      }
+    }
+    const Layout layout = Layout::blocks(offsets, lengths);
+    expect_copies_all(Layout::dense(layout.size_bytes(), 5), layout, options_, random_);
+    expect_copies_all(layout, Layout::dense(layout.size_bytes(), 5), options_, random_);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_P(CpuCopy, pages_between_blocks_are_not_read) {
   // Blocks up to the end of the first page and from the third on, as in two allocations.
   const std::int64_t page = sysconf(_SC_PAGESIZE);

@@ -15,6 +15,9 @@ constexpr std::int64_t kThreadedBytes = std::int64_t{8} << 20;
 /// Children of at most this many blocks are moved field by field.
 constexpr std::int64_t kRecordFields = 64;
 
+/// Fewer are moved as windows.
+constexpr std::int64_t kManyRuns = 1000;
+
 /// Compiles with one set of kernels.
 class Compiler {
  public:
@@ -188,7 +191,21 @@ OpPtr Compiler::list(Direction direction, const Layout& blocks) const {
     if (!parts.empty()) return in_sequence(direction, parts);
     unit = joined_unit(kernels_, blocks);
   }
-  if (OpPtr windows = WindowsOp::make(kernels_, direction, blocks, unit)) return windows;
+  std::int64_t most_windows = WindowsOp::worth(kernels_, direction, blocks, unit);
+  OpPtr runs;
+  const auto pack_runs = direction == Direction::Pack ? kernels_.list->pack_runs : nullptr;
+  if (pack_runs != nullptr && !blocks.block_positions().empty()) {
+    // Four windows take as long as five runs, if there are many of them.
+    const std::int64_t most =
+        unit != 0 ? most_windows * 5 / 4 : blocks.block_count() * kernels_.list->runs_for_two / 2;
+    auto op = RunsOp::make(pack_runs, blocks, most);
+    if (op != nullptr && op->count() >= kManyRuns) {
+      most_windows = std::min(most_windows, op->count() * 4 / 5);
+      runs = std::move(op);
+    }
+  }
+  if (OpPtr windows = WindowsOp::make(kernels_, direction, blocks, most_windows)) return windows;
+  if (runs != nullptr) return runs;
   return std::make_unique<ListOp>(kernels_, direction, blocks, unit);
 }
 

@@ -86,6 +86,17 @@ using PackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::i
 using UnpackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::int64_t last,
                                  std::byte* strided, const std::byte* packed);
 
+/// A run of at most kWindowUnits units. From the lowest bit on: one less than their number, a bit
+/// for each, and the offset in units.
+using UnitRun = std::uint32_t;
+inline constexpr int kRunMaskBit = 3;
+inline constexpr int kRunOffsetBit = kRunMaskBit + static_cast<int>(kWindowUnits);
+/// Runs begin before this.
+inline constexpr std::int64_t kRunReach = kUnitBytes << (32 - kRunOffsetBit);
+/// Packs `count` runs; just their bytes are read and written.
+using PackRunsFn = void (*)(const UnitRun* runs, std::int64_t count, std::byte* packed,
+                            const std::byte* strided);
+
 /// Whose caches and TLBs: what was measured on one make of CPU is chosen on that make. Intel means
 /// its servers from Sapphire Rapids on; those before were not measured, and their gathers are slow
 /// by mitigation.
@@ -117,6 +128,10 @@ struct ListKernels {
   /// travels. Null where loads and stores have no masks.
   PackWindowsFn (*choose_pack_windows)(bool prefetch, bool gaps_readable) = nullptr;
   UnpackWindowsFn (*choose_unpack_windows)(bool prefetch) = nullptr;
+  /// Null where runs are not known to be faster than windows.
+  PackRunsFn pack_runs = nullptr;
+  /// Packing two blocks of their own lengths takes as long as this many runs.
+  std::int64_t runs_for_two = 0;
 };
 
 struct Kernels {

@@ -97,6 +97,10 @@ constexpr std::int64_t kScatteredBytes = kMake == CpuMake::Intel ? 64 * 1024 : k
 template <CpuMake kMake>
 constexpr std::int64_t kWindowsForTwo = kMake == CpuMake::Intel ? 3 : 6;
 
+/// Packed as runs, 3000 blocks of 4 B to 512 B, 8.6 runs each, take 15.6 us there instead of 18.8;
+/// of 256 B to 512 B, 12.5 runs, 24.2 and 24.0; of 512 B to 1 KiB 74 and 60.
+constexpr std::int64_t kRunsForTwo = 20;
+
 template <CpuMake kMake>
 constexpr ListKernels kKernels = {
     .choose_pack = choose_pack<kMake>,
@@ -108,6 +112,10 @@ constexpr ListKernels kKernels = {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
     .choose_pack_windows = choose_pack_windows,
     .choose_unpack_windows = choose_unpack_windows,
+#endif
+#if HWY_TARGET == HWY_AVX3
+    .pack_runs = kMake == CpuMake::Intel ? pack_runs : nullptr,
+    .runs_for_two = kRunsForTwo,
 #endif
 };
 

@@ -108,9 +108,12 @@ class ListOp final : public Op {
 /// Listed blocks that lie so close together that a vector holds several.
 class WindowsOp final : public Op {
  public:
-  /// Null where another operation is the better one. `unit`: that would be a list of units.
+  /// As many windows as take the time of the list, of units of that length where it is not 0.
+  static std::int64_t worth(const Kernels& kernels, Direction direction, const Layout& blocks,
+                            std::int64_t unit);
+  /// Null where more than `most` are needed, or blocks are no whole units.
   static std::unique_ptr<const WindowsOp> make(const Kernels& kernels, Direction direction,
-                                               const Layout& blocks, std::int64_t unit);
+                                               const Layout& blocks, std::int64_t most);
   WindowsOp(const Kernels& kernels, Direction direction, std::vector<Window> windows,
             const Layout& blocks, bool gaps_readable);
   void run(std::byte* to, const std::byte* from) const override {
@@ -130,6 +133,34 @@ class WindowsOp final : public Op {
   std::int64_t strided_offset_;
   PackWindowsFn pack_ = nullptr;  ///< of the two, the one that this operation runs
   UnpackWindowsFn unpack_ = nullptr;
+};
+
+/// Listed blocks, cut into runs of at most a vector, into the dense side.
+class RunsOp final : public Op {
+ public:
+  /// Null where more than `most` are needed, blocks are no whole units, or are worth fetching
+  /// ahead.
+  static std::unique_ptr<const RunsOp> make(PackRunsFn pack, const Layout& blocks,
+                                            std::int64_t most);
+  RunsOp(PackRunsFn pack, std::vector<UnitRun> runs, const Layout& blocks);
+  [[nodiscard]] std::int64_t count() const noexcept;
+  void run(std::byte* to, const std::byte* from) const override;
+  void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
+  [[nodiscard]] std::string description() const override;
+
+ private:
+  struct Found {
+    std::int64_t run;
+    std::int64_t position;
+  };
+  /// The run that holds a packed byte, or one past all.
+  [[nodiscard]] Found find(std::int64_t byte) const;
+  [[nodiscard]] UnitRun at(std::int64_t run) const { return runs_[static_cast<std::size_t>(run)]; }
+
+  std::vector<UnitRun> runs_;
+  std::vector<std::int64_t> marks_;  ///< positions of every kMarked-th run
+  std::int64_t strided_offset_;
+  PackRunsFn pack_;
 };
 
 /// `count` copies of a child, at constant distances on both sides.

@@ -109,6 +109,32 @@ void pack_windows(const Window* windows, std::int64_t first, std::int64_t last, 
   }
 }
 
+#if HWY_TARGET == HWY_AVX3
+/// Like windows whose first lanes travel, of which there is nothing to permute. Measured on 3200
+/// and 32000 of 4 to 32 B (us; Intel Xeon): 2.5 and 29, as windows 3.5 and 41; on 320 0.18 and
+/// 0.17.
+inline void pack_runs(const UnitRun* runs, std::int64_t count, std::byte* packed,
+                      const std::byte* strided) {
+  const auto lanes_of = [](UnitRun run) { return static_cast<Lanes>(run >> kRunMaskBit); };
+  const auto read = [&](UnitRun run) HWY_ATTR {
+    return load(lanes_of(run), strided + std::int64_t{run >> kRunOffsetBit} * kUnitBytes);
+  };
+  // A vector that is stored whole, the kListStep runs behind it overwrite.
+  static_assert(kListStep >= kWindowUnits);
+  for (; count >= 2 * kListStep; count -= kListStep, runs += kListStep) {
+    for_step(reinterpret_cast<const std::int32_t*>(runs), [&](int, std::int32_t entry) HWY_ATTR {
+      const auto run = static_cast<UnitRun>(entry);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(packed), read(run));
+      packed += (run % kWindowUnits + 1) * kUnitBytes;
+    });
+  }
+  for (; count > 0; --count, ++runs) {
+    store(lanes_of(*runs), read(*runs), packed);
+    packed += (*runs % kWindowUnits + 1) * kUnitBytes;
+  }
+}
+#endif
+
 /// Out of the dense side.
 template <bool kPrefetch>
 void unpack_windows(const Window* windows, std::int64_t first, std::int64_t last,

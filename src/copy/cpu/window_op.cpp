@@ -35,7 +35,7 @@ constexpr LaneTable kUnpackLanes = lane_table(Direction::Unpack);
 /// they are no whole units, do not fit 32 bits, or make more than `most` windows. None begins after
 /// `latest`.
 std::optional<std::vector<Window>> windows_of(Direction direction, const Layout& blocks,
-                                              std::size_t most, std::int64_t latest) {
+                                              std::int64_t most, std::int64_t latest) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() - kWindowBytes;
   if (blocks.bounds().size() > kMost || blocks.size_bytes() > kMost) return std::nullopt;
   const LaneTable& lanes = direction == Direction::Pack ? kPackLanes : kUnpackLanes;
@@ -51,7 +51,7 @@ std::optional<std::vector<Window>> windows_of(Direction direction, const Layout&
   };
   blocks.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
     offset -= blocks.offset();
-    fits &= offset % kUnitBytes == 0 && bytes % kUnitBytes == 0 && windows.size() <= most;
+    fits &= offset % kUnitBytes == 0 && bytes % kUnitBytes == 0 && std::ssize(windows) <= most;
     while (fits && bytes > 0) {
       if (offset < end || offset >= begin + kWindowBytes) {
         close();
@@ -69,7 +69,7 @@ std::optional<std::vector<Window>> windows_of(Direction direction, const Layout&
     }
   });
   close();
-  if (!fits || windows.size() > most) return std::nullopt;
+  if (!fits || std::ssize(windows) > most) return std::nullopt;
   windows.push_back({0, static_cast<std::int32_t>(position), 0});
   return windows;
 }
@@ -78,26 +78,30 @@ std::optional<std::vector<Window>> windows_of(Direction direction, const Layout&
 /// places, 3000 in order (us, Zen 5 and an Intel Xeon): 4 B 0.84 and 1.5, as 894 windows 0.97 and
 /// 1.5; 8 B 1.04 and 1.8, 1502 windows 1.5 and 2.5; 12 B 1.1 and 1.9, 2092 windows 2.0 and 3.0.
 /// Where blocks of 4 and 8 B are gathered, in 0.8 of that, fewer windows are.
-std::size_t windows_worth(const ListKernels& kernels, std::int64_t blocks, std::int64_t block) {
+std::int64_t windows_worth(const ListKernels& kernels, std::int64_t blocks, std::int64_t block) {
   std::int64_t eighths = block <= 8 ? 3 : block <= 12 ? 4 : 5;
   if (kernels.gathers && block <= 8) eighths = block / 4;
-  return static_cast<std::size_t>(blocks * eighths / 8);
+  return blocks * eighths / 8;
 }
 
 }  // namespace
 
-std::unique_ptr<const WindowsOp> WindowsOp::make(const Kernels& kernels, Direction direction,
-                                                 const Layout& blocks, std::int64_t unit) {
-  if (kernels.list->choose_pack_windows == nullptr) return nullptr;
+std::int64_t WindowsOp::worth(const Kernels& kernels, Direction direction, const Layout& blocks,
+                              std::int64_t unit) {
   // Blocks of a common length are moved with nothing decided, and cost little more than a window;
   // those of their own lengths cost a few.
-  const auto count = static_cast<std::size_t>(blocks.block_count());
+  const std::int64_t count = blocks.block_count();
   constexpr std::int64_t kUnpackedForTwo = 6;  // on every make
-  const auto for_two = static_cast<std::size_t>(
-      direction == Direction::Pack ? kernels.list->windows_for_two : kUnpackedForTwo);
-  std::size_t most = blocks.block_positions().empty() ? count / 4 * 3 : count * for_two / 2;
-  if (unit != 0)
-    most = std::min(most, windows_worth(*kernels.list, blocks.size_bytes() / unit, unit));
+  const std::int64_t for_two =
+      direction == Direction::Pack ? kernels.list->windows_for_two : kUnpackedForTwo;
+  const std::int64_t most = blocks.block_positions().empty() ? count / 4 * 3 : count * for_two / 2;
+  if (unit == 0) return most;
+  return std::min(most, windows_worth(*kernels.list, blocks.size_bytes() / unit, unit));
+}
+
+std::unique_ptr<const WindowsOp> WindowsOp::make(const Kernels& kernels, Direction direction,
+                                                 const Layout& blocks, std::int64_t most) {
+  if (kernels.list->choose_pack_windows == nullptr) return nullptr;
   const bool gaps_readable = direction == Direction::Pack && gaps_are_mapped(blocks) &&
                              blocks.bounds().size() >= kWindowBytes;
   const std::int64_t latest = gaps_readable ? blocks.bounds().end - blocks.offset() - kWindowBytes
