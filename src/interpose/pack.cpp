@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "copy/cpu/few.hpp"
 #include "copy/cpu/kernels.hpp"
 #include "copy/plan_impl.hpp"
 #include "interpose/examine.hpp"
@@ -48,6 +49,14 @@ std::int64_t run_sampled(Direction direction, exchange::Shape& shape, Ours&& our
   return saved_ns;
 }
 
+/// How a process without a device runs a copy again.
+enum class AtOnce : std::uint8_t {
+  No,        ///< not at once: where the time that it saves is recorded too
+  Few,       ///< adjacent bytes, up to cpu::kFewBytes
+  Adjacent,  ///< adjacent bytes
+  Op,        ///< any others
+};
+
 /// A copy that this thread ran lately: all that the next call with the same arguments needs. What a
 /// process without a device looks at comes first, in one cache line.
 struct alignas(64) Recent {
@@ -57,10 +66,8 @@ struct alignas(64) Recent {
   std::int64_t bytes = 0;
   std::int64_t lowest = 0;
   std::int64_t first = 0;  ///< offset of the first packed byte
-  /// Of the CPU's copies, where the time that they save is not recorded, one of these: adjacent
-  /// bytes, or any others.
-  void (*adjacent)(std::byte*, const std::byte*, std::int64_t) = nullptr;
   const cpu::Op* op = nullptr;
+  AtOnce at_once = AtOnce::No;
 
   std::int64_t saved_ns = 0;
   const CopyPlan* plan = nullptr;
@@ -72,16 +79,22 @@ constexpr int kRecentBits = 8;  // a halo exchange uses 26 to 104 types
 /// Direct-mapped, by direction.
 using RecentTable = std::array<std::array<Recent, std::size_t{1} << kRecentBits>, 2>;
 
-Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count) {
+inline Recent& recent(RecentTable& table, Direction direction, MPI_Datatype type,
+                      std::int64_t count) {
   const std::uint64_t key = exchange::key_of(type) + static_cast<std::uint64_t>(count);
-  return PerThread<RecentTable>::get()[static_cast<std::size_t>(direction)]
-                                      [exchange::slot_of(key, kRecentBits)];
+  return table[static_cast<std::size_t>(direction)][exchange::slot_of(key, kRecentBits)];
+}
+Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count) {
+  return recent(PerThread<RecentTable>::get(), direction, type, count);
+}
+
+constexpr Function function_of(Direction direction) {
+  return direction == Direction::Send ? Function::MPI_Pack : Function::MPI_Unpack;
 }
 
 /// What a call asks for, in one form for packing (Send) and unpacking (Receive).
 template <typename Count>
 struct Call {
-  Function function;
   Direction direction;
   Count count;
   std::byte* typed;
@@ -115,7 +128,7 @@ struct Call {
   }
   void finish(Method method, std::int64_t bytes) const {
     *position += static_cast<Count>(bytes);
-    note(function, method, Reason::None, bytes);
+    note(function_of(direction), method, Reason::None, bytes);
   }
 };
 
@@ -128,25 +141,43 @@ inline bool is_again(const Call<Count>& call, const Recent& last) {
          address_of(call.typed, last.lowest) >= kFirstPage;
 }
 
-/// The same copy again in a process without a device: 3 ns beyond the copy. A call from inside the
-/// system's library may come here too: it asks for the same bytes.
+/// The copy that `last` remembers for processes without a device, and what a call ends with.
 template <typename Count>
-inline bool run_at_once(const Call<Count>& call) {
-  if (!no_object_since()) return false;
-  const Recent& last = recent(call.direction, call.type, call.count);
-  if (!is_again(call, last)) return false;
-  const bool pack = call.direction == Direction::Send;
-  std::byte* const packed = call.packed + *call.position;
-  if (last.adjacent != nullptr) {
-    auto* const typed = reinterpret_cast<std::byte*>(address_of(call.typed, last.first));
-    last.adjacent(pack ? packed : typed, pack ? typed : packed, last.bytes);
-  } else if (last.op != nullptr) {
-    last.op->run(pack ? packed : call.typed, pack ? call.typed : packed);
+[[gnu::noinline]] int run_kept(Direction direction, const Recent& last, std::byte* typed,
+                               std::byte* packed, Count* position) {
+  const bool adjacent = last.at_once == AtOnce::Adjacent;
+  if (adjacent) typed += last.first;
+  std::byte* const to = direction == Direction::Send ? packed : typed;
+  const std::byte* const from = direction == Direction::Send ? typed : packed;
+  if (adjacent) {
+    cpu::default_kernels().nest->copy(to, from, last.bytes);
   } else {
-    return false;
+    last.op->run(to, from);
   }
-  call.finish(Method::Pack, last.bytes);
-  return true;
+  *position += static_cast<Count>(last.bytes);
+  note(function_of(direction), Method::Pack, Reason::None, last.bytes);
+  return MPI_SUCCESS;
+}
+
+/// The same copy again in a process without a device: 2 ns beyond the copy; else `rest()`. (Nothing
+/// is called but to end with, so little has to be saved.) A call from inside the system's library
+/// may come here too: it asks for the same bytes.
+template <typename Count, typename Rest>
+[[gnu::always_inline]] inline int run_at_once(const Call<Count>& call, Rest&& rest) {
+  RecentTable* const table = PerThread<RecentTable>::of_first_thread();
+  if (table == nullptr || !no_object_since()) return rest();
+  const Recent& last = recent(*table, call.direction, call.type, call.count);
+  if (!is_again(call, last)) return rest();
+  std::byte* const packed = call.packed + *call.position;
+  if (last.at_once == AtOnce::Few) {
+    std::byte* const typed = call.typed + last.first;
+    const bool pack = call.direction == Direction::Send;
+    cpu::copy_few(pack ? packed : typed, pack ? typed : packed, last.bytes);
+    call.finish(Method::Pack, last.bytes);
+    return MPI_SUCCESS;
+  }
+  if (last.at_once == AtOnce::No) return rest();
+  return run_kept(call.direction, last, call.typed, packed, call.position);
 }
 
 /// The same copy again, in any process; with a device, after asking where the two buffers lie.
@@ -186,13 +217,10 @@ bool copy_adjacent(const Call<Count>& call, const exchange::TypeRecord& record) 
   last.generation = exchange::g_type_generation.load(std::memory_order_acquire);
   last.count = call.count;
   last.bytes = bytes;
-  last.adjacent = cpu::default_kernels().nest->copy;
+  last.at_once = bytes <= cpu::kFewBytes ? AtOnce::Few : AtOnce::Adjacent;
   std::byte* const packed = call.packed + *call.position;
-  if (call.direction == Direction::Send) {
-    last.adjacent(packed, call.typed, bytes);
-  } else {
-    last.adjacent(call.typed, packed, bytes);
-  }
+  const bool pack = call.direction == Direction::Send;
+  cpu::default_kernels().nest->copy(pack ? packed : call.typed, pack ? call.typed : packed, bytes);
   call.finish(Method::Pack, bytes);
   return true;
 }
@@ -216,7 +244,7 @@ template <typename Count, typename Theirs>
 bool run_first(const Call<Count>& call, Theirs&& theirs) {
   Examined found;
   const auto leave = [&](Reason reason) {
-    note(call.function, Method::System, reason, found.bytes);
+    note(function_of(call.direction), Method::System, reason, found.bytes);
     return false;
   };
   exchange::TypeRecord* record = exchange::find_type(call.type);
@@ -272,11 +300,10 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
     last.packed = packed_place;
     const CopyPlan::Impl* const impl = plan.impl();
     if (host && saved_ns == 0 && impl != nullptr && impl->op != nullptr) {
-      if (typed.shape->dense()) {
-        last.adjacent = cpu::default_kernels().nest->copy;
-      } else {
-        last.op = impl->op.get();
-      }
+      last.op = impl->op.get();
+      last.at_once = !typed.shape->dense()           ? AtOnce::Op
+                     : found.bytes <= cpu::kFewBytes ? AtOnce::Few
+                                                     : AtOnce::Adjacent;
     }
   }
   call.finish(method, found.bytes);
@@ -284,7 +311,7 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
 }
 
 template <typename Count>
-[[gnu::noinline]] int run_any(const Call<Count> call) {
+int run_any(const Call<Count>& call) {
   if (const std::optional<int> code = run_again(call)) return *code;
   const auto theirs = [&] { return call.ask_system(call.position); };
   const auto sample = [&] {
@@ -296,33 +323,48 @@ template <typename Count>
 }
 
 template <typename Count>
-inline int pack(const void* in, Count count, MPI_Datatype type, void* out, Count size,
-                Count* position, MPI_Comm comm) {
-  const Call<Count> call = {Function::MPI_Pack,
-                            Direction::Send,
-                            count,
-                            static_cast<std::byte*>(const_cast<void*>(in)),
-                            type,
-                            static_cast<std::byte*>(out),
-                            size,
-                            position,
-                            comm};
-  return run_at_once(call) ? MPI_SUCCESS : run_any(call);
+Call<Count> packing(const void* in, Count count, MPI_Datatype type, void* out, Count size,
+                    Count* position, MPI_Comm comm) {
+  return {Direction::Send,
+          count,
+          static_cast<std::byte*>(const_cast<void*>(in)),
+          type,
+          static_cast<std::byte*>(out),
+          size,
+          position,
+          comm};
 }
 
 template <typename Count>
-inline int unpack(const void* in, Count size, Count* position, void* out, Count count,
-                  MPI_Datatype type, MPI_Comm comm) {
-  const Call<Count> call = {Function::MPI_Unpack,
-                            Direction::Receive,
-                            count,
-                            static_cast<std::byte*>(out),
-                            type,
-                            static_cast<std::byte*>(const_cast<void*>(in)),
-                            size,
-                            position,
-                            comm};
-  return run_at_once(call) ? MPI_SUCCESS : run_any(call);
+Call<Count> unpacking(const void* in, Count size, Count* position, void* out, Count count,
+                      MPI_Datatype type, MPI_Comm comm) {
+  return {Direction::Receive,
+          count,
+          static_cast<std::byte*>(out),
+          type,
+          static_cast<std::byte*>(const_cast<void*>(in)),
+          size,
+          position,
+          comm};
+}
+
+// With the arguments of MPI's functions, so that these end with a jump to them.
+template <typename... Arguments>
+[[gnu::noinline]] int pack_any(Arguments... arguments) {
+  return run_any(packing(arguments...));
+}
+template <typename... Arguments>
+[[gnu::noinline]] int unpack_any(Arguments... arguments) {
+  return run_any(unpacking(arguments...));
+}
+
+template <typename... Arguments>
+[[gnu::always_inline]] inline int pack(Arguments... arguments) {
+  return run_at_once(packing(arguments...), [&] { return pack_any(arguments...); });
+}
+template <typename... Arguments>
+[[gnu::always_inline]] inline int unpack(Arguments... arguments) {
+  return run_at_once(unpacking(arguments...), [&] { return unpack_any(arguments...); });
 }
 
 }  // namespace

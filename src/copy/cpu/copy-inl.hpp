@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "copy/cpu/few.hpp"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -219,10 +220,7 @@ HWY_INLINE void copy_any(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRI
     if (bytes <= 128) return OverlapCopy<64>(bytes)(to, from);
     return bytes < 1024 ? VectorCopy(bytes)(to, from) : LongCopy(bytes)(to, from);
   }
-  if (bytes >= 8) return OverlapCopy<8>(bytes)(to, from);
-  if (bytes >= 4) return OverlapCopy<4>(bytes)(to, from);
-  if (bytes >= 2) return OverlapCopy<2>(bytes)(to, from);
-  if (bytes == 1) *to = *from;
+  copy_few(to, from, bytes);
 }
 
 }  // namespace HWY_NAMESPACE
