@@ -145,7 +145,7 @@ inline bool is_again(const Call<Count>& call, const Recent& last) {
 template <typename Count>
 [[gnu::noinline]] int run_kept(Direction direction, const Recent& last, std::byte* typed,
                                std::byte* packed, Count* position) {
-  const bool adjacent = last.at_once == AtOnce::Adjacent;
+  const bool adjacent = last.at_once != AtOnce::Op;
   if (adjacent) typed += last.first;
   std::byte* const to = direction == Direction::Send ? packed : typed;
   const std::byte* const from = direction == Direction::Send ? typed : packed;
@@ -159,17 +159,19 @@ template <typename Count>
   return MPI_SUCCESS;
 }
 
-/// The same copy again in a process without a device: 2 ns beyond the copy; else `rest()`. (Nothing
-/// is called but to end with, so little has to be saved.) A call from inside the system's library
-/// may come here too: it asks for the same bytes.
+/// The same copy again in a process without a device, by the first thread that packed: 2 ns beyond
+/// the copy; else `rest()`. (Nothing is called but to end with, so little has to be saved.) A call
+/// from inside the system's library may come here too: it asks for the same bytes.
 template <typename Count, typename Rest>
 [[gnu::always_inline]] inline int run_at_once(const Call<Count>& call, Rest&& rest) {
   RecentTable* const table = PerThread<RecentTable>::of_first_thread();
-  if (table == nullptr || !no_object_since()) return rest();
+  if (table == nullptr || !no_object_since()) [[unlikely]]
+    return rest();
   const Recent& last = recent(*table, call.direction, call.type, call.count);
-  if (!is_again(call, last)) return rest();
+  if (!is_again(call, last)) [[unlikely]]
+    return rest();
   std::byte* const packed = call.packed + *call.position;
-  if (last.at_once == AtOnce::Few) {
+  if (last.at_once == AtOnce::Few) [[likely]] {
     std::byte* const typed = call.typed + last.first;
     const bool pack = call.direction == Direction::Send;
     cpu::copy_few(pack ? packed : typed, pack ? typed : packed, last.bytes);
@@ -180,12 +182,16 @@ template <typename Count, typename Rest>
   return run_kept(call.direction, last, call.typed, packed, call.position);
 }
 
-/// The same copy again, in any process; with a device, after asking where the two buffers lie.
-/// Nothing where it is another copy.
+/// The same copy again, in any thread and process; with a device, after asking where the two
+/// buffers lie. Nothing where it is another copy.
 template <typename Count>
 std::optional<int> run_again(const Call<Count>& call) {
   const Recent& last = recent(call.direction, call.type, call.count);
-  if (t_depth != 0 || last.plan == nullptr || !is_again(call, last)) return {};
+  if (!is_again(call, last)) return {};
+  if (last.at_once != AtOnce::No && no_object_since()) {
+    return run_kept(call.direction, last, call.typed, call.packed + *call.position, call.position);
+  }
+  if (t_depth != 0 || last.plan == nullptr) return {};
   const auto run = [&] {
     call.run(*last.plan);
     call.finish(last.method, last.bytes);

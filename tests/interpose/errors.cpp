@@ -130,8 +130,7 @@ void told(const char* call, const char* name, int code, int position, bool past,
   CHECK_EQ(position, before);
 }
 
-void packs(MPI_Comm comm, int good_calls) {
-  const Described type = describe::medium();
+void packs(MPI_Comm comm, int good_calls, const Described& type) {
   const Described uncommitted = describe::vector(4, 2, 3, describe::integer());
   const int bytes = type.size();
   Image object(type, 1), from(type, 1);
@@ -247,8 +246,9 @@ int main(int argc, char** argv) {
   for (const MPI_Comm each : {comm, MPI_COMM_WORLD, MPI_COMM_SELF})
     CHECK_MPI(MPI_Comm_set_errhandler(each, MPI_ERRORS_RETURN));
   bad_messages(comm);
-  packs(comm, 0);
-  packs(comm, 5000);
+  packs(comm, 0, describe::medium());
+  packs(comm, 5000, describe::medium());
+  packs(comm, 5000, describe::commit(describe::hindexed({12}, {5}, describe::byte())));
   requests_and_types(comm);
   still_working(comm);
   CHECK_MPI(MPI_Comm_free(&comm));

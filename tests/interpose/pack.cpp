@@ -1,4 +1,5 @@
 /// \file  MPI_Pack, MPI_Unpack, MPI_Pack_size and external32; positions; MPI_PACKED messages.
+#include <thread>
 #include <utility>
 
 #include "described.hpp"
@@ -91,6 +92,47 @@ void piecewise() {
   CHECK_EQ(position, type.size());
 }
 
+/// The same calls again and again, as what was asked often is remembered: other bytes from and to
+/// the same and other places, blocks of every length up to a cache line, side by side from offset 0
+/// and 5 on, and apart.
+void again() {
+  constexpr int kTurns = 40;
+  std::vector<Described> all = types();
+  all.push_back(describe::integer());
+  all.push_back(describe::real());
+  for (int n = 1; n <= 64; ++n) {
+    all.push_back(describe::commit(describe::hindexed({n}, {0}, describe::byte())));
+    all.push_back(describe::commit(describe::hindexed({n}, {5}, describe::byte())));
+    all.push_back(describe::commit(describe::vector(2, n, n + 3, describe::byte())));
+  }
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      const Described& type = all[t];
+      const std::uint64_t seed = static_cast<std::uint64_t>(turn) * all.size() + t;
+      const auto length = static_cast<std::size_t>(type.size());
+      const int before = turn % 3;
+      std::vector<std::byte> packed(length + 4, Image::kPoison);
+      const int size = before + type.size();
+      Image out(type, 1), in(type, 1);
+      out.fill(seed);
+      int position = before;
+      CHECK_MPI(MPI_Pack(out.data(), 1, type.type, packed.data(), size, &position, MPI_COMM_WORLD));
+      CHECK_EQ(position, size);
+      CHECK(out.holds(seed));
+      const auto at = static_cast<std::size_t>(before);
+      CHECK(same(packed, at, seed, length));
+      for (std::size_t i = 0; i < packed.size(); ++i) {
+        if (i < at || i >= at + length) CHECK(packed[i] == Image::kPoison);
+      }
+      position = before;
+      CHECK_MPI(
+          MPI_Unpack(packed.data(), size, &position, in.data(), 1, type.type, MPI_COMM_WORLD));
+      CHECK_EQ(position, size);
+      CHECK(in.holds(seed));
+    }
+  }
+}
+
 void nothing() {
   check::section("packs of nothing");
   const Described type = describe::medium();
@@ -161,12 +203,18 @@ void packed_messages() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  check::init(argc, argv);
+  int level = -1;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+  check::started(argc, argv);
   several_in_one_buffer();
   piecewise();
   nothing();
   const bool device = std::exchange(test_memory::on_device(), false);
   external32();
+  check::section("packs again");
+  again();
+  check::section("packs again, in another thread");
+  if (level >= MPI_THREAD_SERIALIZED) std::thread(again).join();
   test_memory::on_device() = device;
   packed_messages();
   return check::finish();
