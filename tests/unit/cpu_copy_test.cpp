@@ -335,36 +335,43 @@ TEST_P(CpuCopy, transposes) {
 }
 
 TEST_P(CpuCopy, transposes_past_the_caches_from_any_alignment) {
-  for (const std::int64_t block : {8, 16}) {
-    // 776 rows of 6 KiB are more than 4 MiB; both pitches are whole lines, so that lines are stored
-    // whole.
-    constexpr std::int64_t kRow = 6144;
-    constexpr std::int64_t kRows = 776;
-    const Dim dims[] = {{kRow / block, block}, {kRows, kRow}};
-    const Layout layout = Layout::box(0, block, dims);
-    const std::int64_t size = layout.size_bytes();
-    std::vector<std::byte> source(static_cast<std::size_t>(size));
-    for (std::byte& byte : source) byte = static_cast<std::byte>(random_());
-    const cpu::OpPtr pack = cpu::compile(Layout::dense(size), layout, options_);
-    const cpu::OpPtr unpack = cpu::compile(layout, Layout::dense(size), options_);
-    for (const std::int64_t shift : {0, 8, 16, 40, 48, 3}) {
-      std::vector<std::byte> packed(source.size() + 64);
-      pack->run(packed.data() + shift, source.data());
-      std::int64_t wrong = 0;
-      for (std::int64_t i = 0; i < kRow / block; ++i) {
-        for (std::int64_t j = 0; j < kRows; ++j) {
-          wrong += std::memcmp(packed.data() + shift + (i * kRows + j) * block,
-                               source.data() + j * kRow + i * block,
-                               static_cast<std::size_t>(block)) != 0;
+  // Both pitches are whole lines, so that lines are stored whole.
+  constexpr std::int64_t kRow = 6144;
+  struct Case {
+    std::int64_t rows;
+    std::vector<std::int64_t> shifts;
+  };
+  // More than 4 MiB, and more than 20 MiB, which are stored in tiles of another width.
+  const Case cases[] = {{776, {0, 8, 16, 40, 48, 3}}, {3416, {16}}};
+  for (const auto& [rows, shifts] : cases) {
+    std::vector<std::uint64_t> words(static_cast<std::size_t>(kRow * rows) / 8);
+    for (std::uint64_t& word : words) word = random_();
+    const auto* const source = reinterpret_cast<const std::byte*>(words.data());
+    for (const std::int64_t block : {8, 16}) {
+      const Dim dims[] = {{kRow / block, block}, {rows, kRow}};
+      const Layout layout = Layout::box(0, block, dims);
+      const auto size = static_cast<std::size_t>(layout.size_bytes());
+      const Layout dense = Layout::dense(layout.size_bytes());
+      const cpu::OpPtr pack = cpu::compile(dense, layout, options_);
+      const cpu::OpPtr unpack = cpu::compile(layout, dense, options_);
+      for (const std::int64_t shift : shifts) {
+        std::vector<std::byte> packed(size + 64), back(size + 64);
+        std::byte* const to = packed.data() + shift;
+        pack->run(to, source);
+        std::int64_t wrong = 0;
+        for (std::int64_t i = 0; i < kRow / block; ++i) {
+          for (std::int64_t j = 0; j < rows; ++j) {
+            wrong += std::memcmp(to + (i * rows + j) * block, source + j * kRow + i * block,
+                                 static_cast<std::size_t>(block)) != 0;
+          }
         }
+        EXPECT_EQ(wrong, 0) << rows << " rows, " << block << " bytes, shift " << shift;
+        EXPECT_EQ(to[size], std::byte{0});
+        unpack->run(back.data() + shift, to);
+        EXPECT_EQ(std::memcmp(back.data() + shift, source, size), 0)
+            << rows << " rows, " << block << " bytes, shift " << shift;
+        EXPECT_EQ(back[static_cast<std::size_t>(shift) + size], std::byte{0});
       }
-      EXPECT_EQ(wrong, 0) << block << " bytes, shift " << shift;
-      EXPECT_EQ(packed[static_cast<std::size_t>(shift + size)], std::byte{0});
-      std::vector<std::byte> back(source.size() + 64);
-      unpack->run(back.data() + shift, packed.data() + shift);
-      EXPECT_EQ(std::memcmp(back.data() + shift, source.data(), source.size()), 0)
-          << block << " bytes, shift " << shift;
-      EXPECT_EQ(back[static_cast<std::size_t>(shift + size)], std::byte{0});
     }
   }
 }

@@ -112,13 +112,17 @@ NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near
   const bool adjacent = near_to.to == nest.block && near_from.from == nest.block;
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   if (adjacent && nest.block == 8) {
-    if (make == CpuMake::Intel) return run_transposed<RegisterSquare<8>, kSecondLevelBytes>;
+    if (make == CpuMake::Intel) {
+      return run_transposed<RegisterSquare<8>, kSecondLevelBytes, kNarrowTransposeOnIntel>;
+    }
     return run_transposed<RegisterSquare<8>>;
   }
   if (adjacent && nest.block == 4) return run_transposed<RegisterSquare4>;
 #if HWY_TARGET <= HWY_AVX2
   if (adjacent && nest.block == 16) {
-    if (make == CpuMake::Intel) return run_transposed<RegisterSquare<16>, kSecondLevelBytes>;
+    if (make == CpuMake::Intel) {
+      return run_transposed<RegisterSquare<16>, kSecondLevelBytes, kNarrowTransposeOnIntel>;
+    }
     return run_transposed<RegisterSquare<16>>;
   }
 #endif

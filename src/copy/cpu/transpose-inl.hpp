@@ -9,6 +9,7 @@
 #endif
 
 #include <algorithm>
+#include <type_traits>
 
 #include "copy/cpu/copy-inl.hpp"
 #include "copy/cpu/kernels.hpp"
@@ -33,6 +34,15 @@ inline constexpr std::int64_t kTile = 64;
 /// 512 x 512 doubles 153 us, by way of the caches 220 us, and copied on from there 358 and 369 us;
 /// 256 x 256 33 and 24 us.
 inline constexpr std::int64_t kStreamedTranspose = std::int64_t{4} << 20;
+/// Up to so many bytes, those that are stored past the caches go to so many rows at a time: the TLB
+/// holds few pages that are written (16 on Intel). Measured against kTile rows: 512 x 512 of 8 and
+/// 16 bytes 143 and 329 us (193 and 415; Intel), 1024 x 1024 0.85 and 0.79 x there, 0.84 and 1.27 x
+/// on Zen 4; of 2048 x 2048 three times as long, since less of each row that is read is adjacent.
+inline constexpr std::int64_t kNarrowTile = 8;
+inline constexpr std::int64_t kNarrowTranspose = std::int64_t{12} << 20;
+inline constexpr std::int64_t kNarrowTransposeOnIntel = std::int64_t{20} << 20;
+
+enum class Stores : std::uint8_t { Cached, PastNarrow, PastWide };
 
 /// Part [i0, i1) x [j0, j1) of a plane, block by block.
 template <typename Copy>
@@ -169,22 +179,27 @@ struct RegisterSquare4 {
 };
 #endif
 
-/// Squares of a plane, tile by tile. The lines of the next square are fetched while one is moved:
-/// their rows are too far apart for the hardware to foresee. `kTileJ` elements of a tile are near
-/// in `to`.
-template <bool kStream, std::int64_t kTileJ, typename Square>
+/// Squares of a plane, tile by tile. The lines of the next square, or the one after it, are fetched
+/// while one is moved: their rows are too far apart for the hardware to foresee.
+template <Stores kStores, typename Square>
 HWY_INLINE void transpose_squares(const Plane& p, const Square& square, std::byte* to,
                                   const std::byte* from, std::int64_t j_begin, std::int64_t j_end) {
   constexpr int kSide = Square::kSide;
+  constexpr bool kStream = kStores != Stores::Cached;
+  constexpr bool kNarrow = kStores == Stores::PastNarrow;
+  constexpr std::int64_t kTileI = kNarrow ? kNarrowTile : kTile;
+  constexpr std::int64_t kTileJ = kStream ? kSide : kTile;  // near in `to`
+  constexpr std::int64_t kAhead = kNarrow ? 2 * kSide : kSide;
+  static_assert(kTileI % kSide == 0);
   const std::int64_t i_end = p.count_i - p.count_i % kSide;
-  for (std::int64_t i0 = 0; i0 < i_end; i0 += kTile) {
-    const std::int64_t i1 = std::min(i0 + kTile, i_end);
+  for (std::int64_t i0 = 0; i0 < i_end; i0 += kTileI) {
+    const std::int64_t i1 = std::min(i0 + kTileI, i_end);
     for (std::int64_t j0 = j_begin; j0 < j_end; j0 += kTileJ) {
       const std::int64_t j1 = std::min(j0 + kTileJ, j_end);
       for (std::int64_t i = i0; i < i1; i += kSide) {
         for (std::int64_t j = j0; j < j1; j += kSide) {
           const std::byte* f = from + i * p.from_i + j * p.from_j;
-          for (int k = 0; k < kSide; ++k) __builtin_prefetch(f + (kSide + k) * p.from_j);
+          for (int k = 0; k < kSide; ++k) __builtin_prefetch(f + (kAhead + k) * p.from_j);
           square.template run<kStream>(p, to + i * p.to_i + j * p.to_j, f);
         }
       }
@@ -195,32 +210,37 @@ HWY_INLINE void transpose_squares(const Plane& p, const Square& square, std::byt
 /// One plane: columns up to the first line of `to`, squares, and what squares leave over.
 template <typename Square>
 HWY_INLINE void transpose_plane(const Plane& p, const Square& square, std::byte* to,
-                                const std::byte* from, bool large) {
+                                const std::byte* from, Stores lines) {
   constexpr int kSide = Square::kSide;
   constexpr std::int64_t kLine = 64;
   std::int64_t j_begin = 0;
-  bool streamed = false;
+  Stores stores = Stores::Cached;
   if constexpr (Square::kWholeLines) {
     const std::int64_t to_line = -reinterpret_cast<std::intptr_t>(to) & (kLine - 1);
     if (p.to_i % kLine == 0 && to_line % p.to_j == 0) {
       j_begin = std::min(to_line / p.to_j, p.count_j);
-      streamed = large;
+      stores = lines;
     }
   }
   const std::int64_t j_end = p.count_j - (p.count_j - j_begin) % kSide;
+  const auto squares = [&](auto by) HWY_ATTR {
+    transpose_squares<by()>(p, square, to, from, j_begin, j_end);
+  };
+  if (stores == Stores::Cached) squares(std::integral_constant<Stores, Stores::Cached>());
   if constexpr (Square::kWholeLines) {
-    if (streamed) transpose_squares<true, kSide>(p, square, to, from, j_begin, j_end);
+    if (stores == Stores::PastNarrow) squares(std::integral_constant<Stores, Stores::PastNarrow>());
+    if (stores == Stores::PastWide) squares(std::integral_constant<Stores, Stores::PastWide>());
   }
-  if (!streamed) transpose_squares<false, kTile>(p, square, to, from, j_begin, j_end);
   const std::int64_t i_end = p.count_i - p.count_i % kSide;
   copy_tile(p, square.copy, to, from, 0, p.count_i, 0, j_begin);
   copy_tile(p, square.copy, to, from, 0, i_end, j_end, p.count_j);
   copy_tile(p, square.copy, to, from, i_end, p.count_i, j_begin, p.count_j);
-  if (streamed) hwy::FlushStream();
+  if (stores != Stores::Cached) hwy::FlushStream();
 }
 
 /// A transposing nest: loop 0 is near in `to`, loop 1 near in `from`.
-template <typename Square, std::int64_t kStreamed = kStreamedTranspose>
+template <typename Square, std::int64_t kStreamed = kStreamedTranspose,
+          std::int64_t kNarrow = kNarrowTranspose>
 void run_transposed(const Nest& nest, std::byte* to, const std::byte* from) {
   const Square square(nest.block);
   const Loop l0 = nest.loops[0];
@@ -228,11 +248,14 @@ void run_transposed(const Nest& nest, std::byte* to, const std::byte* from) {
   const Loop l2 = nest.loops[2];
   const Loop l3 = nest.loops[3];
   const Plane p = {l1.count, l0.count, l1.to, l0.to, l1.from, l0.from};
-  const bool large = bytes_of(nest) > kStreamed;
+  const std::int64_t bytes = bytes_of(nest);
+  const Stores lines = bytes <= kStreamed ? Stores::Cached
+                       : bytes <= kNarrow ? Stores::PastNarrow
+                                          : Stores::PastWide;
   for (std::int64_t k3 = 0; k3 < l3.count; ++k3) {
     for (std::int64_t k2 = 0; k2 < l2.count; ++k2) {
       transpose_plane(p, square, to + k3 * l3.to + k2 * l2.to, from + k3 * l3.from + k2 * l2.from,
-                      large);
+                      lines);
     }
   }
 }
