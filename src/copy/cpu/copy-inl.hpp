@@ -126,6 +126,9 @@ struct RowCopy {
     constexpr int kPiece = 32;
     const std::int64_t bytes = length;
     std::int64_t at = 0;
+    // The loop's five instructions must not cross a line: 128 rows of 1 KiB then take 4.4 us
+    // instead of 2.7 (Zen 4), in one build and not in the next.
+    asm volatile(".p2align 6");
 #pragma GCC unroll 1
     for (; at + kPiece <= bytes; at += kPiece) copy_power<kPiece>(to + at, from + at);
     if (at < bytes) copy_power<kPiece>(to + bytes - kPiece, from + bytes - kPiece);
