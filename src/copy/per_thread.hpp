@@ -18,8 +18,9 @@ class PerThread {
 
   /// The same in the first thread that asked, for as long as it runs; null in others.
   static Table* of_first_thread() {
-    return __builtin_thread_pointer() == s_first.load(std::memory_order_relaxed) ? s_first_table
-                                                                                 : nullptr;
+    return __builtin_thread_pointer() == s_first.load(std::memory_order_relaxed)
+               ? s_first_table.load(std::memory_order_relaxed)
+               : nullptr;
   }
 
  private:
@@ -37,18 +38,18 @@ class PerThread {
   [[gnu::noinline]] static Table& make() {
     thread_local Owner owner;
     t_table = new Table;
-    if (!s_taken.exchange(true, std::memory_order_relaxed)) {
-      s_first_table = t_table;
+    Table* none = nullptr;
+    if (s_first_table.compare_exchange_strong(none, t_table, std::memory_order_relaxed)) {
       s_first.store(__builtin_thread_pointer(), std::memory_order_relaxed);
     }
     return *t_table;
   }
 
   inline static constinit thread_local Table* t_table = nullptr;
-  /// The thread that asked first, until it ends, and its table, which that thread alone reads.
+  /// The thread that asked first, until it ends.
   inline static constinit std::atomic<void*> s_first{nullptr};
-  inline static constinit Table* s_first_table = nullptr;
-  inline static constinit std::atomic<bool> s_taken{false};
+  /// Its table, which that thread alone reads; no other takes its place.
+  inline static constinit std::atomic<Table*> s_first_table{nullptr};
 };
 
 }  // namespace strake

@@ -88,8 +88,29 @@ Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count) {
   return recent(PerThread<RecentTable>::get(), direction, type, count);
 }
 
+/// How adjacent bytes are copied again.
+constexpr AtOnce adjacent_at_once(std::int64_t bytes) {
+  return bytes <= cpu::kFewBytes ? AtOnce::Few : AtOnce::Adjacent;
+}
+
 constexpr Function function_of(Direction direction) {
   return direction == Direction::Send ? Function::MPI_Pack : Function::MPI_Unpack;
+}
+
+/// The two ends of a copy.
+struct Ends {
+  std::byte* to;
+  const std::byte* from;
+};
+inline Ends ends_of(Direction direction, std::byte* typed, std::byte* packed) {
+  return direction == Direction::Send ? Ends{packed, typed} : Ends{typed, packed};
+}
+
+/// What follows each copy.
+template <typename Count>
+inline void finish_copy(Direction direction, Method method, std::int64_t bytes, Count* position) {
+  *position += static_cast<Count>(bytes);
+  note(function_of(direction), method, Reason::None, bytes);
 }
 
 /// What a call asks for, in one form for packing (Send) and unpacking (Receive).
@@ -109,8 +130,8 @@ struct Call {
            bytes <= static_cast<std::int64_t>(size) - static_cast<std::int64_t>(*position);
   }
   void run(const CopyPlan& plan) const {
-    direction == Direction::Send ? plan.run(packed + *position, typed)
-                                 : plan.run(typed, packed + *position);
+    const Ends ends = ends_of(direction, typed, packed + *position);
+    plan.run(ends.to, ends.from);
   }
   int ask_system(Count* at) const {
     if constexpr (std::is_same_v<Count, int>) {
@@ -127,8 +148,7 @@ struct Call {
 #endif
   }
   void finish(Method method, std::int64_t bytes) const {
-    *position += static_cast<Count>(bytes);
-    note(function_of(direction), method, Reason::None, bytes);
+    finish_copy(direction, method, bytes, position);
   }
 };
 
@@ -145,17 +165,14 @@ inline bool is_again(const Call<Count>& call, const Recent& last) {
 template <typename Count>
 [[gnu::noinline]] int run_kept(Direction direction, const Recent& last, std::byte* typed,
                                std::byte* packed, Count* position) {
-  const bool adjacent = last.at_once != AtOnce::Op;
-  if (adjacent) typed += last.first;
-  std::byte* const to = direction == Direction::Send ? packed : typed;
-  const std::byte* const from = direction == Direction::Send ? typed : packed;
-  if (adjacent) {
-    cpu::default_kernels().nest->copy(to, from, last.bytes);
+  if (last.at_once == AtOnce::Op) {
+    const Ends ends = ends_of(direction, typed, packed);
+    last.op->run(ends.to, ends.from);
   } else {
-    last.op->run(to, from);
+    const Ends ends = ends_of(direction, typed + last.first, packed);
+    cpu::default_kernels().nest->copy(ends.to, ends.from, last.bytes);
   }
-  *position += static_cast<Count>(last.bytes);
-  note(function_of(direction), Method::Pack, Reason::None, last.bytes);
+  finish_copy(direction, Method::Pack, last.bytes, position);
   return MPI_SUCCESS;
 }
 
@@ -172,9 +189,8 @@ template <typename Count, typename Rest>
     return rest();
   std::byte* const packed = call.packed + *call.position;
   if (last.at_once == AtOnce::Few) [[likely]] {
-    std::byte* const typed = call.typed + last.first;
-    const bool pack = call.direction == Direction::Send;
-    cpu::copy_few(pack ? packed : typed, pack ? typed : packed, last.bytes);
+    const Ends ends = ends_of(call.direction, call.typed + last.first, packed);
+    cpu::copy_few(ends.to, ends.from, last.bytes);
     call.finish(Method::Pack, last.bytes);
     return MPI_SUCCESS;
   }
@@ -208,6 +224,18 @@ std::optional<int> run_again(const Call<Count>& call) {
   return boundary(call.comm, run, run);
 }
 
+/// Begins to remember a copy of so many bytes.
+template <typename Count>
+Recent& remember(const Call<Count>& call, std::int64_t bytes) {
+  Recent& last = recent(call.direction, call.type, call.count);
+  last = {};
+  last.key = exchange::key_of(call.type);
+  last.generation = exchange::g_type_generation.load(std::memory_order_acquire);
+  last.count = call.count;
+  last.bytes = bytes;
+  return last;
+}
+
 /// A contiguous type in a process without a device. It is not passed on, since looking it up has
 /// cost what the system's way costs beyond the copy. False: the system's business.
 template <typename Count>
@@ -217,17 +245,9 @@ bool copy_adjacent(const Call<Count>& call, const exchange::TypeRecord& record) 
       !call.fits(bytes) || address_of(call.typed, 0) < kFirstPage) {
     return false;
   }
-  Recent& last = recent(call.direction, call.type, call.count);
-  last = {};
-  last.key = exchange::key_of(call.type);
-  last.generation = exchange::g_type_generation.load(std::memory_order_acquire);
-  last.count = call.count;
-  last.bytes = bytes;
-  last.at_once = bytes <= cpu::kFewBytes ? AtOnce::Few : AtOnce::Adjacent;
-  std::byte* const packed = call.packed + *call.position;
-  const bool pack = call.direction == Direction::Send;
-  cpu::default_kernels().nest->copy(pack ? packed : call.typed, pack ? call.typed : packed, bytes);
-  call.finish(Method::Pack, bytes);
+  Recent& last = remember(call, bytes);
+  last.at_once = adjacent_at_once(bytes);
+  run_kept(call.direction, last, call.typed, call.packed + *call.position, call.position);
   return true;
 }
 
@@ -291,12 +311,7 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   }
   // Absolute addresses may lie anywhere the next time.
   if (kept && call.typed != nullptr) {
-    Recent& last = recent(call.direction, call.type, call.count);
-    last = {};
-    last.key = exchange::key_of(call.type);
-    last.generation = exchange::g_type_generation.load(std::memory_order_acquire);
-    last.count = call.count;
-    last.bytes = found.bytes;
+    Recent& last = remember(call, found.bytes);
     last.lowest = typed.shape->layout().bounds().begin;
     last.first = typed.shape->layout().offset();
     last.saved_ns = saved_ns;
@@ -307,9 +322,7 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
     const CopyPlan::Impl* const impl = plan.impl();
     if (host && saved_ns == 0 && impl != nullptr && impl->op != nullptr) {
       last.op = impl->op.get();
-      last.at_once = !typed.shape->dense()           ? AtOnce::Op
-                     : found.bytes <= cpu::kFewBytes ? AtOnce::Few
-                                                     : AtOnce::Adjacent;
+      last.at_once = typed.shape->dense() ? adjacent_at_once(found.bytes) : AtOnce::Op;
     }
   }
   call.finish(method, found.bytes);

@@ -337,13 +337,8 @@ TEST_P(CpuCopy, transposes) {
 TEST_P(CpuCopy, transposes_past_the_caches_from_any_alignment) {
   // Both pitches are whole lines, so that lines are stored whole.
   constexpr std::int64_t kRow = 6144;
-  struct Case {
-    std::int64_t rows;
-    std::vector<std::int64_t> shifts;
-  };
   // More than 4 MiB, and more than 20 MiB, which are stored in tiles of another width.
-  const Case cases[] = {{776, {0, 8, 16, 40, 48, 3}}, {3416, {16}}};
-  for (const auto& [rows, shifts] : cases) {
+  for (const std::int64_t rows : {776, 3416}) {
     std::vector<std::uint64_t> words(static_cast<std::size_t>(kRow * rows) / 8);
     for (std::uint64_t& word : words) word = random_();
     const auto* const source = reinterpret_cast<const std::byte*>(words.data());
@@ -354,7 +349,8 @@ TEST_P(CpuCopy, transposes_past_the_caches_from_any_alignment) {
       const Layout dense = Layout::dense(layout.size_bytes());
       const cpu::OpPtr pack = cpu::compile(dense, layout, options_);
       const cpu::OpPtr unpack = cpu::compile(layout, dense, options_);
-      for (const std::int64_t shift : shifts) {
+      for (const std::int64_t shift : {0, 8, 16, 40, 48, 3}) {
+        if (rows > 1000 && shift != 16) continue;
         std::vector<std::byte> packed(size + 64), back(size + 64);
         std::byte* const to = packed.data() + shift;
         pack->run(to, source);

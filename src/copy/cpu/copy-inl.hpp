@@ -116,6 +116,11 @@ struct VectorCopy {
   std::int64_t length;
 };
 
+/// Stands in front of a loop of one load and one store: its few instructions then lie in one line
+/// of 64 bytes in every build. Where a build laid them across two, 128 rows of 1 KiB took 4.4 us
+/// instead of 2.7 by RowCopy (Zen 4), 9 of 2 KiB 0.21 instead of 0.16 by LineCopy (Intel).
+HWY_INLINE void begin_short_loop() { asm volatile(".p2align 6"); }
+
 /// Rows that come from the L2 cache: one load and one store for all of them, since prefetchers tell
 /// streams apart by their instructions. Measured on 128 rows of 1 KiB at 1040 B: 1.36 us, unrolled
 /// by two or four 1.85 us, by 64 bytes 1.57 us.
@@ -126,9 +131,7 @@ struct RowCopy {
     constexpr int kPiece = 32;
     const std::int64_t bytes = length;
     std::int64_t at = 0;
-    // The loop's five instructions must not cross a line: 128 rows of 1 KiB then take 4.4 us
-    // instead of 2.7 (Zen 4), in one build and not in the next.
-    asm volatile(".p2align 6");
+    begin_short_loop();
 #pragma GCC unroll 1
     for (; at + kPiece <= bytes; at += kPiece) copy_power<kPiece>(to + at, from + at);
     if (at < bytes) copy_power<kPiece>(to + bytes - kPiece, from + bytes - kPiece);

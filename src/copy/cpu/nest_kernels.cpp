@@ -107,24 +107,20 @@ NestFn choose_blocks(const Nest& nest, const Loop& l0, CpuMake make) {
                    [](auto copy) -> NestFn { return run_blocks<typename decltype(copy)::type>; });
 }
 
+template <typename Square>
+NestFn transposed_by(CpuMake make) {
+  return make == CpuMake::Intel ? run_transposed<Square, kSecondLevelBytes, kNarrowTransposeOnIntel>
+                                : run_transposed<Square, kStreamedTranspose, kNarrowTranspose>;
+}
+
 NestFn choose_transposed(const Nest& nest, const Loop& near_to, const Loop& near_from,
                          CpuMake make) {
   const bool adjacent = near_to.to == nest.block && near_from.from == nest.block;
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-  if (adjacent && nest.block == 8) {
-    if (make == CpuMake::Intel) {
-      return run_transposed<RegisterSquare<8>, kSecondLevelBytes, kNarrowTransposeOnIntel>;
-    }
-    return run_transposed<RegisterSquare<8>>;
-  }
+  if (adjacent && nest.block == 8) return transposed_by<RegisterSquare<8>>(make);
   if (adjacent && nest.block == 4) return run_transposed<RegisterSquare4>;
 #if HWY_TARGET <= HWY_AVX2
-  if (adjacent && nest.block == 16) {
-    if (make == CpuMake::Intel) {
-      return run_transposed<RegisterSquare<16>, kSecondLevelBytes, kNarrowTransposeOnIntel>;
-    }
-    return run_transposed<RegisterSquare<16>>;
-  }
+  if (adjacent && nest.block == 16) return transposed_by<RegisterSquare<16>>(make);
 #endif
 #endif
   static_cast<void>(adjacent);

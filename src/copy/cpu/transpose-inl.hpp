@@ -9,7 +9,6 @@
 #endif
 
 #include <algorithm>
-#include <type_traits>
 
 #include "copy/cpu/copy-inl.hpp"
 #include "copy/cpu/kernels.hpp"
@@ -42,7 +41,8 @@ inline constexpr std::int64_t kNarrowTile = 8;
 inline constexpr std::int64_t kNarrowTranspose = std::int64_t{12} << 20;
 inline constexpr std::int64_t kNarrowTransposeOnIntel = std::int64_t{20} << 20;
 
-enum class Stores : std::uint8_t { Cached, PastNarrow, PastWide };
+/// By way of the caches, or past them in tiles of kNarrowTile or of kTile rows.
+enum class Stores : std::uint8_t { Cached, Narrow, Wide };
 
 /// Part [i0, i1) x [j0, j1) of a plane, block by block.
 template <typename Copy>
@@ -186,7 +186,7 @@ HWY_INLINE void transpose_squares(const Plane& p, const Square& square, std::byt
                                   const std::byte* from, std::int64_t j_begin, std::int64_t j_end) {
   constexpr int kSide = Square::kSide;
   constexpr bool kStream = kStores != Stores::Cached;
-  constexpr bool kNarrow = kStores == Stores::PastNarrow;
+  constexpr bool kNarrow = kStores == Stores::Narrow;
   constexpr std::int64_t kTileI = kNarrow ? kNarrowTile : kTile;
   constexpr std::int64_t kTileJ = kStream ? kSide : kTile;  // near in `to`
   constexpr std::int64_t kAhead = kNarrow ? 2 * kSide : kSide;
@@ -210,7 +210,7 @@ HWY_INLINE void transpose_squares(const Plane& p, const Square& square, std::byt
 /// One plane: columns up to the first line of `to`, squares, and what squares leave over.
 template <typename Square>
 HWY_INLINE void transpose_plane(const Plane& p, const Square& square, std::byte* to,
-                                const std::byte* from, Stores lines) {
+                                const std::byte* from, Stores whole_lines) {
   constexpr int kSide = Square::kSide;
   constexpr std::int64_t kLine = 64;
   std::int64_t j_begin = 0;
@@ -219,17 +219,19 @@ HWY_INLINE void transpose_plane(const Plane& p, const Square& square, std::byte*
     const std::int64_t to_line = -reinterpret_cast<std::intptr_t>(to) & (kLine - 1);
     if (p.to_i % kLine == 0 && to_line % p.to_j == 0) {
       j_begin = std::min(to_line / p.to_j, p.count_j);
-      stores = lines;
+      stores = whole_lines;
     }
   }
   const std::int64_t j_end = p.count_j - (p.count_j - j_begin) % kSide;
-  const auto squares = [&](auto by) HWY_ATTR {
-    transpose_squares<by()>(p, square, to, from, j_begin, j_end);
-  };
-  if (stores == Stores::Cached) squares(std::integral_constant<Stores, Stores::Cached>());
   if constexpr (Square::kWholeLines) {
-    if (stores == Stores::PastNarrow) squares(std::integral_constant<Stores, Stores::PastNarrow>());
-    if (stores == Stores::PastWide) squares(std::integral_constant<Stores, Stores::PastWide>());
+    if (stores == Stores::Narrow) {
+      transpose_squares<Stores::Narrow>(p, square, to, from, j_begin, j_end);
+    } else if (stores == Stores::Wide) {
+      transpose_squares<Stores::Wide>(p, square, to, from, j_begin, j_end);
+    }
+  }
+  if (stores == Stores::Cached) {
+    transpose_squares<Stores::Cached>(p, square, to, from, j_begin, j_end);
   }
   const std::int64_t i_end = p.count_i - p.count_i % kSide;
   copy_tile(p, square.copy, to, from, 0, p.count_i, 0, j_begin);
@@ -238,9 +240,10 @@ HWY_INLINE void transpose_plane(const Plane& p, const Square& square, std::byte*
   if (stores != Stores::Cached) hwy::FlushStream();
 }
 
-/// A transposing nest: loop 0 is near in `to`, loop 1 near in `from`.
-template <typename Square, std::int64_t kStreamed = kStreamedTranspose,
-          std::int64_t kNarrow = kNarrowTranspose>
+/// A transposing nest: loop 0 is near in `to`, loop 1 near in `from`. Of more than `kCachedUpTo`
+/// bytes, whole lines are stored past the caches.
+template <typename Square, std::int64_t kCachedUpTo = kStreamedTranspose,
+          std::int64_t kNarrowUpTo = kNarrowTranspose>
 void run_transposed(const Nest& nest, std::byte* to, const std::byte* from) {
   const Square square(nest.block);
   const Loop l0 = nest.loops[0];
@@ -249,13 +252,13 @@ void run_transposed(const Nest& nest, std::byte* to, const std::byte* from) {
   const Loop l3 = nest.loops[3];
   const Plane p = {l1.count, l0.count, l1.to, l0.to, l1.from, l0.from};
   const std::int64_t bytes = bytes_of(nest);
-  const Stores lines = bytes <= kStreamed ? Stores::Cached
-                       : bytes <= kNarrow ? Stores::PastNarrow
-                                          : Stores::PastWide;
+  const Stores whole_lines = bytes <= kCachedUpTo   ? Stores::Cached
+                             : bytes <= kNarrowUpTo ? Stores::Narrow
+                                                    : Stores::Wide;
   for (std::int64_t k3 = 0; k3 < l3.count; ++k3) {
     for (std::int64_t k2 = 0; k2 < l2.count; ++k2) {
       transpose_plane(p, square, to + k3 * l3.to + k2 * l2.to, from + k3 * l3.from + k2 * l2.from,
-                      lines);
+                      whole_lines);
     }
   }
 }
