@@ -171,6 +171,7 @@ struct LineCopy {
     copy_power<kVectorBytes>(to, from);
     std::int64_t at = kVectorBytes - static_cast<std::int64_t>(
                                          reinterpret_cast<std::uintptr_t>(to) % kVectorBytes);
+    begin_short_loop();
 #pragma GCC unroll 1
     for (; at + kVectorBytes <= bytes; at += kVectorBytes) {
       copy_power<kVectorBytes>(to + at, from + at);
