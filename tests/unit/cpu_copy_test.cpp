@@ -11,66 +11,13 @@
 #include <vector>
 
 #include "copy/cpu/compile.hpp"
+#include "expect_copies.hpp"
 #include "guarded_buffer.hpp"
 #include "random_layouts.hpp"
 #include "strake/layout.hpp"
 
 namespace strake {
 namespace {
-
-/// Offset of every packed byte.
-std::vector<std::int64_t> byte_offsets(const Layout& layout) {
-  std::vector<std::int64_t> offsets;
-  offsets.reserve(static_cast<std::size_t>(layout.size_bytes()));
-  layout.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
-    for (std::int64_t i = 0; i < bytes; ++i) offsets.push_back(offset + i);
-  });
-  return offsets;
-}
-
-bool overlaps_itself(const Layout& layout) {
-  std::vector<std::int64_t> offsets = byte_offsets(layout);
-  std::sort(offsets.begin(), offsets.end());
-  return std::adjacent_find(offsets.begin(), offsets.end()) != offsets.end();
-}
-
-/// Runs the copy on fresh guarded memory, and compares all of the destination's bytes with a copy
-/// made byte by byte.
-void expect_copies(const Layout& to, const Layout& from, ByteRange part,
-                   const cpu::Options& options, Random& random) {
-  const GuardedBuffer source(std::max<std::int64_t>(from.bounds().size(), 1), (random() & 1) != 0);
-  // Flush with the page behind, the base is misaligned by whatever the size leaves over.
-  const GuardedBuffer target(std::max<std::int64_t>(to.bounds().size(), 1), (random() & 1) != 0);
-  source.fill(random);
-  target.fill(random);
-  std::vector<std::byte> expected = target.contents();
-  const auto to_offsets = byte_offsets(to);
-  const auto from_offsets = byte_offsets(from);
-  for (std::int64_t i = part.begin; i < part.end; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    expected[static_cast<std::size_t>(to_offsets[k] - to.bounds().begin)] =
-        source.data()[from_offsets[k] - from.bounds().begin];
-  }
-  const cpu::OpPtr op = cpu::compile(to, from, options);
-  ASSERT_EQ(op->size_bytes(), to.size_bytes());
-  cpu::run_range(*op, target.data() - to.bounds().begin, source.data() - from.bounds().begin, part);
-  ASSERT_TRUE(target.contents() == expected)
-      << op->description() << " part [" << part.begin << ", " << part.end << ") of "
-      << from.to_string() << " to " << to.to_string();
-}
-
-/// Whole, and some random parts.
-void expect_copies_all(const Layout& to, const Layout& from, const cpu::Options& options,
-                       Random& random) {
-  const std::int64_t size = to.size_bytes();
-  expect_copies(to, from, {0, size}, options, random);
-  for (int i = 0; i < 3 && size > 0; ++i) {
-    const std::int64_t a = pick(random, 0, size);
-    const std::int64_t b = pick(random, 0, size);
-    if (testing::Test::HasFatalFailure()) return;
-    expect_copies(to, from, {std::min(a, b), std::max(a, b)}, options, random);
-  }
-}
 
 class CpuCopy : public testing::TestWithParam<std::size_t> {
  protected:
@@ -243,6 +190,20 @@ TEST_P(CpuCopy, packs_and_unpacks_every_length_in_boxes_and_lists) {
       const Layout dense = Layout::dense(layout.size_bytes(), 3);
       expect_copies_all(dense, layout, options_, random_);
       expect_copies_all(layout, dense, options_, random_);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(CpuCopy, rows_from_any_place_in_a_line) {
+  for (int i = 0; i < 60; ++i) {
+    for (const std::int64_t row : {200, 520, 577, 2048, 2300}) {
+      const std::int64_t pitch = row + 4 * pick(random_, 1, 50);
+      const Dim dims[] = {{pick(random_, 2, 8), i % 3 == 0 ? -pitch : pitch}};
+      const Layout layout = Layout::box(0, row, dims);
+      const Layout dense = Layout::dense(layout.size_bytes());
+      expect_copies(dense, layout, {0, layout.size_bytes()}, options_, random_);
+      expect_copies(layout, dense, {0, layout.size_bytes()}, options_, random_);
       if (HasFatalFailure()) return;
     }
   }

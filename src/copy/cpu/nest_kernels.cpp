@@ -67,18 +67,22 @@ NestFn choose_far_blocks(const Nest& nest, const Loop& l0, CpuMake make) {
   return nest.block < 32 ? run_blocks<OverlapCopy<16>> : run_blocks<OverlapCopy<32>>;
 }
 
-/// Blocks of more than 128 bytes, up to 1 MiB of them. On Intel all by LineCopy. Else up to 24 KiB,
-/// which stay in the L1 cache, whole vectors (measured: 8 blocks of 2304 B take 72 ns so, 151 ns by
-/// the C library's copy). Then rows of less than 3 KiB by RowCopy (1166 rows of 296 B at 320 B: 3.7
-/// us, by whole vectors 4.4 us, by the library 5.2 us; 128 of 1 KiB at 1040 B: 1.36, 1.46, 1.57 us;
-/// 256 of 2 KiB at 2064 B: 6.5, 6.5, 7.0 us). What is longer or more, by the library, which then
-/// uses the machine's string instructions (102 rows of 4080 B: 4.1 us to 5.1 us, others 4.8 us to
-/// 5.8 us). Fetching the next row ahead, and loads or stores that cross no line, were no quicker.
+/// Blocks of more than 128 bytes, up to 1 MiB of them. On Intel all by LineCopy, longer ones within
+/// the L1 cache by ShiftedCopy. Else up to 24 KiB, which stay in the L1 cache, whole vectors
+/// (measured: 8 blocks of 2304 B take 72 ns so, 151 ns by the C library's copy). Then rows of less
+/// than 3 KiB by RowCopy (1166 rows of 296 B at 320 B: 3.7 us, by whole vectors 4.4 us, by the
+/// library 5.2 us; 128 of 1 KiB at 1040 B: 1.36, 1.46, 1.57 us; 256 of 2 KiB at 2064 B: 6.5, 6.5,
+/// 7.0 us). What is longer or more, by the library, which then uses the machine's string
+/// instructions (102 rows of 4080 B: 4.1 us to 5.1 us, others 4.8 us to 5.8 us). Fetching the next
+/// row ahead, and loads or stores that cross no line, were no quicker.
 NestFn choose_rows(const Nest& nest, CpuMake make) {
   constexpr std::int64_t kFirstLevelBytes = 24 * 1024;
   constexpr std::int64_t kLongRow = 3072;
   const std::int64_t bytes = bytes_of(nest);
   if (kVectorBytes == 64 && make == CpuMake::Intel && bytes <= kSecondLevelBytes) {
+#if HWY_TARGET == HWY_AVX3
+    if (bytes <= kFirstLevelBytes && nest.block >= 512) return run_blocks<ShiftedCopy>;
+#endif
     return run_blocks<LineCopy>;
   }
   if (bytes <= kFirstLevelBytes) {
