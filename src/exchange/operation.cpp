@@ -46,13 +46,13 @@ std::shared_ptr<Operation> Operation::persistent(const Typed& typed, Method meth
   if (init != nullptr) {
     operation->buffered_ = init == real.MPI_Bsend_init;
     Outgoing& outgoing = operation->outgoing_.emplace(typed, method);
-    const Wire wire(Direction::Send, outgoing.method(), outgoing.size_bytes());
+    const Wire wire(outgoing.method(), outgoing.size_bytes(), peer.rank, peer.comm);
     mpi::check(
         init(outgoing.data(), wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, request),
         "the persistent send");
   } else {
     Incoming& incoming = operation->incoming_.emplace(typed, method);
-    const Wire wire(Direction::Receive, incoming.method(), incoming.capacity_bytes());
+    const Wire wire(incoming.method(), incoming.capacity_bytes());
     mpi::check(real.MPI_Recv_init(incoming.data(), wire.count(), wire.type(), peer.rank, peer.tag,
                                   peer.comm, request),
                "MPI_Recv_init");
@@ -86,7 +86,7 @@ void Operation::start() {
 Operation::Operation(const Typed& to, Method method, const Peer& peer)
     : state_(State::Posted), peer_(peer), status_(empty_status()) {
   incoming_.emplace(to, method);
-  const Wire wire(Direction::Receive, incoming_->method(), incoming_->capacity_bytes());
+  const Wire wire(incoming_->method(), incoming_->capacity_bytes());
   mpi::check(mpi::real_mpi().MPI_Irecv(incoming_->data(), wire.count(), wire.type(), peer.rank,
                                        peer.tag, peer.comm, &inner_),
              "MPI_Irecv");
@@ -95,7 +95,7 @@ Operation::Operation(const Typed& to, Method method, const Peer& peer)
 Operation::Operation(const Typed& to, Method method, MPI_Message* message, MPI_Comm comm)
     : state_(State::Posted), peer_{MPI_ANY_SOURCE, MPI_ANY_TAG, comm}, status_(empty_status()) {
   incoming_.emplace(to, method);
-  const Wire wire(Direction::Receive, incoming_->method(), incoming_->capacity_bytes());
+  const Wire wire(incoming_->method(), incoming_->capacity_bytes());
   mpi::check(
       mpi::real_mpi().MPI_Imrecv(incoming_->data(), wire.count(), wire.type(), message, &inner_),
       "MPI_Imrecv");
@@ -145,7 +145,7 @@ void Operation::post() {
     (void)outgoing_->data();  // moves the last byte
     mpi::check(mpi::real_mpi().MPI_Start(&inner_), "MPI_Start");
   } else {
-    const Wire wire(Direction::Send, outgoing_->method(), outgoing_->size_bytes());
+    const Wire wire(outgoing_->method(), outgoing_->size_bytes(), peer_.rank, peer_.comm);
     mpi::check(start_(outgoing_->data(), wire.count(), wire.type(), peer_.rank, peer_.tag,
                       peer_.comm, &inner_),
                "the send");

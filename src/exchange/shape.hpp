@@ -33,15 +33,12 @@ class Shape : public std::enable_shared_from_this<Shape> {
   /// then ~2 ns for host memory. \throws Unsupported, OutOfMemory, CudaError
   const CopyPlan& plan(Direction direction, Place typed, Place packed);
 
-  /// What a summary may say of this shape: the time of the system's own pack or unpack, sampled
-  /// once per direction.
+  /// What a summary may say of this shape: the time of the system's own pack, sampled once.
   struct Sample {
     static constexpr std::int64_t kNone = INT64_MIN;
     std::atomic<std::int64_t> saved_ns{kNone};  ///< the system's time less ours
   };
-  [[nodiscard]] Sample& sample(Direction direction) noexcept {
-    return samples_[static_cast<int>(direction)];
-  }
+  [[nodiscard]] Sample& sample() noexcept { return sample_; }
 
  private:
   struct Compiled {
@@ -57,7 +54,7 @@ class Shape : public std::enable_shared_from_this<Shape> {
   std::atomic<const CopyPlan*> host_[2] = {nullptr, nullptr};
   std::mutex mutex_;
   std::vector<Compiled> compiled_;
-  Sample samples_[2];
+  Sample sample_;
 };
 
 using ShapePtr = std::shared_ptr<Shape>;

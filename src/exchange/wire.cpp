@@ -35,10 +35,15 @@ bool uses_ob1() noexcept {
   return answer;
 }
 
-bool split_send(std::int64_t bytes) noexcept {
+bool may_split(std::int64_t bytes) noexcept { return bytes > 1 && bytes <= INT_MAX && uses_ob1(); }
+
+bool split_send(std::int64_t bytes, int to, MPI_Comm comm) noexcept {
   // The smallest eager limit of ob1's transports within a node: shorter sends are never fetched.
+  // But to the process itself, they are handed over in place, whatever the receive has room for.
   constexpr std::int64_t kEager = 1024;
-  return bytes > kEager && bytes <= INT_MAX && uses_ob1();
+  if (!may_split(bytes) || bytes > kEager) return may_split(bytes);
+  int self = MPI_PROC_NULL;
+  return mpi::real_mpi().MPI_Comm_rank(comm, &self) == MPI_SUCCESS && self == to;
 }
 
 bool split_receive(std::int64_t bytes) noexcept { return bytes <= INT_MAX && uses_ob1(); }
@@ -53,11 +58,15 @@ bool single_node() noexcept {
   return answer;
 }
 
-bool split_send(std::int64_t bytes) noexcept {
+bool may_split(std::int64_t bytes) noexcept {
   // MPICH copies contiguous messages between processes of a node by the kernel, others through
   // shared memory, which is faster from here on; a network wants them contiguous.
   constexpr std::int64_t kFromBytes = 32 << 10;
   return bytes >= kFromBytes && bytes <= INT_MAX && single_node();
+}
+
+bool split_send(std::int64_t bytes, int /*to*/, MPI_Comm /*comm*/) noexcept {
+  return may_split(bytes);
 }
 
 bool split_receive(std::int64_t /*bytes*/) noexcept { return false; }
@@ -116,14 +125,10 @@ MPI_Datatype split_type(std::int64_t first, bool& kept) {
 
 }  // namespace
 
-Wire::Wire(Direction direction, Method method, std::int64_t bytes)
-    : count_(static_cast<int>(bytes)) {
-  const bool send = direction == Direction::Send;
-  // Device memory is left in one piece: a GPU-aware library copies it as such.
-  const bool host = method != Method::Device;
-  if (host && (send ? split_send(bytes) : split_receive(bytes))) {
+Wire::Wire(std::int64_t bytes, std::int64_t split) : count_(static_cast<int>(bytes)) {
+  if (split > 0) {
     bool kept = false;
-    type_ = split_type(send ? bytes - 1 : bytes, kept);
+    type_ = split_type(split, kept);
     own_ = !kept;
     count_ = 1;
   } else if (bytes > INT_MAX) {
@@ -132,6 +137,12 @@ Wire::Wire(Direction direction, Method method, std::int64_t bytes)
     count_ = 1;
   }
 }
+
+// Device memory is left in one piece: a GPU-aware library copies it as such.
+Wire::Wire(Method method, std::int64_t bytes)
+    : Wire(bytes, method != Method::Device && split_receive(bytes) ? bytes : 0) {}
+Wire::Wire(Method method, std::int64_t bytes, int to, MPI_Comm comm)
+    : Wire(bytes, method != Method::Device && split_send(bytes, to, comm) ? bytes - 1 : 0) {}
 
 Wire::~Wire() {
   if (own_) mpi::real_mpi().MPI_Type_free(&type_);
@@ -145,7 +156,7 @@ void free_wire_types() noexcept {
 }
 
 void prepare_send(std::byte* data, std::int64_t bytes) noexcept {
-  if (split_send(bytes)) data[bytes - 1 + kHole] = data[bytes - 1];
+  if (may_split(bytes)) data[bytes - 1 + kHole] = data[bytes - 1];
 }
 
 std::int64_t received_bytes(const MPI_Status& status) noexcept {

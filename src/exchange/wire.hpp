@@ -33,8 +33,10 @@ inline constexpr bool kReceivesHaveRoom = false;
 /// calls that use it).
 class Wire {
  public:
-  /// \throws MpiError
-  Wire(Direction direction, Method method, std::int64_t bytes);
+  /// Of a receive. \throws MpiError
+  Wire(Method method, std::int64_t bytes);
+  /// Of a send to rank `to` of `comm`. \throws MpiError
+  Wire(Method method, std::int64_t bytes, int to, MPI_Comm comm);
   ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
@@ -42,6 +44,8 @@ class Wire {
   [[nodiscard]] MPI_Datatype type() const noexcept { return type_; }
 
  private:
+  /// `split` bytes before the hole; 0: in one piece.
+  Wire(std::int64_t bytes, std::int64_t split);
   int count_;
   bool own_ = false;
   MPI_Datatype type_ = MPI_PACKED;

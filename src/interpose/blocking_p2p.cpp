@@ -26,7 +26,7 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
     std::optional<Outgoing> outgoing;
     if (!take(found, [&] { pack_now(found, outgoing); })) return leave();
     note(function, outgoing->method(), found.reason, found.bytes);
-    const Wire wire(Direction::Send, outgoing->method(), found.bytes);
+    const Wire wire(outgoing->method(), found.bytes, rank, comm);
     return real(outgoing->data(), wire.count(), wire.type(), rank, tag, comm);
   });
 }
@@ -46,7 +46,7 @@ class StatusOr {
 template <typename Call>
 int receive(Function function, const Examined& found, Incoming& incoming, MPI_Comm comm,
             MPI_Status* user_status, Call&& call) {
-  const Wire wire(Direction::Receive, incoming.method(), found.bytes);
+  const Wire wire(incoming.method(), found.bytes);
   StatusOr status(user_status);
   // MPICH returns MPI_SUCCESS, since 4.3, where an error handler of the application's has returned:
   // then only the status tells.
@@ -129,7 +129,7 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
     }
     std::optional<Wire> wire;
     if (out.method != Method::System) {
-      wire.emplace(Direction::Send, outgoing->method(), out.bytes);
+      wire.emplace(outgoing->method(), out.bytes, to, comm);
       note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);
     }
     const void* data = wire ? outgoing->data() : send_buffer;
@@ -163,7 +163,7 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
       note(Function::MPI_Sendrecv_replace, Method::System, found.reason, found.bytes);
       return theirs();
     }
-    const Wire wire(Direction::Send, outgoing->method(), found.bytes);
+    const Wire wire(outgoing->method(), found.bytes, to, comm);
     return receive(Function::MPI_Sendrecv_replace, found, *incoming, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return mpi::real_mpi().MPI_Sendrecv(outgoing->data(), wire.count(),

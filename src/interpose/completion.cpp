@@ -58,11 +58,16 @@ int told(int code, const Operations& operations, const MPI_Request* requests) {
   return code;
 }
 
+int class_of(int code) {
+  int error_class = code;
+  mpi::real_mpi().MPI_Error_class(code, &error_class);
+  return error_class;
+}
+
 /// An error that is no request's: nothing was completed.
 bool refused(int code) {
   if (code == MPI_SUCCESS) return false;
-  int error_class = code;
-  mpi::real_mpi().MPI_Error_class(code, &error_class);
+  const int error_class = class_of(code);
   return error_class == MPI_ERR_REQUEST || error_class == MPI_ERR_ARG ||
          error_class == MPI_ERR_COUNT;
 }
@@ -103,13 +108,39 @@ int finish_many(const Operations& operations, MPI_Status* statuses, int code) {
   nothing.MPI_ERROR = MPI_SUCCESS;
   std::vector<MPI_Status> raised(inner.size(), nothing);
   const int count = static_cast<int>(inner.size());
-  const int result = mpi::real_mpi().MPI_Waitall(count, inner.data(), raised.data());
+  int all = 0;  // they are there; MPICH's Waitall would end with the first
+  const int result = mpi::real_mpi().MPI_Testall(count, inner.data(), &all, raised.data());
   const bool told = std::any_of(raised.begin(), raised.end(), [](const MPI_Status& status) {
     return status.MPI_ERROR != MPI_SUCCESS;
   });
   // MPICH 4 has forgotten the error by then; it raises those of several requests on MPI_COMM_WORLD.
   return result != MPI_SUCCESS || told ? result : raise(MPI_COMM_WORLD, MPI_ERR_IN_STATUS);
 }
+
+bool in_status(int code) { return code != MPI_SUCCESS && class_of(code) == MPI_ERR_IN_STATUS; }
+
+/// The statuses of a call that completes all: the caller's, or, as they alone tell which requests a
+/// failure has left as they were, our own.
+class Statuses {
+ public:
+  Statuses(int count, MPI_Status* statuses) : statuses_(statuses) {
+    if (statuses != MPI_STATUSES_IGNORE) return;
+    own_.resize(static_cast<std::size_t>(count));
+    statuses_ = own_.data();
+  }
+  MPI_Status* data() { return statuses_; }
+  [[nodiscard]] Operations without_pending(Operations operations, int code) const {
+    if (!in_status(code)) return operations;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (class_of(statuses_[i].MPI_ERROR) == MPI_ERR_PENDING) operations[i] = nullptr;
+    }
+    return operations;
+  }
+
+ private:
+  MPI_Status* statuses_;
+  std::vector<MPI_Status> own_;
+};
 
 /// The requests as the system may see them: without our persistent ones, whose dummies tell nothing
 /// (one library takes a started one to MPI_PROC_NULL for complete, another for inactive).
@@ -134,19 +165,23 @@ struct Visible {
 /// only in calls that are given their requests (generalised ones, with a function that polls).
 class Others {
  public:
-  Others(const Operations& operations, const MPI_Request* all)
-      : operations_(operations), all_(all) {}
+  Others(const Operations& operations, MPI_Request* all, MPI_Status* statuses)
+      : operations_(operations), all_(all), statuses_(statuses) {}
+  /// Moves them. Where one has failed, the whole call ends as the system's own would: what is
+  /// complete is gone, and the rest is pending.
   int advance() {
 #ifndef OPEN_MPI
     if (!found_) find();
-    if (!requests_.empty()) {
-      int flag = kUntouched;
-      const int code = next().MPI_Testall(static_cast<int>(requests_.size()), requests_.data(),
-                                          &flag, MPI_STATUSES_IGNORE);
-      return told(code, flag);
-    }
-#endif
+    if (places_.empty()) return MPI_SUCCESS;
+    int flag = kUntouched;
+    int code = next().MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &flag,
+                                  told_of_.data());
+    code = told(code, flag);
+    if (code != MPI_SUCCESS) give_back();
+    return code;
+#else
     return MPI_SUCCESS;
+#endif
   }
 
  private:
@@ -154,17 +189,31 @@ class Others {
     found_ = true;
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       if (operations_[i] == nullptr && all_[i] != MPI_REQUEST_NULL && !is_partitioned(all_[i])) {
+        places_.push_back(i);
         requests_.push_back(all_[i]);
       }
     }
-    // One that never ends: asked for all, the system completes none.
-    if (!requests_.empty()) requests_.push_back(Engine::get().never());
+    // One that never ends: asked for all, the system completes none, unless one has failed.
+    if (!places_.empty()) requests_.push_back(Engine::get().never());
+    told_of_.resize(requests_.size());
+  }
+  void give_back() {
+    for (std::size_t i = 0; i < operations_.size() && statuses_ != MPI_STATUSES_IGNORE; ++i) {
+      if (operations_[i] != nullptr) statuses_[i].MPI_ERROR = MPI_ERR_PENDING;
+    }
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      all_[places_[i]] = requests_[i];
+      if (statuses_ != MPI_STATUSES_IGNORE) statuses_[places_[i]] = told_of_[i];
+    }
   }
 
   const Operations& operations_;
-  const MPI_Request* all_;
+  MPI_Request* all_;
+  MPI_Status* statuses_;
   bool found_ = false;
+  std::vector<std::size_t> places_;
   std::vector<MPI_Request> requests_;
+  std::vector<MPI_Status> told_of_;
 };
 
 /// Calls `meanwhile()` as long as the operation is not there; gives its error, which ends the wait.
@@ -192,6 +241,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (flag == nullptr) return next().MPI_Test(request, flag, status);
   Engine& engine = Engine::get();
   Operation* const operation = engine.find(request);
   engine.progress(operation);
@@ -209,7 +259,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     engine.hand_on();
     return next().MPI_Waitall(count, requests, statuses);
   }
-  Others others(operations, requests);
+  Others others(operations, requests, statuses);
   for (Operation* const operation : operations) {
     if (operation == nullptr) continue;
     const int code = wait_for(*operation, [&] { return others.advance(); });
@@ -218,20 +268,24 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   // The system's call may block for a request of its own.
   if (std::find(operations.begin(), operations.end(), nullptr) != operations.end())
     engine.hand_on();
-  int code = next().MPI_Waitall(count, requests, statuses);
-  code = told(code, operations, requests);
-  return finish_many(operations, statuses, code);
+  Statuses told_of(count, statuses);
+  const int code = next().MPI_Waitall(count, requests, told_of.data());
+  return finish_many(told_of.without_pending(operations, code), statuses,
+                     told(code, operations, requests));
 }
 
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  if (flag == nullptr) return next().MPI_Testall(count, requests, flag, statuses);
   Engine& engine = Engine::get();
   engine.progress();
   const Operations operations = engine.find(count, requests);
   if (operations.empty()) return next().MPI_Testall(count, requests, flag, statuses);
   *flag = 0;
-  if (engine.any_pending(operations)) return Others(operations, requests).advance();
-  const int code = next().MPI_Testall(count, requests, flag, statuses);
-  return *flag != 0 ? finish_many(operations, statuses, code) : code;
+  if (engine.any_pending(operations)) return Others(operations, requests, statuses).advance();
+  Statuses told_of(count, statuses);
+  const int code = next().MPI_Testall(count, requests, flag, told_of.data());
+  if (*flag == 0 && !in_status(code)) return code;
+  return finish_many(told_of.without_pending(operations, code), statuses, code);
 }
 
 /// One round of Testany; `nothing`: no active request at all.
@@ -263,7 +317,7 @@ int try_any(const Operations& operations, MPI_Request* requests, int* index, int
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   const Operations operations = Engine::get().find(count, requests);
-  if (operations.empty()) {
+  if (operations.empty() || index == nullptr) {
     Engine::get().hand_on();
     return next().MPI_Waitany(count, requests, index, status);
   }
@@ -280,7 +334,7 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
 
 int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   const Operations operations = Engine::get().find(count, requests);
-  if (operations.empty()) {
+  if (operations.empty() || index == nullptr || flag == nullptr) {
     Engine::get().progress();
     return next().MPI_Testany(count, requests, index, flag, status);
   }
@@ -320,7 +374,7 @@ int try_some(const Operations& operations, MPI_Request* requests, int* outcount,
 
 int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
   const Operations operations = Engine::get().find(count, requests);
-  if (operations.empty()) {
+  if (operations.empty() || outcount == nullptr || indices == nullptr) {
     Engine::get().hand_on();
     return next().MPI_Waitsome(count, requests, outcount, indices, statuses);
   }
@@ -382,7 +436,9 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
   };
   return completion(theirs, [&] {
     const Engine::Operations operations = Engine::get().find(count, requests);
-    if (!operations.empty()) return try_some(operations, requests, outcount, indices, statuses);
+    if (!operations.empty() && outcount != nullptr && indices != nullptr) {
+      return try_some(operations, requests, outcount, indices, statuses);
+    }
     Engine::get().progress();
     return theirs();
   });
@@ -404,6 +460,7 @@ STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
 STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   const auto theirs = [&] { return next().MPI_Request_get_status(request, flag, status); };
   return completion(theirs, [&] {
+    if (flag == nullptr) return theirs();
     Engine& engine = Engine::get();
     strake::exchange::Operation* const operation = engine.find(&request);
     engine.progress(operation);

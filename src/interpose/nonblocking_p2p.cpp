@@ -36,7 +36,7 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
     return leave_to(theirs, Function::MPI_Ibsend, found);
   }
   note(Function::MPI_Ibsend, outgoing->method(), found.reason, found.bytes);
-  const Wire wire(Direction::Send, outgoing->method(), found.bytes);
+  const Wire wire(outgoing->method(), found.bytes, peer.rank, peer.comm);
   return start(outgoing->data(), wire.count(), wire.type(), peer.rank, peer.tag, peer.comm,
                request);
 }
@@ -45,6 +45,7 @@ template <typename Real, typename Count>
 int isend(Function function, Real real, StartSend start, const void* buffer, Count count,
           MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
+  if (request == nullptr) return theirs();
   return boundary(comm, theirs, [&] {
     Engine& engine = Engine::get();
     Examined found =
@@ -75,6 +76,7 @@ template <typename Real, typename Count>
 int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
           MPI_Request* request) {
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
+  if (request == nullptr) return theirs();
   return boundary(comm, theirs, [&] {
     Engine& engine = Engine::get();
     Examined found =
@@ -95,6 +97,7 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
            MPI_Request* request) {
   const MPI_Comm comm = forget_message(message);
   const auto theirs = [&] { return real(buffer, count, type, message, request); };
+  if (request == nullptr) return theirs();
   return boundary(comm, theirs, [&] {
     Engine& engine = Engine::get();
     Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);

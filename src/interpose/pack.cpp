@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "copy/cpu/few.hpp"
 #include "copy/cpu/kernels.hpp"
@@ -23,27 +24,30 @@ std::int64_t nanoseconds_since(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
 }
 
-/// What the system would have taken can only be known by asking it: once per shape and direction,
-/// when a summary is wanted. Both are timed warm; packing or unpacking again changes nothing.
+/// What the system would have taken can only be known by asking it: once per shape, when a summary
+/// is wanted, and just for packing, into memory of our own: a library that is wrong about a type
+/// would unpack over what is not the call's.
 constexpr std::int64_t kMaxSampled = 16 << 20;
 
-/// Runs the copy; returns the time it saves from now on [ns].
+/// Runs the copy; returns the time it saves from now on [ns]. `theirs(scratch)` packs by the
+/// system.
 template <typename Ours, typename Theirs>
-std::int64_t run_sampled(Direction direction, exchange::Shape& shape, Ours&& ours,
-                         Theirs&& theirs) {
+std::int64_t run_sampled(exchange::Shape& shape, Ours&& ours, Theirs&& theirs) {
   ours();
-  if (shape.size_bytes() > kMaxSampled) return 0;
-  exchange::Shape::Sample& sample = shape.sample(direction);
+  // What begins before its address may be more than the system bears.
+  if (shape.size_bytes() > kMaxSampled || shape.layout().bounds().begin < 0) return 0;
+  exchange::Shape::Sample& sample = shape.sample();
   std::int64_t saved_ns = sample.saved_ns.load(std::memory_order_relaxed);
   if (saved_ns != exchange::Shape::Sample::kNone) {
     exchange::record_saved(saved_ns);
     return saved_ns;
   }
+  std::vector<std::byte> scratch(static_cast<std::size_t>(shape.size_bytes()));
   auto begin = Clock::now();
-  theirs();
+  theirs(scratch);
   const std::int64_t system_ns = nanoseconds_since(begin);
   begin = Clock::now();
-  ours();
+  ours();  // both are timed warm
   saved_ns = system_ns - nanoseconds_since(begin);
   sample.saved_ns.store(saved_ns, std::memory_order_relaxed);
   return saved_ns;
@@ -133,17 +137,17 @@ struct Call {
     const Ends ends = ends_of(direction, typed, packed + *position);
     plan.run(ends.to, ends.from);
   }
-  int ask_system(Count* at) const {
+  int ask_system() const {
     if constexpr (std::is_same_v<Count, int>) {
       return direction == Direction::Send
-                 ? next().MPI_Pack(typed, count, type, packed, size, at, comm)
-                 : next().MPI_Unpack(packed, size, at, typed, count, type, comm);
+                 ? next().MPI_Pack(typed, count, type, packed, size, position, comm)
+                 : next().MPI_Unpack(packed, size, position, typed, count, type, comm);
     }
 #if STRAKE_MPI_LARGE_COUNTS
     else {
       return direction == Direction::Send
-                 ? next().MPI_Pack_c(typed, count, type, packed, size, at, comm)
-                 : next().MPI_Unpack_c(packed, size, at, typed, count, type, comm);
+                 ? next().MPI_Pack_c(typed, count, type, packed, size, position, comm)
+                 : next().MPI_Unpack_c(packed, size, position, typed, count, type, comm);
     }
 #endif
   }
@@ -304,8 +308,9 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
                                                  : Method::Device;
   const auto ours = [&] { call.run(plan); };
   std::int64_t saved_ns = 0;
-  if (host && summary_wanted()) {
-    saved_ns = run_sampled(call.direction, *typed.shape, ours, theirs);
+  const bool packs = call.direction == Direction::Send && call.typed != nullptr;
+  if (host && packs && summary_wanted()) {
+    saved_ns = run_sampled(*typed.shape, ours, theirs);
   } else {
     ours();
   }
@@ -332,10 +337,14 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
 template <typename Count>
 int run_any(const Call<Count>& call) {
   if (const std::optional<int> code = run_again(call)) return *code;
-  const auto theirs = [&] { return call.ask_system(call.position); };
-  const auto sample = [&] {
-    Count position = *call.position;
-    call.ask_system(&position);
+  const auto theirs = [&] { return call.ask_system(); };
+  const auto sample = [&](std::vector<std::byte>& scratch) {
+    Count position = 0;
+    Call<Count> other = call;
+    other.packed = scratch.data();
+    other.size = static_cast<Count>(scratch.size());
+    other.position = &position;
+    other.ask_system();
   };
   return boundary(call.comm, theirs,
                   [&] { return run_first(call, sample) ? MPI_SUCCESS : theirs(); });

@@ -80,6 +80,11 @@ int start(MPI_Request* request) {
     engine.hand_on();
     return next().MPI_Start(request);
   }
+#ifndef OPEN_MPI
+  // MPICH starts an active dummy again.
+  const Engine::Seen seen = engine.see(*operation);
+  if (seen.pending || seen.complete) return raise(operation->peer().comm, MPI_ERR_REQUEST);
+#endif
   // The dummy keeps the system's rules: starting an active request is its error.
   const int code = next().MPI_Start(request);
   if (code != MPI_SUCCESS) return code;

@@ -54,7 +54,7 @@ Element predefined(MPI_Datatype type) {
 }
 
 /// Each constructor inside another takes about 1 KiB of stack, of which threads may have little.
-constexpr int kDeepest = 500;
+constexpr int kDeepest = 100;
 
 /// \throws Unsupported  further down than that
 void reach(Descent& descent, int depth) {

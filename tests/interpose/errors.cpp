@@ -226,6 +226,32 @@ void requests_and_types(MPI_Comm comm) {
            [&] { return MPI_Get_elements(&status, MPI_DATATYPE_NULL, &count); });
 }
 
+/// Nowhere to put a result, while a strided receive is under way.
+void null_results(MPI_Comm comm) {
+  const Described type = describe::medium();
+  Image out(type, 1), in(type, 1);
+  out.fill(4);
+  MPI_Request request = MPI_REQUEST_NULL;
+  CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, check::rank(), 2, comm, &request));
+  MPI_Status status;
+  int flag = 0, index = 0;
+  try_call("Test, null flag", [&] { return MPI_Test(&request, nullptr, &status); });
+  try_call("Testall, null flag", [&] { return MPI_Testall(1, &request, nullptr, &status); });
+  try_call("Testany, null flag",
+           [&] { return MPI_Testany(1, &request, &index, nullptr, &status); });
+  try_call("Testany, null index",
+           [&] { return MPI_Testany(1, &request, nullptr, &flag, &status); });
+  try_call("Testsome, null outcount",
+           [&] { return MPI_Testsome(1, &request, nullptr, &index, &status); });
+  try_call("Request_get_status, null flag",
+           [&] { return MPI_Request_get_status(request, nullptr, &status); });
+  try_call("Isend, null request",
+           [&] { return MPI_Isend(out.data(), 1, type.type, check::rank(), 3, comm, nullptr); });
+  CHECK_MPI(MPI_Send(out.data(), 1, type.type, check::rank(), 2, comm));
+  CHECK_MPI(MPI_Wait(&request, &status));
+  CHECK(in.holds(4));
+}
+
 /// After all these errors everything still works.
 void still_working(MPI_Comm comm) {
   const Described type = describe::large();
@@ -250,6 +276,7 @@ int main(int argc, char** argv) {
   packs(comm, 5000, describe::medium());
   packs(comm, 5000, describe::commit(describe::hindexed({12}, {5}, describe::byte())));
   requests_and_types(comm);
+  null_results(comm);
   still_working(comm);
   CHECK_MPI(MPI_Comm_free(&comm));
   return check::finish();

@@ -211,6 +211,34 @@ void proc_null() {
   CHECK(buffer.untouched());
 }
 
+#ifndef OPEN_MPI  // which alone starts it once more
+/// To start an active request is an error, and changes nothing.
+void started_twice() {
+  check::section("started while active");
+  const Described type = describe::medium();
+  Image out(type, 1), in(type, 1);
+  MPI_Comm comm = MPI_COMM_NULL;
+  CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  for (const MPI_Comm each : {comm, MPI_COMM_WORLD, MPI_COMM_SELF})
+    CHECK_MPI(MPI_Comm_set_errhandler(each, MPI_ERRORS_RETURN));
+  MPI_Request receive = MPI_REQUEST_NULL;
+  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, previous(), 7, comm, &receive));
+  for (std::uint64_t turn = 0; turn < 2; ++turn) {
+    out.fill(turn);
+    CHECK_MPI(MPI_Start(&receive));
+    CHECK_EQ(check::class_name(MPI_Start(&receive)), "MPI_ERR_REQUEST");
+    MPI_Barrier(comm);
+    CHECK_MPI(MPI_Send(out.data(), 1, type.type, next(), 7, comm));
+    CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    CHECK(in.holds(turn));
+  }
+  CHECK_MPI(MPI_Request_free(&receive));
+  for (const MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF})
+    CHECK_MPI(MPI_Comm_set_errhandler(each, MPI_ERRORS_ARE_FATAL));
+  CHECK_MPI(MPI_Comm_free(&comm));
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -221,5 +249,8 @@ int main(int argc, char** argv) {
   freed_while_active();
   mixed_with_ordinary();
   proc_null();
+#ifndef OPEN_MPI
+  started_twice();
+#endif
   return check::finish();
 }

@@ -141,6 +141,75 @@ void next_message(MPI_Comm comm) {
   CHECK_MPI(MPI_Waitall(2, sends, MPI_STATUSES_IGNORE));
 }
 
+/// A strided message to the process itself, into plain bytes that are too few.
+void to_oneself(MPI_Comm comm) {
+  check::section("truncated, to oneself");
+  for (const int ints : {2, 11, 32, 128, 242, 256, 257, 300, 5000}) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    CHECK_MPI(MPI_Type_vector(ints, 1, 2, MPI_INT, &type));
+    CHECK_MPI(MPI_Type_commit(&type));
+    const std::vector<int> out(static_cast<std::size_t>(2 * ints), 7);
+    std::vector<int> in(static_cast<std::size_t>(ints), -1);
+    const int room = ints / 2;
+    for (const bool posted : {true, false}) {
+      MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
+      const auto post = [&] {
+        CHECK_MPI(MPI_Irecv(in.data(), room, MPI_INT, check::rank(), 1, comm, &receive));
+      };
+      if (posted) post();
+      CHECK_MPI(MPI_Isend(out.data(), 1, type, check::rank(), 1, comm, &send));
+      if (!posted) post();
+      CHECK_EQ(check::class_name(MPI_Wait(&receive, MPI_STATUS_IGNORE)), "MPI_ERR_TRUNCATE");
+      CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+      CHECK(std::count(in.begin() + room, in.end(), -1) == ints - room);
+    }
+    CHECK_MPI(MPI_Type_free(&type));
+  }
+}
+
+#ifndef OPEN_MPI  // which alone completes such arrays in several ways
+/// Several failures in one call, of persistent requests, which then start again; and what the call
+/// leaves as it was.
+void several(MPI_Comm comm, bool strided) {
+  check::section("several truncated, Waitall");
+  const Described type = describe::medium();
+  const Described plain = describe::commit(describe::contiguous(5, describe::byte()));
+  const Described& second = strided ? type : plain;
+  Image out(type, 2), in(type, 1), out2(second, 2), in2(second, 1), good(type, 1);
+  MPI_Request receives[3];
+  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, previous(), 1, comm, &receives[0]));
+  CHECK_MPI(MPI_Recv_init(in2.data(), 1, second.type, previous(), 2, comm, &receives[1]));
+  CHECK_MPI(MPI_Recv_init(good.data(), 1, type.type, previous(), 3, comm, &receives[2]));
+  for (int sent = 2; sent > 0; --sent) {
+    out.fill(static_cast<std::uint64_t>(sent));
+    out2.fill(static_cast<std::uint64_t>(sent));
+    CHECK_MPI(MPI_Startall(3, receives));
+    MPI_Barrier(comm);
+    CHECK_MPI(MPI_Send(out.data(), sent, type.type, next(), 1, comm));
+    CHECK_MPI(MPI_Send(out2.data(), sent, second.type, next(), 2, comm));
+    CHECK_MPI(MPI_Send(out.data(), 1, type.type, next(), 3, comm));
+    MPI_Barrier(comm);
+    MPI_Status statuses[3];
+    const int code = MPI_Waitall(3, receives, statuses);
+    if (sent == 1) {
+      CHECK_EQ(check::class_name(code), "MPI_SUCCESS");
+      continue;
+    }
+    CHECK_EQ(check::class_name(code), "MPI_ERR_IN_STATUS");
+    for (int i = 0; i < 3; ++i) {
+      if (check::class_name(statuses[i].MPI_ERROR) != "MPI_ERR_PENDING") continue;
+      CHECK_EQ(check::class_name(MPI_Wait(&receives[i], &statuses[i])),
+               i < 2 ? "MPI_ERR_TRUNCATE" : "MPI_SUCCESS");
+      CHECK_EQ(statuses[i].MPI_TAG, i + 1);
+    }
+  }
+  CHECK(in.holds(1));
+  CHECK(in2.holds(1));
+  CHECK(good.holds(1));
+  for (MPI_Request& request : receives) CHECK_MPI(MPI_Request_free(&request));
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -154,6 +223,11 @@ int main(int argc, char** argv) {
   arrays(comm, false);
   arrays(comm, true);
   next_message(comm);
+  to_oneself(comm);
+#ifndef OPEN_MPI
+  several(comm, true);
+  several(comm, false);
+#endif
   CHECK_MPI(MPI_Comm_free(&comm));
   return check::finish();
 }

@@ -15,7 +15,6 @@
 namespace strake::measure {
 namespace {
 
-using exchange::Direction;
 using exchange::Method;
 using exchange::Wire;
 
@@ -32,8 +31,8 @@ class Messages : public Instance {
         device_(device),
         ranks_(std::move(ranks)),
         bytes_(bytes),
-        send_wire_(Direction::Send, method, bytes),
-        receive_wire_(Direction::Receive, method, bytes),
+        send_wire_(method, bytes, MPI_PROC_NULL, MPI_COMM_WORLD),  // not to the process itself
+        receive_wire_(method, bytes),
         me_(static_cast<std::size_t>(std::find(ranks_.begin(), ranks_.end(), job.rank()) -
                                      ranks_.begin())),
         peer_(me_ < ranks_.size() ? ranks_[me_ ^ 1U] : -1),

@@ -20,7 +20,6 @@
 namespace strake::measure {
 namespace {
 
-using exchange::Direction;
 using exchange::Method;
 
 constexpr int kTag = 3;
@@ -201,13 +200,13 @@ class ByPacking final : public StridedRoundTrip {
   void send() override {
     exchange::Outgoing outgoing(typed_, Method::Pack);
     outgoing.pack();
-    const exchange::Wire wire(Direction::Send, Method::Pack, outgoing.size_bytes());
+    const exchange::Wire wire(Method::Pack, outgoing.size_bytes(), peer(), comm());
     mpi::check(PMPI_Send(outgoing.data(), wire.count(), wire.type(), peer(), kTag, comm()),
                "MPI_Send");
   }
   void receive() override {
     exchange::Incoming incoming(typed_, Method::Pack);
-    const exchange::Wire wire(Direction::Receive, Method::Pack, incoming.capacity_bytes());
+    const exchange::Wire wire(Method::Pack, incoming.capacity_bytes());
     MPI_Status status;
     mpi::check(PMPI_Recv(incoming.data(), wire.count(), wire.type(), peer(), kTag, comm(), &status),
                "MPI_Recv");
