@@ -89,12 +89,17 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
   app.set_version_flag("--version", "strake " STRAKE_VERSION);
   app.require_subcommand(1);
 
+  const CLI::Validator not_empty(
+      [](const std::string& name) { return std::string(name.empty() ? "the name is empty" : ""); },
+      "");
+
   strake::run::Options run_options;
   CLI::App* run = app.add_subcommand("run", "Run an MPI job with its data movement accelerated");
   run->footer("The job follows a double dash: strake run [OPTIONS] -- mpirun -n 4 ./program");
   run->add_flag("--quiet", run_options.quiet, "Print no summary at the end");
   CLI::Option* json = run->add_option("--json", run_options.json, "Write the summary to this file")
-                          ->type_name("FILE");
+                          ->type_name("FILE")
+                          ->check(not_empty);
   run->add_option("--mpi", run_options.mpi,
                   "Treat an MPI library that is not known by its name as this one (for those with "
                   "its interface)")
@@ -202,7 +207,9 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
   if (report->parsed()) return strake::report::run(report_options);
   if (explain_app->parsed()) return explain(explain_options);
   if (settings_json) {
-    fmt::print("{}\n", strake::settings_command::to_json().dump(2));
+    // A value need not be UTF-8.
+    fmt::print("{}\n", strake::settings_command::to_json().dump(
+                           2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("{}", settings_markdown ? strake::settings_command::to_markdown()
                                        : strake::settings_command::to_text());

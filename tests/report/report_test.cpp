@@ -165,6 +165,8 @@ TEST_F(Reader, says_which_file_and_where_it_is_wrong) {
   };
   EXPECT_NE(complaint("").find(path_), std::string::npos);
   EXPECT_NE(complaint("{\n\"version\": }").find("line 2, column 12"), std::string::npos);
+  EXPECT_NE(complaint(std::string(200000, '[') + std::string(200000, ']')).find("nested"),
+            std::string::npos);
   EXPECT_EQ(complaint("[1]"), path_ + ", at the top: an object belongs there, not [1]");
   EXPECT_EQ(with("\"version\": 1", "\"version\": 7"),
             path_ + ", at version: version 7 of the format; this command reads 1");

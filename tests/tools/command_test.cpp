@@ -24,7 +24,7 @@ TEST(Command, usage_errors_end_with_2_and_a_message) {
   for (const Words& arguments :
        {Words{}, Words{"nothing"}, Words{"--nothing"}, Words{"run"}, Words{"run", "--"},
         Words{"run", "mpirun"}, Words{"run", "--nothing", "--", "mpirun"}, Words{"run", "--json"},
-        Words{"run", "--mpi", "lam", "--", "mpirun"},
+        Words{"run", "--json", "", "--", "mpirun"}, Words{"run", "--mpi", "lam", "--", "mpirun"},
         Words{"run", "--disable", "--json", "/tmp/f", "--", "mpirun"}, Words{"explain"},
         Words{"explain", "--count", "-1", "int"}, Words{"explain", "--count", "x", "int"},
         Words{"explain", "int", "--", "x"}, Words{"settings", "more"},
@@ -185,6 +185,12 @@ TEST(SettingsCommand, complains_of_what_is_not_valid_and_goes_on) {
       1)
       << outcome.err;
   EXPECT_EQ(lines_with(outcome.out, "STRAKE_LOG "), 1) << outcome.out;
+}
+
+TEST(SettingsCommand, a_value_that_is_not_utf8_is_shown) {
+  const Outcome outcome = strake({"settings", "--json"}, {"STRAKE_PROFILE=a\xff"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("\"a\xef\xbf\xbd\""), std::string::npos) << outcome.out;
 }
 
 TEST(SettingsCommand, log_off_silences_complaints) {

@@ -338,6 +338,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"darray(1,0,[0],[block],[dfl],[1],int)", 0, "gsize 0 and psize 1 must be positive"},
         Bad{"darray(1,0,[4294967296,4294967296],[none,none],[dfl,dfl],[1,1],int)", 0, "past 2^63"},
         Bad{"contiguous(99999999999999999999,int)", 11, "a number past 2^63"},
+        Bad{"hvector(2,1,-9223372036854775808,byte)", 0, "past 2^63"},
         Bad{"hvector(4611686018427387904,1,8,int)", 0, "past 2^63"}));
 
 TEST(Expression, a_nest_too_deep_is_refused) {

@@ -35,11 +35,11 @@ TEST(Launcher, is_told_by_its_version) {
 }
 
 TEST(Launcher, is_recognised_by_name) {
-  for (const char* name :
-       {"mpirun", "/usr/bin/mpirun.mpich", "mpiexec.hydra", "orterun", "prterun", "srun"}) {
+  for (const char* name : {"mpirun", "/usr/bin/mpirun.mpich", "mpiexec.hydra",
+                           "mpirun-openmpi-x86_64", "orterun", "prterun", "srun"}) {
     EXPECT_TRUE(is_launcher_name(name)) << name;
   }
-  for (const char* name : {"./a.out", "bash", "/mpirun/a", "sruns"})
+  for (const char* name : {"./a.out", "bash", "/mpirun/a", "sruns", "mpirunner", "mpiexecutable"})
     EXPECT_FALSE(is_launcher_name(name)) << name;
 }
 
@@ -62,6 +62,8 @@ TEST(Launcher, finds_the_program_behind_hydra_options) {
       Names{"./a"});
   EXPECT_EQ(programs(Launcher::Hydra, {"mpirun", "-n", "1", "a", ":", "-env", "X", "1", "b"}),
             (Names{"a", "b"}));
+  EXPECT_EQ(programs(Launcher::Hydra, {"mpirun", "-genv", "A=b", "-n", "1", "./a", "c=d"}),
+            Names{"./a"});
   EXPECT_EQ(programs(Launcher::Hydra, {"mpirun", "-configfile", "f"}), Names{"?"});
 }
 
@@ -91,6 +93,18 @@ TEST(Launcher, openmpi_jobs_from_a_file_use_the_list) {
       with_environment(Launcher::OpenMpi, {"mpirun", "--mca", "mca_base_env_list", "A", "a"},
                        kVariables),
       (Arguments{"mpirun", "--mca", "mca_base_env_list", "A;LD_PRELOAD=/s.so;STRAKE_JOB=7", "a"}));
+}
+
+TEST(Launcher, openmpi_programs_keep_their_own_arguments) {
+  for (const Arguments& own : {Arguments{"mca_base_env_list", "foo"}, Arguments{"--app", "foo"},
+                               Arguments{"-app", "foo"}}) {
+    Arguments command = {"mpirun", "-x", "FOO=1", "-n", "1", "a"};
+    command.insert(command.end(), own.begin(), own.end());
+    Arguments expected = {
+        "mpirun", "-x", "LD_PRELOAD=/s.so", "-x", "STRAKE_JOB=7", "-x", "FOO=1", "-n", "1", "a"};
+    expected.insert(expected.end(), own.begin(), own.end());
+    EXPECT_EQ(with_environment(Launcher::OpenMpi, command, kVariables), expected);
+  }
 }
 
 TEST(Launcher, openmpi_list_of_the_environment_takes_the_place_of_x) {
@@ -152,6 +166,10 @@ TEST(Launcher, hydra_preload_of_the_user_stays) {
                              {"mpirun", "a", ":", "-env", "LD_PRELOAD", "/u.so", "b"}, kVariables),
             (Arguments{"mpirun", "-genv", "LD_PRELOAD", "/s.so", "-genv", "STRAKE_JOB", "7", "a",
                        ":", "-env", "LD_PRELOAD", "/s.so:/u.so", "b"}));
+  EXPECT_EQ(with_environment(Launcher::Hydra,
+                             {"mpirun", "-genv", "LD_PRELOAD=/u.so", "-n", "1", "a"}, kVariables),
+            (Arguments{"mpirun", "-genv", "LD_PRELOAD", "/s.so", "-genv", "STRAKE_JOB", "7",
+                       "-genv", "LD_PRELOAD=/s.so:/u.so", "-n", "1", "a"}));
 }
 
 TEST(Launcher, srun_exports_them_with_the_users) {

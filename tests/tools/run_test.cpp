@@ -277,6 +277,51 @@ TEST_P(Run, a_program_alone_is_one_rank) {
   EXPECT_EQ(lines_with(outcome.out, "hello 0 of 1"), 1) << outcome.out;
 }
 
+TEST_P(Run, a_program_with_a_launchers_name_is_one_rank) {
+  const TemporaryFolder folder;
+  const std::string program = folder.path() + "/mpirun-bench";
+  std::filesystem::copy_file(hello(), program);
+  const Outcome outcome = job({}, {program});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+}
+
+TEST_P(Run, a_run_inside_a_rank_counts_for_the_outer_one) {
+  const Outcome outcome =
+      job({}, join({ranks(1), {"env", STRAKE_PREFIX "/bin/strake", "run", "--", hello()}}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+}
+
+TEST_P(Run, a_parent_that_ignores_sigchld_does_no_harm) {
+  const Words command = {STRAKE_PREFIX "/bin/strake", "run", "--", hello(), "3"};
+  EXPECT_EQ(run(join({{"env", "--ignore-signal=CHLD"}, command})).status, 3);
+}
+
+TEST_P(Run, a_relative_or_missing_folder_for_files_does_no_harm) {
+  const TemporaryFolder folder;
+  const std::string srun = folder.path() + "/srun";
+  std::filesystem::copy_file(STRAKE_SOURCE "/tests/tools/programs/srun.sh", srun);
+  const Words elsewhere = {srun, "sh", "-c", "unset TMPDIR; cd / && exec " + hello()};
+  for (const std::string& value : {std::string("."), folder.path() + "/missing"}) {
+    const Outcome outcome = job({}, elsewhere, {"TMPDIR=" + value});
+    EXPECT_EQ(outcome.status, 0) << value << outcome.err;
+  }
+}
+
+TEST_P(Run, the_setting_forces_the_library_as_the_option_does) {
+  const std::string other = GetParam() == "openmpi" ? "mpich" : "openmpi";
+  const Words behind = {"env", hello()};
+  const Outcome refused = job({}, join({ranks(1), {hello()}}), {"STRAKE_MPI=" + other});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(lines_with(refused.err, "(STRAKE_MPI) names"), 1) << refused.err;
+  EXPECT_EQ(job({"--mpi", "auto"}, join({ranks(1), behind}), {"STRAKE_MPI=" + other}).status, 0);
+  // A value that is not valid is auto.
+  const Outcome outcome = job({}, join({ranks(1), behind}), {"STRAKE_MPI=mpic"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+}
+
 TEST_P(Run, srun_exports_to_the_ranks) {
   const TemporaryFolder folder;
   std::filesystem::copy_file(STRAKE_SOURCE "/tests/tools/programs/srun.sh",

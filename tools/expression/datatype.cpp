@@ -25,6 +25,13 @@ std::int64_t plus(std::int64_t a, std::int64_t b) {
   return sum;
 }
 
+std::int64_t minus(std::int64_t a, std::int64_t b) {
+  std::int64_t difference = 0;
+  if (__builtin_sub_overflow(a, b, &difference))
+    throw InvalidArgument(fmt::format("{} - {} is past 2^63", a, b));
+  return difference;
+}
+
 void require_count(std::int64_t value, const char* what) {
   if (value < 0) throw InvalidArgument(fmt::format("{} must not be negative: {}", what, value));
 }
@@ -50,7 +57,9 @@ struct Bounds {
 };
 
 Datatype finish(Layout layout, const Bounds& bounds, std::int64_t alignment) {
-  return {std::move(layout), bounds.lb.value_or(0), bounds.ub, alignment, !bounds.lb};
+  const std::int64_t lb = bounds.lb.value_or(0);
+  static_cast<void>(minus(bounds.ub, lb));  // the extent
+  return {std::move(layout), lb, bounds.ub, alignment, !bounds.lb};
 }
 
 /// Blocks of one type at displacements in bytes.
@@ -153,6 +162,7 @@ Datatype structure(Numbers blocklengths, Numbers displacements_bytes,
   // MPI's epsilon: an array of the struct keeps every member aligned.
   const std::int64_t past = out.extent() % alignment;
   if (past > 0) out.ub = plus(out.ub, alignment - past);
+  static_cast<void>(minus(out.ub, out.lb));
   return out;
 }
 

@@ -16,6 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kMostNested = 100;  // a profile's: 4
+
 /// A value of the document, and where it is: "results[3].median".
 class Value {
  public:
@@ -123,7 +125,12 @@ ProfileDocument read_profile_document(const std::string& path) {
   const std::string text = contents(path);
   ProfileDocument document;
   try {
-    document.json = Json::parse(text);
+    // What is nested deeper would end a walk over it, which calls itself.
+    document.json = Json::parse(text, [&](int depth, Json::parse_event_t, const Json&) {
+      if (depth > kMostNested)
+        throw Error(fmt::format("{}: it is nested more than {} deep", path, kMostNested));
+      return true;
+    });
   } catch (const Json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 3, column 7: syntax error ..."
     std::string what = error.what();

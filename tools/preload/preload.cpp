@@ -117,7 +117,9 @@ bool first_rank() {
 /// that needs it by this name, lest it bring in another of the machine.
 void interposer_for(MpiLibrary library, const char* library_path, char (&out)[PATH_MAX]) {
   const char* forced = std::getenv("STRAKE_MPI");
-  const bool force = forced != nullptr && forced[0] != '\0' && std::strcmp(forced, "auto") != 0;
+  const bool force =
+      forced != nullptr && (std::strcmp(forced, flavor_of(MpiLibrary::OpenMpi)) == 0 ||
+                            std::strcmp(forced, flavor_of(MpiLibrary::Mpich)) == 0);
   if (library == MpiLibrary::Abi) give_up(kAbiRefused, library_path);
   if (library == MpiLibrary::Unknown && !force) {
     give_up(

@@ -33,6 +33,19 @@ void forward(int signal, siginfo_t* info, void*) {
 
 constexpr std::array kForwarded = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 
+/// What SIGCHLD does at the start of this process, and of its children. Here it must not be
+/// ignored: the kernel would forget how a child ended.
+const struct sigaction& inherited_sigchld() {
+  static const struct sigaction inherited = [] {
+    struct sigaction plain {};
+    plain.sa_handler = SIG_DFL;
+    struct sigaction before {};
+    sigaction(SIGCHLD, &plain, &before);
+    return before;
+  }();
+  return inherited;
+}
+
 std::vector<char*> as_pointers(const Arguments& command) {
   std::vector<char*> pointers;
   for (const std::string& word : command) pointers.push_back(const_cast<char*>(word.c_str()));
@@ -61,6 +74,7 @@ int run_job(const Arguments& command, const Variables& environment) {
   sigemptyset(&forwarded);
   for (const int signal : kForwarded) sigaddset(&forwarded, signal);
   sigprocmask(SIG_BLOCK, &forwarded, &before);  // none may be lost between fork and the handlers
+  const struct sigaction& sigchld = inherited_sigchld();
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw InvalidArgument(std::string("fork: ") + std::strerror(errno));
@@ -68,6 +82,7 @@ int run_job(const Arguments& command, const Variables& environment) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // a job without this process would have nobody to stop it
     if (getppid() != parent) _exit(1);
     sigprocmask(SIG_SETMASK, &before, nullptr);
+    sigaction(SIGCHLD, &sigchld, nullptr);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     execvp(arguments[0], arguments.data());
     const int error = errno;
@@ -99,8 +114,10 @@ std::string output_of(const Arguments& command) {
   std::array<int, 2> out{};
   if (pipe2(out.data(), O_CLOEXEC) != 0) return {};
   const std::vector<char*> arguments = as_pointers(command);
+  const struct sigaction& sigchld = inherited_sigchld();
   const pid_t child = fork();
   if (child == 0) {
+    sigaction(SIGCHLD, &sigchld, nullptr);
     dup2(out[1], STDOUT_FILENO);
     dup2(out[1], STDERR_FILENO);
     const int nothing = open("/dev/null", O_RDONLY);
@@ -123,8 +140,9 @@ std::string output_of(const Arguments& command) {
 
 JobReport::JobReport(const std::string& job) {
   std::error_code error;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  path_ = (folder / ("strake-" + job)).string();
+  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  if (error) folder = "/tmp";
+  path_ = (std::filesystem::absolute(folder) / ("strake-" + job)).string();
   const int fd = open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   if (fd < 0)
     throw InvalidArgument(fmt::format("{} can't be made: {}", path_, std::strerror(errno)));
@@ -137,6 +155,13 @@ bool JobReport::has(char letter) const {
   std::ifstream file(path_);
   const std::string letters{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   return letters.find(letter) != std::string::npos;
+}
+
+void leave_letter(const std::string& path, char letter) {
+  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return;
+  if (write(fd, &letter, 1) != 1) errno = 0;  // then its reader only knows less
+  close(fd);
 }
 
 }  // namespace strake::run

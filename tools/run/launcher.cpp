@@ -80,9 +80,16 @@ std::string_view without_dashes(std::string_view option) {
   return option;
 }
 
-/// Words after `option`; nothing where it is not known.
-std::optional<int> words_after(Launcher launcher, std::string_view option) {
-  if (option.find('=') != std::string_view::npos) return 0;
+bool sets_variable(std::string_view option) {
+  return option == "-env" || option == "-genv" || option == "--env" || option == "--genv";
+}
+
+bool is_assignment(std::string_view item) { return item.find('=') != std::string_view::npos; }
+
+/// Words after `option`, of which `next` is the first; nothing where it is not known.
+std::optional<int> words_after(Launcher launcher, std::string_view option, std::string_view next) {
+  if (is_assignment(option)) return 0;
+  if (launcher == Launcher::Hydra && sets_variable(option) && is_assignment(next)) return 1;
   const auto table = launcher == Launcher::OpenMpi ? std::span<const OptionWords>(kOpenMpiOptions)
                                                    : std::span<const OptionWords>(kHydraOptions);
   for (const OptionWords& row : table) {
@@ -115,10 +122,9 @@ std::string_view name_of(std::string_view item) { return item.substr(0, item.fin
 /// behind ours, the value of a mere NAME ours, which is the environment's or this run's own.
 std::string merged(std::string_view item, const Variables& variables) {
   const std::string_view name = name_of(item);
-  const bool assigned = name.size() < item.size();
   std::string word(item);
   if (!has(variables, name)) return word;
-  if (!assigned) return word + "=" + value_of(variables, name);
+  if (!is_assignment(item)) return word + "=" + value_of(variables, name);
   if (is_preload(name)) word.insert(name.size() + 1, value_of(variables, name) + ":");
   return word;
 }
@@ -150,22 +156,30 @@ std::string extended(std::string_view list, char separator, Variables variables)
   return out;
 }
 
+/// The first word of `command` that is one of `names` and stands before a segment's program; its
+/// size where none is.
+std::size_t option_word(const Arguments& command, std::string_view names) {
+  for (const Segment& segment : segments_of(Launcher::OpenMpi, command)) {
+    for (std::size_t i = segment.begin; i < segment.program.value_or(segment.end); ++i) {
+      if (lists(names, command[i])) return i;
+    }
+  }
+  return command.size();
+}
+
 /// Open MPI: -x in each segment; for jobs described elsewhere (--app, or a list of variables that
 /// forbids -x, even an empty one), that list.
 Arguments with_openmpi_environment(const Arguments& command, const Variables& variables) {
   constexpr std::string_view kListOption = "mca_base_env_list";
-  const auto listed = std::find(command.begin(), command.end(), kListOption);
+  const std::size_t at = option_word(command, kListOption) + 1;
   Arguments out = {command.front()};
-  if (listed != command.end() && listed + 1 != command.end()) {
+  if (at < command.size()) {
     out = command;
-    std::string& list = out[static_cast<std::size_t>(listed - command.begin()) + 1];
-    list = extended(list, ';', variables);
+    out[at] = extended(out[at], ';', variables);
     return out;
   }
   const char* list = std::getenv("OMPI_MCA_mca_base_env_list");
-  if (list != nullptr || std::any_of(command.begin(), command.end(), [](const std::string& w) {
-        return w == "--app" || w == "-app";
-      })) {
+  if (list != nullptr || option_word(command, "--app -app") < command.size()) {
     out.insert(out.end(), {"--mca", std::string(kListOption),
                            extended(list != nullptr ? list : "", ';', variables)});
     out.insert(out.end(), command.begin() + 1, command.end());
@@ -200,11 +214,14 @@ Arguments with_hydra_environment(const Arguments& command, const Variables& vari
   Arguments rest(command.begin() + 1, command.end());
   for (const Segment& segment : segments_of(Launcher::Hydra, command)) {
     const std::size_t options = segment.program.value_or(segment.end);
-    for (std::size_t i = segment.begin; i + 2 < options; ++i) {
-      const std::string_view option = is_option(command[i]) ? without_dashes(command[i]) : "";
-      if ((option != "env" && option != "genv") || !is_preload(command[i + 1])) continue;
-      rest[i + 1].insert(
-          0, value_of(variables, "LD_PRELOAD") + ":");  // word i + 2: rest lacks the first
+    for (std::size_t i = segment.begin; i + 1 < options; ++i) {
+      const std::string& item = command[i + 1];  // rest[i]: rest lacks the first word
+      if (!sets_variable(command[i]) || !is_preload(name_of(item))) continue;
+      if (is_assignment(item)) {
+        rest[i] = merged(item, variables);
+      } else if (i + 2 < options) {
+        rest[i + 1].insert(0, value_of(variables, "LD_PRELOAD") + ":");
+      }
     }
   }
   out.insert(out.end(), rest.begin(), rest.end());
@@ -236,8 +253,10 @@ Arguments with_srun_environment(const Arguments& command, const Variables& varia
 
 bool is_launcher_name(std::string_view program) noexcept {
   const std::string_view name = base_name(program);
-  return name.starts_with("mpirun") || name.starts_with("mpiexec") || name == "orterun" ||
-         name == "prterun" || name == "srun";
+  // mpirun.openmpi, mpiexec.hydra, mpirun-openmpi-x86_64, mpirun_rsh.
+  const std::string_view first = name.substr(0, name.find_first_of(".-_"));
+  return first == "mpirun" || first == "mpiexec" || name == "orterun" || name == "prterun" ||
+         name == "srun";
 }
 
 std::optional<Launcher> launcher_of_version(std::string_view output) noexcept {
@@ -266,7 +285,8 @@ std::vector<Segment> segments_of(Launcher launcher, const Arguments& command) {
           ++at;
           break;
         }
-        const auto words = words_after(launcher, command[at]);
+        const auto words =
+            words_after(launcher, command[at], at + 1 < segment.end ? command[at + 1] : "");
         at = words ? at + 1 + static_cast<std::size_t>(*words) : command.size() + 1;
       }
       if (at < segment.end) segment.program = at;

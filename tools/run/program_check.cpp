@@ -76,9 +76,9 @@ MpiLibrary check_program(const std::string& path, MpiLibrary forced) {
       break;
   }
   if (forced != MpiLibrary::None && forced != use.library) {
-    throw InvalidArgument(
-        fmt::format("{} is linked to {} ({}), not to the library that --mpi names ({})", path,
-                    title_of(use.library), use.path, title_of(forced)));
+    throw InvalidArgument(fmt::format(
+        "{} is linked to {} ({}), not to the library that --mpi (STRAKE_MPI) names ({})", path,
+        title_of(use.library), use.path, title_of(forced)));
   }
   return use.library;
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "job.hpp"
+#include "needed_libraries.hpp"
 #include "program_check.hpp"
 #include "say.hpp"
 #include "settings/settings.hpp"
@@ -34,7 +35,7 @@ std::string random_id() {
 
 /// \throws InvalidArgument  the file can't be written, which rank 0 would find out only at the end.
 std::string writable_path(const std::string& file) {
-  const fs::path path = fs::absolute(file).lexically_normal();
+  const fs::path path = fs::absolute(file);
   const bool there = fs::exists(path);
   if (fs::is_directory(path) ||
       access(there ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) {
@@ -58,7 +59,7 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
   set(settings::Id::job_report, report);
   set(settings::Id::summary, options.quiet ? "0" : "1");
   if (!options.json.empty()) set(settings::Id::summary_json, writable_path(options.json));
-  if (options.mpi != "auto") set(settings::Id::mpi, options.mpi);
+  if (options.mpi != settings::text(settings::Id::mpi)) set(settings::Id::mpi, options.mpi);
   if (options.disable) set(settings::Id::disable, "1");
   // Wrong ones too: rank 0 says what is wrong with them.
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -75,15 +76,23 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
   return variables;
 }
 
+/// One that is linked to MPI only has a launcher's name.
+bool is_launcher(const std::string& program) {
+  const auto path = is_launcher_name(program) ? find_program(program) : std::nullopt;
+  preload::MpiUse use;
+  if (path) preload::find_mpi(path->c_str(), nullptr, use);
+  return path && use.library == MpiLibrary::None;
+}
+
 /// Which word of `command` is the launcher: the first, or a later one behind a program such as
 /// timeout or numactl. Nothing where the command is an MPI program itself. \throws InvalidArgument
 /// it is neither.
 std::optional<std::size_t> launcher_in(const Arguments& command, const std::string& program,
                                        MpiLibrary forced) {
-  if (is_launcher_name(program)) return 0;
+  if (is_launcher(program)) return 0;
   if (check_program(program, forced) != MpiLibrary::None) return std::nullopt;
   for (std::size_t i = 1; i < command.size(); ++i) {
-    if (is_launcher_name(command[i]) && find_program(command[i])) return i;
+    if (is_launcher(command[i])) return i;
   }
   throw InvalidArgument(
       fmt::format("{} is neither a launcher (mpirun, mpiexec, srun) nor an MPI program; `strake "
@@ -141,6 +150,8 @@ int run(const Options& options, const Arguments& command) {
     check_interposer(folder, check_program(*program, forced));
     status = run_job(command, variables);
   }
+  // Inside a rank of another job: that one uses MPI then.
+  if (report.has('m')) leave_letter(std::string(settings::text(settings::Id::job_report)), 'm');
   if (status == 0 && report.has('p') && !report.has('m')) {
     say("strake run: no process of this job used MPI, so nothing was accelerated\n");
     return kNotMpi;

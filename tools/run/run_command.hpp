@@ -4,6 +4,7 @@
 #include <string>
 
 #include "launcher.hpp"
+#include "settings/settings.hpp"
 
 namespace strake::run {
 
@@ -11,7 +12,7 @@ struct Options {
   bool quiet = false;    ///< no summary at the end
   bool disable = false;  ///< the interposer passes every call through
   std::string json;      ///< file for the summary; empty: none
-  std::string mpi = "auto";
+  std::string mpi{settings::text(settings::Id::mpi)};
 };
 
 /// Returns the job's exit status, or 2 where it ran but no process of it used MPI.
