@@ -60,6 +60,7 @@ class Operation {
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool is_persistent() const noexcept { return persistent_; }
   [[nodiscard]] Method method() const noexcept;
+  [[nodiscard]] const Peer& peer() const noexcept { return peer_; }
   /// What the completion reports, once complete.
   [[nodiscard]] const MPI_Status& status() const noexcept { return status_; }
   /// MPI_SUCCESS, or the class of what went wrong.
@@ -69,7 +70,6 @@ class Operation {
   [[nodiscard]] MPI_Request take_failed_request() noexcept;
   /// Where to raise an error that did not come from the system (MPI_COMM_NULL: it did, and was
   /// raised).
-  [[nodiscard]] const Peer& peer() const noexcept { return peer_; }
   [[nodiscard]] MPI_Comm comm_to_raise() const noexcept { return comm_to_raise_; }
   /// What an error handler of the application's threw meanwhile, to be thrown on.
   [[nodiscard]] std::exception_ptr thrown() const noexcept { return thrown_; }

@@ -41,7 +41,8 @@ bool split_send(std::int64_t bytes, int to, MPI_Comm comm) noexcept {
   // The smallest eager limit of ob1's transports within a node: shorter sends are never fetched.
   // But to the process itself, they are handed over in place, whatever the receive has room for.
   constexpr std::int64_t kEager = 1024;
-  if (!may_split(bytes) || bytes > kEager) return may_split(bytes);
+  if (!may_split(bytes)) return false;
+  if (bytes > kEager) return true;
   int self = MPI_PROC_NULL;
   return mpi::real_mpi().MPI_Comm_rank(comm, &self) == MPI_SUCCESS && self == to;
 }

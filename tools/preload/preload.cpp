@@ -24,6 +24,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "job_report.hpp"
 #include "mpi_library.hpp"
 #include "needed_libraries.hpp"
 
@@ -89,12 +90,7 @@ bool is_loaded(const char* name) {
 /// Tells `strake run`, if it runs on this machine: 'p' a process of the job is here, 'm' it uses
 /// MPI, 'e' it had to end.
 void report(char what) {
-  const char* path = std::getenv("STRAKE_JOB_REPORT");
-  if (path == nullptr) return;
-  const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return;                       // another machine
-  if (write(fd, &what, 1) != 1) errno = 0;  // then strake run only knows less
-  close(fd);
+  if (const char* path = std::getenv("STRAKE_JOB_REPORT")) leave_letter(path, what);
 }
 
 /// Whether this process speaks for its job: one line is enough of what holds for every rank.

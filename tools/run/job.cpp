@@ -157,11 +157,4 @@ bool JobReport::has(char letter) const {
   return letters.find(letter) != std::string::npos;
 }
 
-void leave_letter(const std::string& path, char letter) {
-  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return;
-  if (write(fd, &letter, 1) != 1) errno = 0;  // then its reader only knows less
-  close(fd);
-}
-
 }  // namespace strake::run

@@ -32,7 +32,4 @@ class JobReport {
   std::string path_;
 };
 
-/// Adds a letter to such a file; nothing where there is none.
-void leave_letter(const std::string& path, char letter);
-
 }  // namespace strake::run

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "job.hpp"
+#include "job_report.hpp"
 #include "needed_libraries.hpp"
 #include "program_check.hpp"
 #include "say.hpp"
@@ -151,7 +152,9 @@ int run(const Options& options, const Arguments& command) {
     status = run_job(command, variables);
   }
   // Inside a rank of another job: that one uses MPI then.
-  if (report.has('m')) leave_letter(std::string(settings::text(settings::Id::job_report)), 'm');
+  if (report.has('m')) {
+    preload::leave_letter(std::string(settings::text(settings::Id::job_report)).c_str(), 'm');
+  }
   if (status == 0 && report.has('p') && !report.has('m')) {
     say("strake run: no process of this job used MPI, so nothing was accelerated\n");
     return kNotMpi;
