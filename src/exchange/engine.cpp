@@ -319,6 +319,15 @@ std::vector<Engine::Outcome> Engine::completed(std::span<Operation* const> opera
   return outcomes;
 }
 
+void Engine::give_back(const Operation* operation, MPI_Request failed) {
+  if (failed == MPI_REQUEST_NULL) return;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [dummy, persistent] : persistent_) {
+    if (persistent.get() == operation) return persistent->give_back(failed);
+  }
+  mpi::real_mpi().MPI_Request_free(&failed);
+}
+
 void Engine::abandon(MPI_Request request) {
   const std::lock_guard lock(mutex_);
   if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {

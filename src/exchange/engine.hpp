@@ -92,6 +92,9 @@ class Engine {
   Outcome completed(Operation& operation);
   /// Of each in their order; nothing for a nullptr.
   std::vector<Outcome> completed(std::span<Operation* const> operations);
+  /// What is left of an outcome's failed request once the caller has completed it: a persistent one
+  /// (Open MPI has freed it where it failed itself).
+  void give_back(const Operation* operation, MPI_Request failed);
   /// The application is about to free the request; the operation goes on by itself.
   void abandon(MPI_Request request);
   void cancel(MPI_Request request);

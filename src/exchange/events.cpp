@@ -15,10 +15,6 @@ void set_event_hook(EventHook hook) noexcept {
   g_recorder.hook.store(hook, std::memory_order_release);
 }
 
-void record_saved(std::int64_t nanoseconds) noexcept {
-  g_recorder.saved_ns.fetch_add(nanoseconds, std::memory_order_relaxed);
-}
-
 Totals totals() noexcept {
   Totals result;
   for (std::size_t f = 0; f < result.by_method.size(); ++f) {

@@ -98,7 +98,14 @@ inline void record_passed(Reason reason) noexcept {
   g_recorder.by_reason[static_cast<std::size_t>(reason)].add(0);
 }
 /// Adds to the time that packing saved against the system's own.
-void record_saved(std::int64_t nanoseconds) noexcept;
+inline void record_saved(std::int64_t nanoseconds) noexcept {
+  std::atomic<std::int64_t>& total = g_recorder.saved_ns;
+  if (g_multiple.load(std::memory_order_relaxed)) {
+    total.fetch_add(nanoseconds, std::memory_order_relaxed);
+  } else {
+    total.store(total.load(std::memory_order_relaxed) + nanoseconds, std::memory_order_relaxed);
+  }
+}
 [[nodiscard]] Totals totals() noexcept;
 
 }  // namespace strake::exchange

@@ -175,26 +175,35 @@ void Operation::poll_system() {
     fail(code != MPI_SUCCESS ? code : status.MPI_ERROR);
     return;
   }
+  if (too_long()) {  // Open MPI tells no error here, and where the room was filled just so, never
+    comm_to_raise_ = peer_.comm;
+    fail(MPI_ERR_TRUNCATE);
+    return;
+  }
   // The status is known: MPICH 5 has made a persistent request inactive when it told, and Test's is
   // empty.
   mpi::check(real.MPI_Test(&inner_, &flag, &status), "MPI_Test");
   receive();
 }
 
-/// The message is here, or has left.
-void Operation::receive() {
+bool Operation::cancelled_by_system() const noexcept {
   int cancelled = 0;
   mpi::real_mpi().MPI_Test_cancelled(&status_, &cancelled);
-  if (outgoing_ || cancelled != 0) {
+  return cancelled != 0;
+}
+
+bool Operation::too_long() const noexcept {
+  return kReceivesHaveRoom && incoming_ && received_bytes(status_) > incoming_->capacity_bytes() &&
+         !cancelled_by_system();
+}
+
+/// The message is here, or has left.
+void Operation::receive() {
+  if (outgoing_ || cancelled_by_system()) {
     finish();
     return;
   }
   const std::int64_t bytes = received_bytes(status_);
-  if (bytes > incoming_->capacity_bytes()) {
-    if (kReceivesHaveRoom) comm_to_raise_ = peer_.comm;
-    fail(MPI_ERR_TRUNCATE);
-    return;
-  }
   count(bytes);
   state_ = State::Unpacking;
   incoming_->unpack(bytes);
@@ -213,10 +222,7 @@ void Operation::fail(int code) noexcept {
 }
 
 MPI_Request Operation::take_failed_request() noexcept {
-  // Open MPI does not tell of the error before the request is completed, which has raised it.
-  if (raised_) return MPI_REQUEST_NULL;
-  // A persistent one is completed by the caller, and stays ours.
-  return persistent_ ? inner_ : std::exchange(inner_, MPI_REQUEST_NULL);
+  return raised_ ? MPI_REQUEST_NULL : std::exchange(inner_, MPI_REQUEST_NULL);
 }
 
 void Operation::cancel() noexcept {

@@ -66,10 +66,10 @@ class Operation {
   /// MPI_SUCCESS, or the class of what went wrong.
   [[nodiscard]] int error() const noexcept { return error_; }
   /// A failed operation's request of the system's: completing it raises the error where it belongs.
-  /// The caller takes it.
+  /// The caller takes it, and gives a persistent one back that is still there then.
   [[nodiscard]] MPI_Request take_failed_request() noexcept;
-  /// Where to raise an error that did not come from the system (MPI_COMM_NULL: it did, and was
-  /// raised).
+  void give_back(MPI_Request persistent) noexcept { inner_ = persistent; }
+  /// Where to raise an error that the system does not raise itself (MPI_COMM_NULL: it does).
   [[nodiscard]] MPI_Comm comm_to_raise() const noexcept { return comm_to_raise_; }
   /// What an error handler of the application's threw meanwhile, to be thrown on.
   [[nodiscard]] std::exception_ptr thrown() const noexcept { return thrown_; }
@@ -96,6 +96,9 @@ class Operation {
   void post();
   void poll_system();
   void receive();
+  /// Whether the message that `status_` tells of is longer than the receive.
+  [[nodiscard]] bool too_long() const noexcept;
+  [[nodiscard]] bool cancelled_by_system() const noexcept;
   void finish() noexcept;
   void count(std::int64_t bytes) const noexcept;
   void fail(int code) noexcept;
@@ -113,7 +116,7 @@ class Operation {
   MPI_Status status_;
   int error_ = MPI_SUCCESS;
   MPI_Comm comm_to_raise_ = MPI_COMM_NULL;
-  bool raised_ = false;     ///< the system has raised the error
+  bool raised_ = false;     ///< the system has raised the error, and let go of its request
   bool cancelled_ = false;  ///< before it was packed
   std::exception_ptr thrown_;
 };

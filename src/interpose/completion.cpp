@@ -7,6 +7,7 @@
 
 #include "exchange/backoff.hpp"
 #include "exchange/engine.hpp"
+#include "exchange/wire.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/partitioned.hpp"
 
@@ -27,13 +28,16 @@ void put_status(const Engine::Outcome& outcome, MPI_Status* status) {
 }
 
 /// Raises what went wrong with one of ours where it belongs, and returns the code.
-int settle(Engine::Outcome& outcome) {
+int settle(const Operation& operation, Engine::Outcome& outcome) {
   if (outcome.failed != MPI_REQUEST_NULL) {
     MPI_Status status;
     const int code = mpi::real_mpi().MPI_Wait(&outcome.failed, &status);
-    // A persistent one that MPICH 5 has made inactive by then raises nothing: its status is empty.
-    const bool inactive = outcome.comm != MPI_COMM_NULL && status.MPI_SOURCE == MPI_ANY_SOURCE;
-    if (code != MPI_SUCCESS || !inactive) return code;
+    Engine::get().give_back(&operation, outcome.failed);
+    // It raises nothing for a receive whose room for one byte more was filled, nor for a
+    // persistent one that MPICH 5 has made inactive by then: its status is empty.
+    const bool silent = outcome.comm != MPI_COMM_NULL &&
+                        (exchange::kReceivesHaveRoom || status.MPI_SOURCE == MPI_ANY_SOURCE);
+    if (code != MPI_SUCCESS || !silent) return code;
   }
   return outcome.comm == MPI_COMM_NULL ? outcome.error : raise(outcome.comm, outcome.error);
 }
@@ -77,7 +81,7 @@ int finish_one(Operation& operation, MPI_Status* status, int code) {
   Engine::Outcome outcome = Engine::get().completed(operation);
   put_status(outcome, status);
   if (outcome.thrown) std::rethrow_exception(outcome.thrown);
-  return outcome.error != MPI_SUCCESS ? settle(outcome) : code;
+  return outcome.error != MPI_SUCCESS ? settle(operation, outcome) : code;
 }
 
 /// After the system completed all (or some) of the requests: `statuses[i]` is of `operations[i]`.
@@ -95,11 +99,15 @@ int finish_many(const Operations& operations, MPI_Status* statuses, int code) {
     if (outcome.thrown) std::rethrow_exception(outcome.thrown);
   }
   std::vector<MPI_Request> inner;
+  Operations owners;
   MPI_Comm comm = MPI_COMM_NULL;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (wanted && code == MPI_SUCCESS) statuses[i].MPI_ERROR = outcomes[i].error;
     if (wanted && outcomes[i].error != MPI_SUCCESS) statuses[i].MPI_ERROR = outcomes[i].error;
-    if (outcomes[i].failed != MPI_REQUEST_NULL) inner.push_back(outcomes[i].failed);
+    if (outcomes[i].failed != MPI_REQUEST_NULL) {
+      inner.push_back(outcomes[i].failed);
+      owners.push_back(operations[i]);
+    }
     if (outcomes[i].comm != MPI_COMM_NULL) comm = outcomes[i].comm;
   }
   if (inner.empty())
@@ -110,11 +118,13 @@ int finish_many(const Operations& operations, MPI_Status* statuses, int code) {
   const int count = static_cast<int>(inner.size());
   int all = 0;  // they are there; MPICH's Waitall would end with the first
   const int result = mpi::real_mpi().MPI_Testall(count, inner.data(), &all, raised.data());
+  for (std::size_t i = 0; i < inner.size(); ++i) Engine::get().give_back(owners[i], inner[i]);
   const bool told = std::any_of(raised.begin(), raised.end(), [](const MPI_Status& status) {
     return status.MPI_ERROR != MPI_SUCCESS;
   });
+  if (result != MPI_SUCCESS || told) return result;
   // MPICH 4 has forgotten the error by then; it raises those of several requests on MPI_COMM_WORLD.
-  return result != MPI_SUCCESS || told ? result : raise(MPI_COMM_WORLD, MPI_ERR_IN_STATUS);
+  return raise(exchange::kReceivesHaveRoom ? comm : MPI_COMM_WORLD, MPI_ERR_IN_STATUS);
 }
 
 bool in_status(int code) { return code != MPI_SUCCESS && class_of(code) == MPI_ERR_IN_STATUS; }

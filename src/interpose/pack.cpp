@@ -1,4 +1,5 @@
 // MPI_Pack and MPI_Unpack: one copy, straight between the user's two buffers.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -55,7 +56,7 @@ std::int64_t run_sampled(exchange::Shape& shape, Ours&& ours, Theirs&& theirs) {
 
 /// How a process without a device runs a copy again.
 enum class AtOnce : std::uint8_t {
-  No,        ///< not at once: where the time that it saves is recorded too
+  No,        ///< not at once
   Few,       ///< adjacent bytes, up to cpu::kFewBytes
   Adjacent,  ///< adjacent bytes
   Op,        ///< any others
@@ -70,10 +71,13 @@ struct alignas(64) Recent {
   std::int64_t bytes = 0;
   std::int64_t lowest = 0;
   std::int64_t first = 0;  ///< offset of the first packed byte
-  const cpu::Op* op = nullptr;
+  union {                  ///< what copies other than a few bytes at once
+    const cpu::Op* op = nullptr;
+    cpu::CopyFn copy;  ///< adjacent bytes
+  };
   AtOnce at_once = AtOnce::No;
+  std::int32_t saved_ns = 0;
 
-  std::int64_t saved_ns = 0;
   const CopyPlan* plan = nullptr;
   Method method = Method::Pack;
   Place typed;  ///< where both sides were; looked at only in a process with a device
@@ -92,9 +96,10 @@ Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count) {
   return recent(PerThread<RecentTable>::get(), direction, type, count);
 }
 
-/// How adjacent bytes are copied again.
-constexpr AtOnce adjacent_at_once(std::int64_t bytes) {
-  return bytes <= cpu::kFewBytes ? AtOnce::Few : AtOnce::Adjacent;
+/// `last` copies adjacent bytes at once.
+void remember_adjacent(Recent& last) {
+  last.at_once = last.bytes <= cpu::kFewBytes ? AtOnce::Few : AtOnce::Adjacent;
+  last.copy = cpu::default_kernels().nest->copy;
 }
 
 constexpr Function function_of(Direction direction) {
@@ -112,8 +117,10 @@ inline Ends ends_of(Direction direction, std::byte* typed, std::byte* packed) {
 
 /// What follows each copy.
 template <typename Count>
-inline void finish_copy(Direction direction, Method method, std::int64_t bytes, Count* position) {
+inline void finish_copy(Direction direction, Method method, std::int64_t bytes,
+                        std::int64_t saved_ns, Count* position) {
   *position += static_cast<Count>(bytes);
+  if (saved_ns != 0) exchange::record_saved(saved_ns);
   note(function_of(direction), method, Reason::None, bytes);
 }
 
@@ -151,8 +158,8 @@ struct Call {
     }
 #endif
   }
-  void finish(Method method, std::int64_t bytes) const {
-    finish_copy(direction, method, bytes, position);
+  void finish(Method method, std::int64_t bytes, std::int64_t saved_ns = 0) const {
+    finish_copy(direction, method, bytes, saved_ns, position);
   }
 };
 
@@ -174,9 +181,9 @@ template <typename Count>
     last.op->run(ends.to, ends.from);
   } else {
     const Ends ends = ends_of(direction, typed + last.first, packed);
-    cpu::default_kernels().nest->copy(ends.to, ends.from, last.bytes);
+    last.copy(ends.to, ends.from, last.bytes);
   }
-  finish_copy(direction, Method::Pack, last.bytes, position);
+  finish_copy(direction, Method::Pack, last.bytes, last.saved_ns, position);
   return MPI_SUCCESS;
 }
 
@@ -195,7 +202,7 @@ template <typename Count, typename Rest>
   if (last.at_once == AtOnce::Few) [[likely]] {
     const Ends ends = ends_of(call.direction, call.typed + last.first, packed);
     cpu::copy_few(ends.to, ends.from, last.bytes);
-    call.finish(Method::Pack, last.bytes);
+    call.finish(Method::Pack, last.bytes, last.saved_ns);
     return MPI_SUCCESS;
   }
   if (last.at_once == AtOnce::No) return rest();
@@ -214,8 +221,7 @@ std::optional<int> run_again(const Call<Count>& call) {
   if (t_depth != 0 || last.plan == nullptr) return {};
   const auto run = [&] {
     call.run(*last.plan);
-    call.finish(last.method, last.bytes);
-    if (last.saved_ns != 0) exchange::record_saved(last.saved_ns);
+    call.finish(last.method, last.bytes, last.saved_ns);
     return MPI_SUCCESS;
   };
   if (device_backend() == nullptr)
@@ -250,7 +256,7 @@ bool copy_adjacent(const Call<Count>& call, const exchange::TypeRecord& record) 
     return false;
   }
   Recent& last = remember(call, bytes);
-  last.at_once = adjacent_at_once(bytes);
+  remember_adjacent(last);
   run_kept(call.direction, last, call.typed, call.packed + *call.position, call.position);
   return true;
 }
@@ -319,15 +325,19 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
     Recent& last = remember(call, found.bytes);
     last.lowest = typed.shape->layout().bounds().begin;
     last.first = typed.shape->layout().offset();
-    last.saved_ns = saved_ns;
+    last.saved_ns =
+        static_cast<std::int32_t>(std::clamp<std::int64_t>(saved_ns, INT32_MIN, INT32_MAX));
     last.plan = &plan;
     last.method = method;
     last.typed = typed.place;
     last.packed = packed_place;
     const CopyPlan::Impl* const impl = plan.impl();
-    if (host && saved_ns == 0 && impl != nullptr && impl->op != nullptr) {
+    // What is large may be shared out to threads.
+    if (host && typed.shape->dense() && found.bytes <= cpu::kSecondLevelBytes) {
+      remember_adjacent(last);
+    } else if (host && impl != nullptr && impl->op != nullptr) {
+      last.at_once = AtOnce::Op;
       last.op = impl->op.get();
-      last.at_once = typed.shape->dense() ? adjacent_at_once(found.bytes) : AtOnce::Op;
     }
   }
   call.finish(method, found.bytes);

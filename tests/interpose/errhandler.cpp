@@ -103,6 +103,41 @@ void truncated_receives(MPI_Comm comm, const Described& type) {
   });
 }
 
+/// Messages that come while others are waited for: the call that completes their receives raises
+/// what is wrong with them, once.
+void several_at_once(MPI_Comm comm, int bytes, int too_many) {
+  check::section("Irecv, Iprobe and Waitall");
+  const auto every_second = [](int count) {
+    return describe::commit(describe::vector(count, 1, 2, describe::byte()));
+  };
+  const Described sent[] = {every_second(bytes + too_many), every_second(bytes + 1),
+                            every_second(bytes)};
+  const Described& posted = sent[2];
+  std::vector<Image> out, in;
+  MPI_Request sends[3], receives[3];
+  for (int i = 0; i < 3; ++i) {
+    in.emplace_back(posted, 1);
+    CHECK_MPI(MPI_Irecv(in.back().data(), 1, posted.type, previous(), i, comm, &receives[i]));
+  }
+  MPI_Barrier(comm);
+  for (int i = 0; i < 3; ++i) {
+    out.emplace_back(sent[i], 1).fill(1);
+    CHECK_MPI(MPI_Isend(out.back().data(), 1, sent[i].type, next(), i, comm, &sends[i]));
+  }
+  MPI_Barrier(comm);
+  for (int i = 0, flag = 0; i < 100; ++i)
+    CHECK_MPI(MPI_Iprobe(previous(), 78, comm, &flag, MPI_STATUS_IGNORE));
+  CHECK_EQ(calls.count, 0);
+  MPI_Status statuses[3];
+  report_completion("Irecv, Iprobe and Waitall", MPI_Waitall(3, receives, statuses), comm);
+  for (int i = 0; i < 3; ++i) {  // a library may leave them pending
+    if (receives[i] != MPI_REQUEST_NULL) MPI_Wait(&receives[i], MPI_STATUS_IGNORE);
+  }
+  calls = Calls{};
+  CHECK(in[2].holds(1));
+  CHECK_MPI(MPI_Waitall(3, sends, MPI_STATUSES_IGNORE));
+}
+
 void bad_arguments(MPI_Comm comm) {
   check::section("bad arguments");
   const Described type = describe::medium();
@@ -145,6 +180,8 @@ int main(int argc, char** argv) {
     CHECK_MPI(MPI_Comm_set_errhandler(each, errhandler));
   for (const Described& type : {describe::small(), describe::large()})
     truncated_receives(comm, type);
+  for (const int bytes : {300, 70000})
+    for (const int too_many : {1, 2, bytes}) several_at_once(comm, bytes, too_many);
   bad_arguments(comm);
   // A dup inherits the handler.
   MPI_Comm dup = MPI_COMM_NULL;

@@ -102,6 +102,8 @@ using PackRunsFn = void (*)(const UnitRun* runs, std::int64_t count, std::byte* 
 /// by mitigation.
 enum class CpuMake { Other, Amd, Intel };
 
+using CopyFn = void (*)(std::byte* to, const std::byte* from, std::int64_t bytes);
+
 /// The nest kernels of one instruction set, as one make of CPU chooses among them.
 struct NestKernels {
   const char* name;  ///< "avx512", "avx2", "sse4", …
@@ -109,7 +111,7 @@ struct NestKernels {
   /// Copy of adjacent bytes. (Large ones are streamed past the caches by the C library; so are
   /// large transposes by their kernel. Packing of other shapes gained nothing from it: 64 MiB of 64
   /// B blocks took 4.1 ms without, 5.9 ms with.)
-  void (*copy)(std::byte* to, const std::byte* from, std::int64_t bytes);
+  CopyFn copy;
 };
 
 /// The list kernels of one instruction set, as one make of CPU chooses among them.

@@ -233,7 +233,7 @@ class DenseOp final : public Op {
   [[nodiscard]] std::string description() const override { return "dense"; }
 
  private:
-  void (*copy_)(std::byte*, const std::byte*, std::int64_t);
+  CopyFn copy_;
   std::int64_t to_offset_, from_offset_;
 };
 
