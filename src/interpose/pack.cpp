@@ -57,7 +57,7 @@ std::int64_t run_sampled(exchange::Shape& shape, Ours&& ours, Theirs&& theirs) {
 /// How a process without a device runs a copy again.
 enum class AtOnce : std::uint8_t {
   No,        ///< not at once
-  Few,       ///< adjacent bytes, up to cpu::kFewBytes
+  Few,       ///< adjacent bytes, up to cpu::kFewBytes, that save no time to be told of
   Adjacent,  ///< adjacent bytes
   Op,        ///< any others
 };
@@ -98,7 +98,8 @@ Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count) {
 
 /// `last` copies adjacent bytes at once.
 void remember_adjacent(Recent& last) {
-  last.at_once = last.bytes <= cpu::kFewBytes ? AtOnce::Few : AtOnce::Adjacent;
+  const bool few = last.bytes <= cpu::kFewBytes && last.saved_ns == 0;
+  last.at_once = few ? AtOnce::Few : AtOnce::Adjacent;
   last.copy = cpu::default_kernels().nest->copy;
 }
 
@@ -202,7 +203,7 @@ template <typename Count, typename Rest>
   if (last.at_once == AtOnce::Few) [[likely]] {
     const Ends ends = ends_of(call.direction, call.typed + last.first, packed);
     cpu::copy_few(ends.to, ends.from, last.bytes);
-    call.finish(Method::Pack, last.bytes, last.saved_ns);
+    call.finish(Method::Pack, last.bytes);
     return MPI_SUCCESS;
   }
   if (last.at_once == AtOnce::No) return rest();

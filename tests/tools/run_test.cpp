@@ -218,6 +218,15 @@ TEST_P(Run, a_job_that_turns_out_to_use_no_mpi_ends_with_2) {
   EXPECT_EQ(lines_with(outcome.err, "no process of this job used MPI"), 1) << outcome.err;
 }
 
+TEST_P(Run, a_static_program_without_mpi_ends_with_2) {
+  const std::string program = kPrograms + "/strake_static";
+  if (!std::filesystem::exists(program)) GTEST_SKIP() << "there is no static C library here";
+  const Outcome outcome = job({}, join({ranks(2), {program}}));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(lines_with(outcome.out, "serial"), 2);
+  EXPECT_EQ(lines_with(outcome.err, "no process of this job used MPI"), 1) << outcome.err;
+}
+
 TEST_P(Run, an_unknown_mpi_library_is_refused_before_the_start_or_by_the_rank) {
   const std::string program = kPrograms + "/strake_unknown_mpi";
   for (const Words& command : {Words{program}, Words{"env", program}}) {

@@ -83,6 +83,11 @@ MpiLibrary check_program(const std::string& path, MpiLibrary forced) {
   return use.library;
 }
 
+bool is_static(const std::string& path) {
+  const preload::ElfFile file(path.c_str());
+  return file.valid() && !file.dynamic();
+}
+
 std::string library_folder() {
   const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
   for (const char* relative : {"../lib", "../" STRAKE_LIBRARY_FOLDER, "../lib/strake"}) {

@@ -19,6 +19,9 @@ namespace strake::run {
 [[nodiscard]] preload::MpiLibrary check_program(const std::string& path,
                                                 preload::MpiLibrary forced);
 
+/// Whether a program runs without the dynamic loader, so that nothing comes into it.
+[[nodiscard]] bool is_static(const std::string& path);
+
 /// Where this command's libraries lie: libstrake-preload.so and the interposers.
 /// \throws InvalidArgument  they are not beside it, or in a place that LD_PRELOAD can't name.
 [[nodiscard]] std::string library_folder();

@@ -114,14 +114,18 @@ Launcher ask_launcher(const std::string& program) {
 
 /// The programs of a launcher's command line that can be seen from here: all must be MPI's. Of
 /// which library is theirs to say, not the launcher's: an MPICH built for PMIx is started by Open
-/// MPI's.
-void check_job(Launcher launcher, const Arguments& command, const std::string& folder,
+/// MPI's. True: all are static, so their processes will not tell of themselves.
+bool check_job(Launcher launcher, const Arguments& command, const std::string& folder,
                MpiLibrary forced) {
-  for (const Segment& segment : segments_of(launcher, command)) {
+  const std::vector<Segment> segments = segments_of(launcher, command);
+  bool all_static = !segments.empty();
+  for (const Segment& segment : segments) {
     const auto program = segment.program ? find_program(command[*segment.program]) : std::nullopt;
     const MpiLibrary library = program ? check_program(*program, forced) : MpiLibrary::None;
     if (library != MpiLibrary::None) check_interposer(folder, library);
+    all_static = all_static && program && is_static(*program);
   }
+  return all_static;
 }
 
 }  // namespace
@@ -138,11 +142,12 @@ int run(const Options& options, const Arguments& command) {
   const Variables variables = rank_variables(options, folder, job, report.path());
 
   int status = 0;
+  bool silent = false;
   if (const auto at = launcher_in(command, *program, forced)) {
     const Arguments before(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(*at));
     const Arguments job_command(command.begin() + static_cast<std::ptrdiff_t>(*at), command.end());
     const Launcher launcher = ask_launcher(job_command[0]);
-    check_job(launcher, job_command, folder, forced);
+    silent = check_job(launcher, job_command, folder, forced);
     Arguments whole = with_environment(launcher, job_command, variables);
     whole.insert(whole.begin(), before.begin(), before.end());
     status = run_job(whole, {});
@@ -155,7 +160,7 @@ int run(const Options& options, const Arguments& command) {
   if (report.has('m')) {
     preload::leave_letter(std::string(settings::text(settings::Id::job_report)).c_str(), 'm');
   }
-  if (status == 0 && report.has('p') && !report.has('m')) {
+  if (status == 0 && (silent || report.has('p')) && !report.has('m')) {
     say("strake run: no process of this job used MPI, so nothing was accelerated\n");
     return kNotMpi;
   }

@@ -67,6 +67,16 @@ NestFn choose_far_blocks(const Nest& nest, const Loop& l0, CpuMake make) {
   return nest.block < 32 ? run_blocks<OverlapCopy<16>> : run_blocks<OverlapCopy<32>>;
 }
 
+/// Half of an L1 cache of 48 KiB.
+constexpr std::int64_t kFirstLevelBytes = 24 * 1024;
+
+#if HWY_TARGET == HWY_AVX3
+/// Whether blocks of a copy of `bytes` are worth shifting, on Intel.
+constexpr bool is_shifted(std::int64_t block, std::int64_t bytes) {
+  return block >= 512 && bytes <= kFirstLevelBytes;
+}
+#endif
+
 /// Blocks of more than 128 bytes, up to 1 MiB of them. On Intel all by LineCopy, longer ones within
 /// the L1 cache by ShiftedCopy. Else up to 24 KiB, which stay in the L1 cache, whole vectors
 /// (measured: 8 blocks of 2304 B take 72 ns so, 151 ns by the C library's copy). Then rows of less
@@ -76,12 +86,11 @@ NestFn choose_far_blocks(const Nest& nest, const Loop& l0, CpuMake make) {
 /// instructions (102 rows of 4080 B: 4.1 us to 5.1 us, others 4.8 us to 5.8 us). Fetching the next
 /// row ahead, and loads or stores that cross no line, were no quicker.
 NestFn choose_rows(const Nest& nest, CpuMake make) {
-  constexpr std::int64_t kFirstLevelBytes = 24 * 1024;
   constexpr std::int64_t kLongRow = 3072;
   const std::int64_t bytes = bytes_of(nest);
   if (kVectorBytes == 64 && make == CpuMake::Intel && bytes <= kSecondLevelBytes) {
 #if HWY_TARGET == HWY_AVX3
-    if (bytes <= kFirstLevelBytes && nest.block >= 512) return run_blocks<ShiftedCopy>;
+    if (is_shifted(nest.block, bytes)) return run_blocks<ShiftedCopy>;
 #endif
     return run_blocks<LineCopy>;
   }
@@ -232,10 +241,17 @@ NestChoice choose_on(const Nest& nest) {
   return choose(nest, kMake);
 }
 
-void copy(std::byte* to, const std::byte* from, std::int64_t bytes) { copy_any(to, from, bytes); }
+/// Adjacent bytes: on Intel as rows of that length.
+template <CpuMake kMake>
+void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+#if HWY_TARGET == HWY_AVX3
+  if (kMake == CpuMake::Intel && is_shifted(bytes, bytes)) return ShiftedCopy(bytes)(to, from);
+#endif
+  copy_any(to, from, bytes);
+}
 
 template <CpuMake kMake>
-constexpr NestKernels kKernels = {name_of_target(HWY_TARGET), choose_on<kMake>, copy};
+constexpr NestKernels kKernels = {name_of_target(HWY_TARGET), choose_on<kMake>, copy<kMake>};
 
 }  // namespace
 
