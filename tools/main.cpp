@@ -154,16 +154,20 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
       ->add_option("--output", measure_options.output,
                    "Write the profile here, not to the machine's place")
       ->type_name("FILE")
+      ->check(not_empty)
       ->excludes(measure_list);
 
   strake::topo::Options topo_options;
   CLI::App* topo = app.add_subcommand(
       "topo", "Show sockets, NUMA nodes, GPUs, their links, and the measured bandwidths");
   topo->add_flag("--json", topo_options.json, "Print JSON");
-  topo->add_option("--svg", topo_options.svg, "Draw it into this file")->type_name("FILE");
+  topo->add_option("--svg", topo_options.svg, "Draw it into this file")
+      ->type_name("FILE")
+      ->check(not_empty);
   topo->add_option("--profile", topo_options.profile,
                    "Bandwidths from this profile (JSON), not from this machine's")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty);
 
   strake::report::Options report_options;
   CLI::App* report = app.add_subcommand("report", "Make a page with plots from profiles");
