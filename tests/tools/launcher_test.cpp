@@ -64,6 +64,7 @@ TEST(Launcher, finds_the_program_behind_hydra_options) {
             (Names{"a", "b"}));
   EXPECT_EQ(programs(Launcher::Hydra, {"mpirun", "-genv", "A=b", "-n", "1", "./a", "c=d"}),
             Names{"./a"});
+  EXPECT_EQ(programs(Launcher::Hydra, {"mpirun", "-genv=A", "b", "-env=A=b", "./a"}), Names{"./a"});
   EXPECT_EQ(programs(Launcher::Hydra, {"mpirun", "-configfile", "f"}), Names{"?"});
 }
 
@@ -170,6 +171,14 @@ TEST(Launcher, hydra_preload_of_the_user_stays) {
                              {"mpirun", "-genv", "LD_PRELOAD=/u.so", "-n", "1", "a"}, kVariables),
             (Arguments{"mpirun", "-genv", "LD_PRELOAD", "/s.so", "-genv", "STRAKE_JOB", "7",
                        "-genv", "LD_PRELOAD=/s.so:/u.so", "-n", "1", "a"}));
+  EXPECT_EQ(
+      with_environment(Launcher::Hydra, {"mpirun", "-genv=LD_PRELOAD=/u.so", "a"}, kVariables),
+      (Arguments{"mpirun", "-genv", "LD_PRELOAD", "/s.so", "-genv", "STRAKE_JOB", "7",
+                 "-genv=LD_PRELOAD=/s.so:/u.so", "a"}));
+  EXPECT_EQ(
+      with_environment(Launcher::Hydra, {"mpirun", "--env=LD_PRELOAD", "/u.so", "a"}, kVariables),
+      (Arguments{"mpirun", "-genv", "LD_PRELOAD", "/s.so", "-genv", "STRAKE_JOB", "7",
+                 "--env=LD_PRELOAD", "/s.so:/u.so", "a"}));
 }
 
 TEST(Launcher, srun_exports_them_with_the_users) {

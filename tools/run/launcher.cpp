@@ -63,7 +63,6 @@ constexpr std::array kHydraOptions = {
         "bootstrap bootstrap-exec rmk topolib bind-to map-by membind demux iface ppn perhost "
         "prepend-pattern outfile-pattern outfile errfile-pattern errfile nameserver order-nodes "
         "localhost usize gpus-per-proc timeout"},
-    OptionWords{2, "genv env"},
 };
 
 bool lists(std::string_view names, std::string_view name) {
@@ -88,8 +87,12 @@ bool is_assignment(std::string_view item) { return item.find('=') != std::string
 
 /// Words after `option`, of which `next` is the first; nothing where it is not known.
 std::optional<int> words_after(Launcher launcher, std::string_view option, std::string_view next) {
-  if (is_assignment(option)) return 0;
-  if (launcher == Launcher::Hydra && sets_variable(option) && is_assignment(next)) return 1;
+  const std::size_t equals = option.find('=');
+  if (launcher == Launcher::Hydra && sets_variable(option.substr(0, equals))) {
+    if (equals != std::string_view::npos) return is_assignment(option.substr(equals + 1)) ? 0 : 1;
+    return is_assignment(next) ? 1 : 2;
+  }
+  if (equals != std::string_view::npos) return 0;
   const auto table = launcher == Launcher::OpenMpi ? std::span<const OptionWords>(kOpenMpiOptions)
                                                    : std::span<const OptionWords>(kHydraOptions);
   for (const OptionWords& row : table) {
@@ -214,13 +217,20 @@ Arguments with_hydra_environment(const Arguments& command, const Variables& vari
   Arguments rest(command.begin() + 1, command.end());
   for (const Segment& segment : segments_of(Launcher::Hydra, command)) {
     const std::size_t options = segment.program.value_or(segment.end);
-    for (std::size_t i = segment.begin; i + 1 < options; ++i) {
-      const std::string& item = command[i + 1];  // rest[i]: rest lacks the first word
-      if (!sets_variable(command[i]) || !is_preload(name_of(item))) continue;
+    for (std::size_t i = segment.begin; i < options; ++i) {
+      const std::string option = command[i].substr(0, command[i].find('='));
+      if (!sets_variable(option)) continue;
+      // "-genv NAME…" or "-genv=NAME…"; either may be followed by "=value" or by the word "value".
+      const bool apart = option == command[i];
+      const std::size_t at = apart ? i + 1 : i;
+      if (at == options) break;
+      const std::string before = apart ? "" : option + "=";
+      const std::string item = command[at].substr(before.size());
+      if (!is_preload(name_of(item))) continue;
       if (is_assignment(item)) {
-        rest[i] = merged(item, variables);
-      } else if (i + 2 < options) {
-        rest[i + 1].insert(0, value_of(variables, "LD_PRELOAD") + ":");
+        rest[at - 1] = before + merged(item, variables);  // rest lacks the first word
+      } else if (at + 1 < options) {
+        rest[at].insert(0, value_of(variables, "LD_PRELOAD") + ":");
       }
     }
   }
