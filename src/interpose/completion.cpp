@@ -104,14 +104,23 @@ int finish_many(const Operations& operations, MPI_Status* statuses, int code) {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (wanted && code == MPI_SUCCESS) statuses[i].MPI_ERROR = outcomes[i].error;
     if (wanted && outcomes[i].error != MPI_SUCCESS) statuses[i].MPI_ERROR = outcomes[i].error;
-    if (outcomes[i].failed != MPI_REQUEST_NULL) {
-      inner.push_back(outcomes[i].failed);
+    if (outcomes[i].comm != MPI_COMM_NULL) comm = outcomes[i].comm;
+    MPI_Request request = outcomes[i].failed;
+    if (request == MPI_REQUEST_NULL) continue;
+    // Of a call that has raised the errors of the system's own requests, no other is raised; but
+    // MPICH's persistent ones start again only once they are completed.
+    const bool starts_again = outcomes[i].has_status && !exchange::kReceivesHaveRoom;
+    if (code != MPI_SUCCESS && !starts_again) {
+      mpi::real_mpi().MPI_Request_free(&request);
+    } else {
+      inner.push_back(request);
       owners.push_back(operations[i]);
     }
-    if (outcomes[i].comm != MPI_COMM_NULL) comm = outcomes[i].comm;
   }
-  if (inner.empty())
+  if (inner.empty()) {
+    if (code != MPI_SUCCESS) return code;
     return comm == MPI_COMM_NULL ? MPI_ERR_IN_STATUS : raise(comm, MPI_ERR_IN_STATUS);
+  }
   MPI_Status nothing{};
   nothing.MPI_ERROR = MPI_SUCCESS;
   std::vector<MPI_Status> raised(inner.size(), nothing);
