@@ -51,13 +51,17 @@ std::shared_ptr<Operation> Operation::persistent(const Typed& typed, Method meth
         init(outgoing.data(), wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, request),
         "the persistent send");
   } else {
-    Incoming& incoming = operation->incoming_.emplace(typed, method);
-    const Wire wire(incoming.method(), incoming.capacity_bytes());
-    mpi::check(real.MPI_Recv_init(incoming.data(), wire.count(), wire.type(), peer.rank, peer.tag,
-                                  peer.comm, request),
-               "MPI_Recv_init");
+    operation->incoming_.emplace(typed, method);
+    operation->init_receive();
   }
   return operation;
+}
+
+void Operation::init_receive() {
+  const Wire wire(incoming_->method(), incoming_->capacity_bytes());
+  mpi::check(mpi::real_mpi().MPI_Recv_init(incoming_->data(), wire.count(), wire.type(), peer_.rank,
+                                           peer_.tag, peer_.comm, &inner_),
+             "MPI_Recv_init");
 }
 
 void Operation::start() {
@@ -77,6 +81,7 @@ void Operation::start() {
       state_ = State::Copying;
     }
   } else {
+    if (inner_ == MPI_REQUEST_NULL) init_receive();  // Open MPI has freed one that failed
     mpi::check(mpi::real_mpi().MPI_Start(&inner_), "MPI_Start");
     state_ = State::Posted;
   }

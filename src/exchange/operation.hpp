@@ -93,6 +93,7 @@ class Operation {
 
  private:
   Operation();
+  void init_receive();
   void post();
   void poll_system();
   void receive();

@@ -27,17 +27,45 @@ void put_status(const Engine::Outcome& outcome, MPI_Status* status) {
   status->MPI_ERROR = error;
 }
 
+/// Failed requests of the system's, to be completed in its scope. Persistent ones are given back
+/// after that, also where an error handler has thrown.
+class Failed {
+ public:
+  Failed() = default;
+  ~Failed() {
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (owners_[i] != nullptr) Engine::get().give_back(owners_[i], requests_[i]);
+    }
+  }
+  Failed(const Failed&) = delete;
+  Failed& operator=(const Failed&) = delete;
+  void add(const Operation* operation, const Engine::Outcome& outcome) {
+    owners_.push_back(outcome.has_status ? operation : nullptr);
+    requests_.push_back(outcome.failed);
+  }
+  [[nodiscard]] std::vector<MPI_Request>& requests() { return requests_; }
+
+ private:
+  std::vector<const Operation*> owners_;  ///< of persistent ones
+  std::vector<MPI_Request> requests_;
+};
+
 /// Raises what went wrong with one of ours where it belongs, and returns the code.
-int settle(const Operation& operation, Engine::Outcome& outcome) {
+int settle(const Operation& operation, const Engine::Outcome& outcome) {
   if (outcome.failed != MPI_REQUEST_NULL) {
     MPI_Status status;
-    const int code = mpi::real_mpi().MPI_Wait(&outcome.failed, &status);
-    Engine::get().give_back(&operation, outcome.failed);
+    int code = MPI_SUCCESS;
+    {
+      Failed failed;
+      failed.add(&operation, outcome);
+      code = mpi::real_mpi().MPI_Wait(failed.requests().data(), &status);
+    }
     // It raises nothing for a receive whose room for one byte more was filled, nor for a
     // persistent one that MPICH 5 has made inactive by then: its status is empty.
     const bool silent = outcome.comm != MPI_COMM_NULL &&
                         (exchange::kReceivesHaveRoom || status.MPI_SOURCE == MPI_ANY_SOURCE);
-    if (code != MPI_SUCCESS || !silent) return code;
+    if (code != MPI_SUCCESS) return code;
+    if (!silent) return outcome.error;
   }
   return outcome.comm == MPI_COMM_NULL ? outcome.error : raise(outcome.comm, outcome.error);
 }
@@ -78,7 +106,7 @@ bool refused(int code) {
 
 int finish_one(Operation& operation, MPI_Status* status, int code) {
   if (refused(code)) return code;
-  Engine::Outcome outcome = Engine::get().completed(operation);
+  const Engine::Outcome outcome = Engine::get().completed(operation);
   put_status(outcome, status);
   if (outcome.thrown) std::rethrow_exception(outcome.thrown);
   return outcome.error != MPI_SUCCESS ? settle(operation, outcome) : code;
@@ -98,42 +126,52 @@ int finish_many(const Operations& operations, MPI_Status* statuses, int code) {
   for (const Engine::Outcome& outcome : outcomes) {
     if (outcome.thrown) std::rethrow_exception(outcome.thrown);
   }
-  std::vector<MPI_Request> inner;
-  Operations owners;
-  MPI_Comm comm = MPI_COMM_NULL;
+  Failed inner;
+  const Engine::Outcome* first = nullptr;  // of those to be raised by us
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (wanted && code == MPI_SUCCESS) statuses[i].MPI_ERROR = outcomes[i].error;
-    if (wanted && outcomes[i].error != MPI_SUCCESS) statuses[i].MPI_ERROR = outcomes[i].error;
-    if (outcomes[i].comm != MPI_COMM_NULL) comm = outcomes[i].comm;
-    MPI_Request request = outcomes[i].failed;
+    const Engine::Outcome& outcome = outcomes[i];
+    if (wanted && (code == MPI_SUCCESS || outcome.error != MPI_SUCCESS)) {
+      statuses[i].MPI_ERROR = outcome.error;
+    }
+    if (first == nullptr && outcome.comm != MPI_COMM_NULL) first = &outcome;
+    MPI_Request request = outcome.failed;
     if (request == MPI_REQUEST_NULL) continue;
     // Of a call that has raised the errors of the system's own requests, no other is raised; but
     // MPICH's persistent ones start again only once they are completed.
-    const bool starts_again = outcomes[i].has_status && !exchange::kReceivesHaveRoom;
+    const bool starts_again = outcome.has_status && !exchange::kReceivesHaveRoom;
     if (code != MPI_SUCCESS && !starts_again) {
       mpi::real_mpi().MPI_Request_free(&request);
     } else {
-      inner.push_back(request);
-      owners.push_back(operations[i]);
+      inner.add(operations[i], outcome);
     }
   }
-  if (inner.empty()) {
-    if (code != MPI_SUCCESS) return code;
-    return comm == MPI_COMM_NULL ? MPI_ERR_IN_STATUS : raise(comm, MPI_ERR_IN_STATUS);
+  std::vector<MPI_Request>& requests = inner.requests();
+  if (requests.empty() && code != MPI_SUCCESS) return code;
+  MPI_Comm comm = first != nullptr ? first->comm : MPI_COMM_NULL;
+  if (!requests.empty()) {
+    MPI_Status nothing{};
+    nothing.MPI_ERROR = MPI_SUCCESS;
+    std::vector<MPI_Status> raised(requests.size(), nothing);
+    const int count = static_cast<int>(requests.size());
+    int all = 0;  // they are there; MPICH's Waitall would end with the first
+    const int result = mpi::real_mpi().MPI_Testall(count, requests.data(), &all, raised.data());
+    if (result != MPI_SUCCESS) return result;
+#ifndef OPEN_MPI  // whose Testall may tell of persistent ones without raising them
+    const auto has_failed = [](const MPI_Status& status) {
+      return status.MPI_ERROR != MPI_SUCCESS;
+    };
+    if (std::any_of(raised.begin(), raised.end(), has_failed)) return MPI_ERR_IN_STATUS;
+    // MPICH 4 has forgotten the error by then; it raises those of several on MPI_COMM_WORLD.
+    comm = MPI_COMM_WORLD;
+#endif
   }
-  MPI_Status nothing{};
-  nothing.MPI_ERROR = MPI_SUCCESS;
-  std::vector<MPI_Status> raised(inner.size(), nothing);
-  const int count = static_cast<int>(inner.size());
-  int all = 0;  // they are there; MPICH's Waitall would end with the first
-  const int result = mpi::real_mpi().MPI_Testall(count, inner.data(), &all, raised.data());
-  for (std::size_t i = 0; i < inner.size(); ++i) Engine::get().give_back(owners[i], inner[i]);
-  const bool told = std::any_of(raised.begin(), raised.end(), [](const MPI_Status& status) {
-    return status.MPI_ERROR != MPI_SUCCESS;
-  });
-  if (result != MPI_SUCCESS || told) return result;
-  // MPICH 4 has forgotten the error by then; it raises those of several requests on MPI_COMM_WORLD.
-  return raise(exchange::kReceivesHaveRoom ? comm : MPI_COMM_WORLD, MPI_ERR_IN_STATUS);
+  if (comm == MPI_COMM_NULL) return MPI_ERR_IN_STATUS;
+#ifdef OPEN_MPI  // which raises the first one's own
+  raise(comm, first->error);
+  return MPI_ERR_IN_STATUS;
+#else
+  return raise(comm, MPI_ERR_IN_STATUS);
+#endif
 }
 
 bool in_status(int code) { return code != MPI_SUCCESS && class_of(code) == MPI_ERR_IN_STATUS; }

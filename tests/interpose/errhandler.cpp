@@ -145,6 +145,46 @@ void several_at_once(MPI_Comm comm, int bytes, int too_many) {
   CHECK_MPI(MPI_Waitall(kMessages, sends, MPI_STATUSES_IGNORE));
 }
 
+/// A persistent receive that was too short starts again, unless the library has freed it.
+void persistent_again(MPI_Comm comm, int bytes, int too_many) {
+  check::section("Recv_init, Waitall, and again");
+  const auto every_second = [](int count) {
+    return describe::commit(describe::vector(count, 1, 2, describe::byte()));
+  };
+  const Described type = every_second(bytes), longer = every_second(bytes + too_many);
+  Image out(type, 1), too_long(longer, 1), in(type, 1), good(type, 1);
+  MPI_Request receives[2];
+  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, previous(), 1, comm, &receives[0]));
+  CHECK_MPI(MPI_Recv_init(good.data(), 1, type.type, previous(), 2, comm, &receives[1]));
+  CHECK_MPI(MPI_Startall(2, receives));
+  out.fill(1);
+  MPI_Request sends[2];
+  CHECK_MPI(MPI_Isend(too_long.data(), 1, longer.type, next(), 1, comm, &sends[0]));
+  CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), 2, comm, &sends[1]));
+  MPI_Barrier(comm);
+  for (int i = 0, flag = 0; i < 100; ++i)
+    CHECK_MPI(MPI_Iprobe(previous(), 78, comm, &flag, MPI_STATUS_IGNORE));
+  CHECK_EQ(calls.count, 0);
+  report_completion("Recv_init and Waitall", MPI_Waitall(2, receives, MPI_STATUSES_IGNORE), comm);
+  if (receives[1] != MPI_REQUEST_NULL) CHECK_MPI(MPI_Wait(&receives[1], MPI_STATUS_IGNORE));
+  CHECK(good.holds(1));
+  CHECK_MPI(MPI_Waitall(2, sends, MPI_STATUSES_IGNORE));
+  MPI_Barrier(comm);  // or the next message might meet this turn's receive
+  CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), 1, comm, &sends[0]));
+  if (receives[0] != MPI_REQUEST_NULL) {
+    in.poison();
+    CHECK_MPI(MPI_Start(&receives[0]));
+    CHECK_MPI(MPI_Wait(&receives[0], MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Request_free(&receives[0]));
+  } else {
+    CHECK_MPI(MPI_Recv(in.data(), 1, type.type, previous(), 1, comm, MPI_STATUS_IGNORE));
+  }
+  CHECK(in.holds(1));
+  CHECK_EQ(calls.count, 0);
+  CHECK_MPI(MPI_Wait(&sends[0], MPI_STATUS_IGNORE));
+  if (receives[1] != MPI_REQUEST_NULL) CHECK_MPI(MPI_Request_free(&receives[1]));
+}
+
 void bad_arguments(MPI_Comm comm) {
   check::section("bad arguments");
   const Described type = describe::medium();
@@ -188,7 +228,10 @@ int main(int argc, char** argv) {
   for (const Described& type : {describe::small(), describe::large()})
     truncated_receives(comm, type);
   for (const int bytes : {300, 70000})
-    for (const int too_many : {1, 2, bytes}) several_at_once(comm, bytes, too_many);
+    for (const int too_many : {1, 2, bytes}) {
+      several_at_once(comm, bytes, too_many);
+      persistent_again(comm, bytes, too_many);
+    }
   bad_arguments(comm);
   // A dup inherits the handler.
   MPI_Comm dup = MPI_COMM_NULL;
