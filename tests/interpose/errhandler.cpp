@@ -108,15 +108,16 @@ void truncated_receives(MPI_Comm comm, const Described& type) {
   });
 }
 
+Described every_second(int bytes) {
+  return describe::commit(describe::vector(bytes, 1, 2, describe::byte()));
+}
+
 /// Messages that come while others are waited for: the call that completes their receives raises
 /// what is wrong with them, once. One of them is contiguous (and so short that Open MPI does not
 /// write it past the receive), but for those to oneself (which it does), and with MPICH since 4.3,
 /// which does not tell that it has raised errors of its own.
 void several_at_once(MPI_Comm comm, int bytes, int too_many) {
   check::section("Irecv, Iprobe and Waitall");
-  const auto every_second = [](int count) {
-    return describe::commit(describe::vector(count, 1, 2, describe::byte()));
-  };
   const auto adjacent = [](int count) {
     return describe::commit(describe::contiguous(count, describe::byte()));
   };
@@ -159,9 +160,6 @@ void several_at_once(MPI_Comm comm, int bytes, int too_many) {
 /// A persistent receive that was too short starts again, unless the library has freed it.
 void persistent_again(MPI_Comm comm, int bytes, int too_many) {
   check::section("Recv_init, Waitall, and again");
-  const auto every_second = [](int count) {
-    return describe::commit(describe::vector(count, 1, 2, describe::byte()));
-  };
   const Described type = every_second(bytes), longer = every_second(bytes + too_many);
   Image out(type, 1), too_long(longer, 1), in(type, 1), good(type, 1);
   MPI_Request receives[2];

@@ -1,0 +1,154 @@
+#include "interpose/outcomes.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <vector>
+
+#include "exchange/wire.hpp"
+#include "interpose/boundary.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using exchange::Engine;
+using exchange::Operation;
+
+/// Replaces a dummy's status by that of the message; MPI_ERROR is the caller's business.
+void put_status(const Engine::Outcome& outcome, MPI_Status* status) {
+  if (!outcome.has_status || status == MPI_STATUS_IGNORE) return;
+  const int error = status->MPI_ERROR;
+  *status = outcome.status;
+  status->MPI_ERROR = error;
+}
+
+/// Failed requests of the system's, to be completed in its scope. Persistent ones are given back
+/// after that, also where an error handler has thrown.
+class Failed {
+ public:
+  Failed() = default;
+  ~Failed() {
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (owners_[i] != nullptr) Engine::get().give_back(owners_[i], requests_[i]);
+    }
+  }
+  Failed(const Failed&) = delete;
+  Failed& operator=(const Failed&) = delete;
+  void add(const Operation* operation, const Engine::Outcome& outcome) {
+    owners_.push_back(outcome.has_status ? operation : nullptr);
+    requests_.push_back(outcome.failed);
+  }
+  [[nodiscard]] std::vector<MPI_Request>& requests() { return requests_; }
+
+ private:
+  std::vector<const Operation*> owners_;  ///< of persistent ones
+  std::vector<MPI_Request> requests_;
+};
+
+/// Raises what went wrong with one of ours where it belongs, and returns the code.
+int settle(const Operation& operation, const Engine::Outcome& outcome) {
+  if (outcome.failed != MPI_REQUEST_NULL) {
+    MPI_Status status;
+    int code = MPI_SUCCESS;
+    {
+      Failed failed;
+      failed.add(&operation, outcome);
+      code = mpi::real_mpi().MPI_Wait(failed.requests().data(), &status);
+    }
+    // It raises nothing for a receive whose room for one byte more was filled, nor for a
+    // persistent one that MPICH 5 has made inactive by then: its status is empty.
+    const bool silent = outcome.comm != MPI_COMM_NULL &&
+                        (exchange::kReceivesHaveRoom || status.MPI_SOURCE == MPI_ANY_SOURCE);
+    if (code != MPI_SUCCESS) return code;
+    if (!silent) return outcome.error;
+  }
+  return outcome.comm == MPI_COMM_NULL ? outcome.error : raise(outcome.comm, outcome.error);
+}
+
+/// An error that is no request's: nothing was completed.
+bool refused(int code) {
+  if (code == MPI_SUCCESS) return false;
+  const int error_class = class_of(code);
+  return error_class == MPI_ERR_REQUEST || error_class == MPI_ERR_ARG ||
+         error_class == MPI_ERR_COUNT;
+}
+
+}  // namespace
+
+int class_of(int code) {
+  int error_class = code;
+  mpi::real_mpi().MPI_Error_class(code, &error_class);
+  return error_class;
+}
+
+bool in_status(int code) { return code != MPI_SUCCESS && class_of(code) == MPI_ERR_IN_STATUS; }
+
+int finish_one(Operation& operation, MPI_Status* status, int code) {
+  if (refused(code)) return code;
+  const Engine::Outcome outcome = Engine::get().completed(operation);
+  put_status(outcome, status);
+  if (outcome.thrown) std::rethrow_exception(outcome.thrown);
+  return outcome.error != MPI_SUCCESS ? settle(operation, outcome) : code;
+}
+
+int finish_many(const Engine::Operations& operations, MPI_Status* statuses, int code) {
+  if (refused(code)) return code;
+  const bool wanted = statuses != MPI_STATUSES_IGNORE;
+  std::vector<Engine::Outcome> outcomes = Engine::get().completed(operations);
+  bool failed = false;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (wanted) put_status(outcomes[i], &statuses[i]);
+    failed = failed || outcomes[i].error != MPI_SUCCESS;
+  }
+  if (!failed) return code;
+  for (const Engine::Outcome& outcome : outcomes) {
+    if (outcome.thrown) std::rethrow_exception(outcome.thrown);
+  }
+  Failed inner;
+  const Engine::Outcome* first = nullptr;  // of those to be raised by us
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const Engine::Outcome& outcome = outcomes[i];
+    if (wanted && (code == MPI_SUCCESS || outcome.error != MPI_SUCCESS)) {
+      statuses[i].MPI_ERROR = outcome.error;
+    }
+    if (first == nullptr && outcome.comm != MPI_COMM_NULL) first = &outcome;
+    MPI_Request request = outcome.failed;
+    if (request == MPI_REQUEST_NULL) continue;
+    // Of a call that has raised the errors of the system's own requests, no other is raised; but
+    // MPICH's persistent ones start again only once they are completed.
+    const bool starts_again = outcome.has_status && !exchange::kReceivesHaveRoom;
+    if (code != MPI_SUCCESS && !starts_again) {
+      mpi::real_mpi().MPI_Request_free(&request);
+    } else {
+      inner.add(operations[i], outcome);
+    }
+  }
+  std::vector<MPI_Request>& requests = inner.requests();
+  if (requests.empty() && code != MPI_SUCCESS) return code;
+  MPI_Comm comm = first != nullptr ? first->comm : MPI_COMM_NULL;
+  if (!requests.empty()) {
+    MPI_Status nothing{};
+    nothing.MPI_ERROR = MPI_SUCCESS;
+    std::vector<MPI_Status> raised(requests.size(), nothing);
+    const int count = static_cast<int>(requests.size());
+    int all = 0;  // they are there; MPICH's Waitall would end with the first
+    const int result = mpi::real_mpi().MPI_Testall(count, requests.data(), &all, raised.data());
+    if (result != MPI_SUCCESS) return result;
+#ifndef OPEN_MPI  // whose Testall may tell of persistent ones without raising them
+    const auto has_failed = [](const MPI_Status& status) {
+      return status.MPI_ERROR != MPI_SUCCESS;
+    };
+    if (std::any_of(raised.begin(), raised.end(), has_failed)) return MPI_ERR_IN_STATUS;
+    // MPICH 4 has forgotten the error by then; it raises those of several on MPI_COMM_WORLD.
+    comm = MPI_COMM_WORLD;
+#endif
+  }
+  if (comm == MPI_COMM_NULL) return MPI_ERR_IN_STATUS;
+#ifdef OPEN_MPI  // which raises the first one's own
+  raise(comm, first->error);
+  return MPI_ERR_IN_STATUS;
+#else
+  return raise(comm, MPI_ERR_IN_STATUS);
+#endif
+}
+
+}  // namespace strake::interpose

@@ -1,0 +1,23 @@
+/// \file  What has become of requests of ours, once the system's call has completed them: their
+/// statuses, and their errors, raised where they belong.
+#pragma once
+
+#include <mpi.h>
+
+#include "exchange/engine.hpp"
+
+namespace strake::interpose {
+
+/// The class of an error code.
+[[nodiscard]] int class_of(int code);
+/// Whether a call says that the statuses of its requests tell what is wrong.
+[[nodiscard]] bool in_status(int code);
+
+/// After the system's call, which gave `code`, completed the operation's request: puts the status,
+/// raises what went wrong, and returns the code of it all.
+int finish_one(exchange::Operation& operation, MPI_Status* status, int code);
+/// The same for all (or some) of the requests: `statuses[i]` is of `operations[i]`; nothing for a
+/// nullptr.
+int finish_many(const exchange::Engine::Operations& operations, MPI_Status* statuses, int code);
+
+}  // namespace strake::interpose
