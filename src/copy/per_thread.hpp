@@ -18,9 +18,10 @@ class PerThread {
 
   /// The same in the first thread that asked, for as long as it runs; null in others.
   static Table* of_first_thread() {
-    return __builtin_thread_pointer() == s_first.load(std::memory_order_relaxed)
-               ? s_first_table.load(std::memory_order_relaxed)
-               : nullptr;
+    if (__builtin_thread_pointer() != s_first.load(std::memory_order_relaxed)) return nullptr;
+    Table* const table = s_first_table.load(std::memory_order_relaxed);
+    if (table == nullptr) __builtin_unreachable();  // it is set before s_first
+    return table;
   }
 
  private:

@@ -13,6 +13,21 @@ const char* name_of(Function function) noexcept {
 
 void set_event_hook(EventHook hook) noexcept {
   g_recorder.hook.store(hook, std::memory_order_release);
+  g_recorder.unusual.store(hook != nullptr || g_multiple, std::memory_order_release);
+}
+
+void set_multiple(bool multiple) noexcept {
+  g_multiple = multiple;
+  set_event_hook(g_recorder.hook);
+}
+
+void record_unusual(Event event) noexcept {
+  const auto function = static_cast<std::size_t>(event.function);
+  g_recorder.by_method[function][static_cast<std::size_t>(event.method)].add(event.bytes);
+  if (event.reason != Reason::None) {
+    g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add(event.bytes);
+  }
+  if (const EventHook hook = g_recorder.hook.load(std::memory_order_acquire)) hook(event);
 }
 
 Totals totals() noexcept {

@@ -50,16 +50,21 @@ void set_event_hook(EventHook hook) noexcept;
 /// MPI_THREAD_MULTIPLE: another thread may sit in a blocking call, so nothing may be left for "the
 /// next call" to do.
 inline std::atomic<bool> g_multiple{false};
+void set_multiple(bool multiple) noexcept;
 
 class Counter {
  public:
   void add(std::int64_t bytes) noexcept {
-    const auto more = static_cast<std::uint64_t>(bytes);
     if (g_multiple.load(std::memory_order_relaxed)) {
       calls_.fetch_add(1, std::memory_order_relaxed);
-      bytes_.fetch_add(more, std::memory_order_relaxed);
-      return;
+      bytes_.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
+    } else {
+      add_alone(bytes);
     }
+  }
+  /// Where one thread at a time counts.
+  void add_alone(std::int64_t bytes) noexcept {
+    const auto more = static_cast<std::uint64_t>(bytes);
     calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     bytes_.store(bytes_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
@@ -78,20 +83,22 @@ struct Recorder {
   std::array<Counter, kReasons> by_reason;
   std::atomic<std::int64_t> saved_ns{0};
   std::atomic<EventHook> hook{nullptr};
+  std::atomic<bool> unusual{false};  ///< a hook, or several threads at a time
 };
 inline constinit Recorder g_recorder;
 
-/// Out of line, so that an event that nobody listens to stays in registers.
-[[gnu::noinline]] inline void tell(EventHook hook, Event event) noexcept { hook(event); }
+/// The general case of `record`.
+void record_unusual(Event event) noexcept;
 
-/// Counts the event (~2 ns) and tells the hook.
+/// Counts the event (~1 ns) and tells the hook.
 inline void record(Event event) noexcept {
+  if (g_recorder.unusual.load(std::memory_order_acquire)) [[unlikely]]
+    return record_unusual(event);
   const auto function = static_cast<std::size_t>(event.function);
-  g_recorder.by_method[function][static_cast<std::size_t>(event.method)].add(event.bytes);
+  g_recorder.by_method[function][static_cast<std::size_t>(event.method)].add_alone(event.bytes);
   if (event.reason != Reason::None) {
-    g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add(event.bytes);
+    g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add_alone(event.bytes);
   }
-  if (const EventHook hook = g_recorder.hook.load(std::memory_order_acquire)) tell(hook, event);
 }
 /// Counts a call of a function that is no mover: left to the system, its bytes unknown.
 inline void record_passed(Reason reason) noexcept {

@@ -144,7 +144,6 @@ std::shared_ptr<const mpi::TypeInfo> known_info(MPI_Datatype type) {
 
 }  // namespace
 
-std::atomic<std::uint64_t> g_type_generation{1};
 
 TypeRecord::TypeRecord(mpi::TypeInfo info) : info_(std::move(info)), decodable_(true) {
   contiguous_ =

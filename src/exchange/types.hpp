@@ -53,7 +53,7 @@ class TypeRecord {
 
 /// Raised whenever a handle may have come to mean another type: what was remembered under an older
 /// value is void.
-extern std::atomic<std::uint64_t> g_type_generation;
+inline constinit std::atomic<std::uint64_t> g_type_generation{1};
 
 /// A handle's bits, as a key.
 [[nodiscard]] inline std::uint64_t key_of(MPI_Datatype type) noexcept {

@@ -32,7 +32,7 @@ int started(int code) noexcept {
   if (code != MPI_SUCCESS) return code;
   int level = MPI_THREAD_SINGLE;
   mpi::real_mpi().MPI_Query_thread(&level);
-  exchange::g_multiple = level == MPI_THREAD_MULTIPLE;
+  exchange::set_multiple(level == MPI_THREAD_MULTIPLE);
   g_ends_with_self = end_with_self();
   note_parent();
   int rank = 0;

@@ -69,9 +69,9 @@ struct alignas(64) Recent {
   std::uint64_t generation = 0;
   std::int64_t count = 0;
   std::int64_t bytes = 0;
-  std::int64_t lowest = 0;
-  std::int64_t first = 0;  ///< offset of the first packed byte
-  union {                  ///< what copies other than a few bytes at once
+  std::uintptr_t least = 0;  ///< no buffer is at a lower address
+  std::int64_t first = 0;    ///< offset of the first packed byte
+  union {                    ///< what copies other than a few bytes at once
     const cpu::Op* op = nullptr;
     cpu::CopyFn copy;  ///< adjacent bytes
   };
@@ -138,8 +138,14 @@ struct Call {
   MPI_Comm comm;
 
   [[nodiscard]] bool fits(std::int64_t bytes) const {
-    return comm != MPI_COMM_NULL && packed != nullptr && position != nullptr && *position >= 0 &&
-           bytes <= static_cast<std::int64_t>(size) - static_cast<std::int64_t>(*position);
+    if (comm == MPI_COMM_NULL || packed == nullptr || position == nullptr) return false;
+    if constexpr (sizeof(Count) < sizeof bytes) {
+      // A negative position is one past all that an int can count.
+      return bytes <=
+             std::int64_t{size} - std::int64_t{static_cast<std::make_unsigned_t<Count>>(*position)};
+    } else {
+      return *position >= 0 && bytes <= size - *position;
+    }
   }
   void run(const CopyPlan& plan) const {
     const Ends ends = ends_of(direction, typed, packed + *position);
@@ -167,16 +173,17 @@ struct Call {
 /// Whether `last` is the copy that is asked for, with arguments that the system would accept.
 template <typename Count>
 inline bool is_again(const Call<Count>& call, const Recent& last) {
-  return last.key == exchange::key_of(call.type) && last.count == call.count &&
-         last.generation == exchange::g_type_generation.load(std::memory_order_acquire) &&
-         call.fits(last.bytes) && call.typed != nullptr &&
-         address_of(call.typed, last.lowest) >= kFirstPage;
+  const auto likely = [](bool same) { return __builtin_expect(same, true); };
+  return likely(last.key == exchange::key_of(call.type)) && likely(last.count == call.count) &&
+         likely(last.generation == exchange::g_type_generation.load(std::memory_order_acquire)) &&
+         likely(call.fits(last.bytes)) && likely(address_of(call.typed, 0) >= last.least);
 }
 
 /// The copy that `last` remembers for processes without a device, and what a call ends with.
 template <typename Count>
 [[gnu::noinline]] int run_kept(Direction direction, const Recent& last, std::byte* typed,
                                std::byte* packed, Count* position) {
+  packed += *position;
   if (last.at_once == AtOnce::Op) {
     const Ends ends = ends_of(direction, typed, packed);
     last.op->run(ends.to, ends.from);
@@ -199,15 +206,16 @@ template <typename Count, typename Rest>
   const Recent& last = recent(*table, call.direction, call.type, call.count);
   if (!is_again(call, last)) [[unlikely]]
     return rest();
-  std::byte* const packed = call.packed + *call.position;
   if (last.at_once == AtOnce::Few) [[likely]] {
-    const Ends ends = ends_of(call.direction, call.typed + last.first, packed);
-    cpu::copy_few(ends.to, ends.from, last.bytes);
-    call.finish(Method::Pack, last.bytes);
+    const std::int64_t bytes = last.bytes;  // else it would be read again after the copy
+    const Ends ends =
+        ends_of(call.direction, call.typed + last.first, call.packed + *call.position);
+    cpu::copy_few(ends.to, ends.from, bytes);
+    call.finish(Method::Pack, bytes);
     return MPI_SUCCESS;
   }
   if (last.at_once == AtOnce::No) return rest();
-  return run_kept(call.direction, last, call.typed, packed, call.position);
+  return run_kept(call.direction, last, call.typed, call.packed, call.position);
 }
 
 /// The same copy again, in any thread and process; with a device, after asking where the two
@@ -217,7 +225,7 @@ std::optional<int> run_again(const Call<Count>& call) {
   const Recent& last = recent(call.direction, call.type, call.count);
   if (!is_again(call, last)) return {};
   if (last.at_once != AtOnce::No && no_object_since()) {
-    return run_kept(call.direction, last, call.typed, call.packed + *call.position, call.position);
+    return run_kept(call.direction, last, call.typed, call.packed, call.position);
   }
   if (t_depth != 0 || last.plan == nullptr) return {};
   const auto run = [&] {
@@ -257,8 +265,9 @@ bool copy_adjacent(const Call<Count>& call, const exchange::TypeRecord& record) 
     return false;
   }
   Recent& last = remember(call, bytes);
+  last.least = kFirstPage;
   remember_adjacent(last);
-  run_kept(call.direction, last, call.typed, call.packed + *call.position, call.position);
+  run_kept(call.direction, last, call.typed, call.packed, call.position);
   return true;
 }
 
@@ -324,7 +333,10 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   // Absolute addresses may lie anywhere the next time.
   if (kept && call.typed != nullptr) {
     Recent& last = remember(call, found.bytes);
-    last.lowest = typed.shape->layout().bounds().begin;
+    // Null is not passed on: what begins late enough behind it may be memory.
+    const std::int64_t begin = typed.shape->layout().bounds().begin;
+    last.least =
+        begin < std::int64_t{kFirstPage} ? kFirstPage - static_cast<std::uintptr_t>(begin) : 1;
     last.first = typed.shape->layout().offset();
     last.saved_ns =
         static_cast<std::int32_t>(std::clamp<std::int64_t>(saved_ns, INT32_MIN, INT32_MAX));

@@ -260,6 +260,18 @@ TEST_P(CpuCopy, blocks_whose_pages_the_tlb_does_not_hold) {
   }
 }
 
+TEST_P(CpuCopy, a_few_blocks_in_pages_of_their_own) {
+  for (std::int64_t block = 17; block <= 64; ++block) {
+    const std::int64_t pitch = (random_() & 1) != 0 ? 2120 : -4241;
+    const Dim dims[] = {{pick(random_, 8, 190), pitch}};
+    const Layout layout = Layout::box(pick(random_, 0, 63), block, dims);
+    const Layout dense = Layout::dense(layout.size_bytes(), 5);
+    expect_copies_all(dense, layout, options_, random_);
+    expect_copies_all(layout, dense, options_, random_);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_P(CpuCopy, blocks_in_a_few_sets_of_the_caches) {
   for (const std::int64_t block : {8, 16}) {
     for (const std::int64_t count : {63, 64, 77, 2047, 2048, 2053}) {

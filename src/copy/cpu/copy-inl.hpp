@@ -72,23 +72,25 @@ struct OverlapCopy {
   std::int64_t tail;
 };
 
-/// Any length in [kPower / 2, kPower], as few loads and stores as can be: one masked one each where
-/// the instruction set has them, else as OverlapCopy.
+/// Any length in [kPower / 2, kPower] that is whole lanes, as few loads and stores as can be: one
+/// masked one each where the instruction set has them, else as OverlapCopy. Vectors of 64 bytes are
+/// stored by lanes of 1 B in 1.6 ns, of 4 B in 1.0 ns (Intel Xeon); shorter ones are level.
 #if HWY_TARGET == HWY_AVX3
-template <int kPower>
+template <int kPower, typename Lane = std::uint8_t>
 struct ShortCopy {
-  using D = hn::CappedTag<std::uint8_t, kPower>;
-  explicit ShortCopy(std::int64_t block) : mask(hn::FirstN(D(), static_cast<std::size_t>(block))) {}
+  using D = hn::CappedTag<Lane, kPower / sizeof(Lane)>;
+  explicit ShortCopy(std::int64_t block)
+      : mask(hn::FirstN(D(), static_cast<std::size_t>(block) / sizeof(Lane))) {}
   HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
-    hn::BlendedStore(hn::MaskedLoad(mask, D(), reinterpret_cast<const std::uint8_t*>(from)), mask,
-                     D(), reinterpret_cast<std::uint8_t*>(to));
+    hn::BlendedStore(hn::MaskedLoad(mask, D(), reinterpret_cast<const Lane*>(from)), mask, D(),
+                     reinterpret_cast<Lane*>(to));
   }
   /// Stores a whole vector: for a dense side whose next block overwrites what is too much.
   HWY_INLINE void overlong(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const
       requires(kPower <= 32)  // most vectors of 64 bytes would cross a line
   {
-    hn::StoreU(hn::MaskedLoad(mask, D(), reinterpret_cast<const std::uint8_t*>(from)), D(),
-               reinterpret_cast<std::uint8_t*>(to));
+    hn::StoreU(hn::MaskedLoad(mask, D(), reinterpret_cast<const Lane*>(from)), D(),
+               reinterpret_cast<Lane*>(to));
   }
   hn::Mask<D> mask;
 };

@@ -24,7 +24,8 @@ inline void copy_halves(std::byte* __restrict to, const std::byte* __restrict fr
 /// Up to kFewBytes.
 inline void copy_few(std::byte* __restrict to, const std::byte* __restrict from,
                      std::int64_t bytes) {
-  if (bytes >= 8) return copy_halves<8>(to, from, bytes);
+  if (bytes >= 8) [[likely]]
+    return copy_halves<8>(to, from, bytes);
   if (bytes >= 4) return copy_halves<4>(to, from, bytes);
   if (bytes >= 2) return copy_halves<2>(to, from, bytes);
   if (bytes == 1) *to = *from;

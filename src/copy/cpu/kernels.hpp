@@ -79,6 +79,8 @@ struct Window {
 inline constexpr std::int64_t kUnitBytes = 4;
 inline constexpr std::int64_t kWindowUnits = 8;
 inline constexpr std::int64_t kWindowBytes = kWindowUnits * kUnitBytes;
+/// Unpacking two blocks of their own lengths takes as long as this many windows, on every make.
+inline constexpr std::int64_t kUnpackedWindowsForTwo = 6;
 /// Moves windows [first, last) of a list whose entry `last` says where the packed bytes end; no
 /// byte of the strided side but those that travel is touched.
 using PackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::int64_t last,
@@ -123,6 +125,9 @@ struct ListKernels {
   bool gathers;  ///< packing gathers blocks of 4 and 8 bytes rather than join them
   /// Packing two blocks of their own lengths takes as long as this many windows.
   std::int64_t windows_for_two;
+  /// The same of unpacking more than kSecondLevelBytes, where what tells of windows leaves less
+  /// room in the caches.
+  std::int64_t large_windows_for_two;
   /// Lists that reach over more than this are worth fetching ahead when they are unpacked in no
   /// order, which keeps stores waiting for their lines one after the other.
   std::int64_t scattered_bytes;

@@ -91,9 +91,10 @@ std::int64_t WindowsOp::worth(const Kernels& kernels, Direction direction, const
   // Blocks of a common length are moved with nothing decided, and cost little more than a window;
   // those of their own lengths cost a few.
   const std::int64_t count = blocks.block_count();
-  constexpr std::int64_t kUnpackedForTwo = 6;  // on every make
-  const std::int64_t for_two =
-      direction == Direction::Pack ? kernels.list->windows_for_two : kUnpackedForTwo;
+  const std::int64_t for_two = direction == Direction::Pack ? kernels.list->windows_for_two
+                               : blocks.bounds().size() > kSecondLevelBytes
+                                   ? kernels.list->large_windows_for_two
+                                   : kUnpackedWindowsForTwo;
   const std::int64_t most = blocks.block_positions().empty() ? count / 4 * 3 : count * for_two / 2;
   if (unit == 0) return most;
   return std::min(most, windows_worth(*kernels.list, blocks.size_bytes() / unit, unit));
