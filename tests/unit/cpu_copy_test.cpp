@@ -272,6 +272,23 @@ TEST_P(CpuCopy, a_few_blocks_in_pages_of_their_own) {
   }
 }
 
+TEST_P(CpuCopy, lines_that_the_second_level_cache_does_not_hold) {
+  for (const std::int64_t block : {3, 8, 12, 16, 40}) {
+    const std::int64_t pitch = block > 16 ? 200 : (random_() & 1) != 0 ? -328 : 1048;
+    const Dim half[] = {{2, 6100 * std::abs(pitch)}, {6007, pitch}};
+    const Layout parts[] = {Layout::box(7, block, half),
+                            Layout::box(11 + 2 * 6100 * std::abs(pitch), block, half)};
+    const Layout layout = Layout::sequence(parts);
+    const Layout dense = Layout::dense(layout.size_bytes(), 5);
+    const ByteRange cut = {pick(random_, 0, 5 * block), layout.size_bytes() - pick(random_, 0, 80)};
+    for (const ByteRange part : {ByteRange{0, layout.size_bytes()}, cut}) {
+      expect_copies(dense, layout, part, options_, random_);
+      expect_copies(layout, dense, part, options_, random_);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_P(CpuCopy, blocks_in_a_few_sets_of_the_caches) {
   for (const std::int64_t block : {8, 16}) {
     for (const std::int64_t count : {63, 64, 77, 2047, 2048, 2053}) {

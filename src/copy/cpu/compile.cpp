@@ -18,10 +18,10 @@ constexpr std::int64_t kRecordFields = 64;
 /// Fewer are moved as windows.
 constexpr std::int64_t kManyRuns = 1000;
 
-/// Compiles with one set of kernels.
+/// Compiles a copy of so many bytes with one set of kernels.
 class Compiler {
  public:
-  explicit Compiler(const Kernels& kernels) : kernels_(kernels) {}
+  Compiler(const Kernels& kernels, std::int64_t bytes) : kernels_(kernels), bytes_(bytes) {}
 
   /// Layout to layout.
   OpPtr join(const Layout& to, const Layout& from) const;
@@ -40,6 +40,7 @@ class Compiler {
   OpPtr join_sequences(const Layout& to, const Layout& from) const;
 
   const Kernels& kernels_;
+  std::int64_t bytes_;
 };
 
 /// A loop whose strides are given by direction rather than by side.
@@ -63,6 +64,7 @@ OpPtr Compiler::nest(std::int64_t block, const std::vector<Loop>& loops, std::in
                      std::int64_t from_offset) const {
   Nest inner;
   inner.block = block;
+  inner.whole_bytes = bytes_;
   std::size_t k = 0;
   for (; k < loops.size() && k < kNestLoops; ++k) inner.loops[k] = loops[k];
   OpPtr op = std::make_unique<NestOp>(*kernels_.nest, inner, to_offset, from_offset);
@@ -348,7 +350,7 @@ OpPtr shifted(OpPtr op, std::int64_t to, std::int64_t from) {
 
 OpPtr compile(const Layout& to, const Layout& from, Options options) {
   const Kernels& kernels = options.kernels != nullptr ? *options.kernels : default_kernels();
-  const Compiler compiler(kernels);
+  const Compiler compiler(kernels, to.size_bytes());
   const bool pack = to.is_dense();
   const bool unpack = from.is_dense();
   OpPtr op;

@@ -24,6 +24,7 @@ struct Loop {
 struct Nest {
   std::int64_t block = 0;
   Loop loops[kNestLoops];
+  std::int64_t whole_bytes = 0;  ///< of the copy that this may be a part of
 };
 [[nodiscard]] inline std::int64_t bytes_of(const Nest& nest) noexcept {
   std::int64_t bytes = nest.block;

@@ -95,6 +95,21 @@ void run_far_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
   });
 }
 
+/// Unpacking of blocks in lines of their own, more of them than stay in the L2 cache: stores wait
+/// for their lines one after the other, so these are fetched ahead.
+template <typename Copy>
+void run_fetched_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
+  constexpr std::int64_t kAhead = 8;
+  const Copy copy(nest.block);
+  const Loop l0 = nest.loops[0];
+  for_each_row(nest, to, from, [=](std::byte* t, const std::byte* f) HWY_ATTR {
+    for (std::int64_t left = l0.count; left > 0; --left, t += l0.to, f += l0.from) {
+      __builtin_prefetch(t + kAhead * l0.to, 1);
+      copy(t, f);
+    }
+  });
+}
+
 /// Blocks all of which lie in the same few sets of the caches, at multiples of 2 KiB: as the
 /// columns of matrices whose rows are a power of two. More than a set's ways of them in flight
 /// evict each other, so packing waits for every eighth (4096 of 8 B every 4 KiB: 16 us, by pairs 32
