@@ -62,9 +62,9 @@ inline constinit std::atomic<std::uint64_t> g_type_generation{1};
   return key;
 }
 
-/// The slot of a key in a direct-mapped table of 2^bits.
+/// The slot of a key, by its low half, in a direct-mapped table of 2^bits.
 [[nodiscard]] constexpr std::size_t slot_of(std::uint64_t key, int bits) noexcept {
-  return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> (64 - bits));
+  return (static_cast<std::uint32_t>(key) * 0x9E3779B1U) >> (32 - bits);
 }
 
 /// A direct-mapped cache of each thread; entries of an older generation are dead.

@@ -137,12 +137,14 @@ struct Call {
   Count* position;
   MPI_Comm comm;
 
+  /// The position, where a negative one is past all that a Count can say.
+  [[nodiscard]] std::make_unsigned_t<Count> start() const {
+    return static_cast<std::make_unsigned_t<Count>>(*position);
+  }
   [[nodiscard]] bool fits(std::int64_t bytes) const {
     if (comm == MPI_COMM_NULL || packed == nullptr || position == nullptr) return false;
     if constexpr (sizeof(Count) < sizeof bytes) {
-      // A negative position is one past all that an int can count.
-      return bytes <=
-             std::int64_t{size} - std::int64_t{static_cast<std::make_unsigned_t<Count>>(*position)};
+      return bytes <= std::int64_t{size} - std::int64_t{start()};
     } else {
       return *position >= 0 && bytes <= size - *position;
     }
@@ -207,11 +209,12 @@ template <typename Count, typename Rest>
   if (!is_again(call, last)) [[unlikely]]
     return rest();
   if (last.at_once == AtOnce::Few) [[likely]] {
-    const std::int64_t bytes = last.bytes;  // else it would be read again after the copy
-    const Ends ends =
-        ends_of(call.direction, call.typed + last.first, call.packed + *call.position);
+    const auto start = call.start();  // else both would be read again after the copy
+    const std::int64_t bytes = last.bytes;
+    const Ends ends = ends_of(call.direction, call.typed + last.first, call.packed + start);
     cpu::copy_few(ends.to, ends.from, bytes);
-    call.finish(Method::Pack, bytes);
+    *call.position = static_cast<Count>(start + bytes);
+    note(function_of(call.direction), Method::Pack, Reason::None, bytes);
     return MPI_SUCCESS;
   }
   if (last.at_once == AtOnce::No) return rest();
