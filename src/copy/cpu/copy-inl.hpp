@@ -187,7 +187,7 @@ struct LineCopy {
 /// Rows within the L1 cache, stored in whole lines but for both ends, and read so, too, where they
 /// begin at a multiple of 4 bytes: a load that crosses lines takes as long as two, and to shift two
 /// vectors into one less. Measured on 9 rows of 2 KiB, 24 bytes past a line (Intel Xeon): 0.130 us,
-/// by LineCopy 0.168 us.
+/// by LineCopy 0.168 us; on 18 KiB of whole lines, two a turn, 0.100 and 0.130 us.
 struct ShiftedCopy {
   static constexpr bool kOneATurn = true;
   explicit ShiftedCopy(std::int64_t block) : length(block) {}
@@ -200,7 +200,10 @@ struct ShiftedCopy {
     copy_power<kLine>(to, from);
     std::int64_t at = kLine - past_line(to);
     const std::int64_t shift = past_line(from + at);
-    if (shift != 0 && shift % 4 == 0) {
+    if (shift == 0) {
+#pragma GCC unroll 1
+      for (; at + 2 * kLine <= bytes; at += 2 * kLine) copy_power<2 * kLine>(to + at, from + at);
+    } else if (shift % 4 == 0) {
       if (at < shift) {  // that line begins before the row
         copy_power<kLine>(to + at, from + at);
         at += kLine;
