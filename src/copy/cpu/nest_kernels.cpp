@@ -87,10 +87,10 @@ bool is_stored_once(const Nest& nest, const Loop& l0) {
          distance(l0.to) >= kFar && blocks * 2 * kLine <= kFirstLevelBytes;
 }
 
-/// Whether blocks that are unpacked are worth fetching ahead, on Intel. Measured (us): 24000 and
-/// 64000 of 12 B at 320 B 84 and 327, fetched 71 and 276; 32000 of 8 B at 1040 B 102 and 59. At 64
-/// to 128 B, at 4112 B and where they stay in the L2 cache they are level or lose; so do longer
-/// ones from 1024 B on.
+/// Whether blocks that are unpacked are worth fetching ahead, on Intel. Measured (us; where the
+/// lines were fetched to be read): 24000 and 64000 of 12 B at 320 B 84 and 327, fetched 71 and 276;
+/// 32000 of 8 B at 1040 B 102 and 59. At 64 to 128 B, at 4112 B and where they stay in the L2 cache
+/// they are level or lose; so do longer ones from 1024 B on.
 bool is_fetched(const Nest& nest, const Loop& l0) {
   const std::int64_t apart = distance(l0.to);
   if (nest.block > kLine || l0.from != nest.block || l0.count < 256 || apart < 3 * kLine)
