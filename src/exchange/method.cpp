@@ -64,8 +64,8 @@ bool system_overlaps(const Transfer& transfer) noexcept {
 }
 #else
 // MPICH's engine is slower than packing ahead in every case measured (1.05 to 20 x) but far blocks
-// of a size: 128 KiB of 8 bytes every 1040 took an Intel Xeon 0.84 x in two runs of three, 1.07 x
-// in one, Zen 4 1.06 x; 42 KiB of 40 bytes 1.07 and 1.49 x, 406 KiB and 512 KiB 1.10 to 1.20 x.
+// of a size: 128 KiB of 8 bytes every 1040 took an Intel Xeon 0.84 x in two runs, 1.07 x
+// in another, Zen 4 1.06 x; 42 KiB of 40 bytes 1.07 and 1.49 x, 406 KiB and 512 KiB 1.10 to 1.20 x.
 constexpr std::int64_t kPackMaxFar = 96 << 10;
 constexpr std::int64_t kPackMinFar = 256 << 10;
 
