@@ -25,6 +25,17 @@ using Bytes = hn::ScalableTag<std::uint8_t>;
 inline constexpr int kVectorBytes =
     hn::MaxLanes(Bytes()) < 16 ? 16 : static_cast<int>(hn::MaxLanes(Bytes()));
 
+/// Fetches a line that will be stored to. The compiler makes this of __builtin_prefetch() only for
+/// CPUs that are known to have it, else the fetching of a line that will be read, by which these
+/// stores gain less. (CPUs that do not have it ignore it.)
+HWY_INLINE void fetch_to_store([[maybe_unused]] const std::byte* p) {
+#if HWY_ARCH_X86_64
+  asm volatile("prefetchw %0" : : "m"(*p));
+#else
+  __builtin_prefetch(p, 1);
+#endif
+}
+
 /// `kBytes` adjacent bytes, a power of two.
 template <int kBytes>
 HWY_INLINE void copy_power(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) {

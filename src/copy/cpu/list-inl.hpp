@@ -130,7 +130,7 @@ void unpack_list(const List& list, std::int64_t first, std::int64_t last, std::b
   for (; i + (kPrefetch ? kListAhead : 0) + kListStep <= last; i += kListStep) {
     if constexpr (kPrefetch) {
       for (int k = 0; k < kListStep; ++k) {
-        __builtin_prefetch(strided + offsets[i + kListAhead + k], 1);
+        fetch_to_store(strided + offsets[i + kListAhead + k]);
       }
     }
     for_step(offsets + i, [&](int k, std::int64_t offset)

@@ -89,21 +89,10 @@ void run_far_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
   for_each_row(nest, to, from, [=](std::byte* t, const std::byte* f) HWY_ATTR {
     for (std::int64_t left = l0.count; left > 0; --left, t += l0.to, f += l0.from) {
       if (packing) __builtin_prefetch(f + kAhead * l0.from);
-      if (unpacking) __builtin_prefetch(t + kAhead * l0.to, 1);
+      if (unpacking) fetch_to_store(t + kAhead * l0.to);
       copy(t, f);
     }
   });
-}
-
-/// Fetches a line that will be stored to. The compiler makes this of __builtin_prefetch() only for
-/// CPUs that are known to have it, else the fetching of a line that will be read, by which these
-/// stores gain less. (CPUs that do not have it ignore it.)
-HWY_INLINE void fetch_to_store([[maybe_unused]] const std::byte* p) {
-#if HWY_ARCH_X86_64
-  asm volatile("prefetchw %0" : : "m"(*p));
-#else
-  __builtin_prefetch(p, 1);
-#endif
 }
 
 /// Unpacking of blocks in lines of their own, more of them than stay in the L2 cache: stores wait

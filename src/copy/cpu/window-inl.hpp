@@ -125,7 +125,7 @@ inline void pack_runs(const UnitRun* runs, std::int64_t count, std::byte* packed
   static_assert(kListStep >= kWindowUnits);
   for (; count >= 2 * kListStep; count -= kListStep, runs += kListStep) {
     for (int line = 0; line < kWindowBytes * kListStep; line += 64) {
-      __builtin_prefetch(packed + kStoredAhead + line, 1);
+      fetch_to_store(packed + kStoredAhead + line);
     }
     for_step(reinterpret_cast<const std::int32_t*>(runs), [&](int, std::int32_t entry) HWY_ATTR {
       const auto run = static_cast<UnitRun>(entry);
@@ -152,7 +152,7 @@ void unpack_windows(const Window* windows, std::int64_t first, std::int64_t last
   for (; first + (kPrefetch ? kListAhead : 0) + 4 <= whole; first += 4) {
     for (int k = 0; k < 4; ++k) {
       if constexpr (kPrefetch) {
-        __builtin_prefetch(strided + windows[first + kListAhead + k].offset, 1);
+        fetch_to_store(strided + windows[first + kListAhead + k].offset);
       }
       move(windows[first + k]);
     }
