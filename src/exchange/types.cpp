@@ -144,7 +144,6 @@ std::shared_ptr<const mpi::TypeInfo> known_info(MPI_Datatype type) {
 
 }  // namespace
 
-
 TypeRecord::TypeRecord(mpi::TypeInfo info) : info_(std::move(info)), decodable_(true) {
   contiguous_ =
       info_.layout.kind() == Layout::Kind::Empty ||
