@@ -105,10 +105,11 @@ TEST_P(CpuCopy, pages_between_blocks_are_not_read) {
   munmap(memory, bytes);
 }
 
-TEST_P(CpuCopy, lists_of_lengths_that_are_joined) {
+TEST_P(CpuCopy, lists_of_pieces_of_one_length) {
   for (int i = 0; i < 300; ++i) {
-    const std::int64_t unit = std::array{4, 8, 12, 24, 40}[static_cast<std::size_t>(i % 5)];
-    const std::int64_t longest = pick(random_, 1, 3);
+    const std::int64_t unit =
+        std::array{1, 3, 4, 8, 12, 16, 20, 24, 40, 64, 128}[static_cast<std::size_t>(i % 11)];
+    const std::int64_t longest = pick(random_, 1, 6);
     std::vector<std::int64_t> offsets, lengths;
     std::int64_t at = pick(random_, -3000, 3000);
     for (std::int64_t k = pick(random_, 1, 60); k > 0; --k) {
@@ -118,12 +119,13 @@ TEST_P(CpuCopy, lists_of_lengths_that_are_joined) {
     }
     if (i % 2 == 0) std::reverse(offsets.begin(), offsets.end() - 1);
     const Layout layout = Layout::blocks(offsets, std::vector(lengths.size(), unit));
-    const Layout dense = Layout::dense(layout.size_bytes(), pick(random_, -100, 100));
-    expect_copies_all(dense, layout, options_, random_);
-    if (HasFatalFailure()) return;
     const Layout cut = Layout::blocks(offsets, lengths);
-    expect_copies_all(Layout::dense(cut.size_bytes(), 3), cut, options_, random_);
-    if (HasFatalFailure()) return;
+    for (const Layout& list : {layout, cut}) {
+      const Layout dense = Layout::dense(list.size_bytes(), pick(random_, -100, 100));
+      expect_copies_all(dense, list, options_, random_);
+      expect_copies_all(list, dense, options_, random_);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
@@ -145,6 +147,18 @@ TEST_P(CpuCopy, lists_one_behind_the_other) {
     expect_copies_all(layout, dense, options_, random_);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST_P(CpuCopy, lists_in_order_that_the_second_level_cache_does_not_hold) {
+  // Every third place of 12 bytes on average, some of them adjacent.
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t place = 0; place < 120'000; ++place) {
+    if (pick(random_, 0, 2) == 0) offsets.push_back(12 * place);
+  }
+  const Layout layout = Layout::blocks(offsets, 12);
+  const Layout dense = Layout::dense(layout.size_bytes(), 20);
+  expect_copies_all(dense, layout, options_, random_);
+  expect_copies_all(layout, dense, options_, random_);
 }
 
 TEST_P(CpuCopy, packs_and_unpacks_random_layouts) {

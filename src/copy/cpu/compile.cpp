@@ -141,23 +141,26 @@ std::int64_t common_unit(std::int64_t unit, std::int64_t length) {
   return unit != 0 && length % unit == 0 ? unit : std::gcd(unit, length);
 }
 
-/// The length of all blocks, or of the pieces that they can be cut into, that packing joins; 0
-/// where there is none, or where the pieces are more than twice as many.
-std::int64_t joined_unit(const Kernels& kernels, const Layout& blocks) {
+/// The length of all blocks, or of the pieces that they are cut into: copies of one length decide
+/// nothing, which is worth some more of them. 0 where there is none. Measured on 3000 pieces of 24
+/// B in 1221 and in 587 blocks (us, unpacked; Zen 4 and an Intel Xeon): 2.4 and 3.4, as blocks of
+/// their own lengths 4.2 and 4.1; 1.8 and 3.0, 1.9 and 3.2.
+std::int64_t piece_of(const Layout& blocks) {
+  constexpr std::int64_t kMostOfABlock = 4;
   std::int64_t unit = blocks.block_bytes();
   if (!blocks.block_positions().empty()) {
     unit = 0;
     for (const std::int64_t position : blocks.block_positions()) {
       unit = common_unit(unit, position);
-      if (unit != 0 && blocks.size_bytes() > 2 * unit * blocks.block_count()) return 0;
+      if (unit != 0 && blocks.size_bytes() > kMostOfABlock * unit * blocks.block_count()) return 0;
     }
   }
-  return kernels.list->joins(unit) ? unit : 0;
+  return unit <= kLongestBlock ? unit : 0;
 }
 
-/// The list in parts, cut where pieces that are joined would get shorter: as behind the positions
-/// of atoms, three doubles each, when their other properties are listed behind them.
-std::vector<Layout> joined_parts(const Kernels& kernels, const Layout& blocks) {
+/// The list in parts, cut where pieces would get shorter: as behind the positions of atoms, three
+/// doubles each, when their other properties are listed behind them.
+std::vector<Layout> parts_of_one_piece(const Layout& blocks) {
   constexpr std::size_t kWorthAnOp = 256;
   const auto offsets = blocks.block_offsets();
   const auto positions = blocks.block_positions();
@@ -175,7 +178,7 @@ std::vector<Layout> joined_parts(const Kernels& kernels, const Layout& blocks) {
   std::int64_t unit = 0;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     const std::int64_t with_it = common_unit(unit, length(i));
-    if (with_it != unit && i - begin >= kWorthAnOp && kernels.list->joins(unit)) {
+    if (with_it != unit && i - begin >= kWorthAnOp) {
       cut_at(i);
       unit = length(i);
     } else {
@@ -187,12 +190,9 @@ std::vector<Layout> joined_parts(const Kernels& kernels, const Layout& blocks) {
 }
 
 OpPtr Compiler::list(Direction direction, const Layout& blocks) const {
-  std::int64_t unit = 0;
-  if (direction == Direction::Pack) {
-    const std::vector<Layout> parts = joined_parts(kernels_, blocks);
-    if (!parts.empty()) return in_sequence(direction, parts);
-    unit = joined_unit(kernels_, blocks);
-  }
+  const std::vector<Layout> parts = parts_of_one_piece(blocks);
+  if (!parts.empty()) return in_sequence(direction, parts);
+  const std::int64_t unit = piece_of(blocks);
   std::int64_t most_windows = WindowsOp::worth(kernels_, direction, blocks, unit);
   OpPtr runs;
   const auto pack_runs = direction == Direction::Pack ? kernels_.list->pack_runs : nullptr;

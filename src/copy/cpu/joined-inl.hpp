@@ -60,6 +60,7 @@ struct JoinedCopy<8> : FixedCopy<8> {
 // Of lengths that are no vector's where loads have masks: not a byte outside the blocks is read.
 template <>
 struct JoinedCopy<12> : ShortCopy<16> {
+  static constexpr std::int64_t kBlock = 12;
   explicit JoinedCopy(std::int64_t block) : ShortCopy<16>(block) {}
 #if HWY_TARGET <= HWY_AVX2
   HWY_INLINE void join(std::byte* HWY_RESTRICT to, const std::byte* const* at) const {
@@ -85,6 +86,7 @@ struct JoinedCopy<12> : ShortCopy<16> {
 };
 template <>
 struct JoinedCopy<24> : ShortCopy<32> {
+  static constexpr std::int64_t kBlock = 24;
   explicit JoinedCopy(std::int64_t block) : ShortCopy<32>(block) {}
 #if HWY_TARGET == HWY_AVX3
   HWY_INLINE void join(std::byte* HWY_RESTRICT to, const std::byte* const* at) const {

@@ -61,6 +61,8 @@ inline constexpr std::int64_t kPrefetchedBytes = std::int64_t{8} << 20;
 inline constexpr std::int64_t kSecondLevelBytes = std::int64_t{1} << 20;
 /// [bytes] Longer blocks are rows.
 inline constexpr std::int64_t kLongestBlock = 128;
+/// [bytes] A line of the caches.
+inline constexpr std::int64_t kLine = 64;
 /// Moves blocks [first, last). `packed` and `strided` are the bases that positions and offsets
 /// count from; not a byte of the dense side past the end of block `last - 1` is touched.
 using PackListFn = void (*)(const List& list, std::int64_t first, std::int64_t last,
@@ -121,8 +123,6 @@ struct NestKernels {
 struct ListKernels {
   PackListFn (*choose_pack)(const List& list);
   UnpackListFn (*choose_unpack)(const List& list);
-  /// Whether packing joins blocks of this length in registers, as one length for all.
-  bool (*joins)(std::int64_t block);
   bool gathers;  ///< packing gathers blocks of 4 and 8 bytes rather than join them
   /// Packing two blocks of their own lengths takes as long as this many windows.
   std::int64_t windows_for_two;
@@ -132,6 +132,8 @@ struct ListKernels {
   /// Lists that reach over more than this are worth fetching ahead when they are unpacked in no
   /// order, which keeps stores waiting for their lines one after the other.
   std::int64_t scattered_bytes;
+  /// The same of lists whose blocks lie, on average, half a line or more apart.
+  std::int64_t spread_bytes;
   /// With fetching ahead or without; `gaps_readable`: whole windows may be read, else just what
   /// travels. Null where loads and stores have no masks.
   PackWindowsFn (*choose_pack_windows)(bool prefetch, bool gaps_readable) = nullptr;

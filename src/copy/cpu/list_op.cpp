@@ -76,9 +76,11 @@ ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks
                 : unit != 0        ? unit
                                    : blocks.block_bytes();
   const std::int64_t reach = blocks.bounds().size();
-  list_.prefetch =
-      reach > kPrefetchedBytes || (direction == Direction::Unpack &&
-                                   reach > kernels.list->scattered_bytes && are_scattered(offsets));
+  const bool spread = reach >= kLine / 2 * count_;
+  list_.prefetch = reach > kPrefetchedBytes ||
+                   (direction == Direction::Unpack &&
+                    ((reach > kernels.list->spread_bytes && spread) ||
+                     (reach > kernels.list->scattered_bytes && are_scattered(offsets))));
   list_.large = blocks.size_bytes() > kSecondLevelBytes;
   list_.readable_end = std::numeric_limits<std::int64_t>::min();
   if (!positions.empty() && direction == Direction::Pack && gaps_are_mapped(blocks)) {

@@ -6,6 +6,8 @@
 #define STRAKE_COPY_CPU_NEST_INL_HPP
 #endif
 
+#include <type_traits>
+
 #include "copy/cpu/copy-inl.hpp"
 #include "copy/cpu/joined-inl.hpp"
 #include "copy/cpu/kernels.hpp"
@@ -48,6 +50,7 @@ void run_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
         if constexpr (kJoins<Copy>) {
           if (followed) {
             for (; left >= kJoined; left -= kJoined, t += kJoined * l0.to) {
+              if (l0.from >= kLine) fetch_dense<kJoined * Copy::kBlock>(t);
               const std::byte* at[kJoined];
               for (int k = 0; k < kJoined; ++k, f += l0.from) at[k] = f;
               copy.join(t, at);
@@ -57,6 +60,7 @@ void run_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
         if constexpr (requires { copy.overlong(t, f); }) {
           if (followed) {
             for (; left > 4; left -= 4, t += 4 * l0.to, f += 4 * l0.from) {
+              fetch_dense<kLine>(t);
               for (int k = 0; k < 4; ++k) copy.overlong(t + k * l0.to, f + k * l0.from);
             }
           }
@@ -66,6 +70,9 @@ void run_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
           for (; left > 0; --left, t += l0.to, f += l0.from) copy(t, f);
         } else {
           for (; left >= 4; left -= 4, t += 4 * l0.to, f += 4 * l0.from) {
+            if constexpr (std::is_same_v<Copy, FixedCopy<16>>) {
+              if (followed) fetch_dense<4 * Copy::kBlock>(t);
+            }
             copy(t, f);
             copy(t + l0.to, f + l0.from);
             copy(t + 2 * l0.to, f + 2 * l0.from);

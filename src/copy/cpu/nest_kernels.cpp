@@ -19,8 +19,6 @@ namespace strake::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-/// A block shorter than a cache line leaves room for a neighbour in it.
-constexpr std::int64_t kLine = 64;
 /// A loop of fewer steps spends its time on starting: its neighbour becomes the inner one, if it is
 /// longer and all lines of both, which are then visited more than once, stay in the L2 cache.
 /// Measured: an edge of 3 x 256 rows of 24 bytes.

@@ -212,7 +212,6 @@ template <typename Square>
 HWY_INLINE void transpose_plane(const Plane& p, const Square& square, std::byte* to,
                                 const std::byte* from, Stores whole_lines) {
   constexpr int kSide = Square::kSide;
-  constexpr std::int64_t kLine = 64;
   std::int64_t j_begin = 0;
   Stores stores = Stores::Cached;
   if constexpr (Square::kWholeLines) {

@@ -74,14 +74,17 @@ std::optional<std::vector<Window>> windows_of(Direction direction, const Layout&
   return windows;
 }
 
-/// As many windows as take the time of so many blocks that are joined. Of three times as many
-/// places, 3000 in order (us, Zen 5 and an Intel Xeon): 4 B 0.84 and 1.5, as 894 windows 0.97 and
-/// 1.5; 8 B 1.04 and 1.8, 1502 windows 1.5 and 2.5; 12 B 1.1 and 1.9, 2092 windows 2.0 and 3.0.
-/// Where blocks of 4 and 8 B are gathered, in 0.8 of that, fewer windows are.
-std::int64_t windows_worth(const ListKernels& kernels, std::int64_t blocks, std::int64_t block) {
-  std::int64_t eighths = block <= 8 ? 3 : block <= 12 ? 4 : 5;
-  if (kernels.gathers && block <= 8) eighths = block / 4;
-  return blocks * eighths / 8;
+/// As many windows as take the time of so many pieces of one length. Of three times as many places,
+/// 3000 in order packed (us, Zen 5 and an Intel Xeon): 4 B 0.84 and 1.5, as 894 windows 0.97
+/// and 1.5; 8 B 1.04 and 1.8, 1502 windows 1.5 and 2.5; 12 B 1.1 and 1.9, 2092 windows 2.0 and 3.0.
+/// Unpacked (Zen 4 and the Xeon): 4 B 1.1 and 1.2, as windows 0.8 and 1.1; 8 B 1.1 and 1.8, 1.4 and
+/// 2.0; 16 B in 1670 windows, five in six places taken, 1.0 and 1.8, 1.4 and 2.3. Where blocks of 4
+/// and 8 B are gathered, in 0.8 of the time, fewer windows are.
+std::int64_t windows_worth(const ListKernels& kernels, Direction direction, std::int64_t pieces,
+                           std::int64_t piece) {
+  std::int64_t eighths = piece <= 8 ? 3 : piece <= 16 ? 4 : 5;
+  if (kernels.gathers && direction == Direction::Pack && piece <= 8) eighths = piece / 4;
+  return pieces * eighths / 8;
 }
 
 }  // namespace
@@ -97,7 +100,7 @@ std::int64_t WindowsOp::worth(const Kernels& kernels, Direction direction, const
                                    : kUnpackedWindowsForTwo;
   const std::int64_t most = blocks.block_positions().empty() ? count / 4 * 3 : count * for_two / 2;
   if (unit == 0) return most;
-  return std::min(most, windows_worth(*kernels.list, blocks.size_bytes() / unit, unit));
+  return std::min(most, windows_worth(*kernels.list, direction, blocks.size_bytes() / unit, unit));
 }
 
 std::unique_ptr<const WindowsOp> WindowsOp::make(const Kernels& kernels, Direction direction,
