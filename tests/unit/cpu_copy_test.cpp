@@ -274,6 +274,24 @@ TEST_P(CpuCopy, blocks_whose_pages_the_tlb_does_not_hold) {
   }
 }
 
+TEST_P(CpuCopy, elements_whose_pages_the_tlb_does_not_hold) {
+  for (const std::int64_t element : {4, 8}) {
+    const std::int64_t stride = (random_() & 1) != 0 ? 1032 : -1032;
+    const Dim rows[] = {{130, 75 * 1032 + 64}, {75, stride}};
+    const Dim row[] = {{8500, stride}};
+    for (const Layout& far : {Layout::box(3, element, rows), Layout::box(3, element, row)}) {
+      ASSERT_GT(far.bounds().size(), cpu::kPrefetchedBytes);
+      const Layout dense = Layout::dense(far.size_bytes(), 5);
+      const ByteRange cut = {pick(random_, 0, 500), far.size_bytes() - pick(random_, 0, 500)};
+      for (const ByteRange part : {ByteRange{0, far.size_bytes()}, cut}) {
+        expect_copies(dense, far, part, options_, random_);
+        expect_copies(far, dense, part, options_, random_);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_P(CpuCopy, a_few_blocks_in_pages_of_their_own) {
   for (std::int64_t block = 17; block <= 64; ++block) {
     const std::int64_t pitch = (random_() & 1) != 0 ? 2120 : -4241;

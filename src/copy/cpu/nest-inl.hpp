@@ -6,6 +6,7 @@
 #define STRAKE_COPY_CPU_NEST_INL_HPP
 #endif
 
+#include <algorithm>
 #include <type_traits>
 
 #include "copy/cpu/copy-inl.hpp"
@@ -101,6 +102,53 @@ void run_far_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
     }
   });
 }
+
+#if HWY_TARGET == HWY_AVX3
+HWY_INLINE __m512i line_of(const std::int64_t (&e)[8]) {
+  return _mm512_setr_epi64(e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]);
+}
+HWY_INLINE __m512i line_of(const std::int32_t (&e)[16]) {
+  return _mm512_setr_epi32(e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7], e[8], e[9], e[10], e[11],
+                           e[12], e[13], e[14], e[15]);
+}
+
+/// Packing of elements of 4 or 8 bytes whose pages the TLB does not hold: a line at a time, begun
+/// when the one before is here, with what is read and what is stored to fetched ahead. Else the CPU
+/// begins more lines than it can fetch at a time. Measured on three cores (Intel Xeon), relative to
+/// one element after the other: 16384 of 8 B at 1040 B 0.76 to 1.00, at 2064 B 0.82 to 0.91, 65536
+/// at 2064 B 0.88 to 0.90; fetched ahead without waiting 0.8 to 1.0, 0.9 to 1.05, 0.8 to 1.07.
+template <int kBytes>
+void pack_far_elements(const Nest& nest, std::byte* to, const std::byte* from) {
+  constexpr std::int64_t kAhead = 32;
+  constexpr int kOfLine = kLine / kBytes;
+  using Element = std::conditional_t<kBytes == 4, std::int32_t, std::int64_t>;
+  const Loop l0 = nest.loops[0];
+  const Loop l1 = nest.loops[1];
+  std::int64_t none = 0;
+  asm volatile("" : "+r"(none));  // zero, but the compiler must not know
+  for_each_row(nest, to, from, [=](std::byte* t, const std::byte* f) HWY_ATTR {
+    const std::byte* next_row = f + (l1.count > 1 ? l1.from : l0.count * l0.from);
+    const auto lines = [&](std::int64_t count, const std::byte* ahead) HWY_ATTR {
+      for (; count > 0; --count, t += kLine) {
+        for (int k = 0; k < kOfLine; ++k) __builtin_prefetch(ahead + k * l0.from);
+        fetch_dense<kLine>(t);
+        Element line[kOfLine];
+        for (int k = 0; k < kOfLine; ++k) std::memcpy(line + k, f + k * l0.from, kBytes);
+        _mm512_storeu_si512(t, line_of(line));
+        const std::int64_t step = kOfLine * l0.from + (line[kOfLine - 1] & none);
+        f += step;
+        ahead += step;
+      }
+    };
+    const std::int64_t inside = std::max<std::int64_t>(l0.count - kAhead, 0) / kOfLine;
+    lines(inside, f + kAhead * l0.from);
+    lines(l0.count / kOfLine - inside, next_row);
+    for (std::int64_t left = l0.count % kOfLine; left > 0; --left, t += kBytes, f += l0.from) {
+      std::memcpy(t, f, kBytes);
+    }
+  });
+}
+#endif
 
 /// Unpacking of blocks in lines of their own, more of them than stay in the L2 cache: stores wait
 /// for their lines one after the other, so these are fetched ahead. Measured on 23729 blocks of 12
