@@ -114,9 +114,9 @@ HWY_INLINE __m512i line_of(const std::int32_t (&e)[16]) {
 
 /// Packing of elements of 4 or 8 bytes whose pages the TLB does not hold: a line at a time, begun
 /// when the one before is here, with what is read and what is stored to fetched ahead. Else the CPU
-/// begins more lines than it can fetch at a time. Measured on three cores (Intel Xeon), relative to
-/// one element after the other: 16384 of 8 B at 1040 B 0.76 to 1.00, at 2064 B 0.82 to 0.91, 65536
-/// at 2064 B 0.88 to 0.90; fetched ahead without waiting 0.8 to 1.0, 0.9 to 1.05, 0.8 to 1.07.
+/// begins more lines than it can fetch at a time. Measured on two cores (Intel Xeon), relative to
+/// one element after the other: 16384 of 8 B at 1040 B 0.76 to 1.00, at 2064 B 0.89 and 0.91, 65536
+/// at 2064 B 0.88 and 0.90; fetched ahead without waiting 0.8 to 1.0, 0.9 to 1.05, 0.8 to 1.07.
 template <int kBytes>
 void pack_far_elements(const Nest& nest, std::byte* to, const std::byte* from) {
   constexpr std::int64_t kAhead = 32;
