@@ -36,9 +36,10 @@ HWY_INLINE void for_each_row(const Nest& nest, std::byte* to, const std::byte* f
   }
 }
 
-/// Blocks one by one. No fetching ahead: while the TLB holds their pages, at every distance tried
-/// it cost more than it saved. The row is inlined and holds its values: through references they
-/// would be read again after each store, which made rows of 1 KiB 1.4 times as slow.
+/// Blocks one by one. What is read is not fetched ahead: while the TLB holds its pages, at every
+/// distance tried that cost more than it saved. The row is inlined and holds its values: through
+/// references they would be read again after each store, which made rows of 1 KiB 1.4 times as
+/// slow.
 template <typename Copy>
 void run_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
   const Copy copy(nest.block);
@@ -124,8 +125,7 @@ void pack_far_elements(const Nest& nest, std::byte* to, const std::byte* from) {
   using Element = std::conditional_t<kBytes == 4, std::int32_t, std::int64_t>;
   const Loop l0 = nest.loops[0];
   const Loop l1 = nest.loops[1];
-  std::int64_t none = 0;
-  asm volatile("" : "+r"(none));  // zero, but the compiler must not know
+  const std::int64_t none = unknown_zero();
   for_each_row(nest, to, from, [=](std::byte* t, const std::byte* f) HWY_ATTR {
     const std::byte* next_row = f + (l1.count > 1 ? l1.from : l0.count * l0.from);
     const auto lines = [&](std::int64_t count, const std::byte* ahead) HWY_ATTR {
@@ -178,14 +178,13 @@ void run_aligned_blocks(const Nest& nest, std::byte* to, const std::byte* from) 
   const Copy copy(nest.block);
   const Loop l0 = nest.loops[0];
   const bool packing = l0.to == nest.block && l0.count >= kFew;
-  std::uint64_t none = 0;
-  asm volatile("" : "+r"(none));  // zero, but the compiler must not know
+  const std::int64_t none = unknown_zero();
   for_each_row(nest, to, from, [=](std::byte* t, const std::byte* f) HWY_ATTR {
     std::int64_t left = l0.count;
     if (packing) {
       for (; left >= kWays; left -= kWays) {
         for (int k = 0; k < kWays; ++k, t += l0.to, f += l0.from) copy(t, f);
-        std::uint64_t last;
+        std::int64_t last;
         std::memcpy(&last, t - sizeof last, sizeof last);
         f += last & none;  // the next address is known when the last block is here
       }
