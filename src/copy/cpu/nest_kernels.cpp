@@ -56,9 +56,15 @@ bool past_the_tlb(const Nest& nest) {
 /// pieces of 32 and 8 B, fetched ahead: Zen 5 27, as of 16 B; Intel 46 to 57 where those took 61
 /// to 66.
 NestFn choose_far_blocks(const Nest& nest, const Loop& l0, CpuMake make) {
-  const std::int64_t least = l0.to == nest.block ? 16 : make == CpuMake::Intel ? 24 : 40;
+  constexpr std::int64_t kPageEach = 4000;
+  const bool packing = l0.to == nest.block;
+  const std::int64_t least = packing ? 16 : make == CpuMake::Intel ? 24 : 40;
   if (nest.block % 8 == 0 && nest.block >= least) {
-    return make == CpuMake::Intel ? run_far_blocks<true> : run_far_blocks<false>;
+    const bool held_back = packing && distance(l0.from) >= kPageEach;
+    if (make == CpuMake::Intel) {
+      return held_back ? run_far_blocks<true, 14> : run_far_blocks<true, 0>;
+    }
+    return held_back && make == CpuMake::Amd ? run_far_blocks<false, 40> : run_far_blocks<false, 0>;
   }
   if (nest.block == 16) return run_blocks<FixedCopy<16>>;
   if (nest.block < 16) return run_blocks<OverlapCopy<8>>;
