@@ -59,6 +59,7 @@ class Operation {
   [[nodiscard]] bool busy() const noexcept { return busy_; }
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool is_persistent() const noexcept { return persistent_; }
+  [[nodiscard]] bool is_buffered() const noexcept { return buffered_; }
   [[nodiscard]] Method method() const noexcept;
   [[nodiscard]] const Peer& peer() const noexcept { return peer_; }
   /// What the completion reports, once complete.

@@ -5,6 +5,7 @@
 #include "exchange/wire.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/messages.hpp"
+#include "interpose/peers.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -18,7 +19,7 @@ template <typename Real, typename Count>
 int send(Function function, Real real, const void* buffer, Count count, MPI_Datatype type, int rank,
          int tag, MPI_Comm comm) {
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm); };
-  return boundary(comm, theirs, [&] {
+  return sending(comm, theirs, [&] {
     Engine::get().hand_on();
     Examined found = examine_message(Direction::Send, Style::Blocking, rank, buffer, count, type);
     const auto leave = [&] { return leave_to(theirs, function, found); };
@@ -113,7 +114,7 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
     return real(send_buffer, send_count, send_type, to, send_tag, recv_buffer, recv_count,
                 recv_type, from, recv_tag, comm, status);
   };
-  return boundary(comm, theirs, [&] {
+  return sending(comm, theirs, [&] {
     Engine::get().hand_on();
     Examined out = examine(Direction::Send, Style::Blocking, send_buffer, send_count, send_type);
     Examined in = examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
@@ -150,7 +151,7 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
   const auto theirs = [&] {
     return real(buffer, count, type, to, send_tag, from, recv_tag, comm, status);
   };
-  return boundary(comm, theirs, [&] {
+  return sending(comm, theirs, [&] {
     Engine::get().hand_on();
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
     std::optional<Outgoing> outgoing;

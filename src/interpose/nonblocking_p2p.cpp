@@ -46,7 +46,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
           MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   if (request == nullptr) return theirs();
-  return boundary(comm, theirs, [&] {
+  return sending(comm, theirs, [&] {
     Engine& engine = Engine::get();
     Examined found =
         examine_message(Direction::Send, Style::Nonblocking, rank, buffer, count, type);

@@ -85,6 +85,7 @@ int start(MPI_Request* request) {
   const Engine::Seen seen = engine.see(*operation);
   if (seen.pending || seen.complete) return raise(operation->peer().comm, MPI_ERR_REQUEST);
 #endif
+  if (operation->is_buffered()) engine.hand_on();  // it leaves at once
   // The dummy keeps the system's rules: starting an active request is its error.
   const int code = next().MPI_Start(request);
   if (code != MPI_SUCCESS) return code;

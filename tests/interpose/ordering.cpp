@@ -71,6 +71,114 @@ void never_overtaking(MPI_Comm comm, int to, int from) {
   }
 }
 
+/// One tag, and every function that sends in turn: some leave at once, others are packed first.
+void every_kind_of_send(int to, int from) {
+  check::section("order: every kind of send");
+  const std::vector<Described> types = mix();
+  constexpr std::size_t kKinds = 8;
+  const std::size_t messages = kKinds * types.size();
+  std::vector<Image> out, in;
+  std::vector<MPI_Request> receives(messages), sends, persistent;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < messages; ++i) {
+    const Described& type = types[i % types.size()];
+    out.emplace_back(type, 1);
+    in.emplace_back(type, 1);
+    out[i].fill(i);
+    bytes += out[i].size_bytes() + MPI_BSEND_OVERHEAD + 4096;
+    CHECK_MPI(MPI_Irecv(in[i].data(), 1, type.type, from, 6, MPI_COMM_WORLD, &receives[i]));
+  }
+  std::vector<char> room(bytes);
+  CHECK_MPI(MPI_Buffer_attach(room.data(), static_cast<int>(bytes)));
+  MPI_Barrier(MPI_COMM_WORLD);  // the receives are posted
+  for (std::size_t i = 0; i < messages; ++i) {
+    const MPI_Datatype type = types[i % types.size()].type;
+    MPI_Request request = MPI_REQUEST_NULL;
+    const auto start = [&](auto* init) {
+      CHECK_MPI(init(out[i].data(), 1, type, to, 6, MPI_COMM_WORLD, &request));
+      CHECK_MPI(MPI_Start(&request));
+      persistent.push_back(request);
+    };
+    const auto send = [&](auto* isend) {
+      CHECK_MPI(isend(out[i].data(), 1, type, to, 6, MPI_COMM_WORLD, &request));
+      sends.push_back(request);
+    };
+    switch (i % kKinds) {
+      case 0:
+      case 2:
+        send(MPI_Isend);
+        break;
+      case 1:
+        start(MPI_Bsend_init);
+        break;
+      case 3:
+        send(MPI_Ibsend);
+        break;
+      case 4:
+        start(MPI_Send_init);
+        break;
+      case 5:
+        CHECK_MPI(MPI_Bsend(out[i].data(), 1, type, to, 6, MPI_COMM_WORLD));
+        break;
+      case 6:
+        start(MPI_Rsend_init);
+        break;
+      default:
+        send(MPI_Irsend);
+    }
+  }
+  CHECK_MPI(MPI_Waitall(static_cast<int>(messages), receives.data(), MPI_STATUSES_IGNORE));
+  CHECK_MPI(MPI_Waitall(static_cast<int>(sends.size()), sends.data(), MPI_STATUSES_IGNORE));
+  for (MPI_Request& request : persistent) {
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Request_free(&request));
+  }
+  for (std::size_t i = 0; i < messages; ++i) CHECK(in[i].holds(i));
+  void* detached = nullptr;
+  int size = 0;
+  CHECK_MPI(MPI_Buffer_detach(&detached, &size));
+}
+
+/// What the handler below sends: host memory, since what a handler calls is the system's.
+struct FromHandler {
+  std::vector<int> values;
+  int to = 0;
+} from_handler;
+
+void send_values(MPI_Comm* comm, int*, ...) {
+  const int count = static_cast<int>(from_handler.values.size());
+  CHECK_MPI(MPI_Send(from_handler.values.data(), count, MPI_INT, from_handler.to, 12, *comm));
+}
+
+/// An error handler sends, too.
+void sent_by_an_error_handler(int to, int from) {
+  check::section("order: Isend, and Send by an error handler");
+  const Described type = describe::large();
+  MPI_Comm comm = MPI_COMM_NULL;
+  CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  CHECK_MPI(MPI_Comm_create_errhandler(send_values, &handler));
+  CHECK_MPI(MPI_Comm_set_errhandler(comm, handler));
+  for (int turn = 0; turn < kTurns; ++turn) {
+    Image out(type, 1), in(type, 1);
+    out.fill(1);
+    from_handler = {std::vector<int>(out.size_bytes() / sizeof(int), turn), to};
+    std::vector<int> values(from_handler.values.size(), -1);
+    MPI_Request requests[3];
+    CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, from, 12, comm, &requests[0]));
+    CHECK_MPI(MPI_Irecv(values.data(), static_cast<int>(values.size()), MPI_INT, from, 12, comm,
+                        &requests[1]));
+    CHECK_MPI(MPI_Isend(out.data(), 1, type.type, to, 12, comm, &requests[2]));
+    MPI_Request refused = MPI_REQUEST_NULL;
+    (void)MPI_Irecv(&turn, 1, MPI_INT, check::size(), 12, comm, &refused);
+    CHECK_MPI(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
+    CHECK(in.holds(1));
+    CHECK(values == from_handler.values);
+  }
+  CHECK_MPI(MPI_Errhandler_free(&handler));
+  CHECK_MPI(MPI_Comm_free(&comm));
+}
+
 /// The sender uses a derived type, the receiver contiguous memory, and the other way round,
 /// alternating.
 void unlike_types(int to, int from) {
@@ -269,6 +377,8 @@ int main(int argc, char** argv) {
   const int place = size - 1 - rank;
   never_overtaking(reversed, (place + 1) % size, (place + size - 1) % size);
   CHECK_MPI(MPI_Comm_free(&reversed));
+  every_kind_of_send(to, from);
+  sent_by_an_error_handler(to, from);
   unlike_types(to, from);
   wildcard_before_specific(to, from);
   many_sources();

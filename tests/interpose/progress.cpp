@@ -244,6 +244,43 @@ void everyone_to_everyone() {
 }
 
 /// A collective write that other ranks wait for, in the same call as a receive that waits for them.
+/// A rank that spins on memory which it shares with the receiver, as the standard has it.
+void window_sync() {
+  check::section("Isend, then MPI_Win_sync until the receiver has answered in shared memory");
+  if (check::size() == 1) return;
+  const Described type = describe::small();  // so short that MPI keeps it for a receiver
+  MPI_Win window = MPI_WIN_NULL;
+  int* answers = nullptr;
+  const MPI_Aint mine = check::rank() == 0 ? static_cast<MPI_Aint>(sizeof(int)) : 0;
+  CHECK_MPI(MPI_Win_allocate_shared(mine, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                                    static_cast<void*>(&answers), &window));
+  MPI_Aint size = 0;
+  int unit = 0;
+  CHECK_MPI(MPI_Win_shared_query(window, 0, &size, &unit, static_cast<void*>(&answers)));
+  CHECK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
+  volatile int* const answer = answers;
+  if (check::rank() == 0) *answer = 0;
+  CHECK_MPI(MPI_Win_sync(window));
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int turn = 1; turn <= 20; ++turn) {
+    Image image(type, 1);
+    if (check::rank() == 0) {
+      image.fill(static_cast<std::uint64_t>(turn));
+      MPI_Request request = MPI_REQUEST_NULL;
+      CHECK_MPI(MPI_Isend(image.data(), 1, type.type, 1, 13, MPI_COMM_WORLD, &request));
+      while (*answer != turn) CHECK_MPI(MPI_Win_sync(window));
+      CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    } else if (check::rank() == 1) {
+      CHECK_MPI(MPI_Recv(image.data(), 1, type.type, 0, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK(image.holds(static_cast<std::uint64_t>(turn)));
+      *answer = turn;
+      CHECK_MPI(MPI_Win_sync(window));
+    }
+  }
+  CHECK_MPI(MPI_Win_unlock_all(window));
+  CHECK_MPI(MPI_Win_free(&window));
+}
+
 void file_write_beside_a_receive() {
   check::section("Irecv and File_iwrite_all in one Waitall, one Testall");
   if (check::size() < 2) return;
@@ -329,6 +366,7 @@ int main(int argc, char** argv) {
   head_to_head();
   rings();
   everyone_to_everyone();
+  window_sync();
   file_write_beside_a_receive();
   polls_cost_the_same_beside_many_receives();
   return check::finish();
