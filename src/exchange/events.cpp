@@ -16,8 +16,8 @@ void set_event_hook(EventHook hook) noexcept {
   g_recorder.unusual.store(hook != nullptr || g_multiple, std::memory_order_release);
 }
 
-void set_multiple(bool multiple) noexcept {
-  g_multiple = multiple;
+void set_multiple() noexcept {
+  g_multiple = true;
   set_event_hook(g_recorder.hook);
 }
 

@@ -50,7 +50,7 @@ void set_event_hook(EventHook hook) noexcept;
 /// MPI_THREAD_MULTIPLE: another thread may sit in a blocking call, so nothing may be left for "the
 /// next call" to do.
 inline std::atomic<bool> g_multiple{false};
-void set_multiple(bool multiple) noexcept;
+void set_multiple() noexcept;
 
 class Counter {
  public:

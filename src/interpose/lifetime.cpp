@@ -1,6 +1,7 @@
 // Start and end: MPI_Init, MPI_Init_thread, MPI_Finalize, sessions. Nothing collective, and no
 // device is touched.
 #include <atomic>
+#include <cstring>
 
 #include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
@@ -32,7 +33,7 @@ int started(int code) noexcept {
   if (code != MPI_SUCCESS) return code;
   int level = MPI_THREAD_SINGLE;
   mpi::real_mpi().MPI_Query_thread(&level);
-  exchange::set_multiple(level == MPI_THREAD_MULTIPLE);
+  if (level == MPI_THREAD_MULTIPLE) exchange::set_multiple();
   g_ends_with_self = end_with_self();
   note_parent();
   int rank = 0;
@@ -55,11 +56,28 @@ STRAKE_MPI int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
 #ifdef MPI_SESSION_NULL  // Open MPI 5 has sessions, and is MPI 3.1
 namespace {
 std::atomic<int> g_sessions{0};
+
+/// Whether several threads may use the session at once: yes, where the library does not tell.
+bool is_multiple(MPI_Session session) noexcept {
+  using GetInfo = decltype(&::MPI_Session_get_info);
+  static const auto get_info =
+      reinterpret_cast<GetInfo>(strake::mpi::find_real("MPI_Session_get_info"));
+  const strake::mpi::RealMpi& real = strake::mpi::real_mpi();
+  MPI_Info info = MPI_INFO_NULL;
+  if (get_info == nullptr || get_info(session, &info) != MPI_SUCCESS) return true;
+  char level[MPI_MAX_INFO_VAL + 1] = "";
+  int found = 0;
+  real.MPI_Info_get(info, "thread_level", MPI_MAX_INFO_VAL, level, &found);
+  real.MPI_Info_free(&info);
+  return found == 0 || std::strcmp(level, "MPI_THREAD_MULTIPLE") == 0;
 }
+}  // namespace
 
 STRAKE_MPI int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
   const int code = next().MPI_Session_init(info, handler, session);
-  if (code == MPI_SUCCESS) ++g_sessions;
+  if (code != MPI_SUCCESS) return code;
+  ++g_sessions;
+  if (is_multiple(*session)) strake::exchange::set_multiple();
   return code;
 }
 

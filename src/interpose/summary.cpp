@@ -173,19 +173,19 @@ void note_parent() noexcept {
 }
 
 void summarise() noexcept {
-  if (!summary_wanted()) return;
+  // Only where every rank is preloaded may a collective of ours meet one of theirs. There all take
+  // part, whatever the settings of each.
+  const bool whole_job = std::getenv("STRAKE_JOB") != nullptr;
+  if (g_spawned || (!whole_job && !summary_wanted())) return;  // spawned ones are not of the job
   try {
     const mpi::RealMpi& real = mpi::real_mpi();
-    if (g_spawned) return;  // not rank 0 of the job
     int rank = 0;
     int ranks = 1;
     real.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     real.MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     Totals totals = exchange::totals();
-    // Only where every rank is preloaded may a collective of ours meet one of theirs.
-    const bool whole_job = std::getenv("STRAKE_JOB") != nullptr;
     if (whole_job) add_up(totals);
-    if (rank != 0) return;
+    if (rank != 0 || !summary_wanted()) return;
     if (settings::flag(settings::Id::summary)) {
       const std::string text = text_summary(totals, ranks, whole_job);
       std::fwrite(text.data(), 1, text.size(), stderr);

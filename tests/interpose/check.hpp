@@ -145,52 +145,59 @@ inline void require_preloaded() {
          std::string("MPI_Send comes from ") + (info.dli_fname ? info.dli_fname : "nowhere"));
 }
 
-/// What init() and a program that calls MPI_Init by itself have in common. After MPI_Init.
-inline void started(int argc, char** argv) {
-  MPI_Comm_rank(MPI_COMM_WORLD, &state().rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &state().size);
+/// What init() and a program that calls MPI_Init by itself, or has but sessions, have in common.
+/// `comm` holds all ranks.
+inline void started(MPI_Comm comm, int argc, char** argv) {
+  MPI_Comm_rank(comm, &state().rank);
+  MPI_Comm_size(comm, &state().size);
   for (const int number : {SIGALRM, SIGSEGV, SIGBUS}) signal(number, on_signal);
   alarm(kWatchdogSeconds);
   require_preloaded();
   for (int i = 1; i < argc; ++i)
     if (std::string(argv[i]) == "--device" && !test_memory::use_device(rank())) {
       if (rank() == 0) std::printf("no device\n");
-      MPI_Finalize();
+      int world = 0;
+      MPI_Initialized(&world);
+      if (world != 0) MPI_Finalize();
       std::exit(77);  // what CTest is told to show as skipped
     }
 }
+
+/// After MPI_Init.
+inline void started(int argc, char** argv) { started(MPI_COMM_WORLD, argc, argv); }
 
 inline void init(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   started(argc, argv);
 }
 
-/// Prints every rank's notes in rank order and the verdict of all ranks. Before MPI_Finalize.
-inline void verdict() {
+/// Prints every rank's notes in rank order and the verdict of all ranks. `comm` holds all ranks.
+/// Before MPI_Finalize.
+inline void verdict(MPI_Comm comm = MPI_COMM_WORLD) {
   section("verdict");
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
   constexpr int kNotesTag = 30000;
   const std::string& mine = state().notes;
   if (rank() == 0) {
     std::fputs(mine.c_str(), stdout);
     for (int from = 1; from < size(); ++from) {
       int length = 0;
-      MPI_Recv(&length, 1, MPI_INT, from, kNotesTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(&length, 1, MPI_INT, from, kNotesTag, comm, MPI_STATUS_IGNORE);
       std::vector<char> text(static_cast<std::size_t>(length) + 1, '\0');
-      MPI_Recv(text.data(), length, MPI_CHAR, from, kNotesTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(text.data(), length, MPI_CHAR, from, kNotesTag, comm, MPI_STATUS_IGNORE);
       std::fputs(text.data(), stdout);
     }
   } else {
     const int length = static_cast<int>(mine.size());
-    MPI_Send(&length, 1, MPI_INT, 0, kNotesTag, MPI_COMM_WORLD);
-    MPI_Send(mine.data(), length, MPI_CHAR, 0, kNotesTag, MPI_COMM_WORLD);
+    MPI_Send(&length, 1, MPI_INT, 0, kNotesTag, comm);
+    MPI_Send(mine.data(), length, MPI_CHAR, 0, kNotesTag, comm);
   }
   int mine_failed = state().failures;
   int failed = 0;
-  MPI_Allreduce(&mine_failed, &failed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(&mine_failed, &failed, 1, MPI_INT, MPI_SUM, comm);
   if (rank() == 0) std::puts(failed == 0 ? "ok" : "failed");
   std::fflush(stdout);
-  if (failed != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (failed != 0) MPI_Abort(comm, 1);
 }
 
 /// The end of main.
