@@ -204,6 +204,13 @@ TEST_P(Run, a_tool_that_wraps_mpi_stays_between_strake_and_the_library) {
   EXPECT_LT(outcome.out.find(line()), outcome.out.find("tool MPI_Init")) << outcome.out;
 }
 
+TEST_P(Run, a_plugin_that_a_library_finds_through_its_own_path_gets_it) {
+  const Outcome outcome = job({}, join({ranks(1), {kPrograms + "/plugin_" + GetParam() + "_0"}}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "plugin"), 1) << outcome.out;
+}
+
 TEST_P(Run, a_program_without_mpi_is_refused_before_the_start) {
   const Outcome outcome = job({}, join({ranks(1), {kPrograms + "/strake_serial"}}));
   EXPECT_EQ(outcome.status, 2);

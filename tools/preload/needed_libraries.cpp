@@ -113,6 +113,14 @@ bool find_library(const char* name, const char* owner, const ElfFile& from, char
          find_in("/lib:/usr/lib:/lib64:/usr/lib64", name, owner, out);
 }
 
+bool find_for_program(const char* name, char (&out)[PATH_MAX]) {
+  constexpr const char* kSelf = "/proc/self/exe";
+  char program[PATH_MAX];
+  const ssize_t length = readlink(kSelf, program, sizeof(program) - 1);
+  program[length > 0 ? length : 0] = '\0';
+  return find_library(name, program, ElfFile(kSelf), out);
+}
+
 /// The library that a file is.
 MpiLibrary identify_file(char (&path)[PATH_MAX]) {
   const MpiLibrary library = identify_behind(path);
@@ -165,11 +173,15 @@ MpiLibrary identify_behind(char (&path)[PATH_MAX]) {
   return identify(path);
 }
 
-void find_mpi(const char* path, Loaded loaded, MpiUse& use) {
+void find_mpi(const char* path, Loaded loaded, MpiUse& use, const char* caller) {
   char found[PATH_MAX];
   if (std::strchr(path, '/') == nullptr) {
-    const ElfFile nobody("/proc/self/exe");
-    if (!find_library(path, path, nobody, found)) return;
+    // The program's paths count for its libraries, too (its RUNPATH does not, which is not told
+    // apart here).
+    if ((caller[0] == '\0' || !find_library(path, caller, ElfFile(caller), found)) &&
+        !find_for_program(path, found)) {
+      return;
+    }
   } else {
     std::snprintf(found, sizeof(found), "%s", path);
   }

@@ -26,8 +26,9 @@ MpiLibrary identify_behind(char (&path)[PATH_MAX]);
 using Loaded = bool (*)(const char* name);
 
 /// With `loaded`, `may_bring_mpi` is not asked. Looks at `path` (a name without a slash is searched
-/// for as dlopen does). Nearest first, so that of two MPI libraries the one is found whose symbols
-/// the loader would find. Cost: ~20 µs a file.
-void find_mpi(const char* path, Loaded loaded, MpiUse& use);
+/// for as dlopen does when the object `caller` asks; empty: the program itself). Nearest first, so
+/// that of two MPI libraries the one is found whose symbols the loader would find. Cost: ~20 µs a
+/// file.
+void find_mpi(const char* path, Loaded loaded, MpiUse& use, const char* caller = "");
 
 }  // namespace strake::preload

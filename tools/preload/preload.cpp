@@ -314,12 +314,21 @@ __attribute__((constructor)) void start(int, char**, char** environment) {
   g_settled.store(false, std::memory_order_relaxed);
 }
 
-/// Brings the interposer in if loading `file` brings MPI in.
-void before_dlopen(const char* file) {
+/// The object that holds the code at `address`; empty: the program itself.
+const char* object_at(const void* address) {
+  Dl_info info{};
+  link_map* object = nullptr;
+  const int found =
+      dladdr1(address, &info, reinterpret_cast<void**>(&object), static_cast<int>(RTLD_DL_LINKMAP));
+  return found == 0 || object == nullptr ? "" : object->l_name;
+}
+
+/// Brings the interposer in if loading `file`, as the code at `caller` asks, brings MPI in.
+void before_dlopen(const char* file, const void* caller) {
   if (file == nullptr || g_settled.load(std::memory_order_acquire)) return;
   MpiUse use;
   const int kept = errno;
-  find_mpi(file, is_loaded, use);
+  find_mpi(file, is_loaded, use, object_at(caller));
   if (use.library != MpiLibrary::None && !g_settled.exchange(true)) {
     char interposer[PATH_MAX];
     interposer_for(use.library, use.path, interposer);
@@ -340,7 +349,7 @@ void before_dlopen(const char* file) {
 extern "C" __attribute__((visibility("default"))) void* dlopen(const char* file, int mode) {
   if (strake::preload::g_dlopen == nullptr)
     strake::preload::find_dlopen();  // from an earlier constructor
-  strake::preload::before_dlopen(file);
+  strake::preload::before_dlopen(file, __builtin_return_address(0));
   return strake::preload::g_dlopen(file, mode);
 }
 
