@@ -131,6 +131,7 @@ MPI_Request Engine::launch(std::shared_ptr<Operation> operation) {
     mpi::real_mpi().MPI_Wait(&request, MPI_STATUS_IGNORE);
     drop_if_done(launched);
     if (outcome.thrown) std::rethrow_exception(outcome.thrown);
+    if (outcome.comm != MPI_COMM_NULL) throw Error("the send failed");  // nobody has raised it
     throw MpiError("the send was refused", outcome.error);
   }
   return request;

@@ -35,7 +35,7 @@ class Engine {
   [[nodiscard]] bool idle() const noexcept { return live_.load(std::memory_order_acquire) == 0; }
 
   /// Takes the operation over and gives out its request. \throws MpiError  the system refused the
-  /// send, which it has raised
+  /// send, which it has raised; Error  the send failed before
   MPI_Request launch(std::shared_ptr<Operation> operation);
   /// Takes a persistent operation over. The application knows it as `dummy`, a real persistent
   /// request to MPI_PROC_NULL.

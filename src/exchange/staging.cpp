@@ -39,8 +39,8 @@ Queues& queues_of(int device) {
     DeviceBackend* backend = device_backend();
     if (backend == nullptr)
       throw Unsupported("device memory, but no device back end could be loaded");
-    queues.kernels = backend->make_queue(device);
-    queues.copies = backend->make_queue(device);
+    Queues both = {backend->make_queue(device), backend->make_queue(device)};
+    queues = std::move(both);
   }
   return queues;
 }
@@ -148,6 +148,12 @@ Incoming::Incoming(const Typed& to, Method method) : to_(to), method_(method) {
     if (!to.mixed && needs_device_buffer(method_, *to.shape)) {
       packed_ = PoolBlock({MemoryKind::Device, to.place.device}, bytes);
     }
+    // Compiled now: once the message has come it can't be left to the system any more.
+    if (to.mixed || (method_ == Method::Staged && to.shape->dense())) return;
+    plan_ = method_ == Method::Pack
+                ? &to.shape->plan(Direction::Receive, kHost, kHost)
+                : &to.shape->plan(Direction::Receive, to.place,
+                                  method_ == Method::Staged ? packed_.place() : buffer_.place());
   };
   try {
     acquire();
@@ -166,14 +172,13 @@ void Incoming::unpack(std::int64_t bytes) {
     return;
   }
   if (method_ == Method::Pack) {
-    to_.shape->plan(Direction::Receive, kHost, kHost).run(to_.address, data(), part);
+    plan_->run(to_.address, data(), part);
     return;
   }
   const int device = to_.place.device;
   if (method_ != Method::Staged) {
-    const CopyPlan& plan = to_.shape->plan(Direction::Receive, to_.place, buffer_.place());
     const std::lock_guard lock(queue_mutex());
-    ticket_ = plan.enqueue(*queues_of(device).kernels, to_.address, buffer_.data(), part);
+    ticket_ = plan_->enqueue(*queues_of(device).kernels, to_.address, buffer_.data(), part);
     return;
   }
   if (to_.shape->dense()) {
@@ -183,7 +188,6 @@ void Incoming::unpack(std::int64_t bytes) {
                                              buffer_.data(), bytes);
     return;
   }
-  const CopyPlan& plan = to_.shape->plan(Direction::Receive, to_.place, packed_.place());
   const std::int64_t chunk = settings::number(settings::Id::chunk);
   const std::lock_guard lock(queue_mutex());
   Queues& queues = queues_of(device);
@@ -192,7 +196,7 @@ void Incoming::unpack(std::int64_t bytes) {
     const Ticket copied =
         queues.copies->copy(packed_.data() + begin, buffer_.data() + begin, end - begin);
     queues.kernels->wait_for(*queues.copies, copied);
-    ticket_ = plan.enqueue(*queues.kernels, to_.address, packed_.data(), {begin, end});
+    ticket_ = plan_->enqueue(*queues.kernels, to_.address, packed_.data(), {begin, end});
   }
 }
 

@@ -65,6 +65,7 @@ class Incoming {
   Method method_;
   PoolBlock buffer_;
   PoolBlock packed_;
+  const CopyPlan* plan_ = nullptr;  // the shape's, where one is needed
   Ticket ticket_;
   bool copy_queue_ = false;
 };

@@ -1,6 +1,7 @@
 // Probes and statuses. What Strake sends and receives are ordinary messages of the true size, so
 // the system's own answers are right; probing is only an occasion for progress.
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
 #include "exchange/engine.hpp"
@@ -24,8 +25,12 @@ Messages& messages() {
 int matched(int code, const MPI_Message* message, MPI_Comm comm) {
   if (code == MPI_SUCCESS && t_depth == 0 && *message != MPI_MESSAGE_NULL &&
       *message != MPI_MESSAGE_NO_PROC) {
-    const std::lock_guard lock(messages().mutex);
-    messages().comms.insert_or_assign(*message, comm);
+    try {
+      const std::lock_guard lock(messages().mutex);
+      messages().comms.insert_or_assign(*message, comm);
+    } catch (const std::bad_alloc&) {
+      // Its errors are then raised on MPI_COMM_WORLD.
+    }
   }
   return code;
 }

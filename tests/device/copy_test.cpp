@@ -247,33 +247,36 @@ TEST(DeviceCopy, repeats_an_irregular_child_and_many_members_in_one_launch) {
 TEST(DeviceCopy, reaches_past_two_gigabytes) {
   STRAKE_NEEDS_DEVICE();
   constexpr std::int64_t kFar = std::int64_t{3} << 30;
+  constexpr std::int64_t kRow = 4096;  // such rows go to the host by copy engines, where they can
   void* memory = nullptr;
-  if (cudaMalloc(&memory, 2 * kFar + 4096) != cudaSuccess) {
+  if (cudaMalloc(&memory, 2 * kFar + kRow) != cudaSuccess) {
     (void)cudaGetLastError();
     GTEST_SKIP() << "less than 6 GiB of device memory is free";
   }
   auto* const base = static_cast<std::byte*>(memory);
-  const std::vector<std::byte> given = random_bytes(3 * 64, 5);
+  const std::vector<std::byte> given = random_bytes(3 * kRow, 5);
   for (int i = 0; i < 3; ++i) {
-    ASSERT_EQ(cudaMemcpy(base + i * kFar, given.data() + i * 64, 64, cudaMemcpyDefault),
+    ASSERT_EQ(cudaMemcpy(base + i * kFar, given.data() + i * kRow, kRow, cudaMemcpyDefault),
               cudaSuccess);
   }
   const Dim dim{3, kFar};
   const std::array<std::int64_t, 3> offsets{0, kFar, 2 * kFar};
-  const std::array<std::int64_t, 3> lengths{64, 48, 64};
-  for (const Layout& layout : {Layout::box(0, 64, {&dim, 1}), Layout::blocks(offsets, 64),
+  const std::array<std::int64_t, 3> lengths{kRow, 48, kRow};
+  for (const Layout& layout : {Layout::box(0, kRow, {&dim, 1}), Layout::blocks(offsets, kRow),
                                Layout::blocks(offsets, lengths)}) {
-    const Memory dense(MemoryKind::Device, layout.size_bytes());
-    const auto queue = backend().make_queue(0);
-    const Place place = place_of(MemoryKind::Device);
-    const auto plan = backend().compile(Layout::dense(layout.size_bytes()), place, layout, place);
-    queue->wait(plan->enqueue(*queue, dense.data(), base, ByteRange::all()));
     std::vector<std::byte> expected;
     layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
-      const auto first = given.begin() + offset / kFar * 64;
+      const auto first = given.begin() + offset / kFar * kRow;
       expected.insert(expected.end(), first, first + length);
     });
-    EXPECT_TRUE(dense.read() == expected) << layout.to_string();
+    for (const MemoryKind kind : {MemoryKind::Device, MemoryKind::Pinned}) {
+      const Memory dense(kind, layout.size_bytes());
+      const auto queue = backend().make_queue(0);
+      const auto plan = backend().compile(Layout::dense(layout.size_bytes()), place_of(kind),
+                                          layout, place_of(MemoryKind::Device));
+      queue->wait(plan->enqueue(*queue, dense.data(), base, ByteRange::all()));
+      EXPECT_TRUE(dense.read() == expected) << layout.to_string();
+    }
   }
   EXPECT_EQ(cudaFree(memory), cudaSuccess);
 }

@@ -54,9 +54,13 @@ EngineCopy EngineCopy::plan(const Layout& strided) {
   if (strided.kind() == Layout::Kind::Empty) return copy;
   copy.form_ = Form::Batched;
   if (strided.kind() != Layout::Kind::Box) return copy;
+  // A pitch above it is refused.
+  constexpr std::int64_t kLongestPitch = INT32_MAX;
   const auto dims = strided.dims();
   if (dims.empty()) {
     copy.form_ = Form::Linear;
+  } else if (dims.back().stride_bytes > kLongestPitch) {
+    return copy;
   } else if (dims.size() == 1 && dims[0].stride_bytes >= copy.block_) {
     copy.form_ = Form::Rows;
     copy.rows_ = dims[0].count;

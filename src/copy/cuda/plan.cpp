@@ -369,8 +369,8 @@ bool CudaPlan::make_shifted() const {
         auto table = ScatterTable::make(strided_);
         if (table) scatter_ = std::make_unique<DeviceScatter>(device_, std::move(*table));
       }
-    } catch (const CudaError&) {
-      // No memory for them: single bytes, then.
+    } catch (const OutOfMemory&) {
+      // No memory for the table: single bytes, then.
       (void)cudaGetLastError();
     }
   });

@@ -20,7 +20,7 @@ namespace strake::cuda {
 /// Device memory that holds tables, freed with it.
 class DeviceImage {
  public:
-  /// \throws CudaError  no memory
+  /// \throws OutOfMemory, CudaError
   DeviceImage(int device, std::int64_t bytes);
   ~DeviceImage();
   DeviceImage(const DeviceImage&) = delete;

@@ -42,23 +42,32 @@ CUdeviceptr device_address(const volatile void* address) {
 CudaQueue::CudaQueue(int device, int multiprocessors, bool early, std::int64_t spin_ns)
     : device_(device), multiprocessors_(multiprocessors), early_(early), spin_ns_(spin_ns) {
   const DeviceScope scope(device);
-  // A blocking stream: its work is ordered after what the legacy default stream held.
-  check(cudaStreamCreate(&stream_));
-  void* memory = nullptr;
-  check(cudaHostAlloc(&memory, kProgressBytes, cudaHostAllocMapped | cudaHostAllocPortable));
-  progress_ = new (memory) std::uint64_t(0);
-  check(cudaMalloc(&memory, sizeof(unsigned)));
-  arrivals_ = static_cast<unsigned*>(memory);
-  check(cudaMemsetAsync(arrivals_, 0, sizeof(unsigned), stream_));
-  check(cudaStreamSynchronize(stream_));
+  try {
+    // A blocking stream: its work is ordered after what the legacy default stream held.
+    check(cudaStreamCreate(&stream_));
+    void* memory = nullptr;
+    check(cudaHostAlloc(&memory, kProgressBytes, cudaHostAllocMapped | cudaHostAllocPortable));
+    progress_ = new (memory) std::uint64_t(0);
+    check(cudaMalloc(&memory, sizeof(unsigned)));
+    arrivals_ = static_cast<unsigned*>(memory);
+    check(cudaMemsetAsync(arrivals_, 0, sizeof(unsigned), stream_));
+    check(cudaStreamSynchronize(stream_));
+  } catch (...) {
+    release();
+    throw;
+  }
 }
 
-CudaQueue::~CudaQueue() {
+CudaQueue::~CudaQueue() { release(); }
+
+void CudaQueue::release() noexcept {
   // At exit the runtime may be gone already: then there is nothing to free.
   try {
     const DeviceScope scope(device_);
-    (void)cudaStreamSynchronize(stream_);
-    (void)cudaStreamDestroy(stream_);
+    if (stream_ != nullptr) {
+      (void)cudaStreamSynchronize(stream_);
+      (void)cudaStreamDestroy(stream_);
+    }
     (void)cudaFree(arrivals_);
     (void)cudaFreeHost(progress_);
     if (staging_ != nullptr) (void)cudaFreeHost(staging_);

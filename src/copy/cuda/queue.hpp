@@ -50,6 +50,7 @@ class CudaQueue final : public Queue {
   [[nodiscard]] bool reached(Ticket ticket) const noexcept;
   /// Asks the runtime for a fault. \throws CudaError
   void check_health(Ticket ticket);
+  void release() noexcept;
 
   int device_;
   int multiprocessors_;
