@@ -230,6 +230,7 @@ void Engine::drop_if_done(Operation& operation) {
     running_[place]->place = place;
   }
   running_.pop_back();
+  if (dropped->abandoned) abandoned_.fetch_sub(1, std::memory_order_relaxed);
   live_.fetch_sub(1, std::memory_order_release);
 }
 
@@ -329,16 +330,23 @@ void Engine::give_back(const Operation* operation, MPI_Request failed) {
   mpi::real_mpi().MPI_Request_free(&failed);
 }
 
+void Engine::let_go(Operation& operation) {
+  operation.abandoned = true;
+  abandoned_.fetch_add(1, std::memory_order_relaxed);
+}
+
 void Engine::abandon(MPI_Request request) {
   const std::lock_guard lock(mutex_);
   if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
     const std::shared_ptr<Operation> operation = std::move(it->second);
     persistent_.erase(it);
     live_.fetch_sub(1, std::memory_order_release);
+    if (operation->settled) return;  // it does not run
     operation->settled = true;
+    let_go(*operation);
     drop_if_done(*operation);
   } else if (const auto at = by_request_.find(key_of(request)); at != by_request_.end()) {
-    at->second->abandoned = true;
+    let_go(*at->second);
     by_request_.erase(at);
   }
 }
@@ -352,14 +360,14 @@ void Engine::cancel(MPI_Request request) {
 
 void Engine::shut_down() {
   hand_on();
-  // What a device is writing must be written before its buffers go.
+  // What has come is unpacked, and what a device is writing must be written before its buffers go.
   for (Backoff backoff;; backoff.pause()) {
     const std::lock_guard lock(mutex_);
+    step_all();
     const bool unpacking = std::any_of(running_.begin(), running_.end(), [](const auto& operation) {
       return operation->state() == State::Unpacking;
     });
     if (!unpacking) break;
-    step_all();
   }
   const std::lock_guard lock(mutex_);
   // Messages that the application let go: the system completes them, and their buffers must stay
@@ -372,6 +380,7 @@ void Engine::shut_down() {
   by_request_.clear();
   persistent_.clear();
   live_.store(0, std::memory_order_release);
+  abandoned_.store(0, std::memory_order_relaxed);
   forget();
 }
 

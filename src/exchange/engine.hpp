@@ -52,6 +52,11 @@ class Engine {
   void progress(Operation* mine) {
     if (!idle()) step_some(mine);
   }
+  /// After a call that may have waited: receives whose requests were freed, which nobody will wait
+  /// for, take a step.
+  static void look_at_abandoned() {
+    if (abandoned_.load(std::memory_order_relaxed) != 0) get().step_everything();
+  }
   /// Until every send is in the system's hands.
   void hand_on() {
     if (!idle()) hand_on_all();
@@ -122,6 +127,7 @@ class Engine {
   void step_all();
   void after_step(Operation& operation);
   void run(std::shared_ptr<Operation> operation);
+  void let_go(Operation& operation);
   void drop_if_done(Operation& operation);
   Operation* find_locked(MPI_Request request) const;
   Outcome take_outcome(Operation& operation);
@@ -131,8 +137,9 @@ class Engine {
   /// its own) while we ask it something, and the application MPI.
   std::recursive_mutex mutex_;
   std::atomic<int> live_{0};
-  std::vector<std::shared_ptr<Operation>> running_;  ///< in any order; each knows its place
-  std::size_t turn_ = 0;                             ///< whose it is in `progress(mine)`
+  static inline constinit std::atomic<int> abandoned_{0};  ///< of those that run
+  std::vector<std::shared_ptr<Operation>> running_;        ///< in any order; each knows its place
+  std::size_t turn_ = 0;                                   ///< whose it is in `progress(mine)`
   MPI_Request never_ = MPI_REQUEST_NULL;
   /// Those that are being packed, in the order of their starts: none leaves before another.
   std::deque<Operation*> sending_;

@@ -1,11 +1,11 @@
 // Blocking point to point: pack, one system call, unpack.
 #include <optional>
+#include <utility>
 
 #include "exchange/engine.hpp"
 #include "exchange/wire.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/messages.hpp"
-#include "interpose/peers.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -57,8 +57,8 @@ int receive(Function function, const Examined& found, Incoming& incoming, MPI_Co
   const int code = call(incoming.data(), wire.count(), wire.type(), status.get());
   const bool refused = status.get()->MPI_SOURCE == MPI_UNDEFINED;
   if (refused) *status.get() = before;
-  if (code != MPI_SUCCESS || refused || status.get()->MPI_ERROR != MPI_SUCCESS) return code;
-  status.get()->MPI_ERROR = before.MPI_ERROR;
+  const int error = std::exchange(status.get()->MPI_ERROR, before.MPI_ERROR);
+  if (code != MPI_SUCCESS || refused || error != MPI_SUCCESS) return code;
   const std::int64_t bytes = exchange::received_bytes(*status.get());
   if (bytes > found.bytes)
     return exchange::kReceivesHaveRoom ? raise(comm, MPI_ERR_TRUNCATE) : MPI_ERR_TRUNCATE;
@@ -72,7 +72,7 @@ template <typename Real, typename Count>
 int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
          MPI_Status* status) {
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, status); };
-  return boundary(comm, theirs, [&] {
+  return receiving(comm, theirs, [&] {
     Engine::get().hand_on();
     Examined found =
         examine_message(Direction::Receive, Style::Blocking, rank, buffer, count, type);
@@ -92,7 +92,7 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
           MPI_Status* status) {
   const MPI_Comm comm = forget_message(message);
   const auto theirs = [&] { return real(buffer, count, type, message, status); };
-  return boundary(comm, theirs, [&] {
+  return receiving(comm, theirs, [&] {
     Engine::get().hand_on();
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     std::optional<Incoming> incoming;

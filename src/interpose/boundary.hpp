@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "exchange/engine.hpp"
 #include "interpose/next.hpp"
 #include "settings/settings.hpp"
 
@@ -55,11 +56,32 @@ template <typename Theirs, typename Ours>
   return t_depth != 0 || g_disabled ? theirs() : guarded(comm, ours);
 }
 
+/// As boundary(), for calls that may wait for a message.
+template <typename Theirs, typename Ours>
+[[gnu::always_inline]] inline int receiving(MPI_Comm comm, Theirs&& theirs, Ours&& ours) {
+  const int code = boundary(comm, theirs, ours);
+  exchange::Engine::look_at_abandoned();
+  return code;
+}
+
+/// The same for calls that send. One from an error handler of the application's goes to the system,
+/// too, behind what was sent before.
+template <typename Theirs, typename Ours>
+[[gnu::always_inline]] inline int sending(MPI_Comm comm, Theirs&& theirs, Ours&& ours) {
+  const auto inside = [&theirs] {
+    exchange::Engine::get().hand_on();
+    return theirs();
+  };
+  return receiving(comm, inside, ours);
+}
+
 /// For calls that complete requests, which may be ours inside other calls too: in the application's
 /// error handlers and the callbacks of its own generalised requests.
 template <typename Theirs, typename Ours>
 [[gnu::always_inline]] inline int completion(Theirs&& theirs, Ours&& ours) {
-  return g_disabled ? theirs() : guarded(MPI_COMM_WORLD, ours);
+  const int code = g_disabled ? theirs() : guarded(MPI_COMM_WORLD, ours);
+  exchange::Engine::look_at_abandoned();
+  return code;
 }
 
 }  // namespace strake::interpose

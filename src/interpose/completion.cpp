@@ -8,7 +8,7 @@
 #include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/outcomes.hpp"
-#include "interpose/partitioned.hpp"
+#include "interpose/untestable.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -107,7 +107,7 @@ class Others {
   void find() {
     found_ = true;
     for (std::size_t i = 0; i < operations_.size(); ++i) {
-      if (operations_[i] == nullptr && all_[i] != MPI_REQUEST_NULL && !is_partitioned(all_[i])) {
+      if (operations_[i] == nullptr && all_[i] != MPI_REQUEST_NULL && !is_untestable(all_[i])) {
         places_.push_back(i);
         requests_.push_back(all_[i]);
       }
@@ -364,7 +364,7 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
 }
 
 STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
-  if (request != nullptr) forget_partitioned(*request);
+  if (request != nullptr) forget_untestable(*request);
   const auto theirs = [&] { return next().MPI_Request_free(request); };
   return completion(theirs, [&] {
     if (Engine::get().find(request) == nullptr) return theirs();

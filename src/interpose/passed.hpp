@@ -7,7 +7,7 @@
 #include "exchange/engine.hpp"
 #include "exchange/events.hpp"
 #include "interpose/boundary.hpp"
-#include "interpose/partitioned.hpp"
+#include "interpose/untestable.hpp"
 
 namespace strake::interpose {
 
@@ -16,7 +16,7 @@ struct Kind {
   /// Until another rank acts: a peer that waits for what was sent here must get it meanwhile
   /// (docs/decisions/0004-progress.md).
   bool may_block;
-  bool partitioned = false;  ///< its last argument is where the request goes
+  bool untestable = false;  ///< it makes such a request; its last argument is where that goes
 };
 inline constexpr Kind kBlocking{exchange::Reason::None, true};
 /// Sends, though it waits for nobody: what was sent before must leave before.
@@ -27,6 +27,8 @@ inline constexpr Kind kNonblocking{exchange::Reason::Collective, false};
 inline constexpr Kind kOneSided{exchange::Reason::OneSided, true};
 inline constexpr Kind kExternal{exchange::Reason::External, false};
 inline constexpr Kind kPartitioned{exchange::Reason::None, false, true};
+inline constexpr Kind kPersistent{exchange::Reason::Collective, true, true};
+inline constexpr Kind kPersistentBarrier{exchange::Reason::None, true, true};
 
 /// The whole wrapper of such a function. A few ns while nothing is in flight.
 template <Kind kind, typename Real, typename... Args>
@@ -36,9 +38,11 @@ int pass(Real real, Args... args) {
     if constexpr (kind.may_block) exchange::Engine::get().hand_on();
   }
   const int code = real(args...);
-  if constexpr (kind.partitioned) {
-    if (code == MPI_SUCCESS)
-      remember_partitioned(*std::get<sizeof...(args) - 1>(std::tie(args...)));
+  if constexpr (kind.may_block) {
+    if (t_depth == 0) exchange::Engine::look_at_abandoned();
+  }
+  if constexpr (kind.untestable) {
+    if (code == MPI_SUCCESS) remember_untestable(*std::get<sizeof...(args) - 1>(std::tie(args...)));
   }
   return code;
 }

@@ -123,6 +123,22 @@ void arrays(MPI_Comm comm, bool waitsome) {
   CHECK_MPI(MPI_Waitall(3, sends, MPI_STATUSES_IGNORE));
 }
 
+/// A call that receives one message leaves the status's error field alone.
+void error_field(MPI_Comm comm) {
+  check::section("the error field of a status");
+  const Described type = describe::medium();
+  for (const int sent : {1, 2}) {
+    Image out(type, 2), in(type, 1);
+    MPI_Request send = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Isend(out.data(), sent, type.type, next(), kTag, comm, &send));
+    MPI_Status status{};
+    status.MPI_ERROR = 77;
+    const int code = MPI_Recv(in.data(), 1, type.type, previous(), kTag, comm, &status);
+    check::note("%s, MPI_ERROR %d", check::class_name(code).c_str(), status.MPI_ERROR);
+    CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+  }
+}
+
 /// A truncated message is gone; the one after it with the same tag is received whole.
 void next_message(MPI_Comm comm) {
   check::section("the message after a truncated one");
@@ -222,6 +238,7 @@ int main(int argc, char** argv) {
   single_receives(comm);
   arrays(comm, false);
   arrays(comm, true);
+  error_field(comm);
   next_message(comm);
   to_oneself(comm);
 #ifndef OPEN_MPI

@@ -1,4 +1,4 @@
-#include "interpose/partitioned.hpp"
+#include "interpose/untestable.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -20,19 +20,19 @@ Known& known() {
 
 }  // namespace
 
-void remember_partitioned(MPI_Request request) {
+void remember_untestable(MPI_Request request) {
   const std::lock_guard lock(known().mutex);
   known().requests.insert(request);
   known().any.store(true, std::memory_order_release);
 }
 
-void forget_partitioned(MPI_Request request) {
+void forget_untestable(MPI_Request request) {
   if (!known().any.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(known().mutex);
   known().requests.erase(request);
 }
 
-bool is_partitioned(MPI_Request request) {
+bool is_untestable(MPI_Request request) {
   if (!known().any.load(std::memory_order_acquire)) return false;
   const std::lock_guard lock(known().mutex);
   return known().requests.count(request) != 0;
