@@ -21,6 +21,10 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm); };
   return sending(comm, theirs, [&] {
     Engine::get().hand_on();
+    if (const Remembered* left =
+            left_before(Direction::Send, Style::Blocking, rank, buffer, count, type)) {
+      return leave_to(theirs, function, *left);
+    }
     Examined found = examine_message(Direction::Send, Style::Blocking, rank, buffer, count, type);
     const auto leave = [&] { return leave_to(theirs, function, found); };
     if (found.method == Method::System) return leave();
@@ -74,6 +78,10 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, status); };
   return receiving(comm, theirs, [&] {
     Engine::get().hand_on();
+    if (const Remembered* left =
+            left_before(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
+      return leave_to(theirs, Function::MPI_Recv, *left);
+    }
     Examined found =
         examine_message(Direction::Receive, Style::Blocking, rank, buffer, count, type);
     const auto leave = [&] { return leave_to(theirs, Function::MPI_Recv, found); };

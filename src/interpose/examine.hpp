@@ -76,15 +76,31 @@ inline Remembered& remembered(Direction direction, Style style, MPI_Datatype typ
                                           [exchange::slot_of(key, kRememberedBits)];
 }
 
+/// What was found before, in a process without a device; or null.
+inline const Remembered* found_before(Direction direction, Style style, const void* buffer,
+                                      std::int64_t count, MPI_Datatype type) {
+  if (device_backend() != nullptr) return nullptr;
+  const Remembered& known = remembered(direction, style, type, count);
+  const bool same =
+      known.key == exchange::key_of(type) && known.count == count &&
+      known.generation == exchange::g_type_generation.load(std::memory_order_acquire) &&
+      address_of(buffer, known.lowest) >= kFirstPage;
+  return same ? &known : nullptr;
+}
+/// The same of a message, where it is to be left to the system.
+inline const Remembered* left_before(Direction direction, Style style, int rank, const void* buffer,
+                                     std::int64_t count, MPI_Datatype type) {
+  if (rank == MPI_PROC_NULL) return nullptr;
+  const Remembered* known = found_before(direction, style, buffer, count, type);
+  return known != nullptr && known->method == Method::System ? known : nullptr;
+}
+
 /// ~10 ns for what was asked before, in a process without a device.
 inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
                         MPI_Datatype type) {
   Examined result;
-  const bool device = device_backend() != nullptr;
-  const Remembered& known = remembered(direction, style, type, count);
-  if (!device && known.key == exchange::key_of(type) && known.count == count &&
-      known.generation == exchange::g_type_generation.load(std::memory_order_acquire) &&
-      address_of(buffer, known.lowest) >= kFirstPage) {
+  if (const Remembered* before = found_before(direction, style, buffer, count, type)) {
+    const Remembered& known = *before;
     result.method = known.method;
     result.reason = known.reason;
     result.bytes = known.bytes;
@@ -101,9 +117,18 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     result.reason = Reason::UnknownType;
   } else if (count <= 0) {
     result.reason = count == 0 ? Reason::Empty : Reason::BadArguments;
-  } else if (record->contiguous() && !device) {
+  } else if (record->contiguous() && device_backend() == nullptr) {
     result.reason = Reason::Contiguous;
     result.bytes = record->size_bytes() * count;
+    Remembered& known = remembered(direction, style, type, count);
+    known = {exchange::key_of(type),
+             exchange::g_type_generation.load(std::memory_order_acquire),
+             count,
+             result.bytes,
+             0,
+             result.method,
+             result.reason,
+             nullptr};
   } else {
     examine_shape(direction, style, const_cast<void*>(buffer), count, type, *record, result);
   }
@@ -149,9 +174,9 @@ inline void note(Function function, Method method, Reason reason, std::int64_t b
   exchange::record({function, method, reason, bytes});
 }
 
-/// The call is the system's.
-template <typename Theirs>
-int leave_to(const Theirs& theirs, Function function, const Examined& found) {
+/// The call is the system's, as was found (Examined, Remembered).
+template <typename Theirs, typename Found>
+int leave_to(const Theirs& theirs, Function function, const Found& found) {
   note(function, Method::System, found.reason, found.bytes);
   return theirs();
 }

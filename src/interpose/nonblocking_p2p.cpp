@@ -48,6 +48,11 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
   if (request == nullptr) return theirs();
   return sending(comm, theirs, [&] {
     Engine& engine = Engine::get();
+    if (const Remembered* left =
+            left_before(Direction::Send, Style::Nonblocking, rank, buffer, count, type)) {
+      engine.hand_on();  // what was sent before leaves before
+      return leave_to(theirs, function, *left);
+    }
     Examined found =
         examine_message(Direction::Send, Style::Nonblocking, rank, buffer, count, type);
     if (found.method != Method::System && !sendable({rank, tag, comm})) {
@@ -78,6 +83,10 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   if (request == nullptr) return theirs();
   return boundary(comm, theirs, [&] {
+    if (const Remembered* left =
+            left_before(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
+      return leave_to(theirs, Function::MPI_Irecv, *left);
+    }
     Engine& engine = Engine::get();
     Examined found =
         examine_message(Direction::Receive, Style::Nonblocking, rank, buffer, count, type);
