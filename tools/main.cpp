@@ -78,7 +78,9 @@ int explain(ExplainOptions options) {
     }
   }
   // One type gives one object, several a list of them.
-  if (options.json) fmt::print("{}\n", (all.size() == 1 ? all[0] : all).dump(2));
+  if (options.json)
+    fmt::print("{}\n", (all.size() == 1 ? all[0] : all)
+                           .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   return 0;
 }
 

@@ -43,7 +43,12 @@ std::int64_t run_sampled(exchange::Shape& shape, Ours&& ours, Theirs&& theirs) {
     exchange::record_saved(saved_ns);
     return saved_ns;
   }
-  std::vector<std::byte> scratch(static_cast<std::size_t>(shape.size_bytes()));
+  std::vector<std::byte> scratch;
+  try {
+    scratch.resize(static_cast<std::size_t>(shape.size_bytes()));
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
   auto begin = Clock::now();
   theirs(scratch);
   const std::int64_t system_ns = nanoseconds_since(begin);
@@ -320,8 +325,15 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
     call.finish(Method::Pack, found.bytes);
     return true;
   }
-  const CopyPlan& plan = host ? typed.shape->plan(call.direction, {}, {})
-                              : typed.shape->plan(call.direction, typed.place, packed_place);
+  const CopyPlan* compiled = nullptr;
+  try {
+    compiled = host ? &typed.shape->plan(call.direction, {}, {})
+                    : &typed.shape->plan(call.direction, typed.place, packed_place);
+  } catch (const std::exception& error) {
+    if (!host || !can_leave(found, error)) throw;
+    return leave(Reason::OutOfMemory);
+  }
+  const CopyPlan& plan = *compiled;
   const Method method = host                     ? Method::Pack
                         : packed_place.on_host() ? Method::OneShot
                                                  : Method::Device;

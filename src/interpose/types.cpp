@@ -7,8 +7,10 @@
 using namespace strake::interpose;
 namespace exchange = strake::exchange;
 
-STRAKE_MPI int MPI_Type_commit(MPI_Datatype* type) {
-  const int code = next().MPI_Type_commit(type);
+namespace {
+
+/// A type that may be used from now on, if the call that gave it went well.
+int usable(int code, const MPI_Datatype* type) {
   if (code == MPI_SUCCESS && t_depth == 0 && !g_disabled) {
     const Inside inside;
     exchange::add_type(*type);
@@ -16,11 +18,31 @@ STRAKE_MPI int MPI_Type_commit(MPI_Datatype* type) {
   return code;
 }
 
+}  // namespace
+
+STRAKE_MPI int MPI_Type_commit(MPI_Datatype* type) {
+  return usable(next().MPI_Type_commit(type), type);
+}
+
 STRAKE_MPI int MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
   const int code = next().MPI_Type_dup(type, made);
   if (code == MPI_SUCCESS && !g_disabled) exchange::add_duplicate(type, *made);
   return code;
 }
+
+/// \{ Predefined types, which need no commit.
+STRAKE_MPI int MPI_Type_create_f90_real(int digits, int range, MPI_Datatype* type) {
+  return usable(next().MPI_Type_create_f90_real(digits, range, type), type);
+}
+
+STRAKE_MPI int MPI_Type_create_f90_complex(int digits, int range, MPI_Datatype* type) {
+  return usable(next().MPI_Type_create_f90_complex(digits, range, type), type);
+}
+
+STRAKE_MPI int MPI_Type_create_f90_integer(int range, MPI_Datatype* type) {
+  return usable(next().MPI_Type_create_f90_integer(range, type), type);
+}
+/// \}
 
 STRAKE_MPI int MPI_Type_free(MPI_Datatype* type) {
   // Before the system may give the handle to another thread's type.

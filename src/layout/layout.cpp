@@ -197,6 +197,8 @@ Layout LayoutBuilder::repeat(const Layout& child, std::int64_t count, std::int64
   node.block_count = product(child.block_count(), count);
   node.parts = {child.shifted(-child.offset())};
   node.bounds = spread(node.parts[0].bounds(), count, stride_bytes);
+  (void)sum(child.offset(), node.bounds.begin);
+  (void)sum(child.offset(), node.bounds.end);
   return finish(child.offset(), std::move(node));
 }
 
@@ -311,7 +313,11 @@ Layout Layout::repeated(std::int64_t count, std::int64_t stride_bytes) const {
 }
 
 Layout Layout::shifted(std::int64_t bytes) const {
-  return node_ ? Layout(sum(offset_, bytes), node_) : Layout();
+  if (!node_) return {};
+  const std::int64_t offset = sum(offset_, bytes);
+  (void)sum(offset, node_->bounds.begin);
+  (void)sum(offset, node_->bounds.end);
+  return {offset, node_};
 }
 
 Layout::Kind Layout::kind() const noexcept { return node_ ? node_->kind : Kind::Empty; }

@@ -19,13 +19,14 @@ struct Element {
 /// The way down through a datatype.
 struct Descent {
   KnownTypes known = nullptr;
-  int depth = 0;    ///< constructors that this one is inside of
-  int deepest = 0;  ///< the largest `depth` so far
+  int depth = 0;         ///< constructors that this one is inside of
+  int deepest = 0;       ///< the largest `depth` so far
+  std::int64_t met = 0;  ///< constructors so far
 };
 
 /// `type` and all below it; what is known already is not asked for again. \throws Unsupported  for
 /// a combiner or predefined type that is not known here, numbers that a layout can't hold, or too
-/// many constructors inside one another. \throws MpiError
+/// many constructors, also inside one another. \throws MpiError
 [[nodiscard]] Element element_of(MPI_Datatype type, Descent& descent);
 
 /// What the constructor that made `contents` selects. Reads `contents` to its end. Cost:

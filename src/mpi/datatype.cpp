@@ -56,6 +56,10 @@ Element predefined(MPI_Datatype type) {
 /// Each constructor inside another takes about 1 KiB of stack, of which threads may have little.
 constexpr int kDeepest = 100;
 
+/// Open MPI hands out a copy of each member, so that one type inside itself over and over is as
+/// many as its leaves: some 0.6 us each.
+constexpr std::int64_t kMostConstructors = std::int64_t{1} << 18;
+
 /// \throws Unsupported  further down than that
 void reach(Descent& descent, int depth) {
   if (depth > kDeepest) {
@@ -69,6 +73,10 @@ class Level {
  public:
   explicit Level(Descent& descent) : descent_(descent) {
     reach(descent, descent.depth + 1);
+    if (++descent.met > kMostConstructors) {
+      throw Unsupported("an MPI datatype of more than " + std::to_string(kMostConstructors) +
+                        " constructors");
+    }
     ++descent_.depth;
   }
   ~Level() { --descent_.depth; }

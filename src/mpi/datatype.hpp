@@ -35,7 +35,7 @@ using KnownTypes = std::shared_ptr<const TypeInfo> (*)(MPI_Datatype type);
 /// behind. Local. Cost: a few calls into MPI per constructor, O(blocks) for lists; nothing below a
 /// member that is `known`, which pays where the library gives a member's own handle (MPICH; Open
 /// MPI gives a copy). \throws Unsupported  a combiner or predefined type that is not known, a size
-/// that the library sees otherwise, or more than 500 constructors inside one another. \throws
+/// that the library sees otherwise, or more than 100 constructors inside one another. \throws
 /// MpiError     the library refused a query. \throws InvalidArgument  `type` is MPI_DATATYPE_NULL.
 [[nodiscard]] TypeInfo decode(MPI_Datatype type, KnownTypes known = nullptr);
 

@@ -45,7 +45,7 @@ file(READ ${SOURCE} source)
 file(STRINGS ${FUNCTIONS} lines REGEX "^STRAKE_(FUNCTION|PASSED)")
 set(seen 0)
 foreach(line IN LISTS lines)
-  string(REGEX MATCH "(MPI_[A-Za-z_]+)\\)" matched "${line}")
+  string(REGEX MATCH "(MPI_[A-Za-z_0-9]+)\\)" matched "${line}")
   set(name ${CMAKE_MATCH_1})
   # Open MPI's own entries of these are met (fortran/entry.cmake).
   if(name MATCHES "^MPI_(Ialltoallw|Buffer_detach)$")

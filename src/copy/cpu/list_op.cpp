@@ -42,7 +42,7 @@ bool gaps_are_mapped(const Layout& blocks) {
   // With a byte in each half page, no gap holds a whole page.
   constexpr std::int64_t kHalfPage = 2048;
   const std::int64_t begin = blocks.bounds().begin;
-  const std::int64_t halves = (blocks.bounds().size() + kHalfPage - 1) / kHalfPage;
+  const std::int64_t halves = (blocks.bounds().size() - 1) / kHalfPage + 1;
   if (halves > blocks.size_bytes()) return false;
   std::vector<bool> touched(static_cast<std::size_t>(halves));
   blocks.for_each_block([&](std::int64_t offset, std::int64_t bytes) {

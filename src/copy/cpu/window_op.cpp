@@ -51,8 +51,8 @@ std::optional<std::vector<Window>> windows_of(Direction direction, const Layout&
   };
   blocks.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
     offset -= blocks.offset();
-    fits &= offset % kUnitBytes == 0 && bytes % kUnitBytes == 0 && std::ssize(windows) <= most;
-    while (fits && bytes > 0) {
+    fits &= offset % kUnitBytes == 0 && bytes % kUnitBytes == 0;
+    while (fits && bytes > 0 && std::ssize(windows) <= most) {
       if (offset < end || offset >= begin + kWindowBytes) {
         close();
         begin = std::min(offset, latest);
