@@ -39,8 +39,7 @@ Queues& queues_of(int device) {
     DeviceBackend* backend = device_backend();
     if (backend == nullptr)
       throw Unsupported("device memory, but no device back end could be loaded");
-    Queues both = {backend->make_queue(device), backend->make_queue(device)};
-    queues = std::move(both);
+    queues = {backend->make_queue(device), backend->make_queue(device)};  // both, or none
   }
   return queues;
 }

@@ -105,7 +105,7 @@ Layout LayoutBuilder::finish(std::int64_t offset, Layout::Node&& node) {
     hasher.add(static_cast<std::int64_t>(hash.hi));
   }
   node.hash = hasher.value();
-  return {offset, std::make_shared<const Layout::Node>(std::move(node))};
+  return Layout(0, std::make_shared<const Layout::Node>(std::move(node))).shifted(offset);
 }
 
 Layout LayoutBuilder::box(std::int64_t offset, std::int64_t block_bytes,
@@ -155,8 +155,6 @@ Layout LayoutBuilder::box(std::int64_t offset, std::int64_t block_bytes,
     node.bounds = spread(node.bounds, dim.count, dim.stride_bytes);
   }
   node.size_bytes = product(node.block_count, node.block_bytes);
-  sum(offset, node.bounds.begin);
-  sum(offset, node.bounds.end);
   return finish(offset, std::move(node));
 }
 
@@ -197,8 +195,6 @@ Layout LayoutBuilder::repeat(const Layout& child, std::int64_t count, std::int64
   node.block_count = product(child.block_count(), count);
   node.parts = {child.shifted(-child.offset())};
   node.bounds = spread(node.parts[0].bounds(), count, stride_bytes);
-  (void)sum(child.offset(), node.bounds.begin);
-  (void)sum(child.offset(), node.bounds.end);
   return finish(child.offset(), std::move(node));
 }
 
@@ -315,8 +311,8 @@ Layout Layout::repeated(std::int64_t count, std::int64_t stride_bytes) const {
 Layout Layout::shifted(std::int64_t bytes) const {
   if (!node_) return {};
   const std::int64_t offset = sum(offset_, bytes);
-  (void)sum(offset, node_->bounds.begin);
-  (void)sum(offset, node_->bounds.end);
+  sum(offset, node_->bounds.begin);
+  sum(offset, node_->bounds.end);
   return {offset, node_};
 }
 

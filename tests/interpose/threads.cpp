@@ -1,9 +1,9 @@
 /// \file  Threads of one rank send derived types at the same time, each with its own tag or
 /// communicator; types come and go meanwhile.
-#include <chrono>
 #include <thread>
 
 #include "described.hpp"
+#include "two_threads.hpp"
 
 namespace {
 
@@ -70,33 +70,6 @@ void all_threads(const char* name, const std::vector<MPI_Comm>& comms, bool coll
   for (std::thread& thread : threads) thread.join();
 }
 
-/// One thread waits for an answer that the peer gives when it has what another thread has sent.
-void answered_in_another_thread() {
-  check::section("Recv in a thread of the answer to another's Isend");
-  const Described type = describe::medium();
-  for (int turn = 0; turn < kTurns; ++turn) {
-    Image image(type, 1);
-    const auto seed = static_cast<std::uint64_t>(turn);
-    if (check::rank() % 2 == 0 && check::rank() + 1 < check::size()) {
-      const int peer = check::rank() + 1;
-      image.fill(seed);
-      std::thread other([&] {
-        CHECK_MPI(MPI_Recv(nullptr, 0, MPI_INT, peer, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-      });
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      MPI_Request request = MPI_REQUEST_NULL;
-      CHECK_MPI(MPI_Isend(image.data(), 1, type.type, peer, 5, MPI_COMM_WORLD, &request));
-      other.join();
-      CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    } else if (check::rank() % 2 == 1) {
-      const int peer = check::rank() - 1;
-      CHECK_MPI(MPI_Recv(image.data(), 1, type.type, peer, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-      CHECK(image.holds(seed));
-      CHECK_MPI(MPI_Send(nullptr, 0, MPI_INT, peer, 9, MPI_COMM_WORLD));
-    }
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -110,7 +83,7 @@ int main(int argc, char** argv) {
     for (MPI_Comm& comm : comms) CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     all_threads("threads with a communicator each", comms, true);
     for (MPI_Comm& comm : comms) CHECK_MPI(MPI_Comm_free(&comm));
-    answered_in_another_thread();
+    answered_in_another_thread(MPI_COMM_WORLD);
   }
   return check::finish();
 }
