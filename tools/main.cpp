@@ -14,6 +14,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "say.hpp"
 #include "settings/settings.hpp"
 #include "settings/settings_command.hpp"
+#include "settings/settings_table.hpp"
 #include "strake/error.hpp"
 #include "topo/topo_command.hpp"
 
@@ -82,6 +84,32 @@ int explain(ExplainOptions options) {
     fmt::print("{}\n", (all.size() == 1 ? all[0] : all)
                            .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   return 0;
+}
+
+/// What is said of the first word that `app`, or the command of it that was asked for, does not
+/// know: the nearest that it does. Empty where there is no such word.
+std::string unknown_word(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(true);
+  if (words.empty()) return "";
+  const auto commands = app.get_subcommands();
+  const CLI::App& asked = commands.empty() ? app : *commands[0];
+  const std::string& word = words.front();
+  const bool is_option = word.starts_with("--");
+  std::vector<std::string> known;
+  if (is_option) {
+    for (const CLI::Option* option : asked.get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  } else if (!word.starts_with('-')) {
+    for (const CLI::App* command : asked.get_subcommands(nullptr)) {
+      known.push_back(command->get_name());
+    }
+  }
+  const std::string whose = commands.empty() ? "strake" : "strake " + asked.get_name();
+  if (known.empty()) return fmt::format("{}: {} was not expected", whose, word);
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  return fmt::format("{}: {} is not {}; did you mean {}?", whose, word,
+                     is_option ? "an option" : "a command", strake::settings::nearest(word, names));
 }
 
 /// The arguments of this command, and what follows the first "--".
@@ -198,6 +226,10 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
   } catch (const CLI::ParseError& error) {
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && run->parsed() && !has_rest) {
       strake::say("strake run: the command comes after --: strake run [options] -- mpirun ...\n");
+      return kUsageError;
+    }
+    if (const std::string unknown = unknown_word(app); !unknown.empty()) {
+      strake::say("{}\n", unknown);
       return kUsageError;
     }
     std::ostringstream out;

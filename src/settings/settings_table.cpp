@@ -22,20 +22,6 @@ std::vector<std::string_view> split_choices(std::string_view choices) {
   return out;
 }
 
-/// The candidate that the fewest edits make of `word`.
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  std::string_view best;
-  std::size_t best_distance = std::numeric_limits<std::size_t>::max();
-  for (const std::string_view candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
-}
-
 std::optional<std::int64_t> parse_number(std::string_view text) noexcept {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -144,6 +130,19 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return rows[a.size() % 3][b.size()];
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  std::string_view best;
+  std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+  for (const std::string_view candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
 }
 
 Table read_table(std::span<const char* const> environment) {

@@ -37,4 +37,8 @@ struct Table {
 /// not count.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
+/// The candidate that the fewest edits make of `word`.
+[[nodiscard]] std::string_view nearest(std::string_view word,
+                                       std::span<const std::string_view> candidates);
+
 }  // namespace strake::settings

@@ -48,6 +48,16 @@ TEST(Command, usage_errors_end_with_2_and_a_message) {
   }
 }
 
+TEST(Command, a_word_that_is_not_known_is_answered_with_the_nearest) {
+  EXPECT_EQ(strake({"expalin", "int"}).err,
+            "strake: expalin is not a command; did you mean explain?\n");
+  EXPECT_EQ(strake({"--verson"}).err,
+            "strake: --verson is not an option; did you mean --version?\n");
+  EXPECT_EQ(strake({"run", "--jsno", "f", "--", "mpirun"}).err,
+            "strake run: --jsno is not an option; did you mean --json?\n");
+  EXPECT_EQ(strake({"settings", "more"}).err, "strake settings: more was not expected\n");
+}
+
 TEST(Command, run_without_the_dashes_says_where_they_go) {
   const Outcome outcome = strake({"run", "--quiet", "mpirun", "-n", "2", "./program"});
   EXPECT_EQ(outcome.status, 2);
