@@ -23,15 +23,21 @@ if(NOT CMAKE_CUDA_COMPILER)
 endif()
 
 # For the GPUs of this machine. Where there are none, the compiler's own default, the oldest it supports, whose
-# intermediate code the driver translates for any later GPU.
+# intermediate code the driver translates for any later GPU, and the first whose kernels can be set up early.
+set(generic FALSE)
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(generic TRUE)
   execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE smi_result OUTPUT_VARIABLE smi_output ERROR_QUIET)
   if(smi_result EQUAL 0 AND smi_output MATCHES "GPU 0")
     set(CMAKE_CUDA_ARCHITECTURES native)
+    set(generic FALSE)
   endif()
 endif()
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
+if(generic AND CUDAToolkit_VERSION VERSION_GREATER_EQUAL 11.8)
+  set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES} 90 CACHE STRING "CUDA architectures" FORCE)
+endif()
 set(STRAKE_CUDA_FOUND TRUE)
 message(STATUS "CUDA: ${CUDAToolkit_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
 

@@ -103,10 +103,15 @@ class DeviceBackend {
 /// What the core tells its plug-in, which has no settings of its own.
 struct DeviceBackendOptions {
   std::int64_t spin_ns = 20000;  ///< a wait spins this long before it yields the core
+  /// The core's pool, for the plug-in's own blocks: giving memory back to a device's runtime waits
+  /// for all that runs there. \throws OutOfMemory
+  void* (*acquire)(Place place, std::int64_t bytes) = nullptr;
+  void (*release)(Place place, void* block) noexcept = nullptr;
+  void (*warn)(const char* text) = nullptr;
 };
 
 /// Raised when this header changes: a plug-in of another version is refused.
-inline constexpr int kDeviceBackendVersion = 2;
+inline constexpr int kDeviceBackendVersion = 3;
 /// The one symbol of a plug-in, `strake_make_device_backend`. Null where the version differs or no
 /// device can be used.
 using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);

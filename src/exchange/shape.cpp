@@ -51,7 +51,9 @@ void copy_group(Direction direction, const std::vector<std::int64_t>& offsets,
 
 void copy_mixed(Direction direction, const Layout& layout, std::byte* typed, std::byte* packed,
                 ByteRange part) {
-  const Place packed_place = classify(packed);
+  part.end = std::min(part.end, layout.size_bytes());
+  if (part.begin >= part.end) return;
+  const Place packed_place = classify(packed, packed + (part.end - part.begin) - 1);
   std::vector<std::int64_t> offsets;
   std::vector<std::int64_t> lengths;
   Place place;
@@ -70,9 +72,10 @@ void copy_mixed(Direction direction, const Layout& layout, std::byte* typed, std
     const std::int64_t begin = std::max(position, part.begin);
     const std::int64_t end = std::min(position + length, part.end);
     const std::int64_t skipped = begin - position;
+    const std::int64_t last = end - 1 - position;
     position += length;
     if (begin >= end) return;
-    const Place here = classify(at(typed, offset + skipped));
+    const Place here = classify(at(typed, offset + skipped), at(typed, offset + last));
     if (!(here == place)) flush();
     place = here;
     offsets.push_back(offset + skipped);

@@ -72,6 +72,23 @@ Method fall_back(Method method, const Typed& typed, const std::exception& reason
   return next;
 }
 
+/// Runs `enqueue`; where it fails, waits for what it has enqueued, which uses the message's
+/// buffers. The caller holds queue_mutex().
+template <typename Enqueue>
+void enqueue_all(Queues& queues, const Ticket& kernels, const Ticket& copies, Enqueue&& enqueue) {
+  try {
+    enqueue();
+  } catch (...) {
+    try {
+      queues.kernels->wait(kernels);
+      queues.copies->wait(copies);
+    } catch (const Error&) {
+      // The device has failed: nothing runs there any more.
+    }
+    throw;
+  }
+}
+
 bool needs_device_buffer(Method method, const Shape& shape) {
   return method == Method::Staged && !shape.dense();
 }
@@ -90,6 +107,7 @@ Outgoing::Outgoing(const Typed& from, Method method) : from_(from), method_(meth
     acquire();
   } catch (const OutOfMemory& error) {
     method_ = fall_back(method_, from, error);
+    buffer_ = {};  // the next method may have to ask for the same
     acquire();
   }
 }
@@ -123,13 +141,16 @@ void Outgoing::pack() {
   const std::int64_t chunk = settings::number(settings::Id::chunk);
   const std::lock_guard lock(queue_mutex());
   Queues& queues = queues_of(device);
-  for (std::int64_t begin = 0; begin < bytes; begin += chunk) {
-    const std::int64_t end = std::min(begin + chunk, bytes);
-    const Ticket packed =
-        plan.enqueue(*queues.kernels, packed_.data(), from_.address, {begin, end});
-    queues.copies->wait_for(*queues.kernels, packed);
-    ticket_ = queues.copies->copy(buffer_.data() + begin, packed_.data() + begin, end - begin);
-  }
+  Ticket packed;
+  ticket_ = {};
+  enqueue_all(queues, packed, ticket_, [&] {
+    for (std::int64_t begin = 0; begin < bytes; begin += chunk) {
+      const std::int64_t end = std::min(begin + chunk, bytes);
+      packed = plan.enqueue(*queues.kernels, packed_.data(), from_.address, {begin, end});
+      queues.copies->wait_for(*queues.kernels, packed);
+      ticket_ = queues.copies->copy(buffer_.data() + begin, packed_.data() + begin, end - begin);
+    }
+  });
 }
 
 const void* Outgoing::data() noexcept {
@@ -158,6 +179,8 @@ Incoming::Incoming(const Typed& to, Method method) : to_(to), method_(method) {
     acquire();
   } catch (const OutOfMemory& error) {
     method_ = fall_back(method, to, error);
+    buffer_ = {};
+    packed_ = {};
     acquire();
   }
 }
@@ -190,13 +213,16 @@ void Incoming::unpack(std::int64_t bytes) {
   const std::int64_t chunk = settings::number(settings::Id::chunk);
   const std::lock_guard lock(queue_mutex());
   Queues& queues = queues_of(device);
-  for (std::int64_t begin = 0; begin < bytes; begin += chunk) {
-    const std::int64_t end = std::min(begin + chunk, bytes);
-    const Ticket copied =
-        queues.copies->copy(packed_.data() + begin, buffer_.data() + begin, end - begin);
-    queues.kernels->wait_for(*queues.copies, copied);
-    ticket_ = plan_->enqueue(*queues.kernels, to_.address, packed_.data(), {begin, end});
-  }
+  Ticket copied;
+  ticket_ = {};
+  enqueue_all(queues, ticket_, copied, [&] {
+    for (std::int64_t begin = 0; begin < bytes; begin += chunk) {
+      const std::int64_t end = std::min(begin + chunk, bytes);
+      copied = queues.copies->copy(packed_.data() + begin, buffer_.data() + begin, end - begin);
+      queues.kernels->wait_for(*queues.copies, copied);
+      ticket_ = plan_->enqueue(*queues.kernels, to_.address, packed_.data(), {begin, end});
+    }
+  });
 }
 
 bool Incoming::done() { return ticket_done(to_.place.device, copy_queue_, ticket_); }

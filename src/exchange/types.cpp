@@ -162,6 +162,10 @@ TypeRecord::TypeRecord(mpi::TypeInfo info) : info_(std::move(info)), decodable_(
   contiguous_ =
       info_.layout.kind() == Layout::Kind::Empty ||
       (info_.layout.is_dense() && info_.layout.offset() == 0 && info_.extent == info_.size);
+#ifndef OPEN_MPI
+  const std::int64_t element = info_.element_bytes;
+  uneven_ = !info_.predefined && element != 1 && element != 2 && element != 4 && element != 8;
+#endif
 }
 
 ShapePtr TypeRecord::shape(std::int64_t count, bool* kept) {

@@ -32,6 +32,10 @@ class TypeRecord {
   /// Whether any count of elements at a buffer is that buffer's first bytes, side by side.
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
   [[nodiscard]] bool predefined() const noexcept { return info_.predefined; }
+  /// Whether the system may refuse a message of it that comes in pieces: MPICH over UCX gives up
+  /// where a piece ends inside an element. Its own sends cut between elements and packed bytes are
+  /// cut anywhere, at multiples of 8 bytes at least.
+  [[nodiscard]] bool uneven() const noexcept { return uneven_; }
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return info_.size; }
   [[nodiscard]] const mpi::TypeInfo& info() const noexcept { return info_; }
   /// The shape of `count` elements, ~10 ns. `*kept` tells whether it lives as long as the record,
@@ -47,6 +51,7 @@ class TypeRecord {
   mpi::TypeInfo info_;
   bool decodable_ = false;
   bool contiguous_ = false;
+  bool uneven_ = false;
   std::mutex mutex_;
   std::vector<Entry> shapes_;
 };

@@ -75,19 +75,25 @@ int receive(Function function, const Examined& found, Incoming& incoming, MPI_Co
 template <typename Real, typename Count>
 int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
          MPI_Status* status) {
-  const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, status); };
+  const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
+    return real(into, as_many, as, rank, tag, comm, status);
+  };
+  const auto theirs = [&] { return ask(buffer, count, type); };
+  const auto leave_as = [&](const auto& found) {
+    return leave_to([&] { return post(ask, found, buffer, count, type); }, Function::MPI_Recv,
+                    found);
+  };
   return receiving(comm, theirs, [&] {
     Engine::get().hand_on();
     if (const Remembered* left =
             left_before(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
-      return leave_to(theirs, Function::MPI_Recv, *left);
+      return leave_as(*left);
     }
     Examined found =
         examine_message(Direction::Receive, Style::Blocking, rank, buffer, count, type);
-    const auto leave = [&] { return leave_to(theirs, Function::MPI_Recv, found); };
-    if (found.method == Method::System) return leave();
+    if (found.method == Method::System) return leave_as(found);
     std::optional<Incoming> incoming;
-    if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) return leave();
+    if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) return leave_as(found);
     return receive(Function::MPI_Recv, found, *incoming, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, rank, tag, comm, at);
@@ -99,13 +105,17 @@ template <typename Real, typename Count>
 int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
           MPI_Status* status) {
   const MPI_Comm comm = forget_message(message);
-  const auto theirs = [&] { return real(buffer, count, type, message, status); };
+  const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
+    return real(into, as_many, as, message, status);
+  };
+  const auto theirs = [&] { return ask(buffer, count, type); };
   return receiving(comm, theirs, [&] {
     Engine::get().hand_on();
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     std::optional<Incoming> incoming;
     if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) {
-      return leave_to(theirs, Function::MPI_Mrecv, found);
+      return leave_to([&] { return post(ask, found, buffer, count, type); }, Function::MPI_Mrecv,
+                      found);
     }
     return receive(Function::MPI_Mrecv, found, *incoming, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
@@ -132,14 +142,12 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
     std::optional<Incoming> incoming;
     take(out, [&] { pack_now(out, outgoing); });
     take(in, [&] { incoming.emplace(in.typed, in.method); });
-    if (out.method == Method::System && in.method == Method::System) {
-      note(Function::MPI_Sendrecv, Method::System, out.reason, out.bytes);
-      return theirs();
-    }
     std::optional<Wire> wire;
     if (out.method != Method::System) {
       wire.emplace(outgoing->method(), out.bytes, to, comm);
       note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);
+    } else if (in.method == Method::System) {
+      note(Function::MPI_Sendrecv, Method::System, out.reason, out.bytes);
     }
     const void* data = wire ? outgoing->data() : send_buffer;
     const Count data_count = wire ? static_cast<Count>(wire->count()) : send_count;
@@ -148,7 +156,12 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
       return real(data, data_count, data_type, to, send_tag, into, into_count, into_type, from,
                   recv_tag, comm, at);
     };
-    if (in.method == Method::System) return call(recv_buffer, recv_count, recv_type, status);
+    if (in.method == Method::System) {
+      const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
+        return call(into, as_many, as, status);
+      };
+      return post(ask, in, recv_buffer, recv_count, recv_type);
+    }
     return receive(Function::MPI_Sendrecv, in, *incoming, comm, status, call);
   });
 }
@@ -156,12 +169,16 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
 template <typename Real, typename Count>
 int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, int to, int send_tag,
                      int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
-  const auto theirs = [&] {
-    return real(buffer, count, type, to, send_tag, from, recv_tag, comm, status);
+  const auto ask = [&](void* there, Count as_many, MPI_Datatype as) {
+    return real(there, as_many, as, to, send_tag, from, recv_tag, comm, status);
   };
+  const auto theirs = [&] { return ask(buffer, count, type); };
   return sending(comm, theirs, [&] {
     Engine::get().hand_on();
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
+    if (found.method == Method::System) {
+      found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
+    }
     std::optional<Outgoing> outgoing;
     std::optional<Incoming> incoming;
     const auto make = [&] {
@@ -169,8 +186,8 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
       pack_now(found, outgoing);
     };
     if (!take(found, make)) {
-      note(Function::MPI_Sendrecv_replace, Method::System, found.reason, found.bytes);
-      return theirs();
+      return leave_to([&] { return post(ask, found, buffer, count, type); },
+                      Function::MPI_Sendrecv_replace, found);
     }
     const Wire wire(outgoing->method(), found.bytes, to, comm);
     return receive(Function::MPI_Sendrecv_replace, found, *incoming, comm, status,

@@ -51,10 +51,11 @@ bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Exa
     result.reason = Reason::Empty;
     return false;
   }
-  if (address_of(buffer, shape->layout().bounds().begin) < kFirstPage) {
+  if (!plausible(buffer, shape->layout().bounds().begin)) {
     result.reason = Reason::BadArguments;
     return false;
   }
+  result.lowest = shape->layout().bounds().begin;
   result.typed = {std::move(shape), static_cast<std::byte*>(buffer), {}, false};
   if (device_backend() != nullptr) {
     result.typed.mixed = !exchange::one_place(result.typed.shape->layout(), result.typed.address,
@@ -62,6 +63,9 @@ bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Exa
   }
   return true;
 }
+
+/// [bytes] Up to here a message comes in one piece.
+constexpr std::int64_t kOnePiece = 512;
 
 void examine_shape(Direction direction, Style style, void* buffer, std::int64_t count,
                    MPI_Datatype type, exchange::TypeRecord& record, Examined& result) {
@@ -73,16 +77,16 @@ void examine_shape(Direction direction, Style style, void* buffer, std::int64_t 
        shape.spread(), style == Style::Nonblocking, shape.pitch()});
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;
+  if (result.method == Method::System && direction == Direction::Receive && record.uneven()) {
+    const bool free = choice.reason != Reason::Forced && result.typed.place.in_host_memory();
+    result.as_bytes = shape.dense();
+    if (!result.as_bytes && free && result.bytes >= kOnePiece) {
+      result.method = Method::Pack;
+      result.reason = Reason::None;
+    }
+  }
   if (kept && device_backend() == nullptr) {
-    remembered(direction, style, type, count) = {
-        exchange::key_of(type),
-        exchange::g_type_generation.load(std::memory_order_acquire),
-        count,
-        result.bytes,
-        shape.layout().bounds().begin,
-        result.method,
-        result.reason,
-        &shape};
+    remember(direction, style, type, count, result, &shape);
   }
 }
 

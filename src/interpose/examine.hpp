@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <optional>
 
 #include "copy/device_backend.hpp"
@@ -31,8 +32,10 @@ enum class Style : std::uint8_t { Blocking, Nonblocking };
 struct Examined {
   Method method = Method::System;
   Reason reason = Reason::None;
-  std::int64_t bytes = 0;  ///< 0 where not known
-  Typed typed;             ///< set unless the method is System
+  std::int64_t bytes = 0;   ///< 0 where not known
+  bool as_bytes = false;    ///< left to the system, but as bytes from `lowest` on, side by side
+  std::int64_t lowest = 0;  ///< offset of the first byte in memory
+  Typed typed;              ///< set unless the method is System
 };
 
 /// No buffer begins below this: a null pointer with a small offset is an argument for the system to
@@ -42,6 +45,13 @@ inline constexpr std::uintptr_t kFirstPage = 4096;
 /// The address `offset` bytes after `base`, which under MPI_BOTTOM is null.
 inline std::uintptr_t address_of(const void* base, std::int64_t offset) noexcept {
   return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
+}
+
+/// Whether there can be memory `offset` bytes after `base`: at no address that a null pointer leads
+/// to, forwards or backwards.
+inline bool plausible(const void* base, std::int64_t offset) noexcept {
+  return static_cast<std::int64_t>(address_of(base, offset)) >=
+         static_cast<std::int64_t>(kFirstPage);
 }
 
 /// Finds the typed bytes and where they lie. False where they are the system's business; `result`
@@ -62,6 +72,7 @@ struct Remembered {
   std::int64_t lowest = 0;
   Method method = Method::System;
   Reason reason = Reason::None;
+  bool as_bytes = false;
   exchange::Shape* shape = nullptr;
 };
 inline constexpr int kRememberedBits = 8;  // a halo exchange uses 26 to 104 types
@@ -76,6 +87,20 @@ inline Remembered& remembered(Direction direction, Style style, MPI_Datatype typ
                                           [exchange::slot_of(key, kRememberedBits)];
 }
 
+inline void remember(Direction direction, Style style, MPI_Datatype type, std::int64_t count,
+                     const Examined& found, exchange::Shape* shape) {
+  remembered(direction, style, type, count) = {
+      exchange::key_of(type),
+      exchange::g_type_generation.load(std::memory_order_acquire),
+      count,
+      found.bytes,
+      found.lowest,
+      found.method,
+      found.reason,
+      found.as_bytes,
+      shape};
+}
+
 /// What was found before, in a process without a device; or null.
 inline const Remembered* found_before(Direction direction, Style style, const void* buffer,
                                       std::int64_t count, MPI_Datatype type) {
@@ -84,7 +109,7 @@ inline const Remembered* found_before(Direction direction, Style style, const vo
   const bool same =
       known.key == exchange::key_of(type) && known.count == count &&
       known.generation == exchange::g_type_generation.load(std::memory_order_acquire) &&
-      address_of(buffer, known.lowest) >= kFirstPage;
+      plausible(buffer, known.lowest);
   return same ? &known : nullptr;
 }
 /// The same of a message, where it is to be left to the system.
@@ -104,6 +129,8 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     result.method = known.method;
     result.reason = known.reason;
     result.bytes = known.bytes;
+    result.as_bytes = known.as_bytes;
+    result.lowest = known.lowest;
     if (known.method != Method::System) {
       result.typed = {known.shape->shared_from_this(),
                       static_cast<std::byte*>(const_cast<void*>(buffer)),
@@ -120,15 +147,8 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
   } else if (record->contiguous() && device_backend() == nullptr) {
     result.reason = Reason::Contiguous;
     result.bytes = record->size_bytes() * count;
-    Remembered& known = remembered(direction, style, type, count);
-    known = {exchange::key_of(type),
-             exchange::g_type_generation.load(std::memory_order_acquire),
-             count,
-             result.bytes,
-             0,
-             result.method,
-             result.reason,
-             nullptr};
+    result.as_bytes = direction == Direction::Receive && record->uneven();
+    remember(direction, style, type, count, result, nullptr);
   } else {
     examine_shape(direction, style, const_cast<void*>(buffer), count, type, *record, result);
   }
@@ -138,7 +158,11 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
 /// The same for a message to or from `rank`: none leaves or comes where that is MPI_PROC_NULL.
 inline Examined examine_message(Direction direction, Style style, int rank, const void* buffer,
                                 std::int64_t count, MPI_Datatype type) {
-  if (rank == MPI_PROC_NULL) return {Method::System, Reason::Empty, 0, {}};
+  if (rank == MPI_PROC_NULL) {
+    Examined nothing;
+    nothing.reason = Reason::Empty;
+    return nothing;
+  }
   return examine(direction, style, buffer, count, type);
 }
 
@@ -179,6 +203,15 @@ template <typename Theirs, typename Found>
 int leave_to(const Theirs& theirs, Function function, const Found& found) {
   note(function, Method::System, found.reason, found.bytes);
   return theirs();
+}
+/// The same of a receive: `call(buffer, count, type)` asks the system.
+template <typename Call, typename Found, typename Count>
+int post(const Call& call, const Found& found, void* buffer, Count count, MPI_Datatype type) {
+  if (!found.as_bytes || found.bytes > std::numeric_limits<Count>::max()) {
+    return call(buffer, count, type);
+  }
+  return call(reinterpret_cast<void*>(address_of(buffer, found.lowest)),
+              static_cast<Count>(found.bytes), MPI_BYTE);
 }
 
 }  // namespace strake::interpose

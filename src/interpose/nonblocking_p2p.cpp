@@ -80,12 +80,19 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
 template <typename Real, typename Count>
 int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
           MPI_Request* request) {
-  const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
+  const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
+    return real(into, as_many, as, rank, tag, comm, request);
+  };
+  const auto theirs = [&] { return ask(buffer, count, type); };
+  const auto leave_as = [&](const auto& found) {
+    return leave_to([&] { return post(ask, found, buffer, count, type); }, Function::MPI_Irecv,
+                    found);
+  };
   if (request == nullptr) return theirs();
   return boundary(comm, theirs, [&] {
     if (const Remembered* left =
             left_before(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
-      return leave_to(theirs, Function::MPI_Irecv, *left);
+      return leave_as(*left);
     }
     Engine& engine = Engine::get();
     Examined found =
@@ -94,7 +101,7 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
     const auto make = [&] {
       operation = std::make_shared<Operation>(found.typed, found.method, Peer{rank, tag, comm});
     };
-    if (!take(found, make)) return leave_to(theirs, Function::MPI_Irecv, found);
+    if (!take(found, make)) return leave_as(found);
     operation->counted = {Function::MPI_Irecv, found.reason};
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;
@@ -105,7 +112,10 @@ template <typename Real, typename Count>
 int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
            MPI_Request* request) {
   const MPI_Comm comm = forget_message(message);
-  const auto theirs = [&] { return real(buffer, count, type, message, request); };
+  const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
+    return real(into, as_many, as, message, request);
+  };
+  const auto theirs = [&] { return ask(buffer, count, type); };
   if (request == nullptr) return theirs();
   return boundary(comm, theirs, [&] {
     Engine& engine = Engine::get();
@@ -114,7 +124,10 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
     const auto make = [&] {
       operation = std::make_shared<Operation>(found.typed, found.method, message, comm);
     };
-    if (!take(found, make)) return leave_to(theirs, Function::MPI_Imrecv, found);
+    if (!take(found, make)) {
+      return leave_to([&] { return post(ask, found, buffer, count, type); }, Function::MPI_Imrecv,
+                      found);
+    }
     operation->counted = {Function::MPI_Imrecv, found.reason};
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;
@@ -123,7 +136,7 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
 
 }  // namespace
 
-bool sendable(const Peer& peer) noexcept {
+bool sendable(const Peer& peer) {
   if (peer.rank < 0 || peer.tag < 0 || peer.comm == MPI_COMM_NULL) return false;
   const mpi::RealMpi& real = mpi::real_mpi();
   static const int highest_tag = [&] {
@@ -136,7 +149,7 @@ bool sendable(const Peer& peer) noexcept {
   if (peer.tag > highest_tag) return false;
   int inter = 0;
   int size = 0;
-  if (real.MPI_Comm_test_inter(peer.comm, &inter) != MPI_SUCCESS) return false;
+  mpi::check(real.MPI_Comm_test_inter(peer.comm, &inter), "MPI_Comm_test_inter");
   inter != 0 ? real.MPI_Comm_remote_size(peer.comm, &size) : real.MPI_Comm_size(peer.comm, &size);
   return peer.rank < size;
 }

@@ -67,10 +67,20 @@ enum class AtOnce : std::uint8_t {
   Op,        ///< any others
 };
 
+/// Where the two sides of a copy lie.
+struct Places {
+  Place typed;
+  Place packed;
+  [[nodiscard]] bool host() const noexcept {
+    return typed.in_host_memory() && packed.in_host_memory();
+  }
+  friend bool operator==(const Places&, const Places&) = default;
+};
+
 /// A copy that this thread ran lately: all that the next call with the same arguments needs. What a
 /// process without a device looks at comes first, in one cache line.
 struct alignas(64) Recent {
-  std::uint64_t key = 0;
+  std::uint64_t key = 0;  ///< Call::key
   std::uint64_t generation = 0;
   std::int64_t count = 0;
   std::int64_t bytes = 0;
@@ -85,8 +95,8 @@ struct alignas(64) Recent {
 
   const CopyPlan* plan = nullptr;
   Method method = Method::Pack;
-  Place typed;  ///< where both sides were; looked at only in a process with a device
-  Place packed;
+  ByteRange bounds = {0, 0};  ///< the rest is looked at only in a process with a device
+  Places places;
 };
 constexpr int kRecentBits = 8;  // a halo exchange uses 26 to 104 types
 /// Direct-mapped, by direction.
@@ -142,6 +152,15 @@ struct Call {
   Count* position;
   MPI_Comm comm;
 
+  /// The handles. MPICH's two fit one word; Open MPI's communicator can't be asked whether it is
+  /// one.
+  [[nodiscard]] std::uint64_t key() const {
+    std::uint64_t key = exchange::key_of(type);
+#ifndef OPEN_MPI
+    key |= std::uint64_t{static_cast<std::uint32_t>(comm)} << 32;
+#endif
+    return key;
+  }
   /// The position, where a negative one is past all that a Count can say.
   [[nodiscard]] std::make_unsigned_t<Count> start() const {
     return static_cast<std::make_unsigned_t<Count>>(*position);
@@ -177,11 +196,21 @@ struct Call {
   }
 };
 
+/// Where the bytes of a call that fits lie, typed ones in `bounds`.
+template <typename Count>
+Places places_of(const Call<Count>& call, ByteRange bounds, std::int64_t bytes) {
+  const auto at = [&](std::int64_t offset) {
+    return reinterpret_cast<const void*>(address_of(call.typed, offset));
+  };
+  const std::byte* const packed = call.packed + *call.position;
+  return {classify(at(bounds.begin), at(bounds.end - 1)), classify(packed, packed + bytes - 1)};
+}
+
 /// Whether `last` is the copy that is asked for, with arguments that the system would accept.
 template <typename Count>
 inline bool is_again(const Call<Count>& call, const Recent& last) {
   const auto likely = [](bool same) { return __builtin_expect(same, true); };
-  return likely(last.key == exchange::key_of(call.type)) && likely(last.count == call.count) &&
+  return likely(last.key == call.key()) && likely(last.count == call.count) &&
          likely(last.generation == exchange::g_type_generation.load(std::memory_order_acquire)) &&
          likely(call.fits(last.bytes)) && likely(address_of(call.typed, 0) >= last.least);
 }
@@ -243,11 +272,7 @@ std::optional<int> run_again(const Call<Count>& call) {
   };
   if (device_backend() == nullptr)
     return last.method == Method::Pack ? run() : std::optional<int>();
-  const auto* first = reinterpret_cast<const void*>(address_of(call.typed, last.first));
-  if (!(classify(first) == last.typed) ||
-      !(classify(call.packed + *call.position) == last.packed)) {
-    return {};
-  }
+  if (!(places_of(call, last.bounds, last.bytes) == last.places)) return {};
   return boundary(call.comm, run, run);
 }
 
@@ -256,7 +281,7 @@ template <typename Count>
 Recent& remember(const Call<Count>& call, std::int64_t bytes) {
   Recent& last = recent(call.direction, call.type, call.count);
   last = {};
-  last.key = exchange::key_of(call.type);
+  last.key = call.key();
   last.generation = exchange::g_type_generation.load(std::memory_order_acquire);
   last.count = call.count;
   last.bytes = bytes;
@@ -293,6 +318,15 @@ void refuse_short([[maybe_unused]] const Call<Count>& call, [[maybe_unused]] std
 #endif
 }
 
+/// \throws MpiError  no communicator, which the system has raised
+template <typename Count>
+void require_communicator([[maybe_unused]] const Call<Count>& call) {
+#ifndef OPEN_MPI
+  int inter = 0;
+  mpi::check(mpi::real_mpi().MPI_Comm_test_inter(call.comm, &inter), "MPI_Comm_test_inter");
+#endif
+}
+
 /// The general case. False: the system's business.
 template <typename Count, typename Theirs>
 bool run_first(const Call<Count>& call, Theirs&& theirs) {
@@ -304,6 +338,7 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   exchange::TypeRecord* record = exchange::find_type(call.type);
   if (record == nullptr) return leave(Reason::UnknownType);
   if (call.count <= 0) return leave(call.count == 0 ? Reason::Empty : Reason::BadArguments);
+  require_communicator(call);
   const bool device = device_backend() != nullptr;
   if (record->contiguous() && !device) {
     return copy_adjacent(call, *record) || leave(Reason::Contiguous);
@@ -312,31 +347,36 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   if (!resolve(call.typed, call.count, *record, found, &kept)) return leave(found.reason);
   const Typed& typed = found.typed;
   const bool fits = call.fits(found.bytes);
-  Place packed_place;
-  if (device) packed_place = classify(fits ? call.packed + *call.position : call.packed);
-  const bool host = typed.place.in_host_memory() && packed_place.in_host_memory() && !typed.mixed;
+  const Layout& layout = typed.shape->layout();
+  Places places;
+  if (device && fits) {
+    places = places_of(call, layout.bounds(), found.bytes);
+  } else if (device) {
+    places = {typed.place, classify(call.packed)};
+  }
+  const bool host = places.host() && !typed.mixed;
   if (!fits && !host) refuse_short(call, found.bytes);
   if (!fits) return leave(Reason::BadArguments);
   if (host && record->contiguous()) return leave(Reason::Contiguous);
 
   if (typed.mixed) {
-    exchange::copy_mixed(call.direction, typed.shape->layout(), typed.address,
-                         call.packed + *call.position, ByteRange::all());
+    exchange::copy_mixed(call.direction, layout, typed.address, call.packed + *call.position,
+                         ByteRange::all());
     call.finish(Method::Pack, found.bytes);
     return true;
   }
   const CopyPlan* compiled = nullptr;
   try {
     compiled = host ? &typed.shape->plan(call.direction, {}, {})
-                    : &typed.shape->plan(call.direction, typed.place, packed_place);
+                    : &typed.shape->plan(call.direction, places.typed, places.packed);
   } catch (const std::exception& error) {
     if (!host || !can_leave(found, error)) throw;
     return leave(Reason::OutOfMemory);
   }
   const CopyPlan& plan = *compiled;
-  const Method method = host                     ? Method::Pack
-                        : packed_place.on_host() ? Method::OneShot
-                                                 : Method::Device;
+  const Method method = host                      ? Method::Pack
+                        : places.packed.on_host() ? Method::OneShot
+                                                  : Method::Device;
   const auto ours = [&] { call.run(plan); };
   std::int64_t saved_ns = 0;
   const bool packs = call.direction == Direction::Send && call.typed != nullptr;
@@ -349,16 +389,16 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   if (kept && call.typed != nullptr) {
     Recent& last = remember(call, found.bytes);
     // Null is not passed on: what begins late enough behind it may be memory.
-    const std::int64_t begin = typed.shape->layout().bounds().begin;
+    last.bounds = layout.bounds();
+    const std::int64_t begin = last.bounds.begin;
     last.least =
         begin < std::int64_t{kFirstPage} ? kFirstPage - static_cast<std::uintptr_t>(begin) : 1;
-    last.first = typed.shape->layout().offset();
+    last.first = layout.offset();
     last.saved_ns =
         static_cast<std::int32_t>(std::clamp<std::int64_t>(saved_ns, INT32_MIN, INT32_MAX));
     last.plan = &plan;
     last.method = method;
-    last.typed = typed.place;
-    last.packed = packed_place;
+    last.places = places;
     const CopyPlan::Impl* const impl = plan.impl();
     // What is large may be shared out to threads.
     if (host && typed.shape->dense() && found.bytes <= cpu::kSecondLevelBytes) {

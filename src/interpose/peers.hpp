@@ -5,7 +5,8 @@
 
 namespace strake::interpose {
 
-/// False where the system would refuse rank or tag: then it must be asked at once.
-[[nodiscard]] bool sendable(const exchange::Peer& peer) noexcept;
+/// False where the system would refuse rank or tag: then it must be asked at once. \throws MpiError
+/// no communicator, which the system has raised.
+[[nodiscard]] bool sendable(const exchange::Peer& peer);
 
 }  // namespace strake::interpose

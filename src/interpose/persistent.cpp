@@ -52,7 +52,10 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
 template <typename Real, typename Count>
 int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int tag,
               MPI_Comm comm, MPI_Request* request) {
-  const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
+  const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
+    return real(into, as_many, as, rank, tag, comm, request);
+  };
+  const auto theirs = [&] { return ask(buffer, count, type); };
   return boundary(comm, theirs, [&] {
     Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
     const Peer probe{rank == MPI_ANY_SOURCE ? 0 : rank, tag == MPI_ANY_TAG ? 0 : tag, comm};
@@ -65,8 +68,8 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
     take(found,
          [&] { operation = Operation::persistent(found.typed, found.method, nullptr, peer); });
     if (operation == nullptr) {
-      note(Function::MPI_Recv_init, found.method, found.reason, found.bytes);
-      return theirs();
+      return leave_to([&] { return post(ask, found, buffer, count, type); },
+                      Function::MPI_Recv_init, found);
     }
     operation->counted = {Function::MPI_Recv_init, found.reason};
     return give_out(std::move(operation), nullptr, peer, request);

@@ -28,20 +28,32 @@ bool always_host(const void* address) noexcept {
   return at < stack_end && stack_end - at < kStackGap;
 }
 
-}  // namespace
-
-Place classify(const void* address) noexcept {
+Place look_up(const void* address, std::uint64_t& buffer_id) noexcept {
   DeviceBackend* const backend = device_backend();
   if (backend == nullptr || always_host(address)) return {};
   // Programs may free and allocate unseen, so the runtime is asked each time which buffer is there
   // now.
-  std::uint64_t buffer_id = 0;
   if (!backend->knows(address, buffer_id)) return {};
   if (const auto known = g_cache.find(buffer_id)) return *known;
   AllocationInfo info;
   if (!backend->query(address, info)) return {};
   g_cache.insert(info.buffer_id, info.place);
   return info.place;
+}
+
+}  // namespace
+
+Place classify(const void* address) noexcept {
+  std::uint64_t buffer_id = 0;
+  return look_up(address, buffer_id);
+}
+
+Place classify(const void* first, const void* last) noexcept {
+  std::uint64_t begins_in = 0;
+  std::uint64_t ends_in = 0;
+  const Place place = look_up(first, begins_in);
+  if (place.kind != MemoryKind::Pinned) return place;
+  return device_backend()->knows(last, ends_in) && ends_in == begins_in ? place : Place{};
 }
 
 }  // namespace strake

@@ -11,6 +11,7 @@
 
 #include "copy/device_backend.hpp"
 #include "memory/loaded_objects.hpp"
+#include "memory/pool.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
 
@@ -19,8 +20,10 @@ namespace {
 
 constexpr const char* kDriverLibrary = "libcuda.so.1";
 constexpr const char* kPlugin = "libstrake-cuda.so";
-// The driver's code for "cuInit was never called": no device memory can exist yet.
-constexpr int kDriverNotInitialized = 3;
+// The driver's answers where it can be used: with a context, or with none that is still there. Else
+// cuInit was never called, the process ends, or this is a callback, which may call no driver.
+constexpr int kDriverSuccess = 0;
+constexpr int kDriverInvalidContext = 201;
 
 using CurrentContext = int (*)(void**);
 
@@ -33,7 +36,7 @@ constexpr int kAsksBeforeSettling = 4096;
 std::atomic<int> g_asks{0};  // since an object came
 std::mutex g_mutex;
 
-/// Whether the process's driver is initialised.
+/// Whether the process's driver is initialised, and can be called here.
 bool driver_in_use() noexcept {
   CurrentContext current = g_current_context.load(std::memory_order_acquire);
   if (current == nullptr) {
@@ -60,7 +63,8 @@ bool driver_in_use() noexcept {
     g_current_context.store(current, std::memory_order_release);
   }
   void* context = nullptr;
-  return current(&context) != kDriverNotInitialized;
+  const int code = current(&context);
+  return code == kDriverSuccess || code == kDriverInvalidContext;
 }
 
 /// The folder of the file that holds this code.
@@ -95,6 +99,13 @@ DeviceBackend* load() {
   const auto make =
       reinterpret_cast<MakeDeviceBackend>(dlsym(plugin, "strake_make_device_backend"));
   DeviceBackendOptions options;
+  options.acquire = [](Place place, std::int64_t bytes) {
+    return Pool::instance().acquire(place, bytes);
+  };
+  options.release = [](Place place, void* block) noexcept {
+    Pool::instance().release(place, block);
+  };
+  options.warn = [](const char* text) { log::warn("{}", text); };
   if (const std::int64_t spin_us = settings::number(settings::Id::spin_us); spin_us > 0) {
     options.spin_ns = spin_us * 1000;  // else the default: longer than a small kernel takes
   }

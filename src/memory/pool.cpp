@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "memory/host_blocks.hpp"
-#include "memory/size_class.hpp"
 #include "strake/error.hpp"
 
 namespace strake {

@@ -1,4 +1,5 @@
-/// \file  Reused blocks of every kind of memory, in size classes of 2^N (dissertation 5.8.2).
+/// \file  Reused blocks of every kind of memory, in size classes (size_class.hpp; powers of
+/// two in dissertation 5.8.2).
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "copy/device_backend.hpp"
+#include "memory/size_class.hpp"
 #include "strake/memory.hpp"
 
 namespace strake {
@@ -49,7 +51,7 @@ class Pool {
  private:
   struct Shelf {
     Place place;
-    std::array<std::vector<void*>, 63> waiting;
+    std::array<std::vector<void*>, kSizeClasses> waiting;
     std::unordered_map<void*, int> classes;
     Stats stats;
   };

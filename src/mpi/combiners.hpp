@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "mpi/contents.hpp"
 #include "mpi/datatype.hpp"
@@ -22,6 +23,11 @@ struct Descent {
   int depth = 0;         ///< constructors that this one is inside of
   int deepest = 0;       ///< the largest `depth` so far
   std::int64_t met = 0;  ///< constructors so far
+  /// Of the basic elements so far: the size of each, 0 where they differ. [bytes]
+  std::optional<std::int64_t> element_bytes = {};
+  void meet(std::int64_t bytes) {
+    element_bytes = element_bytes.value_or(bytes) == bytes ? bytes : 0;
+  }
 };
 
 /// `type` and all below it; what is known already is not asked for again. \throws Unsupported  for

@@ -35,11 +35,15 @@ bool is_pair_with_gaps(MPI_Datatype type) {
   return std::find(std::begin(pairs), std::end(pairs), type) != std::end(pairs);
 }
 
-Element predefined(MPI_Datatype type) {
+Element predefined(MPI_Datatype type, Descent& descent) {
   const std::int64_t size = size_of(type);
   const Extent e = extent_of(type);
   if (size == 0) return {Layout(), e.extent};
-  if (size == e.extent) return {Layout::dense(size, e.lb), e.extent};
+  if (size == e.extent) {
+    descent.meet(size);
+    return {Layout::dense(size, e.lb), e.extent};
+  }
+  descent.meet(0);
   if (!is_pair_with_gaps(type)) {
     throw Unsupported("a predefined MPI type of " + std::to_string(size) + " bytes with extent " +
                       std::to_string(e.extent) + " that is none of the pair types");
@@ -117,11 +121,12 @@ bool looks_like(const TypeInfo& known, const TypeInfo& now) {
 Element element_of(MPI_Datatype type, Descent& descent) {
   const Level level(descent);
   Contents contents(type);
-  if (contents.predefined()) return predefined(type);
+  if (contents.predefined()) return predefined(type, descent);
   if (descent.known != nullptr) {
     if (const auto known = descent.known(type);
         known != nullptr && looks_like(*known, outside_of(type, contents))) {
       reach(descent, descent.depth + known->depth);
+      if (known->size != 0) descent.meet(known->element_bytes);
       return {known->layout, known->extent};
     }
   }
@@ -133,8 +138,9 @@ TypeInfo decode(MPI_Datatype type, KnownTypes known) {
   Contents contents(type);
   TypeInfo info = outside_of(type, contents);
   Descent descent{known};
-  info.layout = info.predefined ? predefined(type).layout : combine(contents, descent);
+  info.layout = info.predefined ? predefined(type, descent).layout : combine(contents, descent);
   info.depth = descent.deepest;
+  info.element_bytes = descent.element_bytes.value_or(0);
   if (info.size != info.layout.size_bytes()) {
     throw Unsupported("the MPI library gives a datatype " + std::to_string(info.size) +
                       " bytes where its constructors give it " +

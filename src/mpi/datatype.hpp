@@ -22,6 +22,8 @@ struct TypeInfo {
   std::int64_t true_extent = 0;
   /// No constructor made it; it lives as long as the library.
   bool predefined = false;
+  std::int64_t element_bytes =
+      0;                      ///< of each basic element; 0 where they differ, or there are none
   int depth = 0;              ///< constructors inside one another
   std::uint64_t made_by = 0;  ///< Contents::hash of the outermost one
 };

@@ -1,7 +1,9 @@
 // The plug-in for the stand-in's memory. Its queues are threads that take their time, differently
 // for each piece of work: what was enqueued is hardly ever done when it is first asked for.
+#include <array>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -11,6 +13,7 @@
 
 #include "copy/device_backend.hpp"
 #include "cuda_runtime_api.h"
+#include "strake/error.hpp"
 
 namespace standin {
 namespace {
@@ -161,12 +164,26 @@ class Backend final : public strake::DeviceBackend {
   }
 
   void* allocate(Place place, std::int64_t bytes) override {
+    const bool pinned = place.kind == MemoryKind::Pinned;
+    const char* const room = std::getenv(pinned ? "STANDIN_PINNED_MIB" : "STANDIN_DEVICE_MIB");
+    auto& taken = taken_[pinned ? 1 : 0];
+    if (room != nullptr && taken + bytes > std::atoll(room) << 20) {
+      throw strake::OutOfMemory("the stand-in has no more memory");
+    }
+    taken += bytes;
     return standin::allocate(static_cast<std::size_t>(bytes), place.device,
                              place.kind == MemoryKind::Pinned);
   }
-  void deallocate(Place /*place*/, void* address) noexcept override {
+  void deallocate(Place place, void* address) noexcept override {
+    Allocation gone;
+    if (find(address, gone)) {
+      taken_[place.kind == MemoryKind::Pinned ? 1 : 0] -= static_cast<std::int64_t>(gone.bytes);
+    }
     standin::deallocate(address);
   }
+
+ private:
+  std::array<std::atomic<std::int64_t>, 2> taken_{};  // of device and of pinned memory
 };
 
 }  // namespace

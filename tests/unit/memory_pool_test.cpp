@@ -53,11 +53,21 @@ class PretendedDevice final : public DeviceBackend {
   std::unordered_map<void*, std::int64_t> sizes_;
 };
 
-TEST(SizeClass, is_the_next_power_of_two) {
+TEST(SizeClass, is_the_smallest_that_holds_the_bytes) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
   EXPECT_EQ(size_class_of(0), kSmallestClass);
   EXPECT_EQ(size_class_of(256), 8);
   EXPECT_EQ(size_class_of(257), 9);
-  EXPECT_EQ(size_class_of((std::int64_t{1} << 40) + 1), 41);
+  EXPECT_EQ(class_bytes(size_class_of(3 * kMiB)), 4 * kMiB);
+  EXPECT_EQ(class_bytes(size_class_of(4 * kMiB + 1)), 5 * kMiB);
+  EXPECT_EQ(class_bytes(size_class_of(1024 * kMiB + 128)), 1280 * kMiB);
+  EXPECT_EQ(size_class_of(std::int64_t{1} << kLargestLog2), kSizeClasses - 1);
+  for (int c = kSmallestClass; c < kSizeClasses; ++c) {
+    EXPECT_EQ(size_class_of(class_bytes(c)), c);
+    if (c + 1 < kSizeClasses) {
+      EXPECT_EQ(size_class_of(class_bytes(c) + 1), c + 1);
+    }
+  }
   EXPECT_THROW((void)size_class_of(-1), InvalidArgument);
   EXPECT_THROW((void)size_class_of(INT64_MAX), InvalidArgument);
 }

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
-#include <vector>
 
+#include "copy/cuda/block.hpp"
 #include "copy/cuda/driver.hpp"
 #include "copy/cuda/plan.hpp"
 #include "copy/cuda/queue.hpp"
@@ -20,14 +21,12 @@ namespace {
 
 class CudaBackend final : public DeviceBackend {
  public:
-  CudaBackend(int devices, const DeviceBackendOptions& options)
-      : devices_(devices), options_(options) {
+  explicit CudaBackend(int devices) : devices_(devices) {
     for (int device = 0; device < devices; ++device) {
-      int multiprocessors = 0;
-      int major = 0;
-      check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-      check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-      traits_.push_back({multiprocessors, major >= 9});
+      Traits& traits = traits_.emplace_back();
+      check(
+          cudaDeviceGetAttribute(&traits.multiprocessors, cudaDevAttrMultiProcessorCount, device));
+      check(cudaDeviceGetAttribute(&traits.major, cudaDevAttrComputeCapabilityMajor, device));
     }
   }
 
@@ -44,20 +43,44 @@ class CudaBackend final : public DeviceBackend {
   void deallocate(Place place, void* address) noexcept override;
 
  private:
+  struct Traits {
+    int multiprocessors = 0;
+    int major = 0;
+    mutable std::once_flag asked;
+    mutable bool usable = true;  // there are kernels for it
+    mutable bool early = false;  // they may be set up while the one before still runs
+  };
   void require_device(int device) const;
+  /// With what only its context tells, which is made at first use.
+  const Traits& traits_of(int device) const;
   [[nodiscard]] int device_of(Place to_place, Place from_place) const;
   void enable_peer(int device, int peer);
 
   int devices_;
-  DeviceBackendOptions options_;
-  struct Traits {
-    int multiprocessors = 0;
-    bool early = false;  // kernels may be set up while the one before still runs
-  };
-  std::vector<Traits> traits_;
+  std::deque<Traits> traits_;
   std::mutex peers_mutex_;
   std::set<std::pair<int, int>> peers_;
 };
+
+const CudaBackend::Traits& CudaBackend::traits_of(int device) const {
+  const Traits& traits = traits_[static_cast<std::size_t>(device)];
+  std::call_once(traits.asked, [&] {
+    const DeviceScope scope(device);
+    cudaFuncAttributes attributes{};
+    const cudaError_t code = kernel_attributes(attributes);
+    (void)cudaGetLastError();
+    // Compiled for an older device, they do not wait for the kernel before.
+    traits.early = code == cudaSuccess && traits.major >= 9 && attributes.ptxVersion >= 90;
+    traits.usable = code != cudaErrorNoKernelImageForDevice &&
+                    code != cudaErrorInvalidDeviceFunction && code != cudaErrorInvalidPtx &&
+                    code != cudaErrorUnsupportedPtxVersion && code != cudaErrorJitCompilerNotFound;
+    if (traits.usable) return;
+    core().warn(fmt::format("the memory of device {} is left to the MPI library: {}", device,
+                            cudaGetErrorString(code))
+                    .c_str());
+  });
+  return traits;
+}
 
 bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcept {
   unsigned type = 0;
@@ -76,6 +99,13 @@ bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcep
                                        reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS ||
       type == 0) {
     return false;
+  }
+  const bool needs_kernels = managed != 0 || type != CU_MEMORYTYPE_HOST;
+  try {
+    if (needs_kernels && device >= 0 && device < devices_ && !traits_of(device).usable)
+      return false;
+  } catch (const Error&) {
+    // What is wrong with the device is told by the copy.
   }
   info.place.kind = managed != 0                 ? MemoryKind::Managed
                     : type == CU_MEMORYTYPE_HOST ? MemoryKind::Pinned
@@ -150,9 +180,8 @@ std::unique_ptr<DevicePlan> CudaBackend::compile(const Layout& to, Place to_plac
 
 std::unique_ptr<Queue> CudaBackend::make_queue(int device) {
   require_device(device);
-  const Traits traits = traits_[static_cast<std::size_t>(device)];
-  return std::make_unique<CudaQueue>(device, traits.multiprocessors, traits.early,
-                                     options_.spin_ns);
+  const Traits& traits = traits_of(device);
+  return std::make_unique<CudaQueue>(device, traits.multiprocessors, traits.early, core().spin_ns);
 }
 
 Ticket CudaBackend::enqueue_batch(Queue& queue, std::span<const Item> items) {
@@ -236,7 +265,8 @@ extern "C" __attribute__((visibility("default"))) strake::DeviceBackend* strake_
   }
   try {
     // Lives as long as the process: plans and queues may outlive any static object.
-    return new strake::cuda::CudaBackend(devices, options);
+    strake::cuda::core() = options;
+    return new strake::cuda::CudaBackend(devices);
   } catch (const std::exception&) {
     return nullptr;
   }

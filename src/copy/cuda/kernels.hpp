@@ -124,6 +124,9 @@ struct TreeLaunch {
 [[nodiscard]] cudaError_t launch_tree(const TreeLaunch& launch, Shape shape, const Signal& signal,
                                       const Stream& stream);
 
+/// What the runtime says of a kernel of these: all are compiled for the same devices.
+[[nodiscard]] cudaError_t kernel_attributes(cudaFuncAttributes& attributes);
+
 /// One copy of a batch. Both sides' descriptors lie in device memory.
 struct BatchItem {
   const Side* to;

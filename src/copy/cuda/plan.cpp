@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "strake/error.hpp"
@@ -89,32 +91,20 @@ std::vector<std::byte> joined(const std::vector<First>& first, const std::vector
 
 }  // namespace
 
-DeviceImage::DeviceImage(int device, std::int64_t bytes) : device_(device) {
-  const DeviceScope scope(device);
-  void* memory = nullptr;
-  check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)));
-  memory_ = static_cast<std::byte*>(memory);
-}
-
-DeviceImage::~DeviceImage() {
-  try {
-    const DeviceScope scope(device_);
-    (void)cudaFree(memory_);
-  } catch (const Error&) {
-    // The runtime is gone at exit, and the memory with it.
-  }
-  (void)cudaGetLastError();
-}
-
 void DeviceImage::upload(std::span<const std::byte> image) {
+  // Beside all other work of the device, one upload at a time. Never destroyed: at exit the runtime
+  // may be gone.
+  struct Uploads {
+    std::mutex mutex;
+    std::map<int, cudaStream_t> streams;
+  };
+  static auto& uploads = *new Uploads;
   const DeviceScope scope(device_);
-  cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  cudaError_t code =
-      cudaMemcpyAsync(memory_, image.data(), image.size(), cudaMemcpyHostToDevice, stream);
-  if (code == cudaSuccess) code = cudaStreamSynchronize(stream);
-  (void)cudaStreamDestroy(stream);
-  check(code);
+  const std::lock_guard lock(uploads.mutex);
+  cudaStream_t& stream = uploads.streams[device_];
+  if (stream == nullptr) check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  check(cudaMemcpyAsync(block_.data(), image.data(), image.size(), cudaMemcpyHostToDevice, stream));
+  check(cudaStreamSynchronize(stream));
 }
 
 DeviceTables::DeviceTables(int device, const Tables& to_tables, const Tables& from_tables)

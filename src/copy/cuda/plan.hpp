@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "copy/cuda/block.hpp"
 #include "copy/cuda/engine.hpp"
 #include "copy/cuda/kernels.hpp"
 #include "copy/cuda/queue.hpp"
@@ -17,22 +18,20 @@
 
 namespace strake::cuda {
 
-/// Device memory that holds tables, freed with it.
+/// Device memory that holds tables.
 class DeviceImage {
  public:
-  /// \throws OutOfMemory, CudaError
-  DeviceImage(int device, std::int64_t bytes);
-  ~DeviceImage();
-  DeviceImage(const DeviceImage&) = delete;
-  DeviceImage& operator=(const DeviceImage&) = delete;
+  /// \throws OutOfMemory
+  DeviceImage(int device, std::int64_t bytes)
+      : device_(device), block_({MemoryKind::Device, device}, bytes) {}
 
-  [[nodiscard]] const std::byte* address() const noexcept { return memory_; }
+  [[nodiscard]] const std::byte* address() const noexcept { return block_.data(); }
   /// Copies `image` to its begin and waits.
   void upload(std::span<const std::byte> image);
 
  private:
   int device_;
-  std::byte* memory_ = nullptr;
+  Block block_;
 };
 
 /// Both sides' descriptors in device memory.

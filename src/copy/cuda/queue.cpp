@@ -19,7 +19,7 @@ constexpr std::int64_t kSignalBlocksPerMultiprocessor = 8;
 constexpr unsigned kPollsPerCheck = 4096;
 constexpr std::int64_t kCheckIntervalNs = 100'000;
 // Of its own, so that the host's polling and other data do not share a line.
-constexpr std::size_t kProgressBytes = 64;
+constexpr std::int64_t kProgressBytes = 64;
 
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -40,41 +40,37 @@ CUdeviceptr device_address(const volatile void* address) {
 }  // namespace
 
 CudaQueue::CudaQueue(int device, int multiprocessors, bool early, std::int64_t spin_ns)
-    : device_(device), multiprocessors_(multiprocessors), early_(early), spin_ns_(spin_ns) {
+    : device_(device),
+      multiprocessors_(multiprocessors),
+      early_(early),
+      spin_ns_(spin_ns),
+      progress_block_({MemoryKind::Pinned, device}, kProgressBytes),
+      arrivals_block_({MemoryKind::Device, device}, sizeof(unsigned)),
+      progress_(new (progress_block_.data()) std::uint64_t(0)),
+      arrivals_(reinterpret_cast<unsigned*>(arrivals_block_.data())) {
   const DeviceScope scope(device);
+  // A blocking stream: its work is ordered after what the legacy default stream held.
+  check(cudaStreamCreate(&stream_));
   try {
-    // A blocking stream: its work is ordered after what the legacy default stream held.
-    check(cudaStreamCreate(&stream_));
-    void* memory = nullptr;
-    check(cudaHostAlloc(&memory, kProgressBytes, cudaHostAllocMapped | cudaHostAllocPortable));
-    progress_ = new (memory) std::uint64_t(0);
-    check(cudaMalloc(&memory, sizeof(unsigned)));
-    arrivals_ = static_cast<unsigned*>(memory);
     check(cudaMemsetAsync(arrivals_, 0, sizeof(unsigned), stream_));
     check(cudaStreamSynchronize(stream_));
   } catch (...) {
-    release();
+    destroy_stream();
     throw;
   }
 }
 
-CudaQueue::~CudaQueue() { release(); }
+CudaQueue::~CudaQueue() { destroy_stream(); }
 
-void CudaQueue::release() noexcept {
-  // At exit the runtime may be gone already: then there is nothing to free.
+void CudaQueue::destroy_stream() noexcept {
+  // At exit the runtime may be gone already: then there is nothing to destroy.
   try {
     const DeviceScope scope(device_);
-    if (stream_ != nullptr) {
-      (void)cudaStreamSynchronize(stream_);
-      (void)cudaStreamDestroy(stream_);
-    }
-    (void)cudaFree(arrivals_);
-    (void)cudaFreeHost(progress_);
-    if (staging_ != nullptr) (void)cudaFreeHost(staging_);
-    (void)cudaGetLastError();
+    (void)cudaStreamSynchronize(stream_);
+    (void)cudaStreamDestroy(stream_);
   } catch (const Error&) {
-    (void)cudaGetLastError();
   }
+  (void)cudaGetLastError();
 }
 
 Ticket CudaQueue::copy(void* to, const void* from, std::int64_t bytes) {
@@ -161,14 +157,10 @@ Ticket CudaQueue::finish(const Signal& raised) {
 }
 
 std::byte* CudaQueue::staging(int slot) {
-  if (staging_ == nullptr) {
-    const DeviceScope scope(device_);
-    void* memory = nullptr;
-    check(cudaHostAlloc(&memory, 2 * kStagingBytes, cudaHostAllocMapped | cudaHostAllocPortable));
-    staging_ = static_cast<std::byte*>(memory);
-  }
+  if (staging_.data() == nullptr)
+    staging_ = Block({MemoryKind::Pinned, device_}, 2 * kStagingBytes);
   wait(staging_busy_[static_cast<std::size_t>(slot)]);
-  return staging_ + slot * kStagingBytes;
+  return staging_.data() + slot * kStagingBytes;
 }
 
 }  // namespace strake::cuda

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "copy/cuda/block.hpp"
 #include "copy/cuda/driver.hpp"
 #include "copy/cuda/kernels.hpp"
 #include "copy/device_backend.hpp"
@@ -50,16 +51,18 @@ class CudaQueue final : public Queue {
   [[nodiscard]] bool reached(Ticket ticket) const noexcept;
   /// Asks the runtime for a fault. \throws CudaError
   void check_health(Ticket ticket);
-  void release() noexcept;
+  void destroy_stream() noexcept;
 
   int device_;
   int multiprocessors_;
   bool early_;
   std::int64_t spin_ns_;
   cudaStream_t stream_ = nullptr;
-  std::uint64_t* progress_ = nullptr;  // mapped pinned memory
-  unsigned* arrivals_ = nullptr;       // device memory
-  std::byte* staging_ = nullptr;
+  Block progress_block_;  // pinned
+  Block arrivals_block_;  // on the device
+  Block staging_;         // pinned
+  std::uint64_t* progress_;
+  unsigned* arrivals_;
   std::array<Ticket, 2> staging_busy_{};
   std::uint64_t issued_ = 0;
   unsigned polls_ = 0;

@@ -117,6 +117,10 @@ cudaError_t launch_tree(const TreeLaunch& launch, Shape shape, const Signal& sig
   });
 }
 
+cudaError_t kernel_attributes(cudaFuncAttributes& attributes) {
+  return cudaFuncGetAttributes(&attributes, tree_kernel<0, 1>);
+}
+
 cudaError_t launch_batch(const BatchItem* items, int count, std::int32_t tiles,
                          const Signal& signal, const Stream& stream) {
   return count <= kSmallBatchItems
