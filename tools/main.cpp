@@ -1,6 +1,8 @@
 /// \file  The `strake` command. Usage errors end with status 2; `strake run` otherwise with the
 /// job's.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -127,17 +129,16 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
   CLI::App* run = app.add_subcommand("run", "Run an MPI job with its data movement accelerated");
   run->footer("The job follows a double dash: strake run [OPTIONS] -- mpirun -n 4 ./program");
   run->add_flag("--quiet", run_options.quiet, "Print no summary at the end");
-  CLI::Option* json = run->add_option("--json", run_options.json, "Write the summary to this file")
-                          ->type_name("FILE")
-                          ->check(not_empty);
+  run->add_option("--json", run_options.json, "Write the summary to this file")
+      ->type_name("FILE")
+      ->check(not_empty);
   run->add_option("--mpi", run_options.mpi,
                   "Treat an MPI library that is not known by its name as this one (for those with "
                   "its interface)")
       ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
       ->capture_default_str();
   run->add_flag("--disable", run_options.disable,
-                "Load the interposer, but let it pass every call through (to compare)")
-      ->excludes(json);
+                "Load the interposer, but let it pass every call through (to compare)");
 
   ExplainOptions explain_options;
   CLI::App* explain_app =
@@ -268,6 +269,11 @@ int flushed(int status, int reason) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Standard streams that are closed here stay so for a job, but no other file of ours takes their
+  // place.
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", O_RDWR | O_CLOEXEC);
+  }
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   const bool has_rest = dashes != arguments.end();

@@ -80,11 +80,9 @@ void examine_shape(Direction direction, Style style, void* buffer, std::int64_t 
   if (result.method == Method::System && direction == Direction::Receive && record.uneven()) {
     const bool free = choice.reason != Reason::Forced && result.typed.place.in_host_memory();
     result.as_bytes = shape.dense();
-    if (!result.as_bytes && free && result.bytes >= kOnePiece) {
-      result.method = Method::Pack;
-      result.reason = Reason::None;
-    }
+    if (!result.as_bytes && free && result.bytes >= kOnePiece) result.method = Method::Pack;
   }
+  if (result.method != Method::System) result.reason = Reason::None;
   if (kept && device_backend() == nullptr) {
     remember(direction, style, type, count, result, &shape);
   }

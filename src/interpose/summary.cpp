@@ -60,6 +60,7 @@ std::string unmeasured(const Totals& totals) {
   for (const Method method : kAccelerated) {
     choices += total(totals, method).calls;
   }
+  if (exchange::forced_method()) return {};
   using Outcome = machine::Located::Outcome;
   const Outcome outcome = machine::located_here().outcome;
   if (choices == 0 || outcome == Outcome::Off || outcome == Outcome::Unusable) return {};
@@ -118,6 +119,7 @@ nlohmann::ordered_json json_summary(const Totals& totals, int ranks, bool whole_
   json["mpi"] = library.substr(0, library.find_first_of(",\n"));
   json["ranks"] = ranks;
   json["whole_job"] = whole_job;
+  json["disabled"] = settings::flag(settings::Id::disable);
   json["saved_seconds_in_pack"] = static_cast<double>(totals.saved_ns) * 1e-9;
   json["methods"] = nlohmann::ordered_json::object();
   for (int m = 0; m < exchange::kMethods; ++m) {

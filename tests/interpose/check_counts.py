@@ -11,7 +11,7 @@ EXPECTED = {  # of both ranks together: calls, messages of 800 bytes
     "MPI_Send_init": (3, 3), "MPI_Recv_init": (3, 3), "MPI_Sendrecv": (4, 4),
 }
 REASONS = {
-    "forced by STRAKE_METHOD": 20, "collective operations": 2 * (3 + 5),
+    "collective operations": 2 * (3 + 5),
     "external32": 4, "one-sided operations": 2 * 9,
 }
 
@@ -29,6 +29,8 @@ if not summary["mpi"].startswith(("Open MPI v4", "Open MPI v5")):  # both of MPI
     REASONS["MPI_Isendrecv and MPI_Isendrecv_replace"] = 4
 if reasons != ({} if disabled else REASONS):
     sys.exit(f"reasons: {reasons}")
+if summary["disabled"] != disabled:
+    sys.exit(f"disabled: {summary['disabled']}")
 if found != ({} if disabled else EXPECTED):
     sys.exit(f"expected {EXPECTED}, found {summary['functions']}")
 if not disabled and set(summary["functions"]["MPI_Recv"]["methods"]) != {"pack"}:

@@ -21,26 +21,14 @@ TEST(Command, version_and_help_succeed) {
 }
 
 TEST(Command, usage_errors_end_with_2_and_a_message) {
-  for (const Words& arguments : {Words{},
-                                 Words{"nothing"},
-                                 Words{"--nothing"},
-                                 Words{"run"},
-                                 Words{"run", "--"},
-                                 Words{"run", "mpirun"},
-                                 Words{"run", "--nothing", "--", "mpirun"},
-                                 Words{"run", "--json"},
-                                 Words{"run", "--json", "", "--", "mpirun"},
-                                 Words{"run", "--mpi", "lam", "--", "mpirun"},
-                                 Words{"run", "--disable", "--json", "/tmp/f", "--", "mpirun"},
-                                 Words{"explain"},
-                                 Words{"explain", "--count", "-1", "int"},
-                                 Words{"explain", "--count", "x", "int"},
-                                 Words{"explain", "int", "--", "x"},
-                                 Words{"settings", "more"},
-                                 Words{"topo", "--svg", ""},
-                                 Words{"topo", "--profile", ""},
-                                 Words{"measure", "--output", ""},
-                                 Words{"settings", "--json", "--markdown"}}) {
+  for (const Words& arguments :
+       {Words{}, Words{"nothing"}, Words{"--nothing"}, Words{"run"}, Words{"run", "--"},
+        Words{"run", "mpirun"}, Words{"run", "--nothing", "--", "mpirun"}, Words{"run", "--json"},
+        Words{"run", "--json", "", "--", "mpirun"}, Words{"run", "--mpi", "lam", "--", "mpirun"},
+        Words{"explain"}, Words{"explain", "--count", "-1", "int"},
+        Words{"explain", "--count", "x", "int"}, Words{"explain", "int", "--", "x"},
+        Words{"settings", "more"}, Words{"topo", "--svg", ""}, Words{"topo", "--profile", ""},
+        Words{"measure", "--output", ""}, Words{"settings", "--json", "--markdown"}}) {
     const Outcome outcome = strake(arguments);
     EXPECT_EQ(outcome.status, 2) << testing::PrintToString(arguments);
     EXPECT_NE(outcome.err, "") << testing::PrintToString(arguments);

@@ -176,6 +176,65 @@ TEST_P(Run, a_library_loaded_by_its_bare_name_is_known) {
   EXPECT_EQ(lines_with(outcome.out, "mapped True"), 1) << outcome.out;
 }
 
+TEST_P(Run, a_program_that_becomes_another_loses_nothing) {
+  for (const std::string how : {"execl", "execlp", "execle", "execv", "fexecve"}) {
+    const Outcome outcome = job({}, join({ranks(1), {kPrograms + "/strake_starts", how, hello()}}));
+    EXPECT_EQ(outcome.status, 5) << how << outcome.err;
+    EXPECT_EQ(lines_with(outcome.out, line()), 1) << how << outcome.out;
+  }
+}
+
+TEST_P(Run, what_can_not_be_loaded_is_the_programs_to_see) {
+  const std::string library = hydra() ? "libmpich.so.12" : "libmpi.so.40";
+  const Outcome outcome =
+      job({}, join({ranks(1),
+                    {kPrograms + "/strake_loads", kPrograms + "/plugins/libbroken.so", library}}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, "absent"), 1) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "refused"), 1) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+}
+
+TEST_P(Run, a_program_that_another_runs_in_its_place_gets_it) {
+  const Words valgrind = {"valgrind", "-q", "--tool=none", "--trace-children=yes"};
+  if (run({"sh", "-c", "command -v valgrind"}).status != 0) GTEST_SKIP() << "no valgrind";
+  const Outcome outcome = job({}, join({{"timeout", "60"}, ranks(1), valgrind, {hello(), "4"}}));
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+}
+
+TEST_P(Run, closed_standard_streams_do_no_harm_of_ours) {
+  std::string command;
+  for (const std::string& word : join({ranks(1), {hello(), "4"}})) command += " " + word;
+  for (const std::string closed : {" <&- >&-", " <&- >&- 2>&-", " <&-"}) {
+    const auto status_of = [&](const std::string& start) {
+      return run({"sh", "-c", "exec " + start + command + closed}).status;
+    };
+    EXPECT_EQ(status_of(STRAKE_PREFIX "/bin/strake run --"), status_of("")) << closed;
+  }
+}
+
+TEST_P(Run, a_program_is_looked_for_where_the_launcher_does) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() + "/there");
+  std::filesystem::create_symlink("/bin/true", folder.path() + "/program");
+  std::filesystem::create_symlink(hello(), folder.path() + "/there/program");
+  std::string command = "cd " + folder.path() + " && " STRAKE_PREFIX "/bin/strake run --";
+  for (const std::string& word :
+       join({ranks(1), {"-wdir", folder.path() + "/there", "./program", "4"}})) {
+    command += " " + word;
+  }
+  const Outcome outcome = run({"sh", "-c", command});
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+}
+
+TEST_P(Run, a_summary_of_an_earlier_job_does_not_stay) {
+  const TemporaryFile summary("summary.json", "{}");
+  EXPECT_EQ(job({"--json", summary.path()}, join({ranks(1), {hello(), "4"}})).status, 4);
+  EXPECT_EQ(std::filesystem::file_size(summary.path()), 0U);
+}
+
 TEST_P(Run, programs_behind_env_and_before_the_launcher_do_no_harm) {
   const Outcome outcome = job({}, join({{"timeout", "60"}, ranks(1), {"env", "A=b", hello()}}));
   EXPECT_EQ(outcome.status, 0) << outcome.err;
@@ -319,7 +378,8 @@ TEST_P(Run, a_relative_or_missing_folder_for_files_does_no_harm) {
   const std::string srun = folder.path() + "/srun";
   std::filesystem::copy_file(STRAKE_SOURCE "/tests/tools/programs/srun.sh", srun);
   const Words elsewhere = {srun, "sh", "-c", "unset TMPDIR; cd / && exec " + hello()};
-  for (const std::string& value : {std::string("."), folder.path() + "/missing"}) {
+  for (const std::string& value :
+       {std::string("."), folder.path() + "/missing", std::string("/proc")}) {
     const Outcome outcome = job({}, elsewhere, {"TMPDIR=" + value});
     EXPECT_EQ(outcome.status, 0) << value << outcome.err;
   }

@@ -19,10 +19,12 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <utility>
 
 #include "job_report.hpp"
 #include "mpi_library.hpp"
@@ -34,6 +36,8 @@ namespace {
 constexpr const char* kPreload = "LD_PRELOAD=";
 constexpr const char* kJob = "STRAKE_JOB=";
 constexpr const char* kInterposer = "libstrake-mpi-";
+/// The program that was started anew.
+constexpr const char* kAgain = "_STRAKE_AGAIN=";
 
 using Dlopen = void* (*)(const char*, int);
 Dlopen g_dlopen = nullptr;
@@ -47,6 +51,8 @@ using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,
                       const posix_spawnattr_t*, char* const*, char* const*);
 Execve g_execve = nullptr;
 Execve g_execvpe = nullptr;
+using Fexecve = int (*)(int, char* const*, char* const*);
+Fexecve g_fexecve = nullptr;
 Spawn g_posix_spawn = nullptr;
 Spawn g_posix_spawnp = nullptr;
 char g_self[PATH_MAX] = {};
@@ -140,12 +146,22 @@ void interposer_for(MpiLibrary library, const char* library_path, char (&out)[PA
     give_up("is missing: Strake was not built for the MPI library of this program", out);
 }
 
-/// Where LD_PRELOAD stands; null without.
-char** find_preload(char** environment) {
+/// Where the variable stands; null without.
+char** find_variable(char** environment, const char* name) {
   for (; *environment != nullptr; ++environment) {
-    if (starts_with(*environment, kPreload)) return environment;
+    if (starts_with(*environment, name)) return environment;
   }
   return nullptr;
+}
+
+void remove_variable(char** slot) {
+  for (; slot[0] != nullptr; ++slot) slot[0] = slot[1];
+}
+
+/// The file that this process runs; empty where that can't be known.
+void find_program(char (&path)[PATH_MAX]) {
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  path[length > 0 ? length : 0] = '\0';
 }
 
 /// Whether the program itself needs the library that was loaded as `path`, and not only one of its
@@ -172,24 +188,33 @@ bool program_needs(const char* path) {
 /// Starts the program anew, as it was started, with `interposer` first in LD_PRELOAD, and `library`
 /// after it.
 [[noreturn]] void start_again(const char* interposer, const char* library, char** environment) {
+  char program[PATH_MAX];
+  find_program(program);
+  if (char** again = find_variable(environment, kAgain)) {
+    if (std::strcmp(*again + std::strlen(kAgain), program) == 0)
+      give_up("could not be loaded", interposer);  // that was tried
+    remove_variable(again);
+  }
   std::size_t variables = 0;
   while (environment[variables] != nullptr) ++variables;
-  char** slot = find_preload(environment);
+  char** slot = find_variable(environment, kPreload);
   const char* before = slot == nullptr ? "" : *slot + std::strlen(kPreload);
-  if (starts_with(before, interposer))
-    give_up("could not be loaded", interposer);              // that was tried
   if (std::strpbrk(library, ": ") != nullptr) library = "";  // LD_PRELOAD can't name it
   const std::size_t size = std::strlen(kPreload) + std::strlen(interposer) + std::strlen(library) +
                            std::strlen(before) + 3;
   auto* value = static_cast<char*>(std::malloc(size));
-  auto** changed = static_cast<char**>(std::malloc((variables + 2) * sizeof(char*)));
-  if (value == nullptr || changed == nullptr)
+  const std::size_t again_size = std::strlen(kAgain) + std::strlen(program) + 1;
+  auto* again = static_cast<char*>(std::malloc(again_size));
+  auto** changed = static_cast<char**>(std::malloc((variables + 3) * sizeof(char*)));
+  if (value == nullptr || again == nullptr || changed == nullptr)
     give_up("could not be preloaded: out of memory", interposer);
   std::snprintf(value, size, "%s%s%s%s%s%s", kPreload, interposer, library[0] == '\0' ? "" : ":",
                 library, before[0] == '\0' ? "" : ":", before);
-  std::memcpy(changed, environment, (variables + 1) * sizeof(char*));
-  if (slot == nullptr) changed[variables + 1] = nullptr;
-  changed[slot == nullptr ? variables : static_cast<std::size_t>(slot - environment)] = value;
+  std::snprintf(again, again_size, "%s%s", kAgain, program);
+  std::memcpy(changed, environment, variables * sizeof(char*));
+  changed[slot == nullptr ? variables++ : static_cast<std::size_t>(slot - environment)] = value;
+  changed[variables++] = again;
+  changed[variables] = nullptr;
 
   // From the kernel rather than from main's arguments: these also hold a program that was given to
   // the loader by name.
@@ -218,12 +243,7 @@ bool program_needs(const char* path) {
   }
   arguments[count] = nullptr;
 
-  char program[PATH_MAX];
-  const ssize_t named = readlink("/proc/self/exe", program, sizeof(program) - 1);
-  if (named > 0) {
-    program[named] = '\0';
-    execve(program, arguments, changed);
-  }
+  if (program[0] != '\0') execve(program, arguments, changed);
   execve("/proc/self/exe", arguments, changed);  // the file was renamed or removed meanwhile
   give_up("could not be preloaded: the program can't be started again", interposer);
 }
@@ -258,25 +278,47 @@ int start_with_self(Function& function, const char* name, char* const* environme
   return function(arguments..., changed);
 }
 
-/// Takes the interposer and the library, first in the list, out of LD_PRELOAD again: the shells and
-/// tools that the program starts must not load them.
+/// Whether `is` holds of the item of a list that begins at `item`.
+template <typename Is>
+bool item_is(char* item, Is&& is) {
+  char* end = item + std::strcspn(item, ": ");
+  const char separator = std::exchange(*end, '\0');
+  const bool answer = is(item);
+  *end = separator;
+  return answer;
+}
+
+/// Takes the interposer and the library behind it out of LD_PRELOAD again: the shells and tools
+/// that the program starts must not load them. Not yet where this is none but what the program runs
+/// under (valgrind puts itself in the place of what is started, and then its own object in front).
 void hide_interposer(char** environment) {
-  char** slot = find_preload(environment);
+  if (char** again = find_variable(environment, kAgain)) {
+    char program[PATH_MAX];
+    find_program(program);
+    if (std::strcmp(*again + std::strlen(kAgain), program) != 0) return;
+    remove_variable(again);
+  }
+  char** slot = find_variable(environment, kPreload);
   if (slot == nullptr) return;
   char* value = *slot + std::strlen(kPreload);
-  for (int i = 0; i < 2; ++i) {
-    char* end = value + std::strcspn(value, ": ");
-    const char separator = *end;
-    *end = '\0';
-    const bool hidden =
-        i == 0 ? starts_with(base_name(value), kInterposer) : identify(value) != MpiLibrary::None;
-    *end = separator;
-    if (!hidden) break;
-    const char* rest = separator == '\0' ? end : end + 1;
-    std::memmove(value, rest, std::strlen(rest) + 1);
+  const auto next = [](char* item) {
+    item += std::strcspn(item, ": ");
+    return *item == '\0' ? item : item + 1;
+  };
+  const auto drop = [&](char* item) {
+    const char* rest = next(item);
+    std::memmove(item, rest, std::strlen(rest) + 1);
+  };
+  const auto is_interposer = [](const char* path) {
+    return starts_with(base_name(path), kInterposer);
+  };
+  while (*value != '\0' && !item_is(value, is_interposer)) value = next(value);
+  if (*value == '\0') return;
+  drop(value);
+  if (item_is(value, [](const char* path) { return identify(path) != MpiLibrary::None; })) {
+    drop(value);
   }
-  if (*value != '\0') return;
-  for (; slot[0] != nullptr; ++slot) slot[0] = slot[1];
+  if ((*slot)[std::strlen(kPreload)] == '\0') remove_variable(slot);
 }
 
 /// Linked to run before every other constructor of the process, so also before the C library's own:
@@ -286,6 +328,7 @@ __attribute__((constructor)) void start(int, char**, char** environment) {
   find_dlopen();
   find_next(g_execve, "execve");
   find_next(g_execvpe, "execvpe");
+  find_next(g_fexecve, "fexecve");
   find_next(g_posix_spawn, "posix_spawn");
   find_next(g_posix_spawnp, "posix_spawnp");
   Dl_info self{};
@@ -324,17 +367,20 @@ const char* object_at(const void* address) {
 }
 
 /// Brings the interposer in if loading `file`, as the code at `caller` asks, brings MPI in.
-void before_dlopen(const char* file, const void* caller) {
-  if (file == nullptr || g_settled.load(std::memory_order_acquire)) return;
+void before_dlopen(const char* file, int mode, const void* caller) {
+  const bool loads = file != nullptr && (mode & RTLD_NOLOAD) == 0;
+  if (!loads || g_settled.load(std::memory_order_acquire)) return;
   MpiUse use;
   const int kept = errno;
   find_mpi(file, is_loaded, use, object_at(caller));
-  if (use.library != MpiLibrary::None && !g_settled.exchange(true)) {
+  // The very file that is about to come first, lest the interposer's own need of this library find
+  // another of the same name (an environment may hold its own MPI beside the system's). What can't
+  // be loaded is the program's to see: it may try another.
+  if (use.library != MpiLibrary::None && g_dlopen(use.path, RTLD_LAZY | RTLD_LOCAL) == nullptr) {
+    (void)dlerror();
+  } else if (use.library != MpiLibrary::None && !g_settled.exchange(true)) {
     char interposer[PATH_MAX];
     interposer_for(use.library, use.path, interposer);
-    // The very file that is about to come first, lest the interposer's own need of this library
-    // find another of the same name (an environment may hold its own MPI beside the system's).
-    g_dlopen(use.path, RTLD_LAZY | RTLD_LOCAL);
     if (g_dlopen(interposer, RTLD_NOW | RTLD_GLOBAL) == nullptr) give_up(dlerror(), interposer);
     report('m');
   }
@@ -349,7 +395,7 @@ void before_dlopen(const char* file, const void* caller) {
 extern "C" __attribute__((visibility("default"))) void* dlopen(const char* file, int mode) {
   if (strake::preload::g_dlopen == nullptr)
     strake::preload::find_dlopen();  // from an earlier constructor
-  strake::preload::before_dlopen(file, __builtin_return_address(0));
+  strake::preload::before_dlopen(file, mode, __builtin_return_address(0));
   return strake::preload::g_dlopen(file, mode);
 }
 
@@ -372,6 +418,42 @@ STRAKE_EXPORT int execvpe(const char* file, char* const* arguments, char* const*
 
 STRAKE_EXPORT int execvp(const char* file, char* const* arguments) {
   return execvpe(file, arguments, environ);
+}
+
+STRAKE_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) {
+  using namespace strake::preload;
+  return start_with_self(g_fexecve, "fexecve", environment, file, arguments);
+}
+
+// The arguments up to a null pointer, on the stack, as `arguments`.
+#define STRAKE_LISTED_ARGUMENTS(first)                                                   \
+  va_list list;                                                                          \
+  va_start(list, first);                                                                 \
+  std::size_t count = 1;                                                                 \
+  while (va_arg(list, const char*) != nullptr) ++count;                                  \
+  va_end(list);                                                                          \
+  auto** arguments = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*))); \
+  arguments[0] = const_cast<char*>(first);                                               \
+  va_start(list, first);                                                                 \
+  for (std::size_t i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*)
+
+STRAKE_EXPORT int execl(const char* path, const char* first, ...) {
+  STRAKE_LISTED_ARGUMENTS(first);
+  va_end(list);
+  return execve(path, arguments, environ);
+}
+
+STRAKE_EXPORT int execlp(const char* file, const char* first, ...) {
+  STRAKE_LISTED_ARGUMENTS(first);
+  va_end(list);
+  return execvpe(file, arguments, environ);
+}
+
+STRAKE_EXPORT int execle(const char* path, const char* first, ...) {
+  STRAKE_LISTED_ARGUMENTS(first);
+  char* const* environment = va_arg(list, char* const*);
+  va_end(list);
+  return execve(path, arguments, environment);
 }
 
 STRAKE_EXPORT int posix_spawn(pid_t* process, const char* path,

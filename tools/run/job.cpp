@@ -142,14 +142,20 @@ JobReport::JobReport(const std::string& job) {
   std::error_code error;
   std::filesystem::path folder = std::filesystem::temp_directory_path(error);
   if (error) folder = "/tmp";
-  path_ = (std::filesystem::absolute(folder) / ("strake-" + job)).string();
-  const int fd = open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (fd < 0)
-    throw InvalidArgument(fmt::format("{} can't be made: {}", path_, std::strerror(errno)));
-  close(fd);
+  for (const std::filesystem::path& place : {folder, std::filesystem::path("/tmp")}) {
+    path_ = (std::filesystem::absolute(place) / ("strake-" + job)).string();
+    const int fd = open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+      close(fd);
+      return;
+    }
+  }
+  path_.clear();
 }
 
-JobReport::~JobReport() { unlink(path_.c_str()); }
+JobReport::~JobReport() {
+  if (!path_.empty()) unlink(path_.c_str());
+}
 
 bool JobReport::has(char letter) const {
   std::ifstream file(path_);

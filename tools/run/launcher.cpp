@@ -251,11 +251,14 @@ Arguments with_srun_environment(const Arguments& command, const Variables& varia
   for (const std::string& word : command) {
     if (word.starts_with("--export")) {
       throw InvalidArgument(fmt::format(
-          "{}: srun's --export=... must be its first option under strake run, which adds to it",
+          "{}: srun's --export=... must be its first option under strake run, which adds to it "
+          "(where this is the program's own, let srun --export=ALL come first)",
           word));
     }
   }
-  out.insert(out.begin() + 1, std::string(kExport) + extended("ALL", ',', variables));
+  const char* exported = std::getenv("SLURM_EXPORT_ENV");
+  out.insert(out.begin() + 1, std::string(kExport) +
+                                  extended(exported != nullptr ? exported : "ALL", ',', variables));
   return out;
 }
 

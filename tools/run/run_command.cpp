@@ -34,7 +34,8 @@ std::string random_id() {
   return fmt::format("{:016x}{:016x}", words[0], words[1]);
 }
 
-/// \throws InvalidArgument  the file can't be written, which rank 0 would find out only at the end.
+/// Where rank 0 will write; what an earlier job has written there is gone. \throws InvalidArgument
+/// the file can't be written, which rank 0 would find out only at the end.
 std::string writable_path(const std::string& file) {
   const fs::path path = fs::absolute(file);
   const bool there = fs::exists(path);
@@ -42,6 +43,8 @@ std::string writable_path(const std::string& file) {
       access(there ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) {
     throw InvalidArgument(fmt::format("--json: {} can't be written", path.string()));
   }
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) fs::resize_file(path, 0, error);
   return path.string();
 }
 
@@ -112,6 +115,16 @@ Launcher ask_launcher(const std::string& program) {
                   program, version.substr(0, version.find('\n'))));
 }
 
+/// Whether the launcher looks for a segment's program elsewhere than this process would.
+bool is_elsewhere(const Arguments& command, const Segment& segment) {
+  const auto first = command.begin() + static_cast<std::ptrdiff_t>(segment.begin);
+  const auto program = command.begin() + static_cast<std::ptrdiff_t>(*segment.program);
+  return (*program)[0] != '/' && std::any_of(first, program, [](const std::string& word) {
+           return std::string_view(" -wdir --wdir -wd --wd -path --path ")
+                      .find(' ' + word.substr(0, word.find('=')) + ' ') != std::string_view::npos;
+         });
+}
+
 /// The programs of a launcher's command line that can be seen from here: all must be MPI's. Of
 /// which library is theirs to say, not the launcher's: an MPICH built for PMIx is started by Open
 /// MPI's. True: all are static, so their processes will not tell of themselves.
@@ -120,7 +133,8 @@ bool check_job(Launcher launcher, const Arguments& command, const std::string& f
   const std::vector<Segment> segments = segments_of(launcher, command);
   bool all_static = !segments.empty();
   for (const Segment& segment : segments) {
-    const auto program = segment.program ? find_program(command[*segment.program]) : std::nullopt;
+    const bool here = segment.program && !is_elsewhere(command, segment);
+    const auto program = here ? find_program(command[*segment.program]) : std::nullopt;
     const MpiLibrary library = program ? check_program(*program, forced) : MpiLibrary::None;
     if (library != MpiLibrary::None) check_interposer(folder, library);
     all_static = all_static && program && is_static(*program);

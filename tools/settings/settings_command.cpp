@@ -83,10 +83,12 @@ std::string to_markdown() {
   std::string text =
       "# Settings\n\n"
       "Environment variables, read once by each process. A name or a value that is not in this "
-      "table is reported with\n"
-      "the nearest that is, and the default is used. Bytes take K, M and G (binary). `strake "
-      "settings` prints the values\n"
-      "in force; `strake run` hands all of them on to the ranks, on every node.\n\n"
+      "table is reported, names\n"
+      "and words with the nearest that is, and the default is used. For 0 and 1 stand no, off, "
+      "false and yes, on, true, too.\n"
+      "Bytes take K, M and G (binary). `strake settings` prints the values in force; `strake run` "
+      "hands all of them on to\n"
+      "the ranks, on every node.\n\n"
       "This page is made by `strake settings --markdown` from `src/settings/settings.def`.\n\n"
       "| Setting | Default | Values | Since | Meaning |\n"
       "|---|---|---|---|---|\n";
