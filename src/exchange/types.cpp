@@ -1,5 +1,6 @@
 #include "exchange/types.hpp"
 
+#include <bit>
 #include <exception>
 #include <unordered_map>
 #include <utility>
@@ -164,7 +165,9 @@ TypeRecord::TypeRecord(mpi::TypeInfo info) : info_(std::move(info)), decodable_(
       (info_.layout.is_dense() && info_.layout.offset() == 0 && info_.extent == info_.size);
 #ifndef OPEN_MPI
   const std::int64_t element = info_.element_bytes;
-  uneven_ = !info_.predefined && element != 1 && element != 2 && element != 4 && element != 8;
+  const bool even =
+      element > 0 && element <= 16 && std::has_single_bit(static_cast<std::uint64_t>(element));
+  uneven_ = !info_.predefined && !even;
 #endif
 }
 

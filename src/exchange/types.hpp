@@ -34,7 +34,8 @@ class TypeRecord {
   [[nodiscard]] bool predefined() const noexcept { return info_.predefined; }
   /// Whether the system may refuse a message of it that comes in pieces: MPICH over UCX gives up
   /// where a piece ends inside an element. Its own sends cut between elements and packed bytes are
-  /// cut anywhere, at multiples of 8 bytes at least.
+  /// cut anywhere: elements of one size, a power of two up to 16, were never cut (but by tcp, where
+  /// the last byte lies apart).
   [[nodiscard]] bool uneven() const noexcept { return uneven_; }
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return info_.size; }
   [[nodiscard]] const mpi::TypeInfo& info() const noexcept { return info_; }

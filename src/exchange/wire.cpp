@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 
 #include "mpi/real_mpi.hpp"
@@ -59,11 +60,25 @@ bool single_node() noexcept {
   return answer;
 }
 
+/// Whether UCX, where it is MPICH's transport, may use memory that processes share.
+bool shares_memory() noexcept {
+  static const bool answer = [] {
+    const char* transports = std::getenv("UCX_TLS");
+    if (transports == nullptr) return true;
+    const std::string list = std::string(",") + transports + ",";
+    for (const char* one : {",all,", ",sm,", ",shm,", ",mm,", ",posix,", ",sysv,"}) {
+      if (list.find(one) != std::string::npos) return true;
+    }
+    return false;
+  }();
+  return answer;
+}
+
 bool may_split(std::int64_t bytes) noexcept {
   // MPICH copies contiguous messages between processes of a node by the kernel, others through
   // shared memory, which is faster from here on; a network wants them contiguous.
   constexpr std::int64_t kFromBytes = 32 << 10;
-  return bytes >= kFromBytes && bytes <= INT_MAX && single_node();
+  return bytes >= kFromBytes && bytes <= INT_MAX && single_node() && shares_memory();
 }
 
 bool split_send(std::int64_t bytes, int /*to*/, MPI_Comm /*comm*/) noexcept {

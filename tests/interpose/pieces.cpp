@@ -92,8 +92,8 @@ int main(int argc, char** argv) {
   check::init(argc, argv);
   const Described real = describe::real(), integer = describe::integer();
   const Described letter = named(MPI_CHAR, 1), complex = named(MPI_C_DOUBLE_COMPLEX, 16);
-  for (const Layouts& unit :
-       {layouts(real, letter, 16), layouts(real, integer, 16), layouts(complex, real, 32)}) {
+  for (const Layouts& unit : {layouts(real, letter, 16), layouts(real, integer, 16),
+                              layouts(complex, real, 32), layouts(complex, complex, 48)}) {
     for (const int bytes : {3000, 9000, 20'000, 33'000, 70'000, 150'000}) {
       const int count = bytes / unit.dense.size();
       check::section("unlike types");
