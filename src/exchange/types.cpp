@@ -165,9 +165,8 @@ TypeRecord::TypeRecord(mpi::TypeInfo info) : info_(std::move(info)), decodable_(
       (info_.layout.is_dense() && info_.layout.offset() == 0 && info_.extent == info_.size);
 #ifndef OPEN_MPI
   const std::int64_t element = info_.element_bytes;
-  const bool even =
-      element > 0 && element <= 16 && std::has_single_bit(static_cast<std::uint64_t>(element));
-  uneven_ = !info_.predefined && !even;
+  uneven_ =
+      element <= 0 || element > 16 || !std::has_single_bit(static_cast<std::uint64_t>(element));
 #endif
 }
 

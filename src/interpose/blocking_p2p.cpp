@@ -80,8 +80,7 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
   };
   const auto theirs = [&] { return ask(buffer, count, type); };
   const auto leave_as = [&](const auto& found) {
-    return leave_to([&] { return post(ask, found, buffer, count, type); }, Function::MPI_Recv,
-                    found);
+    return leave_receive(ask, Function::MPI_Recv, found, buffer, count, type);
   };
   return receiving(comm, theirs, [&] {
     Engine::get().hand_on();
@@ -114,8 +113,7 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     std::optional<Incoming> incoming;
     if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) {
-      return leave_to([&] { return post(ask, found, buffer, count, type); }, Function::MPI_Mrecv,
-                      found);
+      return leave_receive(ask, Function::MPI_Mrecv, found, buffer, count, type);
     }
     return receive(Function::MPI_Mrecv, found, *incoming, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
@@ -186,8 +184,7 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
       pack_now(found, outgoing);
     };
     if (!take(found, make)) {
-      return leave_to([&] { return post(ask, found, buffer, count, type); },
-                      Function::MPI_Sendrecv_replace, found);
+      return leave_receive(ask, Function::MPI_Sendrecv_replace, found, buffer, count, type);
     }
     const Wire wire(outgoing->method(), found.bytes, to, comm);
     return receive(Function::MPI_Sendrecv_replace, found, *incoming, comm, status,

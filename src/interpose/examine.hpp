@@ -204,7 +204,7 @@ int leave_to(const Theirs& theirs, Function function, const Found& found) {
   note(function, Method::System, found.reason, found.bytes);
   return theirs();
 }
-/// The same of a receive: `call(buffer, count, type)` asks the system.
+/// A receive that is the system's: `call(buffer, count, type)` asks for it.
 template <typename Call, typename Found, typename Count>
 int post(const Call& call, const Found& found, void* buffer, Count count, MPI_Datatype type) {
   if (!found.as_bytes || found.bytes > std::numeric_limits<Count>::max()) {
@@ -212,6 +212,11 @@ int post(const Call& call, const Found& found, void* buffer, Count count, MPI_Da
   }
   return call(reinterpret_cast<void*>(address_of(buffer, found.lowest)),
               static_cast<Count>(found.bytes), MPI_BYTE);
+}
+template <typename Call, typename Found, typename Count>
+int leave_receive(const Call& call, Function function, const Found& found, void* buffer,
+                  Count count, MPI_Datatype type) {
+  return leave_to([&] { return post(call, found, buffer, count, type); }, function, found);
 }
 
 }  // namespace strake::interpose

@@ -85,8 +85,7 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
   };
   const auto theirs = [&] { return ask(buffer, count, type); };
   const auto leave_as = [&](const auto& found) {
-    return leave_to([&] { return post(ask, found, buffer, count, type); }, Function::MPI_Irecv,
-                    found);
+    return leave_receive(ask, Function::MPI_Irecv, found, buffer, count, type);
   };
   if (request == nullptr) return theirs();
   return boundary(comm, theirs, [&] {
@@ -125,8 +124,7 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
       operation = std::make_shared<Operation>(found.typed, found.method, message, comm);
     };
     if (!take(found, make)) {
-      return leave_to([&] { return post(ask, found, buffer, count, type); }, Function::MPI_Imrecv,
-                      found);
+      return leave_receive(ask, Function::MPI_Imrecv, found, buffer, count, type);
     }
     operation->counted = {Function::MPI_Imrecv, found.reason};
     *request = engine.launch(std::move(operation));

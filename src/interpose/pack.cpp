@@ -166,7 +166,10 @@ struct Call {
     return static_cast<std::make_unsigned_t<Count>>(*position);
   }
   [[nodiscard]] bool fits(std::int64_t bytes) const {
-    if (comm == MPI_COMM_NULL || packed == nullptr || position == nullptr) return false;
+#ifdef OPEN_MPI
+    if (comm == MPI_COMM_NULL) return false;
+#endif
+    if (packed == nullptr || position == nullptr) return false;
     if constexpr (sizeof(Count) < sizeof bytes) {
       return bytes <= std::int64_t{size} - std::int64_t{start()};
     } else {

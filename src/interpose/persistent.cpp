@@ -68,8 +68,7 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
     take(found,
          [&] { operation = Operation::persistent(found.typed, found.method, nullptr, peer); });
     if (operation == nullptr) {
-      return leave_to([&] { return post(ask, found, buffer, count, type); },
-                      Function::MPI_Recv_init, found);
+      return leave_receive(ask, Function::MPI_Recv_init, found, buffer, count, type);
     }
     operation->counted = {Function::MPI_Recv_init, found.reason};
     return give_out(std::move(operation), nullptr, peer, request);

@@ -24,6 +24,28 @@ Layout combined(mpi::Contents& contents) {
   return mpi::combine(contents, descent);
 }
 
+TEST(Datatype, the_size_of_all_its_elements_is_known) {
+  const auto of = [](MPI_Datatype type, bool own) {
+    const std::int64_t bytes = decode(type).element_bytes;
+    if (own) MPI_Type_free(&type);
+    return bytes;
+  };
+  const auto pair = [](MPI_Datatype first, MPI_Datatype second) {
+    const int lengths[] = {2, 3};
+    const MPI_Aint at[] = {0, 64};
+    const MPI_Datatype types[] = {first, second};
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Type_create_struct(2, lengths, at, types, &made);
+    return made;
+  };
+  EXPECT_EQ(of(MPI_INT, false), 4);
+  EXPECT_EQ(of(MPI_C_DOUBLE_COMPLEX, false), 16);
+  EXPECT_EQ(of(MPI_DOUBLE_INT, false), 0);
+  EXPECT_EQ(of(pair(MPI_DOUBLE, MPI_LONG), true), 8);
+  EXPECT_EQ(of(pair(MPI_DOUBLE, MPI_INT), true), 0);
+  EXPECT_EQ(of(pair(MPI_FLOAT, MPI_DOUBLE_INT), true), 0);
+}
+
 TEST(Datatype, named_types_are_dense_but_for_the_gaps_of_pairs) {
   const MPI_Datatype named[] = {MPI_CHAR,
                                 MPI_SIGNED_CHAR,
