@@ -25,7 +25,7 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
             left_before(Direction::Send, Style::Blocking, rank, buffer, count, type)) {
       return leave_to(theirs, function, *left);
     }
-    Examined found = examine_message(Direction::Send, Style::Blocking, rank, buffer, count, type);
+    Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
     const auto leave = [&] { return leave_to(theirs, function, found); };
     if (found.method == Method::System) return leave();
     std::optional<Outgoing> outgoing;
@@ -88,8 +88,7 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
             left_before(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
       return leave_as(*left);
     }
-    Examined found =
-        examine_message(Direction::Receive, Style::Blocking, rank, buffer, count, type);
+    Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     if (found.method == Method::System) return leave_as(found);
     std::optional<Incoming> incoming;
     if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) return leave_as(found);

@@ -112,10 +112,16 @@ inline const Remembered* found_before(Direction direction, Style style, const vo
       plausible(buffer, known.lowest);
   return same ? &known : nullptr;
 }
+/// None leaves or comes where the rank is MPI_PROC_NULL.
+inline constexpr Remembered kNothing = [] {
+  Remembered nothing;
+  nothing.reason = Reason::Empty;
+  return nothing;
+}();
 /// The same of a message, where it is to be left to the system.
 inline const Remembered* left_before(Direction direction, Style style, int rank, const void* buffer,
                                      std::int64_t count, MPI_Datatype type) {
-  if (rank == MPI_PROC_NULL) return nullptr;
+  if (rank == MPI_PROC_NULL) return &kNothing;
   const Remembered* known = found_before(direction, style, buffer, count, type);
   return known != nullptr && known->method == Method::System ? known : nullptr;
 }
@@ -153,17 +159,6 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     examine_shape(direction, style, const_cast<void*>(buffer), count, type, *record, result);
   }
   return result;
-}
-
-/// The same for a message to or from `rank`: none leaves or comes where that is MPI_PROC_NULL.
-inline Examined examine_message(Direction direction, Style style, int rank, const void* buffer,
-                                std::int64_t count, MPI_Datatype type) {
-  if (rank == MPI_PROC_NULL) {
-    Examined nothing;
-    nothing.reason = Reason::Empty;
-    return nothing;
-  }
-  return examine(direction, style, buffer, count, type);
 }
 
 /// Whether the call can be left to the system because there is no memory for `error`'s sake: it

@@ -53,8 +53,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       engine.hand_on();  // what was sent before leaves before
       return leave_to(theirs, function, *left);
     }
-    Examined found =
-        examine_message(Direction::Send, Style::Nonblocking, rank, buffer, count, type);
+    Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
     if (found.method != Method::System && !sendable({rank, tag, comm})) {
       found.method = Method::System;
       found.reason = Reason::BadArguments;
@@ -94,8 +93,7 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
       return leave_as(*left);
     }
     Engine& engine = Engine::get();
-    Examined found =
-        examine_message(Direction::Receive, Style::Nonblocking, rank, buffer, count, type);
+    Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation = std::make_shared<Operation>(found.typed, found.method, Peer{rank, tag, comm});
