@@ -193,6 +193,64 @@ void packs(MPI_Comm comm, int good_calls, const Described& type) {
            [&] { return MPI_Pack_size(1, type.type, MPI_COMM_NULL, &size); });
 }
 
+#ifdef MPICH_VERSION
+int g_raised = 0;
+void count_raised(MPI_Comm* /*comm*/, int* /*code*/, ...) { ++g_raised; }
+
+/// A handle that is no communicator any more (Open MPI's then point to freed memory): the class,
+/// and how often the error handler is called.
+void freed_communicator() {
+  const Described type = describe::medium();
+  Image from(type, 1), object(type, 1), packed(describe::byte(), type.size());
+  MPI_Comm gone = MPI_COMM_NULL;
+  CHECK_MPI(MPI_Comm_dup(MPI_COMM_SELF, &gone));
+  MPI_Comm freed = gone;
+  CHECK_MPI(MPI_Comm_free(&freed));
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  CHECK_MPI(MPI_Comm_create_errhandler(count_raised, &handler));
+  for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    CHECK_MPI(MPI_Comm_set_errhandler(comm, handler));
+  }
+  int position = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto told_once = [](const char* name, const std::function<int()>& call) {
+    check::section(name);
+    g_raised = 0;
+    const int code = call();
+    check::note("%s: %s, raised %d times", name, check::class_name(code).c_str(), g_raised);
+  };
+  for (MPI_Datatype each : {type.type, MPI_INT}) {
+    told_once("Pack, freed communicator", [&] {
+      return MPI_Pack(from.data(), 1, each, packed.data(), type.size(), &position, gone);
+    });
+    told_once("Unpack, freed communicator", [&] {
+      return MPI_Unpack(packed.data(), type.size(), &position, object.data(), 1, each, gone);
+    });
+  }
+  CHECK_EQ(position, 0);
+  CHECK(packed.untouched());
+  CHECK(object.untouched());
+  told_once("Isend, freed communicator",
+            [&] { return MPI_Isend(from.data(), 1, type.type, 0, 1, gone, &request); });
+  told_once("Irecv, freed communicator",
+            [&] { return MPI_Irecv(from.data(), 1, type.type, 0, 1, gone, &request); });
+  told_once("Ibsend, freed communicator",
+            [&] { return MPI_Ibsend(from.data(), 1, type.type, 0, 1, gone, &request); });
+  told_once("Send_init, freed communicator",
+            [&] { return MPI_Send_init(from.data(), 1, type.type, 0, 1, gone, &request); });
+  told_once("Recv_init, freed communicator",
+            [&] { return MPI_Recv_init(from.data(), 1, type.type, 0, 1, gone, &request); });
+  const Described before = describe::commit(describe::vector(3, 2, -5, describe::integer()));
+  told_once("Pack, null buffer of a type that begins before it", [&] {
+    return MPI_Pack(nullptr, 1, before.type, packed.data(), type.size(), &position, MPI_COMM_WORLD);
+  });
+  CHECK_MPI(MPI_Errhandler_free(&handler));
+  for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    CHECK_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  }
+}
+#endif
+
 void requests_and_types(MPI_Comm comm) {
   MPI_Request null = MPI_REQUEST_NULL;
   int flag = 0, index = 0, count = 0;
@@ -277,6 +335,9 @@ int main(int argc, char** argv) {
   packs(comm, 5000, describe::commit(describe::hindexed({12}, {5}, describe::byte())));
   requests_and_types(comm);
   null_results(comm);
+#ifdef MPICH_VERSION
+  freed_communicator();
+#endif
   still_working(comm);
   CHECK_MPI(MPI_Comm_free(&comm));
   return check::finish();
