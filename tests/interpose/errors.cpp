@@ -240,10 +240,12 @@ void freed_communicator() {
             [&] { return MPI_Send_init(from.data(), 1, type.type, 0, 1, gone, &request); });
   told_once("Recv_init, freed communicator",
             [&] { return MPI_Recv_init(from.data(), 1, type.type, 0, 1, gone, &request); });
+#if MPICH_NUMVERSION < 40100000  // later ones read from it
   const Described before = describe::commit(describe::vector(3, 2, -5, describe::integer()));
   told_once("Pack, null buffer of a type that begins before it", [&] {
     return MPI_Pack(nullptr, 1, before.type, packed.data(), type.size(), &position, MPI_COMM_WORLD);
   });
+#endif
   CHECK_MPI(MPI_Errhandler_free(&handler));
   for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
     CHECK_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
