@@ -25,7 +25,7 @@ endif()
 # For the GPUs of this machine. Where there are none, the compiler's own default, the oldest it supports, whose
 # intermediate code the driver translates for any later GPU, and the first whose kernels can be set up early.
 set(generic FALSE)
-if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
   set(generic TRUE)
   execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE smi_result OUTPUT_VARIABLE smi_output ERROR_QUIET)
   if(smi_result EQUAL 0 AND smi_output MATCHES "GPU 0")

@@ -229,7 +229,9 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
       strake::say("strake run: the command comes after --: strake run [options] -- mpirun ...\n");
       return kUsageError;
     }
-    if (const std::string unknown = unknown_word(app); !unknown.empty()) {
+    // --help and --version end with an "error" of 0.
+    const std::string unknown = error.get_exit_code() != 0 ? unknown_word(app) : std::string();
+    if (!unknown.empty()) {
       strake::say("{}\n", unknown);
       return kUsageError;
     }
@@ -270,9 +272,10 @@ int flushed(int status, int reason) {
 
 int main(int argc, char** argv) {
   // Standard streams that are closed here stay so for a job, but no other file of ours takes their
-  // place.
+  // place: what does can't be used.
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
-    if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int wrong_way = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", wrong_way | O_CLOEXEC);
   }
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");

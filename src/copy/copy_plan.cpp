@@ -53,9 +53,9 @@ CopyPlan CopyPlan::compile(const Layout& to, Place to_place, const Layout& from,
                                       to.to_string()));
   }
   if (!runs_on_device(to_place, from_place)) {
-    const auto threads = std::clamp<std::int64_t>(settings::number(settings::Id::threads), 1, 1024);
+    const auto threads = static_cast<int>(settings::number(settings::Id::threads));
     return CopyPlan(std::make_unique<const Impl>(
-        cpu::compile(to, from, {.kernels = nullptr, .threads = static_cast<int>(threads)})));
+        cpu::compile(to, from, {.kernels = nullptr, .threads = threads})));
   }
   DeviceBackend* const backend = device_backend();
   if (backend == nullptr) {

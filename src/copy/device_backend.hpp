@@ -75,7 +75,10 @@ class DeviceBackend {
   virtual ~DeviceBackend() = default;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
   [[nodiscard]] virtual int device_count() const noexcept = 0;
-  /// Asks the runtime (no cache). False where it knows nothing of the address (plain host memory).
+  /// Whether copies can run on the device: there are kernels for it.
+  [[nodiscard]] virtual bool usable(int device) const noexcept = 0;
+  /// Asks the runtime (no cache). Managed memory of a device that is not usable is taken for the
+  /// host's. False where it knows nothing of the address (plain host memory).
   virtual bool query(const void* address, AllocationInfo& info) const noexcept = 0;
   /// Whether the runtime knows the address, and the buffer id of the allocation there (0: it has
   /// none): one cheap question (110 ns; 180 ns for an address that it does not know).
@@ -111,7 +114,7 @@ struct DeviceBackendOptions {
 };
 
 /// Raised when this header changes: a plug-in of another version is refused.
-inline constexpr int kDeviceBackendVersion = 3;
+inline constexpr int kDeviceBackendVersion = 4;
 /// The one symbol of a plug-in, `strake_make_device_backend`. Null where the version differs or no
 /// device can be used.
 using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);

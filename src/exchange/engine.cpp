@@ -1,11 +1,13 @@
 #include "exchange/engine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "exchange/backoff.hpp"
 #include "exchange/wire.hpp"
+#include "exchange/world.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
 
@@ -59,21 +61,7 @@ class QuietWorld {
 #endif
 };
 
-enum class World : std::uint8_t { Unknown, Begun, Ended };
-std::atomic<World> g_world{World::Unknown};
-
 }  // namespace
-
-bool in_world() noexcept {
-  const World world = g_world.load(std::memory_order_relaxed);
-  if (world != World::Unknown) return world == World::Begun;
-  int flag = 0;
-  mpi::real_mpi().MPI_Initialized(&flag);
-  if (flag != 0) g_world.store(World::Begun, std::memory_order_relaxed);
-  return flag != 0;
-}
-
-void leave_world() noexcept { g_world.store(World::Ended, std::memory_order_relaxed); }
 
 Engine& Engine::make() {
   static Engine& engine = *new Engine;
@@ -109,7 +97,12 @@ MPI_Request Engine::never() {
   return never_;
 }
 
-void Engine::run(std::shared_ptr<Operation> operation) {
+void Engine::make_room() {
+  running_.reserve(std::bit_ceil(running_.size() + 1));
+  sending_.reserve(std::bit_ceil(sending_.size() + 1));
+}
+
+void Engine::run(std::shared_ptr<Operation> operation) noexcept {
   operation->place = running_.size();
   if (operation->state() == State::Copying) sending_.push_back(operation.get());
   running_.push_back(std::move(operation));
@@ -118,6 +111,7 @@ void Engine::run(std::shared_ptr<Operation> operation) {
 
 MPI_Request Engine::launch(std::shared_ptr<Operation> operation) {
   const std::lock_guard lock(mutex_);
+  make_room();
   Operation& launched = *operation;
   mpi::check(
       mpi::real_mpi().MPI_Grequest_start(query, released, cancelled, &launched, &launched.outer),
@@ -146,6 +140,7 @@ void Engine::add(MPI_Request dummy, std::shared_ptr<Operation> persistent) {
 void Engine::start(MPI_Request dummy) {
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<Operation> persistent = persistent_.at(key_of(dummy));
+  make_room();
   persistent->start();
   run(persistent);
   step_sends();
@@ -166,7 +161,7 @@ bool Engine::step_sends() {
     if (first.busy()) return false;  // we are called from its step
     first.step();
     if (first.state() == State::Copying) return true;
-    sending_.pop_front();
+    sending_.erase(sending_.begin());
     after_step(first);
   }
   return false;
@@ -291,7 +286,7 @@ bool Engine::any_pending(std::span<Operation* const> operations) {
 Engine::Outcome Engine::take_outcome(Operation& operation) {
   Outcome outcome;
   if (operation.settled) return outcome;  // an inactive persistent one
-  outcome.has_status = operation.is_persistent();
+  outcome.persistent = operation.is_persistent();
   outcome.status = operation.status();
   outcome.error = operation.error();
   if (outcome.error != MPI_SUCCESS) {
@@ -370,12 +365,7 @@ void Engine::shut_down() {
     if (!unpacking) break;
   }
   const std::lock_guard lock(mutex_);
-  // Messages that the application let go: the system completes them, and their buffers must stay
-  // until then.
-  for (auto& operation : running_) {
-    if (operation->state() == State::Posted) (void)new std::shared_ptr<Operation>(operation);
-  }
-  running_.clear();
+  running_.clear();  // messages that the application let go are the system's to complete
   sending_.clear();
   by_request_.clear();
   persistent_.clear();

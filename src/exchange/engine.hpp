@@ -6,7 +6,6 @@
 #include <mpi.h>
 
 #include <atomic>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -17,11 +16,6 @@
 #include "exchange/operation.hpp"
 
 namespace strake::exchange {
-
-/// Whether there is an MPI_COMM_WORLD: not in a program that uses sessions alone, or still.
-[[nodiscard]] bool in_world() noexcept;
-/// After MPI_Finalize.
-void leave_world() noexcept;
 
 class Engine {
  public:
@@ -86,7 +80,7 @@ class Engine {
 
   /// What the system's call that completed the application's request does not tell.
   struct Outcome {
-    bool has_status = false;  ///< the system's status is that of a dummy: `status` replaces it
+    bool persistent = false;  ///< the system's status is its dummy's: `status` replaces it
     MPI_Status status;
     int error = MPI_SUCCESS;
     MPI_Request failed = MPI_REQUEST_NULL;  ///< of the system's, to be completed by the caller
@@ -126,7 +120,9 @@ class Engine {
   void step(Operation& operation);
   void step_all();
   void after_step(Operation& operation);
-  void run(std::shared_ptr<Operation> operation);
+  /// For one more operation: nothing may fail once the system has its message.
+  void make_room();
+  void run(std::shared_ptr<Operation> operation) noexcept;
   void let_go(Operation& operation);
   void drop_if_done(Operation& operation);
   Operation* find_locked(MPI_Request request) const;
@@ -142,7 +138,7 @@ class Engine {
   std::size_t turn_ = 0;                                   ///< whose it is in `progress(mine)`
   MPI_Request never_ = MPI_REQUEST_NULL;
   /// Those that are being packed, in the order of their starts: none leaves before another.
-  std::deque<Operation*> sending_;
+  std::vector<Operation*> sending_;
   /// Generalised requests. A handle that the system has let go of may be another request's.
   std::unordered_map<std::uint64_t, Operation*> by_request_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Operation>> persistent_;

@@ -16,11 +16,6 @@ void set_event_hook(EventHook hook) noexcept {
   g_recorder.unusual.store(hook != nullptr || g_multiple, std::memory_order_release);
 }
 
-void set_multiple() noexcept {
-  g_multiple = true;
-  set_event_hook(g_recorder.hook);
-}
-
 void record_unusual(Event event) noexcept {
   const auto function = static_cast<std::size_t>(event.function);
   g_recorder.by_method[function][static_cast<std::size_t>(event.method)].add(event.bytes);

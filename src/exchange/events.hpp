@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "exchange/method.hpp"
+#include "exchange/world.hpp"
 
 namespace strake::exchange {
 
@@ -46,11 +47,6 @@ struct Totals {
 /// found the message there; null: nobody listens. For traces and verification.
 using EventHook = void (*)(const Event& event);
 void set_event_hook(EventHook hook) noexcept;
-
-/// MPI_THREAD_MULTIPLE: another thread may sit in a blocking call, so nothing may be left for "the
-/// next call" to do.
-inline std::atomic<bool> g_multiple{false};
-void set_multiple() noexcept;
 
 class Counter {
  public:

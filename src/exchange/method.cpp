@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 #include "exchange/choice_cache.hpp"
+#include "exchange/job.hpp"
 #include "exchange/model.hpp"
 #include "machine/pitch.hpp"
 #include "mpi/real_mpi.hpp"
@@ -84,19 +83,6 @@ Choice built_in_host(const Transfer& transfer) noexcept {
   return {Method::Pack, Reason::None};
 }
 
-/// Whether some ranks of the job are on other nodes, as launchers tell.
-bool spans_nodes() noexcept {
-  constexpr const char* kLocalAndAll[][2] = {{"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"},
-                                             {"MPI_LOCALNRANKS", "PMI_SIZE"}};
-  for (const auto& [local, all] : kLocalAndAll) {
-    const char* here = std::getenv(local);
-    const char* everywhere = std::getenv(all);
-    if (here != nullptr && everywhere != nullptr) return std::strcmp(here, everywhere) != 0;
-  }
-  const char* nodes = std::getenv("SLURM_STEP_NUM_NODES");
-  return nodes != nullptr && std::strcmp(nodes, "1") != 0;
-}
-
 /// What was measured on this class of machine, or null.
 const Model* model() noexcept {
   static const Model* const made = []() -> const Model* {
@@ -109,7 +95,7 @@ const Model* model() noexcept {
       log::info("the profile of this machine has nothing of {}; mpirun -n 2 strake measure adds it",
                 library);
     }
-    return new Model(*profile, library, spans_nodes() ? Link::Net : Link::Node,
+    return new Model(*profile, library, on_one_node().value_or(true) ? Link::Node : Link::Net,
                      settings::number(settings::Id::chunk));
   }();
   return made;

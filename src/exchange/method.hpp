@@ -37,8 +37,9 @@ enum class Reason : std::uint8_t {
   External,        ///< external32, whose byte order is its own
   OneSided,        ///< one-sided operations are the system's
   Combined,        ///< a nonblocking send and receive with one request are the system's
+  NoKernels,       ///< memory of a device that the kernels were not compiled for
 };
-inline constexpr int kReasons = 14;
+inline constexpr int kReasons = 15;
 
 /// "system", "pack", …
 [[nodiscard]] const char* name_of(Method method) noexcept;

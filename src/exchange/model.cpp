@@ -17,10 +17,12 @@ using machine::Result;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-constexpr double kLogNear = 1;    // log2 of machine::kNearRatio
-constexpr double kLogSparse = 4;  // log2 of machine::kSparseRatio
-constexpr double kLogFar = 11;    // of machine::kFarPitch
-constexpr double kLogShort = 4;   // of 16 bytes: few such blocks lie in two lines
+constexpr int kLogNear = 1;
+constexpr int kLogSparse = 4;
+constexpr int kLogFar = 11;
+static_assert(machine::kNearRatio == 1 << kLogNear && machine::kSparseRatio == 1 << kLogSparse &&
+              machine::kFarPitch == 1 << kLogFar);
+constexpr double kLogShort = 4;  // of 16 bytes: few such blocks lie in two lines
 
 /// An operation of Strake's own and its generalised request, on top of what MPI does (about 1 us on
 /// the machines of docs/performance.md); blocking calls need neither.

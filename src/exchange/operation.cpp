@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
-#include "exchange/engine.hpp"
 #include "exchange/wire.hpp"
+#include "exchange/world.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
@@ -59,9 +59,9 @@ std::shared_ptr<Operation> Operation::persistent(const Typed& typed, Method meth
 
 void Operation::init_receive() {
   const Wire wire(incoming_->method(), incoming_->capacity_bytes());
-  mpi::check(mpi::real_mpi().MPI_Recv_init(incoming_->data(), wire.count(), wire.type(), peer_.rank,
-                                           peer_.tag, peer_.comm, &inner_),
-             "MPI_Recv_init");
+  check_request(mpi::real_mpi().MPI_Recv_init(incoming_->data(), wire.count(), wire.type(),
+                                              peer_.rank, peer_.tag, peer_.comm, &inner_),
+                "MPI_Recv_init");
 }
 
 void Operation::start() {
@@ -88,25 +88,35 @@ void Operation::start() {
   settled = false;
 }
 
+void Operation::check_request(int code, const char* function) const {
+  mpi::check(code, function);
+  // MPICH since 4.3, where an error handler of the application's has returned
+  if (inner_ == MPI_REQUEST_NULL) throw MpiError("a receive was refused", MPI_SUCCESS);
+}
+
 Operation::Operation(const Typed& to, Method method, const Peer& peer)
     : state_(State::Posted), peer_(peer), status_(empty_status()) {
   incoming_.emplace(to, method);
   const Wire wire(incoming_->method(), incoming_->capacity_bytes());
-  mpi::check(mpi::real_mpi().MPI_Irecv(incoming_->data(), wire.count(), wire.type(), peer.rank,
-                                       peer.tag, peer.comm, &inner_),
-             "MPI_Irecv");
+  check_request(mpi::real_mpi().MPI_Irecv(incoming_->data(), wire.count(), wire.type(), peer.rank,
+                                          peer.tag, peer.comm, &inner_),
+                "MPI_Irecv");
 }
 
 Operation::Operation(const Typed& to, Method method, MPI_Message* message, MPI_Comm comm)
     : state_(State::Posted), peer_{MPI_ANY_SOURCE, MPI_ANY_TAG, comm}, status_(empty_status()) {
   incoming_.emplace(to, method);
   const Wire wire(incoming_->method(), incoming_->capacity_bytes());
-  mpi::check(
+  check_request(
       mpi::real_mpi().MPI_Imrecv(incoming_->data(), wire.count(), wire.type(), message, &inner_),
       "MPI_Imrecv");
 }
 
 Operation::~Operation() {
+  if (state_ == State::Posted) {  // the system completes it, whenever that is
+    if (outgoing_) outgoing_->leak();
+    if (incoming_) incoming_->leak();
+  }
   if (inner_ != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Request_free(&inner_);
 }
 

@@ -90,11 +90,13 @@ class Operation {
   bool abandoned = false;  ///< the application has freed it
   /// The application has its outcome (persistent ones: it is inactive): the engine may drop it.
   bool settled = false;
-  std::size_t place = 0;  ///< the engine's
+  std::size_t place = 0;  ///< where it is in Engine::running_
 
  private:
   Operation();
   void init_receive();
+  /// \throws MpiError  `function`, which should have made inner_, returned an error, or made none
+  void check_request(int code, const char* function) const;
   void post();
   void poll_system();
   void receive();

@@ -25,7 +25,8 @@ struct Queues {
   std::unique_ptr<Queue> copies;
 };
 
-/// A queue serves one thread at a time; this lock is held for a call, never across a wait.
+/// A queue serves one thread at a time; this lock is held for a call, and across a wait
+/// only where enqueueing has failed.
 std::mutex& queue_mutex() {
   static auto& mutex = *new std::mutex;
   return mutex;

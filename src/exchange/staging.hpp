@@ -36,6 +36,8 @@ class Outgoing {
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return from_.shape->size_bytes(); }
   /// The method in use, after a fall-back perhaps.
   [[nodiscard]] Method method() const noexcept { return method_; }
+  /// What MPI sends from is never used again: nobody will know when MPI is done with it.
+  void leak() noexcept { buffer_.leak(); }
 
  private:
   Typed from_;
@@ -59,6 +61,8 @@ class Incoming {
   void unpack(std::int64_t bytes);
   [[nodiscard]] bool done();
   void wait();
+  /// The same of what MPI receives into.
+  void leak() noexcept { buffer_.leak(); }
 
  private:
   Typed to_;

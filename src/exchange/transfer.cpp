@@ -111,7 +111,8 @@ const char* name_of(Reason reason) noexcept {
                                     "collective operations",
                                     "external32",
                                     "one-sided operations",
-                                    "MPI_Isendrecv and MPI_Isendrecv_replace"};
+                                    "MPI_Isendrecv and MPI_Isendrecv_replace",
+                                    "a device without kernels for it"};
   static_assert(std::size(kNames) == kReasons);
   return kNames[static_cast<int>(reason)];
 }

@@ -131,7 +131,8 @@ bool same_type(const TypeRecord& a, const TypeRecord& b) {
   if (!a.decodable() || !b.decodable()) return a.decodable() == b.decodable();
   const mpi::TypeInfo& x = a.info();
   const mpi::TypeInfo& y = b.info();
-  return x.size == y.size && x.lb == y.lb && x.extent == y.extent && x.layout == y.layout;
+  return x.size == y.size && x.lb == y.lb && x.extent == y.extent &&
+         x.element_bytes == y.element_bytes && x.layout == y.layout;
 }
 
 /// Gives a handle its record, or with null none. One that says the same stays: it may be in use.

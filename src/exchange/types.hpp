@@ -68,19 +68,22 @@ inline constinit std::atomic<std::uint64_t> g_type_generation{1};
   return key;
 }
 
-/// The slot of a key, by its low half, in a direct-mapped table of 2^bits.
-[[nodiscard]] constexpr std::size_t slot_of(std::uint64_t key, int bits) noexcept {
-  return (static_cast<std::uint32_t>(key) * 0x9E3779B1U) >> (32 - bits);
+inline constexpr int kTypeSlotBits = 8;  // a halo exchange uses 26 to 104 types
+/// A direct-mapped table of what is known of so many elements of a type.
+template <typename Entry>
+using TypeSlots = std::array<Entry, std::size_t{1} << kTypeSlotBits>;
+[[nodiscard]] inline std::size_t type_slot(MPI_Datatype type, std::int64_t count) noexcept {
+  const auto low = static_cast<std::uint32_t>(key_of(type) + static_cast<std::uint64_t>(count));
+  return (low * 0x9E3779B1U) >> (32 - kTypeSlotBits);
 }
 
-/// A direct-mapped cache of each thread; entries of an older generation are dead.
+/// What each thread keeps of a type; entries of an older generation are dead.
 struct CachedType {
   std::uint64_t key = 0;
   std::uint64_t generation = 0;
   TypeRecord* record = nullptr;
 };
-inline constexpr int kCachedTypeBits = 8;  // a halo exchange uses 26 to 104 types
-using CachedTypes = std::array<CachedType, std::size_t{1} << kCachedTypeBits>;
+using CachedTypes = TypeSlots<CachedType>;
 /// Fills an entry, under the lock of all types.
 TypeRecord* fill_cached(CachedType& cached, std::uint64_t key, std::uint64_t generation) noexcept;
 
@@ -88,7 +91,7 @@ TypeRecord* fill_cached(CachedType& cached, std::uint64_t key, std::uint64_t gen
 /// used lately.
 [[nodiscard]] inline TypeRecord* find_type(MPI_Datatype type) noexcept {
   const std::uint64_t key = key_of(type);
-  CachedType& cached = PerThread<CachedTypes>::get()[slot_of(key, kCachedTypeBits)];
+  CachedType& cached = PerThread<CachedTypes>::get()[type_slot(type, 1)];
   const std::uint64_t generation = g_type_generation.load(std::memory_order_acquire);
   if (cached.key == key && cached.generation == generation) return cached.record;
   return fill_cached(cached, key, generation);

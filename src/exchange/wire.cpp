@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "exchange/job.hpp"
 #include "mpi/real_mpi.hpp"
 
 namespace strake::exchange {
@@ -50,26 +51,17 @@ bool split_send(std::int64_t bytes, int to, MPI_Comm comm) noexcept {
 
 bool split_receive(std::int64_t bytes) noexcept { return bytes <= INT_MAX && uses_ob1(); }
 #else
-/// Whether all ranks of the job are on this node, as Hydra tells.
-bool single_node() noexcept {
-  static const bool answer = [] {
-    const char* here = std::getenv("MPI_LOCALNRANKS");
-    const char* all = std::getenv("PMI_SIZE");
-    return here != nullptr && all != nullptr && std::strcmp(here, all) == 0;
-  }();
-  return answer;
-}
-
 /// Whether UCX, where it is MPICH's transport, may use memory that processes share.
 bool shares_memory() noexcept {
   static const bool answer = [] {
     const char* transports = std::getenv("UCX_TLS");
     if (transports == nullptr) return true;
-    const std::string list = std::string(",") + transports + ",";
+    const bool excluded = transports[0] == '^';  // a list of those that it may not use
+    const std::string list = std::string(",") + (transports + (excluded ? 1 : 0)) + ",";
     for (const char* one : {",all,", ",sm,", ",shm,", ",mm,", ",posix,", ",sysv,"}) {
-      if (list.find(one) != std::string::npos) return true;
+      if (list.find(one) != std::string::npos) return !excluded;
     }
-    return false;
+    return excluded;
   }();
   return answer;
 }
@@ -78,7 +70,8 @@ bool may_split(std::int64_t bytes) noexcept {
   // MPICH copies contiguous messages between processes of a node by the kernel, others through
   // shared memory, which is faster from here on; a network wants them contiguous.
   constexpr std::int64_t kFromBytes = 32 << 10;
-  return bytes >= kFromBytes && bytes <= INT_MAX && single_node() && shares_memory();
+  static const bool on_this_node = on_one_node().value_or(false);
+  return bytes >= kFromBytes && bytes <= INT_MAX && on_this_node && shares_memory();
 }
 
 bool split_send(std::int64_t bytes, int /*to*/, MPI_Comm /*comm*/) noexcept {

@@ -21,15 +21,13 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm); };
   return sending(comm, theirs, [&] {
     Engine::get().hand_on();
-    if (const Remembered* left =
+    if (const Found* left =
             left_before(Direction::Send, Style::Blocking, rank, buffer, count, type)) {
       return leave_to(theirs, function, *left);
     }
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
-    const auto leave = [&] { return leave_to(theirs, function, found); };
-    if (found.method == Method::System) return leave();
     std::optional<Outgoing> outgoing;
-    if (!take(found, [&] { pack_now(found, outgoing); })) return leave();
+    if (!take(found, [&] { pack_now(found, outgoing); })) return leave_to(theirs, function, found);
     note(function, outgoing->method(), found.reason, found.bytes);
     const Wire wire(outgoing->method(), found.bytes, rank, comm);
     return real(outgoing->data(), wire.count(), wire.type(), rank, tag, comm);
@@ -79,17 +77,16 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
     return real(into, as_many, as, rank, tag, comm, status);
   };
   const auto theirs = [&] { return ask(buffer, count, type); };
-  const auto leave_as = [&](const auto& found) {
+  const auto leave_as = [&](const Found& found) {
     return leave_receive(ask, Function::MPI_Recv, found, buffer, count, type);
   };
   return receiving(comm, theirs, [&] {
     Engine::get().hand_on();
-    if (const Remembered* left =
+    if (const Found* left =
             left_before(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
       return leave_as(*left);
     }
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
-    if (found.method == Method::System) return leave_as(found);
     std::optional<Incoming> incoming;
     if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) return leave_as(found);
     return receive(Function::MPI_Recv, found, *incoming, comm, status,
@@ -131,10 +128,12 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
   };
   return sending(comm, theirs, [&] {
     Engine::get().hand_on();
-    Examined out = examine(Direction::Send, Style::Blocking, send_buffer, send_count, send_type);
-    Examined in = examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
-    if (to == MPI_PROC_NULL) out.method = Method::System;
-    if (from == MPI_PROC_NULL) in.method = Method::System;
+    Examined out{kNobody, {}};
+    Examined in{kNobody, {}};
+    if (to != MPI_PROC_NULL)
+      out = examine(Direction::Send, Style::Blocking, send_buffer, send_count, send_type);
+    if (from != MPI_PROC_NULL)
+      in = examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
     std::optional<Outgoing> outgoing;
     std::optional<Incoming> incoming;
     take(out, [&] { pack_now(out, outgoing); });

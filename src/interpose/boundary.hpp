@@ -64,8 +64,8 @@ template <typename Theirs, typename Ours>
   return code;
 }
 
-/// The same for calls that send. One from an error handler of the application's goes to the system,
-/// too, behind what was sent before.
+/// The same for calls that send. A send from inside an error handler of the application's is the
+/// system's; what was sent before leaves first.
 template <typename Theirs, typename Ours>
 [[gnu::always_inline]] inline int sending(MPI_Comm comm, Theirs&& theirs, Ours&& ours) {
   const auto inside = [&theirs] {

@@ -376,28 +376,6 @@ STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
   });
 }
 
-STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  const auto theirs = [&] { return next().MPI_Request_get_status(request, flag, status); };
-  return completion(theirs, [&] {
-    if (flag == nullptr) return theirs();
-    Engine& engine = Engine::get();
-    strake::exchange::Operation* const operation = engine.find(&request);
-    engine.progress(operation);
-    const Engine::Seen seen = operation != nullptr ? engine.see(*operation) : Engine::Seen{};
-    if (seen.pending) {
-      *flag = 0;
-      return MPI_SUCCESS;
-    }
-    const int code = theirs();
-    if (seen.persistent && seen.complete && status != MPI_STATUS_IGNORE) {
-      const int error = status->MPI_ERROR;
-      *status = seen.status;
-      status->MPI_ERROR = error;
-    }
-    return code;
-  });
-}
-
 STRAKE_MPI int MPI_Cancel(MPI_Request* request) {
   const auto theirs = [&] { return next().MPI_Cancel(request); };
   return completion(theirs, [&] {

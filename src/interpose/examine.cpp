@@ -7,29 +7,6 @@
 #include "strake/error.hpp"
 
 namespace strake::interpose {
-int raise(MPI_Comm comm, int code) {
-  if (comm == MPI_COMM_NULL) comm = MPI_COMM_WORLD;
-  if (comm != MPI_COMM_WORLD || exchange::in_world())
-    mpi::real_mpi().MPI_Comm_call_errhandler(comm, code);
-  return code;
-}
-
-int caught(MPI_Comm comm) {
-  try {
-    throw;
-  } catch (const MpiError& error) {
-    return error.code();  // the system has raised it
-  } catch (const OutOfMemory& error) {
-    log::warn("{}", error.what());
-    return raise(comm, MPI_ERR_NO_MEM);
-  } catch (const Error& error) {
-    log::warn("{}", error.what());
-    return raise(comm, MPI_ERR_OTHER);
-  } catch (const std::bad_alloc& error) {
-    log::warn("{}", error.what());
-    return raise(comm, MPI_ERR_NO_MEM);
-  }
-}
 
 bool can_leave(const Examined& found, const std::exception& error) noexcept {
   const bool memory = dynamic_cast<const OutOfMemory*>(&error) != nullptr ||
@@ -37,6 +14,10 @@ bool can_leave(const Examined& found, const std::exception& error) noexcept {
   if (!memory || !found.typed.place.in_host_memory() || found.typed.mixed) return false;
   log::info("{} bytes are left to the MPI library: {}", found.bytes, error.what());
   return true;
+}
+
+bool reachable(Place place) noexcept {
+  return place.kind != MemoryKind::Device || device_backend()->usable(place.device);
 }
 
 bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Examined& result,
@@ -60,6 +41,10 @@ bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Exa
   if (device_backend() != nullptr) {
     result.typed.mixed = !exchange::one_place(result.typed.shape->layout(), result.typed.address,
                                               result.typed.place);
+    if (!result.typed.mixed && !reachable(result.typed.place)) {
+      result.reason = Reason::NoKernels;
+      return false;
+    }
   }
   return true;
 }
@@ -72,9 +57,14 @@ void examine_shape(Direction direction, Style style, void* buffer, std::int64_t 
   bool kept = false;
   if (!resolve(buffer, count, record, result, &kept)) return;
   exchange::Shape& shape = *result.typed.shape;
-  const exchange::Choice choice = exchange::choose(
-      {direction, shape.dense(), result.typed.place, result.bytes, shape.block_count(),
-       shape.spread(), style == Style::Nonblocking, shape.pitch()});
+  const exchange::Choice choice = exchange::choose({.direction = direction,
+                                                    .dense = shape.dense(),
+                                                    .place = result.typed.place,
+                                                    .bytes = result.bytes,
+                                                    .blocks = shape.block_count(),
+                                                    .spread = shape.spread(),
+                                                    .nonblocking = style == Style::Nonblocking,
+                                                    .pitch = shape.pitch()});
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;
   if (result.method == Method::System && direction == Direction::Receive && record.uneven()) {

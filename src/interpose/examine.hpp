@@ -28,14 +28,19 @@ using exchange::Typed;
 /// Whether the call may wait for its message; a choice depends on it.
 enum class Style : std::uint8_t { Blocking, Nonblocking };
 
-/// The typed bytes of a call, and how they should travel.
-struct Examined {
+/// How the bytes of a call should travel.
+struct Found {
   Method method = Method::System;
   Reason reason = Reason::None;
-  std::int64_t bytes = 0;   ///< 0 where not known
-  bool as_bytes = false;    ///< left to the system, but as bytes from `lowest` on, side by side
+  std::int64_t bytes = 0;  ///< 0 where not known
+  /// A receive that is the system's asks it for MPI_BYTE from `lowest` on instead of the type
+  /// (docs/decisions/0005-wire-types.md).
+  bool as_bytes = false;
   std::int64_t lowest = 0;  ///< offset of the first byte in memory
-  Typed typed;              ///< set unless the method is System
+};
+/// The same with the typed bytes themselves.
+struct Examined : Found {
+  Typed typed;  ///< set unless the method is System
 };
 
 /// No buffer begins below this: a null pointer with a small offset is an argument for the system to
@@ -54,6 +59,8 @@ inline bool plausible(const void* base, std::int64_t offset) noexcept {
          static_cast<std::int64_t>(kFirstPage);
 }
 
+/// Whether Strake can copy there: not in the memory of a device without kernels for it.
+[[nodiscard]] bool reachable(Place place) noexcept;
 /// Finds the typed bytes and where they lie. False where they are the system's business; `result`
 /// then says why.
 bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Examined& result,
@@ -68,37 +75,24 @@ struct Remembered {
   std::uint64_t key = 0;
   std::uint64_t generation = 0;
   std::int64_t count = 0;
-  std::int64_t bytes = 0;
-  std::int64_t lowest = 0;
-  Method method = Method::System;
-  Reason reason = Reason::None;
-  bool as_bytes = false;
+  Found found;
   exchange::Shape* shape = nullptr;
 };
-inline constexpr int kRememberedBits = 8;  // a halo exchange uses 26 to 104 types
-/// Direct-mapped, by direction and style.
-using RememberedTable = std::array<std::array<Remembered, std::size_t{1} << kRememberedBits>, 4>;
+/// By direction and style.
+using RememberedTable = std::array<exchange::TypeSlots<Remembered>, 4>;
 
 inline Remembered& remembered(Direction direction, Style style, MPI_Datatype type,
                               std::int64_t count) {
-  const std::uint64_t key = exchange::key_of(type) + static_cast<std::uint64_t>(count);
   const int row = static_cast<int>(direction) * 2 + static_cast<int>(style);
   return PerThread<RememberedTable>::get()[static_cast<std::size_t>(row)]
-                                          [exchange::slot_of(key, kRememberedBits)];
+                                          [exchange::type_slot(type, count)];
 }
 
 inline void remember(Direction direction, Style style, MPI_Datatype type, std::int64_t count,
-                     const Examined& found, exchange::Shape* shape) {
+                     const Found& found, exchange::Shape* shape) {
   remembered(direction, style, type, count) = {
-      exchange::key_of(type),
-      exchange::g_type_generation.load(std::memory_order_acquire),
-      count,
-      found.bytes,
-      found.lowest,
-      found.method,
-      found.reason,
-      found.as_bytes,
-      shape};
+      exchange::key_of(type), exchange::g_type_generation.load(std::memory_order_acquire), count,
+      found, shape};
 }
 
 /// What was found before, in a process without a device; or null.
@@ -109,36 +103,27 @@ inline const Remembered* found_before(Direction direction, Style style, const vo
   const bool same =
       known.key == exchange::key_of(type) && known.count == count &&
       known.generation == exchange::g_type_generation.load(std::memory_order_acquire) &&
-      plausible(buffer, known.lowest);
+      plausible(buffer, known.found.lowest);
   return same ? &known : nullptr;
 }
-/// None leaves or comes where the rank is MPI_PROC_NULL.
-inline constexpr Remembered kNothing = [] {
-  Remembered nothing;
-  nothing.reason = Reason::Empty;
-  return nothing;
-}();
-/// The same of a message, where it is to be left to the system.
-inline const Remembered* left_before(Direction direction, Style style, int rank, const void* buffer,
-                                     std::int64_t count, MPI_Datatype type) {
-  if (rank == MPI_PROC_NULL) return &kNothing;
+/// Of a message to or from MPI_PROC_NULL.
+inline constexpr Found kNobody{.reason = Reason::Empty};
+/// What was found before of a message that is to be left to the system.
+inline const Found* left_before(Direction direction, Style style, int rank, const void* buffer,
+                                std::int64_t count, MPI_Datatype type) {
+  if (rank == MPI_PROC_NULL) return &kNobody;
   const Remembered* known = found_before(direction, style, buffer, count, type);
-  return known != nullptr && known->method == Method::System ? known : nullptr;
+  return known != nullptr && known->found.method == Method::System ? &known->found : nullptr;
 }
 
 /// ~10 ns for what was asked before, in a process without a device.
 inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
                         MPI_Datatype type) {
   Examined result;
-  if (const Remembered* before = found_before(direction, style, buffer, count, type)) {
-    const Remembered& known = *before;
-    result.method = known.method;
-    result.reason = known.reason;
-    result.bytes = known.bytes;
-    result.as_bytes = known.as_bytes;
-    result.lowest = known.lowest;
-    if (known.method != Method::System) {
-      result.typed = {known.shape->shared_from_this(),
+  if (const Remembered* known = found_before(direction, style, buffer, count, type)) {
+    static_cast<Found&>(result) = known->found;
+    if (result.method != Method::System) {
+      result.typed = {known->shape->shared_from_this(),
                       static_cast<std::byte*>(const_cast<void*>(buffer)),
                       {},
                       false};
@@ -193,14 +178,14 @@ inline void note(Function function, Method method, Reason reason, std::int64_t b
   exchange::record({function, method, reason, bytes});
 }
 
-/// The call is the system's, as was found (Examined, Remembered).
-template <typename Theirs, typename Found>
+/// The call is the system's, as was found.
+template <typename Theirs>
 int leave_to(const Theirs& theirs, Function function, const Found& found) {
   note(function, Method::System, found.reason, found.bytes);
   return theirs();
 }
 /// A receive that is the system's: `call(buffer, count, type)` asks for it.
-template <typename Call, typename Found, typename Count>
+template <typename Call, typename Count>
 int post(const Call& call, const Found& found, void* buffer, Count count, MPI_Datatype type) {
   if (!found.as_bytes || found.bytes > std::numeric_limits<Count>::max()) {
     return call(buffer, count, type);
@@ -208,7 +193,7 @@ int post(const Call& call, const Found& found, void* buffer, Count count, MPI_Da
   return call(reinterpret_cast<void*>(address_of(buffer, found.lowest)),
               static_cast<Count>(found.bytes), MPI_BYTE);
 }
-template <typename Call, typename Found, typename Count>
+template <typename Call, typename Count>
 int leave_receive(const Call& call, Function function, const Found& found, void* buffer,
                   Count count, MPI_Datatype type) {
   return leave_to([&] { return post(call, found, buffer, count, type); }, function, found);

@@ -2,8 +2,6 @@
 
 namespace strake::interpose {
 
-const Next* g_next = nullptr;
-
 const Next& resolve_next() noexcept {
   static const Next table = [] {
     Next made;
@@ -13,7 +11,7 @@ const Next& resolve_next() noexcept {
 #undef STRAKE_FUNCTION
     return made;
   }();
-  g_next = &table;
+  g_next.store(&table, std::memory_order_release);
   return table;
 }
 

@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#include <atomic>
+
 #include "mpi/real_mpi.hpp"
 
 namespace strake::interpose {
@@ -15,11 +17,14 @@ struct Next {
 #undef STRAKE_FUNCTION
 };
 
+/// Null until its first use.
+inline constinit std::atomic<const Next*> g_next{nullptr};
+const Next& resolve_next() noexcept;
+
 /// The table, filled at its first use.
 [[nodiscard]] inline const Next& next() noexcept {
-  extern const Next* g_next;
-  extern const Next& resolve_next() noexcept;
-  return g_next != nullptr ? *g_next : resolve_next();
+  const Next* const table = g_next.load(std::memory_order_acquire);
+  return table != nullptr ? *table : resolve_next();
 }
 
 }  // namespace strake::interpose

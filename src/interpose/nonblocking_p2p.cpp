@@ -1,6 +1,5 @@
 // Nonblocking point to point: an operation of the engine's, known to the application as a
 // generalised request.
-#include <climits>
 #include <memory>
 #include <optional>
 
@@ -48,7 +47,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
   if (request == nullptr) return theirs();
   return sending(comm, theirs, [&] {
     Engine& engine = Engine::get();
-    if (const Remembered* left =
+    if (const Found* left =
             left_before(Direction::Send, Style::Nonblocking, rank, buffer, count, type)) {
       engine.hand_on();  // what was sent before leaves before
       return leave_to(theirs, function, *left);
@@ -83,12 +82,12 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
     return real(into, as_many, as, rank, tag, comm, request);
   };
   const auto theirs = [&] { return ask(buffer, count, type); };
-  const auto leave_as = [&](const auto& found) {
+  const auto leave_as = [&](const Found& found) {
     return leave_receive(ask, Function::MPI_Irecv, found, buffer, count, type);
   };
   if (request == nullptr) return theirs();
   return boundary(comm, theirs, [&] {
-    if (const Remembered* left =
+    if (const Found* left =
             left_before(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
       return leave_as(*left);
     }
@@ -130,26 +129,44 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
   });
 }
 
-}  // namespace
-
-bool sendable(const Peer& peer) {
-  if (peer.rank < 0 || peer.tag < 0 || peer.comm == MPI_COMM_NULL) return false;
-  const mpi::RealMpi& real = mpi::real_mpi();
-  static const int highest_tag = [&] {
-    int* value = nullptr;
-    int flag = 0;
-    if (exchange::in_world())
-      real.MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &flag);
-    return flag != 0 ? *value : INT_MAX;
-  }();
-  if (peer.tag > highest_tag) return false;
-  int inter = 0;
-  int size = 0;
-  mpi::check(real.MPI_Comm_test_inter(peer.comm, &inter), "MPI_Comm_test_inter");
-  inter != 0 ? real.MPI_Comm_remote_size(peer.comm, &size) : real.MPI_Comm_size(peer.comm, &size);
-  return peer.rank < size;
+#ifdef MPI_SESSION_NULL  // MPI 4, or Open MPI 5, which is MPI 3.1
+/// A nonblocking send and receive with one request is the system's, but for how it takes the bytes:
+/// `call(buffer, count, type)`.
+template <typename Call, typename Count>
+int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int from,
+             MPI_Comm comm) {
+  const auto theirs = [&] { return call(buffer, count, type); };
+  return sending(comm, theirs, [&] {
+    exchange::record_passed(Reason::Combined);
+    Engine::get().hand_on();
+    if (from == MPI_PROC_NULL) return theirs();
+    const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
+    return post(call, found, buffer, count, type);
+  });
 }
 
+template <typename Real, typename Count>
+int isendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype send_type, int to,
+              int send_tag, void* recv_buffer, Count recv_count, MPI_Datatype recv_type, int from,
+              int recv_tag, MPI_Comm comm, MPI_Request* request) {
+  const auto call = [&](void* into, Count as_many, MPI_Datatype as) {
+    return real(send_buffer, send_count, send_type, to, send_tag, into, as_many, as, from, recv_tag,
+                comm, request);
+  };
+  return combined(call, recv_buffer, recv_count, recv_type, from, comm);
+}
+
+template <typename Real, typename Count>
+int isendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, int to, int send_tag,
+                      int from, int recv_tag, MPI_Comm comm, MPI_Request* request) {
+  const auto call = [&](void* there, Count as_many, MPI_Datatype as) {
+    return real(there, as_many, as, to, send_tag, from, recv_tag, comm, request);
+  };
+  return combined(call, buffer, count, type, from, comm);
+}
+#endif
+
+}  // namespace
 }  // namespace strake::interpose
 
 using namespace strake::interpose;
@@ -222,5 +239,37 @@ STRAKE_MPI int MPI_Irecv_c(void* buffer, MPI_Count count, MPI_Datatype type, int
 STRAKE_MPI int MPI_Imrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
                             MPI_Request* request) {
   return imrecv(next().MPI_Imrecv_c, buffer, count, type, message, request);
+}
+
+STRAKE_MPI int MPI_Isendrecv_c(const void* send_buffer, MPI_Count send_count,
+                               MPI_Datatype send_type, int to, int send_tag, void* recv_buffer,
+                               MPI_Count recv_count, MPI_Datatype recv_type, int from, int recv_tag,
+                               MPI_Comm comm, MPI_Request* request) {
+  return isendrecv(next().MPI_Isendrecv_c, send_buffer, send_count, send_type, to, send_tag,
+                   recv_buffer, recv_count, recv_type, from, recv_tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Isendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to,
+                                       int send_tag, int from, int recv_tag, MPI_Comm comm,
+                                       MPI_Request* request) {
+  return isendrecv_replace(next().MPI_Isendrecv_replace_c, buffer, count, type, to, send_tag, from,
+                           recv_tag, comm, request);
+}
+#endif
+
+#ifdef MPI_SESSION_NULL
+STRAKE_MPI int MPI_Isendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type,
+                             int to, int send_tag, void* recv_buffer, int recv_count,
+                             MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
+                             MPI_Request* request) {
+  return isendrecv(next().MPI_Isendrecv, send_buffer, send_count, send_type, to, send_tag,
+                   recv_buffer, recv_count, recv_type, from, recv_tag, comm, request);
+}
+
+STRAKE_MPI int MPI_Isendrecv_replace(void* buffer, int count, MPI_Datatype type, int to,
+                                     int send_tag, int from, int recv_tag, MPI_Comm comm,
+                                     MPI_Request* request) {
+  return isendrecv_replace(next().MPI_Isendrecv_replace, buffer, count, type, to, send_tag, from,
+                           recv_tag, comm, request);
 }
 #endif

@@ -15,7 +15,7 @@ using exchange::Operation;
 
 /// Replaces a dummy's status by that of the message; MPI_ERROR is the caller's business.
 void put_status(const Engine::Outcome& outcome, MPI_Status* status) {
-  if (!outcome.has_status || status == MPI_STATUS_IGNORE) return;
+  if (!outcome.persistent || status == MPI_STATUS_IGNORE) return;
   const int error = status->MPI_ERROR;
   *status = outcome.status;
   status->MPI_ERROR = error;
@@ -34,7 +34,7 @@ class Failed {
   Failed(const Failed&) = delete;
   Failed& operator=(const Failed&) = delete;
   void add(const Operation* operation, const Engine::Outcome& outcome) {
-    owners_.push_back(outcome.has_status ? operation : nullptr);
+    owners_.push_back(outcome.persistent ? operation : nullptr);
     requests_.push_back(outcome.failed);
   }
   [[nodiscard]] std::vector<MPI_Request>& requests() { return requests_; }
@@ -115,7 +115,7 @@ int finish_many(const Engine::Operations& operations, MPI_Status* statuses, int 
     if (request == MPI_REQUEST_NULL) continue;
     // Of a call that has raised the errors of the system's own requests, no other is raised; but
     // MPICH's persistent ones start again only once they are completed.
-    const bool starts_again = outcome.has_status && !exchange::kReceivesHaveRoom;
+    const bool starts_again = outcome.persistent && !exchange::kReceivesHaveRoom;
     if (code != MPI_SUCCESS && !starts_again) {
       mpi::real_mpi().MPI_Request_free(&request);
     } else {

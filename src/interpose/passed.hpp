@@ -19,8 +19,6 @@ struct Kind {
   bool untestable = false;  ///< it makes such a request; its last argument is where that goes
 };
 inline constexpr Kind kBlocking{exchange::Reason::None, true};
-/// Sends, though it waits for nobody: what was sent before must leave before.
-inline constexpr Kind kOrdered{exchange::Reason::Combined, true};
 inline constexpr Kind kCollective{exchange::Reason::Collective, true};
 inline constexpr Kind kNonblocking{exchange::Reason::Collective, false};
 /// The standard lets a put wait for the lock, or for the target's post.

@@ -39,11 +39,10 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
     std::shared_ptr<Operation> operation;
-    take(found, [&] { operation = Operation::persistent(found.typed, found.method, init, peer); });
-    if (operation == nullptr) {
-      note(function, found.method, found.reason, found.bytes);
-      return theirs();
-    }
+    const auto make = [&] {
+      operation = Operation::persistent(found.typed, found.method, init, peer);
+    };
+    if (!take(found, make)) return leave_to(theirs, function, found);
     operation->counted = {function, found.reason};
     return give_out(std::move(operation), init, peer, request);
   });
@@ -65,9 +64,10 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
     }
     const Peer peer{rank, tag, comm};
     std::shared_ptr<Operation> operation;
-    take(found,
-         [&] { operation = Operation::persistent(found.typed, found.method, nullptr, peer); });
-    if (operation == nullptr) {
+    const auto make = [&] {
+      operation = Operation::persistent(found.typed, found.method, nullptr, peer);
+    };
+    if (!take(found, make)) {
       return leave_receive(ask, Function::MPI_Recv_init, found, buffer, count, type);
     }
     operation->counted = {Function::MPI_Recv_init, found.reason};

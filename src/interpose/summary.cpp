@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -56,11 +55,11 @@ Count total(const Totals& totals, Method method) {
 
 /// What was not measured here though choices were made that it would have made better; or nothing.
 std::string unmeasured(const Totals& totals) {
+  if (exchange::forced_method()) return {};
   std::uint64_t choices = totals.by_reason[static_cast<std::size_t>(Reason::SystemIsFaster)].calls;
   for (const Method method : kAccelerated) {
     choices += total(totals, method).calls;
   }
-  if (exchange::forced_method()) return {};
   using Outcome = machine::Located::Outcome;
   const Outcome outcome = machine::located_here().outcome;
   if (choices == 0 || outcome == Outcome::Off || outcome == Outcome::Unusable) return {};
@@ -177,7 +176,7 @@ void note_parent() noexcept {
 void summarise() noexcept {
   // Only where every rank is preloaded may a collective of ours meet one of theirs. There all take
   // part, whatever the settings of each.
-  const bool whole_job = std::getenv("STRAKE_JOB") != nullptr;
+  const bool whole_job = !settings::text(settings::Id::job).empty();
   if (g_spawned || (!whole_job && !summary_wanted())) return;  // spawned ones are not of the job
   try {
     const mpi::RealMpi& real = mpi::real_mpi();

@@ -6,7 +6,8 @@
 
 namespace strake::interpose {
 
-void remember_untestable(MPI_Request request);
+/// Does nothing with Open MPI, or where no memory is left for it.
+void remember_untestable(MPI_Request request) noexcept;
 /// Nothing where it was none. ~1 ns in a program that makes none.
 void forget_untestable(MPI_Request request);
 [[nodiscard]] bool is_untestable(MPI_Request request);

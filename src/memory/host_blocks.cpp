@@ -94,7 +94,11 @@ void* acquire_host_block(std::int64_t bytes) {
   }
   if (header == nullptr) {
     const std::size_t size = sizeof(Header) + static_cast<std::size_t>(class_bytes(size_class));
-    void* const memory = std::aligned_alloc(alignof(Header), size);
+    void* memory = std::aligned_alloc(alignof(Header), size);
+    if (memory == nullptr) {
+      free_waiting_host_blocks();
+      memory = std::aligned_alloc(alignof(Header), size);
+    }
     if (memory == nullptr) throw OutOfMemory(fmt::format("host memory: {} bytes", size));
     header = new (memory) Header{nullptr, size_class};
     g_bytes.fetch_add(class_bytes(size_class), std::memory_order_relaxed);
@@ -113,6 +117,16 @@ void release_host_block(void* block) noexcept {
   }
   const std::scoped_lock lock(shared_shelf().mutex);
   shared_shelf().shelf.push(header);
+}
+
+void free_waiting_host_blocks() noexcept {
+  const std::scoped_lock lock(shared_shelf().mutex);
+  for (int size_class = 0; size_class < kSizeClasses; ++size_class) {
+    while (Header* const header = shared_shelf().shelf.pop(size_class)) {
+      g_bytes.fetch_sub(class_bytes(size_class), std::memory_order_relaxed);
+      std::free(header);
+    }
+  }
 }
 
 std::int64_t host_block_bytes() noexcept { return g_bytes.load(std::memory_order_relaxed); }

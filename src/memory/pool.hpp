@@ -79,6 +79,9 @@ class PoolBlock {
   }
   ~PoolBlock() { Pool::instance().release(place_, data_); }
 
+  /// Never to be used again: somebody else writes to it, or reads it, nobody knows how long.
+  void leak() noexcept { data_ = nullptr; }
+
   [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(data_); }
   [[nodiscard]] Place place() const noexcept { return place_; }
 

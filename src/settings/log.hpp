@@ -16,17 +16,27 @@ enum class Level : std::uint8_t { Error, Warn, Info, Debug };
 /// Writes one line. Never throws.
 void write(Level level, std::string_view line) noexcept;
 
+/// The same of what is formatted for it: a line for which there is no memory is lost.
 template <typename... Args>
-void warn(fmt::format_string<Args...> format, Args&&... args) {
-  if (enabled(Level::Warn)) write(Level::Warn, fmt::format(format, std::forward<Args>(args)...));
+void format_line(Level level, fmt::format_string<Args...> format, Args&&... args) noexcept {
+  if (!enabled(level)) return;
+  try {
+    write(level, fmt::format(format, std::forward<Args>(args)...));
+  } catch (...) {
+  }
+}
+
+template <typename... Args>
+void warn(fmt::format_string<Args...> format, Args&&... args) noexcept {
+  format_line(Level::Warn, format, std::forward<Args>(args)...);
 }
 template <typename... Args>
-void info(fmt::format_string<Args...> format, Args&&... args) {
-  if (enabled(Level::Info)) write(Level::Info, fmt::format(format, std::forward<Args>(args)...));
+void info(fmt::format_string<Args...> format, Args&&... args) noexcept {
+  format_line(Level::Info, format, std::forward<Args>(args)...);
 }
 template <typename... Args>
-void debug(fmt::format_string<Args...> format, Args&&... args) {
-  if (enabled(Level::Debug)) write(Level::Debug, fmt::format(format, std::forward<Args>(args)...));
+void debug(fmt::format_string<Args...> format, Args&&... args) noexcept {
+  format_line(Level::Debug, format, std::forward<Args>(args)...);
 }
 
 }  // namespace strake::log

@@ -276,6 +276,38 @@ void get_status() {
   round.end(requests);
 }
 
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+/// The same of several requests at once.
+void get_status_of_several() {
+  check::section("Request_get_status_all, _any, _some");
+  Round round(11);
+  auto requests = round.start();
+  const int count = count_of(requests);
+  std::vector<MPI_Status> statuses(requests.size());
+  std::vector<int> indices(requests.size());
+  MPI_Status status{};
+  int flag = 0, index = -1, out = 0;
+  while (!flag)
+    CHECK_MPI(MPI_Request_get_status_any(count, requests.data(), &index, &flag, &status));
+  round.check_status(index, status);
+  while (out < count)
+    CHECK_MPI(
+        MPI_Request_get_status_some(count, requests.data(), &out, indices.data(), statuses.data()));
+  for (int i = 0; i < count; ++i)
+    round.check_status(indices[static_cast<std::size_t>(i)], statuses[static_cast<std::size_t>(i)]);
+  CHECK_MPI(MPI_Request_get_status_all(count, requests.data(), &flag, statuses.data()));
+  CHECK_EQ(flag, 1);
+  for (int i = 0; i < count; ++i) round.check_status(i, statuses[static_cast<std::size_t>(i)]);
+  CHECK_MPI(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE));
+  CHECK_MPI(MPI_Request_get_status_any(count, requests.data(), &index, &flag, &status));
+  CHECK(flag == 1 && index == MPI_UNDEFINED);
+  CHECK_MPI(MPI_Request_get_status_some(count, requests.data(), &out, indices.data(),
+                                        MPI_STATUSES_IGNORE));
+  CHECK_EQ(out, MPI_UNDEFINED);
+  round.end(requests);
+}
+#endif
+
 /// No requests at all, or only null ones.
 void empty_arrays() {
   check::section("empty arrays");
@@ -401,6 +433,9 @@ int main(int argc, char** argv) {
   testany();
   testsome();
   get_status();
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+  get_status_of_several();
+#endif
   empty_arrays();
   free_active_sends();
   free_active_receive();

@@ -98,6 +98,8 @@ int main(int argc, char** argv) {
   MPI_Request_free(&requests[0]);
   MPI_Sendrecv(out.data(), 1, type, peer, 4, in.data(), kRoom, type, peer, 4, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
+  MPI_Sendrecv(out.data(), 1, type, MPI_PROC_NULL, 4, in.data(), 1, type, MPI_PROC_NULL, 4,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 #if MPI_VERSION >= 4
   MPI_Isendrecv(out.data(), 1, MPI_DOUBLE, peer, 6, in.data(), 1, MPI_DOUBLE, peer, 6,
                 MPI_COMM_WORLD, &requests[0]);

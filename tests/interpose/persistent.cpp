@@ -108,6 +108,12 @@ void never_started() {
   CHECK_EQ(flag, 1);
   MPI_Request both[] = {send, receive};
   int index = 0;
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+  CHECK_MPI(MPI_Request_get_status_all(2, both, &flag, MPI_STATUSES_IGNORE));
+  CHECK_EQ(flag, 1);
+  CHECK_MPI(MPI_Request_get_status_any(2, both, &index, &flag, MPI_STATUS_IGNORE));
+  CHECK(flag == 1 && index == MPI_UNDEFINED);
+#endif
   CHECK_MPI(MPI_Waitany(2, both, &index, &status));
   CHECK_EQ(index, MPI_UNDEFINED);
   CHECK_MPI(MPI_Waitall(2, both, MPI_STATUSES_IGNORE));

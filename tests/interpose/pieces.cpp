@@ -78,6 +78,19 @@ void one_side_packs(const Described& type, int count) {
   CHECK(in.holds(7, out.size_bytes()));
 }
 
+#ifdef MPI_SESSION_NULL  // MPI 4, or Open MPI 5, which is MPI 3.1
+void combined(const Described& out_type, const Described& in_type, int count) {
+  Image out(out_type, count), in(in_type, count);
+  out.fill(9);
+  MPI_Request requests[2];
+  CHECK_MPI(MPI_Isendrecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 4, in.data(), count, in_type.type,
+                          previous(), 4, MPI_COMM_WORLD, &requests[0]));
+  CHECK_MPI(MPI_Isend(out.data(), count, out_type.type, next(), 4, MPI_COMM_WORLD, &requests[1]));
+  CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  CHECK(in.holds(9));
+}
+#endif
+
 void replace(const Described& type, int count) {
   Image both(type, count);
   both.fill(static_cast<std::uint64_t>(check::rank()));
@@ -104,6 +117,10 @@ int main(int argc, char** argv) {
       }
       check::section("one side packs");
       one_side_packs(unit.natural, count);
+#ifdef MPI_SESSION_NULL
+      check::section("Isendrecv");
+      combined(unit.apart, unit.dense, count);
+#endif
       check::section("Sendrecv_replace");
       if (std::getenv("TEST_PRELOADED") == nullptr) continue;  // MPICH refuses its own
       replace(unit.natural, count);

@@ -128,6 +128,8 @@ class Backend final : public strake::DeviceBackend {
   const char* name() const noexcept override { return "stand-in"; }
   int device_count() const noexcept override { return 2; }
 
+  bool usable(int /*device*/) const noexcept override { return usable_; }
+
   bool query(const void* address, AllocationInfo& info) const noexcept override {
     Allocation found;
     if (!find(address, found)) return false;
@@ -148,6 +150,7 @@ class Backend final : public strake::DeviceBackend {
   std::unique_ptr<strake::DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
                                               Place from_place,
                                               strake::CopyVariant /*variant*/) override {
+    if (!usable_) throw strake::Unsupported("the stand-in has no kernels");
     return std::make_unique<Plan>(to, from, std::max({to_place.device, from_place.device, 0}));
   }
 
@@ -183,6 +186,7 @@ class Backend final : public strake::DeviceBackend {
   }
 
  private:
+  bool usable_ = std::getenv("STANDIN_NO_KERNELS") == nullptr;
   std::array<std::atomic<std::int64_t>, 2> taken_{};  // of device and of pinned memory
 };
 

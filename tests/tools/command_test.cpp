@@ -18,6 +18,8 @@ TEST(Command, version_and_help_succeed) {
   EXPECT_EQ(strake({"--version"}).status, 0);
   EXPECT_EQ(strake({"--help"}).status, 0);
   EXPECT_EQ(strake({"run", "--help"}).status, 0);
+  EXPECT_EQ(strake({"topo", "--help", "more"}).status, 0);
+  EXPECT_EQ(strake({"--version", "more"}).status, 0);
 }
 
 TEST(Command, usage_errors_end_with_2_and_a_message) {
@@ -64,6 +66,12 @@ TEST(Command, output_that_cannot_be_written_ends_with_1_and_the_reason) {
               std::string::npos)
         << arguments << ": " << outcome.err;
   }
+}
+
+TEST(Command, output_that_is_closed_ends_with_1) {
+  const Outcome outcome = run({"sh", "-c", STRAKE_PREFIX "/bin/strake settings >&-"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("standard output can't be written"), std::string::npos) << outcome.err;
 }
 
 TEST(Command, a_usage_error_stays_one_where_output_cannot_be_written) {

@@ -184,12 +184,12 @@ TEST(Launcher, hydra_preload_of_the_user_stays) {
 TEST(Launcher, srun_exports_them_with_the_users) {
   EXPECT_EQ(with_environment(Launcher::Srun, {"srun", "-n", "2", "a"}, kVariables),
             (Arguments{"srun", "--export=ALL,LD_PRELOAD=/s.so,STRAKE_JOB=7", "-n", "2", "a"}));
-  setenv("SLURM_EXPORT_ENV", "NONE,A", 1);
+  setenv("SLURM_EXPORT_ENV", "B,none,A", 1);
   EXPECT_EQ(with_environment(Launcher::Srun, {"srun", "a"}, kVariables),
-            (Arguments{"srun", "--export=NONE,A,LD_PRELOAD=/s.so,STRAKE_JOB=7", "a"}));
+            (Arguments{"srun", "--export=B,LD_PRELOAD=/s.so,STRAKE_JOB=7", "a"}));
   unsetenv("SLURM_EXPORT_ENV");
   EXPECT_EQ(with_environment(Launcher::Srun, {"srun", "--export=NONE", "a"}, kVariables),
-            (Arguments{"srun", "--export=NONE,LD_PRELOAD=/s.so,STRAKE_JOB=7", "a"}));
+            (Arguments{"srun", "--export=LD_PRELOAD=/s.so,STRAKE_JOB=7", "a"}));
   EXPECT_THROW(static_cast<void>(with_environment(
                    Launcher::Srun, {"srun", "-n", "2", "--export=NONE", "a"}, kVariables)),
                InvalidArgument);

@@ -235,6 +235,14 @@ TEST_P(Run, a_summary_of_an_earlier_job_does_not_stay) {
   EXPECT_EQ(std::filesystem::file_size(summary.path()), 0U);
 }
 
+TEST_P(Run, a_summary_to_standard_output_leaves_what_is_there) {
+  const TemporaryFile log("log.txt", "earlier\n");
+  std::string command = STRAKE_PREFIX "/bin/strake run --quiet --json /dev/stdout --";
+  for (const std::string& word : join({ranks(1), {hello()}})) command += " " + word;
+  EXPECT_EQ(run({"sh", "-c", command + " >> " + log.path()}).status, 0);
+  EXPECT_EQ(lines_with(run({"cat", log.path()}).out, "earlier"), 1);
+}
+
 TEST_P(Run, programs_behind_env_and_before_the_launcher_do_no_harm) {
   const Outcome outcome = job({}, join({{"timeout", "60"}, ranks(1), {"env", "A=b", hello()}}));
   EXPECT_EQ(outcome.status, 0) << outcome.err;

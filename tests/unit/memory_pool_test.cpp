@@ -23,6 +23,7 @@ class PretendedDevice final : public DeviceBackend {
   explicit PretendedDevice(std::int64_t bytes) : free_bytes_(bytes) {}
   [[nodiscard]] const char* name() const noexcept override { return "pretended"; }
   [[nodiscard]] int device_count() const noexcept override { return 1; }
+  [[nodiscard]] bool usable(int) const noexcept override { return true; }
   bool query(const void*, AllocationInfo&) const noexcept override { return false; }
   bool knows(const void*, std::uint64_t&) const noexcept override { return false; }
   std::unique_ptr<DevicePlan> compile(const Layout&, Place, const Layout&, Place,
@@ -117,6 +118,18 @@ TEST(HostBlocks, released_by_another_thread_or_after_its_end_are_reused) {
   EXPECT_EQ(again, block);
   EXPECT_EQ(host_block_bytes(), held);
   release_host_block(again);
+}
+
+TEST(HostBlocks, that_wait_are_given_back_when_asked) {
+  constexpr std::int64_t kBytes = std::int64_t{1} << 25;  // more than a thread keeps
+  void* const in_use = acquire_host_block(kBytes);
+  release_host_block(acquire_host_block(kBytes));
+  const std::int64_t held = host_block_bytes();
+  free_waiting_host_blocks();
+  EXPECT_LE(host_block_bytes(), held - kBytes);
+  EXPECT_GE(host_block_bytes(), kBytes);
+  std::memset(in_use, 1, kBytes);
+  release_host_block(in_use);
 }
 
 TEST(Pool, calls_no_runtime_once_a_size_was_used) {

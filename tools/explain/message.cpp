@@ -50,14 +50,14 @@ Candidate candidate(const Model& model, Method method, const Transfer& transfer,
 End end_of(const Model& model, const Layout& layout, Direction direction, MemoryKind memory,
            bool aware) {
   End end{direction, memory, {}, Decided::BuiltIn, exchange::Reason::None};
-  const Transfer transfer{direction,
-                          layout.is_dense(),
-                          {memory, memory == MemoryKind::Host ? -1 : 0},
-                          layout.size_bytes(),
-                          std::max<std::int64_t>(layout.block_count(), 1),
-                          exchange::spread_of(layout),
-                          false,
-                          exchange::pitch_of(layout)};
+  const Transfer transfer{.direction = direction,
+                          .dense = layout.is_dense(),
+                          .place = {memory, memory == MemoryKind::Host ? -1 : 0},
+                          .bytes = layout.size_bytes(),
+                          .blocks = layout.block_count(),
+                          .spread = exchange::spread_of(layout),
+                          .nonblocking = false,
+                          .pitch = exchange::pitch_of(layout)};
   if (transfer.place.in_host_memory()) {
     end.candidates = {candidate(model, Method::System, transfer, aware),
                       candidate(model, Method::Pack, transfer, aware)};

@@ -1,14 +1,12 @@
 /// \file  libstrake-preload.so: what `strake run` puts into the environment of a job's ranks. In
 /// each process it asks one question, whether MPI is there, and brings in the interposer of that
 /// MPI library:
-///  - a program linked to MPI starts anew at once (same process, before anything of it has run)
-///  with the interposer
-///    preloaded, because only then do its MPI calls find the interposer first;
-///  - a process that loads MPI later (python with mpi4py) gets the interposer just before, into the
-///  global scope, which
-///    the loader searches before the new object's own;
-///  - any other process (shells, env, numactl, …) is left as it is, and passes this on to its
-///  children, also where it gives them another LD_PRELOAD.
+///  - A program linked to MPI starts anew at once, in the same process and before any of it has
+///    run, with the interposer preloaded: only then do its MPI calls find the interposer first.
+///  - A process that loads MPI later (python with mpi4py) gets the interposer just before that, in
+///    the global scope, which the loader searches before the new object's own.
+///  - Any other process (shells, env, numactl, …) is left as it is, and passes this on to its
+///    children, also where it gives them another LD_PRELOAD.
 /// Uses nothing but the C library. docs/decisions/0002-loading.md says why it is done this way.
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -18,7 +18,7 @@ namespace strake::run {
 /// A file in which the job's processes on this machine leave a letter each. Removed at the end.
 class JobReport {
  public:
-  /// \throws InvalidArgument  no file can be made in TMPDIR (or /tmp).
+  /// Where none can be made, in TMPDIR or /tmp, the path is empty and no letter is ever there.
   explicit JobReport(const std::string& job);
   ~JobReport();
   JobReport(const JobReport&) = delete;

@@ -1,6 +1,7 @@
 #include "launcher.hpp"
 
 #include <fmt/format.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
@@ -238,13 +239,26 @@ Arguments with_hydra_environment(const Arguments& command, const Variables& vari
   return out;
 }
 
+/// What a list of srun's exports, up to NONE or NIL: there srun stops reading. (A list without ALL
+/// exports nothing else either.)
+std::string exported_by(std::string_view list) {
+  std::string exported;
+  while (!list.empty()) {
+    const std::string word(list.substr(0, list.find(',')));
+    if (strcasecmp(word.c_str(), "NONE") == 0 || strcasecmp(word.c_str(), "NIL") == 0) break;
+    exported += (exported.empty() ? "" : ",") + word;
+    list.remove_prefix(std::min(word.size() + 1, list.size()));
+  }
+  return exported;
+}
+
 /// Slurm: --export, together with whatever the user exports.
 Arguments with_srun_environment(const Arguments& command, const Variables& variables) {
   constexpr std::string_view kExport = "--export=";
   Arguments out = command;
   if (out.size() > 1 && out[1].starts_with(kExport)) {
     out[1].replace(kExport.size(), std::string::npos,
-                   extended(out[1].substr(kExport.size()), ',', variables));
+                   extended(exported_by(out[1].substr(kExport.size())), ',', variables));
     return out;
   }
   // One further on may be srun's, and would take the place of ours, or the program's own.
@@ -257,8 +271,8 @@ Arguments with_srun_environment(const Arguments& command, const Variables& varia
     }
   }
   const char* exported = std::getenv("SLURM_EXPORT_ENV");
-  out.insert(out.begin() + 1, std::string(kExport) +
-                                  extended(exported != nullptr ? exported : "ALL", ',', variables));
+  const std::string list = exported_by(exported != nullptr ? exported : "ALL");
+  out.insert(out.begin() + 1, std::string(kExport) + extended(list, ',', variables));
   return out;
 }
 

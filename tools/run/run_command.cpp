@@ -44,7 +44,10 @@ std::string writable_path(const std::string& file) {
     throw InvalidArgument(fmt::format("--json: {} can't be written", path.string()));
   }
   std::error_code error;
-  if (fs::is_regular_file(path, error)) fs::resize_file(path, 0, error);
+  const auto is = [&](const char* stream) { return fs::equivalent(path, stream, error); };
+  // What this process writes to may hold more than an earlier summary.
+  const bool ours = is("/dev/stdout") || is("/dev/stderr");
+  if (fs::is_regular_file(path, error) && !ours) fs::resize_file(path, 0, error);
   return path.string();
 }
 

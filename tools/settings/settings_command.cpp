@@ -82,10 +82,11 @@ nlohmann::ordered_json to_json() {
 std::string to_markdown() {
   std::string text =
       "# Settings\n\n"
-      "Environment variables, read once by each process. A name or a value that is not in this "
-      "table is reported, names\n"
-      "and words with the nearest that is, and the default is used. For 0 and 1 stand no, off, "
-      "false and yes, on, true, too.\n"
+      "Environment variables, read once by each process. An unknown name or a wrong value is "
+      "reported, with the nearest\n"
+      "valid one where there is one, and the default is used. `no`, `off` and `false` mean 0, "
+      "`yes`, "
+      "`on` and `true` 1.\n"
       "Bytes take K, M and G (binary). `strake settings` prints the values in force; `strake run` "
       "hands all of them on to\n"
       "the ranks, on every node.\n\n"

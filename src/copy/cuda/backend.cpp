@@ -33,6 +33,7 @@ class CudaBackend final : public DeviceBackend {
   [[nodiscard]] const char* name() const noexcept override { return "cuda"; }
   [[nodiscard]] int device_count() const noexcept override { return devices_; }
 
+  [[nodiscard]] bool usable(int device) const noexcept override;
   bool query(const void* address, AllocationInfo& info) const noexcept override;
   bool knows(const void* address, std::uint64_t& buffer_id) const noexcept override;
   std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
@@ -82,6 +83,14 @@ const CudaBackend::Traits& CudaBackend::traits_of(int device) const {
   return traits;
 }
 
+bool CudaBackend::usable(int device) const noexcept {
+  try {
+    return device < 0 || device >= devices_ || traits_of(device).usable;
+  } catch (const Error&) {
+    return true;  // what is wrong with the device is told by the copy
+  }
+}
+
 bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcept {
   unsigned type = 0;
   unsigned managed = 0;
@@ -100,13 +109,7 @@ bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcep
       type == 0) {
     return false;
   }
-  const bool needs_kernels = managed != 0 || type != CU_MEMORYTYPE_HOST;
-  try {
-    if (needs_kernels && device >= 0 && device < devices_ && !traits_of(device).usable)
-      return false;
-  } catch (const Error&) {
-    // What is wrong with the device is told by the copy.
-  }
+  if (managed != 0 && !usable(device)) return false;
   info.place.kind = managed != 0                 ? MemoryKind::Managed
                     : type == CU_MEMORYTYPE_HOST ? MemoryKind::Pinned
                                                  : MemoryKind::Device;

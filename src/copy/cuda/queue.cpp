@@ -18,8 +18,6 @@ constexpr std::int64_t kSignalBlocksPerMultiprocessor = 8;
 // A fault is noticed within this many polls, or microseconds of waiting.
 constexpr unsigned kPollsPerCheck = 4096;
 constexpr std::int64_t kCheckIntervalNs = 100'000;
-// Of its own, so that the host's polling and other data do not share a line.
-constexpr std::int64_t kProgressBytes = 64;
 
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -44,7 +42,7 @@ CudaQueue::CudaQueue(int device, int multiprocessors, bool early, std::int64_t s
       multiprocessors_(multiprocessors),
       early_(early),
       spin_ns_(spin_ns),
-      progress_block_({MemoryKind::Pinned, device}, kProgressBytes),
+      progress_block_({MemoryKind::Pinned, device}, sizeof(std::uint64_t)),
       arrivals_block_({MemoryKind::Device, device}, sizeof(unsigned)),
       progress_(new (progress_block_.data()) std::uint64_t(0)),
       arrivals_(reinterpret_cast<unsigned*>(arrivals_block_.data())) {

@@ -22,6 +22,10 @@ function(strake_fortran_entry result name parameters)
   if(parameters MATCHES "const MPI_Datatype [a-z_]+\\[\\].*MPI_Request")
     return()
   endif()
+  # Their arrays are the library's to convert.
+  if(name MATCHES "^MPI_Request_get_status_(all|any|some)$")
+    return()
+  endif()
   # mpif.h does not return the buffer's address, mpi_f08 does.
   if(FLAVOR STREQUAL openmpi AND name STREQUAL MPI_Buffer_detach)
     return()

@@ -1,0 +1,140 @@
+// MPI_Request_get_status and its forms for several requests (MPI 4.1): they tell how far requests
+// are, and leave them as they are.
+#include <vector>
+
+#include "exchange/engine.hpp"
+#include "interpose/boundary.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using exchange::Engine;
+using exchange::Operation;
+
+int get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  const auto theirs = [&] { return next().MPI_Request_get_status(request, flag, status); };
+  if (flag == nullptr) return theirs();
+  Engine& engine = Engine::get();
+  Operation* const operation = engine.find(&request);
+  engine.progress(operation);
+  const Engine::Seen seen = operation != nullptr ? engine.see(*operation) : Engine::Seen{};
+  if (seen.pending) {
+    *flag = 0;
+    return MPI_SUCCESS;
+  }
+  const int code = theirs();
+  if (seen.persistent && seen.complete && status != MPI_STATUS_IGNORE) {
+    const int error = status->MPI_ERROR;
+    *status = seen.status;
+    status->MPI_ERROR = error;
+  }
+  return code;
+}
+
+}  // namespace
+}  // namespace strake::interpose
+
+using namespace strake::interpose;
+
+STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  return completion([&] { return next().MPI_Request_get_status(request, flag, status); },
+                    [&] { return get_status(request, flag, status); });
+}
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+namespace strake::interpose {
+namespace {
+
+/// The requests of a call: ours, and the array with none of them, for the system.
+struct Split {
+  std::vector<MPI_Request> theirs;
+  std::vector<int> complete;  ///< indices of ours
+  bool pending = false;       ///< one of ours is not there yet
+
+  Split(const Engine::Operations& operations, const MPI_Request* all)
+      : theirs(all, all + operations.size()) {
+    Engine& engine = Engine::get();
+    engine.progress();
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (operations[i] == nullptr) continue;
+      const Engine::Seen seen = engine.see(*operations[i]);
+      theirs[i] = MPI_REQUEST_NULL;
+      if (seen.complete) complete.push_back(static_cast<int>(i));
+      pending = pending || seen.pending;
+    }
+  }
+};
+
+/// The system's answer for `count` requests of which some are ours.
+template <typename Theirs, typename Ours>
+int split(int count, const MPI_Request* requests, bool complete_arguments, Theirs&& theirs,
+          Ours&& ours) {
+  return completion([&] { return theirs(requests); },
+                    [&] {
+                      const auto operations = Engine::get().find(count, requests);
+                      if (!operations.empty() && complete_arguments)
+                        return ours(Split(operations, requests));
+                      Engine::get().progress();
+                      return theirs(requests);
+                    });
+}
+
+MPI_Status* at(MPI_Status* statuses, int index) {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
+}
+
+}  // namespace
+}  // namespace strake::interpose
+
+STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[], int* flag,
+                                          MPI_Status statuses[]) {
+  const auto theirs = [&](const MPI_Request* all) {
+    return next().MPI_Request_get_status_all(count, all, flag, statuses);
+  };
+  return split(count, requests, flag != nullptr, theirs, [&](const Split& /*seen*/) {
+    int all = 1;
+    for (int i = 0; i < count; ++i) {
+      int one = 0;
+      const int code = get_status(requests[i], &one, at(statuses, i));
+      if (code != MPI_SUCCESS) return code;
+      all &= one;
+    }
+    *flag = all;
+    return MPI_SUCCESS;
+  });
+}
+
+STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[], int* index,
+                                          int* flag, MPI_Status* status) {
+  const auto theirs = [&](const MPI_Request* all) {
+    return next().MPI_Request_get_status_any(count, all, index, flag, status);
+  };
+  return split(count, requests, index != nullptr && flag != nullptr, theirs, [&](Split seen) {
+    if (!seen.complete.empty()) {
+      *index = seen.complete.front();
+      return get_status(requests[*index], flag, status);
+    }
+    const int code = theirs(seen.theirs.data());
+    if (seen.pending && *index == MPI_UNDEFINED) *flag = 0;
+    return code;
+  });
+}
+
+STRAKE_MPI int MPI_Request_get_status_some(int count, const MPI_Request requests[], int* outcount,
+                                           int indices[], MPI_Status statuses[]) {
+  const auto theirs = [&](const MPI_Request* all) {
+    return next().MPI_Request_get_status_some(count, all, outcount, indices, statuses);
+  };
+  return split(count, requests, outcount != nullptr && indices != nullptr, theirs, [&](Split seen) {
+    int code = theirs(seen.theirs.data());
+    if (*outcount == MPI_UNDEFINED && (seen.pending || !seen.complete.empty())) *outcount = 0;
+    for (std::size_t i = 0; i < seen.complete.size() && code == MPI_SUCCESS; ++i) {
+      int flag = 0;
+      indices[*outcount] = seen.complete[i];
+      code = get_status(requests[seen.complete[i]], &flag, at(statuses, *outcount));
+      ++*outcount;
+    }
+    return code;
+  });
+}
+#endif

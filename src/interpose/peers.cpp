@@ -1,0 +1,36 @@
+#include "interpose/peers.hpp"
+
+#include <climits>
+
+#include "exchange/world.hpp"
+#include "mpi/real_mpi.hpp"
+#include "strake/error.hpp"
+
+namespace strake::interpose {
+
+bool is_inter(MPI_Comm comm) {
+  constexpr int kUntouched = -1;
+  int inter = kUntouched;
+  mpi::check(mpi::real_mpi().MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
+  if (inter == kUntouched) throw MpiError("no communicator", MPI_SUCCESS);
+  return inter != 0;
+}
+
+bool sendable(const exchange::Peer& peer) {
+  if (peer.rank < 0 || peer.tag < 0 || peer.comm == MPI_COMM_NULL) return false;
+  const mpi::RealMpi& real = mpi::real_mpi();
+  static const int highest_tag = [&] {
+    int* value = nullptr;
+    int flag = 0;
+    if (exchange::in_world())
+      real.MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &flag);
+    return flag != 0 ? *value : INT_MAX;
+  }();
+  if (peer.tag > highest_tag) return false;
+  int size = 0;
+  is_inter(peer.comm) ? real.MPI_Comm_remote_size(peer.comm, &size)
+                      : real.MPI_Comm_size(peer.comm, &size);
+  return peer.rank < size;
+}
+
+}  // namespace strake::interpose

@@ -1,0 +1,250 @@
+/// \file  The copies that MPI_Pack and MPI_Unpack ran lately, to be run again without asking anew
+/// what they are: a program packs the same few types over and over.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "copy/cpu/few.hpp"
+#include "copy/cpu/kernels.hpp"
+#include "interpose/examine.hpp"
+#include "memory/loaded_objects.hpp"
+
+namespace strake::interpose {
+
+/// How a process without a device runs a copy again.
+enum class AtOnce : std::uint8_t {
+  No,        ///< not at once
+  Few,       ///< adjacent bytes, up to cpu::kFewBytes, that save no time to be told of
+  Adjacent,  ///< adjacent bytes
+  Op,        ///< any others
+};
+
+/// Where the two sides of a copy lie.
+struct Places {
+  Place typed;
+  Place packed;
+  [[nodiscard]] bool host() const noexcept {
+    return typed.in_host_memory() && packed.in_host_memory();
+  }
+  friend bool operator==(const Places&, const Places&) = default;
+};
+
+/// A copy that this thread ran lately: all that the next call with the same arguments needs. What a
+/// process without a device looks at comes first, in one cache line.
+struct alignas(64) Recent {
+  std::uint64_t key = 0;  ///< Call::key
+  std::uint64_t generation = 0;
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+  std::uintptr_t least = 0;  ///< no buffer is at a lower address
+  std::int64_t first = 0;    ///< offset of the first packed byte
+  union {                    ///< what copies other than a few bytes at once
+    const cpu::Op* op = nullptr;
+    cpu::CopyFn copy;  ///< adjacent bytes
+  };
+  AtOnce at_once = AtOnce::No;
+  std::int32_t saved_ns = 0;
+
+  const CopyPlan* plan = nullptr;
+  Method method = Method::Pack;
+  ByteRange bounds = {0, 0};  ///< the rest is looked at only in a process with a device
+  Places places;
+};
+/// By direction.
+using RecentTable = std::array<exchange::TypeSlots<Recent>, 2>;
+
+inline Recent& recent(RecentTable& table, Direction direction, MPI_Datatype type,
+                      std::int64_t count) {
+  return table[static_cast<std::size_t>(direction)][exchange::type_slot(type, count)];
+}
+inline Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count) {
+  return recent(PerThread<RecentTable>::get(), direction, type, count);
+}
+
+/// `last` copies adjacent bytes at once.
+inline void remember_adjacent(Recent& last) {
+  const bool few = last.bytes <= cpu::kFewBytes && last.saved_ns == 0;
+  last.at_once = few ? AtOnce::Few : AtOnce::Adjacent;
+  last.copy = cpu::default_kernels().nest->copy;
+}
+
+constexpr Function function_of(Direction direction) {
+  return direction == Direction::Send ? Function::MPI_Pack : Function::MPI_Unpack;
+}
+
+/// The two ends of a copy.
+struct Ends {
+  std::byte* to;
+  const std::byte* from;
+};
+inline Ends ends_of(Direction direction, std::byte* typed, std::byte* packed) {
+  return direction == Direction::Send ? Ends{packed, typed} : Ends{typed, packed};
+}
+
+/// What follows each copy.
+template <typename Count>
+inline void finish_copy(Direction direction, Method method, std::int64_t bytes,
+                        std::int64_t saved_ns, Count* position) {
+  *position += static_cast<Count>(bytes);
+  if (saved_ns != 0) exchange::record_saved(saved_ns);
+  note(function_of(direction), method, Reason::None, bytes);
+}
+
+/// What a call asks for, in one form for packing (Send) and unpacking (Receive).
+template <typename Count>
+struct Call {
+  Direction direction;
+  Count count;
+  std::byte* typed;
+  MPI_Datatype type;
+  std::byte* packed;
+  Count size;
+  Count* position;
+  MPI_Comm comm;
+
+  /// The handles. MPICH's two fit one word; Open MPI's communicator can't be asked whether it is
+  /// one.
+  [[nodiscard]] std::uint64_t key() const {
+    std::uint64_t key = exchange::key_of(type);
+#ifndef OPEN_MPI
+    key |= std::uint64_t{static_cast<std::uint32_t>(comm)} << 32;
+#endif
+    return key;
+  }
+  /// The position, where a negative one is past all that a Count can say.
+  [[nodiscard]] std::make_unsigned_t<Count> start() const {
+    return static_cast<std::make_unsigned_t<Count>>(*position);
+  }
+  [[nodiscard]] bool fits(std::int64_t bytes) const {
+#ifdef OPEN_MPI
+    if (comm == MPI_COMM_NULL) return false;
+#endif
+    if (packed == nullptr || position == nullptr) return false;
+    if constexpr (sizeof(Count) < sizeof bytes) {
+      return bytes <= std::int64_t{size} - std::int64_t{start()};
+    } else {
+      return *position >= 0 && bytes <= size - *position;
+    }
+  }
+  void run(const CopyPlan& plan) const {
+    const Ends ends = ends_of(direction, typed, packed + *position);
+    plan.run(ends.to, ends.from);
+  }
+  int ask_system() const {
+    if constexpr (std::is_same_v<Count, int>) {
+      return direction == Direction::Send
+                 ? next().MPI_Pack(typed, count, type, packed, size, position, comm)
+                 : next().MPI_Unpack(packed, size, position, typed, count, type, comm);
+    }
+#if STRAKE_MPI_LARGE_COUNTS
+    else {
+      return direction == Direction::Send
+                 ? next().MPI_Pack_c(typed, count, type, packed, size, position, comm)
+                 : next().MPI_Unpack_c(packed, size, position, typed, count, type, comm);
+    }
+#endif
+  }
+  void finish(Method method, std::int64_t bytes, std::int64_t saved_ns = 0) const {
+    finish_copy(direction, method, bytes, saved_ns, position);
+  }
+};
+
+/// Where the bytes of a call that fits lie, typed ones in `bounds`.
+template <typename Count>
+Places places_of(const Call<Count>& call, ByteRange bounds, std::int64_t bytes) {
+  const auto at = [&](std::int64_t offset) {
+    return reinterpret_cast<const void*>(address_of(call.typed, offset));
+  };
+  const std::byte* const packed = call.packed + *call.position;
+  return {classify(at(bounds.begin), at(bounds.end - 1)), classify(packed, packed + bytes - 1)};
+}
+
+/// Whether `last` is the copy that is asked for, with arguments that the system would accept.
+template <typename Count>
+inline bool is_again(const Call<Count>& call, const Recent& last) {
+  const auto likely = [](bool same) { return __builtin_expect(same, true); };
+  return likely(last.key == call.key()) && likely(last.count == call.count) &&
+         likely(last.generation == exchange::g_type_generation.load(std::memory_order_acquire)) &&
+         likely(call.fits(last.bytes)) && likely(address_of(call.typed, 0) >= last.least);
+}
+
+/// The copy that `last` remembers for processes without a device, and what a call ends with.
+template <typename Count>
+[[gnu::noinline]] int run_kept(Direction direction, const Recent& last, std::byte* typed,
+                               std::byte* packed, Count* position) {
+  packed += *position;
+  if (last.at_once == AtOnce::Op) {
+    const Ends ends = ends_of(direction, typed, packed);
+    last.op->run(ends.to, ends.from);
+  } else {
+    const Ends ends = ends_of(direction, typed + last.first, packed);
+    last.copy(ends.to, ends.from, last.bytes);
+  }
+  finish_copy(direction, Method::Pack, last.bytes, last.saved_ns, position);
+  return MPI_SUCCESS;
+}
+
+/// The same copy again in a process without a device, by the first thread that packed: 2 ns beyond
+/// the copy; else `rest()`. (Nothing is called but to end with, so little has to be saved.) A call
+/// from inside the system's library may come here too: it asks for the same bytes.
+template <typename Count, typename Rest>
+[[gnu::always_inline]] inline int run_at_once(const Call<Count>& call, Rest&& rest) {
+  RecentTable* const table = PerThread<RecentTable>::of_first_thread();
+  if (table == nullptr || !no_object_since()) [[unlikely]]
+    return rest();
+  const Recent& last = recent(*table, call.direction, call.type, call.count);
+  if (!is_again(call, last)) [[unlikely]]
+    return rest();
+  if (last.at_once == AtOnce::Few) [[likely]] {
+    const auto start = call.start();  // else both would be read again after the copy
+    const std::int64_t bytes = last.bytes;
+    const Ends ends = ends_of(call.direction, call.typed + last.first, call.packed + start);
+    cpu::copy_few(ends.to, ends.from, bytes);
+    *call.position = static_cast<Count>(start + bytes);
+    note(function_of(call.direction), Method::Pack, Reason::None, bytes);
+    return MPI_SUCCESS;
+  }
+  if (last.at_once == AtOnce::No) return rest();
+  return run_kept(call.direction, last, call.typed, call.packed, call.position);
+}
+
+/// The same copy again, in any thread and process; with a device, after asking where the two
+/// buffers lie. Nothing where it is another copy.
+template <typename Count>
+std::optional<int> run_again(const Call<Count>& call) {
+  const Recent& last = recent(call.direction, call.type, call.count);
+  if (!is_again(call, last)) return {};
+  if (last.at_once != AtOnce::No && no_object_since()) {
+    return run_kept(call.direction, last, call.typed, call.packed, call.position);
+  }
+  if (t_depth != 0 || last.plan == nullptr) return {};
+  const auto run = [&] {
+    call.run(*last.plan);
+    call.finish(last.method, last.bytes, last.saved_ns);
+    return MPI_SUCCESS;
+  };
+  if (device_backend() == nullptr)
+    return last.method == Method::Pack ? run() : std::optional<int>();
+  if (!(places_of(call, last.bounds, last.bytes) == last.places)) return {};
+  return guarded(call.comm, run);
+}
+
+/// Begins to remember a copy of so many bytes.
+template <typename Count>
+Recent& remember(const Call<Count>& call, std::int64_t bytes) {
+  Recent& last = recent(call.direction, call.type, call.count);
+  last = {};
+  last.key = call.key();
+  last.generation = exchange::g_type_generation.load(std::memory_order_acquire);
+  last.count = call.count;
+  last.bytes = bytes;
+  return last;
+}
+
+}  // namespace strake::interpose
