@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
       one_side_packs(unit.natural, count);
 #ifdef MPI_SESSION_NULL
       check::section("Isendrecv");
-      combined(unit.apart, unit.dense, count);
+      if (!test_memory::on_device()) combined(unit.apart, unit.dense, count);
 #endif
       check::section("Sendrecv_replace");
       if (std::getenv("TEST_PRELOADED") == nullptr) continue;  // MPICH refuses its own

@@ -139,9 +139,9 @@ TEST(Launcher, lists_name_no_variable_twice) {
   EXPECT_EQ(listed("LD_PRELOAD=/u.so;A"), "LD_PRELOAD=/s.so:/u.so;A;STRAKE_JOB=7");
   EXPECT_EQ(listed("A;LD_PRELOAD;"), "A;LD_PRELOAD=/s.so;STRAKE_JOB=7");
   EXPECT_EQ(listed("STRAKE_JOB=8"), "STRAKE_JOB=8;LD_PRELOAD=/s.so");
-  EXPECT_EQ(with_environment(Launcher::Srun, {"srun", "--export=NONE,LD_PRELOAD=/u.so", "a"},
-                             kVariables)[1],
-            "--export=NONE,LD_PRELOAD=/s.so:/u.so,STRAKE_JOB=7");
+  EXPECT_EQ(
+      with_environment(Launcher::Srun, {"srun", "--export=A,LD_PRELOAD=/u.so", "a"}, kVariables)[1],
+      "--export=A,LD_PRELOAD=/s.so:/u.so,STRAKE_JOB=7");
   EXPECT_EQ(with_environment(Launcher::OpenMpi, {"mpirun", "-x", "STRAKE_JOB=8", "a"}, kVariables),
             (Arguments{"mpirun", "-x", "LD_PRELOAD=/s.so", "-x", "STRAKE_JOB=8", "a"}));
 }
