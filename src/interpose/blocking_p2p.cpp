@@ -128,6 +128,12 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
   };
   return sending(comm, theirs, [&] {
     Engine::get().hand_on();
+    const Found* const left =
+        left_before(Direction::Send, Style::Blocking, to, send_buffer, send_count, send_type);
+    const Found* const left_too =
+        left_before(Direction::Receive, Style::Blocking, from, recv_buffer, recv_count, recv_type);
+    if (left != nullptr && left_too != nullptr && !left_too->as_bytes)
+      return leave_to(theirs, Function::MPI_Sendrecv, *left);
     Examined out{kNobody, {}};
     Examined in{kNobody, {}};
     if (to != MPI_PROC_NULL)
