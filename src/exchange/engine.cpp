@@ -272,7 +272,10 @@ Engine::Seen Engine::see(const Operation& operation) {
   if (operation.settled) return seen;
   seen.complete = operation.state() == State::Complete;
   seen.pending = !seen.complete;
-  if (seen.complete) seen.status = operation.status();
+  if (seen.complete) {
+    seen.status = operation.status();
+    seen.error = operation.error();
+  }
   return seen;
 }
 

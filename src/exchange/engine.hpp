@@ -74,6 +74,7 @@ class Engine {
     bool complete = false;  ///< an active one, ready to be completed by the system's call
     bool pending = false;   ///< an active one, not there yet
     MPI_Status status;      ///< of a complete one
+    int error = MPI_SUCCESS;
   };
   [[nodiscard]] Seen see(const Operation& operation);
   [[nodiscard]] bool any_pending(std::span<Operation* const> operations);

@@ -45,6 +45,7 @@ bool split_send(std::int64_t bytes, int to, MPI_Comm comm) noexcept {
   constexpr std::int64_t kEager = 1024;
   if (!may_split(bytes)) return false;
   if (bytes > kEager) return true;
+  if (comm == MPI_COMM_NULL) return false;  // the send itself is refused
   int self = MPI_PROC_NULL;
   return mpi::real_mpi().MPI_Comm_rank(comm, &self) == MPI_SUCCESS && self == to;
 }

@@ -59,7 +59,11 @@ int receive(Function function, const Examined& found, Incoming& incoming, MPI_Co
   const int code = call(incoming.data(), wire.count(), wire.type(), status.get());
   const bool refused = status.get()->MPI_SOURCE == MPI_UNDEFINED;
   if (refused) *status.get() = before;
-  const int error = std::exchange(status.get()->MPI_ERROR, before.MPI_ERROR);
+  const int error = status.get()->MPI_ERROR;
+#ifndef OPEN_MPI  // whose MPI_Sendrecv_replace sets it, alone among these
+  if (function != Function::MPI_Sendrecv_replace)
+#endif
+    status.get()->MPI_ERROR = before.MPI_ERROR;
   if (code != MPI_SUCCESS || refused || error != MPI_SUCCESS) return code;
   const std::int64_t bytes = exchange::received_bytes(*status.get());
   if (bytes > found.bytes)

@@ -84,13 +84,17 @@ struct Visible {
 /// only in calls that are given their requests (generalised ones, with a function that polls).
 class Others {
  public:
-  Others(const Operations& operations, MPI_Request* all, MPI_Status* statuses)
-      : operations_(operations), all_(all), statuses_(statuses) {}
+  /// `all_end`: the call ends when all requests have, so that some may be completed before.
+  Others(const Operations& operations, MPI_Request* all, MPI_Status* statuses, bool all_end)
+      : operations_(operations), all_(all), statuses_(statuses), all_end_(all_end) {}
   /// Moves them. Where one has failed, the whole call ends as the system's own would: what is
   /// complete is gone, and the rest is pending.
   int advance() {
 #ifndef OPEN_MPI
     if (!found_) find();
+    for (Ended& one : ended_) {
+      if (one.flag == 0) one.code = next().MPI_Test(&all_[one.place], &one.flag, &one.status);
+    }
     if (places_.empty()) return MPI_SUCCESS;
     int flag = kUntouched;
     int code = next().MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &flag,
@@ -102,15 +106,41 @@ class Others {
     return MPI_SUCCESS;
 #endif
   }
+  /// The code of the call that has ended with `code`, and the statuses of those that had ended
+  /// before.
+  int tell(int code) {
+    for (const Ended& one : ended_) {
+      if (one.flag == 0) continue;
+      if (statuses_ != MPI_STATUSES_IGNORE) {
+        statuses_[one.place] = one.status;
+        if (code != MPI_SUCCESS || one.code != MPI_SUCCESS)
+          statuses_[one.place].MPI_ERROR = one.code;
+      }
+      if (one.code != MPI_SUCCESS) code = MPI_ERR_IN_STATUS;
+    }
+    return code;
+  }
 
  private:
+  /// A request that is tested by itself, until it ends.
+  struct Ended {
+    std::size_t place;
+    int flag = 0;
+    int code = MPI_SUCCESS;
+    MPI_Status status{};
+  };
   void find() {
     found_ = true;
     for (std::size_t i = 0; i < operations_.size(); ++i) {
-      if (operations_[i] == nullptr && all_[i] != MPI_REQUEST_NULL && !is_untestable(all_[i])) {
-        places_.push_back(i);
-        requests_.push_back(all_[i]);
+      if (operations_[i] != nullptr || all_[i] == MPI_REQUEST_NULL) continue;
+      const Untestable how = untestable(all_[i]);
+      if (how == Untestable::Beside) continue;
+      if (how == Untestable::Again && all_end_) {
+        ended_.push_back({i});
+        continue;
       }
+      places_.push_back(i);
+      requests_.push_back(all_[i]);
     }
     // One that never ends: asked for all, the system completes none, unless one has failed.
     if (!places_.empty()) requests_.push_back(Engine::get().never());
@@ -124,12 +154,15 @@ class Others {
       all_[places_[i]] = requests_[i];
       if (statuses_ != MPI_STATUSES_IGNORE) statuses_[places_[i]] = told_of_[i];
     }
+    tell(MPI_ERR_IN_STATUS);
   }
 
   const Operations& operations_;
   MPI_Request* all_;
   MPI_Status* statuses_;
+  bool all_end_;
   bool found_ = false;
+  std::vector<Ended> ended_;
   std::vector<std::size_t> places_;
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> told_of_;
@@ -178,7 +211,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     engine.hand_on();
     return next().MPI_Waitall(count, requests, statuses);
   }
-  Others others(operations, requests, statuses);
+  Others others(operations, requests, statuses, true);
   for (Operation* const operation : operations) {
     if (operation == nullptr) continue;
     const int code = wait_for(*operation, [&] { return others.advance(); });
@@ -189,8 +222,8 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     engine.hand_on();
   Statuses told_of(count, statuses);
   const int code = next().MPI_Waitall(count, requests, told_of.data());
-  return finish_many(told_of.without_pending(operations, code), statuses,
-                     told(code, operations, requests));
+  return others.tell(finish_many(told_of.without_pending(operations, code), statuses,
+                                 told(code, operations, requests)));
 }
 
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
@@ -200,7 +233,8 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   const Operations operations = engine.find(count, requests);
   if (operations.empty()) return next().MPI_Testall(count, requests, flag, statuses);
   *flag = 0;
-  if (engine.any_pending(operations)) return Others(operations, requests, statuses).advance();
+  if (engine.any_pending(operations))
+    return Others(operations, requests, statuses, false).advance();
   Statuses told_of(count, statuses);
   const int code = next().MPI_Testall(count, requests, flag, told_of.data());
   if (*flag == 0 && !in_status(code)) return code;
@@ -276,17 +310,24 @@ int try_some(const Operations& operations, MPI_Request* requests, int* outcount,
     if (visible.ready.empty() && !visible.pending) return code;
     *outcount = 0;
   }
-  Operations completed;
   for (int i = 0; i < *outcount; ++i) {
     const auto at = static_cast<std::size_t>(indices[i]);
-    completed.push_back(operations[at]);
     requests[at] = visible.requests[at];
   }
   for (const int ready : visible.ready) {
-    completed.push_back(operations[static_cast<std::size_t>(ready)]);
     next().MPI_Wait(&requests[ready], MPI_STATUS_IGNORE);
-    if (statuses != MPI_STATUSES_IGNORE) statuses[*outcount].MPI_ERROR = MPI_SUCCESS;
-    indices[(*outcount)++] = ready;
+    // In the order of their indices, as the libraries tell of them.
+    int at = (*outcount)++;
+    for (; at > 0 && indices[at - 1] > ready; --at) {
+      indices[at] = indices[at - 1];
+      if (statuses != MPI_STATUSES_IGNORE) statuses[at] = statuses[at - 1];
+    }
+    indices[at] = ready;
+    if (statuses != MPI_STATUSES_IGNORE) statuses[at].MPI_ERROR = MPI_SUCCESS;
+  }
+  Operations completed;
+  for (int i = 0; i < *outcount; ++i) {
+    completed.push_back(operations[static_cast<std::size_t>(indices[i])]);
   }
   return finish_many(completed, statuses, code);
 }
@@ -379,8 +420,11 @@ STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
 STRAKE_MPI int MPI_Cancel(MPI_Request* request) {
   const auto theirs = [&] { return next().MPI_Cancel(request); };
   return completion(theirs, [&] {
-    if (Engine::get().find(request) == nullptr) return theirs();
-    Engine::get().cancel(*request);
+    Engine& engine = Engine::get();
+    const strake::exchange::Operation* const operation = engine.find(request);
+    const Engine::Seen seen = operation != nullptr ? engine.see(*operation) : Engine::Seen{};
+    if (!seen.pending && !seen.complete) return theirs();  // not ours, or inactive as its dummy
+    engine.cancel(*request);
     return MPI_SUCCESS;
   });
 }

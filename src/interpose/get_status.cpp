@@ -28,6 +28,9 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
     *status = seen.status;
     status->MPI_ERROR = error;
   }
+#ifndef OPEN_MPI  // which raises what it is merely asked about
+  if (seen.error != MPI_SUCCESS) return raise(MPI_COMM_WORLD, seen.error);
+#endif
   return code;
 }
 

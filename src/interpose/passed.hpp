@@ -16,7 +16,8 @@ struct Kind {
   /// Until another rank acts: a peer that waits for what was sent here must get it meanwhile
   /// (docs/decisions/0004-progress.md).
   bool may_block;
-  bool untestable = false;  ///< it makes such a request; its last argument is where that goes
+  /// It makes such a request; its last argument is where that goes.
+  Untestable untestable = Untestable::No;
 };
 inline constexpr Kind kBlocking{exchange::Reason::None, true};
 inline constexpr Kind kCollective{exchange::Reason::Collective, true};
@@ -24,9 +25,10 @@ inline constexpr Kind kNonblocking{exchange::Reason::Collective, false};
 /// The standard lets a put wait for the lock, or for the target's post.
 inline constexpr Kind kOneSided{exchange::Reason::OneSided, true};
 inline constexpr Kind kExternal{exchange::Reason::External, false};
-inline constexpr Kind kPartitioned{exchange::Reason::None, false, true};
-inline constexpr Kind kPersistent{exchange::Reason::Collective, true, true};
-inline constexpr Kind kPersistentBarrier{exchange::Reason::None, true, true};
+inline constexpr Kind kPartitioned{exchange::Reason::None, false, Untestable::Beside};
+inline constexpr Kind kPersistent{exchange::Reason::Collective, true, Untestable::Beside};
+inline constexpr Kind kPersistentBarrier{exchange::Reason::None, true, Untestable::Beside};
+inline constexpr Kind kFile{exchange::Reason::None, false, Untestable::Again};
 
 /// The whole wrapper of such a function. A few ns while nothing is in flight.
 template <Kind kind, typename Real, typename... Args>
@@ -39,8 +41,9 @@ int pass(Real real, Args... args) {
   if constexpr (kind.may_block) {
     if (t_depth == 0) exchange::Engine::look_at_abandoned();
   }
-  if constexpr (kind.untestable) {
-    if (code == MPI_SUCCESS) remember_untestable(*std::get<sizeof...(args) - 1>(std::tie(args...)));
+  if constexpr (kind.untestable != Untestable::No) {
+    if (code == MPI_SUCCESS)
+      remember_untestable(*std::get<sizeof...(args) - 1>(std::tie(args...)), kind.untestable);
   }
   return code;
 }

@@ -85,7 +85,7 @@ int start(MPI_Request* request) {
 #ifndef OPEN_MPI
   // MPICH starts an active dummy again.
   const Engine::Seen seen = engine.see(*operation);
-  if (seen.pending || seen.complete) return raise(operation->peer().comm, MPI_ERR_REQUEST);
+  if (seen.pending || seen.complete) return raise(MPI_COMM_WORLD, MPI_ERR_REQUEST);
 #endif
   if (operation->is_buffered()) engine.hand_on();  // it leaves at once
   // The dummy keeps the system's rules: starting an active request is its error.
@@ -179,9 +179,15 @@ STRAKE_MPI int MPI_Startall(int count, MPI_Request requests[]) {
   const auto theirs = [&] { return next().MPI_Startall(count, requests); };
   return completion(theirs, [&] {
     Engine& engine = Engine::get();
-    if (engine.find(count, requests).empty()) {
+    const Engine::Operations operations = engine.find(count, requests);
+    if (operations.empty()) {
       engine.hand_on();
       return theirs();
+    }
+    // The dummies' refusal of what is none to be started, before anything is.
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      const bool persistent = operations[i] == nullptr || operations[i]->is_persistent();
+      if (requests[i] == MPI_REQUEST_NULL || !persistent) return theirs();
     }
     for (int i = 0; i < count; ++i) {
       if (const int code = start(&requests[i]); code != MPI_SUCCESS) return code;

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <mutex>
 #include <new>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace strake::interpose {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 struct Known {
   std::atomic<bool> any{false};
   std::mutex mutex;
-  std::unordered_set<MPI_Request> requests;
+  std::unordered_map<MPI_Request, Untestable> requests;
 };
 /// Never destroyed, since other threads may outlive main.
 Known& known() {
@@ -21,11 +21,12 @@ Known& known() {
 
 }  // namespace
 
-void remember_untestable([[maybe_unused]] MPI_Request request) noexcept {
+void remember_untestable([[maybe_unused]] MPI_Request request,
+                         [[maybe_unused]] Untestable how) noexcept {
 #ifndef OPEN_MPI
   try {
     const std::lock_guard lock(known().mutex);
-    known().requests.insert(request);
+    known().requests.insert_or_assign(request, how);
     known().any.store(true, std::memory_order_release);
   } catch (const std::bad_alloc&) {
     // A Testall may then fail that would not have.
@@ -39,10 +40,11 @@ void forget_untestable(MPI_Request request) {
   known().requests.erase(request);
 }
 
-bool is_untestable(MPI_Request request) {
-  if (!known().any.load(std::memory_order_acquire)) return false;
+Untestable untestable(MPI_Request request) {
+  if (!known().any.load(std::memory_order_acquire)) return Untestable::No;
   const std::lock_guard lock(known().mutex);
-  return known().requests.count(request) != 0;
+  const auto found = known().requests.find(request);
+  return found != known().requests.end() ? found->second : Untestable::No;
 }
 
 }  // namespace strake::interpose

@@ -287,12 +287,16 @@ void get_status_of_several() {
   std::vector<int> indices(requests.size());
   MPI_Status status{};
   int flag = 0, index = -1, out = 0;
-  while (!flag)
-    CHECK_MPI(MPI_Request_get_status_any(count, requests.data(), &index, &flag, &status));
+  // MPICH 5 makes no progress in the others.
+  for (MPI_Request request : requests) {
+    for (flag = 0; !flag;) CHECK_MPI(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+  }
+  CHECK_MPI(MPI_Request_get_status_any(count, requests.data(), &index, &flag, &status));
+  CHECK_EQ(flag, 1);
   round.check_status(index, status);
-  while (out < count)
-    CHECK_MPI(
-        MPI_Request_get_status_some(count, requests.data(), &out, indices.data(), statuses.data()));
+  CHECK_MPI(
+      MPI_Request_get_status_some(count, requests.data(), &out, indices.data(), statuses.data()));
+  CHECK_EQ(out, count);
   for (int i = 0; i < count; ++i)
     round.check_status(indices[static_cast<std::size_t>(i)], statuses[static_cast<std::size_t>(i)]);
   CHECK_MPI(MPI_Request_get_status_all(count, requests.data(), &flag, statuses.data()));

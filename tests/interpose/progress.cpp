@@ -316,6 +316,28 @@ void file_write_beside_a_receive() {
     if (check::rank() == 0) CHECK(in.holds(5));
     if (check::rank() == last) CHECK_MPI(MPI_Send(out.data(), 1, type.type, 0, 8, MPI_COMM_WORLD));
   }
+  check::section("Irecv and File_iwrite_at in one Waitall");
+  CHECK_MPI(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+  {
+    Image out(type, 1), in(type, 1);
+    out.fill(6);
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status statuses[2];
+    if (check::rank() == 0)
+      CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, last, 9, MPI_COMM_WORLD, &requests[0]));
+    CHECK_MPI(
+        MPI_File_iwrite_at(file, 0, written.data(), kBytes * kBlocks, MPI_BYTE, &requests[1]));
+    if (check::rank() == last) {
+      usleep(20'000);  // the write is over by then
+      CHECK_MPI(MPI_Send(out.data(), 1, type.type, 0, 9, MPI_COMM_WORLD));
+    }
+    CHECK_MPI(MPI_Waitall(2, requests, statuses));
+    int count = -1;
+    CHECK_MPI(MPI_Get_count(&statuses[1], MPI_BYTE, &count));
+    CHECK_EQ(count, kBytes * kBlocks);
+    CHECK(requests[1] == MPI_REQUEST_NULL);
+    if (check::rank() == 0) CHECK(in.holds(6));
+  }
   CHECK_MPI(MPI_File_close(&file));
   CHECK_MPI(MPI_Type_free(&mine));
 }

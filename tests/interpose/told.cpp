@@ -1,0 +1,155 @@
+/// \file  What calls tell: codes, how often and on which communicator the error handler is called,
+/// what a refused call leaves, and the order of indices. All printed, and the system library's.
+#include "described.hpp"
+
+namespace {
+
+int next() { return (check::rank() + 1) % check::size(); }
+int previous() { return (check::rank() + check::size() - 1) % check::size(); }
+
+int g_called = 0;
+std::string g_where;
+void count(MPI_Comm* comm, int* /*code*/, ...) {
+  ++g_called;
+  g_where = *comm == MPI_COMM_WORLD ? "the world" : *comm == MPI_COMM_SELF ? "itself" : "another";
+}
+
+/// What the call returned. MPICH returns MPI_SUCCESS, since 4.3, where the handler has returned,
+/// Strake may return the error.
+void tell(const char* name, int code) {
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40300000
+  const std::string returned = g_called > 0 ? "the error" : check::class_name(code);
+#else
+  const std::string returned = check::class_name(code);
+#endif
+  check::note("%s: %s, handler called %d times, on %s", name, returned.c_str(), g_called,
+              g_called > 0 ? g_where.c_str() : "none");
+  g_called = 0;
+}
+
+bool active(MPI_Request request) {
+  int flag = 0;
+  CHECK_MPI(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+  return flag == 0;
+}
+
+/// Sends of few bytes to no communicator.
+void no_communicator() {
+  check::section("no communicator");
+  const Described type = describe::commit(describe::vector(100, 1, 2, describe::real()));
+  Image out(type, 1), in(type, 1);
+  tell("Send", MPI_Send(out.data(), 1, type.type, 0, 1, MPI_COMM_NULL));
+  tell("Ssend", MPI_Ssend(out.data(), 1, type.type, 0, 1, MPI_COMM_NULL));
+  tell("Sendrecv", MPI_Sendrecv(out.data(), 1, type.type, 0, 1, in.data(), 1, type.type, 0, 1,
+                                MPI_COMM_NULL, MPI_STATUS_IGNORE));
+  tell("Sendrecv_replace",
+       MPI_Sendrecv_replace(in.data(), 1, type.type, 0, 1, 0, 1, MPI_COMM_NULL, MPI_STATUS_IGNORE));
+}
+
+/// A Startall that is refused has started nothing.
+void refused_startall(MPI_Comm comm) {
+  check::section("refused Startall");
+  const Described type = describe::medium();
+  Image in(type, 1);
+  MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, previous(), 2, comm, &requests[0]));
+  tell("Startall with a null request", MPI_Startall(2, requests));
+  check::note("the first is active: %d", active(requests[0]));
+  tell("Cancel, inactive", MPI_Cancel(&requests[0]));
+  CHECK_MPI(MPI_Start(&requests[0]));
+#ifndef OPEN_MPI  // which starts it again
+  tell("Start, active", MPI_Start(&requests[0]));
+#endif
+  CHECK_MPI(MPI_Cancel(&requests[0]));
+  CHECK_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Request_free(&requests[0]));
+}
+
+/// A receive that was too short, asked about before it is waited for.
+void failed_receive(MPI_Comm comm) {
+  check::section("failed receive");
+  const Described type = describe::medium();
+  Image out(type, 2), in(type, 1);
+  MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
+  CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), 3, comm, &receive));
+  CHECK_MPI(MPI_Isend(out.data(), 2, type.type, next(), 3, comm, &send));
+  int code = MPI_SUCCESS;
+  for (int flag = 0; !flag && g_called == 0;) {
+    code = MPI_Request_get_status(receive, &flag, MPI_STATUS_IGNORE);
+  }
+  tell("Request_get_status", code);
+  (void)MPI_Wait(&receive, MPI_STATUS_IGNORE);
+  CHECK_EQ(g_called, 1);
+  g_called = 0;
+  CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+}
+
+/// The error field of a status, which most calls leave alone.
+void error_fields(MPI_Comm comm) {
+  check::section("error fields");
+  const Described type = describe::medium();
+  Image out(type, 1), in(type, 1);
+  MPI_Status status{};
+  status.MPI_ERROR = 77;
+  CHECK_MPI(MPI_Sendrecv(out.data(), 1, type.type, next(), 4, in.data(), 1, type.type, previous(),
+                         4, comm, &status));
+  check::note("Sendrecv leaves %d", status.MPI_ERROR);
+  status.MPI_ERROR = 77;
+  CHECK_MPI(MPI_Sendrecv_replace(in.data(), 1, type.type, next(), 4, previous(), 4, comm, &status));
+  check::note("Sendrecv_replace leaves %d", status.MPI_ERROR);
+}
+
+/// Persistent receives between others, all of them complete.
+void indices_in_order(MPI_Comm comm) {
+  check::section("indices in order");
+  constexpr int kMessages = 6;
+  const Described strided = describe::medium();
+  Image out(strided, 1);
+  std::vector<Image> in;
+  MPI_Request receives[kMessages], sends[kMessages];
+  for (int i = 0; i < kMessages; ++i) {
+    in.emplace_back(strided, 1);
+    void* const to = in.back().data();
+    if (i % 2 == 1) {
+      CHECK_MPI(MPI_Recv_init(to, 1, strided.type, previous(), i, comm, &receives[i]));
+      CHECK_MPI(MPI_Start(&receives[i]));
+    } else {
+      CHECK_MPI(MPI_Irecv(to, 1, strided.type, previous(), i, comm, &receives[i]));
+    }
+    CHECK_MPI(MPI_Isend(out.data(), 1, strided.type, next(), i, comm, &sends[i]));
+  }
+  for (const MPI_Request request : receives) {
+    while (active(request)) continue;
+  }
+  int outcount = 0, indices[kMessages];
+  MPI_Status statuses[kMessages];
+  CHECK_MPI(MPI_Waitsome(kMessages, receives, &outcount, indices, statuses));
+  CHECK_EQ(outcount, kMessages);
+  for (int i = 0; i < outcount; ++i) {
+    CHECK_EQ(indices[i], i);
+    CHECK_EQ(statuses[i].MPI_TAG, i);
+  }
+  CHECK_MPI(MPI_Waitall(kMessages, sends, MPI_STATUSES_IGNORE));
+  for (int i = 1; i < kMessages; i += 2) CHECK_MPI(MPI_Request_free(&receives[i]));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check::init(argc, argv);
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  CHECK_MPI(MPI_Comm_create_errhandler(count, &handler));
+  for (MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF, comm}) {
+    CHECK_MPI(MPI_Comm_set_errhandler(each, handler));
+  }
+  no_communicator();
+  refused_startall(comm);
+  failed_receive(comm);
+  error_fields(comm);
+  indices_in_order(comm);
+  CHECK_MPI(MPI_Errhandler_free(&handler));
+  CHECK_MPI(MPI_Comm_free(&comm));
+  return check::finish();
+}
