@@ -16,6 +16,7 @@
 #include "exchange/staging.hpp"
 #include "exchange/types.hpp"
 #include "interpose/boundary.hpp"
+#include "memory/loaded_objects.hpp"
 
 namespace strake::interpose {
 
@@ -98,7 +99,7 @@ inline void remember(Direction direction, Style style, MPI_Datatype type, std::i
 /// What was found before, in a process without a device; or null.
 inline const Remembered* found_before(Direction direction, Style style, const void* buffer,
                                       std::int64_t count, MPI_Datatype type) {
-  if (device_backend() != nullptr) return nullptr;
+  if (!no_object_since() && device_backend() != nullptr) return nullptr;
   const Remembered& known = remembered(direction, style, type, count);
   const bool same =
       known.key == exchange::key_of(type) && known.count == count &&

@@ -78,6 +78,19 @@ TEST(Command, a_usage_error_stays_one_where_output_cannot_be_written) {
   EXPECT_EQ(run({"sh", "-c", STRAKE_PREFIX "/bin/strake explain intt > /dev/full"}).status, 2);
 }
 
+TEST(Explain, forced_instructions_and_back_ends_are_what_runs) {
+  const auto packed_by = [](const std::string& setting) {
+    const Outcome outcome = strake({"explain", "vector(1000,1,2,double)"}, {setting});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    const std::size_t at = outcome.out.find("pack     host -> host");
+    return outcome.out.substr(at, outcome.out.find('\n', at) - at);
+  };
+  EXPECT_NE(packed_by("STRAKE_BACKEND=cpu").find("cpu box"), std::string::npos);
+  EXPECT_EQ(packed_by("STRAKE_SIMD=baseline").find("avx"), std::string::npos);
+  EXPECT_NE(packed_by("STRAKE_SIMD=baseline").find("cpu box"), std::string::npos);
+  EXPECT_EQ(packed_by("STRAKE_BACKEND=cuda").find("cpu box"), std::string::npos);
+}
+
 TEST(Explain, a_count_is_refused_in_plain_words) {
   const auto first_line = [](const std::string& count) {
     const Outcome outcome = strake({"explain", "--count", count, "byte"});
