@@ -277,9 +277,10 @@ void get_status() {
 }
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
-/// The same of several requests at once.
+/// The same of several requests at once: messages, a null one and an inactive one.
 void get_status_of_several() {
   check::section("Request_get_status_all, _any, _some");
+  constexpr int kActive = 2 * kMessages;
   Round round(11);
   auto requests = round.start();
   const int count = count_of(requests);
@@ -288,20 +289,22 @@ void get_status_of_several() {
   MPI_Status status{};
   int flag = 0, index = -1, out = 0;
   // MPICH 5 makes no progress in the others.
-  for (MPI_Request request : requests) {
-    for (flag = 0; !flag;) CHECK_MPI(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+  for (int i = 0; i < kActive; ++i) {
+    for (flag = 0; !flag;)
+      CHECK_MPI(
+          MPI_Request_get_status(requests[static_cast<std::size_t>(i)], &flag, MPI_STATUS_IGNORE));
   }
   CHECK_MPI(MPI_Request_get_status_any(count, requests.data(), &index, &flag, &status));
   CHECK_EQ(flag, 1);
   round.check_status(index, status);
   CHECK_MPI(
       MPI_Request_get_status_some(count, requests.data(), &out, indices.data(), statuses.data()));
-  CHECK_EQ(out, count);
-  for (int i = 0; i < count; ++i)
+  CHECK_EQ(out, kActive);
+  for (int i = 0; i < out; ++i)
     round.check_status(indices[static_cast<std::size_t>(i)], statuses[static_cast<std::size_t>(i)]);
   CHECK_MPI(MPI_Request_get_status_all(count, requests.data(), &flag, statuses.data()));
   CHECK_EQ(flag, 1);
-  for (int i = 0; i < count; ++i) round.check_status(i, statuses[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < kActive; ++i) round.check_status(i, statuses[static_cast<std::size_t>(i)]);
   CHECK_MPI(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE));
   CHECK_MPI(MPI_Request_get_status_any(count, requests.data(), &index, &flag, &status));
   CHECK(flag == 1 && index == MPI_UNDEFINED);
