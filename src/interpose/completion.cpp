@@ -93,7 +93,9 @@ class Others {
 #ifndef OPEN_MPI
     if (!found_) find();
     for (Ended& one : ended_) {
-      if (one.flag == 0) one.code = next().MPI_Test(&all_[one.place], &one.flag, &one.status);
+      if (one.flag != 0) continue;
+      one.code = next().MPI_Test(&all_[one.place], &one.flag, &one.status);
+      if (one.code != MPI_SUCCESS) one.flag = 1;
     }
     if (places_.empty()) return MPI_SUCCESS;
     int flag = kUntouched;

@@ -203,6 +203,14 @@ TEST_P(Run, a_program_that_another_runs_in_its_place_gets_it) {
   EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
 }
 
+TEST_P(Run, a_program_that_the_loader_is_given_gets_it) {
+  const std::string loader = "/lib64/ld-linux-x86-64.so.2";
+  if (!std::filesystem::exists(loader)) GTEST_SKIP() << "no " << loader;
+  const Outcome outcome = job({}, join({ranks(1), {loader, hello(), "4"}}));
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
+}
+
 TEST_P(Run, closed_standard_streams_do_no_harm_of_ours) {
   std::string command;
   for (const std::string& word : join({ranks(1), {hello(), "4"}})) command += " " + word;

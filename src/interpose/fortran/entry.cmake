@@ -1,8 +1,9 @@
 # The Fortran entry point of one function: an extern "C" function with the number of arguments that mpi.h declares, and its
 # other names as aliases.
 #
-# Names. Open MPI's bindings call PMPI functions in every dialect, so every name that a compiled program may refer to is
-# exported: the four manglings of mpif.h and `use mpi`, those of the variants with a TYPE(C_PTR) argument, and mpi_f08's.
+# Names. Open MPI's bindings call PMPI functions in every dialect, so every name that a compiled program refers to is
+# exported: the manglings of mpif.h and `use mpi` that end with one or two underscores, those of the variants with a
+# TYPE(C_PTR) argument, and mpi_f08's. Not mpi_send and MPI_SEND: C libraries have functions of such names (Rmpi).
 # MPICH's come by the C functions in mpif.h and `use mpi`, and in mpi_f08 where a choice buffer is passed (by descriptor,
 # mpi_send_f08ts_); its other mpi_f08 procedures call PMPI functions, and are exported.
 
@@ -56,7 +57,6 @@ function(strake_fortran_entry result name parameters)
     math(EXPR lengths "${lengths} - 1")
   endwhile()
   string(TOLOWER ${name} lower)
-  string(TOUPPER ${name} upper)
   if(FLAVOR STREQUAL mpich)
     # mpi_f08's generic name stands for the large-count procedure too.
     if(lower MATCHES "^(.*)_c$")
@@ -67,9 +67,9 @@ function(strake_fortran_entry result name parameters)
     set(aliases "")
   else()
     set(symbol ${lower}_)
-    set(aliases ${lower} ${lower}__ ${upper} ${lower}_f08_)
+    set(aliases ${lower}__ ${lower}_f08_)
     if(pointer_result)
-      list(APPEND aliases ${lower}_cptr ${lower}_cptr_ ${lower}_cptr__ ${upper}_CPTR)
+      list(APPEND aliases ${lower}_cptr_ ${lower}_cptr__)
     endif()
   endif()
   set(entry "STRAKE_ENTRY ${symbol}(${declared}) { Entry<&${name}>::call(${passed}); }\n")

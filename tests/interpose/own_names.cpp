@@ -1,0 +1,11 @@
+/// \file  A library of the program's that has functions with lower-case names of MPI's keeps them.
+#include "check.hpp"
+
+extern "C" int meet(MPI_Comm comm);
+
+int main(int argc, char** argv) {
+  check::init(argc, argv);
+  check::section("functions named mpi_barrier");
+  CHECK_EQ(meet(MPI_COMM_WORLD), 3);
+  return check::finish();
+}
