@@ -80,7 +80,8 @@ Harness::Harness(const Options& options, const Report& report)
     : options_(options), report_(report) {
   check(cudaFree(nullptr));
   backend_ = strake::device_backend();
-  require(backend_ != nullptr, "the device back end was not loaded");
+  require(backend_ != nullptr && strake::device_copier() != nullptr,
+          "the device back end was not loaded");
   queue_ = backend_->make_queue(0);
   void* memory = nullptr;
   check(cudaHostAlloc(&memory, sizeof(int), cudaHostAllocMapped));
@@ -181,9 +182,9 @@ void check_answer(Harness& harness, const strake::Layout& layout, const Memory& 
                   const Memory& dense, strake::CopyVariant variant) {
   const strake::Layout packed = strake::Layout::dense(layout.size_bytes());
   const auto pack =
-      harness.backend().compile(packed, dense.place(), layout, strided.place(), variant);
+      harness.copier().compile(packed, dense.place(), layout, strided.place(), variant);
   const auto unpack =
-      harness.backend().compile(layout, strided.place(), packed, dense.place(), variant);
+      harness.copier().compile(layout, strided.place(), packed, dense.place(), variant);
   strake::Queue& queue = harness.queue();
   check(cudaMemset(dense.data(), 0xa5, static_cast<std::size_t>(layout.size_bytes())));
   queue.wait(pack->enqueue(queue, dense.data(), strided.data(), strake::ByteRange::all()));

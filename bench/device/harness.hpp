@@ -11,7 +11,7 @@
 #include <source_location>
 #include <vector>
 
-#include "copy/device_backend.hpp"
+#include "copy/device_copier.hpp"
 #include "support/options.hpp"
 #include "support/report.hpp"
 #include "support/statistics.hpp"
@@ -53,6 +53,7 @@ class Harness {
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const Report& report() const { return report_; }
   [[nodiscard]] strake::DeviceBackend& backend() const { return *backend_; }
+  [[nodiscard]] strake::DeviceCopier& copier() const { return *strake::device_copier(); }
   [[nodiscard]] strake::Queue& queue() const { return *queue_; }
 
   /// Device seconds of one call of `enqueue(i)`: `calls` of them between two events, all queued

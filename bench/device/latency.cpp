@@ -65,9 +65,8 @@ void small_pack(Harness& harness, const std::string& name, std::int64_t block, s
   strided.fill(1);
   dense.fill(2);
   check_answer(harness, layout, strided, dense, strake::CopyVariant::Auto);
-  const auto plan = pack
-                        ? harness.backend().compile(packed, dense.place(), layout, strided.place())
-                        : harness.backend().compile(layout, strided.place(), packed, dense.place());
+  const auto plan = pack ? harness.copier().compile(packed, dense.place(), layout, strided.place())
+                         : harness.copier().compile(layout, strided.place(), packed, dense.place());
   strake::Queue& queue = harness.queue();
   std::byte* const to = pack ? dense.data() : strided.data();
   const std::byte* const from = pack ? strided.data() : dense.data();

@@ -33,8 +33,8 @@ void run_rows(Harness& harness, std::int64_t block, std::int64_t payload, Memory
   dense.fill(23);
   check_answer(harness, layout, strided, dense, variant);
   const auto plan =
-      pack ? harness.backend().compile(packed, dense.place(), layout, strided.place(), variant)
-           : harness.backend().compile(layout, strided.place(), packed, dense.place(), variant);
+      pack ? harness.copier().compile(packed, dense.place(), layout, strided.place(), variant)
+           : harness.copier().compile(layout, strided.place(), packed, dense.place(), variant);
   const int samples = harness.options().quick ? 3 : 15;
   const auto seconds = harness.device_seconds(4, samples, [&](int) {
     (void)plan->enqueue(harness.queue(), pack ? dense.data() : strided.data(),

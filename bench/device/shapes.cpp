@@ -41,8 +41,8 @@ void run_face(Harness& harness, bool pack) {
   grid.fill(7);
   dense.fill(9);
   check_answer(harness, face, grid, dense, strake::CopyVariant::Kernel);
-  const auto plan = pack ? harness.backend().compile(packed, dense.place(), face, grid.place())
-                         : harness.backend().compile(face, grid.place(), packed, dense.place());
+  const auto plan = pack ? harness.copier().compile(packed, dense.place(), face, grid.place())
+                         : harness.copier().compile(face, grid.place(), packed, dense.place());
   const int samples = harness.options().quick ? 3 : 41;
   const auto run = [&](int i) {
     std::byte* const column = grid.data() + i % kColumns * kColumn;
@@ -142,9 +142,8 @@ void run_list(Harness& harness, const std::string& name, const Layout& layout, s
   strided.fill(17);
   dense.fill(19);
   check_answer(harness, layout, strided, dense, strake::CopyVariant::Kernel);
-  const auto plan = pack
-                        ? harness.backend().compile(packed, dense.place(), layout, strided.place())
-                        : harness.backend().compile(layout, strided.place(), packed, dense.place());
+  const auto plan = pack ? harness.copier().compile(packed, dense.place(), layout, strided.place())
+                         : harness.copier().compile(layout, strided.place(), packed, dense.place());
   const int samples = harness.options().quick ? 3 : 15;
   const auto seconds = harness.device_seconds(kBuffers, samples, [&](int i) {
     std::byte* const spread = strided.data() + i * region;

@@ -49,9 +49,8 @@ void run_case(Harness& harness, int block, bool pack) {
   check_answer(harness, Layout::box(0, block, {&few, 1}), strided, dense,
                strake::CopyVariant::Kernel);
 
-  const auto plan = pack
-                        ? harness.backend().compile(packed, dense.place(), layout, strided.place())
-                        : harness.backend().compile(layout, strided.place(), packed, dense.place());
+  const auto plan = pack ? harness.copier().compile(packed, dense.place(), layout, strided.place())
+                         : harness.copier().compile(layout, strided.place(), packed, dense.place());
   const int samples = harness.options().quick ? 3 : 11;
   constexpr int kCalls = 4;
   const auto ours = harness.device_seconds(kCalls, samples, [&](int) {

@@ -20,9 +20,8 @@ namespace strake::bench {
 namespace {
 
 using exchange::Choice;
-using exchange::Direction;
-using exchange::Spread;
-using exchange::Transfer;
+using machine::Direction;
+using machine::Message;
 
 constexpr std::size_t kKeys = 10000;
 
@@ -71,9 +70,9 @@ machine::Profile made_up_profile() {
   return profile;
 }
 
-std::vector<Transfer> random_transfers(std::size_t count, MemoryKind kind, unsigned seed) {
+std::vector<Message> random_messages(std::size_t count, MemoryKind kind, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<Transfer> made;
+  std::vector<Message> made;
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t block = std::int64_t{1} << random() % 13;
     const std::int64_t blocks = 2 + static_cast<std::int64_t>(random() % 100000);
@@ -90,15 +89,15 @@ std::vector<Transfer> random_transfers(std::size_t count, MemoryKind kind, unsig
   return made;
 }
 
-/// Nanoseconds per transfer of `choose`.
+/// Nanoseconds per message of `choose`.
 template <typename Choose>
-double time_all(const std::vector<Transfer>& transfers, Choose&& choose) {
+double time_all(const std::vector<Message>& messages, Choose&& choose) {
   unsigned sum = 0;
   const double begin = now_ns();
-  for (const Transfer& transfer : transfers) sum += static_cast<unsigned>(choose(transfer).method);
+  for (const Message& message : messages) sum += static_cast<unsigned>(choose(message).method);
   const double took = now_ns() - begin;
   asm volatile("" : : "r"(sum));
-  return took / static_cast<double>(transfers.size());
+  return took / static_cast<double>(messages.size());
 }
 
 void print(const char* name, std::vector<double> samples) {
@@ -116,10 +115,10 @@ bool same(Choice a, Choice b) { return a.method == b.method && a.reason == b.rea
 
 int run(bool quick) {
   // First uses: of every method's code, of the profile and of the cache's pages.
-  auto known = random_transfers(kKeys, MemoryKind::Device, 1);
+  auto known = random_messages(kKeys, MemoryKind::Device, 1);
   std::vector<double> misses;
-  for (const Transfer& transfer : random_transfers(200, MemoryKind::Device, 2)) {
-    (void)exchange::choose(transfer);
+  for (const Message& message : random_messages(200, MemoryKind::Device, 2)) {
+    (void)exchange::choose(message);
   }
   // In pieces, as samples: a choice is made for the first time only once.
   for (std::size_t at = 0; at < known.size(); at += 100) {
@@ -127,10 +126,10 @@ int run(bool quick) {
     misses.push_back(time_all({begin, begin + 100}, exchange::choose));
   }
   print("first_time", misses);
-  for (const Transfer& transfer : known) {
-    if (!same(exchange::choose(transfer), exchange::choose_anew(transfer))) {
+  for (const Message& message : known) {
+    if (!same(exchange::choose(message), exchange::choose_anew(message))) {
       fmt::print(stderr, "a remembered choice for {} bytes in {} blocks differs from a new one\n",
-                 transfer.bytes, transfer.blocks);
+                 message.bytes, message.blocks);
       return 1;
     }
   }
@@ -140,10 +139,10 @@ int run(bool quick) {
   for (int i = 0; i < (quick ? 5 : 200); ++i) hits.push_back(time_all(known, exchange::choose));
   print("look_up_10000", hits);
   for (const MemoryKind kind : {MemoryKind::Host, MemoryKind::Device}) {
-    const auto transfers = random_transfers(kKeys, kind, 4);
+    const auto messages = random_messages(kKeys, kind, 4);
     std::vector<double> anew;
     for (int i = 0; i < (quick ? 3 : 50); ++i) {
-      anew.push_back(time_all(transfers, exchange::choose_anew));
+      anew.push_back(time_all(messages, exchange::choose_anew));
     }
     print(kind == MemoryKind::Host ? "anew_host" : "anew_device", anew);
   }

@@ -10,17 +10,9 @@
 
 #include "strake/layout.hpp"
 #include "strake/memory.hpp"
+#include "strake/queue.hpp"
 
 namespace strake {
-
-class Queue;
-
-/// A point in a queue's work. A ticket that was never issued is done.
-struct Ticket {
-  /// Counts up as the queue's work completes; lives as long as the queue.
-  const volatile std::uint64_t* progress = nullptr;
-  std::uint64_t value = 0;
-};
 
 /// A layout compiled for one pair of memories: the fewest launches that move its bytes. Packing is
 /// dense ← layout, unpacking layout ← dense. Immutable once made: threads may share one plan.

@@ -40,14 +40,14 @@ void run_batch(std::span<const CopyItem> items) {
     }
     return;
   }
-  std::vector<DeviceBackend::Item> launch;
+  std::vector<DeviceCopier::Item> launch;
   launch.reserve(items.size());
   for (const CopyItem& item : items) {
     const CopyPlan::Impl* const plan = inside(item);
     if (plan != nullptr) launch.push_back({plan->device.get(), item.to, item.from});
   }
   Queue& queue = thread_queue(device);
-  queue.wait(device_backend()->enqueue_batch(queue, launch));
+  queue.wait(device_copier()->enqueue_batch(queue, launch));
 }
 
 }  // namespace strake

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "copy/cpu/compile.hpp"
-#include "copy/per_thread.hpp"
 #include "copy/plan_impl.hpp"
+#include "memory/per_thread.hpp"
 #include "settings/settings.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
@@ -57,12 +57,12 @@ CopyPlan CopyPlan::compile(const Layout& to, Place to_place, const Layout& from,
     return CopyPlan(std::make_unique<const Impl>(
         cpu::compile(to, from, {.kernels = nullptr, .threads = threads})));
   }
-  DeviceBackend* const backend = device_backend();
-  if (backend == nullptr) {
+  DeviceCopier* const copier = device_copier();
+  if (copier == nullptr) {
     throw Unsupported(fmt::format("no device back end is loaded to copy from {} to {} memory",
                                   to_text(from_place), to_text(to_place)));
   }
-  return CopyPlan(std::make_unique<const Impl>(backend->compile(to, to_place, from, from_place)));
+  return CopyPlan(std::make_unique<const Impl>(copier->compile(to, to_place, from, from_place)));
 }
 
 std::int64_t CopyPlan::size_bytes() const noexcept { return impl_ ? impl_->size_bytes : 0; }

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "copy/cpu/op.hpp"
-#include "copy/device_backend.hpp"
+#include "copy/device_copier.hpp"
 #include "strake/copy.hpp"
 
 namespace strake {

@@ -17,15 +17,15 @@ namespace strake::exchange {
 class ChoiceCache {
  public:
   /// ~5 ns.
-  [[nodiscard]] std::optional<Choice> find(const Transfer& transfer) const noexcept {
-    const std::uint32_t traits = traits_of(transfer);
-    std::size_t at = slot_of(transfer, traits);
+  [[nodiscard]] std::optional<Choice> find(const Message& message) const noexcept {
+    const std::uint32_t traits = traits_of(message);
+    std::size_t at = slot_of(message, traits);
     for (int probe = 0; probe < kProbes; ++probe, at = (at + 1) % kSlots) {
       const Slot& slot = slots_[at];
       const std::uint64_t word = slot.word.load(std::memory_order_acquire);
       if (word == 0) return std::nullopt;
-      if (word != kBusy && word >> 32 == traits && slot.bytes == transfer.bytes &&
-          slot.blocks == transfer.blocks && slot.pitch == transfer.pitch) {
+      if (word != kBusy && word >> 32 == traits && slot.bytes == message.bytes &&
+          slot.blocks == message.blocks && slot.pitch == message.pitch) {
         return Choice{static_cast<Method>(word >> 8 & 0xff), static_cast<Reason>(word & 0xff)};
       }
     }
@@ -33,17 +33,17 @@ class ChoiceCache {
   }
 
   /// Two threads may insert one transfer twice; both slots tell the same.
-  void insert(const Transfer& transfer, Choice choice) noexcept {
-    const std::uint32_t traits = traits_of(transfer);
+  void insert(const Message& message, Choice choice) noexcept {
+    const std::uint32_t traits = traits_of(message);
     if (traits == kDoesNotFit) return;
-    std::size_t at = slot_of(transfer, traits);
+    std::size_t at = slot_of(message, traits);
     for (int probe = 0; probe < kProbes; ++probe, at = (at + 1) % kSlots) {
       Slot& slot = slots_[at];
       std::uint64_t word = 0;
       if (!slot.word.compare_exchange_strong(word, kBusy, std::memory_order_acquire)) continue;
-      slot.bytes = transfer.bytes;
-      slot.blocks = transfer.blocks;
-      slot.pitch = transfer.pitch;
+      slot.bytes = message.bytes;
+      slot.blocks = message.blocks;
+      slot.pitch = message.pitch;
       slot.word.store(std::uint64_t{traits} << 32 | kTaken |
                           static_cast<std::uint64_t>(choice.method) << 8 |
                           static_cast<std::uint64_t>(choice.reason),
@@ -68,23 +68,23 @@ class ChoiceCache {
   static constexpr std::uint32_t kDoesNotFit = UINT32_MAX;
 
   /// All that is not 64 bits wide.
-  static std::uint32_t traits_of(const Transfer& transfer) noexcept {
+  static std::uint32_t traits_of(const Message& message) noexcept {
     constexpr std::int32_t kDevices = 1 << 16;
-    const std::int32_t device = transfer.place.device + 1;
+    const std::int32_t device = message.place.device + 1;
     if (device < 0 || device >= kDevices) return kDoesNotFit;
     return static_cast<std::uint32_t>(device) << 8 |
-           static_cast<std::uint32_t>(transfer.place.kind) << 6 |
-           static_cast<std::uint32_t>(transfer.spread) << 4 |
-           static_cast<std::uint32_t>(transfer.direction) << 3 |
-           static_cast<std::uint32_t>(transfer.dense) << 2 |
-           static_cast<std::uint32_t>(transfer.nonblocking) << 1;
+           static_cast<std::uint32_t>(message.place.kind) << 6 |
+           static_cast<std::uint32_t>(message.spread) << 4 |
+           static_cast<std::uint32_t>(message.direction) << 3 |
+           static_cast<std::uint32_t>(message.dense) << 2 |
+           static_cast<std::uint32_t>(message.nonblocking) << 1;
   }
 
-  static std::size_t slot_of(const Transfer& transfer, std::uint32_t traits) noexcept {
+  static std::size_t slot_of(const Message& message, std::uint32_t traits) noexcept {
     constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;
-    std::uint64_t hash = static_cast<std::uint64_t>(transfer.bytes) * kOdd;
-    hash = (hash ^ hash >> 32 ^ static_cast<std::uint64_t>(transfer.blocks)) * kOdd;
-    hash = (hash ^ hash >> 32 ^ static_cast<std::uint64_t>(transfer.pitch)) * kOdd;
+    std::uint64_t hash = static_cast<std::uint64_t>(message.bytes) * kOdd;
+    hash = (hash ^ hash >> 32 ^ static_cast<std::uint64_t>(message.blocks)) * kOdd;
+    hash = (hash ^ hash >> 32 ^ static_cast<std::uint64_t>(message.pitch)) * kOdd;
     hash = (hash ^ hash >> 32 ^ traits) * kOdd;
     return hash >> (64 - 15);
   }

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "exchange/backoff.hpp"
-#include "exchange/wire.hpp"
-#include "exchange/world.hpp"
 #include "mpi/real_mpi.hpp"
+#include "mpi/wire.hpp"
+#include "mpi/world.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange {
@@ -28,13 +28,9 @@ using State = Operation::State;
 /// with MPI_THREAD_MULTIPLE, where other threads would see it: an operation then completes the
 /// request instead of asking about it.)
 class QuietWorld {
-#ifdef OPEN_MPI
- public:
-  QuietWorld() {}  // asking raises nothing
-#else
  public:
   QuietWorld() noexcept {
-    if (g_multiple || !in_world()) return;
+    if (!mpi::quirks::kAskingRaises || mpi::g_multiple || !mpi::in_world()) return;
     for (int i = 0; i < 2; ++i) {
       real_.MPI_Comm_get_errhandler(kComms[i], &handlers_[i]);
       if (is_set(i)) real_.MPI_Comm_set_errhandler(kComms[i], MPI_ERRORS_RETURN);
@@ -56,9 +52,8 @@ class QuietWorld {
     return kComms[i] == MPI_COMM_WORLD || handlers_[i] != MPI_ERRORS_ARE_FATAL;
   }
   const mpi::RealMpi& real_ = mpi::real_mpi();
-  static constexpr MPI_Comm kComms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+  const MPI_Comm kComms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
   MPI_Errhandler handlers_[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
-#endif
 };
 
 }  // namespace
@@ -378,7 +373,7 @@ void Engine::shut_down() {
 }
 
 void Engine::forget() {
-  free_wire_types();
+  mpi::free_wire_types();
   if (never_ != MPI_REQUEST_NULL) {
     mpi::real_mpi().MPI_Grequest_complete(never_);
     mpi::real_mpi().MPI_Request_free(&never_);

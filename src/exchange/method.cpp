@@ -1,13 +1,16 @@
 #include "exchange/method.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "exchange/choice_cache.hpp"
-#include "exchange/job.hpp"
-#include "exchange/model.hpp"
+#include "machine/model.hpp"
 #include "machine/pitch.hpp"
+#include "mpi/job.hpp"
+#include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -27,7 +30,6 @@ constexpr std::int64_t kPackMinBytesNonblocking = 16 << 10;
 // blocks that its own engine moves well enough (0.6 to 0.9 x, against 1.4 to 2.6 x) or that are so
 // sparse that lines set the time of both (4 MiB of 8 bytes every 32: 0.83 x, every 64: 0.73 x, but
 // every 24: 1.1 x).
-#ifdef OPEN_MPI
 constexpr std::int64_t kPackMaxFar = 256 << 10;
 // Of far blocks at multiples of 2 KiB a cache holds a few hundred (8-byte columns of rows of 4 and
 // 8 KiB, 1024 to 12,288 blocks: 0.4 to 0.6 x).
@@ -39,53 +41,56 @@ constexpr std::int64_t kLeastSparse = 4;
 constexpr std::int64_t kPackMaxBytes = 1 << 20;
 constexpr std::int64_t kSlowBlock = 16;
 
-bool system_overlaps(const Transfer& transfer) noexcept {
-  const std::int64_t mean_block = transfer.mean_block();
+bool pipeline_is_faster(const Message& message) noexcept {
+  const std::int64_t mean_block = message.mean_block();
   // Halos of many messages at once leave less to gain: 0.8 x with faces of 24-byte blocks, 1.0
   // to 1.3 x with 8-byte ones.
-  if (transfer.nonblocking && mean_block >= kSlowBlock && transfer.spread != Spread::Transpose) {
+  if (message.nonblocking && mean_block >= kSlowBlock && message.spread != Spread::Transpose) {
     return true;
   }
-  switch (transfer.spread) {
+  switch (message.spread) {
     case Spread::Transpose:
       return false;
     case Spread::Far:
-      if (transfer.bytes > kPackMaxFar) return true;
-      if (machine::is_aligned(transfer.pitch) && transfer.blocks > kPackMaxAligned) return true;
+      if (message.bytes > kPackMaxFar) return true;
+      if (machine::is_aligned(message.pitch) && message.blocks > kPackMaxAligned) return true;
       break;
     case Spread::Sparse:
-      if (transfer.bytes >= kPackMaxSparse && mean_block >= kLeastSparse) return true;
+      if (message.bytes >= kPackMaxSparse && mean_block >= kLeastSparse) return true;
       break;
     case Spread::Near:
       break;
   }
-  return transfer.bytes > kPackMaxBytes && mean_block >= kSlowBlock;
+  return message.bytes > kPackMaxBytes && mean_block >= kSlowBlock;
 }
-#else
 // MPICH's engine is slower than packing ahead in every case measured (1.05 to 20 x) but far blocks
 // of a size: 128 KiB of 8 bytes every 1040 took an Intel Xeon 0.84 x in two runs, 1.07 x
 // in another, Zen 4 1.06 x; 42 KiB of 40 bytes 1.07 and 1.49 x, 406 KiB and 512 KiB 1.10 to 1.20 x.
-constexpr std::int64_t kPackMaxFar = 96 << 10;
-constexpr std::int64_t kPackMinFar = 256 << 10;
+constexpr std::int64_t kUnpipelinedMaxFar = 96 << 10;
+constexpr std::int64_t kUnpipelinedMinFar = 256 << 10;
 
-bool system_overlaps(const Transfer& transfer) noexcept {
-  return transfer.spread == Spread::Far && transfer.bytes > kPackMaxFar &&
-         transfer.bytes < kPackMinFar;
+bool block_by_block_is_faster(const Message& message) noexcept {
+  return message.spread == Spread::Far && message.bytes > kUnpipelinedMaxFar &&
+         message.bytes < kUnpipelinedMinFar;
 }
-#endif
 
-Choice built_in_host(const Transfer& transfer) noexcept {
-  const std::int64_t least = transfer.nonblocking ? kPackMinBytesNonblocking : kPackMinBytes;
-  if (transfer.bytes < least || transfer.mean_block() > kPackMaxMeanBlock) {
+bool library_is_faster(const Message& message) noexcept {
+  return mpi::quirks::kPipelinesDatatypes ? pipeline_is_faster(message)
+                                          : block_by_block_is_faster(message);
+}
+
+Choice built_in_host(const Message& message) noexcept {
+  const std::int64_t least = message.nonblocking ? kPackMinBytesNonblocking : kPackMinBytes;
+  if (message.bytes < least || message.mean_block() > machine::kPackMaxMeanBlock) {
     return {Method::System, Reason::SystemIsFaster};
   }
-  if (system_overlaps(transfer)) return {Method::System, Reason::SystemIsFaster};
+  if (library_is_faster(message)) return {Method::System, Reason::SystemIsFaster};
   return {Method::Pack, Reason::None};
 }
 
 /// What was measured on this class of machine, or null.
-const Model* model() noexcept {
-  static const Model* const made = []() -> const Model* {
+const machine::Model* model() noexcept {
+  static const machine::Model* const made = []() -> const machine::Model* {
     const machine::Profile* profile = machine::this_machine();
     if (profile == nullptr) return nullptr;
     const std::string library = mpi_library();
@@ -95,8 +100,10 @@ const Model* model() noexcept {
       log::info("the profile of this machine has nothing of {}; mpirun -n 2 strake measure adds it",
                 library);
     }
-    return new Model(*profile, library, on_one_node().value_or(true) ? Link::Node : Link::Net,
-                     settings::number(settings::Id::chunk));
+    return new machine::Model(
+        *profile, library,
+        mpi::on_one_node().value_or(true) ? machine::Reach::Node : machine::Reach::Net,
+        settings::number(settings::Id::chunk));
   }();
   return made;
 }
@@ -132,11 +139,7 @@ std::string mpi_library() {
   const std::string_view version(text.data());
   const std::size_t begin = std::min(version.find_first_of("0123456789"), version.size());
   const std::size_t end = version.find_first_of(", \t\r\n", begin);
-#ifdef OPEN_MPI
-  return "Open MPI " + std::string(version.substr(begin, end - begin));
-#else
-  return "MPICH " + std::string(version.substr(begin, end - begin));
-#endif
+  return fmt::format("{} {}", mpi::quirks::kLibrary, version.substr(begin, end - begin));
 }
 
 bool library_is_measured() noexcept {
@@ -151,27 +154,30 @@ bool library_is_measured() noexcept {
   return measured;
 }
 
-Choice choose_anew(const Transfer& transfer) noexcept {
+Choice choose_anew(const Message& message) noexcept {
   // Pinned memory is the host's; managed memory may be on the device, and only the device moves it
   // quickly.
-  const bool host = transfer.place.in_host_memory();
+  const bool host = message.place.in_host_memory();
   const bool aware = !host && mpi_is_gpu_aware();
   static const std::optional<Method> forced = forced_method();
-  if (const auto settled = settled_choice(transfer, forced, aware)) return *settled;
+  if (const auto settled = settled_choice(message, forced, aware)) return *settled;
   const std::int64_t limit = settings::number(settings::Id::one_shot_limit);
-  if (const Model* measured = model()) {
-    if (const auto choice = measured->choose(transfer, {aware, limit})) return *choice;
+  if (const machine::Model* measured = model()) {
+    if (const auto method = measured->choose(message, {aware, limit})) {
+      if (*method != Method::System) return {*method, Reason::None};
+      return {Method::System, host ? Reason::SystemIsFaster : Reason::GpuAware};
+    }
   }
-  return host ? built_in_host(transfer) : built_in_device(transfer, aware, limit);
+  return host ? built_in_host(message) : built_in_device(message, aware, limit);
 }
 
-Choice choose(const Transfer& transfer) noexcept {
+Choice choose(const Message& message) noexcept {
   // The built-in rules take no longer than a look-up.
-  if (model() == nullptr) return choose_anew(transfer);
+  if (model() == nullptr) return choose_anew(message);
   static constinit ChoiceCache cache;
-  if (const auto known = cache.find(transfer)) return *known;
-  const Choice choice = choose_anew(transfer);
-  cache.insert(transfer, choice);
+  if (const auto known = cache.find(message)) return *known;
+  const Choice choice = choose_anew(message);
+  cache.insert(message, choice);
   return choice;
 }
 

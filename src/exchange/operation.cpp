@@ -5,9 +5,9 @@
 #include <new>
 #include <utility>
 
-#include "exchange/wire.hpp"
-#include "exchange/world.hpp"
 #include "mpi/real_mpi.hpp"
+#include "mpi/wire.hpp"
+#include "mpi/world.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -29,14 +29,14 @@ MPI_Status empty_status() {
 
 Operation::Operation() : state_(State::Complete), status_(empty_status()) {}
 
-Operation::Operation(const Typed& from, Method method, StartSend start_send, const Peer& peer)
+Operation::Operation(const Typed& from, Method method, StartSend start_send, const mpi::Peer& peer)
     : state_(State::Copying), start_(start_send), peer_(peer), status_(empty_status()) {
   outgoing_.emplace(from, method);
   outgoing_->pack();
 }
 
 std::shared_ptr<Operation> Operation::persistent(const Typed& typed, Method method, InitSend init,
-                                                 const Peer& peer) {
+                                                 const mpi::Peer& peer) {
   std::shared_ptr<Operation> operation(new Operation);
   operation->persistent_ = true;
   operation->settled = true;
@@ -46,7 +46,7 @@ std::shared_ptr<Operation> Operation::persistent(const Typed& typed, Method meth
   if (init != nullptr) {
     operation->buffered_ = init == real.MPI_Bsend_init;
     Outgoing& outgoing = operation->outgoing_.emplace(typed, method);
-    const Wire wire(outgoing.method(), outgoing.size_bytes(), peer.rank, peer.comm);
+    const mpi::Wire wire(outgoing.memory(), outgoing.size_bytes(), peer.rank, peer.comm);
     mpi::check(
         init(outgoing.data(), wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, request),
         "the persistent send");
@@ -58,7 +58,7 @@ std::shared_ptr<Operation> Operation::persistent(const Typed& typed, Method meth
 }
 
 void Operation::init_receive() {
-  const Wire wire(incoming_->method(), incoming_->capacity_bytes());
+  const mpi::Wire wire(incoming_->memory(), incoming_->capacity_bytes());
   check_request(mpi::real_mpi().MPI_Recv_init(incoming_->data(), wire.count(), wire.type(),
                                               peer_.rank, peer_.tag, peer_.comm, &inner_),
                 "MPI_Recv_init");
@@ -94,10 +94,10 @@ void Operation::check_request(int code, const char* function) const {
   if (inner_ == MPI_REQUEST_NULL) throw MpiError("a receive was refused", MPI_SUCCESS);
 }
 
-Operation::Operation(const Typed& to, Method method, const Peer& peer)
+Operation::Operation(const Typed& to, Method method, const mpi::Peer& peer)
     : state_(State::Posted), peer_(peer), status_(empty_status()) {
   incoming_.emplace(to, method);
-  const Wire wire(incoming_->method(), incoming_->capacity_bytes());
+  const mpi::Wire wire(incoming_->memory(), incoming_->capacity_bytes());
   check_request(mpi::real_mpi().MPI_Irecv(incoming_->data(), wire.count(), wire.type(), peer.rank,
                                           peer.tag, peer.comm, &inner_),
                 "MPI_Irecv");
@@ -106,7 +106,7 @@ Operation::Operation(const Typed& to, Method method, const Peer& peer)
 Operation::Operation(const Typed& to, Method method, MPI_Message* message, MPI_Comm comm)
     : state_(State::Posted), peer_{MPI_ANY_SOURCE, MPI_ANY_TAG, comm}, status_(empty_status()) {
   incoming_.emplace(to, method);
-  const Wire wire(incoming_->method(), incoming_->capacity_bytes());
+  const mpi::Wire wire(incoming_->memory(), incoming_->capacity_bytes());
   check_request(
       mpi::real_mpi().MPI_Imrecv(incoming_->data(), wire.count(), wire.type(), message, &inner_),
       "MPI_Imrecv");
@@ -160,7 +160,7 @@ void Operation::post() {
     (void)outgoing_->data();  // moves the last byte
     mpi::check(mpi::real_mpi().MPI_Start(&inner_), "MPI_Start");
   } else {
-    const Wire wire(outgoing_->method(), outgoing_->size_bytes(), peer_.rank, peer_.comm);
+    const mpi::Wire wire(outgoing_->memory(), outgoing_->size_bytes(), peer_.rank, peer_.comm);
     mpi::check(start_(outgoing_->data(), wire.count(), wire.type(), peer_.rank, peer_.tag,
                       peer_.comm, &inner_),
                "the send");
@@ -171,13 +171,11 @@ void Operation::post() {
 void Operation::poll_system() {
   const mpi::RealMpi& real = mpi::real_mpi();
   int flag = 0;
-#ifndef OPEN_MPI
-  if (g_multiple || !in_world()) {  // MPICH raises when it is asked
+  if (mpi::quirks::kAskingRaises && (mpi::g_multiple || !mpi::in_world())) {
     mpi::check(real.MPI_Test(&inner_, &flag, &status_), "MPI_Test");
     if (flag != 0) receive();
     return;
   }
-#endif
   // Asking leaves the request as it is and raises nothing: an error is raised later, in the call
   // that completes the user's request.
   MPI_Status status;
@@ -208,8 +206,8 @@ bool Operation::cancelled_by_system() const noexcept {
 }
 
 bool Operation::too_long() const noexcept {
-  return kReceivesHaveRoom && incoming_ && received_bytes(status_) > incoming_->capacity_bytes() &&
-         !cancelled_by_system();
+  return mpi::quirks::kLongMessagesOverrun && incoming_ &&
+         mpi::received_bytes(status_) > incoming_->capacity_bytes() && !cancelled_by_system();
 }
 
 /// The message is here, or has left.
@@ -218,14 +216,14 @@ void Operation::receive() {
     finish();
     return;
   }
-  const std::int64_t bytes = received_bytes(status_);
+  const std::int64_t bytes = mpi::received_bytes(status_);
   count(bytes);
   state_ = State::Unpacking;
   incoming_->unpack(bytes);
 }
 
 void Operation::count(std::int64_t bytes) const noexcept {
-  if (counted) record({counted->function, method(), counted->reason, bytes});
+  if (moved != nullptr) moved(mark, method(), bytes);
 }
 
 void Operation::finish() noexcept { state_ = State::Complete; }

@@ -10,8 +10,9 @@
 #include <memory>
 #include <optional>
 
-#include "exchange/events.hpp"
+#include "exchange/method.hpp"
 #include "exchange/staging.hpp"
+#include "mpi/peers.hpp"
 
 namespace strake::exchange {
 
@@ -19,13 +20,6 @@ namespace strake::exchange {
 using StartSend = decltype(&MPI_Isend);
 /// MPI_Send_init and its kin.
 using InitSend = decltype(&MPI_Send_init);
-
-/// The other end of a message.
-struct Peer {
-  int rank = MPI_PROC_NULL;
-  int tag = 0;
-  MPI_Comm comm = MPI_COMM_NULL;
-};
 
 /// Guarded by the engine's lock.
 class Operation {
@@ -38,15 +32,15 @@ class Operation {
   };
 
   /// A send that starts to pack. \throws OutOfMemory, CudaError
-  Operation(const Typed& from, Method method, StartSend start_send, const Peer& peer);
+  Operation(const Typed& from, Method method, StartSend start_send, const mpi::Peer& peer);
   /// A receive that is posted at once. \throws OutOfMemory, MpiError
-  Operation(const Typed& to, Method method, const Peer& peer);
+  Operation(const Typed& to, Method method, const mpi::Peer& peer);
   /// A receive of a message that was matched on `comm`. \throws as above
   Operation(const Typed& to, Method method, MPI_Message* message, MPI_Comm comm);
   /// A send (`init` given) or receive to be started any number of times, over the system's own
   /// persistent request.
   static std::shared_ptr<Operation> persistent(const Typed& typed, Method method, InitSend init,
-                                               const Peer& peer);
+                                               const mpi::Peer& peer);
   /// Starts a persistent one that is complete. \throws CudaError, MpiError
   void start();
   ~Operation();
@@ -61,7 +55,7 @@ class Operation {
   [[nodiscard]] bool is_persistent() const noexcept { return persistent_; }
   [[nodiscard]] bool is_buffered() const noexcept { return buffered_; }
   [[nodiscard]] Method method() const noexcept;
-  [[nodiscard]] const Peer& peer() const noexcept { return peer_; }
+  [[nodiscard]] const mpi::Peer& peer() const noexcept { return peer_; }
   /// What the completion reports, once complete.
   [[nodiscard]] const MPI_Status& status() const noexcept { return status_; }
   /// MPI_SUCCESS, or the class of what went wrong.
@@ -76,13 +70,11 @@ class Operation {
   [[nodiscard]] std::exception_ptr thrown() const noexcept { return thrown_; }
   void cancel() noexcept;
 
-  /// What its event is: of a receive when the message is here, since only then its bytes are known;
-  /// of a persistent send each time that it is started. Nothing: the caller has counted it.
-  struct Counted {
-    Function function;
-    Reason reason;
-  };
-  std::optional<Counted> counted;
+  /// Told of the bytes: of a receive when the message is here, since only then they are known; of a
+  /// persistent send each time that it is started. Null: the caller knows them.
+  using Moved = void (*)(int mark, Method method, std::int64_t bytes) noexcept;
+  Moved moved = nullptr;
+  int mark = 0;  ///< whatever `moved` wants to be given back
   /// The generalised request that waits for it, if any.
   MPI_Request outer = MPI_REQUEST_NULL;
   /// The system has let go of the outer request; set without the engine's lock.
@@ -115,7 +107,7 @@ class Operation {
   bool buffered_ = false;  ///< a persistent one that leaves, or is refused, when it is started
   bool busy_ = false;
   StartSend start_ = nullptr;
-  Peer peer_;
+  mpi::Peer peer_;
   MPI_Request inner_ = MPI_REQUEST_NULL;
   MPI_Status status_;
   int error_ = MPI_SUCCESS;

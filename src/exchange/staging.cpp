@@ -6,9 +6,10 @@
 #include <mutex>
 #include <utility>
 
-#include "copy/device_backend.hpp"
+#include "device/backend.hpp"
 #include "exchange/backoff.hpp"
-#include "exchange/wire.hpp"
+#include "exchange/mixed.hpp"
+#include "mpi/wire.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
@@ -69,7 +70,7 @@ Method fall_back(Method method, const Typed& typed, const std::exception& reason
   const Method next = method == Method::OneShot ? Method::Staged : Method::OneShot;
   if (typed.place.in_host_memory() || typed.mixed) throw;
   log::warn("{} instead of {} for {} bytes: {}", name_of(next), name_of(method),
-            typed.shape->size_bytes(), reason.what());
+            typed.elements->size_bytes(), reason.what());
   return next;
 }
 
@@ -90,17 +91,18 @@ void enqueue_all(Queues& queues, const Ticket& kernels, const Ticket& copies, En
   }
 }
 
-bool needs_device_buffer(Method method, const Shape& shape) {
-  return method == Method::Staged && !shape.dense();
+bool needs_device_buffer(Method method, const mpi::Elements& elements) {
+  return method == Method::Staged && !elements.dense();
 }
 
 }  // namespace
 
 Outgoing::Outgoing(const Typed& from, Method method) : from_(from), method_(method) {
-  const std::int64_t bytes = from.shape->size_bytes();
+  const std::int64_t bytes = from.elements->size_bytes();
   const auto acquire = [&] {
-    buffer_ = PoolBlock(from.mixed ? kHost : wire_place(method_, from.place), bytes + kWireRoom);
-    if (!from.mixed && needs_device_buffer(method_, *from.shape)) {
+    buffer_ =
+        PoolBlock(from.mixed ? kHost : wire_place(method_, from.place), bytes + mpi::kWireRoom);
+    if (!from.mixed && needs_device_buffer(method_, *from.elements)) {
       packed_ = PoolBlock({MemoryKind::Device, from.place.device}, bytes);
     }
   };
@@ -114,31 +116,31 @@ Outgoing::Outgoing(const Typed& from, Method method) : from_(from), method_(meth
 }
 
 void Outgoing::pack() {
-  Shape& shape = *from_.shape;
+  mpi::Elements& elements = *from_.elements;
   if (from_.mixed) {
-    copy_mixed(Direction::Send, shape.layout(), from_.address, buffer_.data(), ByteRange::all());
+    copy_mixed(Direction::Send, elements.layout(), from_.address, buffer_.data(), ByteRange::all());
     return;
   }
   if (method_ == Method::Pack) {
-    shape.plan(Direction::Send, kHost, kHost).run(buffer_.data(), from_.address);
+    plans_of(elements).plan(Direction::Send, kHost, kHost).run(buffer_.data(), from_.address);
     return;
   }
   const int device = from_.place.device;
   if (method_ != Method::Staged) {
-    const CopyPlan& plan = shape.plan(Direction::Send, from_.place, buffer_.place());
+    const CopyPlan& plan = plans_of(elements).plan(Direction::Send, from_.place, buffer_.place());
     const std::lock_guard lock(queue_mutex());
     ticket_ = plan.enqueue(*queues_of(device).kernels, buffer_.data(), from_.address);
     return;
   }
-  const std::int64_t bytes = shape.size_bytes();
+  const std::int64_t bytes = elements.size_bytes();
   copy_queue_ = true;
-  if (shape.dense()) {
+  if (elements.dense()) {
     const std::lock_guard lock(queue_mutex());
     ticket_ = queues_of(device).copies->copy(buffer_.data(),
-                                             from_.address + shape.layout().offset(), bytes);
+                                             from_.address + elements.layout().offset(), bytes);
     return;
   }
-  const CopyPlan& plan = shape.plan(Direction::Send, from_.place, packed_.place());
+  const CopyPlan& plan = plans_of(elements).plan(Direction::Send, from_.place, packed_.place());
   const std::int64_t chunk = settings::number(settings::Id::chunk);
   const std::lock_guard lock(queue_mutex());
   Queues& queues = queues_of(device);
@@ -155,7 +157,7 @@ void Outgoing::pack() {
 }
 
 const void* Outgoing::data() noexcept {
-  if (method_ != Method::Device) prepare_send(buffer_.data(), size_bytes());
+  if (method_ != Method::Device) mpi::prepare_send(buffer_.data(), size_bytes());
   return buffer_.data();
 }
 
@@ -163,18 +165,19 @@ bool Outgoing::ready() { return ticket_done(from_.place.device, copy_queue_, tic
 void Outgoing::wait() { ticket_wait(from_.place.device, copy_queue_, ticket_); }
 
 Incoming::Incoming(const Typed& to, Method method) : to_(to), method_(method) {
-  const std::int64_t bytes = to.shape->size_bytes();
+  const std::int64_t bytes = to.elements->size_bytes();
   const auto acquire = [&] {
-    buffer_ = PoolBlock(to.mixed ? kHost : wire_place(method_, to.place), bytes + kWireRoom);
-    if (!to.mixed && needs_device_buffer(method_, *to.shape)) {
+    buffer_ = PoolBlock(to.mixed ? kHost : wire_place(method_, to.place), bytes + mpi::kWireRoom);
+    if (!to.mixed && needs_device_buffer(method_, *to.elements)) {
       packed_ = PoolBlock({MemoryKind::Device, to.place.device}, bytes);
     }
     // Compiled now: once the message has come it can't be left to the system any more.
-    if (to.mixed || (method_ == Method::Staged && to.shape->dense())) return;
+    if (to.mixed || (method_ == Method::Staged && to.elements->dense())) return;
     plan_ = method_ == Method::Pack
-                ? &to.shape->plan(Direction::Receive, kHost, kHost)
-                : &to.shape->plan(Direction::Receive, to.place,
-                                  method_ == Method::Staged ? packed_.place() : buffer_.place());
+                ? &plans_of(*to.elements).plan(Direction::Receive, kHost, kHost)
+                : &plans_of(*to.elements)
+                       .plan(Direction::Receive, to.place,
+                             method_ == Method::Staged ? packed_.place() : buffer_.place());
   };
   try {
     acquire();
@@ -191,7 +194,7 @@ void Incoming::unpack(std::int64_t bytes) {
   if (bytes <= 0) return;
   const ByteRange part = {0, bytes};
   if (to_.mixed) {
-    copy_mixed(Direction::Receive, to_.shape->layout(), to_.address, data(), part);
+    copy_mixed(Direction::Receive, to_.elements->layout(), to_.address, data(), part);
     return;
   }
   if (method_ == Method::Pack) {
@@ -204,10 +207,10 @@ void Incoming::unpack(std::int64_t bytes) {
     ticket_ = plan_->enqueue(*queues_of(device).kernels, to_.address, buffer_.data(), part);
     return;
   }
-  if (to_.shape->dense()) {
+  if (to_.elements->dense()) {
     copy_queue_ = true;
     const std::lock_guard lock(queue_mutex());
-    ticket_ = queues_of(device).copies->copy(to_.address + to_.shape->layout().offset(),
+    ticket_ = queues_of(device).copies->copy(to_.address + to_.elements->layout().offset(),
                                              buffer_.data(), bytes);
     return;
   }

@@ -5,15 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "exchange/method.hpp"
-#include "exchange/shape.hpp"
+#include "exchange/plans.hpp"
+#include "machine/method.hpp"
 #include "memory/pool.hpp"
 
 namespace strake::exchange {
 
-/// What the user named: `shape` at `address`.
+using machine::Method;
+
+/// What the user named: `elements` at `address`.
 struct Typed {
-  ShapePtr shape;
+  mpi::ElementsPtr elements;
   std::byte* address = nullptr;
   Place place;
   bool mixed = false;  ///< its blocks lie in several kinds of memory
@@ -33,7 +35,9 @@ class Outgoing {
   void wait();
   /// What MPI sends. Ready to be named by a Wire.
   [[nodiscard]] const void* data() noexcept;
-  [[nodiscard]] std::int64_t size_bytes() const noexcept { return from_.shape->size_bytes(); }
+  [[nodiscard]] std::int64_t size_bytes() const noexcept { return from_.elements->size_bytes(); }
+  /// Where MPI sends from.
+  [[nodiscard]] MemoryKind memory() const noexcept { return buffer_.place().kind; }
   /// The method in use, after a fall-back perhaps.
   [[nodiscard]] Method method() const noexcept { return method_; }
   /// What MPI sends from is never used again: nobody will know when MPI is done with it.
@@ -55,7 +59,8 @@ class Incoming {
   Incoming(const Typed& to, Method method);
   [[nodiscard]] std::byte* data() const noexcept { return buffer_.data(); }
   /// [bytes] A longer message is truncated.
-  [[nodiscard]] std::int64_t capacity_bytes() const noexcept { return to_.shape->size_bytes(); }
+  [[nodiscard]] std::int64_t capacity_bytes() const noexcept { return to_.elements->size_bytes(); }
+  [[nodiscard]] MemoryKind memory() const noexcept { return buffer_.place().kind; }
   [[nodiscard]] Method method() const noexcept { return method_; }
   /// Unpacks the first `bytes` (host memory), or starts to. \throws CudaError, OutOfMemory
   void unpack(std::int64_t bytes);

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "exchange/engine.hpp"
-#include "exchange/wire.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/messages.hpp"
+#include "mpi/wire.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using exchange::Engine;
 using exchange::Incoming;
 using exchange::Outgoing;
-using exchange::Wire;
+using mpi::Wire;
 
 template <typename Real, typename Count>
 int send(Function function, Real real, const void* buffer, Count count, MPI_Datatype type, int rank,
@@ -29,7 +29,7 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
     std::optional<Outgoing> outgoing;
     if (!take(found, [&] { pack_now(found, outgoing); })) return leave_to(theirs, function, found);
     note(function, outgoing->method(), found.reason, found.bytes);
-    const Wire wire(outgoing->method(), found.bytes, rank, comm);
+    const Wire wire(outgoing->memory(), found.bytes, rank, comm);
     return real(outgoing->data(), wire.count(), wire.type(), rank, tag, comm);
   });
 }
@@ -49,7 +49,7 @@ class StatusOr {
 template <typename Call>
 int receive(Function function, const Examined& found, Incoming& incoming, MPI_Comm comm,
             MPI_Status* user_status, Call&& call) {
-  const Wire wire(incoming.method(), found.bytes);
+  const Wire wire(incoming.memory(), found.bytes);
   StatusOr status(user_status);
   // MPICH returns MPI_SUCCESS, since 4.3, where an error handler of the application's has returned:
   // then only the status tells.
@@ -60,14 +60,13 @@ int receive(Function function, const Examined& found, Incoming& incoming, MPI_Co
   const bool refused = status.get()->MPI_SOURCE == MPI_UNDEFINED;
   if (refused) *status.get() = before;
   const int error = status.get()->MPI_ERROR;
-#ifndef OPEN_MPI  // whose MPI_Sendrecv_replace sets it, alone among these
-  if (function != Function::MPI_Sendrecv_replace)
-#endif
+  if (!mpi::quirks::kSendrecvReplaceSetsError || function != Function::MPI_Sendrecv_replace) {
     status.get()->MPI_ERROR = before.MPI_ERROR;
+  }
   if (code != MPI_SUCCESS || refused || error != MPI_SUCCESS) return code;
-  const std::int64_t bytes = exchange::received_bytes(*status.get());
+  const std::int64_t bytes = mpi::received_bytes(*status.get());
   if (bytes > found.bytes)
-    return exchange::kReceivesHaveRoom ? raise(comm, MPI_ERR_TRUNCATE) : MPI_ERR_TRUNCATE;
+    return mpi::quirks::kLongMessagesOverrun ? raise(comm, MPI_ERR_TRUNCATE) : MPI_ERR_TRUNCATE;
   note(function, incoming.method(), found.reason, bytes);
   incoming.unpack(bytes);
   incoming.wait();
@@ -150,7 +149,7 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
     take(in, [&] { incoming.emplace(in.typed, in.method); });
     std::optional<Wire> wire;
     if (out.method != Method::System) {
-      wire.emplace(outgoing->method(), out.bytes, to, comm);
+      wire.emplace(outgoing->memory(), out.bytes, to, comm);
       note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);
     } else if (in.method == Method::System) {
       note(Function::MPI_Sendrecv, Method::System, out.reason, out.bytes);
@@ -194,12 +193,12 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
     if (!take(found, make)) {
       return leave_receive(ask, Function::MPI_Sendrecv_replace, found, buffer, count, type);
     }
-    const Wire wire(outgoing->method(), found.bytes, to, comm);
+    const Wire wire(outgoing->memory(), found.bytes, to, comm);
     return receive(Function::MPI_Sendrecv_replace, found, *incoming, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
-                     return mpi::real_mpi().MPI_Sendrecv(outgoing->data(), wire.count(),
-                                                         wire.type(), to, send_tag, data, bytes,
-                                                         packed, from, recv_tag, comm, at);
+                     return real_mpi().MPI_Sendrecv(outgoing->data(), wire.count(), wire.type(), to,
+                                                    send_tag, data, bytes, packed, from, recv_tag,
+                                                    comm, at);
                    });
   });
 }
@@ -211,91 +210,91 @@ using namespace strake::interpose;
 
 STRAKE_MPI int MPI_Send(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                         MPI_Comm comm) {
-  return send(Function::MPI_Send, next().MPI_Send, buffer, count, type, rank, tag, comm);
+  return send(Function::MPI_Send, real_mpi().MPI_Send, buffer, count, type, rank, tag, comm);
 }
 
 STRAKE_MPI int MPI_Ssend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                          MPI_Comm comm) {
-  return send(Function::MPI_Ssend, next().MPI_Ssend, buffer, count, type, rank, tag, comm);
+  return send(Function::MPI_Ssend, real_mpi().MPI_Ssend, buffer, count, type, rank, tag, comm);
 }
 
 STRAKE_MPI int MPI_Rsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                          MPI_Comm comm) {
-  return send(Function::MPI_Rsend, next().MPI_Rsend, buffer, count, type, rank, tag, comm);
+  return send(Function::MPI_Rsend, real_mpi().MPI_Rsend, buffer, count, type, rank, tag, comm);
 }
 
 STRAKE_MPI int MPI_Bsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                          MPI_Comm comm) {
-  return send(Function::MPI_Bsend, next().MPI_Bsend, buffer, count, type, rank, tag, comm);
+  return send(Function::MPI_Bsend, real_mpi().MPI_Bsend, buffer, count, type, rank, tag, comm);
 }
 
 STRAKE_MPI int MPI_Recv(void* buffer, int count, MPI_Datatype type, int rank, int tag,
                         MPI_Comm comm, MPI_Status* status) {
-  return recv(next().MPI_Recv, buffer, count, type, rank, tag, comm, status);
+  return recv(real_mpi().MPI_Recv, buffer, count, type, rank, tag, comm, status);
 }
 
 STRAKE_MPI int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
                          MPI_Status* status) {
-  return mrecv(next().MPI_Mrecv, buffer, count, type, message, status);
+  return mrecv(real_mpi().MPI_Mrecv, buffer, count, type, message, status);
 }
 
 STRAKE_MPI int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
                             int send_tag, void* recv_buffer, int recv_count, MPI_Datatype recv_type,
                             int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
-  return sendrecv(next().MPI_Sendrecv, send_buffer, send_count, send_type, to, send_tag,
+  return sendrecv(real_mpi().MPI_Sendrecv, send_buffer, send_count, send_type, to, send_tag,
                   recv_buffer, recv_count, recv_type, from, recv_tag, comm, status);
 }
 
 STRAKE_MPI int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to,
                                     int send_tag, int from, int recv_tag, MPI_Comm comm,
                                     MPI_Status* status) {
-  return sendrecv_replace(next().MPI_Sendrecv_replace, buffer, count, type, to, send_tag, from,
+  return sendrecv_replace(real_mpi().MPI_Sendrecv_replace, buffer, count, type, to, send_tag, from,
                           recv_tag, comm, status);
 }
 
 #if STRAKE_MPI_LARGE_COUNTS
 STRAKE_MPI int MPI_Send_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
                           MPI_Comm comm) {
-  return send(Function::MPI_Send, next().MPI_Send_c, buffer, count, type, rank, tag, comm);
+  return send(Function::MPI_Send, real_mpi().MPI_Send_c, buffer, count, type, rank, tag, comm);
 }
 
 STRAKE_MPI int MPI_Ssend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                            int tag, MPI_Comm comm) {
-  return send(Function::MPI_Ssend, next().MPI_Ssend_c, buffer, count, type, rank, tag, comm);
+  return send(Function::MPI_Ssend, real_mpi().MPI_Ssend_c, buffer, count, type, rank, tag, comm);
 }
 
 STRAKE_MPI int MPI_Rsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                            int tag, MPI_Comm comm) {
-  return send(Function::MPI_Rsend, next().MPI_Rsend_c, buffer, count, type, rank, tag, comm);
+  return send(Function::MPI_Rsend, real_mpi().MPI_Rsend_c, buffer, count, type, rank, tag, comm);
 }
 
 STRAKE_MPI int MPI_Bsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                            int tag, MPI_Comm comm) {
-  return send(Function::MPI_Bsend, next().MPI_Bsend_c, buffer, count, type, rank, tag, comm);
+  return send(Function::MPI_Bsend, real_mpi().MPI_Bsend_c, buffer, count, type, rank, tag, comm);
 }
 
 STRAKE_MPI int MPI_Recv_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
                           MPI_Comm comm, MPI_Status* status) {
-  return recv(next().MPI_Recv_c, buffer, count, type, rank, tag, comm, status);
+  return recv(real_mpi().MPI_Recv_c, buffer, count, type, rank, tag, comm, status);
 }
 
 STRAKE_MPI int MPI_Mrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
                            MPI_Status* status) {
-  return mrecv(next().MPI_Mrecv_c, buffer, count, type, message, status);
+  return mrecv(real_mpi().MPI_Mrecv_c, buffer, count, type, message, status);
 }
 
 STRAKE_MPI int MPI_Sendrecv_c(const void* send_buffer, MPI_Count send_count, MPI_Datatype send_type,
                               int to, int send_tag, void* recv_buffer, MPI_Count recv_count,
                               MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
                               MPI_Status* status) {
-  return sendrecv(next().MPI_Sendrecv_c, send_buffer, send_count, send_type, to, send_tag,
+  return sendrecv(real_mpi().MPI_Sendrecv_c, send_buffer, send_count, send_type, to, send_tag,
                   recv_buffer, recv_count, recv_type, from, recv_tag, comm, status);
 }
 
 STRAKE_MPI int MPI_Sendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to,
                                       int send_tag, int from, int recv_tag, MPI_Comm comm,
                                       MPI_Status* status) {
-  return sendrecv_replace(next().MPI_Sendrecv_replace_c, buffer, count, type, to, send_tag, from,
-                          recv_tag, comm, status);
+  return sendrecv_replace(real_mpi().MPI_Sendrecv_replace_c, buffer, count, type, to, send_tag,
+                          from, recv_tag, comm, status);
 }
 #endif

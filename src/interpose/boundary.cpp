@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "exchange/world.hpp"
+#include "mpi/world.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -10,8 +10,7 @@ namespace strake::interpose {
 
 int raise(MPI_Comm comm, int code) {
   if (comm == MPI_COMM_NULL) comm = MPI_COMM_WORLD;
-  if (comm != MPI_COMM_WORLD || exchange::in_world())
-    mpi::real_mpi().MPI_Comm_call_errhandler(comm, code);
+  if (comm != MPI_COMM_WORLD || mpi::in_world()) real_mpi().MPI_Comm_call_errhandler(comm, code);
   return code;
 }
 

@@ -7,13 +7,15 @@
 #include <utility>
 
 #include "exchange/engine.hpp"
-#include "interpose/next.hpp"
+#include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
 
 /// A function that the application calls in the system's stead.
 #define STRAKE_MPI extern "C" __attribute__((visibility("default")))
 
 namespace strake::interpose {
+
+using mpi::real_mpi;
 
 /// How deep this thread is inside wrapped calls: what the system library itself calls is passed
 /// through.

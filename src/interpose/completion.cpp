@@ -90,23 +90,20 @@ class Others {
   /// Moves them. Where one has failed, the whole call ends as the system's own would: what is
   /// complete is gone, and the rest is pending.
   int advance() {
-#ifndef OPEN_MPI
+    if (!mpi::quirks::kTestallRepeatsBadly) return MPI_SUCCESS;
     if (!found_) find();
     for (Ended& one : ended_) {
       if (one.flag != 0) continue;
-      one.code = next().MPI_Test(&all_[one.place], &one.flag, &one.status);
+      one.code = real_mpi().MPI_Test(&all_[one.place], &one.flag, &one.status);
       if (one.code != MPI_SUCCESS) one.flag = 1;
     }
     if (places_.empty()) return MPI_SUCCESS;
     int flag = kUntouched;
-    int code = next().MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &flag,
-                                  told_of_.data());
+    int code = real_mpi().MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &flag,
+                                      told_of_.data());
     code = told(code, flag);
     if (code != MPI_SUCCESS) give_back();
     return code;
-#else
-    return MPI_SUCCESS;
-#endif
   }
   /// The code of the call that has ended with `code`, and the statuses of those that had ended
   /// before.
@@ -187,22 +184,22 @@ int wait(MPI_Request* request, MPI_Status* status) {
   Operation* operation = engine.find(request);
   if (operation == nullptr) {
     engine.hand_on();
-    return next().MPI_Wait(request, status);
+    return real_mpi().MPI_Wait(request, status);
   }
   wait_for(*operation, [] { return MPI_SUCCESS; });
-  const int code = next().MPI_Wait(request, status);
+  const int code = real_mpi().MPI_Wait(request, status);
   return finish_one(*operation, status, code);
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
-  if (flag == nullptr) return next().MPI_Test(request, flag, status);
+  if (flag == nullptr) return real_mpi().MPI_Test(request, flag, status);
   Engine& engine = Engine::get();
   Operation* const operation = engine.find(request);
   engine.progress(operation);
-  if (operation == nullptr) return next().MPI_Test(request, flag, status);
+  if (operation == nullptr) return real_mpi().MPI_Test(request, flag, status);
   *flag = 0;
   if (engine.see(*operation).pending) return MPI_SUCCESS;
-  const int code = next().MPI_Test(request, flag, status);
+  const int code = real_mpi().MPI_Test(request, flag, status);
   return *flag != 0 ? finish_one(*operation, status, code) : code;
 }
 
@@ -211,7 +208,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   const Operations operations = engine.find(count, requests);
   if (operations.empty()) {
     engine.hand_on();
-    return next().MPI_Waitall(count, requests, statuses);
+    return real_mpi().MPI_Waitall(count, requests, statuses);
   }
   Others others(operations, requests, statuses, true);
   for (Operation* const operation : operations) {
@@ -223,22 +220,22 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   if (std::find(operations.begin(), operations.end(), nullptr) != operations.end())
     engine.hand_on();
   Statuses told_of(count, statuses);
-  const int code = next().MPI_Waitall(count, requests, told_of.data());
+  const int code = real_mpi().MPI_Waitall(count, requests, told_of.data());
   return others.tell(finish_many(told_of.without_pending(operations, code), statuses,
                                  told(code, operations, requests)));
 }
 
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-  if (flag == nullptr) return next().MPI_Testall(count, requests, flag, statuses);
+  if (flag == nullptr) return real_mpi().MPI_Testall(count, requests, flag, statuses);
   Engine& engine = Engine::get();
   engine.progress();
   const Operations operations = engine.find(count, requests);
-  if (operations.empty()) return next().MPI_Testall(count, requests, flag, statuses);
+  if (operations.empty()) return real_mpi().MPI_Testall(count, requests, flag, statuses);
   *flag = 0;
   if (engine.any_pending(operations))
     return Others(operations, requests, statuses, false).advance();
   Statuses told_of(count, statuses);
-  const int code = next().MPI_Testall(count, requests, flag, told_of.data());
+  const int code = real_mpi().MPI_Testall(count, requests, flag, told_of.data());
   if (*flag == 0 && !in_status(code)) return code;
   return finish_many(told_of.without_pending(operations, code), statuses, code);
 }
@@ -252,13 +249,13 @@ int try_any(const Operations& operations, MPI_Request* requests, int* index, int
   if (!visible.ready.empty()) {
     *index = visible.ready.front();
     *flag = 1;
-    const int code = next().MPI_Wait(&requests[*index], status);
+    const int code = real_mpi().MPI_Wait(&requests[*index], status);
     return finish_one(*operations[static_cast<std::size_t>(*index)], status, code);
   }
   const auto count = static_cast<int>(operations.size());
   *index = MPI_UNDEFINED;
   *flag = kUntouched;
-  int code = next().MPI_Testany(count, visible.requests.data(), index, flag, status);
+  int code = real_mpi().MPI_Testany(count, visible.requests.data(), index, flag, status);
   code = told(code, *flag);
   if (*flag == 0 || *index == MPI_UNDEFINED) {
     nothing = *flag != 0 && !visible.pending;
@@ -274,14 +271,14 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   const Operations operations = Engine::get().find(count, requests);
   if (operations.empty() || index == nullptr) {
     Engine::get().hand_on();
-    return next().MPI_Waitany(count, requests, index, status);
+    return real_mpi().MPI_Waitany(count, requests, index, status);
   }
   Backoff backoff;
   for (;;) {
     int flag = 0;
     bool nothing = false;
     const int code = try_any(operations, requests, index, &flag, status, nothing);
-    if (nothing) return next().MPI_Waitany(count, requests, index, status);  // its empty status
+    if (nothing) return real_mpi().MPI_Waitany(count, requests, index, status);  // its empty status
     if (flag != 0 || code != MPI_SUCCESS) return code;
     backoff.pause();
   }
@@ -291,7 +288,7 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
   const Operations operations = Engine::get().find(count, requests);
   if (operations.empty() || index == nullptr || flag == nullptr) {
     Engine::get().progress();
-    return next().MPI_Testany(count, requests, index, flag, status);
+    return real_mpi().MPI_Testany(count, requests, index, flag, status);
   }
   bool nothing = false;
   const int code = try_any(operations, requests, index, flag, status, nothing);
@@ -306,7 +303,7 @@ int try_some(const Operations& operations, MPI_Request* requests, int* outcount,
   Visible visible(operations, requests);
   const auto count = static_cast<int>(operations.size());
   *outcount = kUntouched;
-  int code = next().MPI_Testsome(count, visible.requests.data(), outcount, indices, statuses);
+  int code = real_mpi().MPI_Testsome(count, visible.requests.data(), outcount, indices, statuses);
   code = told(code, *outcount);
   if (*outcount == MPI_UNDEFINED) {
     if (visible.ready.empty() && !visible.pending) return code;
@@ -317,7 +314,7 @@ int try_some(const Operations& operations, MPI_Request* requests, int* outcount,
     requests[at] = visible.requests[at];
   }
   for (const int ready : visible.ready) {
-    next().MPI_Wait(&requests[ready], MPI_STATUS_IGNORE);
+    real_mpi().MPI_Wait(&requests[ready], MPI_STATUS_IGNORE);
     // In the order of their indices, as the libraries tell of them.
     int at = (*outcount)++;
     for (; at > 0 && indices[at - 1] > ready; --at) {
@@ -338,7 +335,7 @@ int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_
   const Operations operations = Engine::get().find(count, requests);
   if (operations.empty() || outcount == nullptr || indices == nullptr) {
     Engine::get().hand_on();
-    return next().MPI_Waitsome(count, requests, outcount, indices, statuses);
+    return real_mpi().MPI_Waitsome(count, requests, outcount, indices, statuses);
   }
   Backoff backoff;
   for (;;) {
@@ -354,47 +351,47 @@ int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_
 using namespace strake::interpose;
 
 STRAKE_MPI int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  return completion([&] { return next().MPI_Wait(request, status); },
+  return completion([&] { return real_mpi().MPI_Wait(request, status); },
                     [&] { return wait(request, status); });
 }
 
 STRAKE_MPI int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  return completion([&] { return next().MPI_Test(request, flag, status); },
+  return completion([&] { return real_mpi().MPI_Test(request, flag, status); },
                     [&] { return test(request, flag, status); });
 }
 
 STRAKE_MPI int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  return completion([&] { return next().MPI_Waitall(count, requests, statuses); },
+  return completion([&] { return real_mpi().MPI_Waitall(count, requests, statuses); },
                     [&] { return waitall(count, requests, statuses); });
 }
 
 STRAKE_MPI int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  return completion([&] { return next().MPI_Testall(count, requests, flag, statuses); },
+  return completion([&] { return real_mpi().MPI_Testall(count, requests, flag, statuses); },
                     [&] { return testall(count, requests, flag, statuses); });
 }
 
 STRAKE_MPI int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
-  return completion([&] { return next().MPI_Waitany(count, requests, index, status); },
+  return completion([&] { return real_mpi().MPI_Waitany(count, requests, index, status); },
                     [&] { return waitany(count, requests, index, status); });
 }
 
 STRAKE_MPI int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag,
                            MPI_Status* status) {
-  return completion([&] { return next().MPI_Testany(count, requests, index, flag, status); },
+  return completion([&] { return real_mpi().MPI_Testany(count, requests, index, flag, status); },
                     [&] { return testany(count, requests, index, flag, status); });
 }
 
 STRAKE_MPI int MPI_Waitsome(int count, MPI_Request requests[], int* outcount, int indices[],
                             MPI_Status statuses[]) {
   return completion(
-      [&] { return next().MPI_Waitsome(count, requests, outcount, indices, statuses); },
+      [&] { return real_mpi().MPI_Waitsome(count, requests, outcount, indices, statuses); },
       [&] { return waitsome(count, requests, outcount, indices, statuses); });
 }
 
 STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, int indices[],
                             MPI_Status statuses[]) {
   const auto theirs = [&] {
-    return next().MPI_Testsome(count, requests, outcount, indices, statuses);
+    return real_mpi().MPI_Testsome(count, requests, outcount, indices, statuses);
   };
   return completion(theirs, [&] {
     const Engine::Operations operations = Engine::get().find(count, requests);
@@ -408,7 +405,7 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
 
 STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
   if (request != nullptr) forget_untestable(*request);
-  const auto theirs = [&] { return next().MPI_Request_free(request); };
+  const auto theirs = [&] { return real_mpi().MPI_Request_free(request); };
   return completion(theirs, [&] {
     if (Engine::get().find(request) == nullptr) return theirs();
     Engine::get().hand_on();
@@ -420,7 +417,7 @@ STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
 }
 
 STRAKE_MPI int MPI_Cancel(MPI_Request* request) {
-  const auto theirs = [&] { return next().MPI_Cancel(request); };
+  const auto theirs = [&] { return real_mpi().MPI_Cancel(request); };
   return completion(theirs, [&] {
     Engine& engine = Engine::get();
     const strake::exchange::Operation* const operation = engine.find(request);

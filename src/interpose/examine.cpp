@@ -3,6 +3,7 @@
 #include <new>
 
 #include "exchange/engine.hpp"
+#include "exchange/mixed.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -20,26 +21,26 @@ bool reachable(Place place) noexcept {
   return place.kind != MemoryKind::Device || device_backend()->usable(place.device);
 }
 
-bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Examined& result,
+bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined& result,
              bool* kept) {
   if (!record.decodable()) {
     result.reason = Reason::NotDecodable;
     return false;
   }
-  exchange::ShapePtr shape = record.shape(count, kept);
-  result.bytes = shape->size_bytes();
+  mpi::ElementsPtr elements = record.elements(count, kept);
+  result.bytes = elements->size_bytes();
   if (result.bytes == 0) {
     result.reason = Reason::Empty;
     return false;
   }
-  if (!plausible(buffer, shape->layout().bounds().begin)) {
+  if (!plausible(buffer, elements->layout().bounds().begin)) {
     result.reason = Reason::BadArguments;
     return false;
   }
-  result.lowest = shape->layout().bounds().begin;
-  result.typed = {std::move(shape), static_cast<std::byte*>(buffer), {}, false};
+  result.lowest = elements->layout().bounds().begin;
+  result.typed = {std::move(elements), static_cast<std::byte*>(buffer), {}, false};
   if (device_backend() != nullptr) {
-    result.typed.mixed = !exchange::one_place(result.typed.shape->layout(), result.typed.address,
+    result.typed.mixed = !exchange::one_place(result.typed.elements->layout(), result.typed.address,
                                               result.typed.place);
     if (!result.typed.mixed && !reachable(result.typed.place)) {
       result.reason = Reason::NoKernels;
@@ -52,29 +53,29 @@ bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Exa
 /// [bytes] Up to here a message comes in one piece.
 constexpr std::int64_t kOnePiece = 512;
 
-void examine_shape(Direction direction, Style style, void* buffer, std::int64_t count,
-                   MPI_Datatype type, exchange::TypeRecord& record, Examined& result) {
+void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
+                      MPI_Datatype type, mpi::TypeRecord& record, Examined& result) {
   bool kept = false;
   if (!resolve(buffer, count, record, result, &kept)) return;
-  exchange::Shape& shape = *result.typed.shape;
+  mpi::Elements& elements = *result.typed.elements;
   const exchange::Choice choice = exchange::choose({.direction = direction,
-                                                    .dense = shape.dense(),
+                                                    .dense = elements.dense(),
                                                     .place = result.typed.place,
                                                     .bytes = result.bytes,
-                                                    .blocks = shape.block_count(),
-                                                    .spread = shape.spread(),
+                                                    .blocks = elements.block_count(),
+                                                    .spread = elements.spread(),
                                                     .nonblocking = style == Style::Nonblocking,
-                                                    .pitch = shape.pitch()});
+                                                    .pitch = elements.pitch()});
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;
   if (result.method == Method::System && direction == Direction::Receive && record.uneven()) {
     const bool free = choice.reason != Reason::Forced && result.typed.place.in_host_memory();
-    result.as_bytes = shape.dense();
+    result.as_bytes = elements.dense();
     if (!result.as_bytes && free && result.bytes >= kOnePiece) result.method = Method::Pack;
   }
   if (result.method != Method::System) result.reason = Reason::None;
   if (kept && device_backend() == nullptr) {
-    remember(direction, style, type, count, result, &shape);
+    remember(direction, style, type, count, result, &elements);
   }
 }
 

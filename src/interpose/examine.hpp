@@ -9,22 +9,22 @@
 #include <limits>
 #include <optional>
 
-#include "copy/device_backend.hpp"
-#include "copy/per_thread.hpp"
-#include "exchange/events.hpp"
+#include "device/backend.hpp"
+#include "device/loaded_objects.hpp"
 #include "exchange/method.hpp"
+#include "exchange/operation.hpp"
 #include "exchange/staging.hpp"
-#include "exchange/types.hpp"
 #include "interpose/boundary.hpp"
-#include "memory/loaded_objects.hpp"
+#include "interpose/counters.hpp"
+#include "memory/per_thread.hpp"
+#include "mpi/types.hpp"
 
 namespace strake::interpose {
 
-using exchange::Direction;
-using exchange::Function;
-using exchange::Method;
 using exchange::Reason;
 using exchange::Typed;
+using machine::Direction;
+using machine::Method;
 
 /// Whether the call may wait for its message; a choice depends on it.
 enum class Style : std::uint8_t { Blocking, Nonblocking };
@@ -64,11 +64,11 @@ inline bool plausible(const void* base, std::int64_t offset) noexcept {
 [[nodiscard]] bool reachable(Place place) noexcept;
 /// Finds the typed bytes and where they lie. False where they are the system's business; `result`
 /// then says why.
-bool resolve(void* buffer, std::int64_t count, exchange::TypeRecord& record, Examined& result,
+bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined& result,
              bool* kept = nullptr);
 /// The general case of `examine`.
-void examine_shape(Direction direction, Style style, void* buffer, std::int64_t count,
-                   MPI_Datatype type, exchange::TypeRecord& record, Examined& result);
+void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
+                      MPI_Datatype type, mpi::TypeRecord& record, Examined& result);
 
 /// What `examine` found for a datatype and a count, in a process without a device: nothing else
 /// matters there.
@@ -77,23 +77,23 @@ struct Remembered {
   std::uint64_t generation = 0;
   std::int64_t count = 0;
   Found found;
-  exchange::Shape* shape = nullptr;
+  mpi::Elements* elements = nullptr;
 };
 /// By direction and style.
-using RememberedTable = std::array<exchange::TypeSlots<Remembered>, 4>;
+using RememberedTable = std::array<mpi::TypeSlots<Remembered>, 4>;
 
 inline Remembered& remembered(Direction direction, Style style, MPI_Datatype type,
                               std::int64_t count) {
   const int row = static_cast<int>(direction) * 2 + static_cast<int>(style);
   return PerThread<RememberedTable>::get()[static_cast<std::size_t>(row)]
-                                          [exchange::type_slot(type, count)];
+                                          [mpi::type_slot(type, count)];
 }
 
 inline void remember(Direction direction, Style style, MPI_Datatype type, std::int64_t count,
-                     const Found& found, exchange::Shape* shape) {
+                     const Found& found, mpi::Elements* elements) {
   remembered(direction, style, type, count) = {
-      exchange::key_of(type), exchange::g_type_generation.load(std::memory_order_acquire), count,
-      found, shape};
+      mpi::key_of(type), mpi::g_type_generation.load(std::memory_order_acquire), count, found,
+      elements};
 }
 
 /// What was found before, in a process without a device; or null.
@@ -101,10 +101,9 @@ inline const Remembered* found_before(Direction direction, Style style, const vo
                                       std::int64_t count, MPI_Datatype type) {
   if (!no_object_since() && device_backend() != nullptr) return nullptr;
   const Remembered& known = remembered(direction, style, type, count);
-  const bool same =
-      known.key == exchange::key_of(type) && known.count == count &&
-      known.generation == exchange::g_type_generation.load(std::memory_order_acquire) &&
-      plausible(buffer, known.found.lowest);
+  const bool same = known.key == mpi::key_of(type) && known.count == count &&
+                    known.generation == mpi::g_type_generation.load(std::memory_order_acquire) &&
+                    plausible(buffer, known.found.lowest);
   return same ? &known : nullptr;
 }
 /// Of a message to or from MPI_PROC_NULL.
@@ -124,14 +123,14 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
   if (const Remembered* known = found_before(direction, style, buffer, count, type)) {
     static_cast<Found&>(result) = known->found;
     if (result.method != Method::System) {
-      result.typed = {known->shape->shared_from_this(),
+      result.typed = {known->elements->shared_from_this(),
                       static_cast<std::byte*>(const_cast<void*>(buffer)),
                       {},
                       false};
     }
     return result;
   }
-  exchange::TypeRecord* const record = exchange::find_type(type);
+  mpi::TypeRecord* const record = mpi::find_type(type);
   if (record == nullptr) {
     result.reason = Reason::UnknownType;
   } else if (count <= 0) {
@@ -142,7 +141,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     result.as_bytes = direction == Direction::Receive && record->uneven();
     remember(direction, style, type, count, result, nullptr);
   } else {
-    examine_shape(direction, style, const_cast<void*>(buffer), count, type, *record, result);
+    examine_elements(direction, style, const_cast<void*>(buffer), count, type, *record, result);
   }
   return result;
 }
@@ -176,7 +175,17 @@ inline void pack_now(const Examined& found, std::optional<exchange::Outgoing>& o
 
 /// Counts what was decided.
 inline void note(Function function, Method method, Reason reason, std::int64_t bytes) noexcept {
-  exchange::record({function, method, reason, bytes});
+  record({function, method, reason, bytes});
+}
+
+/// Counts the operation when its bytes are known.
+inline void count_when_moved(exchange::Operation& operation, Function function,
+                             Reason reason) noexcept {
+  operation.mark = static_cast<int>(function) * exchange::kReasons + static_cast<int>(reason);
+  operation.moved = [](int mark, Method method, std::int64_t bytes) noexcept {
+    record({static_cast<Function>(mark / exchange::kReasons), method,
+            static_cast<Reason>(mark % exchange::kReasons), bytes});
+  };
 }
 
 /// The call is the system's, as was found.

@@ -12,7 +12,7 @@ using exchange::Engine;
 using exchange::Operation;
 
 int get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  const auto theirs = [&] { return next().MPI_Request_get_status(request, flag, status); };
+  const auto theirs = [&] { return real_mpi().MPI_Request_get_status(request, flag, status); };
   if (flag == nullptr) return theirs();
   Engine& engine = Engine::get();
   Operation* const operation = engine.find(&request);
@@ -28,9 +28,9 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
     *status = seen.status;
     status->MPI_ERROR = error;
   }
-#ifndef OPEN_MPI  // which raises what it is merely asked about
-  if (seen.error != MPI_SUCCESS) return raise(MPI_COMM_WORLD, seen.error);
-#endif
+  if (mpi::quirks::kAskingRaises && seen.error != MPI_SUCCESS) {
+    return raise(MPI_COMM_WORLD, seen.error);
+  }
   return code;
 }
 
@@ -40,11 +40,11 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
 using namespace strake::interpose;
 
 STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  return completion([&] { return next().MPI_Request_get_status(request, flag, status); },
+  return completion([&] { return real_mpi().MPI_Request_get_status(request, flag, status); },
                     [&] { return get_status(request, flag, status); });
 }
 
-#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#if STRAKE_MPI_STATUS_OF_SEVERAL
 namespace strake::interpose {
 namespace {
 
@@ -92,7 +92,7 @@ MPI_Status* at(MPI_Status* statuses, int index) {
 STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[], int* flag,
                                           MPI_Status statuses[]) {
   const auto theirs = [&](const MPI_Request* all) {
-    return next().MPI_Request_get_status_all(count, all, flag, statuses);
+    return real_mpi().MPI_Request_get_status_all(count, all, flag, statuses);
   };
   return split(count, requests, flag != nullptr, theirs, [&](const Split& /*seen*/) {
     int all = 1;
@@ -110,7 +110,7 @@ STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[
 STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[], int* index,
                                           int* flag, MPI_Status* status) {
   const auto theirs = [&](const MPI_Request* all) {
-    return next().MPI_Request_get_status_any(count, all, index, flag, status);
+    return real_mpi().MPI_Request_get_status_any(count, all, index, flag, status);
   };
   return split(count, requests, index != nullptr && flag != nullptr, theirs, [&](Split seen) {
     if (!seen.complete.empty()) {
@@ -126,7 +126,7 @@ STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[
 STRAKE_MPI int MPI_Request_get_status_some(int count, const MPI_Request requests[], int* outcount,
                                            int indices[], MPI_Status statuses[]) {
   const auto theirs = [&](const MPI_Request* all) {
-    return next().MPI_Request_get_status_some(count, all, outcount, indices, statuses);
+    return real_mpi().MPI_Request_get_status_some(count, all, outcount, indices, statuses);
   };
   return split(count, requests, outcount != nullptr && indices != nullptr, theirs, [&](Split seen) {
     int code = theirs(seen.theirs.data());

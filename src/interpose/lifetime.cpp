@@ -5,7 +5,9 @@
 
 #include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
+#include "interpose/counters.hpp"
 #include "interpose/summary.hpp"
+#include "mpi/world.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -22,7 +24,7 @@ int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
 /// MPI_Finalize begins with the delete callbacks of MPI_COMM_SELF's attributes, the last one set
 /// first, and the application's may still complete requests: so ours, set first, ends the engine.
 bool end_with_self() noexcept {
-  const mpi::RealMpi& real = mpi::real_mpi();
+  const mpi::RealMpi& real = real_mpi();
   int key = MPI_KEYVAL_INVALID;
   return real.MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end, &key, nullptr) == MPI_SUCCESS &&
          real.MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr) == MPI_SUCCESS &&
@@ -32,12 +34,12 @@ bool end_with_self() noexcept {
 int started(int code) noexcept {
   if (code != MPI_SUCCESS) return code;
   int level = MPI_THREAD_SINGLE;
-  mpi::real_mpi().MPI_Query_thread(&level);
-  if (level == MPI_THREAD_MULTIPLE) exchange::set_multiple();
+  real_mpi().MPI_Query_thread(&level);
+  if (level == MPI_THREAD_MULTIPLE) set_multiple();
   g_ends_with_self = end_with_self();
   note_parent();
   int rank = 0;
-  mpi::real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) settings::report_complaints();
   return code;
 }
@@ -47,13 +49,15 @@ int started(int code) noexcept {
 
 using namespace strake::interpose;
 
-STRAKE_MPI int MPI_Init(int* argc, char*** argv) { return started(next().MPI_Init(argc, argv)); }
-
-STRAKE_MPI int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return started(next().MPI_Init_thread(argc, argv, required, provided));
+STRAKE_MPI int MPI_Init(int* argc, char*** argv) {
+  return started(real_mpi().MPI_Init(argc, argv));
 }
 
-#ifdef MPI_SESSION_NULL  // Open MPI 5 has sessions, and is MPI 3.1
+STRAKE_MPI int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return started(real_mpi().MPI_Init_thread(argc, argv, required, provided));
+}
+
+#if STRAKE_MPI_SESSIONS
 namespace {
 std::atomic<int> g_sessions{0};
 
@@ -62,7 +66,7 @@ bool is_multiple(MPI_Session session) noexcept {
   using GetInfo = decltype(&::MPI_Session_get_info);
   static const auto get_info =
       reinterpret_cast<GetInfo>(strake::mpi::find_real("MPI_Session_get_info"));
-  const strake::mpi::RealMpi& real = strake::mpi::real_mpi();
+  const strake::mpi::RealMpi& real = real_mpi();
   MPI_Info info = MPI_INFO_NULL;
   if (get_info == nullptr || get_info(session, &info) != MPI_SUCCESS) return true;
   char level[MPI_MAX_INFO_VAL + 1] = "";
@@ -74,18 +78,18 @@ bool is_multiple(MPI_Session session) noexcept {
 }  // namespace
 
 STRAKE_MPI int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
-  const int code = next().MPI_Session_init(info, handler, session);
+  const int code = real_mpi().MPI_Session_init(info, handler, session);
   if (code != MPI_SUCCESS) return code;
   ++g_sessions;
-  if (is_multiple(*session)) strake::exchange::set_multiple();
+  if (is_multiple(*session)) set_multiple();
   return code;
 }
 
 STRAKE_MPI int MPI_Session_finalize(MPI_Session* session) {
   strake::exchange::Engine& engine = strake::exchange::Engine::get();
   engine.hand_on();
-  if (g_sessions == 1 && !strake::exchange::in_world()) engine.forget();
-  const int code = next().MPI_Session_finalize(session);
+  if (g_sessions == 1 && !strake::mpi::in_world()) engine.forget();
+  const int code = real_mpi().MPI_Session_finalize(session);
   if (code == MPI_SUCCESS) --g_sessions;
   return code;
 }
@@ -95,7 +99,7 @@ STRAKE_MPI int MPI_Finalize() {
   using strake::exchange::Engine;
   g_ends_with_self ? Engine::get().hand_on() : Engine::get().shut_down();
   summarise();
-  const int code = next().MPI_Finalize();
-  strake::exchange::leave_world();
+  const int code = real_mpi().MPI_Finalize();
+  strake::mpi::leave_world();
   return code;
 }

@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "exchange/engine.hpp"
-#include "exchange/wire.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/messages.hpp"
-#include "interpose/peers.hpp"
+#include "mpi/peers.hpp"
+#include "mpi/wire.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -15,14 +15,14 @@ namespace {
 using exchange::Engine;
 using exchange::Operation;
 using exchange::Outgoing;
-using exchange::Peer;
 using exchange::StartSend;
-using exchange::Wire;
+using mpi::Peer;
+using mpi::Wire;
 
 /// Another thread may be inside a blocking call, which then can't take our next steps: leave
 /// nothing to take.
 void finish_if_threaded() {
-  if (exchange::g_multiple) Engine::get().hand_on();
+  if (mpi::g_multiple) Engine::get().hand_on();
 }
 
 /// The call copies the message, or refuses it for want of room: nothing is left to wait for.
@@ -35,7 +35,7 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
     return leave_to(theirs, Function::MPI_Ibsend, found);
   }
   note(Function::MPI_Ibsend, outgoing->method(), found.reason, found.bytes);
-  const Wire wire(outgoing->method(), found.bytes, peer.rank, peer.comm);
+  const Wire wire(outgoing->memory(), found.bytes, peer.rank, peer.comm);
   return start(outgoing->data(), wire.count(), wire.type(), peer.rank, peer.tag, peer.comm,
                request);
 }
@@ -53,7 +53,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       return leave_to(theirs, function, *left);
     }
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
-    if (found.method != Method::System && !sendable({rank, tag, comm})) {
+    if (found.method != Method::System && !mpi::sendable({rank, tag, comm})) {
       found.method = Method::System;
       found.reason = Reason::BadArguments;
     }
@@ -98,7 +98,7 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
       operation = std::make_shared<Operation>(found.typed, found.method, Peer{rank, tag, comm});
     };
     if (!take(found, make)) return leave_as(found);
-    operation->counted = {Function::MPI_Irecv, found.reason};
+    count_when_moved(*operation, Function::MPI_Irecv, found.reason);
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;
   });
@@ -123,13 +123,13 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
     if (!take(found, make)) {
       return leave_receive(ask, Function::MPI_Imrecv, found, buffer, count, type);
     }
-    operation->counted = {Function::MPI_Imrecv, found.reason};
+    count_when_moved(*operation, Function::MPI_Imrecv, found.reason);
     *request = engine.launch(std::move(operation));
     return MPI_SUCCESS;
   });
 }
 
-#ifdef MPI_SESSION_NULL  // MPI 4, or Open MPI 5, which is MPI 3.1
+#if STRAKE_MPI_SESSIONS
 /// A nonblocking send and receive with one request is the system's, but for how it takes the bytes:
 /// `call(buffer, count, type)`.
 template <typename Call, typename Count>
@@ -137,7 +137,7 @@ int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int
              MPI_Comm comm) {
   const auto theirs = [&] { return call(buffer, count, type); };
   return sending(comm, theirs, [&] {
-    exchange::record_passed(Reason::Combined);
+    record_passed(Reason::Combined);
     Engine::get().hand_on();
     if (from == MPI_PROC_NULL) return theirs();
     const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
@@ -170,106 +170,105 @@ int isendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, i
 }  // namespace strake::interpose
 
 using namespace strake::interpose;
-using strake::mpi::real_mpi;
 
 STRAKE_MPI int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                          MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Isend, next().MPI_Isend, real_mpi().MPI_Isend, buffer, count, type,
+  return isend(Function::MPI_Isend, real_mpi().MPI_Isend, real_mpi().MPI_Isend, buffer, count, type,
                rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Issend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                           MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Issend, next().MPI_Issend, real_mpi().MPI_Issend, buffer, count, type,
-               rank, tag, comm, request);
+  return isend(Function::MPI_Issend, real_mpi().MPI_Issend, real_mpi().MPI_Issend, buffer, count,
+               type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Irsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                           MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Irsend, next().MPI_Irsend, real_mpi().MPI_Irsend, buffer, count, type,
-               rank, tag, comm, request);
+  return isend(Function::MPI_Irsend, real_mpi().MPI_Irsend, real_mpi().MPI_Irsend, buffer, count,
+               type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Ibsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                           MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Ibsend, next().MPI_Ibsend, real_mpi().MPI_Ibsend, buffer, count, type,
-               rank, tag, comm, request);
+  return isend(Function::MPI_Ibsend, real_mpi().MPI_Ibsend, real_mpi().MPI_Ibsend, buffer, count,
+               type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int rank, int tag,
                          MPI_Comm comm, MPI_Request* request) {
-  return irecv(next().MPI_Irecv, buffer, count, type, rank, tag, comm, request);
+  return irecv(real_mpi().MPI_Irecv, buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
                           MPI_Request* request) {
-  return imrecv(next().MPI_Imrecv, buffer, count, type, message, request);
+  return imrecv(real_mpi().MPI_Imrecv, buffer, count, type, message, request);
 }
 
 #if STRAKE_MPI_LARGE_COUNTS
 STRAKE_MPI int MPI_Isend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                            int tag, MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Isend, next().MPI_Isend_c, real_mpi().MPI_Isend, buffer, count, type,
-               rank, tag, comm, request);
+  return isend(Function::MPI_Isend, real_mpi().MPI_Isend_c, real_mpi().MPI_Isend, buffer, count,
+               type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Issend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                             int tag, MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Issend, next().MPI_Issend_c, real_mpi().MPI_Issend, buffer, count,
+  return isend(Function::MPI_Issend, real_mpi().MPI_Issend_c, real_mpi().MPI_Issend, buffer, count,
                type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Irsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                             int tag, MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Irsend, next().MPI_Irsend_c, real_mpi().MPI_Irsend, buffer, count,
+  return isend(Function::MPI_Irsend, real_mpi().MPI_Irsend_c, real_mpi().MPI_Irsend, buffer, count,
                type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Ibsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                             int tag, MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Ibsend, next().MPI_Ibsend_c, real_mpi().MPI_Ibsend, buffer, count,
+  return isend(Function::MPI_Ibsend, real_mpi().MPI_Ibsend_c, real_mpi().MPI_Ibsend, buffer, count,
                type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Irecv_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
                            MPI_Comm comm, MPI_Request* request) {
-  return irecv(next().MPI_Irecv_c, buffer, count, type, rank, tag, comm, request);
+  return irecv(real_mpi().MPI_Irecv_c, buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Imrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
                             MPI_Request* request) {
-  return imrecv(next().MPI_Imrecv_c, buffer, count, type, message, request);
+  return imrecv(real_mpi().MPI_Imrecv_c, buffer, count, type, message, request);
 }
 
 STRAKE_MPI int MPI_Isendrecv_c(const void* send_buffer, MPI_Count send_count,
                                MPI_Datatype send_type, int to, int send_tag, void* recv_buffer,
                                MPI_Count recv_count, MPI_Datatype recv_type, int from, int recv_tag,
                                MPI_Comm comm, MPI_Request* request) {
-  return isendrecv(next().MPI_Isendrecv_c, send_buffer, send_count, send_type, to, send_tag,
+  return isendrecv(real_mpi().MPI_Isendrecv_c, send_buffer, send_count, send_type, to, send_tag,
                    recv_buffer, recv_count, recv_type, from, recv_tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Isendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to,
                                        int send_tag, int from, int recv_tag, MPI_Comm comm,
                                        MPI_Request* request) {
-  return isendrecv_replace(next().MPI_Isendrecv_replace_c, buffer, count, type, to, send_tag, from,
-                           recv_tag, comm, request);
+  return isendrecv_replace(real_mpi().MPI_Isendrecv_replace_c, buffer, count, type, to, send_tag,
+                           from, recv_tag, comm, request);
 }
 #endif
 
-#ifdef MPI_SESSION_NULL
+#if STRAKE_MPI_SESSIONS
 STRAKE_MPI int MPI_Isendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type,
                              int to, int send_tag, void* recv_buffer, int recv_count,
                              MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
                              MPI_Request* request) {
-  return isendrecv(next().MPI_Isendrecv, send_buffer, send_count, send_type, to, send_tag,
+  return isendrecv(real_mpi().MPI_Isendrecv, send_buffer, send_count, send_type, to, send_tag,
                    recv_buffer, recv_count, recv_type, from, recv_tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Isendrecv_replace(void* buffer, int count, MPI_Datatype type, int to,
                                      int send_tag, int from, int recv_tag, MPI_Comm comm,
                                      MPI_Request* request) {
-  return isendrecv_replace(next().MPI_Isendrecv_replace, buffer, count, type, to, send_tag, from,
-                           recv_tag, comm, request);
+  return isendrecv_replace(real_mpi().MPI_Isendrecv_replace, buffer, count, type, to, send_tag,
+                           from, recv_tag, comm, request);
 }
 #endif

@@ -4,8 +4,8 @@
 #include <exception>
 #include <vector>
 
-#include "exchange/wire.hpp"
 #include "interpose/boundary.hpp"
+#include "mpi/wire.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -52,12 +52,12 @@ int settle(const Operation& operation, const Engine::Outcome& outcome) {
     {
       Failed failed;
       failed.add(&operation, outcome);
-      code = mpi::real_mpi().MPI_Wait(failed.requests().data(), &status);
+      code = real_mpi().MPI_Wait(failed.requests().data(), &status);
     }
     // It raises nothing for a receive whose room for one byte more was filled, nor for a
     // persistent one that MPICH 5 has made inactive by then: its status is empty.
     const bool silent = outcome.comm != MPI_COMM_NULL &&
-                        (exchange::kReceivesHaveRoom || status.MPI_SOURCE == MPI_ANY_SOURCE);
+                        (mpi::quirks::kLongMessagesOverrun || status.MPI_SOURCE == MPI_ANY_SOURCE);
     if (code != MPI_SUCCESS) return code;
     if (!silent) return outcome.error;
   }
@@ -76,7 +76,7 @@ bool refused(int code) {
 
 int class_of(int code) {
   int error_class = code;
-  mpi::real_mpi().MPI_Error_class(code, &error_class);
+  real_mpi().MPI_Error_class(code, &error_class);
   return error_class;
 }
 
@@ -115,9 +115,9 @@ int finish_many(const Engine::Operations& operations, MPI_Status* statuses, int 
     if (request == MPI_REQUEST_NULL) continue;
     // Of a call that has raised the errors of the system's own requests, no other is raised; but
     // MPICH's persistent ones start again only once they are completed.
-    const bool starts_again = outcome.persistent && !exchange::kReceivesHaveRoom;
+    const bool starts_again = outcome.persistent && !mpi::quirks::kFailedPersistentIsFreed;
     if (code != MPI_SUCCESS && !starts_again) {
-      mpi::real_mpi().MPI_Request_free(&request);
+      real_mpi().MPI_Request_free(&request);
     } else {
       inner.add(operations[i], outcome);
     }
@@ -131,24 +131,21 @@ int finish_many(const Engine::Operations& operations, MPI_Status* statuses, int 
     std::vector<MPI_Status> raised(requests.size(), nothing);
     const int count = static_cast<int>(requests.size());
     int all = 0;  // they are there; MPICH's Waitall would end with the first
-    const int result = mpi::real_mpi().MPI_Testall(count, requests.data(), &all, raised.data());
+    const int result = real_mpi().MPI_Testall(count, requests.data(), &all, raised.data());
     if (result != MPI_SUCCESS) return result;
-#ifndef OPEN_MPI  // whose Testall may tell of persistent ones without raising them
-    const auto has_failed = [](const MPI_Status& status) {
-      return status.MPI_ERROR != MPI_SUCCESS;
-    };
-    if (std::any_of(raised.begin(), raised.end(), has_failed)) return MPI_ERR_IN_STATUS;
-    // MPICH 4 has forgotten the error by then; it raises those of several on MPI_COMM_WORLD.
-    comm = MPI_COMM_WORLD;
-#endif
+    if (mpi::quirks::kSeveralErrorsAreOne) {
+      const auto has_failed = [](const MPI_Status& status) {
+        return status.MPI_ERROR != MPI_SUCCESS;
+      };
+      if (std::any_of(raised.begin(), raised.end(), has_failed)) return MPI_ERR_IN_STATUS;
+      // MPICH 4 has forgotten the error by then; it raises those of several on MPI_COMM_WORLD.
+      comm = MPI_COMM_WORLD;
+    }
   }
   if (comm == MPI_COMM_NULL) return MPI_ERR_IN_STATUS;
-#ifdef OPEN_MPI  // which raises the first one's own
+  if (mpi::quirks::kSeveralErrorsAreOne) return raise(comm, MPI_ERR_IN_STATUS);
   raise(comm, first->error);
   return MPI_ERR_IN_STATUS;
-#else
-  return raise(comm, MPI_ERR_IN_STATUS);
-#endif
 }
 
 }  // namespace strake::interpose

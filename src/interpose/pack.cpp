@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "copy/plan_impl.hpp"
+#include "exchange/mixed.hpp"
 #include "interpose/examine.hpp"
-#include "interpose/peers.hpp"
 #include "interpose/recent_copies.hpp"
 #include "interpose/summary.hpp"
+#include "mpi/peers.hpp"
 #include "strake/error.hpp"
 
 namespace strake::interpose {
@@ -30,19 +31,19 @@ constexpr std::int64_t kMaxSampled = 16 << 20;
 /// Runs the copy; returns the time it saves from now on [ns]. `theirs(scratch)` packs by the
 /// system.
 template <typename Ours, typename Theirs>
-std::int64_t run_sampled(exchange::Shape& shape, Ours&& ours, Theirs&& theirs) {
+std::int64_t run_sampled(mpi::Elements& elements, Ours&& ours, Theirs&& theirs) {
   ours();
   // What begins before its address may be more than the system bears.
-  if (shape.size_bytes() > kMaxSampled || shape.layout().bounds().begin < 0) return 0;
-  exchange::Shape::Sample& sample = shape.sample();
-  std::int64_t saved_ns = sample.saved_ns.load(std::memory_order_relaxed);
-  if (saved_ns != exchange::Shape::Sample::kNone) {
-    exchange::record_saved(saved_ns);
+  if (elements.size_bytes() > kMaxSampled || elements.layout().bounds().begin < 0) return 0;
+  std::atomic<std::int64_t>& sample = exchange::plans_of(elements).saved_ns;
+  std::int64_t saved_ns = sample.load(std::memory_order_relaxed);
+  if (saved_ns != exchange::Plans::kNotSampled) {
+    record_saved(saved_ns);
     return saved_ns;
   }
   std::vector<std::byte> scratch;
   try {
-    scratch.resize(static_cast<std::size_t>(shape.size_bytes()));
+    scratch.resize(static_cast<std::size_t>(elements.size_bytes()));
   } catch (const std::bad_alloc&) {
     return 0;
   }
@@ -52,14 +53,14 @@ std::int64_t run_sampled(exchange::Shape& shape, Ours&& ours, Theirs&& theirs) {
   begin = Clock::now();
   ours();  // both are timed warm
   saved_ns = system_ns - nanoseconds_since(begin);
-  sample.saved_ns.store(saved_ns, std::memory_order_relaxed);
+  sample.store(saved_ns, std::memory_order_relaxed);
   return saved_ns;
 }
 
 /// A contiguous type in a process without a device. It is not passed on, since looking it up has
 /// cost what the system's way costs beyond the copy. False: the system's business.
 template <typename Count>
-bool copy_adjacent(const Call<Count>& call, const exchange::TypeRecord& record) {
+bool copy_adjacent(const Call<Count>& call, const mpi::TypeRecord& record) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(record.size_bytes(), std::int64_t{call.count}, &bytes) || bytes == 0 ||
       !call.fits(bytes) || address_of(call.typed, 0) < kFirstPage) {
@@ -75,15 +76,14 @@ bool copy_adjacent(const Call<Count>& call, const exchange::TypeRecord& record) 
 /// A buffer that is too small is the system's business, but MPICH packs and unpacks past its end,
 /// and would do so in memory that it can't touch. \throws MpiError  raised
 template <typename Count>
-void refuse_short([[maybe_unused]] const Call<Count>& call, [[maybe_unused]] std::int64_t bytes) {
-#ifndef OPEN_MPI
+void refuse_short(const Call<Count>& call, std::int64_t bytes) {
+  if (!mpi::quirks::kPackOverruns) return;
   if (call.packed == nullptr || call.position == nullptr) return;
   if (call.size < 0 || *call.position < 0) return;
   raise(call.comm, MPI_ERR_TRUNCATE);
   throw MpiError("a buffer of " + std::to_string(call.size) + " bytes has no room for " +
                      std::to_string(bytes) + " from " + std::to_string(*call.position) + " on",
                  MPI_ERR_TRUNCATE);
-#endif
 }
 
 /// The general case. False: the system's business.
@@ -94,12 +94,11 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
     note(function_of(call.direction), Method::System, reason, found.bytes);
     return false;
   };
-  exchange::TypeRecord* record = exchange::find_type(call.type);
+  mpi::TypeRecord* record = mpi::find_type(call.type);
   if (record == nullptr) return leave(Reason::UnknownType);
   if (call.count <= 0) return leave(call.count == 0 ? Reason::Empty : Reason::BadArguments);
-#ifndef OPEN_MPI
-  (void)is_inter(call.comm);  // it must be a communicator
-#endif
+  if (mpi::quirks::kHandlesAreIntegers)
+    (void)mpi::is_inter(call.comm);  // it must be a communicator
   const bool device = device_backend() != nullptr;
   if (record->contiguous() && !device) {
     return copy_adjacent(call, *record) || leave(Reason::Contiguous);
@@ -108,7 +107,7 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   if (!resolve(call.typed, call.count, *record, found, &kept)) return leave(found.reason);
   const Typed& typed = found.typed;
   const bool fits = call.fits(found.bytes);
-  const Layout& layout = typed.shape->layout();
+  const Layout& layout = typed.elements->layout();
   Places places;
   if (device && fits) {
     places = places_of(call, layout.bounds(), found.bytes);
@@ -129,8 +128,9 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   }
   const CopyPlan* compiled = nullptr;
   try {
-    compiled = host ? &typed.shape->plan(call.direction, {}, {})
-                    : &typed.shape->plan(call.direction, places.typed, places.packed);
+    compiled = host ? &exchange::plans_of(*typed.elements).plan(call.direction, {}, {})
+                    : &exchange::plans_of(*typed.elements)
+                           .plan(call.direction, places.typed, places.packed);
   } catch (const std::exception& error) {
     if (!host || !can_leave(found, error)) throw;
     return leave(Reason::OutOfMemory);
@@ -143,7 +143,7 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   std::int64_t saved_ns = 0;
   const bool packs = call.direction == Direction::Send && call.typed != nullptr;
   if (host && packs && summary_wanted()) {
-    saved_ns = run_sampled(*typed.shape, ours, theirs);
+    saved_ns = run_sampled(*typed.elements, ours, theirs);
   } else {
     ours();
   }
@@ -163,7 +163,7 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
     last.places = places;
     const CopyPlan::Impl* const impl = plan.impl();
     // What is large may be shared out to threads.
-    if (host && typed.shape->dense() && found.bytes <= cpu::kSecondLevelBytes) {
+    if (host && typed.elements->dense() && found.bytes <= cpu::kSecondLevelBytes) {
       remember_adjacent(last);
     } else if (host && impl != nullptr && impl->op != nullptr) {
       last.at_once = AtOnce::Op;

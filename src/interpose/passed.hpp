@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "exchange/engine.hpp"
-#include "exchange/events.hpp"
 #include "interpose/boundary.hpp"
+#include "interpose/counters.hpp"
 #include "interpose/untestable.hpp"
 
 namespace strake::interpose {
@@ -34,7 +34,7 @@ inline constexpr Kind kFile{exchange::Reason::None, false, Untestable::Again};
 template <Kind kind, typename Real, typename... Args>
 int pass(Real real, Args... args) {
   if (t_depth == 0 && !g_disabled) {
-    if constexpr (kind.reason != exchange::Reason::None) exchange::record_passed(kind.reason);
+    if constexpr (kind.reason != exchange::Reason::None) record_passed(kind.reason);
     if constexpr (kind.may_block) exchange::Engine::get().hand_on();
   }
   const int code = real(args...);

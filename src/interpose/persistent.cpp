@@ -4,7 +4,7 @@
 
 #include "exchange/engine.hpp"
 #include "interpose/examine.hpp"
-#include "interpose/peers.hpp"
+#include "mpi/peers.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -12,12 +12,12 @@ namespace {
 using exchange::Engine;
 using exchange::InitSend;
 using exchange::Operation;
-using exchange::Peer;
+using mpi::Peer;
 
 /// The application's handle for `persistent`; errors in `comm` are raised here, by the system.
 int give_out(std::shared_ptr<Operation> operation, InitSend init, const Peer& peer,
              MPI_Request* request) {
-  const mpi::RealMpi& real = mpi::real_mpi();
+  const mpi::RealMpi& real = real_mpi();
   const int code =
       init != nullptr
           ? real.MPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, peer.comm, request)
@@ -34,7 +34,7 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
   return boundary(comm, theirs, [&] {
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
     const Peer peer{rank, tag, comm};
-    if (found.method != Method::System && !sendable(peer)) {
+    if (found.method != Method::System && !mpi::sendable(peer)) {
       found.method = Method::System;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
@@ -43,7 +43,7 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
       operation = Operation::persistent(found.typed, found.method, init, peer);
     };
     if (!take(found, make)) return leave_to(theirs, function, found);
-    operation->counted = {function, found.reason};
+    count_when_moved(*operation, function, found.reason);
     return give_out(std::move(operation), init, peer, request);
   });
 }
@@ -58,7 +58,7 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
   return boundary(comm, theirs, [&] {
     Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
     const Peer probe{rank == MPI_ANY_SOURCE ? 0 : rank, tag == MPI_ANY_TAG ? 0 : tag, comm};
-    if (found.method != Method::System && !sendable(probe)) {
+    if (found.method != Method::System && !mpi::sendable(probe)) {
       found.method = Method::System;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
@@ -70,7 +70,7 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
     if (!take(found, make)) {
       return leave_receive(ask, Function::MPI_Recv_init, found, buffer, count, type);
     }
-    operation->counted = {Function::MPI_Recv_init, found.reason};
+    count_when_moved(*operation, Function::MPI_Recv_init, found.reason);
     return give_out(std::move(operation), nullptr, peer, request);
   });
 }
@@ -80,26 +80,26 @@ int start(MPI_Request* request) {
   const Operation* operation = engine.find(request);
   if (operation == nullptr || !operation->is_persistent()) {
     engine.hand_on();
-    return next().MPI_Start(request);
+    return real_mpi().MPI_Start(request);
   }
-#ifndef OPEN_MPI
-  // MPICH starts an active dummy again: its refusal of none is the same.
-  const Engine::Seen seen = engine.see(*operation);
-  MPI_Request none = MPI_REQUEST_NULL;
-  if (seen.pending || seen.complete) return next().MPI_Start(&none);
-#endif
+  if (mpi::quirks::kStartsActiveRequests) {
+    // The MPI library would accept the active dummy; it refuses a null request as it should that.
+    const Engine::Seen seen = engine.see(*operation);
+    MPI_Request none = MPI_REQUEST_NULL;
+    if (seen.pending || seen.complete) return real_mpi().MPI_Start(&none);
+  }
   if (operation->is_buffered()) engine.hand_on();  // it leaves at once
   // The dummy keeps the system's rules: starting an active request is its error.
-  const int code = next().MPI_Start(request);
+  const int code = real_mpi().MPI_Start(request);
   if (code != MPI_SUCCESS) return code;
   try {
     engine.start(*request);
   } catch (...) {
     MPI_Request dummy = *request;
-    mpi::real_mpi().MPI_Wait(&dummy, MPI_STATUS_IGNORE);  // inactive again
+    real_mpi().MPI_Wait(&dummy, MPI_STATUS_IGNORE);  // inactive again
     throw;
   }
-  if (exchange::g_multiple) engine.hand_on();
+  if (mpi::g_multiple) engine.hand_on();
   return MPI_SUCCESS;
 }
 
@@ -108,76 +108,75 @@ int start(MPI_Request* request) {
 
 using namespace strake::interpose;
 using strake::exchange::Engine;
-using strake::mpi::real_mpi;
 
 STRAKE_MPI int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                              MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Send_init, next().MPI_Send_init, real_mpi().MPI_Send_init, buffer,
-                   count, type, rank, tag, comm, request);
+  return send_init(Function::MPI_Send_init, real_mpi().MPI_Send_init, real_mpi().MPI_Send_init,
+                   buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Ssend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                               MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Ssend_init, next().MPI_Ssend_init, real_mpi().MPI_Ssend_init,
+  return send_init(Function::MPI_Ssend_init, real_mpi().MPI_Ssend_init, real_mpi().MPI_Ssend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Rsend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                               MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Rsend_init, next().MPI_Rsend_init, real_mpi().MPI_Rsend_init,
+  return send_init(Function::MPI_Rsend_init, real_mpi().MPI_Rsend_init, real_mpi().MPI_Rsend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Bsend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                               MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Bsend_init, next().MPI_Bsend_init, real_mpi().MPI_Bsend_init,
+  return send_init(Function::MPI_Bsend_init, real_mpi().MPI_Bsend_init, real_mpi().MPI_Bsend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int rank, int tag,
                              MPI_Comm comm, MPI_Request* request) {
-  return recv_init(next().MPI_Recv_init, buffer, count, type, rank, tag, comm, request);
+  return recv_init(real_mpi().MPI_Recv_init, buffer, count, type, rank, tag, comm, request);
 }
 
 #if STRAKE_MPI_LARGE_COUNTS
 STRAKE_MPI int MPI_Send_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                                int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Send_init, next().MPI_Send_init_c, real_mpi().MPI_Send_init,
+  return send_init(Function::MPI_Send_init, real_mpi().MPI_Send_init_c, real_mpi().MPI_Send_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Ssend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                                 int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Ssend_init, next().MPI_Ssend_init_c, real_mpi().MPI_Ssend_init,
+  return send_init(Function::MPI_Ssend_init, real_mpi().MPI_Ssend_init_c, real_mpi().MPI_Ssend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Rsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                                 int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Rsend_init, next().MPI_Rsend_init_c, real_mpi().MPI_Rsend_init,
+  return send_init(Function::MPI_Rsend_init, real_mpi().MPI_Rsend_init_c, real_mpi().MPI_Rsend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Bsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                                 int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Bsend_init, next().MPI_Bsend_init_c, real_mpi().MPI_Bsend_init,
+  return send_init(Function::MPI_Bsend_init, real_mpi().MPI_Bsend_init_c, real_mpi().MPI_Bsend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
 STRAKE_MPI int MPI_Recv_init_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
                                MPI_Comm comm, MPI_Request* request) {
-  return recv_init(next().MPI_Recv_init_c, buffer, count, type, rank, tag, comm, request);
+  return recv_init(real_mpi().MPI_Recv_init_c, buffer, count, type, rank, tag, comm, request);
 }
 #endif
 
 STRAKE_MPI int MPI_Start(MPI_Request* request) {
   return completion(
-      [&] { return next().MPI_Start(request); },
-      [&] { return request == nullptr ? next().MPI_Start(request) : start(request); });
+      [&] { return real_mpi().MPI_Start(request); },
+      [&] { return request == nullptr ? real_mpi().MPI_Start(request) : start(request); });
 }
 
 STRAKE_MPI int MPI_Startall(int count, MPI_Request requests[]) {
-  const auto theirs = [&] { return next().MPI_Startall(count, requests); };
+  const auto theirs = [&] { return real_mpi().MPI_Startall(count, requests); };
   return completion(theirs, [&] {
     Engine& engine = Engine::get();
     const Engine::Operations operations = engine.find(count, requests);

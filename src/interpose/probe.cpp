@@ -21,40 +21,40 @@ using strake::exchange::Engine;
 
 STRAKE_MPI int MPI_Iprobe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   if (t_depth == 0) Engine::get().progress(nullptr);
-  return next().MPI_Iprobe(rank, tag, comm, flag, status);
+  return real_mpi().MPI_Iprobe(rank, tag, comm, flag, status);
 }
 
 STRAKE_MPI int MPI_Mprobe(int rank, int tag, MPI_Comm comm, MPI_Message* message,
                           MPI_Status* status) {
-  const int code = pass<kBlocking>(next().MPI_Mprobe, rank, tag, comm, message, status);
+  const int code = pass<kBlocking>(real_mpi().MPI_Mprobe, rank, tag, comm, message, status);
   return matched(code, message, comm);
 }
 
 STRAKE_MPI int MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                            MPI_Status* status) {
   if (t_depth == 0) Engine::get().progress(nullptr);
-  const int code = next().MPI_Improbe(rank, tag, comm, flag, message, status);
+  const int code = real_mpi().MPI_Improbe(rank, tag, comm, flag, message, status);
   return code == MPI_SUCCESS && *flag != 0 ? matched(code, message, comm) : code;
 }
 
 STRAKE_MPI int MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
-  return next().MPI_Get_count(status, type, count);
+  return real_mpi().MPI_Get_count(status, type, count);
 }
 
 STRAKE_MPI int MPI_Get_elements(const MPI_Status* status, MPI_Datatype type, int* count) {
-  return next().MPI_Get_elements(status, type, count);
+  return real_mpi().MPI_Get_elements(status, type, count);
 }
 
 STRAKE_MPI int MPI_Get_elements_x(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
-  return next().MPI_Get_elements_x(status, type, count);
+  return real_mpi().MPI_Get_elements_x(status, type, count);
 }
 
 #if STRAKE_MPI_LARGE_COUNTS
 STRAKE_MPI int MPI_Get_count_c(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
-  return next().MPI_Get_count_c(status, type, count);
+  return real_mpi().MPI_Get_count_c(status, type, count);
 }
 
 STRAKE_MPI int MPI_Get_elements_c(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
-  return next().MPI_Get_elements_c(status, type, count);
+  return real_mpi().MPI_Get_elements_c(status, type, count);
 }
 #endif

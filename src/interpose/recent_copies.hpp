@@ -12,8 +12,8 @@
 
 #include "copy/cpu/few.hpp"
 #include "copy/cpu/kernels.hpp"
+#include "device/loaded_objects.hpp"
 #include "interpose/examine.hpp"
-#include "memory/loaded_objects.hpp"
 
 namespace strake::interpose {
 
@@ -57,11 +57,11 @@ struct alignas(64) Recent {
   Places places;
 };
 /// By direction.
-using RecentTable = std::array<exchange::TypeSlots<Recent>, 2>;
+using RecentTable = std::array<mpi::TypeSlots<Recent>, 2>;
 
 inline Recent& recent(RecentTable& table, Direction direction, MPI_Datatype type,
                       std::int64_t count) {
-  return table[static_cast<std::size_t>(direction)][exchange::type_slot(type, count)];
+  return table[static_cast<std::size_t>(direction)][mpi::type_slot(type, count)];
 }
 inline Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count) {
   return recent(PerThread<RecentTable>::get(), direction, type, count);
@@ -92,7 +92,7 @@ template <typename Count>
 inline void finish_copy(Direction direction, Method method, std::int64_t bytes,
                         std::int64_t saved_ns, Count* position) {
   *position += static_cast<Count>(bytes);
-  if (saved_ns != 0) exchange::record_saved(saved_ns);
+  if (saved_ns != 0) record_saved(saved_ns);
   note(function_of(direction), method, Reason::None, bytes);
 }
 
@@ -111,10 +111,8 @@ struct Call {
   /// The handles. MPICH's two fit one word; Open MPI's communicator can't be asked whether it is
   /// one.
   [[nodiscard]] std::uint64_t key() const {
-    std::uint64_t key = exchange::key_of(type);
-#ifndef OPEN_MPI
-    key |= std::uint64_t{static_cast<std::uint32_t>(comm)} << 32;
-#endif
+    std::uint64_t key = mpi::key_of(type);
+    if constexpr (mpi::quirks::kHandlesAreIntegers) key |= mpi::key_of(comm) << 32;
     return key;
   }
   /// The position, where a negative one is past all that a Count can say.
@@ -122,9 +120,7 @@ struct Call {
     return static_cast<std::make_unsigned_t<Count>>(*position);
   }
   [[nodiscard]] bool fits(std::int64_t bytes) const {
-#ifdef OPEN_MPI
-    if (comm == MPI_COMM_NULL) return false;
-#endif
+    if (!mpi::quirks::kHandlesAreIntegers && comm == MPI_COMM_NULL) return false;
     if (packed == nullptr || position == nullptr) return false;
     if constexpr (sizeof(Count) < sizeof bytes) {
       return bytes <= std::int64_t{size} - std::int64_t{start()};
@@ -139,14 +135,14 @@ struct Call {
   int ask_system() const {
     if constexpr (std::is_same_v<Count, int>) {
       return direction == Direction::Send
-                 ? next().MPI_Pack(typed, count, type, packed, size, position, comm)
-                 : next().MPI_Unpack(packed, size, position, typed, count, type, comm);
+                 ? real_mpi().MPI_Pack(typed, count, type, packed, size, position, comm)
+                 : real_mpi().MPI_Unpack(packed, size, position, typed, count, type, comm);
     }
 #if STRAKE_MPI_LARGE_COUNTS
     else {
       return direction == Direction::Send
-                 ? next().MPI_Pack_c(typed, count, type, packed, size, position, comm)
-                 : next().MPI_Unpack_c(packed, size, position, typed, count, type, comm);
+                 ? real_mpi().MPI_Pack_c(typed, count, type, packed, size, position, comm)
+                 : real_mpi().MPI_Unpack_c(packed, size, position, typed, count, type, comm);
     }
 #endif
   }
@@ -170,7 +166,7 @@ template <typename Count>
 inline bool is_again(const Call<Count>& call, const Recent& last) {
   const auto likely = [](bool same) { return __builtin_expect(same, true); };
   return likely(last.key == call.key()) && likely(last.count == call.count) &&
-         likely(last.generation == exchange::g_type_generation.load(std::memory_order_acquire)) &&
+         likely(last.generation == mpi::g_type_generation.load(std::memory_order_acquire)) &&
          likely(call.fits(last.bytes)) && likely(address_of(call.typed, 0) >= last.least);
 }
 
@@ -241,7 +237,7 @@ Recent& remember(const Call<Count>& call, std::int64_t bytes) {
   Recent& last = recent(call.direction, call.type, call.count);
   last = {};
   last.key = call.key();
-  last.generation = exchange::g_type_generation.load(std::memory_order_acquire);
+  last.generation = mpi::g_type_generation.load(std::memory_order_acquire);
   last.count = call.count;
   last.bytes = bytes;
   return last;

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "exchange/events.hpp"
+#include "interpose/counters.hpp"
 #include "machine/locate.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -16,10 +16,8 @@
 namespace strake::interpose {
 namespace {
 
-using exchange::Count;
-using exchange::Method;
-using exchange::Reason;
-using exchange::Totals;
+using machine::Method;
+using mpi::real_mpi;
 
 bool g_spawned = false;
 
@@ -38,9 +36,8 @@ void add_up(Totals& totals) {
   constexpr int kWords = sizeof(Totals) / sizeof(std::uint64_t);
   static_assert(sizeof(Totals) % sizeof(std::uint64_t) == 0);
   Totals sum;
-  mpi::check(
-      mpi::real_mpi().MPI_Reduce(&totals, &sum, kWords, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD),
-      "MPI_Reduce");
+  mpi::check(real_mpi().MPI_Reduce(&totals, &sum, kWords, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD),
+             "MPI_Reduce");
   totals = sum;
 }
 
@@ -113,7 +110,7 @@ nlohmann::ordered_json json_summary(const Totals& totals, int ranks, bool whole_
   nlohmann::ordered_json json;
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
-  mpi::real_mpi().MPI_Get_library_version(version, &length);
+  real_mpi().MPI_Get_library_version(version, &length);
   const std::string library(version, static_cast<std::size_t>(length));
   json["mpi"] = library.substr(0, library.find_first_of(",\n"));
   json["ranks"] = ranks;
@@ -121,15 +118,15 @@ nlohmann::ordered_json json_summary(const Totals& totals, int ranks, bool whole_
   json["disabled"] = settings::flag(settings::Id::disable);
   json["saved_seconds_in_pack"] = static_cast<double>(totals.saved_ns) * 1e-9;
   json["methods"] = nlohmann::ordered_json::object();
-  for (int m = 0; m < exchange::kMethods; ++m) {
+  for (int m = 0; m < machine::kMethods; ++m) {
     json["methods"][name_of(static_cast<Method>(m))] =
         to_json(total(totals, static_cast<Method>(m)));
   }
   json["functions"] = nlohmann::ordered_json::object();
-  for (int f = 0; f < exchange::kFunctions; ++f) {
+  for (int f = 0; f < interpose::kFunctions; ++f) {
     Count sum;
     nlohmann::ordered_json methods = nlohmann::ordered_json::object();
-    for (int m = 0; m < exchange::kMethods; ++m) {
+    for (int m = 0; m < machine::kMethods; ++m) {
       const Count& count =
           totals.by_method[static_cast<std::size_t>(f)][static_cast<std::size_t>(m)];
       if (count.calls == 0) continue;
@@ -140,7 +137,7 @@ nlohmann::ordered_json json_summary(const Totals& totals, int ranks, bool whole_
     if (sum.calls == 0) continue;
     nlohmann::ordered_json entry = to_json(sum);
     entry["methods"] = std::move(methods);
-    json["functions"][name_of(static_cast<exchange::Function>(f))] = std::move(entry);
+    json["functions"][name_of(static_cast<interpose::Function>(f))] = std::move(entry);
   }
   json["reasons"] = nlohmann::ordered_json::object();
   for (int i = 1; i < exchange::kReasons; ++i) {
@@ -169,7 +166,7 @@ bool summary_wanted() noexcept {
 
 void note_parent() noexcept {
   MPI_Comm parent = MPI_COMM_NULL;
-  mpi::real_mpi().MPI_Comm_get_parent(&parent);
+  real_mpi().MPI_Comm_get_parent(&parent);
   g_spawned = parent != MPI_COMM_NULL;
 }
 
@@ -179,12 +176,12 @@ void summarise() noexcept {
   const bool whole_job = !settings::text(settings::Id::job).empty();
   if (g_spawned || (!whole_job && !summary_wanted())) return;  // spawned ones are not of the job
   try {
-    const mpi::RealMpi& real = mpi::real_mpi();
+    const mpi::RealMpi& real = real_mpi();
     int rank = 0;
     int ranks = 1;
     real.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     real.MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    Totals totals = exchange::totals();
+    Totals totals = interpose::totals();
     if (whole_job) add_up(totals);
     if (rank != 0 || !summary_wanted()) return;
     if (settings::flag(settings::Id::summary)) {

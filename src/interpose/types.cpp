@@ -1,11 +1,11 @@
 // Datatypes: known from commit or dup until they are freed.
-#include "exchange/types.hpp"
+#include "mpi/types.hpp"
 
 #include "interpose/boundary.hpp"
 #include "mpi/real_mpi.hpp"
 
 using namespace strake::interpose;
-namespace exchange = strake::exchange;
+namespace mpi = strake::mpi;
 
 namespace {
 
@@ -13,7 +13,7 @@ namespace {
 int usable(int code, const MPI_Datatype* type) {
   if (code == MPI_SUCCESS && t_depth == 0 && !g_disabled) {
     const Inside inside;
-    exchange::add_type(*type);
+    mpi::add_type(*type);
   }
   return code;
 }
@@ -21,33 +21,33 @@ int usable(int code, const MPI_Datatype* type) {
 }  // namespace
 
 STRAKE_MPI int MPI_Type_commit(MPI_Datatype* type) {
-  return usable(next().MPI_Type_commit(type), type);
+  return usable(real_mpi().MPI_Type_commit(type), type);
 }
 
 STRAKE_MPI int MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
-  const int code = next().MPI_Type_dup(type, made);
-  if (code == MPI_SUCCESS && !g_disabled) exchange::add_duplicate(type, *made);
+  const int code = real_mpi().MPI_Type_dup(type, made);
+  if (code == MPI_SUCCESS && !g_disabled) mpi::add_duplicate(type, *made);
   return code;
 }
 
 /// \{ Predefined types, which need no commit.
 STRAKE_MPI int MPI_Type_create_f90_real(int digits, int range, MPI_Datatype* type) {
-  return usable(next().MPI_Type_create_f90_real(digits, range, type), type);
+  return usable(real_mpi().MPI_Type_create_f90_real(digits, range, type), type);
 }
 
 STRAKE_MPI int MPI_Type_create_f90_complex(int digits, int range, MPI_Datatype* type) {
-  return usable(next().MPI_Type_create_f90_complex(digits, range, type), type);
+  return usable(real_mpi().MPI_Type_create_f90_complex(digits, range, type), type);
 }
 
 STRAKE_MPI int MPI_Type_create_f90_integer(int range, MPI_Datatype* type) {
-  return usable(next().MPI_Type_create_f90_integer(range, type), type);
+  return usable(real_mpi().MPI_Type_create_f90_integer(range, type), type);
 }
 /// \}
 
 STRAKE_MPI int MPI_Type_free(MPI_Datatype* type) {
   // Before the system may give the handle to another thread's type.
-  if (type != nullptr && !g_disabled) exchange::remove_type(*type);
-  return next().MPI_Type_free(type);
+  if (type != nullptr && !g_disabled) mpi::remove_type(*type);
+  return real_mpi().MPI_Type_free(type);
 }
 
 // MPICH hands out a member's own handle, once more: the caller frees it as well. (Open MPI hands
@@ -55,13 +55,13 @@ STRAKE_MPI int MPI_Type_free(MPI_Datatype* type) {
 STRAKE_MPI int MPI_Type_get_contents(MPI_Datatype type, int max_ints, int max_addresses,
                                      int max_types, int ints[], MPI_Aint addresses[],
                                      MPI_Datatype types[]) {
-  const int code = next().MPI_Type_get_contents(type, max_ints, max_addresses, max_types, ints,
-                                                addresses, types);
+  const int code = real_mpi().MPI_Type_get_contents(type, max_ints, max_addresses, max_types, ints,
+                                                    addresses, types);
   int ints_given = 0, addresses_given = 0, given = 0, combiner = 0;
   if (code == MPI_SUCCESS && !g_disabled &&
-      strake::mpi::real_mpi().MPI_Type_get_envelope(type, &ints_given, &addresses_given, &given,
-                                                    &combiner) == MPI_SUCCESS) {
-    for (int i = 0; i < given; ++i) exchange::add_reference(types[i]);
+      real_mpi().MPI_Type_get_envelope(type, &ints_given, &addresses_given, &given, &combiner) ==
+          MPI_SUCCESS) {
+    for (int i = 0; i < given; ++i) mpi::add_reference(types[i]);
   }
   return code;
 }
@@ -71,14 +71,14 @@ STRAKE_MPI int MPI_Type_get_contents_c(MPI_Datatype type, MPI_Count max_ints,
                                        MPI_Count max_addresses, MPI_Count max_counts,
                                        MPI_Count max_types, int ints[], MPI_Aint addresses[],
                                        MPI_Count counts[], MPI_Datatype types[]) {
-  const int code = next().MPI_Type_get_contents_c(type, max_ints, max_addresses, max_counts,
-                                                  max_types, ints, addresses, counts, types);
+  const int code = real_mpi().MPI_Type_get_contents_c(type, max_ints, max_addresses, max_counts,
+                                                      max_types, ints, addresses, counts, types);
   MPI_Count ints_given = 0, addresses_given = 0, counts_given = 0, given = 0;
   int combiner = 0;
   if (code == MPI_SUCCESS && !g_disabled &&
-      strake::mpi::real_mpi().MPI_Type_get_envelope_c(
-          type, &ints_given, &addresses_given, &counts_given, &given, &combiner) == MPI_SUCCESS) {
-    for (MPI_Count i = 0; i < given; ++i) exchange::add_reference(types[i]);
+      real_mpi().MPI_Type_get_envelope_c(type, &ints_given, &addresses_given, &counts_given, &given,
+                                         &combiner) == MPI_SUCCESS) {
+    for (MPI_Count i = 0; i < given; ++i) mpi::add_reference(types[i]);
   }
   return code;
 }

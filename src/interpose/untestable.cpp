@@ -5,6 +5,8 @@
 #include <new>
 #include <unordered_map>
 
+#include "mpi/quirks.hpp"
+
 namespace strake::interpose {
 namespace {
 
@@ -21,9 +23,8 @@ Known& known() {
 
 }  // namespace
 
-void remember_untestable([[maybe_unused]] MPI_Request request,
-                         [[maybe_unused]] Untestable how) noexcept {
-#ifndef OPEN_MPI
+void remember_untestable(MPI_Request request, Untestable how) noexcept {
+  if (!mpi::quirks::kTestallRepeatsBadly) return;
   try {
     const std::lock_guard lock(known().mutex);
     known().requests.insert_or_assign(request, how);
@@ -31,7 +32,6 @@ void remember_untestable([[maybe_unused]] MPI_Request request,
   } catch (const std::bad_alloc&) {
     // A Testall may then fail that would not have.
   }
-#endif
 }
 
 void forget_untestable(MPI_Request request) {

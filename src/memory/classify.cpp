@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "copy/device_backend.hpp"
+#include "device/backend.hpp"
 #include "memory/place_cache.hpp"
 #include "strake/memory.hpp"
 

@@ -10,6 +10,14 @@ namespace {
 
 bool is_plain(Place place) noexcept { return place.kind == MemoryKind::Host; }
 
+/// A device back end takes its own blocks from the process's pool.
+[[maybe_unused]] const bool g_source_is_set = [] {
+  set_block_source(
+      {[](Place place, std::int64_t bytes) { return Pool::instance().acquire(place, bytes); },
+       [](Place place, void* block) noexcept { Pool::instance().release(place, block); }});
+  return true;
+}();
+
 }  // namespace
 
 Pool::~Pool() { trim(); }

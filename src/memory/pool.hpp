@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "copy/device_backend.hpp"
+#include "device/backend.hpp"
 #include "memory/size_class.hpp"
 #include "strake/memory.hpp"
 

@@ -26,26 +26,19 @@ void* find(const char* name) noexcept {
   return any != nullptr && object_of(any) != object_of(&here) ? any : nullptr;
 }
 
-RealMpi resolve() noexcept {
-  RealMpi table;
-#define STRAKE_REAL(name) table.name = reinterpret_cast<decltype(table.name)>(find(#name));
-#if STRAKE_MPI_LARGE_COUNTS
-#define STRAKE_REAL_LARGE(name) STRAKE_REAL(name)
-#else
-#define STRAKE_REAL_LARGE(name)
-#endif
-#include "mpi/real_functions.def"
-#undef STRAKE_REAL_LARGE
-#undef STRAKE_REAL
-  return table;
-}
-
 }  // namespace
 
 void* find_real(const char* name) noexcept { return find(name); }
 
-const RealMpi& real_mpi() noexcept {
-  static const RealMpi table = resolve();
+const RealMpi& resolve_real_mpi() noexcept {
+  static const RealMpi table = [] {
+    RealMpi made;
+#define STRAKE_FUNCTION(name) made.name = reinterpret_cast<decltype(made.name)>(find(#name));
+#include "mpi/declared.def"
+#undef STRAKE_FUNCTION
+    return made;
+  }();
+  g_real_mpi.store(&table, std::memory_order_release);
   return table;
 }
 

@@ -1,37 +1,36 @@
-/// \file  The system MPI's own functions: what Strake calls goes there and never through Strake's
-/// wrappers, while PMPI tools that were loaded after Strake still see it.
+/// \file  The MPI library's own functions, the one table of them: what Strake calls, and what its
+/// wrappers pass on, goes there and never through Strake's wrappers. PMPI tools that were loaded
+/// after Strake still see it.
 #pragma once
 
 #include <mpi.h>
 
-/// Whether mpi.h declares the large-count (`_c`) functions of MPI 4.
-#if MPI_VERSION >= 4
-#define STRAKE_MPI_LARGE_COUNTS 1
-#else
-#define STRAKE_MPI_LARGE_COUNTS 0
-#endif
+#include <atomic>
+
+#include "mpi/quirks.hpp"
 
 namespace strake::mpi {
 
-/// One pointer per name of real_functions.def, of the type that mpi.h gives it; null where the
-/// library that the process loaded lacks the function.
+/// One pointer for each function of functions.def that mpi.h declares, of the type that mpi.h gives
+/// it. Null where the MPI library that the process loaded lacks the function.
 struct RealMpi {
-#define STRAKE_REAL(name) decltype(&::name) name = nullptr;
-#if STRAKE_MPI_LARGE_COUNTS
-#define STRAKE_REAL_LARGE(name) STRAKE_REAL(name)
-#else
-#define STRAKE_REAL_LARGE(name)
-#endif
-#include "mpi/real_functions.def"
-#undef STRAKE_REAL_LARGE
-#undef STRAKE_REAL
+#define STRAKE_FUNCTION(name) decltype(&::name) name = nullptr;
+#include "mpi/declared.def"
+#undef STRAKE_FUNCTION
 };
 
-/// The table, filled at its first use. Any thread may call it, before MPI_Init and after
-/// MPI_Finalize too.
-[[nodiscard]] const RealMpi& real_mpi() noexcept;
+/// Null until its first use.
+inline constinit std::atomic<const RealMpi*> g_real_mpi{nullptr};
+const RealMpi& resolve_real_mpi() noexcept;
 
-/// The system's own symbol of any name, or null. Costs a symbol search.
+/// The table, filled at its first use. Any thread may call it, before MPI_Init and after
+/// MPI_Finalize too. < 1 ns.
+[[nodiscard]] inline const RealMpi& real_mpi() noexcept {
+  const RealMpi* const table = g_real_mpi.load(std::memory_order_acquire);
+  return table != nullptr ? *table : resolve_real_mpi();
+}
+
+/// The MPI library's own symbol of any name, or null. Costs a symbol search.
 [[nodiscard]] void* find_real(const char* name) noexcept;
 
 /// Does nothing on MPI_SUCCESS. \throws MpiError  with the library's own words for `code`, which

@@ -62,7 +62,7 @@ TEST(DeviceCopy, reaches_every_pair_of_memories) {
       }
     }
   }
-  EXPECT_THROW((void)backend().compile(layouts[0], {}, layouts[0], {}), Unsupported);
+  EXPECT_THROW((void)copier().compile(layouts[0], {}, layouts[0], {}), Unsupported);
 }
 
 TEST(DeviceCopy, stages_pageable_memory_in_chunks) {
@@ -178,8 +178,8 @@ TEST(DeviceCopy, kernels_of_one_queue_see_what_those_before_wrote) {
   const Layout box = Layout::box(8, 24, {&rows, 1});
   const std::int64_t bytes = box.size_bytes();
   const Place place = place_of(MemoryKind::Device);
-  const auto pack = backend().compile(Layout::dense(bytes), place, box, place);
-  const auto unpack = backend().compile(box, place, Layout::dense(bytes), place);
+  const auto pack = copier().compile(Layout::dense(bytes), place, box, place);
+  const auto unpack = copier().compile(box, place, Layout::dense(bytes), place);
   Memory given(MemoryKind::Device, kRounds * bytes);
   const Memory found(MemoryKind::Device, kRounds * bytes);
   const Memory strided(MemoryKind::Device, rows.count * rows.stride_bytes);
@@ -218,8 +218,8 @@ TEST(DeviceCopy, moves_an_empty_layout_and_an_empty_part) {
   expect_copy(Layout(), MemoryKind::Device, Layout(), MemoryKind::Device);
   expect_copy(Layout::dense(100), MemoryKind::Device, Layout::dense(100), MemoryKind::Device,
               {50, 50});
-  EXPECT_THROW((void)backend().compile(Layout::dense(8), place_of(MemoryKind::Device),
-                                       Layout::dense(9), place_of(MemoryKind::Device)),
+  EXPECT_THROW((void)copier().compile(Layout::dense(8), place_of(MemoryKind::Device),
+                                      Layout::dense(9), place_of(MemoryKind::Device)),
                InvalidArgument);
 }
 
@@ -272,8 +272,8 @@ TEST(DeviceCopy, reaches_past_two_gigabytes) {
     for (const MemoryKind kind : {MemoryKind::Device, MemoryKind::Pinned}) {
       const Memory dense(kind, layout.size_bytes());
       const auto queue = backend().make_queue(0);
-      const auto plan = backend().compile(Layout::dense(layout.size_bytes()), place_of(kind),
-                                          layout, place_of(MemoryKind::Device));
+      const auto plan = copier().compile(Layout::dense(layout.size_bytes()), place_of(kind), layout,
+                                         place_of(MemoryKind::Device));
       queue->wait(plan->enqueue(*queue, dense.data(), base, ByteRange::all()));
       EXPECT_TRUE(dense.read() == expected) << layout.to_string();
     }
@@ -301,7 +301,7 @@ TEST(DeviceCopy, moves_more_words_than_31_bits_count) {
   const Dim dim{kCount, 2};
   const Layout layout = Layout::box(0, 1, {&dim, 1});
   const Place place = place_of(MemoryKind::Device);
-  const auto plan = backend().compile(Layout::dense(kCount), place, layout, place);
+  const auto plan = copier().compile(Layout::dense(kCount), place, layout, place);
   const auto queue = backend().make_queue(0);
   queue->wait(plan->enqueue(*queue, static_cast<std::byte*>(dense),
                             static_cast<std::byte*>(strided), ByteRange::all()));

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "copy/device_backend.hpp"
+#include "copy/device_copier.hpp"
 #include "strake/error.hpp"
 #include "strake/layout.hpp"
 #include "strake/memory.hpp"
@@ -33,6 +33,14 @@ inline DeviceBackend& backend() {
   EXPECT_EQ(cudaFree(nullptr), cudaSuccess);
   DeviceBackend* const found = device_backend();
   if (found == nullptr) throw Unsupported("the CUDA plug-in was not loaded");
+  return *found;
+}
+
+/// Its copies.
+inline DeviceCopier& copier() {
+  (void)backend();
+  DeviceCopier* const found = device_copier();
+  if (found == nullptr) throw Unsupported("the CUDA plug-in has no copies");
   return *found;
 }
 
@@ -131,7 +139,7 @@ inline void expect_copy(const Layout& to, MemoryKind to_kind, const Layout& from
   const std::vector<std::byte> given = random_bytes(source.bytes, 2);
   target.memory.write(expected);
   source.memory.write(given);
-  const auto plan = backend().compile(to, place_of(to_kind), from, place_of(from_kind), variant);
+  const auto plan = copier().compile(to, place_of(to_kind), from, place_of(from_kind), variant);
   const auto queue = backend().make_queue(0);
   queue->wait(plan->enqueue(*queue, target.address(), source.address(), part));
   copy_expected(to, expected, target.base, from, given, source.base, part);

@@ -25,7 +25,7 @@ TEST(DeviceBatch, moves_many_different_copies) {
   };
   // More than one launch takes; every 50th ends in pageable memory, which no batch reaches.
   std::vector<Copy> copies(700);
-  std::vector<DeviceBackend::Item> items;
+  std::vector<DeviceCopier::Item> items;
   std::mt19937_64 random(3);
   for (std::size_t i = 0; i < copies.size(); ++i) {
     Copy& copy = copies[i];
@@ -42,15 +42,15 @@ TEST(DeviceBatch, moves_many_different_copies) {
     copy.source->memory.write(given);
     copy_expected(copy.to, copy.expected, copy.target->base, copy.from, given, copy.source->base,
                   ByteRange::all());
-    copy.plan = backend().compile(copy.to, place_of(copy.to_kind), copy.from, kDevice);
+    copy.plan = copier().compile(copy.to, place_of(copy.to_kind), copy.from, kDevice);
     items.push_back({copy.plan.get(), copy.target->address(), copy.source->address()});
   }
   const auto queue = backend().make_queue(0);
-  queue->wait(backend().enqueue_batch(*queue, items));
+  queue->wait(copier().enqueue_batch(*queue, items));
   for (std::size_t i = 0; i < copies.size(); ++i) {
     EXPECT_TRUE(copies[i].target->memory.read() == copies[i].expected) << "copy " << i;
   }
-  queue->wait(backend().enqueue_batch(*queue, {}));
+  queue->wait(copier().enqueue_batch(*queue, {}));
 }
 
 TEST(DeviceQueue, gives_tickets_that_are_done_in_order) {
@@ -94,7 +94,7 @@ TEST(DeviceQueue, runs_after_the_legacy_default_stream) {
   const auto queue = backend().make_queue(0);
   const Dim dim{128, kBytes / 128};
   const Layout layout = Layout::box(0, 8, {&dim, 1});
-  const auto plan = backend().compile(Layout::dense(1024), kDevice, layout, kDevice);
+  const auto plan = copier().compile(Layout::dense(1024), kDevice, layout, kDevice);
   for (int round = 1; round < 10; ++round) {
     ASSERT_EQ(cudaMemsetAsync(a.data(), round, kBytes, cudaStreamLegacy), cudaSuccess);
     queue->wait(plan->enqueue(*queue, b.data(), a.data(), ByteRange::all()));
@@ -117,7 +117,7 @@ TEST(DeviceQueue, works_while_a_graph_is_captured) {
 
   const std::vector<std::int64_t> offsets{0, 100, 300};
   const Layout layout = Layout::blocks(offsets, 50);
-  const auto plan = device.compile(Layout::dense(150), kDevice, layout, kDevice);
+  const auto plan = copier().compile(Layout::dense(150), kDevice, layout, kDevice);
   queue->wait(plan->enqueue(*queue, b.data(), a.data(), ByteRange::all()));
   queue->wait(queue->copy(b.data() + 2048, a.data(), 1024));
   EXPECT_EQ(classify(a.data()).kind, MemoryKind::Device);
@@ -171,7 +171,7 @@ TEST(DeviceQueue, keeps_the_current_device_of_its_caller) {
   const auto queue = backend().make_queue(0);
   ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
   queue->wait(queue->copy(a.data(), b.data(), 4096));
-  const auto plan = backend().compile(Layout::dense(64), kDevice, Layout::dense(64, 8), kDevice);
+  const auto plan = copier().compile(Layout::dense(64), kDevice, Layout::dense(64, 8), kDevice);
   queue->wait(plan->enqueue(*queue, a.data(), b.data(), ByteRange::all()));
   int current = -1;
   EXPECT_EQ(cudaGetDevice(&current), cudaSuccess);

@@ -65,7 +65,7 @@ struct ProfileFile {
 };
 const ProfileFile g_file;
 
-Transfer transfer(Direction direction, MemoryKind kind, std::int64_t bytes, std::int64_t block) {
+Message message(Direction direction, MemoryKind kind, std::int64_t bytes, std::int64_t block) {
   return {direction, false,         {kind, kind == MemoryKind::Host ? -1 : 0},
           bytes,     bytes / block, Spread::Near,
           false,     2 * block};
@@ -74,19 +74,19 @@ Transfer transfer(Direction direction, MemoryKind kind, std::int64_t bytes, std:
 TEST(Choice, follows_the_profile_where_the_built_in_rules_would_not) {
   ASSERT_NE(machine::this_machine(), nullptr);
   // 64 bytes: too short for the built-in rules to pack.
-  EXPECT_EQ(choose(transfer(Direction::Send, MemoryKind::Host, 64, 8)).method, Method::Pack);
-  const Choice system = choose(transfer(Direction::Send, MemoryKind::Host, 4096, 64));
+  EXPECT_EQ(choose(message(Direction::Send, MemoryKind::Host, 64, 8)).method, Method::Pack);
+  const Choice system = choose(message(Direction::Send, MemoryKind::Host, 4096, 64));
   EXPECT_EQ(system.method, Method::System);
   EXPECT_EQ(system.reason, Reason::SystemIsFaster);
   // 64 KiB: the built-in rules take one-shot both ways.
-  EXPECT_EQ(choose(transfer(Direction::Send, MemoryKind::Device, 1 << 16, 8)).method,
+  EXPECT_EQ(choose(message(Direction::Send, MemoryKind::Device, 1 << 16, 8)).method,
             Method::Staged);
-  EXPECT_EQ(choose(transfer(Direction::Receive, MemoryKind::Device, 1 << 16, 8)).method,
+  EXPECT_EQ(choose(message(Direction::Receive, MemoryKind::Device, 1 << 16, 8)).method,
             Method::OneShot);
 }
 
 TEST(Choice, falls_back_on_the_built_in_rules_where_the_profile_lacks_a_part) {
-  Transfer listed = transfer(Direction::Send, MemoryKind::Host, 64, 8);
+  Message listed = message(Direction::Send, MemoryKind::Host, 64, 8);
   listed.pitch = 0;
   EXPECT_EQ(choose(listed).method, Method::System);  // too short
   listed.bytes = 1 << 16;
@@ -97,30 +97,29 @@ TEST(Choice, falls_back_on_the_built_in_rules_where_the_profile_lacks_a_part) {
 }
 
 TEST(Choice, contiguous_host_memory_is_the_system_s) {
-  Transfer dense = transfer(Direction::Send, MemoryKind::Host, 4096, 4096);
+  Message dense = message(Direction::Send, MemoryKind::Host, 4096, 4096);
   dense.dense = true;
   EXPECT_EQ(choose(dense).reason, Reason::Contiguous);
 }
 
 TEST(Choice, remembered_ones_are_those_made_anew_in_any_thread) {
   std::mt19937 random(7);
-  std::vector<Transfer> transfers;
+  std::vector<Message> messages;
   for (int i = 0; i < 20000; ++i) {
-    Transfer t =
-        transfer(static_cast<Direction>(random() % 2), static_cast<MemoryKind>(random() % 4),
-                 8 * (1 + static_cast<std::int64_t>(random() % 100000)), 8);
+    Message t = message(static_cast<Direction>(random() % 2), static_cast<MemoryKind>(random() % 4),
+                        8 * (1 + static_cast<std::int64_t>(random() % 100000)), 8);
     t.dense = random() % 8 == 0;
     t.spread = static_cast<Spread>(random() % 4);
     t.nonblocking = random() % 2 == 0;
     t.pitch = random() % 4 == 0 ? 0 : std::int64_t{8} << random() % 12;
-    transfers.push_back(t);
+    messages.push_back(t);
   }
   std::vector<int> wrong(2);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     threads.emplace_back([&, i] {
       for (int turn = 0; turn < 2; ++turn) {
-        for (const Transfer& t : transfers) {
+        for (const Message& t : messages) {
           const Choice known = choose(t);
           const Choice anew = choose_anew(t);
           wrong[i] += known.method != anew.method || known.reason != anew.reason ? 1 : 0;

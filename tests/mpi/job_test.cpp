@@ -1,10 +1,10 @@
-#include "exchange/job.hpp"
+#include "mpi/job.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-namespace strake::exchange {
+namespace strake::mpi {
 namespace {
 
 /// The environment of a launcher, whatever started this test.
@@ -63,4 +63,4 @@ TEST_F(Job, of_more_ranks_than_a_pretended_node_has_is_on_several) {
 }
 
 }  // namespace
-}  // namespace strake::exchange
+}  // namespace strake::mpi

@@ -1,5 +1,5 @@
 // The registry of datatypes: what is known of a handle, and until when.
-#include "exchange/types.hpp"
+#include "mpi/types.hpp"
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -9,11 +9,11 @@
 #include <iostream>
 #include <vector>
 
-#include "exchange/shape.hpp"
 #include "mpi/datatype.hpp"
+#include "mpi/elements.hpp"
 #include "pack_reference.hpp"
 
-namespace strake::exchange {
+namespace strake::mpi {
 namespace {
 
 using test::Committed;
@@ -67,7 +67,7 @@ TEST(Types, a_handle_freed_unseen_means_the_type_that_was_committed_last) {
     MPI_Type_commit(&now);
     add_type(now);
     reused += now == freed;
-    EXPECT_EQ(find_type(now)->info().layout, mpi::decode(now).layout);
+    EXPECT_EQ(find_type(now)->info().layout, decode(now).layout);
     // The other handle has a record still where it was not used again.
     remove_type(freed);
     remove_type(now);
@@ -110,7 +110,7 @@ TEST(Types, types_that_grow_a_member_at_a_time) {
   EXPECT_LT(seconds, 0.5);  // 0.008 s; 1.1 s where each level is decoded from the innermost
 #endif
   EXPECT_TRUE(find_type(types[kDecoded])->decodable());
-  EXPECT_EQ(find_type(types[kDecoded])->info().layout, mpi::decode(types[kDecoded]).layout);
+  EXPECT_EQ(find_type(types[kDecoded])->info().layout, decode(types[kDecoded]).layout);
   EXPECT_EQ(find_type(types[kLevels])->decodable(), kLevels == kDecoded);
   for (int level = 1; level <= kLevels; ++level) {
     remove_type(types[static_cast<std::size_t>(level)]);
@@ -119,4 +119,4 @@ TEST(Types, types_that_grow_a_member_at_a_time) {
 }
 
 }  // namespace
-}  // namespace strake::exchange
+}  // namespace strake::mpi

@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-#include "copy/device_backend.hpp"
+#include "copy/device_copier.hpp"
 #include "cuda_runtime_api.h"
 #include "strake/error.hpp"
 
@@ -123,12 +123,32 @@ class Plan final : public strake::DevicePlan {
   int device_;
 };
 
+bool has_kernels() noexcept { return std::getenv("STANDIN_NO_KERNELS") == nullptr; }
+
+class Copier final : public strake::DeviceCopier {
+ public:
+  std::unique_ptr<strake::DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
+                                              Place from_place,
+                                              strake::CopyVariant /*variant*/) override {
+    if (!has_kernels()) throw strake::Unsupported("the stand-in has no kernels");
+    return std::make_unique<Plan>(to, from, std::max({to_place.device, from_place.device, 0}));
+  }
+
+  Ticket enqueue_batch(strake::Queue& queue, std::span<const Item> items) override {
+    Ticket last;
+    for (const Item& item : items) {
+      last = item.plan->enqueue(queue, item.to, item.from, ByteRange::all());
+    }
+    return last;
+  }
+};
+
 class Backend final : public strake::DeviceBackend {
  public:
   const char* name() const noexcept override { return "stand-in"; }
   int device_count() const noexcept override { return 2; }
 
-  bool usable(int /*device*/) const noexcept override { return usable_; }
+  bool usable(int /*device*/) const noexcept override { return has_kernels(); }
 
   bool query(const void* address, AllocationInfo& info) const noexcept override {
     Allocation found;
@@ -147,23 +167,8 @@ class Backend final : public strake::DeviceBackend {
     return true;
   }
 
-  std::unique_ptr<strake::DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
-                                              Place from_place,
-                                              strake::CopyVariant /*variant*/) override {
-    if (!usable_) throw strake::Unsupported("the stand-in has no kernels");
-    return std::make_unique<Plan>(to, from, std::max({to_place.device, from_place.device, 0}));
-  }
-
   std::unique_ptr<strake::Queue> make_queue(int device) override {
     return std::make_unique<Queue>(device);
-  }
-
-  Ticket enqueue_batch(strake::Queue& queue, std::span<const Item> items) override {
-    Ticket last;
-    for (const Item& item : items) {
-      last = item.plan->enqueue(queue, item.to, item.from, ByteRange::all());
-    }
-    return last;
   }
 
   void* allocate(Place place, std::int64_t bytes) override {
@@ -186,7 +191,6 @@ class Backend final : public strake::DeviceBackend {
   }
 
  private:
-  bool usable_ = std::getenv("STANDIN_NO_KERNELS") == nullptr;
   std::array<std::atomic<std::int64_t>, 2> taken_{};  // of device and of pinned memory
 };
 
@@ -196,4 +200,9 @@ class Backend final : public strake::DeviceBackend {
 extern "C" __attribute__((visibility("default"))) strake::DeviceBackend* strake_make_device_backend(
     int version, const strake::DeviceBackendOptions& /*options*/) {
   return version == strake::kDeviceBackendVersion ? new standin::Backend : nullptr;
+}
+
+extern "C" __attribute__((visibility("default"))) strake::DeviceCopier* strake_make_device_copier(
+    int version) {
+  return version == strake::kDeviceBackendVersion ? new standin::Copier : nullptr;
 }

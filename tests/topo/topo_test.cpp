@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "machine/profile.hpp"
+#include "machine/topology.hpp"
 #include "made_up.hpp"
 #include "report/one_size.hpp"
-#include "topo/topology.hpp"
 
 namespace strake::topo {
 namespace {
@@ -66,11 +66,11 @@ class Topo : public testing::Test {
 };
 
 TEST(Pcie, rates_are_those_after_encoding) {
-  EXPECT_NEAR(pcie_rate(3, 16), 15.754e9, 1e6);
-  EXPECT_NEAR(pcie_rate(5, 16), 63.015e9, 1e6);
-  EXPECT_EQ(pcie_rate(0, 16), 0);
-  EXPECT_NEAR(pcie_rate(7, 16), 242e9, 1e6);
-  EXPECT_EQ(pcie_rate(8, 16), 0);
+  EXPECT_NEAR(machine::pcie_rate(3, 16), 15.754e9, 1e6);
+  EXPECT_NEAR(machine::pcie_rate(5, 16), 63.015e9, 1e6);
+  EXPECT_EQ(machine::pcie_rate(0, 16), 0);
+  EXPECT_NEAR(machine::pcie_rate(7, 16), 242e9, 1e6);
+  EXPECT_EQ(machine::pcie_rate(8, 16), 0);
 }
 
 #ifdef STRAKE_HAS_HWLOC

@@ -12,12 +12,12 @@ namespace strake::exchange {
 namespace {
 
 /// Transfers as applications have them: many small numbers, in all combinations.
-std::vector<Transfer> random_transfers(std::size_t count, unsigned seed) {
+std::vector<Message> random_messages(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<Transfer> made;
+  std::vector<Message> made;
   made.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    Transfer t;
+    Message t;
     t.direction = static_cast<Direction>(random() % 2);
     t.dense = random() % 2 == 0;
     t.place = {static_cast<MemoryKind>(random() % 4), static_cast<std::int32_t>(random() % 9) - 1};
@@ -31,29 +31,29 @@ std::vector<Transfer> random_transfers(std::size_t count, unsigned seed) {
   return made;
 }
 
-/// A choice that every part of a transfer has a say in.
-Choice made_up(const Transfer& t) {
+/// A choice that every part of a message has a say in.
+Choice made_up(const Message& t) {
   const auto mixed = static_cast<std::uint64_t>(
       t.bytes * 31 + t.blocks * 17 + t.pitch * 7 + static_cast<int>(t.direction) * 3 +
       static_cast<int>(t.dense) * 5 + static_cast<int>(t.place.kind) * 11 + t.place.device * 13 +
       static_cast<int>(t.spread) * 19 + static_cast<int>(t.nonblocking) * 23);
-  return {static_cast<Method>(mixed % kMethods), static_cast<Reason>(mixed % kReasons)};
+  return {static_cast<Method>(mixed % machine::kMethods), static_cast<Reason>(mixed % kReasons)};
 }
 
 bool same(Choice a, Choice b) { return a.method == b.method && a.reason == b.reason; }
 
 TEST(ChoiceCache, knows_nothing_at_first) {
   const auto cache = std::make_unique<ChoiceCache>();
-  for (const Transfer& t : random_transfers(1000, 1)) EXPECT_FALSE(cache->find(t));
+  for (const Message& t : random_messages(1000, 1)) EXPECT_FALSE(cache->find(t));
 }
 
 TEST(ChoiceCache, finds_10000_keys_again) {
   const auto cache = std::make_unique<ChoiceCache>();
-  const auto transfers = random_transfers(10000, 2);
-  for (const Transfer& t : transfers) {
+  const auto messages = random_messages(10000, 2);
+  for (const Message& t : messages) {
     if (!cache->find(t)) cache->insert(t, made_up(t));
   }
-  for (const Transfer& t : transfers) {
+  for (const Message& t : messages) {
     const auto found = cache->find(t);
     ASSERT_TRUE(found);
     ASSERT_TRUE(same(*found, made_up(t)));
@@ -62,8 +62,8 @@ TEST(ChoiceCache, finds_10000_keys_again) {
 
 TEST(ChoiceCache, tells_transfers_apart_by_every_part) {
   const auto cache = std::make_unique<ChoiceCache>();
-  const Transfer one{};
-  std::vector<Transfer> others(9, one);
+  const Message one{};
+  std::vector<Message> others(9, one);
   others[0].direction = Direction::Receive;
   others[1].dense = true;
   others[2].place.kind = MemoryKind::Device;
@@ -75,15 +75,15 @@ TEST(ChoiceCache, tells_transfers_apart_by_every_part) {
   others[8].pitch = 1;
   cache->insert(one, {Method::Pack, Reason::None});
   EXPECT_TRUE(cache->find(one));
-  for (const Transfer& other : others) EXPECT_FALSE(cache->find(other));
+  for (const Message& other : others) EXPECT_FALSE(cache->find(other));
 }
 
 TEST(ChoiceCache, when_full_it_forgets_nothing_and_mistakes_nothing) {
   const auto cache = std::make_unique<ChoiceCache>();
-  const auto early = random_transfers(1000, 3);
-  for (const Transfer& t : early) cache->insert(t, made_up(t));
+  const auto early = random_messages(1000, 3);
+  for (const Message& t : early) cache->insert(t, made_up(t));
   std::size_t missing = 0;
-  for (const Transfer& t : random_transfers(200000, 4)) {
+  for (const Message& t : random_messages(200000, 4)) {
     cache->insert(t, made_up(t));
     const auto found = cache->find(t);
     if (found) {
@@ -92,12 +92,12 @@ TEST(ChoiceCache, when_full_it_forgets_nothing_and_mistakes_nothing) {
     missing += found ? 0 : 1;
   }
   EXPECT_GT(missing, 0U);
-  for (const Transfer& t : early) ASSERT_TRUE(cache->find(t));
+  for (const Message& t : early) ASSERT_TRUE(cache->find(t));
 }
 
 TEST(ChoiceCache, a_device_beyond_its_range_is_left_out) {
   const auto cache = std::make_unique<ChoiceCache>();
-  Transfer t;
+  Message t;
   t.place = {MemoryKind::Device, 1 << 20};
   cache->insert(t, {Method::Device, Reason::None});
   EXPECT_FALSE(cache->find(t));
@@ -105,13 +105,13 @@ TEST(ChoiceCache, a_device_beyond_its_range_is_left_out) {
 
 TEST(ChoiceCache, threads_see_whole_entries) {
   const auto cache = std::make_unique<ChoiceCache>();
-  const auto transfers = random_transfers(5000, 5);
+  const auto messages = random_messages(5000, 5);
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
-      for (std::size_t n = 0; n < 4 * transfers.size(); ++n) {
-        const Transfer& t = transfers[(n * 7 + i * 1250) % transfers.size()];
+      for (std::size_t n = 0; n < 4 * messages.size(); ++n) {
+        const Message& t = messages[(n * 7 + i * 1250) % messages.size()];
         const auto found = cache->find(t);
         if (!found) {
           cache->insert(t, made_up(t));
@@ -123,7 +123,7 @@ TEST(ChoiceCache, threads_see_whole_entries) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
-  for (const Transfer& t : transfers) EXPECT_TRUE(cache->find(t));
+  for (const Message& t : messages) EXPECT_TRUE(cache->find(t));
 }
 
 }  // namespace

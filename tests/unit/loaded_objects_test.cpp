@@ -1,4 +1,4 @@
-#include "memory/loaded_objects.hpp"
+#include "device/loaded_objects.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "copy/device_backend.hpp"
+#include "device/backend.hpp"
 
 namespace strake {
 namespace {

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "copy/device_backend.hpp"
+#include "device/backend.hpp"
 #include "memory/place_cache.hpp"
 #include "strake/memory.hpp"
 

@@ -26,12 +26,7 @@ class PretendedDevice final : public DeviceBackend {
   [[nodiscard]] bool usable(int) const noexcept override { return true; }
   bool query(const void*, AllocationInfo&) const noexcept override { return false; }
   bool knows(const void*, std::uint64_t&) const noexcept override { return false; }
-  std::unique_ptr<DevicePlan> compile(const Layout&, Place, const Layout&, Place,
-                                      CopyVariant) override {
-    throw Unsupported("pretended");
-  }
   std::unique_ptr<Queue> make_queue(int) override { throw Unsupported("pretended"); }
-  Ticket enqueue_batch(Queue&, std::span<const Item>) override { return {}; }
   void* allocate(Place, std::int64_t bytes) override {
     if (bytes > free_bytes_) throw OutOfMemory("pretended");
     ++calls;

@@ -9,7 +9,7 @@
 namespace strake::exchange {
 namespace {
 
-Transfer transfer(MemoryKind kind, bool dense) {
+Message message(MemoryKind kind, bool dense) {
   return {Direction::Send, dense,        {kind, 0}, 4096,
           dense ? 1 : 512, Spread::Near, false,     dense ? 0 : 16};
 }
@@ -17,7 +17,7 @@ Transfer transfer(MemoryKind kind, bool dense) {
 TEST(SettledChoice, contiguous_host_memory_is_the_system_s_even_when_forced) {
   for (const MemoryKind kind : {MemoryKind::Host, MemoryKind::Pinned}) {
     for (const auto& forced : {std::optional<Method>(), std::optional(Method::Pack)}) {
-      const auto choice = settled_choice(transfer(kind, true), forced, true);
+      const auto choice = settled_choice(message(kind, true), forced, true);
       ASSERT_TRUE(choice);
       EXPECT_EQ(choice->method, Method::System);
       EXPECT_EQ(choice->reason, Reason::Contiguous);
@@ -26,10 +26,10 @@ TEST(SettledChoice, contiguous_host_memory_is_the_system_s_even_when_forced) {
 }
 
 TEST(SettledChoice, nothing_is_settled_by_auto) {
-  EXPECT_FALSE(settled_choice(transfer(MemoryKind::Host, false), std::nullopt, true));
+  EXPECT_FALSE(settled_choice(message(MemoryKind::Host, false), std::nullopt, true));
   for (const bool dense : {false, true}) {
-    EXPECT_FALSE(settled_choice(transfer(MemoryKind::Device, dense), std::nullopt, true));
-    EXPECT_FALSE(settled_choice(transfer(MemoryKind::Managed, dense), std::nullopt, false));
+    EXPECT_FALSE(settled_choice(message(MemoryKind::Device, dense), std::nullopt, true));
+    EXPECT_FALSE(settled_choice(message(MemoryKind::Managed, dense), std::nullopt, false));
   }
 }
 
@@ -59,7 +59,7 @@ TEST(SettledChoice, forced_methods_win_where_they_can_be_used) {
       {MemoryKind::Device, false, true, Method::Pack, std::nullopt},
   }};
   for (const Row& row : rows) {
-    const auto choice = settled_choice(transfer(row.kind, row.dense), row.forced, row.aware);
+    const auto choice = settled_choice(message(row.kind, row.dense), row.forced, row.aware);
     EXPECT_EQ(choice.has_value(), row.expected.has_value())
         << name_of(row.kind) << " " << name_of(row.forced) << " " << row.aware;
     if (!choice || !row.expected) continue;
@@ -70,7 +70,7 @@ TEST(SettledChoice, forced_methods_win_where_they_can_be_used) {
 
 TEST(BuiltInDevice, short_messages_go_one_shot) {
   const auto chosen = [](std::int64_t bytes, bool dense, bool aware, std::int64_t limit = 0) {
-    Transfer asked = transfer(MemoryKind::Device, dense);
+    Message asked = message(MemoryKind::Device, dense);
     asked.bytes = bytes;
     return built_in_device(asked, aware, limit).method;
   };
@@ -85,7 +85,7 @@ TEST(BuiltInDevice, short_messages_go_one_shot) {
   EXPECT_EQ(chosen(1, true, true), Method::System);
 }
 
-TEST(Transfer, pitch_is_the_distance_of_a_box_s_innermost_blocks) {
+TEST(Message, pitch_is_the_distance_of_a_box_s_innermost_blocks) {
   const std::array<Dim, 2> dims = {Dim{4, 4096}, Dim{8, -64}};
   EXPECT_EQ(pitch_of(Layout::box(0, 8, dims)), 64);
   EXPECT_EQ(pitch_of(Layout::dense(8)), 0);
@@ -94,7 +94,7 @@ TEST(Transfer, pitch_is_the_distance_of_a_box_s_innermost_blocks) {
   EXPECT_EQ(pitch_of(Layout()), 0);
 }
 
-TEST(Transfer, a_struct_of_boxes_is_as_the_one_with_most_blocks) {
+TEST(Message, a_struct_of_boxes_is_as_the_one_with_most_blocks) {
   const std::array<Dim, 1> sparse = {Dim{90, 320}};
   const std::array<Dim, 1> far = {Dim{100, 4000}};
   const std::array<Layout, 2> fields = {Layout::box(0, 12, sparse), Layout::box(50000, 12, far)};

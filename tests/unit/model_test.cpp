@@ -1,5 +1,5 @@
 // The model, by made-up profiles: what it adds up, and what it chooses.
-#include "exchange/model.hpp"
+#include "machine/model.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "machine/pitch.hpp"
 
-namespace strake::exchange {
+namespace strake::machine {
 namespace {
 
 constexpr std::int64_t kKi = 1024;
@@ -40,9 +40,9 @@ Times all_parts() {
   return times;
 }
 
-machine::Result result(const std::string& name, std::int64_t bytes, std::int64_t block,
-                       std::int64_t pitch, double median) {
-  machine::Result made;
+Result result(const std::string& name, std::int64_t bytes, std::int64_t block, std::int64_t pitch,
+              double median) {
+  Result made;
   made.name = name;
   made.mpi = name.starts_with("mpi/") ? kMpi : "";
   made.bytes = bytes;
@@ -52,8 +52,8 @@ machine::Result result(const std::string& name, std::int64_t bytes, std::int64_t
   return made;
 }
 
-machine::Profile profile_of(const Times& times) {
-  machine::Profile profile;
+Profile profile_of(const Times& times) {
+  Profile profile;
   for (const auto& [name, time] : times) {
     for (const std::int64_t bytes : {std::int64_t{1}, 64 * kMi}) {
       if (name.starts_with("copy/") || name.ends_with("/host") || name.ends_with("/packed") ||
@@ -69,16 +69,16 @@ machine::Profile profile_of(const Times& times) {
   return profile;
 }
 
-Model model_of(const Times& times) { return {profile_of(times), kMpi, Link::Node, kMi}; }
+Model model_of(const Times& times) { return {profile_of(times), kMpi, Reach::Node, kMi}; }
 
 constexpr Place kHost{MemoryKind::Host, -1};
 constexpr Place kPinned{MemoryKind::Pinned, 0};
 constexpr Place kDevice{MemoryKind::Device, 0};
 
-Transfer box(Direction direction, Place place, std::int64_t bytes = 64 * kKi) {
+Message box(Direction direction, Place place, std::int64_t bytes = 64 * kKi) {
   return {direction, false, place, bytes, bytes / 8, Spread::Near, false, 16};
 }
-Transfer dense(Direction direction, Place place, std::int64_t bytes = 64 * kKi) {
+Message dense(Direction direction, Place place, std::int64_t bytes = 64 * kKi) {
   return {direction, true, place, bytes, 1, Spread::Near, false, 0};
 }
 
@@ -98,15 +98,13 @@ TEST(Model, host_memory_is_packed_where_that_is_clearly_sooner) {
         const double ends = times["pack/cpu/box"] + times["unpack/cpu/box"] + 2 * Model::kPacked;
         const double pack = whole ? times["mpi/node/pack/box"] : ends + times["mpi/node/packed"];
         const double system = times["mpi/node/system/box"];
-        const Transfer transfer = box(direction, place);
+        const Message message = box(direction, place);
         // A part takes no negative time.
-        EXPECT_NEAR(model.time(Method::Pack, transfer).value() / std::max(pack, ends), 1,
-                    kRounding);
-        EXPECT_NEAR(model.time(Method::System, transfer).value() / system, 1, kRounding);
-        const Choice choice = model.choose(transfer, {}).value();
+        EXPECT_NEAR(model.time(Method::Pack, message).value() / std::max(pack, ends), 1, kRounding);
+        EXPECT_NEAR(model.time(Method::System, message).value() / system, 1, kRounding);
+        const Method choice = model.choose(message, {}).value();
         const bool sooner = pack < Model::kWorthPacking * system;
-        EXPECT_EQ(choice.method, sooner ? Method::Pack : Method::System);
-        EXPECT_EQ(choice.reason, sooner ? Reason::None : Reason::SystemIsFaster);
+        EXPECT_EQ(choice, sooner ? Method::Pack : Method::System);
         packed += sooner ? 1 : 0;
       }
     }
@@ -118,16 +116,16 @@ TEST(Model, host_memory_is_packed_where_that_is_clearly_sooner) {
 TEST(Model, packed_bytes_have_a_wire_of_their_own_unless_the_profile_is_older) {
   Times times = all_parts();
   times["mpi/node/packed"] = 5e-6;
-  const Transfer transfer = box(Direction::Send, kHost);
-  const auto wire = [&] { return model_of(times).parts(Method::Pack, transfer)->wire.value(); };
+  const Message message = box(Direction::Send, kHost);
+  const auto wire = [&] { return model_of(times).parts(Method::Pack, message)->wire.value(); };
   EXPECT_NEAR(wire(), 5e-6, 1e-12);
   EXPECT_NEAR(model_of(times).time(Method::System, dense(Direction::Send, kHost)).value(), 1e-6,
               1e-12);
   times.erase("mpi/node/packed");
   EXPECT_NEAR(wire(), 1e-6, 1e-12);
   times.erase("mpi/node/host");
-  EXPECT_FALSE(model_of(times).time(Method::Pack, transfer));
-  EXPECT_FALSE(model_of(times).choose(transfer, {}));
+  EXPECT_FALSE(model_of(times).time(Method::Pack, message));
+  EXPECT_FALSE(model_of(times).choose(message, {}));
 }
 
 TEST(Model, device_memory_goes_the_way_with_the_smallest_sum) {
@@ -150,12 +148,12 @@ TEST(Model, device_memory_goes_the_way_with_the_smallest_sum) {
       const std::map<double, Method> sums = {{staged[here] + host, Method::Staged},
                                              {one_shot[here] + host, Method::OneShot},
                                              {device, Method::Device}};
-      const Transfer transfer = box(direction, kDevice);
+      const Message message = box(direction, kDevice);
       for (const auto& [sum, method] : sums) {
-        EXPECT_NEAR(model.time(method, transfer).value() / sum, 1, kRounding);
+        EXPECT_NEAR(model.time(method, message).value() / sum, 1, kRounding);
       }
-      EXPECT_EQ(model.choose(transfer, {true, 0})->method, sums.begin()->second);
-      EXPECT_EQ(model.choose(transfer, {false, 0})->method,
+      EXPECT_EQ(model.choose(message, {true, 0}), sums.begin()->second);
+      EXPECT_EQ(model.choose(message, {false, 0}),
                 staged[here] < one_shot[here] ? Method::Staged : Method::OneShot);
       ++chosen[sums.begin()->second];
     }
@@ -171,20 +169,19 @@ TEST(Model, a_library_that_is_not_gpu_aware_is_never_given_device_memory) {
   }
   times["copy/device-to-pinned"] = 1;
   const Model model = model_of(times);
-  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {false, 0})->method, Method::OneShot);
-  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {true, 0})->method, Method::Device);
-  EXPECT_EQ(model.choose(dense(Direction::Send, kDevice), {false, 0})->method, Method::Staged);
-  const Choice aware = model.choose(dense(Direction::Send, kDevice), {true, 0}).value();
-  EXPECT_EQ(aware.method, Method::System);
-  EXPECT_EQ(aware.reason, Reason::GpuAware);
+  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {false, 0}), Method::OneShot);
+  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {true, 0}), Method::Device);
+  EXPECT_EQ(model.choose(dense(Direction::Send, kDevice), {false, 0}), Method::Staged);
+  const Method aware = model.choose(dense(Direction::Send, kDevice), {true, 0}).value();
+  EXPECT_EQ(aware, Method::System);
 }
 
 TEST(Model, the_two_directions_are_kept_apart) {
   Times times = all_parts();
   times["unpack/one-shot/box"] = 1e-5;
   const Model reads_are_slow = model_of(times);
-  EXPECT_EQ(reads_are_slow.choose(box(Direction::Send, kDevice), {})->method, Method::OneShot);
-  EXPECT_EQ(reads_are_slow.choose(box(Direction::Receive, kDevice), {})->method, Method::Staged);
+  EXPECT_EQ(reads_are_slow.choose(box(Direction::Send, kDevice), {}), Method::OneShot);
+  EXPECT_EQ(reads_are_slow.choose(box(Direction::Receive, kDevice), {}), Method::Staged);
 }
 
 TEST(Model, one_shot_limit_overrides_the_times) {
@@ -192,7 +189,7 @@ TEST(Model, one_shot_limit_overrides_the_times) {
   times["pack/one-shot/box"] = 1;
   const Model model = model_of(times);
   const auto chosen = [&](std::int64_t limit, std::int64_t bytes) {
-    return model.choose(box(Direction::Send, kDevice, bytes), {false, limit})->method;
+    return model.choose(box(Direction::Send, kDevice, bytes), {false, limit});
   };
   EXPECT_EQ(chosen(0, 4096), Method::Staged);
   EXPECT_EQ(chosen(4096, 4096), Method::OneShot);
@@ -200,8 +197,8 @@ TEST(Model, one_shot_limit_overrides_the_times) {
 }
 
 TEST(Model, nothing_is_said_where_a_part_was_not_measured) {
-  const Transfer host = box(Direction::Send, kHost);
-  const Transfer device = box(Direction::Receive, kDevice);
+  const Message host = box(Direction::Send, kHost);
+  const Message device = box(Direction::Receive, kDevice);
   const auto without = [](const char* name) {
     Times times = all_parts();
     EXPECT_EQ(times.erase(name), 1U) << name;
@@ -219,8 +216,8 @@ TEST(Model, nothing_is_said_where_a_part_was_not_measured) {
   EXPECT_TRUE(without("mpi/node/device").choose(device, {false, 0}));
   EXPECT_FALSE(model_of({}).choose(host, {}));
   EXPECT_FALSE(model_of({}).choose(device, {true, 0}));
-  EXPECT_FALSE(Model(profile_of(all_parts()), "Other MPI 1", Link::Node, kMi).choose(host, {}));
-  EXPECT_FALSE(Model(profile_of(all_parts()), kMpi, Link::Net, kMi).choose(host, {}));
+  EXPECT_FALSE(Model(profile_of(all_parts()), "Other MPI 1", Reach::Node, kMi).choose(host, {}));
+  EXPECT_FALSE(Model(profile_of(all_parts()), kMpi, Reach::Net, kMi).choose(host, {}));
 }
 
 TEST(Model, one_process_s_measurement_is_enough_where_mpi_is_the_same_for_all) {
@@ -228,10 +225,10 @@ TEST(Model, one_process_s_measurement_is_enough_where_mpi_is_the_same_for_all) {
   std::erase_if(times, [](const auto& part) { return part.first.starts_with("mpi/"); });
   times["copy/device-to-pinned"] = 1e-5;
   const Model model = model_of(times);
-  const Transfer transfer = box(Direction::Send, kDevice);
-  EXPECT_EQ(model.choose(transfer, {false, 0})->method, Method::OneShot);
-  EXPECT_FALSE(model.time(Method::OneShot, transfer));
-  const auto parts = model.parts(Method::OneShot, transfer);
+  const Message message = box(Direction::Send, kDevice);
+  EXPECT_EQ(model.choose(message, {false, 0}), Method::OneShot);
+  EXPECT_FALSE(model.time(Method::OneShot, message));
+  const auto parts = model.parts(Method::OneShot, message);
   ASSERT_TRUE(parts);
   EXPECT_FALSE(parts->wire);
   EXPECT_NEAR(parts->end / times["pack/one-shot/box"], 1, kRounding);
@@ -250,7 +247,7 @@ TEST(Model, methods_that_can_not_carry_a_transfer_have_no_time) {
 
 TEST(Model, pieces_of_a_staged_message_overlap) {
   // Pack: 1 us and 10 us/MiB; copy: 1 us and 20 us/MiB.
-  machine::Profile profile;
+  Profile profile;
   for (std::int64_t bytes = kKi; bytes <= 64 * kMi; bytes *= 2) {
     const double mib = static_cast<double>(bytes) / static_cast<double>(kMi);
     profile.results.push_back(result("pack/device/box", bytes, 8, 16, 1e-6 + 10e-6 * mib));
@@ -258,9 +255,9 @@ TEST(Model, pieces_of_a_staged_message_overlap) {
     profile.results.push_back(result("copy/device-to-pinned", bytes, 0, 0, 1e-6 + 20e-6 * mib));
     profile.results.push_back(result("copy/pinned-to-device", bytes, 0, 0, 1e-6 + 20e-6 * mib));
   }
-  const Model model(profile, kMpi, Link::Node, kMi);
-  const auto end = [&](Transfer transfer) {
-    return model.parts(Method::Staged, transfer).value().end * 1e6;
+  const Model model(profile, kMpi, Reach::Node, kMi);
+  const auto end = [&](Message message) {
+    return model.parts(Method::Staged, message).value().end * 1e6;
   };
   constexpr double kOrder = Model::kStagedOrder * 1e6;
   EXPECT_NEAR(end(box(Direction::Send, kDevice, kMi)), kOrder + 11 + 21, 1e-6);
@@ -275,35 +272,35 @@ TEST(Model, long_rows_are_left_to_the_library) {
   Times times = all_parts();
   times["mpi/node/system/box"] = 1;  // whatever was measured
   const Model model = model_of(times);
-  Transfer transfer = box(Direction::Send, kHost);
-  transfer.pitch = 4 * kPackMaxMeanBlock;
-  transfer.blocks = transfer.bytes / kPackMaxMeanBlock;
-  EXPECT_EQ(model.choose(transfer, {})->method, Method::Pack);
-  --transfer.blocks;
-  EXPECT_EQ(model.choose(transfer, {})->method, Method::System);
+  Message message = box(Direction::Send, kHost);
+  message.pitch = 4 * kPackMaxMeanBlock;
+  message.blocks = message.bytes / kPackMaxMeanBlock;
+  EXPECT_EQ(model.choose(message, {}), Method::Pack);
+  --message.blocks;
+  EXPECT_EQ(model.choose(message, {}), Method::System);
   // And shorter ones that nearly touch.
-  transfer.blocks = transfer.bytes / 256;
-  transfer.pitch = 320;
-  EXPECT_EQ(model.choose(transfer, {})->method, Method::Pack);
-  --transfer.pitch;
-  EXPECT_EQ(model.choose(transfer, {})->method, Method::System);
-  transfer.blocks *= 2;
-  transfer.pitch = 136;
-  EXPECT_EQ(model.choose(transfer, {})->method, Method::Pack);
+  message.blocks = message.bytes / 256;
+  message.pitch = 320;
+  EXPECT_EQ(model.choose(message, {}), Method::Pack);
+  --message.pitch;
+  EXPECT_EQ(model.choose(message, {}), Method::System);
+  message.blocks *= 2;
+  message.pitch = 136;
+  EXPECT_EQ(model.choose(message, {}), Method::Pack);
 }
 
 TEST(Model, nonblocking_calls_pay_for_their_operations) {
   Times times = all_parts();
   times["mpi/node/system/box"] = 4e-6;
   const Model model = model_of(times);
-  Transfer transfer = box(Direction::Send, kHost);
-  EXPECT_EQ(model.choose(transfer, {})->method, Method::Pack);
-  transfer.nonblocking = true;
-  EXPECT_EQ(model.choose(transfer, {})->method, Method::System);
+  Message message = box(Direction::Send, kHost);
+  EXPECT_EQ(model.choose(message, {}), Method::Pack);
+  message.nonblocking = true;
+  EXPECT_EQ(model.choose(message, {}), Method::System);
 }
 
 TEST(Model, distance_of_blocks_counts) {
-  machine::Profile profile;
+  Profile profile;
   for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
     for (const std::int64_t bytes : {kKi, 64 * kMi}) {
       profile.results.push_back(result(name, bytes, 8, 16, 1e-6));
@@ -313,11 +310,11 @@ TEST(Model, distance_of_blocks_counts) {
       profile.results.push_back(result(name, bytes, 512, 8200, 8e-6));
     }
   }
-  const Model model(profile, kMpi, Link::Node, kMi);
+  const Model model(profile, kMpi, Reach::Node, kMi);
   const auto end = [&](std::int64_t block, std::int64_t pitch) {
-    const Transfer transfer{Direction::Send, false,        kHost, kMi,
-                            kMi / block,     Spread::Near, false, pitch};
-    return (model.parts(Method::Pack, transfer).value().end - Model::kPacked) * 1e6;
+    const Message message{Direction::Send, false,        kHost, kMi,
+                          kMi / block,     Spread::Near, false, pitch};
+    return (model.parts(Method::Pack, message).value().end - Model::kPacked) * 1e6;
   };
   EXPECT_NEAR(end(8, 9), 1, 1e-6);
   EXPECT_NEAR(end(8, 16), 1, 1e-6);
@@ -336,13 +333,12 @@ TEST(Model, between_two_measured_distances_powers_of_block_number_and_pitch_are_
   const auto microseconds = [](double blocks, double block, double pitch) {
     return 1e-3 * blocks * std::pow(block, 0.25) * std::sqrt(pitch);
   };
-  machine::Profile profile;
+  Profile profile;
   for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
     for (std::int64_t block = 1; block <= 512; block *= 2) {
       for (std::int64_t bytes = kKi; bytes <= 64 * kMi; bytes *= 16) {
-        for (const std::int64_t ratio : {machine::kNearRatio, machine::kSparseRatio}) {
-          const std::int64_t pitch =
-              ratio * block + (block < machine::kLeastShifted ? 0 : machine::kHostShift);
+        for (const std::int64_t ratio : {kNearRatio, kSparseRatio}) {
+          const std::int64_t pitch = ratio * block + (block < kLeastShifted ? 0 : kHostShift);
           const double time =
               microseconds(double(bytes) / double(block), double(block), double(ratio * block));
           profile.results.push_back(result(name, bytes, block, pitch, 1e-6 * time));
@@ -350,14 +346,13 @@ TEST(Model, between_two_measured_distances_powers_of_block_number_and_pitch_are_
       }
     }
   }
-  const Model model(profile, kMpi, Link::Node, kMi);
+  const Model model(profile, kMpi, Reach::Node, kMi);
   for (const std::int64_t block : {16, 24, 32}) {
     for (const std::int64_t ratio : {2, 3, 5, 8, 13, 16}) {
       const std::int64_t blocks = 64 * kKi / block;
-      const Transfer transfer{
-          Direction::Send, false,        kHost, blocks * block,
-          blocks,          Spread::Near, false, ratio * block + machine::kHostShift};
-      const double end = model.parts(Method::Pack, transfer).value().end - Model::kPacked;
+      const Message message{Direction::Send, false,        kHost, blocks * block,
+                            blocks,          Spread::Near, false, ratio * block + kHostShift};
+      const double end = model.parts(Method::Pack, message).value().end - Model::kPacked;
       const double right =
           1e-6 * microseconds(double(blocks), double(block), double(ratio * block));
       EXPECT_NEAR(end / right, 1, kRounding) << block << " x " << ratio;
@@ -366,11 +361,11 @@ TEST(Model, between_two_measured_distances_powers_of_block_number_and_pitch_are_
 }
 
 TEST(Model, far_blocks_at_multiples_of_2_KiB_have_a_curve_of_their_own) {
-  machine::Profile profile;
+  Profile profile;
   const auto end = [&](std::int64_t pitch) {
-    const Model model(profile, kMpi, Link::Node, kMi);
-    const Transfer transfer{Direction::Send, false, kHost, kMi, kMi / 8, Spread::Far, false, pitch};
-    return (model.parts(Method::Pack, transfer).value().end - Model::kPacked) * 1e6;
+    const Model model(profile, kMpi, Reach::Node, kMi);
+    const Message message{Direction::Send, false, kHost, kMi, kMi / 8, Spread::Far, false, pitch};
+    return (model.parts(Method::Pack, message).value().end - Model::kPacked) * 1e6;
   };
   for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
     profile.results.push_back(result(name, kMi, 8, 128, 8e-6));
@@ -408,21 +403,21 @@ TEST(Spread, columns_are_a_transpose_where_they_fill_the_lines_between) {
 TEST(Model, short_blocks_far_apart_take_the_time_of_their_lines) {
   // A million blocks, whose time is their pitch, however long they are.
   constexpr std::int64_t kBlocks = kMi;
-  machine::Profile profile;
+  Profile profile;
   for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
     for (const std::int64_t block : {1, 2, 4, 8, 16}) {
       for (const std::int64_t bytes : {1, 2, 4, 8, 16}) {
         profile.results.push_back(result(name, kBlocks * bytes, block,
-                                         16 * block + (block == 16 ? machine::kHostShift : 0),
+                                         16 * block + (block == 16 ? kHostShift : 0),
                                          16e-6 * static_cast<double>(block)));
       }
     }
   }
-  const Model model(profile, kMpi, Link::Node, kMi);
+  const Model model(profile, kMpi, Reach::Node, kMi);
   const auto end = [&](std::int64_t block, std::int64_t pitch) {
-    const Transfer transfer{Direction::Send, false,        kHost, kBlocks * block,
-                            kBlocks,         Spread::Near, false, pitch};
-    return (model.parts(Method::Pack, transfer).value().end - Model::kPacked) * 1e6;
+    const Message message{Direction::Send, false,        kHost, kBlocks * block,
+                          kBlocks,         Spread::Near, false, pitch};
+    return (model.parts(Method::Pack, message).value().end - Model::kPacked) * 1e6;
   };
   EXPECT_NEAR(end(1, 16), 16, 1e-6);
   EXPECT_NEAR(end(1, 64), 64, 1e-6);
@@ -438,24 +433,24 @@ TEST(Model, listed_blocks_and_transposes_have_curves_of_their_own) {
   times["pack/cpu/transpose"] = 7e-6;
   times["mpi/node/system/transpose"] = 70e-6;
   times["mpi/node/system/indexed"] = 50e-6;
-  machine::Profile profile = profile_of(times);
+  Profile profile = profile_of(times);
   // Lists at other pitches are there for people.
-  for (machine::Result& result : profile.results) {
+  for (Result& result : profile.results) {
     if (result.name == "pack/cpu/indexed" && result.pitch > 2 * result.block) result.median = 1;
   }
-  const Model model(profile, kMpi, Link::Node, kMi);
-  Transfer transfer = box(Direction::Send, kHost);
-  transfer.pitch = 0;
-  EXPECT_NEAR((model.parts(Method::Pack, transfer)->end - Model::kPacked) * 1e6, 5, 1e-6);
-  EXPECT_NEAR(model.time(Method::System, transfer).value() * 1e6, 50, 1e-6);
-  EXPECT_EQ(model.choose(transfer, {})->method, Method::Pack);
+  const Model model(profile, kMpi, Reach::Node, kMi);
+  Message message = box(Direction::Send, kHost);
+  message.pitch = 0;
+  EXPECT_NEAR((model.parts(Method::Pack, message)->end - Model::kPacked) * 1e6, 5, 1e-6);
+  EXPECT_NEAR(model.time(Method::System, message).value() * 1e6, 50, 1e-6);
+  EXPECT_EQ(model.choose(message, {}), Method::Pack);
   times.erase("mpi/node/system/indexed");
-  EXPECT_FALSE(model_of(times).choose(transfer, {}));
-  transfer = box(Direction::Send, kHost);
-  transfer.spread = Spread::Transpose;
-  EXPECT_NEAR((model.parts(Method::Pack, transfer)->end - Model::kPacked) * 1e6, 7, 1e-6);
-  EXPECT_NEAR(model.time(Method::System, transfer).value() * 1e6, 70, 1e-6);
+  EXPECT_FALSE(model_of(times).choose(message, {}));
+  message = box(Direction::Send, kHost);
+  message.spread = Spread::Transpose;
+  EXPECT_NEAR((model.parts(Method::Pack, message)->end - Model::kPacked) * 1e6, 7, 1e-6);
+  EXPECT_NEAR(model.time(Method::System, message).value() * 1e6, 70, 1e-6);
 }
 
 }  // namespace
-}  // namespace strake::exchange
+}  // namespace strake::machine

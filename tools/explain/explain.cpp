@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-#include "copy/device_backend.hpp"
+#include "device/backend.hpp"
 #include "expression/parser.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"

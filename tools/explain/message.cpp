@@ -11,11 +11,10 @@
 namespace strake::explain {
 namespace {
 
-using exchange::Direction;
-using exchange::Link;
-using exchange::Method;
-using exchange::Model;
-using exchange::Transfer;
+using machine::Direction;
+using machine::Method;
+using machine::Model;
+using machine::Reach;
 
 constexpr double kMicro = 1e6;
 
@@ -35,10 +34,11 @@ bool measured_between_nodes(const machine::Profile& profile, const std::string& 
   });
 }
 
-Candidate candidate(const Model& model, Method method, const Transfer& transfer, bool aware) {
-  Candidate made{method, model.parts(method, transfer), {}, false};
+Candidate candidate(const Model& model, Method method, const machine::Message& message,
+                    bool aware) {
+  Candidate made{method, model.parts(method, message), {}, false};
   const bool hands_over =
-      method == Method::Device || (method == Method::System && !transfer.place.in_host_memory());
+      method == Method::Device || (method == Method::System && !message.place.in_host_memory());
   if (hands_over && !aware) {
     made.why_not = "the MPI library is not GPU-aware";
   } else if (!made.parts) {
@@ -50,32 +50,36 @@ Candidate candidate(const Model& model, Method method, const Transfer& transfer,
 End end_of(const Model& model, const Layout& layout, Direction direction, MemoryKind memory,
            bool aware) {
   End end{direction, memory, {}, Decided::BuiltIn, exchange::Reason::None};
-  const Transfer transfer{.direction = direction,
-                          .dense = layout.is_dense(),
-                          .place = {memory, memory == MemoryKind::Host ? -1 : 0},
-                          .bytes = layout.size_bytes(),
-                          .blocks = layout.block_count(),
-                          .spread = exchange::spread_of(layout),
-                          .nonblocking = false,
-                          .pitch = exchange::pitch_of(layout)};
-  if (transfer.place.in_host_memory()) {
-    end.candidates = {candidate(model, Method::System, transfer, aware),
-                      candidate(model, Method::Pack, transfer, aware)};
+  const machine::Message message{.direction = direction,
+                                 .dense = layout.is_dense(),
+                                 .place = {memory, memory == MemoryKind::Host ? -1 : 0},
+                                 .bytes = layout.size_bytes(),
+                                 .blocks = layout.block_count(),
+                                 .spread = spread_of(layout),
+                                 .nonblocking = false,
+                                 .pitch = pitch_of(layout)};
+  if (message.place.in_host_memory()) {
+    end.candidates = {candidate(model, Method::System, message, aware),
+                      candidate(model, Method::Pack, message, aware)};
   } else {
     for (const Method method :
-         {transfer.dense ? Method::System : Method::Device, Method::OneShot, Method::Staged}) {
-      end.candidates.push_back(candidate(model, method, transfer, aware));
+         {message.dense ? Method::System : Method::Device, Method::OneShot, Method::Staged}) {
+      end.candidates.push_back(candidate(model, method, message, aware));
     }
   }
-  auto choice = transfer.bytes == 0
+  auto choice = message.bytes == 0
                     ? exchange::Choice{Method::System, exchange::Reason::Empty}
-                    : exchange::settled_choice(transfer, exchange::forced_method(), aware);
+                    : exchange::settled_choice(message, exchange::forced_method(), aware);
   if (choice) {
     end.decided = Decided::Settled;
     end.reason = choice->reason;
   } else {
-    choice = model.choose(transfer, {aware, settings::number(settings::Id::one_shot_limit)});
-    if (choice) end.decided = Decided::Measured;
+    const auto method =
+        model.choose(message, {aware, settings::number(settings::Id::one_shot_limit)});
+    if (method) {
+      choice = exchange::Choice{*method, exchange::Reason::None};
+      end.decided = Decided::Measured;
+    }
   }
   for (Candidate& made : end.candidates) {
     made.chosen = choice && made.method == choice->method;
@@ -88,7 +92,7 @@ std::string place_text(const Message& message) {
       message.mpi.empty() ? "MPI was not measured"
                           : fmt::format("{}, {}", message.mpi, aware_text(message.gpu_aware));
   return fmt::format("{}, {}", library,
-                     message.link == Link::Node ? "on one node" : "between nodes");
+                     message.link == Reach::Node ? "on one node" : "between nodes");
 }
 
 std::string decided_text(const End& end) {
@@ -116,8 +120,8 @@ Messages messages_of(const Layout& layout, MemoryKind from, MemoryKind to) {
   }
   if (libraries.empty()) libraries.insert("");
   for (const std::string& mpi : libraries) {
-    for (const Link link : {Link::Node, Link::Net}) {
-      if (link == Link::Net && !measured_between_nodes(profile, mpi)) continue;
+    for (const Reach link : {Reach::Node, Reach::Net}) {
+      if (link == Reach::Net && !measured_between_nodes(profile, mpi)) continue;
       const Model model(profile, mpi, link, settings::number(settings::Id::chunk));
       const bool aware = is_aware(profile, mpi);
       out.all.push_back({mpi,
@@ -138,7 +142,7 @@ nlohmann::ordered_json to_json(const Messages& messages) {
     nlohmann::ordered_json entry;
     entry["mpi"] = message.mpi;
     entry["gpu_aware"] = message.gpu_aware;
-    entry["link"] = message.link == Link::Node ? "node" : "net";
+    entry["link"] = message.link == Reach::Node ? "node" : "net";
     for (const End& end : message.ends) {
       nlohmann::ordered_json side;
       side["memory"] = name_of(end.memory);

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "exchange/method.hpp"
-#include "exchange/model.hpp"
+#include "machine/model.hpp"
 
 namespace strake::explain {
 
 /// One method for one end of a message.
 struct Candidate {
-  exchange::Method method = exchange::Method::System;
-  std::optional<exchange::Model::Parts> parts;  ///< nothing where a part was not measured
-  std::string why_not;                          ///< set where it can't be used
+  machine::Method method = machine::Method::System;
+  std::optional<machine::Model::Parts> parts;  ///< nothing where a part was not measured
+  std::string why_not;                         ///< set where it can't be used
   bool chosen = false;
 };
 
@@ -28,7 +28,7 @@ enum class Decided : std::uint8_t {
 };
 
 struct End {
-  exchange::Direction direction = exchange::Direction::Send;
+  machine::Direction direction = machine::Direction::Send;
   MemoryKind memory = MemoryKind::Host;
   std::vector<Candidate> candidates;
   Decided decided = Decided::BuiltIn;
@@ -39,7 +39,7 @@ struct End {
 struct Message {
   std::string mpi;  ///< empty: none was measured
   bool gpu_aware = false;
-  exchange::Link link = exchange::Link::Node;
+  machine::Reach link = machine::Reach::Node;
   End ends[2];
 };
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/model.hpp"
+#include "machine/model.hpp"
 #include "report/plot.hpp"
 #include "report/sections.hpp"
 #include "report/units.hpp"
@@ -15,9 +15,9 @@
 namespace strake::report {
 namespace {
 
-using exchange::Method;
-using exchange::Model;
-using exchange::Transfer;
+using machine::Message;
+using machine::Method;
+using machine::Model;
 
 /// What one map compares.
 struct Question {
@@ -57,29 +57,29 @@ std::vector<Question> questions(bool wire) {
   return all;
 }
 
-Transfer transfer_of(const Question& question, double bytes, double block) {
-  Transfer transfer;
-  transfer.place.kind = question.memory;
-  transfer.bytes = static_cast<std::int64_t>(bytes);
-  transfer.blocks = static_cast<std::int64_t>(bytes / block);
+Message message_of(const Question& question, double bytes, double block) {
+  Message message;
+  message.place.kind = question.memory;
+  message.bytes = static_cast<std::int64_t>(bytes);
+  message.blocks = static_cast<std::int64_t>(bytes / block);
   const auto length = static_cast<std::int64_t>(block);
-  transfer.pitch = question.memory == MemoryKind::Host
-                       ? machine::host_pitch(question.pitch, length)
-                       : machine::device_pitch(question.pitch, length);
+  message.pitch = question.memory == MemoryKind::Host
+                      ? machine::host_pitch(question.pitch, length)
+                      : machine::device_pitch(question.pitch, length);
   // From one cache line on there is an unused one between blocks.
-  transfer.spread = transfer.pitch >= machine::kFarPitch ? exchange::Spread::Far
-                    : transfer.pitch > 64                ? exchange::Spread::Sparse
-                                                         : exchange::Spread::Near;
-  return transfer;
+  message.spread = message.pitch >= machine::kFarPitch ? Spread::Far
+                   : message.pitch > 64                ? Spread::Sparse
+                                                       : Spread::Near;
+  return message;
 }
 
 /// The square for one size and block, or nothing where fewer than two methods were measured.
 std::optional<RegionMap::Cell> cell_of(const Model& model, const Question& question, double bytes,
                                        double block) {
-  const Transfer transfer = transfer_of(question, bytes, block);
+  const Message message = message_of(question, bytes, block);
   std::vector<std::pair<double, std::size_t>> times;
   for (std::size_t i = 0; i < question.methods.size(); ++i) {
-    const auto parts = model.parts(question.methods[i], transfer);
+    const auto parts = model.parts(question.methods[i], message);
     if (parts && (parts->wire || !question.wire))
       times.push_back({parts->end + parts->other_end + (question.wire ? *parts->wire : 0), i});
   }
@@ -112,7 +112,7 @@ bool include_measured(const machine::Profile& profile, const Question& question,
 std::int64_t chunk() { return settings::number(settings::Id::chunk); }
 
 RegionMap map_of(const Shown& shown, const Question& question, const std::string& library,
-                 exchange::Link link, Axis x, Axis y) {
+                 machine::Reach link, Axis x, Axis y) {
   RegionMap map;
   map.x = x;
   map.y = y;
@@ -136,9 +136,9 @@ std::string crossovers(Profiles profiles) {
   if (!wire) libraries.emplace_back();
   std::string rows;
   for (const std::string& library : libraries) {
-    for (const auto& [link, where] : {std::pair(exchange::Link::Node, "within a node"),
-                                      std::pair(exchange::Link::Net, "between nodes")}) {
-      if (!wire && link == exchange::Link::Net) continue;  // the ends are the same
+    for (const auto& [link, where] : {std::pair(machine::Reach::Node, "within a node"),
+                                      std::pair(machine::Reach::Net, "between nodes")}) {
+      if (!wire && link == machine::Reach::Net) continue;  // the ends are the same
       for (const Question& question : questions(wire)) {
         Axis x{"size [bytes]", Scale::LogBytes, 0, 0};
         Axis y{"block length [bytes]", Scale::LogBytes, 0, 0};

@@ -51,12 +51,12 @@ constexpr const char* kStyle =
 struct Column {
   std::string title;
   std::vector<const NumaNode*> nodes;
-  std::vector<std::size_t> gpus;  // positions in Machine::gpus
+  std::vector<std::size_t> gpus;  // positions in Topology::gpus
   double left = 0;
   double width = 0;
 };
 
-std::vector<Column> columns_of(const Machine& machine) {
+std::vector<Column> columns_of(const Topology& machine) {
   std::vector<Column> columns;
   for (const Socket& socket : machine.sockets) {
     Column column;
@@ -110,7 +110,7 @@ class Drawing {
   }
 
   std::string str() {
-    const Machine& machine = view_.machine;
+    const Topology& machine = view_.machine;
     const bool gpus = !machine.gpus.empty();
     const double links_top = gpus ? gpus_top() + kGpuHeight : sockets_bottom();
     const double matrix_top = links_top + links_height() + 64;
@@ -253,7 +253,7 @@ class Drawing {
     const double turn = sockets_bottom() + 26;
     const std::vector<Point> way = {{home, top}, {home, turn}, {x, turn}, {x, gpus_top()}};
     svg.polyline(way, "pcie");
-    const double rate = pcie_rate(gpu.pcie_generation, gpu.pcie_width);
+    const double rate = machine::pcie_rate(gpu.pcie_generation, gpu.pcie_width);
     if (rate > 0) {
       svg.text({x + 7, turn + 20}, pcie_text(gpu) + ", " + report::rate_text(rate), "");
       const double down = measured("pinned", fmt::format("gpu{}", gpu.index));
@@ -262,7 +262,7 @@ class Drawing {
   }
 
   void draw_nvlinks(Svg& svg, double top) const {
-    const Machine& machine = view_.machine;
+    const Topology& machine = view_.machine;
     const auto links = direct_links();
     std::vector<int> used(machine.gpus.size(), 0);
     double level = top + kLevel;
@@ -288,7 +288,7 @@ class Drawing {
   }
 
   void draw_switch(Svg& svg, double top, double bar) const {
-    const Machine& machine = view_.machine;
+    const Topology& machine = view_.machine;
     double left = gpu_middle_[0];
     double right = left;
     for (std::size_t i = 0; i < machine.gpus.size(); ++i) {

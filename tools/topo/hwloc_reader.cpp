@@ -5,7 +5,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "topo/topology.hpp"
+#include "topo/reader.hpp"
 
 namespace strake::topo {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 struct Destroy {
   void operator()(hwloc_topology_t topology) const noexcept { hwloc_topology_destroy(topology); }
 };
-using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy>;
+using HwlocTopology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy>;
 
 int number_inside(hwloc_topology_t topology, hwloc_const_cpuset_t set, hwloc_obj_type_t type) {
   return hwloc_get_nbobjs_inside_cpuset_by_type(topology, set, type);
@@ -26,7 +26,7 @@ std::string list_of(hwloc_const_cpuset_t set) {
   return owner.get();
 }
 
-void read_sockets(hwloc_topology_t topology, Machine& machine) {
+void read_sockets(hwloc_topology_t topology, Topology& machine) {
   for (hwloc_obj_t socket = nullptr;
        (socket = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, socket)) != nullptr;) {
     const char* model = hwloc_obj_get_info_by_name(socket, "CPUModel");
@@ -47,7 +47,7 @@ int socket_of(hwloc_topology_t topology, hwloc_obj_t node) {
   return 0;
 }
 
-void read_distances(hwloc_topology_t topology, Machine& machine) {
+void read_distances(hwloc_topology_t topology, Topology& machine) {
   unsigned count = 1;
   hwloc_distances_s* distances = nullptr;
   const auto kind = HWLOC_DISTANCES_KIND_MEANS_LATENCY | HWLOC_DISTANCES_KIND_FROM_OS;
@@ -68,7 +68,7 @@ void read_distances(hwloc_topology_t topology, Machine& machine) {
   hwloc_distances_release(topology, distances);
 }
 
-void read_nodes(hwloc_topology_t topology, Machine& machine) {
+void read_nodes(hwloc_topology_t topology, Topology& machine) {
   for (hwloc_obj_t node = nullptr;
        (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
     NumaNode found;
@@ -82,7 +82,7 @@ void read_nodes(hwloc_topology_t topology, Machine& machine) {
   read_distances(topology, machine);
 }
 
-void read_caches(hwloc_topology_t topology, Machine& machine) {
+void read_caches(hwloc_topology_t topology, Topology& machine) {
   for (const hwloc_obj_type_t type : {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L1ICACHE, HWLOC_OBJ_L2CACHE,
                                       HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE}) {
     for (hwloc_obj_t cache = nullptr;
@@ -108,7 +108,7 @@ void read_caches(hwloc_topology_t topology, Machine& machine) {
 }
 
 /// Which node's memory each GPU is nearest to.
-void place_gpus(hwloc_topology_t topology, Machine& machine) {
+void place_gpus(hwloc_topology_t topology, Topology& machine) {
   for (Gpu& gpu : machine.gpus) {
     hwloc_obj_t device = hwloc_get_pcidev_by_busidstring(topology, gpu.pci.c_str());
     if (device == nullptr) continue;
@@ -121,13 +121,13 @@ void place_gpus(hwloc_topology_t topology, Machine& machine) {
 
 }  // namespace
 
-void read_hwloc(Machine& machine) {
+void read_hwloc(Topology& machine) {
   hwloc_topology_t handle = nullptr;
   if (hwloc_topology_init(&handle) != 0) {
     machine.notes.emplace_back("hwloc did not start: sockets, NUMA nodes and caches are not shown");
     return;
   }
-  const Topology topology(handle);
+  const HwlocTopology topology(handle);
   hwloc_topology_set_io_types_filter(handle, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   hwloc_topology_set_cache_types_filter(handle, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_icache_types_filter(handle, HWLOC_TYPE_FILTER_KEEP_ALL);

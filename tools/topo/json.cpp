@@ -16,16 +16,17 @@ ordered_json gpu_json(const Gpu& gpu) {
   json["pci"] = gpu.pci;
   json["node"] = gpu.node < 0 ? ordered_json() : ordered_json(gpu.node);
   json["memory_bytes"] = gpu.memory_bytes;
-  json["pcie"] = {{"generation", gpu.pcie_generation},
-                  {"width", gpu.pcie_width},
-                  {"bytes_per_second", known(pcie_rate(gpu.pcie_generation, gpu.pcie_width))}};
+  json["pcie"] = {
+      {"generation", gpu.pcie_generation},
+      {"width", gpu.pcie_width},
+      {"bytes_per_second", known(machine::pcie_rate(gpu.pcie_generation, gpu.pcie_width))}};
   json["nvlink"] = {{"links", gpu.nvlinks},
                     {"bytes_per_second_per_link", known(1e6 * gpu.nvlink_mbps)},
                     {"nvswitch", gpu.switched}};
   return json;
 }
 
-ordered_json link_json(const Machine& machine, const Link& link) {
+ordered_json link_json(const Topology& machine, const Link& link) {
   ordered_json json;
   json["from"] = machine.gpus[static_cast<std::size_t>(link.from)].index;
   json["to"] = machine.gpus[static_cast<std::size_t>(link.to)].index;
@@ -62,7 +63,7 @@ ordered_json measured_json(const View& view) {
 }  // namespace
 
 ordered_json to_json(const View& view) {
-  const Machine& machine = view.machine;
+  const Topology& machine = view.machine;
   ordered_json json;
   json["host"] = machine.host;
   for (const char* list : {"sockets", "nodes", "caches", "gpus", "links"})

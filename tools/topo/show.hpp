@@ -5,14 +5,22 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "machine/topology.hpp"
 #include "report/matrix.hpp"
-#include "topo/topology.hpp"
 
 namespace strake::topo {
 
+using machine::Cache;
+using machine::Gpu;
+using machine::Link;
+using machine::LinkKind;
+using machine::NumaNode;
+using machine::Socket;
+using machine::Topology;
+
 /// What is shown: the machine, and the measured bandwidths with where they are from.
 struct View {
-  Machine machine;
+  Topology machine;
   report::BandwidthMatrix measured;  ///< rows and columns: every node and GPU, and more
   std::string source;                ///< "host, date" of the profile; empty: there is none
   bool other_machine = false;        ///< its key is not this machine's

@@ -39,7 +39,7 @@ std::string table(const std::string& title, const std::vector<Row>& rows) {
   return text + "\n";
 }
 
-std::string sockets(const Machine& machine) {
+std::string sockets(const Topology& machine) {
   std::vector<Row> rows = {{"socket", "cores", "threads", "model"}};
   for (const Socket& socket : machine.sockets)
     rows.push_back({std::to_string(socket.index), std::to_string(socket.cores),
@@ -47,7 +47,7 @@ std::string sockets(const Machine& machine) {
   return table("Sockets", rows);
 }
 
-std::string nodes(const Machine& machine) {
+std::string nodes(const Topology& machine) {
   std::vector<Row> rows = {{"node", "socket", "memory", "cores", "threads", "distances"}};
   for (const NumaNode& node : machine.nodes)
     rows.push_back({std::to_string(node.index), std::to_string(node.socket),
@@ -56,7 +56,7 @@ std::string nodes(const Machine& machine) {
   return table("NUMA nodes (distance 10: a node to itself)", rows);
 }
 
-std::string caches(const Machine& machine) {
+std::string caches(const Topology& machine) {
   std::vector<Row> rows = {{"cache", "kind", "size", "number", "shared by", "line"}};
   for (const Cache& cache : machine.caches)
     rows.push_back({fmt::format("L{}", cache.level), cache.kind,
@@ -66,10 +66,10 @@ std::string caches(const Machine& machine) {
   return table("Caches", rows);
 }
 
-std::string gpus(const Machine& machine) {
+std::string gpus(const Topology& machine) {
   std::vector<Row> rows = {{"GPU", "name", "memory", "PCI", "node", "to the host", "NVLink"}};
   for (const Gpu& gpu : machine.gpus) {
-    const double rate = pcie_rate(gpu.pcie_generation, gpu.pcie_width);
+    const double rate = machine::pcie_rate(gpu.pcie_generation, gpu.pcie_width);
     std::string nvlink = "-";
     if (gpu.nvlinks > 0) {
       nvlink = std::to_string(gpu.nvlinks);
@@ -84,7 +84,7 @@ std::string gpus(const Machine& machine) {
   return table("GPUs (rates: what a link allows one way)", rows);
 }
 
-std::string links(const Machine& machine) {
+std::string links(const Topology& machine) {
   if (machine.gpus.size() < 2) return {};
   std::vector<Row> rows(1, Row{""});
   for (const Gpu& gpu : machine.gpus) rows[0].push_back(fmt::format("gpu{}", gpu.index));
@@ -135,7 +135,7 @@ std::string pcie_text(const Gpu& gpu) {
 }
 
 std::string to_text(const View& view) {
-  const Machine& machine = view.machine;
+  const Topology& machine = view.machine;
   std::string text = machine.host.empty() ? "" : fmt::format("Host {}\n\n", machine.host);
   text += sockets(machine) + nodes(machine) + caches(machine) + gpus(machine) + links(machine) +
           measured(view);

@@ -10,6 +10,7 @@
 #include "report/one_size.hpp"
 #include "report/profile_reader.hpp"
 #include "strake/error.hpp"
+#include "topo/reader.hpp"
 #include "topo/show.hpp"
 
 namespace strake::topo {
@@ -22,7 +23,7 @@ std::optional<machine::Profile> profile_for(const Options& options) {
   return here == nullptr ? std::nullopt : std::optional(*here);
 }
 
-View view_of(Machine machine, const std::optional<machine::Profile>& profile) {
+View view_of(Topology machine, const std::optional<machine::Profile>& profile) {
   View view;
   std::vector<std::string> places;
   for (const NumaNode& node : machine.nodes) places.push_back(fmt::format("node{}", node.index));

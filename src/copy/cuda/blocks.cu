@@ -12,7 +12,7 @@ struct BlocksArguments {
   std::int64_t end;
 };
 
-template <int Log2, Direction Way, int PerThread>
+template <int Log2, Task Way, int PerThread>
 __global__ void __launch_bounds__(kThreads) blocks_kernel(const __grid_constant__ BlocksArguments a,
                                                           const __grid_constant__ Signal signal) {
   const std::int64_t first =
@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kThreads) blocks_kernel(const __grid_constant_
   const auto strided = [&](std::int64_t word) {
     return a.strided + strake_in_blocks(&a.side.root, a.side.tree, word << Log2).offset;
   };
-  if constexpr (Way == Direction::Pack) {
+  if constexpr (Way == Task::Pack) {
     move_tile<Log2, PerThread>(first, a.end, false, strided, dense);
   } else {
     move_tile<Log2, PerThread>(first, a.end, false, dense, strided);
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kThreads) blocks_kernel(const __grid_constant_
   raise_signal(signal);
 }
 
-template <int Log2, Direction Way>
+template <int Log2, Task Way>
 cudaError_t start_blocks(const BlocksArguments& a, bool wide, const Signal& signal,
                          const Stream& stream) {
   const std::int64_t words = a.end - a.first;
@@ -39,16 +39,16 @@ cudaError_t start_blocks(const BlocksArguments& a, bool wide, const Signal& sign
 
 }  // namespace
 
-cudaError_t launch_blocks(const BlocksLaunch& launch, Shape shape, const Signal& signal,
+cudaError_t launch_blocks(const BlocksLaunch& launch, Unroll unroll, const Signal& signal,
                           const Stream& stream) {
   const BlocksArguments arguments{launch.side, launch.dense,
                                   launch.strided + launch.side.root.offset,
                                   launch.begin >> launch.word_log2, launch.end >> launch.word_log2};
-  const bool wide = shape.words_per_thread > 1;
+  const bool wide = unroll.words_per_thread > 1;
   return with_word(launch.word_log2, [&]<int Log2>() {
-    return launch.direction == Direction::Pack
-               ? start_blocks<Log2, Direction::Pack>(arguments, wide, signal, stream)
-               : start_blocks<Log2, Direction::Unpack>(arguments, wide, signal, stream);
+    return launch.task == Task::Pack
+               ? start_blocks<Log2, Task::Pack>(arguments, wide, signal, stream)
+               : start_blocks<Log2, Task::Unpack>(arguments, wide, signal, stream);
   });
 }
 

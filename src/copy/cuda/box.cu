@@ -20,7 +20,7 @@ struct BoxArguments {
   bool prefetch;
 };
 
-template <int Log2, int Dims, Direction Way>
+template <int Log2, int Dims, Task Way>
 __global__ void __launch_bounds__(kThreads) box_kernel(const __grid_constant__ BoxArguments<Dims> a,
                                                        const __grid_constant__ Signal signal) {
   const std::int64_t first = a.first + static_cast<std::int64_t>(blockIdx.x) * kThreads;
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kThreads) box_kernel(const __grid_constant__ B
     return a.strided + strake_box32_offset(&a.block, a.count, a.stride_bytes, Dims, Log2,
                                            static_cast<std::uint32_t>(word));
   };
-  if constexpr (Way == Direction::Pack) {
+  if constexpr (Way == Task::Pack) {
     move_tile<Log2, 1>(first, std::int64_t{a.end}, false, strided, dense);
   } else {
     move_tile<Log2, 1>(first, std::int64_t{a.end}, a.prefetch, dense, strided);
@@ -48,9 +48,8 @@ cudaError_t start_box(const BoxLaunch& launch, const Signal& signal, const Strea
   arguments.strided = launch.strided;
   arguments.dense = launch.dense;
   arguments.prefetch = launch.prefetch;
-  return start_kernel(launch.direction == Direction::Pack
-                          ? box_kernel<Log2, Dims, Direction::Pack>
-                          : box_kernel<Log2, Dims, Direction::Unpack>,
+  return start_kernel(launch.task == Task::Pack ? box_kernel<Log2, Dims, Task::Pack>
+                                                : box_kernel<Log2, Dims, Task::Unpack>,
                       blocks_for(launch.count, 1), stream, arguments, signal);
 }
 

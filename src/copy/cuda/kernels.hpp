@@ -9,29 +9,15 @@
 
 #include "copy/cuda/ranks.hpp"
 #include "copy/index.h"
+#include "device/cuda/signal.hpp"
 
 namespace strake::cuda {
 
-/// What a kernel does when all its bytes are written: the last block stores `value` to `flag`
-/// (mapped host memory).
-struct Signal {
-  std::uint64_t* flag = nullptr;  ///< null: nothing
-  std::uint64_t value = 0;
-  unsigned* arrivals = nullptr;  ///< device memory, zero between kernels
-};
-
-/// Where a kernel runs, and whether it may be set up while the one before it still runs (devices of
-/// compute capability 9.0 and later).
-struct Stream {
-  cudaStream_t stream = nullptr;
-  bool early = false;
-};
-
-enum class Direction : std::uint8_t { Pack, Unpack };
+enum class Task : std::uint8_t { Pack, Unpack };
 
 /// How many words each thread moves (all its loads go before its stores): more hide latency, fewer
 /// fill the chip.
-struct Shape {
+struct Unroll {
   int words_per_thread = 1;  ///< 1 or more: each kernel has one form of either
 };
 
@@ -41,7 +27,7 @@ struct BoxLaunch {
   strake_box32 box;
   int dims = 1;  ///< 1 to STRAKE_BOX_DIMS
   int word_log2 = 0;
-  Direction direction = Direction::Pack;
+  Task task = Task::Pack;
   std::byte* dense = nullptr;
   std::byte* strided = nullptr;
   std::uint32_t first = 0;
@@ -61,13 +47,13 @@ struct Side {
 struct BlocksLaunch {
   Side side;
   int word_log2 = 0;
-  Direction direction = Direction::Pack;
+  Task task = Task::Pack;
   std::byte* dense = nullptr;
   std::byte* strided = nullptr;  ///< the base address; the root's offset is added
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
-[[nodiscard]] cudaError_t launch_blocks(const BlocksLaunch& launch, Shape shape,
+[[nodiscard]] cudaError_t launch_blocks(const BlocksLaunch& launch, Unroll unroll,
                                         const Signal& signal, const Stream& stream);
 
 /// Packed bytes [begin, end) between a dense run and a list of blocks, whose words are a multiple
@@ -75,14 +61,14 @@ struct BlocksLaunch {
 struct RankedLaunch {
   RankedView list;
   int word_log2 = 0;  ///< of the run: at most the list's
-  Direction direction = Direction::Pack;
+  Task task = Task::Pack;
   std::byte* dense = nullptr;
   std::byte* strided = nullptr;  ///< the address of offset 0
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool prefetch = false;  ///< the target's lines, in device memory
 };
-[[nodiscard]] cudaError_t launch_ranked(const RankedLaunch& launch, Shape shape,
+[[nodiscard]] cudaError_t launch_ranked(const RankedLaunch& launch, Unroll unroll,
                                         const Signal& signal, const Stream& stream);
 
 /// \{ The same for blocks at any alignment, of no less than a word (1 << kShiftedWordLog2 bytes),
@@ -94,7 +80,7 @@ struct GatherLaunch {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
-[[nodiscard]] cudaError_t launch_gather(const GatherLaunch& launch, Shape shape,
+[[nodiscard]] cudaError_t launch_gather(const GatherLaunch& launch, Unroll unroll,
                                         const Signal& signal, const Stream& stream);
 
 struct ScatterLaunch {
@@ -107,7 +93,7 @@ struct ScatterLaunch {
   std::uint32_t end_word = 0;    ///< past the block that holds `end - 1`
   bool prefetch = false;         ///< the target's lines, in device memory
 };
-[[nodiscard]] cudaError_t launch_scatter(const ScatterLaunch& launch, Shape shape,
+[[nodiscard]] cudaError_t launch_scatter(const ScatterLaunch& launch, Unroll unroll,
                                          const Signal& signal, const Stream& stream);
 /// \}
 
@@ -121,11 +107,8 @@ struct TreeLaunch {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
-[[nodiscard]] cudaError_t launch_tree(const TreeLaunch& launch, Shape shape, const Signal& signal,
+[[nodiscard]] cudaError_t launch_tree(const TreeLaunch& launch, Unroll unroll, const Signal& signal,
                                       const Stream& stream);
-
-/// What the runtime says of a kernel of these: all are compiled for the same devices.
-[[nodiscard]] cudaError_t kernel_attributes(cudaFuncAttributes& attributes);
 
 /// One copy of a batch. Both sides' descriptors lie in device memory.
 struct BatchItem {

@@ -63,13 +63,13 @@ std::byte* dense_base(std::byte* chunk, std::int64_t position) {
                                       static_cast<std::uintptr_t>(position));
 }
 
-Shape shape_for(const CudaQueue& queue, std::int64_t words) {
+Unroll unroll_for(const CudaQueue& queue, std::int64_t words) {
   return {words <= queue.multiprocessors() * kThreadsPerMultiprocessor ? 1 : 4};
 }
 
-Signal next_signal(CudaQueue& queue, std::int64_t words, Shape shape) {
+Signal next_signal(CudaQueue& queue, std::int64_t words, Unroll unroll) {
   constexpr std::int64_t kThreadsPerBlock = 256;
-  return queue.next_signal(words / (kThreadsPerBlock * shape.words_per_thread) + 1);
+  return queue.next_signal(words / (kThreadsPerBlock * unroll.words_per_thread) + 1);
 }
 
 constexpr std::int64_t kSidesBytes = 2 * std::int64_t{sizeof(Side)};
@@ -165,7 +165,7 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
 
   const bool to_dense = to_.dense();
   const bool from_dense = from_.dense();
-  direction_ = to_dense ? Direction::Pack : Direction::Unpack;
+  task_ = to_dense ? Task::Pack : Task::Unpack;
   const Layout& strided = to_dense ? from : to;
   const Tables& strided_tables = to_dense ? from_ : to_;
   // A dense side needs no alignment of its size: ragged ends are moved apart.
@@ -232,7 +232,7 @@ std::string CudaPlan::description() const {
   if (staged()) return device_half_->description() + ", staged through pinned memory";
   if (engine_.form() != EngineCopy::Form::None)
     return fmt::format("cuda engine {}", engine_.name());
-  const Tables& list = direction_ == Direction::Pack ? from_ : to_;
+  const Tables& list = task_ == Task::Pack ? from_ : to_;
   const bool listed = form_ == Form::Blocks || form_ == Form::Ranked;
   if (listed && word_log2_ < kNarrowWordLog2 && list.shortest_block() >= kShiftedShortest) {
     return fmt::format("cuda shifted {}B words", 1 << kShiftedWordLog2);
@@ -282,7 +282,7 @@ Signal CudaPlan::start(CudaQueue& queue, std::byte* to, const std::byte* from, B
   if (!engine_.takes(part.begin, part.end)) {
     return launch(queue, to, from, part.begin, part.end, tracked);
   }
-  const bool pack = direction_ == Direction::Pack;
+  const bool pack = task_ == Task::Pack;
   auto* const source = const_cast<std::byte*>(from);
   engine_.enqueue(pack, pack ? to + to_.root().offset : source + from_.root().offset,
                   pack ? source : to, part.begin, part.end, pack ? from_ : to_, queue.stream());
@@ -314,39 +314,39 @@ Signal CudaPlan::launch_words(CudaQueue& queue, std::byte* to, const std::byte* 
                               bool tracked) const {
   const std::int64_t words = (end - begin) >> word_log2;
   const bool box = form_ == Form::Box && (end >> word_log2) < kBoxLimit;
-  const Shape shape = box ? Shape{1} : shape_for(queue, words);
-  const Signal signal = tracked ? next_signal(queue, words, shape) : Signal{};
-  const bool pack = direction_ == Direction::Pack;
+  const Unroll unroll = box ? Unroll{1} : unroll_for(queue, words);
+  const Signal signal = tracked ? next_signal(queue, words, unroll) : Signal{};
+  const bool pack = task_ == Task::Pack;
   auto* const source = const_cast<std::byte*>(from);
   std::byte* const dense = pack ? to + to_.root().offset : source + from_.root().offset;
   std::byte* const strided = pack ? source + from_.root().offset : to + to_.root().offset;
   const Stream stream = queue.kernels();
 
   if (box) {
-    check(launch_box({boxes_[static_cast<std::size_t>(word_log2)], dims_, word_log2, direction_,
-                      dense, strided, static_cast<std::uint32_t>(begin >> word_log2),
+    check(launch_box({boxes_[static_cast<std::size_t>(word_log2)], dims_, word_log2, task_, dense,
+                      strided, static_cast<std::uint32_t>(begin >> word_log2),
                       static_cast<std::uint32_t>(words), prefetches(to)},
                      signal, stream));
   } else if (form_ == Form::Ranked) {
-    check(launch_ranked(
-        {ranked_->view, word_log2, direction_, dense, strided, begin, end, prefetches(to)}, shape,
-        signal, stream));
+    check(
+        launch_ranked({ranked_->view, word_log2, task_, dense, strided, begin, end, prefetches(to)},
+                      unroll, signal, stream));
   } else if (form_ == Form::Blocks) {
-    check(launch_blocks({pack ? tables().from : tables().to, word_log2, direction_, dense,
+    check(launch_blocks({pack ? tables().from : tables().to, word_log2, task_, dense,
                          pack ? source : to, begin, end},
-                        shape, signal, stream));
+                        unroll, signal, stream));
   } else {
     const bool bare = form_ == Form::Run;
     check(launch_tree(
         {bare ? Side{to_.root(), {}} : tables().to, bare ? Side{from_.root(), {}} : tables().from,
          word_log2, to, from, begin, end},
-        shape, signal, stream));
+        unroll, signal, stream));
   }
   return signal;
 }
 
 bool CudaPlan::make_shifted() const {
-  const bool pack = direction_ == Direction::Pack;
+  const bool pack = task_ == Task::Pack;
   const Tables& list = pack ? from_ : to_;
   const bool listed = form_ == Form::Blocks || form_ == Form::Ranked;
   if (!listed || list.shortest_block() < kShiftedShortest) return false;
@@ -373,23 +373,23 @@ Signal CudaPlan::launch_shifted(CudaQueue& queue, std::byte* to, const std::byte
   from += from_.root().offset;
   if (gather_ != nullptr) {
     const std::int64_t words = ((end - begin) >> kShiftedWordLog2) + 2;
-    const Shape shape = shape_for(queue, words);
-    const Signal signal = tracked ? next_signal(queue, words, shape) : Signal{};
-    check(launch_gather({gather_->view, to, from, begin, end}, shape, signal, queue.kernels()));
+    const Unroll unroll = unroll_for(queue, words);
+    const Signal signal = tracked ? next_signal(queue, words, unroll) : Signal{};
+    check(launch_gather({gather_->view, to, from, begin, end}, unroll, signal, queue.kernels()));
     return signal;
   }
   const auto& blocks = scatter_->blocks;
   const std::uint32_t first = blocks[static_cast<std::size_t>(to_.block_at(begin))].first_word;
   const std::uint32_t last = blocks[static_cast<std::size_t>(to_.block_at(end - 1)) + 1].first_word;
-  const Shape shape = shape_for(queue, last - first);
-  const Signal signal = tracked ? next_signal(queue, last - first, shape) : Signal{};
-  check(launch_scatter({scatter_->view, from, to, begin, end, first, last, prefetches(to)}, shape,
+  const Unroll unroll = unroll_for(queue, last - first);
+  const Signal signal = tracked ? next_signal(queue, last - first, unroll) : Signal{};
+  check(launch_scatter({scatter_->view, from, to, begin, end, first, last, prefetches(to)}, unroll,
                        signal, queue.kernels()));
   return signal;
 }
 
 bool CudaPlan::prefetches(const std::byte* to) const noexcept {
-  if (direction_ == Direction::Pack || !to_device_memory_) return false;
+  if (task_ == Task::Pack || !to_device_memory_) return false;
   if (form_ != Form::Box) return size_bytes() > to_.listed_blocks() * kSectorBytes / 2;
   const strake_node& root = to_.root();
   const auto block = static_cast<std::int64_t>(root.unit.divisor);

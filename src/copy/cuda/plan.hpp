@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "copy/cuda/block.hpp"
-#include "copy/cuda/engine.hpp"
+#include "copy/cuda/engine_copy.hpp"
 #include "copy/cuda/kernels.hpp"
-#include "copy/cuda/queue.hpp"
 #include "copy/cuda/ranks.hpp"
 #include "copy/cuda/tables.hpp"
-#include "copy/device_backend.hpp"
+#include "copy/device_copier.hpp"
+#include "device/cuda/block.hpp"
+#include "device/cuda/queue.hpp"
 
 namespace strake::cuda {
 
@@ -130,7 +130,7 @@ class CudaPlan final : public DevicePlan {
   Tables from_;
   Layout strided_;  // a list, for make_shifted
   Form form_ = Form::Run;
-  Direction direction_ = Direction::Pack;
+  Task task_ = Task::Pack;
   bool stage_to_ = false;
   bool stage_from_ = false;
   bool to_device_memory_ = false;

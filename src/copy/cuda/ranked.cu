@@ -13,7 +13,7 @@ struct RankedArguments {
   bool prefetch;
 };
 
-template <int Log2, Direction Way, int PerThread>
+template <int Log2, Task Way, int PerThread>
 __global__ void __launch_bounds__(kThreads) ranked_kernel(const __grid_constant__ RankedArguments a,
                                                           const __grid_constant__ Signal signal) {
   const std::uint32_t first = a.first + blockIdx.x * (PerThread * kThreads);
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads) ranked_kernel(const __grid_constant_
     const std::int32_t delta = a.list.deltas[block_of(a.list.ranks, word >> narrower)];
     return a.strided + (static_cast<std::int64_t>(delta) << a.list.word_log2) + bytes(word);
   };
-  if constexpr (Way == Direction::Pack) {
+  if constexpr (Way == Task::Pack) {
     move_tile<Log2, PerThread>(first, a.end, false, strided, dense);
   } else {
     move_tile<Log2, PerThread>(first, a.end, a.prefetch, dense, strided);
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads) ranked_kernel(const __grid_constant_
   raise_signal(signal);
 }
 
-template <int Log2, Direction Way>
+template <int Log2, Task Way>
 cudaError_t start_ranked(const RankedArguments& a, bool wide, const Signal& signal,
                          const Stream& stream) {
   // 16 bytes a thread hide the loads' latency; twice as many are no faster (H200).
@@ -45,7 +45,7 @@ cudaError_t start_ranked(const RankedArguments& a, bool wide, const Signal& sign
 
 }  // namespace
 
-cudaError_t launch_ranked(const RankedLaunch& launch, Shape shape, const Signal& signal,
+cudaError_t launch_ranked(const RankedLaunch& launch, Unroll unroll, const Signal& signal,
                           const Stream& stream) {
   const RankedArguments arguments{launch.list,
                                   launch.dense,
@@ -53,11 +53,11 @@ cudaError_t launch_ranked(const RankedLaunch& launch, Shape shape, const Signal&
                                   static_cast<std::uint32_t>(launch.begin >> launch.word_log2),
                                   static_cast<std::uint32_t>(launch.end >> launch.word_log2),
                                   launch.prefetch};
-  const bool wide = shape.words_per_thread > 1;
+  const bool wide = unroll.words_per_thread > 1;
   return with_word(launch.word_log2, [&]<int Log2>() {
-    return launch.direction == Direction::Pack
-               ? start_ranked<Log2, Direction::Pack>(arguments, wide, signal, stream)
-               : start_ranked<Log2, Direction::Unpack>(arguments, wide, signal, stream);
+    return launch.task == Task::Pack
+               ? start_ranked<Log2, Task::Pack>(arguments, wide, signal, stream)
+               : start_ranked<Log2, Task::Unpack>(arguments, wide, signal, stream);
   });
 }
 

@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-cudaError_t launch_gather(const GatherLaunch& launch, Shape shape, const Signal& signal,
+cudaError_t launch_gather(const GatherLaunch& launch, Unroll unroll, const Signal& signal,
                           const Stream& stream) {
   const auto address = reinterpret_cast<std::uintptr_t>(launch.dense + launch.begin);
   const std::int64_t first = launch.begin + static_cast<std::int64_t>(-address & (kWord - 1));
@@ -223,12 +223,12 @@ cudaError_t launch_gather(const GatherLaunch& launch, Shape shape, const Signal&
                                   static_cast<std::uint32_t>(first),
                                   static_cast<std::uint32_t>(words)};
   // Of 2 to 4 words a thread 3 are the fastest (H200).
-  return shape.words_per_thread > 1
+  return unroll.words_per_thread > 1
              ? start_kernel(gather_kernel<3>, blocks_for(words, 3), stream, arguments, signal)
              : start_kernel(gather_kernel<1>, blocks_for(words, 1), stream, arguments, signal);
 }
 
-cudaError_t launch_scatter(const ScatterLaunch& launch, Shape shape, const Signal& signal,
+cudaError_t launch_scatter(const ScatterLaunch& launch, Unroll unroll, const Signal& signal,
                            const Stream& stream) {
   const ScatterArguments arguments{launch.list,
                                    launch.dense,
@@ -239,7 +239,7 @@ cudaError_t launch_scatter(const ScatterLaunch& launch, Shape shape, const Signa
                                    launch.end_word,
                                    launch.prefetch};
   const std::int64_t words = launch.end_word - launch.first_word;
-  return shape.words_per_thread > 1
+  return unroll.words_per_thread > 1
              ? start_kernel(scatter_kernel<2>, blocks_for(words, 2), stream, arguments, signal)
              : start_kernel(scatter_kernel<1>, blocks_for(words, 1), stream, arguments, signal);
 }

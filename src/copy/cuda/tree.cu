@@ -100,7 +100,7 @@ constexpr int kSmallBatchItems = 64;
 
 }  // namespace
 
-cudaError_t launch_tree(const TreeLaunch& launch, Shape shape, const Signal& signal,
+cudaError_t launch_tree(const TreeLaunch& launch, Unroll unroll, const Signal& signal,
                         const Stream& stream) {
   const TreeArguments arguments{launch.to,
                                 launch.from,
@@ -110,15 +110,11 @@ cudaError_t launch_tree(const TreeLaunch& launch, Shape shape, const Signal& sig
                                 launch.end >> launch.word_log2};
   const std::int64_t words = arguments.end - arguments.first;
   return with_word(launch.word_log2, [&]<int Log2>() {
-    return shape.words_per_thread > 1
+    return unroll.words_per_thread > 1
                ? start_kernel(tree_kernel<Log2, 2>, blocks_for(words, 2), stream, arguments, signal)
                : start_kernel(tree_kernel<Log2, 1>, blocks_for(words, 1), stream, arguments,
                               signal);
   });
-}
-
-cudaError_t kernel_attributes(cudaFuncAttributes& attributes) {
-  return cudaFuncGetAttributes(&attributes, tree_kernel<0, 1>);
 }
 
 cudaError_t launch_batch(const BatchItem* items, int count, std::int32_t tiles,

@@ -23,14 +23,6 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "integers and logicals are passed
 inline constexpr int kStatusIntegers = sizeof(MPI_Status) / sizeof(MPI_Fint);
 static_assert(sizeof(MPI_Status) % sizeof(MPI_Fint) == 0);
 
-/// Open MPI's handles, the null ones among them, are addresses of objects. MPICH's are integers,
-/// but for MPI_File, whose null handle is the null pointer.
-#if defined(OPEN_MPI)
-inline constexpr bool kNullIsNoHandle = true;
-#else
-inline constexpr bool kNullIsNoHandle = false;
-#endif
-
 /// The C handle of a Fortran handle. Where C's handles are integers, both are the same.
 template <class Handle>
 [[nodiscard]] Handle to_c(MPI_Fint handle) {
@@ -54,7 +46,7 @@ template <class Handle>
     return PMPI_Errhandler_f2c(handle);
   } else if constexpr (std::is_same_v<Handle, MPI_Win>) {
     return PMPI_Win_f2c(handle);
-#ifdef MPI_SESSION_NULL
+#if STRAKE_MPI_SESSIONS
   } else if constexpr (std::is_same_v<Handle, MPI_Session>) {
     return PMPI_Session_f2c(handle);
 #endif
@@ -78,7 +70,7 @@ template <class Handle>
     return PMPI_Message_c2f(handle);
   } else if constexpr (std::is_same_v<Handle, MPI_Win>) {
     return PMPI_Win_c2f(handle);
-#ifdef MPI_SESSION_NULL
+#if STRAKE_MPI_SESSIONS
   } else if constexpr (std::is_same_v<Handle, MPI_Session>) {
     return PMPI_Session_c2f(handle);
 #endif
@@ -135,7 +127,7 @@ class Handles {
   ~Handles() {
     for (int i = 0; i < count_; ++i) {
       const Handle handle = data()[i];
-      if (kNullIsNoHandle && handle == Handle{}) {
+      if (!mpi::quirks::kHandlesAreIntegers && handle == Handle{}) {
         continue;
       }
       if (const MPI_Fint value = to_fortran(handle); value != fortran_[i]) {

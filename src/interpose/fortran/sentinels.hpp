@@ -4,7 +4,9 @@
 
 #include <mpi.h>
 
-#if defined(OPEN_MPI)
+#include "mpi/quirks.hpp"
+
+#if STRAKE_MPI_FORTRAN_COMMON_BLOCKS
 // One common block per constant. The C library defines them too, so they bind to the same address
 // however late the program's Fortran parts are loaded; weak, since an Open MPI built without
 // Fortran has none.
@@ -41,7 +43,7 @@ namespace strake::interpose::fortran {
   return constant != nullptr && address == constant;
 }
 
-#if defined(OPEN_MPI)
+#if STRAKE_MPI_FORTRAN_COMMON_BLOCKS
 
 [[nodiscard]] inline bool ignores_statuses(const void* fortran) noexcept {
   return is(fortran, MPI_F_STATUS_IGNORE) || is(fortran, MPI_F_STATUSES_IGNORE);

@@ -20,14 +20,8 @@ namespace strake::interpose::fortran {
 /// wrote.
 [[nodiscard]] inline int length(const void* fortran) { return std::max(0, integer(fortran)); }
 
-/// Fortran's index of a list's first element, which is C's 0. mpi_f08 of MPICH 4.0 hands out C's
-/// indices (MPICH issue 6270; right before and after), and the programs that work with it count on
-/// that.
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40000000 && MPICH_NUMVERSION < 40100000
-inline constexpr int kFirstIndex = 0;
-#else
-inline constexpr int kFirstIndex = 1;
-#endif
+/// Fortran's index of a list's first element, which is C's 0.
+inline constexpr int kFirstIndex = mpi::quirks::kF08IndicesBeginAtZero ? 0 : 1;
 
 /// MPI_UNDEFINED is the same in both.
 inline void report_index(int code, int index, void* fortran) {

@@ -65,12 +65,12 @@ Task pack_task(CopyVariant variant) {
   const SharedBuffer dense = make_buffer({Kind::Pinned}, kPacked);
   spread->fill(kSeed);
   dense->fill(~kSeed);
-  DeviceBackend& strake = strake_backend(0);
+  DeviceCopier& strake = strake_copier(0);
   const Dim dim{kBlocks, kPitch};
   const std::shared_ptr<DevicePlan> plan =
       strake.compile(Layout::dense(kPacked), {MemoryKind::Pinned, 0},
                      Layout::box(0, kBlock, {&dim, 1}), {MemoryKind::Device, 0}, variant);
-  const std::shared_ptr<Queue> queue = strake.make_queue(0);
+  const std::shared_ptr<Queue> queue = strake_backend(0).make_queue(0);
   Lane lane{0, [=](cudaStream_t) {
               plan->enqueue_untracked(*queue, dense->data(), spread->data(), ByteRange::all());
             }};

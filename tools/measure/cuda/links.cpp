@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "machine/nvml.hpp"
+#include "machine/pcie.hpp"
 #include "measure/cuda/machine.hpp"
 #include "strake/error.hpp"
-#include "topo/nvml.hpp"
-#include "topo/pcie.hpp"
 
 namespace strake::measure::cuda {
 namespace {
 
-namespace nvml = topo::nvml;
+namespace nvml = machine::nvml;
 
 /// What NVML says of a device.
 struct Links {
@@ -43,7 +43,7 @@ std::vector<Links> ask_nvml() {
         unsigned width = 0;
         if (library.pcie_generation(device, &generation) == nvml::kSuccess &&
             library.pcie_width(device, &width) == nvml::kSuccess) {
-          links.host = topo::pcie_rate(static_cast<int>(generation), static_cast<int>(width));
+          links.host = machine::pcie_rate(static_cast<int>(generation), static_cast<int>(width));
         }
         links.nvlinks = nvml::nvlinks_of(library, device);
         links.nvlink_rate = 1e6 * nvml::nvlink_speed(library, device);

@@ -57,13 +57,13 @@ struct Data {
     spread = make_buffer({Kind::Device}, layout.bounds().end);
     (p.pack ? spread : dense)->fill(kSeed);
     (p.pack ? dense : spread)->fill(~kSeed);
-    DeviceBackend& strake = strake_backend(0);
+    DeviceCopier& strake = strake_copier(0);
     const Place there{MemoryKind::Device, 0};
     const Place dense_place{p.one_shot ? MemoryKind::Pinned : MemoryKind::Device, 0};
     const Layout whole = Layout::dense(p.bytes);
     plan = p.pack ? strake.compile(whole, dense_place, layout, there)
                   : strake.compile(layout, there, whole, dense_place);
-    queue = strake.make_queue(0);
+    queue = strake_backend(0).make_queue(0);
   }
   void verify(const Packing& p) const {
     if (p.pack) {

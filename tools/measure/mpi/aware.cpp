@@ -12,17 +12,13 @@
 
 #include "cuda_driver.hpp"
 #include "launch.hpp"
+#include "mpi/quirks.hpp"
 
 namespace strake::measure {
 namespace {
 
-#ifdef OPEN_MPI
-constexpr const char* kProbe = "strake-gpu-probe-openmpi";
-constexpr std::array kLauncherNames = {"mpirun.openmpi", "mpirun"};
-#else
-constexpr const char* kProbe = "strake-gpu-probe-mpich";
-constexpr std::array kLauncherNames = {"mpirun.mpich", "mpirun", "mpirun.openmpi"};
-#endif
+/// The helper program.
+const std::string kProbe = "strake-gpu-probe-" + std::string(mpi::quirks::kFlavor);
 
 constexpr int kTimeout = 20;  // [s]
 
@@ -72,10 +68,10 @@ Tried try_it() {
   if (CudaDriver::find() == nullptr) return {};
   const std::string program = probe_program();
   if (program.empty()) {
-    return {{}, std::string("the program ") + kProbe + " is missing beside " + own_folder()};
+    return {{}, "the program " + kProbe + " is missing beside " + own_folder()};
   }
   std::string problem;
-  for (const std::string& launcher : launchers(kLauncherNames)) {
+  for (const std::string& launcher : launchers(mpi::quirks::kLaunchers)) {
     const JobEnd job = run_job({launcher, "-n", "2", program}, kTimeout, kEnds);
     const auto printed = [&](const std::string& line) {
       return job.output.find(line) != std::string::npos;
@@ -92,7 +88,7 @@ Tried try_it() {
     return {answer, {}};
   }
   if (problem.empty()) {
-    problem = std::string("no launcher (") + kLauncherNames[1] +
+    problem = "no launcher (" + std::string(mpi::quirks::kLaunchers[1]) +
               ") was found beside the process that started this one, nor on the PATH";
   }
   return {{}, problem};

@@ -9,8 +9,8 @@
 
 #include "exchange/backoff.hpp"
 #include "exchange/method.hpp"
-#include "exchange/wire.hpp"
 #include "mpi/real_mpi.hpp"
+#include "mpi/wire.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
 
@@ -43,7 +43,7 @@ Job::Job() {
 }
 
 Job::~Job() {
-  exchange::free_wire_types();
+  mpi::free_wire_types();
   PMPI_Comm_free(&comm_);
   PMPI_Comm_free(&team_);
   PMPI_Finalize();

@@ -9,38 +9,37 @@
 #include "buffer.hpp"
 #include "cases.hpp"
 #include "data.hpp"
-#include "exchange/wire.hpp"
 #include "mpi/real_mpi.hpp"
+#include "mpi/wire.hpp"
 
 namespace strake::measure {
 namespace {
 
-using exchange::Method;
-using exchange::Wire;
+using mpi::Wire;
 
 constexpr int kTag = 2;
 
 /// Contiguous bytes going to a peer and coming from it.
 class Messages : public Instance {
  public:
-  /// `ranks`: pairs, as Job::pairs gives them. `method`: Pack, as Strake names packed host bytes to
+  /// `ranks`: pairs, as Job::pairs gives them. `wire`: Host, as Strake names packed host bytes to
   /// MPI; Device, in one piece.
   Messages(const Job& job, const Device& device, std::vector<int> ranks, std::int64_t bytes,
-           Method method)
+           MemoryKind wire)
       : job_(job),
         device_(device),
         ranks_(std::move(ranks)),
         bytes_(bytes),
-        send_wire_(method, bytes, MPI_PROC_NULL, MPI_COMM_WORLD),  // not to the process itself
-        receive_wire_(method, bytes),
+        send_wire_(wire, bytes, MPI_PROC_NULL, MPI_COMM_WORLD),  // not to the process itself
+        receive_wire_(wire, bytes),
         me_(static_cast<std::size_t>(std::find(ranks_.begin(), ranks_.end(), job.rank()) -
                                      ranks_.begin())),
         peer_(me_ < ranks_.size() ? ranks_[me_ ^ 1U] : -1),
-        outgoing_(peer_ < 0 ? 0 : bytes + exchange::kWireRoom, device),
-        incoming_(peer_ < 0 ? 0 : bytes + exchange::kWireRoom, device) {
+        outgoing_(peer_ < 0 ? 0 : bytes + mpi::kWireRoom, device),
+        incoming_(peer_ < 0 ? 0 : bytes + mpi::kWireRoom, device) {
     if (peer_ < 0) return;
     fill_pattern(outgoing_.host(), bytes, job.rank());
-    exchange::prepare_send(outgoing_.host(), bytes);
+    mpi::prepare_send(outgoing_.host(), bytes);
     outgoing_.upload();
   }
 
@@ -155,14 +154,14 @@ class BothWays final : public Messages {
 template <typename Kind>
 Case message_case(const Job& job, const Device& device, const std::string& name,
                   std::vector<int> ranks, std::int64_t bytes, bool quick,
-                  Method method = Method::Device) {
+                  MemoryKind wire = MemoryKind::Device) {
   Case made;
   made.name = name;
   made.bytes = bytes;
   made.quick = quick;
   made.scope = Scope::Job;
-  made.make = [&job, device, ranks = std::move(ranks), bytes, method] {
-    return std::make_unique<Kind>(job, device, ranks, bytes, method);
+  made.make = [&job, device, ranks = std::move(ranks), bytes, wire] {
+    return std::make_unique<Kind>(job, device, ranks, bytes, wire);
   };
   return made;
 }
@@ -196,7 +195,7 @@ void add_messages(const Job& job, const Device& device, std::vector<Case>& cases
       cases.push_back(message_case<RoundTrip>(job, device, one_way, pair, bytes, quick));
       if (!host) continue;
       cases.push_back(message_case<RoundTrip>(job, device, prefix + "/packed", pair, bytes, quick,
-                                              Method::Pack));
+                                              MemoryKind::Host));
     }
     for (std::int64_t bytes = 64; bytes <= 16 * kMi; bytes *= 16) {
       const bool quick = among({16 * kKi, 4 * kMi}, bytes);

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -15,30 +16,20 @@
 #include "aware.hpp"
 #include "cases.hpp"
 #include "job.hpp"
+#include "mpi/quirks.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::measure {
 namespace {
 
-#ifdef OPEN_MPI
-constexpr std::string_view kFlavor = "openmpi";
-constexpr std::string_view kTitle = "Open MPI";
-#else
-constexpr std::string_view kFlavor = "mpich";
-constexpr std::string_view kTitle = "MPICH";
-#endif
+using mpi::quirks::kFlavor;
 
 /// Whether a launcher that can start ranks of this library started this process.
 bool launched() {
   const std::string_view wanted = settings::text(settings::Id::mpi);
   if (wanted != "auto" && wanted != kFlavor) return false;
-  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
-#ifdef OPEN_MPI
-  return is_set("OMPI_COMM_WORLD_SIZE") || is_set("PMIX_RANK");
-#else
-  // Hydra and Slurm; PMIx's launchers where MPICH was built for them.
-  return is_set("PMI_RANK") || is_set("PMI_FD") || is_set("PMIX_RANK");
-#endif
+  return std::ranges::any_of(mpi::quirks::kRankVariables,
+                             [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
 /// Whether calls from here reach the library that this was built for: the process may have put
@@ -47,7 +38,8 @@ bool bound_to_own_library() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   return PMPI_Get_library_version(text, &length) == MPI_SUCCESS &&
-         std::string_view(text, static_cast<std::size_t>(length)).starts_with(kTitle);
+         std::string_view(text, static_cast<std::size_t>(length))
+             .starts_with(mpi::quirks::kLibrary);
 }
 
 void put_into_global_scope() {
@@ -110,8 +102,8 @@ strake_make_measure_plugin(int version) {
   try {
     return std::make_unique<MpiPlugin>().release();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "strake: %s takes no part: %s\n", std::string(kTitle).c_str(),
-                 error.what());
+    std::fprintf(stderr, "strake: %s takes no part: %s\n",
+                 std::string(strake::mpi::quirks::kLibrary).c_str(), error.what());
     return nullptr;
   }
 }

@@ -11,16 +11,16 @@
 #include "cases.hpp"
 #include "data.hpp"
 #include "exchange/staging.hpp"
-#include "exchange/wire.hpp"
 #include "layouts.hpp"
 #include "machine/pitch.hpp"
 #include "mpi/real_mpi.hpp"
+#include "mpi/wire.hpp"
 #include "strake/layout.hpp"
 
 namespace strake::measure {
 namespace {
 
-using exchange::Method;
+using machine::Method;
 
 constexpr int kTag = 3;
 constexpr std::int64_t kKi = 1024;
@@ -191,7 +191,7 @@ class ByPacking final : public StridedRoundTrip {
  public:
   ByPacking(const Job& job, std::vector<int> pair, Layout layout)
       : StridedRoundTrip(job, std::move(pair), std::move(layout)),
-        typed_{std::make_shared<exchange::Shape>(this->layout()),
+        typed_{std::make_shared<mpi::Elements>(this->layout()),
                memory(),
                {MemoryKind::Host, -1},
                false} {}
@@ -200,17 +200,17 @@ class ByPacking final : public StridedRoundTrip {
   void send() override {
     exchange::Outgoing outgoing(typed_, Method::Pack);
     outgoing.pack();
-    const exchange::Wire wire(Method::Pack, outgoing.size_bytes(), peer(), comm());
+    const mpi::Wire wire(MemoryKind::Host, outgoing.size_bytes(), peer(), comm());
     mpi::check(PMPI_Send(outgoing.data(), wire.count(), wire.type(), peer(), kTag, comm()),
                "MPI_Send");
   }
   void receive() override {
     exchange::Incoming incoming(typed_, Method::Pack);
-    const exchange::Wire wire(Method::Pack, incoming.capacity_bytes());
+    const mpi::Wire wire(MemoryKind::Host, incoming.capacity_bytes());
     MPI_Status status;
     mpi::check(PMPI_Recv(incoming.data(), wire.count(), wire.type(), peer(), kTag, comm(), &status),
                "MPI_Recv");
-    incoming.unpack(exchange::received_bytes(status));
+    incoming.unpack(mpi::received_bytes(status));
   }
 
   exchange::Typed typed_;

@@ -1,0 +1,20 @@
+#include "copy/device_copier.hpp"
+
+#include "settings/log.hpp"
+
+namespace strake {
+
+DeviceCopier* device_copier() noexcept {
+  if (device_backend() == nullptr) return nullptr;
+  static DeviceCopier* const copier = []() noexcept -> DeviceCopier* {
+    const auto make =
+        reinterpret_cast<MakeDeviceCopier>(device_plugin_symbol("strake_make_device_copier"));
+    DeviceCopier* const made = make != nullptr ? make(kDeviceBackendVersion) : nullptr;
+    if (made == nullptr)
+      log::warn("the device back end has no copies of version {}", kDeviceBackendVersion);
+    return made;
+  }();
+  return copier;
+}
+
+}  // namespace strake

@@ -1,0 +1,72 @@
+/// \file  What a device back end compiles and runs: the second interface of its plug-in, beside
+/// device/backend.hpp, which knows no layouts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "device/backend.hpp"
+#include "strake/copy.hpp"
+#include "strake/layout.hpp"
+
+namespace strake {
+
+/// One compiled dense <-> layout or layout -> layout copy on a device.
+class DevicePlan {
+ public:
+  virtual ~DevicePlan() = default;
+  [[nodiscard]] virtual std::int64_t size_bytes() const noexcept = 0;
+  [[nodiscard]] virtual std::string description() const = 0;
+  /// The device that runs it, whose queues it takes.
+  [[nodiscard]] virtual int device() const noexcept = 0;
+  /// Enqueues; the ticket is done when `to` is complete. No allocation, no synchronisation.
+  virtual Ticket enqueue(Queue& queue, std::byte* to, const std::byte* from,
+                         ByteRange part) const = 0;
+  /// The same without a ticket of its own: the queue's next ticket covers it. Saves the device the
+  /// signal (~2 us) where nobody asks for this copy alone.
+  virtual void enqueue_untracked(Queue& queue, std::byte* to, const std::byte* from,
+                                 ByteRange part) const {
+    (void)enqueue(queue, to, from, part);
+  }
+};
+
+/// What carries a copy out. Auto: what was measured faster for its shape and places.
+enum class CopyVariant : std::uint8_t {
+  Auto,
+  Kernel,  ///< load and store on the multiprocessors: any shape, one launch
+  Engine,  ///< the copy engines (1D, 2D, 3D and batched copies): leave the multiprocessors to the
+           ///< application
+};
+
+/// Compiles copies for the devices of one DeviceBackend, and runs many of them at once.
+class DeviceCopier {
+ public:
+  virtual ~DeviceCopier() = default;
+  /// A plan for a device of either place. It must outlive the tickets of its runs. Engine falls
+  /// back to a kernel where an engine can't reach a place. \throws Unsupported  both places are
+  /// plain host memory, or no peer access.
+  virtual std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
+                                              Place from_place,
+                                              CopyVariant variant = CopyVariant::Auto) = 0;
+  /// One launch for all items (DevicePlans of this back end) up to 640, one per 640 beyond. Items
+  /// with pageable host memory are run one by one. A plan's first batch uploads its descriptors.
+  struct Item {
+    const DevicePlan* plan;
+    std::byte* to;
+    const std::byte* from;
+  };
+  virtual Ticket enqueue_batch(Queue& queue, std::span<const Item> items) = 0;
+};
+
+/// A plug-in's second symbol, `strake_make_device_copier`, asked for after the first has given its
+/// back end. Null where the version (kDeviceBackendVersion) differs.
+using MakeDeviceCopier = DeviceCopier* (*)(int version);
+
+/// The copier of device_backend(): null where that is, or (logged once) where the plug-in lacks
+/// one.
+[[nodiscard]] DeviceCopier* device_copier() noexcept;
+
+}  // namespace strake

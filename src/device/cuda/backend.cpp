@@ -1,0 +1,185 @@
+/// \file  The CUDA plug-in: the memory and queues that libstrake-cuda.so gives to the core.
+#include "device/backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "device/cuda/block.hpp"
+#include "device/cuda/driver.hpp"
+#include "device/cuda/probe.hpp"
+#include "device/cuda/queue.hpp"
+#include "strake/error.hpp"
+
+namespace strake::cuda {
+namespace {
+
+class CudaBackend final : public DeviceBackend {
+ public:
+  explicit CudaBackend(int devices) : devices_(devices) {
+    for (int device = 0; device < devices; ++device) {
+      Traits& traits = traits_.emplace_back();
+      check(
+          cudaDeviceGetAttribute(&traits.multiprocessors, cudaDevAttrMultiProcessorCount, device));
+      check(cudaDeviceGetAttribute(&traits.major, cudaDevAttrComputeCapabilityMajor, device));
+    }
+  }
+
+  [[nodiscard]] const char* name() const noexcept override { return "cuda"; }
+  [[nodiscard]] int device_count() const noexcept override { return devices_; }
+
+  [[nodiscard]] bool usable(int device) const noexcept override;
+  bool query(const void* address, AllocationInfo& info) const noexcept override;
+  bool knows(const void* address, std::uint64_t& buffer_id) const noexcept override;
+  std::unique_ptr<Queue> make_queue(int device) override;
+  void* allocate(Place place, std::int64_t bytes) override;
+  void deallocate(Place place, void* address) noexcept override;
+
+ private:
+  struct Traits {
+    int multiprocessors = 0;
+    int major = 0;
+    mutable std::once_flag asked;
+    mutable bool usable = true;  // there are kernels for it
+    mutable bool early = false;  // they may be set up while the one before still runs
+  };
+  void require_device(int device) const;
+  /// With what only its context tells, which is made at first use.
+  const Traits& traits_of(int device) const;
+
+  int devices_;
+  std::deque<Traits> traits_;
+};
+
+const CudaBackend::Traits& CudaBackend::traits_of(int device) const {
+  const Traits& traits = traits_[static_cast<std::size_t>(device)];
+  std::call_once(traits.asked, [&] {
+    const DeviceScope scope(device);
+    cudaFuncAttributes attributes{};
+    const cudaError_t code = probe_attributes(attributes);
+    (void)cudaGetLastError();
+    // Compiled for an older device, they do not wait for the kernel before.
+    traits.early = code == cudaSuccess && traits.major >= 9 && attributes.ptxVersion >= 90;
+    traits.usable = code != cudaErrorNoKernelImageForDevice &&
+                    code != cudaErrorInvalidDeviceFunction && code != cudaErrorInvalidPtx &&
+                    code != cudaErrorUnsupportedPtxVersion && code != cudaErrorJitCompilerNotFound;
+    if (traits.usable) return;
+    core().warn(fmt::format("the memory of device {} is left to the MPI library: {}", device,
+                            cudaGetErrorString(code))
+                    .c_str());
+  });
+  return traits;
+}
+
+bool CudaBackend::usable(int device) const noexcept {
+  try {
+    return device < 0 || device >= devices_ || traits_of(device).usable;
+  } catch (const Error&) {
+    return true;  // what is wrong with the device is told by the copy
+  }
+}
+
+bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcept {
+  unsigned type = 0;
+  unsigned managed = 0;
+  int device = -1;
+  unsigned long long id = 0;
+  CUdeviceptr base = 0;
+  std::size_t size = 0;
+  std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+  std::array<void*, 6> values{&type, &managed, &device, &id, &base, &size};
+  // Attributes that do not apply are left at zero; an unknown address leaves the type so.
+  if (driver()->pointer_get_attributes(static_cast<unsigned>(attributes.size()), attributes.data(),
+                                       values.data(),
+                                       reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS ||
+      type == 0) {
+    return false;
+  }
+  if (managed != 0 && !usable(device)) return false;
+  info.place.kind = managed != 0                 ? MemoryKind::Managed
+                    : type == CU_MEMORYTYPE_HOST ? MemoryKind::Pinned
+                                                 : MemoryKind::Device;
+  info.place.device = device;
+  info.base = base;
+  info.size_bytes = size;
+  info.buffer_id = id;
+  return true;
+}
+
+bool CudaBackend::knows(const void* address, std::uint64_t& buffer_id) const noexcept {
+  // The plural call: for an unknown address the singular one makes an error of it, which takes a
+  // microsecond.
+  unsigned type = 0;
+  unsigned long long id = 0;
+  std::array attributes{CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
+  std::array<void*, 2> values{&id, &type};
+  if (driver()->pointer_get_attributes(2, attributes.data(), values.data(),
+                                       reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS) {
+    return false;
+  }
+  buffer_id = id;
+  return type != 0;
+}
+
+void CudaBackend::require_device(int device) const {
+  if (device < 0 || device >= devices_) {
+    throw InvalidArgument(fmt::format("device {} of {}", device, devices_));
+  }
+}
+
+std::unique_ptr<Queue> CudaBackend::make_queue(int device) {
+  require_device(device);
+  const Traits& traits = traits_of(device);
+  return std::make_unique<CudaQueue>(device, traits.multiprocessors, traits.early, core().spin_ns);
+}
+
+void* CudaBackend::allocate(Place place, std::int64_t bytes) {
+  require_device(place.device);
+  const DeviceScope scope(place.device);
+  void* memory = nullptr;
+  if (place.kind == MemoryKind::Device) {
+    check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)));
+  } else if (place.kind == MemoryKind::Pinned) {
+    check(cudaHostAlloc(&memory, static_cast<std::size_t>(bytes),
+                        cudaHostAllocMapped | cudaHostAllocPortable));
+  } else {
+    throw Unsupported(fmt::format("a device back end allocates no {} memory", name_of(place.kind)));
+  }
+  return memory;
+}
+
+void CudaBackend::deallocate(Place place, void* address) noexcept {
+  try {
+    const DeviceScope scope(place.device);
+    (void)(place.kind == MemoryKind::Device ? cudaFree(address) : cudaFreeHost(address));
+  } catch (const Error&) {
+    // The runtime is gone at exit, and the memory with it.
+  }
+  (void)cudaGetLastError();
+}
+
+}  // namespace
+}  // namespace strake::cuda
+
+extern "C" __attribute__((visibility("default"))) strake::DeviceBackend* strake_make_device_backend(
+    int version, const strake::DeviceBackendOptions& options) {
+  if (version != strake::kDeviceBackendVersion || strake::cuda::driver() == nullptr) return nullptr;
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+  try {
+    // Lives as long as the process: plans and queues may outlive any static object.
+    strake::cuda::core() = options;
+    return new strake::cuda::CudaBackend(devices);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}

@@ -1,0 +1,98 @@
+#include "device/cuda/driver.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+
+#include "strake/error.hpp"
+
+namespace strake::cuda {
+namespace {
+
+[[noreturn]] void raise(bool out_of_memory, int code, const char* text,
+                        const std::source_location& where) {
+  const std::string what = fmt::format("CUDA: {} (code {}) at {}:{} in {}", text, code,
+                                       where.file_name(), where.line(), where.function_name());
+  if (out_of_memory) throw OutOfMemory(what);
+  throw CudaError(what, code);
+}
+
+template <typename Function>
+bool find(void* library, const char* name, Function& out) {
+  out = reinterpret_cast<Function>(dlsym(library, name));
+  return out != nullptr;
+}
+
+bool load(Driver& d) {
+  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  // The names carry the versions of the signatures that cuda.h declares.
+  return library != nullptr && find(library, "cuCtxGetCurrent", d.ctx_get_current) &&
+         find(library, "cuCtxSetCurrent", d.ctx_set_current) &&
+         find(library, "cuDevicePrimaryCtxRetain", d.primary_ctx_retain) &&
+         find(library, "cuPointerGetAttributes", d.pointer_get_attributes) &&
+         find(library, "cuStreamWriteValue64_v2", d.stream_write_value64) &&
+         find(library, "cuStreamWaitValue64_v2", d.stream_wait_value64) &&
+         find(library, "cuThreadExchangeStreamCaptureMode", d.thread_exchange_capture_mode) &&
+         find(library, "cuGetErrorString", d.get_error_string);
+}
+
+}  // namespace
+
+void check(cudaError_t code, std::source_location where) {
+  if (code == cudaSuccess) [[likely]]
+    return;
+  (void)cudaGetLastError();
+  raise(code == cudaErrorMemoryAllocation, static_cast<int>(code), cudaGetErrorString(code), where);
+}
+
+void check(CUresult code, std::source_location where) {
+  if (code == CUDA_SUCCESS) [[likely]]
+    return;
+  const char* text = "unknown error";
+  if (const Driver* d = driver()) (void)d->get_error_string(code, &text);
+  raise(code == CUDA_ERROR_OUT_OF_MEMORY, static_cast<int>(code), text, where);
+}
+
+const Driver* driver() noexcept {
+  static Driver table{};
+  static const bool complete = load(table);
+  return complete ? &table : nullptr;
+}
+
+CUcontext primary_context(int device) {
+  // More devices than any machine has; a larger ordinal is an error of the caller.
+  static std::array<std::atomic<CUcontext>, 256> contexts{};
+  if (device < 0 || device >= static_cast<int>(contexts.size())) {
+    throw InvalidArgument(fmt::format("device ordinal {} is out of range", device));
+  }
+  std::atomic<CUcontext>& slot = contexts[static_cast<std::size_t>(device)];
+  CUcontext context = slot.load(std::memory_order_acquire);
+  if (context == nullptr) {
+    // Two threads may both retain: harmless, for it is never released.
+    check(driver()->primary_ctx_retain(&context, device));
+    slot.store(context, std::memory_order_release);
+  }
+  return context;
+}
+
+DeviceScope::DeviceScope(int device) {
+  const CUcontext wanted = primary_context(device);
+  const Driver* d = driver();
+  check(d->ctx_get_current(&previous_));
+  if (previous_ != wanted) {
+    check(d->ctx_set_current(wanted));
+    switched_ = true;
+  }
+  (void)d->thread_exchange_capture_mode(&capture_mode_);
+}
+
+DeviceScope::~DeviceScope() {
+  const Driver* d = driver();
+  (void)d->thread_exchange_capture_mode(&capture_mode_);
+  if (switched_) (void)d->ctx_set_current(previous_);
+}
+
+}  // namespace strake::cuda

@@ -1,0 +1,12 @@
+/// \file  A kernel that does nothing: it is compiled for the same devices as all others.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace strake::cuda {
+
+/// What the runtime says of that kernel on the current device: an error where the plug-in has no
+/// kernels for it.
+[[nodiscard]] cudaError_t probe_attributes(cudaFuncAttributes& attributes);
+
+}  // namespace strake::cuda

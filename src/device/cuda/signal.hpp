@@ -1,0 +1,25 @@
+/// \file  Where a kernel runs, and how the host learns that it is done.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace strake::cuda {
+
+/// What a kernel does when all its bytes are written: the last block stores `value` to `flag`
+/// (mapped host memory).
+struct Signal {
+  std::uint64_t* flag = nullptr;  ///< null: nothing
+  std::uint64_t value = 0;
+  unsigned* arrivals = nullptr;  ///< device memory, zero between kernels
+};
+
+/// Where a kernel runs, and whether it may be set up while the one before it still runs (devices of
+/// compute capability 9.0 and later).
+struct Stream {
+  cudaStream_t stream = nullptr;
+  bool early = false;
+};
+
+}  // namespace strake::cuda

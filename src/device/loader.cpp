@@ -1,0 +1,144 @@
+/// \file  Loads the device plug-in once the process itself has a device runtime in use, and never
+/// before.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "device/backend.hpp"
+#include "device/loaded_objects.hpp"
+#include "settings/log.hpp"
+#include "settings/settings.hpp"
+
+namespace strake {
+namespace {
+
+constexpr const char* kDriverLibrary = "libcuda.so.1";
+constexpr const char* kPlugin = "libstrake-cuda.so";
+// The driver's answers where it can be used: with a context, or with none that is still there. Else
+// cuInit was never called, the process ends, or this is a callback, which may call no driver.
+constexpr int kDriverSuccess = 0;
+constexpr int kDriverInvalidContext = 201;
+
+using CurrentContext = int (*)(void**);
+
+std::atomic<DeviceBackend*> g_backend{nullptr};
+std::atomic<bool> g_given_up{false};
+std::atomic<CurrentContext> g_current_context{nullptr};
+std::atomic<unsigned long long> g_objects_seen{0};
+// Settling takes about 30 us: as long as so many questions of 7 ns, which it saves from then on.
+constexpr int kAsksBeforeSettling = 4096;
+std::atomic<int> g_asks{0};  // since an object came
+std::mutex g_mutex;
+/// Until a pool names itself: straight from the back end.
+constinit BlockSource g_block_source{
+    [](Place place, std::int64_t bytes) { return device_backend()->allocate(place, bytes); },
+    [](Place place, void* block) noexcept { device_backend()->deallocate(place, block); }};
+std::atomic<void*> g_plugin{nullptr};
+
+/// Whether the process's driver is initialised, and can be called here.
+bool driver_in_use() noexcept {
+  CurrentContext current = g_current_context.load(std::memory_order_acquire);
+  if (current == nullptr) {
+    if (no_object_since()) return false;
+    const unsigned long long objects = objects_loaded();
+    if (objects == g_objects_seen.load(std::memory_order_relaxed)) {
+      const int asks = g_asks.load(std::memory_order_relaxed) + 1;
+      g_asks.store(asks, std::memory_order_relaxed);
+      if (asks == kAsksBeforeSettling && settle_objects(objects)) {
+        g_objects_seen.store(objects + 1, std::memory_order_relaxed);
+      }
+      return false;
+    }
+    g_asks.store(0, std::memory_order_relaxed);
+    // The reference is kept: from now on the driver stays, and no settled tail is the last again.
+    void* library = dlopen(kDriverLibrary, RTLD_LAZY | RTLD_NOLOAD);
+    if (library != nullptr) {
+      current = reinterpret_cast<CurrentContext>(dlsym(library, "cuCtxGetCurrent"));
+    }
+    if (current == nullptr) {
+      g_objects_seen.store(objects, std::memory_order_relaxed);
+      return false;
+    }
+    g_current_context.store(current, std::memory_order_release);
+  }
+  void* context = nullptr;
+  const int code = current(&context);
+  return code == kDriverSuccess || code == kDriverInvalidContext;
+}
+
+/// The folder of the file that holds this code.
+std::string own_folder() {
+  Dl_info info{};
+  char path[PATH_MAX] = "";
+  // A program's own name may be relative to a folder that it has left: the kernel knows better.
+  const bool known = dladdr(reinterpret_cast<const void*>(&own_folder), &info) != 0 &&
+                     info.dli_fname != nullptr && info.dli_fname[0] == '/';
+  if (realpath(known ? info.dli_fname : "/proc/self/exe", path) == nullptr) return {};
+  const std::string file = path;
+  return file.substr(0, file.rfind('/'));
+}
+
+void* open_plugin() {
+  const std::string folder = own_folder();
+  std::string reasons;
+  for (const std::string& path :
+       {folder + "/" + kPlugin, folder + "/../lib/" + kPlugin, folder + "/../lib/strake/" + kPlugin,
+        folder + "/../" + kPlugin, std::string(kPlugin)}) {
+    // Never unloaded: the CUDA runtime inside registers handlers that run at exit.
+    if (void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) return plugin;
+    reasons += std::string(reasons.empty() ? "" : "; ") + dlerror();
+  }
+  log::warn("device memory is left to the MPI library: {} was not loaded ({})", kPlugin, reasons);
+  return nullptr;
+}
+
+DeviceBackend* load() {
+  void* plugin = open_plugin();
+  if (plugin == nullptr) return nullptr;
+  const auto make =
+      reinterpret_cast<MakeDeviceBackend>(dlsym(plugin, "strake_make_device_backend"));
+  DeviceBackendOptions options;
+  options.blocks = g_block_source;
+  options.warn = [](const char* text) { log::warn("{}", text); };
+  if (const std::int64_t spin_us = settings::number(settings::Id::spin_us); spin_us > 0) {
+    options.spin_ns = spin_us * 1000;  // else the default: longer than a small kernel takes
+  }
+  DeviceBackend* backend = make == nullptr ? nullptr : make(kDeviceBackendVersion, options);
+  if (backend == nullptr) log::warn("{} is of another version, or found no usable device", kPlugin);
+  g_plugin.store(plugin, std::memory_order_release);
+  return backend;
+}
+
+}  // namespace
+
+void set_block_source(const BlockSource& source) noexcept { g_block_source = source; }
+
+void* device_plugin_symbol(const char* name) noexcept {
+  void* const plugin = g_plugin.load(std::memory_order_acquire);
+  return plugin != nullptr ? dlsym(plugin, name) : nullptr;
+}
+
+DeviceBackend* device_backend() noexcept {
+  if (DeviceBackend* backend = g_backend.load(std::memory_order_acquire)) return backend;
+  if (g_given_up.load(std::memory_order_relaxed) || !driver_in_use()) return nullptr;
+  try {
+    const std::scoped_lock lock(g_mutex);
+    DeviceBackend* backend = g_backend.load(std::memory_order_acquire);
+    if (backend != nullptr || g_given_up.load(std::memory_order_relaxed)) return backend;
+    backend = load();
+    if (backend == nullptr) g_given_up.store(true, std::memory_order_relaxed);
+    g_backend.store(backend, std::memory_order_release);
+    return backend;
+  } catch (const std::exception& error) {
+    g_given_up.store(true, std::memory_order_relaxed);
+    log::write(log::Level::Warn, error.what());
+    return nullptr;
+  }
+}
+
+}  // namespace strake

@@ -1,0 +1,52 @@
+/// \file  The plans compiled so far to pack and unpack some elements of a datatype.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "machine/method.hpp"
+#include "mpi/elements.hpp"
+#include "strake/copy.hpp"
+#include "strake/layout.hpp"
+
+namespace strake::exchange {
+
+using machine::Direction;
+
+/// Plans are added under a lock and never removed: threads share one object.
+class Plans final : public mpi::Companion {
+ public:
+  /// `layout` outlives this object.
+  explicit Plans(const Layout& layout) noexcept : layout_(layout) {}
+
+  /// Send: layout at `typed` → dense at `packed`; Receive: the other way. Compiled at first use,
+  /// then ~2 ns for host memory. \throws Unsupported, OutOfMemory, CudaError
+  const CopyPlan& plan(Direction direction, Place typed, Place packed);
+
+  /// What packing saves, sampled once for the summary: the MPI library's time less ours.
+  static constexpr std::int64_t kNotSampled = INT64_MIN;
+  std::atomic<std::int64_t> saved_ns{kNotSampled};
+
+ private:
+  struct Compiled {
+    Direction direction;
+    Place typed;
+    Place packed;
+    std::unique_ptr<const CopyPlan> plan;
+  };
+
+  const Layout& layout_;
+  std::atomic<const CopyPlan*> host_[2] = {nullptr, nullptr};
+  std::mutex mutex_;
+  std::vector<Compiled> compiled_;
+};
+
+[[nodiscard]] inline Plans& plans_of(mpi::Elements& elements) {
+  return elements.companion<Plans>();
+}
+
+}  // namespace strake::exchange

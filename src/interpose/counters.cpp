@@ -1,0 +1,47 @@
+#include "interpose/counters.hpp"
+
+namespace strake::interpose {
+
+const char* name_of(Function function) noexcept {
+  constexpr const char* kNames[] = {
+#define STRAKE_MOVER(name) #name,
+#include "interpose/movers.def"
+#undef STRAKE_MOVER
+      ""};
+  return kNames[static_cast<int>(function)];
+}
+
+void set_event_hook(EventHook hook) noexcept {
+  g_recorder.hook.store(hook, std::memory_order_release);
+  g_recorder.unusual.store(hook != nullptr || mpi::g_multiple, std::memory_order_release);
+}
+
+void record_unusual(Event event) noexcept {
+  const auto function = static_cast<std::size_t>(event.function);
+  g_recorder.by_method[function][static_cast<std::size_t>(event.method)].add(event.bytes);
+  if (event.reason != Reason::None) {
+    g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add(event.bytes);
+  }
+  if (const EventHook hook = g_recorder.hook.load(std::memory_order_acquire)) hook(event);
+}
+
+void set_multiple() noexcept {
+  mpi::g_multiple = true;
+  g_recorder.unusual.store(true, std::memory_order_release);
+}
+
+Totals totals() noexcept {
+  Totals result;
+  for (std::size_t f = 0; f < result.by_method.size(); ++f) {
+    for (std::size_t m = 0; m < result.by_method[f].size(); ++m) {
+      result.by_method[f][m] = g_recorder.by_method[f][m].value();
+    }
+  }
+  for (std::size_t r = 0; r < result.by_reason.size(); ++r) {
+    result.by_reason[r] = g_recorder.by_reason[r].value();
+  }
+  result.saved_ns = g_recorder.saved_ns.load(std::memory_order_relaxed);
+  return result;
+}
+
+}  // namespace strake::interpose

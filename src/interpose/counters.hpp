@@ -1,0 +1,122 @@
+/// \file  What happened: one event where a method runs, counted per function, method and reason.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "exchange/method.hpp"
+#include "mpi/world.hpp"
+
+namespace strake::interpose {
+
+using exchange::kReasons;
+using exchange::Reason;
+using machine::kMethods;
+using machine::Method;
+
+/// A function that moves data, as the summary names it.
+enum class Function : std::uint8_t {
+#define STRAKE_MOVER(name) name,
+#include "interpose/movers.def"
+#undef STRAKE_MOVER
+  Count_
+};
+inline constexpr int kFunctions = static_cast<int>(Function::Count_);
+
+/// "MPI_Send", …
+[[nodiscard]] const char* name_of(Function function) noexcept;
+
+/// One call that moved, or left to the system, `bytes`: of a receive those that came, of one that
+/// was left to the system those that it has room for.
+struct Event {
+  Function function;
+  Method method = Method::System;
+  Reason reason = Reason::None;
+  std::int64_t bytes = 0;
+};
+
+struct Count {
+  std::uint64_t calls = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Totals of this process, in the order of the enums.
+struct Totals {
+  std::array<std::array<Count, kMethods>, kFunctions> by_method{};
+  std::array<Count, kReasons> by_reason{};
+  std::int64_t saved_ns = 0;  ///< by packing and unpacking, where the system's own time was sampled
+};
+
+/// Called after an event was counted, on the thread of the call or (receives) of the call that
+/// found the message there; null: nobody listens. For traces and verification.
+using EventHook = void (*)(const Event& event);
+void set_event_hook(EventHook hook) noexcept;
+
+class Counter {
+ public:
+  void add(std::int64_t bytes) noexcept {
+    if (mpi::g_multiple.load(std::memory_order_relaxed)) {
+      calls_.fetch_add(1, std::memory_order_relaxed);
+      bytes_.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
+    } else {
+      add_alone(bytes);
+    }
+  }
+  /// Where one thread at a time counts.
+  void add_alone(std::int64_t bytes) noexcept {
+    const auto more = static_cast<std::uint64_t>(bytes);
+    calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    bytes_.store(bytes_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+  [[nodiscard]] Count value() const noexcept {
+    return {calls_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  std::atomic<std::uint64_t> calls_{0};
+  std::atomic<std::uint64_t> bytes_{0};
+};
+
+/// What `record` writes: every call of a wrapper passes here.
+struct Recorder {
+  std::array<std::array<Counter, kMethods>, kFunctions> by_method;
+  std::array<Counter, kReasons> by_reason;
+  std::atomic<std::int64_t> saved_ns{0};
+  std::atomic<EventHook> hook{nullptr};
+  std::atomic<bool> unusual{false};  ///< a hook, or several threads at a time
+};
+inline constinit Recorder g_recorder;
+
+/// The general case of `record`.
+void record_unusual(Event event) noexcept;
+
+/// Counts the event (~1 ns) and tells the hook.
+inline void record(Event event) noexcept {
+  if (g_recorder.unusual.load(std::memory_order_acquire)) [[unlikely]]
+    return record_unusual(event);
+  const auto function = static_cast<std::size_t>(event.function);
+  g_recorder.by_method[function][static_cast<std::size_t>(event.method)].add_alone(event.bytes);
+  if (event.reason != Reason::None) {
+    g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add_alone(event.bytes);
+  }
+}
+/// Counts a call of a function that is no mover: left to the system, its bytes unknown.
+inline void record_passed(Reason reason) noexcept {
+  g_recorder.by_reason[static_cast<std::size_t>(reason)].add(0);
+}
+/// Adds to the time that packing saved against the system's own.
+inline void record_saved(std::int64_t nanoseconds) noexcept {
+  std::atomic<std::int64_t>& total = g_recorder.saved_ns;
+  if (mpi::g_multiple.load(std::memory_order_relaxed)) {
+    total.fetch_add(nanoseconds, std::memory_order_relaxed);
+  } else {
+    total.store(total.load(std::memory_order_relaxed) + nanoseconds, std::memory_order_relaxed);
+  }
+}
+[[nodiscard]] Totals totals() noexcept;
+
+/// From now on several threads may be in MPI at a time (MPI_THREAD_MULTIPLE).
+void set_multiple() noexcept;
+
+}  // namespace strake::interpose

@@ -1,0 +1,47 @@
+/// \file  The ways that a message's bytes can travel, and what their times depend on.
+/// Sources: dissertation 5.5 (device, one-shot, staged).
+#pragma once
+
+#include <cstdint>
+
+#include "layout/traits.hpp"
+#include "strake/place.hpp"
+
+namespace strake::machine {
+
+enum class Method : std::uint8_t {
+  System,   ///< leave it to the MPI library
+  Pack,     ///< pack in host memory, send the packed bytes
+  Device,   ///< pack in device memory, hand that to a GPU-aware MPI
+  OneShot,  ///< pack straight into mapped host memory
+  Staged,   ///< pack in device memory, copy to pinned host memory, piece by piece
+};
+inline constexpr int kMethods = 5;
+
+/// "system", "pack", …
+[[nodiscard]] const char* name_of(Method method) noexcept;
+
+enum class Direction : std::uint8_t { Send, Receive };
+
+/// [bytes] In host memory, longer blocks on the average are left to the library, whose copies of
+/// such rows are as good: packing them in an H200's host took 1.0 to 2.4 times the library's time,
+/// but for a few KiB to 64 KiB of 1 KiB rows (0.85).
+inline constexpr std::int64_t kPackMaxMeanBlock = 512;
+
+/// One message to be carried: everything a choice may depend on.
+struct Message {
+  Direction direction = Direction::Send;
+  bool dense = false;  ///< the bytes lie side by side
+  Place place;
+  std::int64_t bytes = 0;
+  std::int64_t blocks = 1;
+  Spread spread = Spread::Near;
+  bool nonblocking = false;  ///< needs an operation and a request of its own
+  std::int64_t pitch = 0;    ///< as pitch_of()
+
+  [[nodiscard]] std::int64_t mean_block() const noexcept {
+    return blocks > 0 ? bytes / blocks : bytes;
+  }
+};
+
+}  // namespace strake::machine

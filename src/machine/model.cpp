@@ -1,0 +1,291 @@
+#include "machine/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "machine/pitch.hpp"
+
+namespace strake::machine {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+constexpr int kLogNear = 1;
+constexpr int kLogSparse = 4;
+constexpr int kLogFar = 11;
+static_assert(kNearRatio == 1 << kLogNear && kSparseRatio == 1 << kLogSparse &&
+              kFarPitch == 1 << kLogFar);
+constexpr double kLogShort = 4;  // of 16 bytes: few such blocks lie in two lines
+
+/// An operation of Strake's own and its generalised request, on top of what MPI does (about 1 us on
+/// the machines of docs/performance.md); blocking calls need neither.
+constexpr double kOperation = 1e-6;
+
+Direction opposite(Direction direction) noexcept {
+  return direction == Direction::Send ? Direction::Receive : Direction::Send;
+}
+
+double time_of(const Curve& curve, double bytes, double block = 0) noexcept {
+  return curve.empty() ? kUnknown : std::exp2(curve.log_time(bytes, block));
+}
+
+bool known(double time) noexcept { return !std::isnan(time); }
+
+/// Of pitch and block, as measured. 0: no pitch.
+double log_ratio(std::int64_t pitch, double log_block, bool host) noexcept {
+  const bool shifted = host && log_block >= std::log2(kLeastShifted);
+  const std::int64_t more = shifted ? kHostShift : 0;
+  return pitch > more ? std::log2(static_cast<double>(pitch - more)) - log_block : 0;
+}
+
+/// Rows that the library moves as well, or that nearly touch: these take it far less than the
+/// curves tell, which were measured at twice the distance. 512 KiB of 2 KiB every 2064 took 20 us,
+/// packed 28, of 296 B every 320 18 and 20 (Zen 5), by the curves 65 and 29.
+bool rows_are_left(const Message& message) noexcept {
+  constexpr std::int64_t kRow = 128;
+  const std::int64_t mean_block = message.mean_block();
+  const bool nearly_touch = message.pitch != 0 && 4 * message.pitch < 5 * mean_block;
+  return mean_block > kPackMaxMeanBlock || (nearly_touch && mean_block > kRow);
+}
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string name;
+  for (const std::string_view part : parts) (name += name.empty() ? "" : "/") += part;
+  return name;
+}
+
+}  // namespace
+
+Model::Strided Model::strided(const Profile& profile, std::string_view name, std::string_view mpi) {
+  const auto curve = [&](PitchClass pitch) {
+    return profile.curve(name, mpi, [pitch](const Result& r) { return pitch_class(r) == pitch; });
+  };
+  return {curve(PitchClass::Near), curve(PitchClass::Sparse), curve(PitchClass::Far),
+          curve(PitchClass::Aligned)};
+}
+
+Model::Layouts Model::layouts(const Profile& profile, std::string_view what, std::string_view by,
+                              std::string_view mpi) {
+  const auto named = [&](std::string_view kind) { return joined({what, by, kind}); };
+  // Lists of one pitch only: that of MPI's (a list's own pitch is not known).
+  const auto near = [](const Result& r) { return pitch_class(r) == PitchClass::Near; };
+  Layouts layouts{strided(profile, named("box"), mpi), profile.curve(named("transpose"), mpi),
+                  profile.curve(named("indexed"), mpi, near)};
+  if (layouts.listed.empty()) layouts.listed = profile.curve(named("blocks"), mpi, near);
+  return layouts;
+}
+
+Model::Model(const Profile& profile, std::string_view mpi, Reach link, std::int64_t chunk)
+    : piece_(std::log2(static_cast<double>(chunk))) {
+  const char* operations[] = {"pack", "unpack"};  // Send, Receive
+  const char* directions[] = {"copy/device-to-pinned", "copy/pinned-to-device"};
+  for (int i = 0; i < 2; ++i) {
+    cpu_[i] = layouts(profile, operations[i], "cpu", {});
+    device_[i] = layouts(profile, operations[i], "device", {});
+    one_shot_[i] = layouts(profile, operations[i], "one-shot", {});
+    copy_[i] = profile.curve(directions[i]);
+    copy_piece_[i] = machine::time_of(copy_[i], piece_);
+  }
+  const std::string way = link == Reach::Node ? "mpi/node" : "mpi/net";
+  mpi_host_ = profile.curve(joined({way, "host"}), mpi);
+  mpi_packed_ = profile.curve(joined({way, "packed"}), mpi);
+  // Older profiles have one curve for both.
+  if (mpi_packed_.empty()) mpi_packed_ = mpi_host_;
+  mpi_device_ = profile.curve(joined({way, "device"}), mpi);
+  system_ = layouts(profile, way, "system", mpi);
+  packed_ = layouts(profile, way, "pack", mpi);
+}
+
+Model::Query::Query(const Message& asked) noexcept
+    : message(asked),
+      bytes(std::log2(static_cast<double>(std::max<std::int64_t>(asked.bytes, 1)))),
+      block(bytes - std::log2(static_cast<double>(std::max<std::int64_t>(asked.blocks, 1)))),
+      host(asked.place.in_host_memory()),
+      ratio(log_ratio(asked.pitch, block, host)) {}
+
+double Model::time_beyond_sparse(const Strided& curves, const Query& query, double bytes) noexcept {
+  const double pitch = query.block + query.ratio;
+  // Lines set the time of short blocks: as many blocks, as far apart, of the length that was
+  // measured there.
+  const double more = std::max(0.0, std::min(query.ratio - kLogSparse, kLogShort - query.block));
+  const double measured_at = query.block + more + kLogSparse;
+  const Curve& far = curves.far_for(query.message.pitch);
+  const bool reaches_far = !far.empty() && measured_at < kLogFar;
+  const double weight =
+      reaches_far ? std::clamp((pitch - measured_at) / (kLogFar - measured_at), 0.0, 1.0) : 0;
+  if (weight == 1) return machine::time_of(far, bytes, query.block);
+  if (weight == 0) return machine::time_of(curves.sparse, bytes + more, query.block + more);
+  const double sparse = curves.sparse.log_time(bytes + more, query.block + more);
+  return std::exp2(sparse + weight * (far.log_time(bytes, query.block) - sparse));
+}
+
+const Curve& Model::Strided::far_for(std::int64_t pitch) const noexcept {
+  const Curve& best = is_aligned(pitch) ? aligned : far;
+  return !best.empty() ? best : (&best == &far ? aligned : far);
+}
+
+double Model::time_of(const Strided& curves, const Query& query, double bytes) noexcept {
+  if (query.ratio > kLogSparse && query.host) return time_beyond_sparse(curves, query, bytes);
+  const double weight = std::clamp((query.ratio - kLogNear) / (kLogSparse - kLogNear), 0.0, 1.0);
+  if (curves.near.empty() || (weight == 1 && !curves.sparse.empty())) {
+    return machine::time_of(curves.sparse, bytes, query.block);
+  }
+  const double near = curves.near.log_time(bytes, query.block);
+  if (weight == 0 || curves.sparse.empty()) return std::exp2(near);
+  const double sparse = curves.sparse.log_time(bytes, query.block);
+  const double same_block = near + weight * (sparse - near);
+  if (!query.host) return std::exp2(same_block);
+  // As many blocks at the same pitch, of the lengths that were measured there: lines and pages are
+  // alike. The mean of both is nearer than either, and one noisy point counts for less.
+  const double longer = query.ratio - kLogNear;
+  const double shorter = query.ratio - kLogSparse;
+  const double at_near = curves.near.log_time(bytes + longer, query.block + longer);
+  const double at_sparse = curves.sparse.log_time(bytes + shorter, query.block + shorter);
+  return std::exp2((same_block + at_near + weight * (at_sparse - at_near)) / 2);
+}
+
+double Model::time_of(const Layouts& curves, const Query& query, double bytes) noexcept {
+  if (!query.message.dense && query.message.pitch == 0) {
+    return machine::time_of(curves.listed, bytes, query.block);
+  }
+  if (query.message.spread != Spread::Transpose) return time_of(curves.box, query, bytes);
+  // On a device all blocks in flight at once hide their order; a CPU's caches do not.
+  if (!curves.transpose.empty() || query.host) {
+    return machine::time_of(curves.transpose, bytes, query.block);
+  }
+  return time_of(curves.box, query, bytes);
+}
+
+double Model::staged_end(const Query& query, Direction direction) const noexcept {
+  const auto at = static_cast<std::size_t>(direction);
+  const double copy = machine::time_of(copy_[at], query.bytes);
+  if (query.message.dense) return copy;  // all at once, straight to or from the user's bytes
+  const double kernel = time_of(device_[at], query, query.bytes);
+  if (query.bytes <= piece_) return kStagedOrder + copy + kernel;
+  // One piece is copied while the next is packed, so the slower of the two sets the pace: what all
+  // pieces take more than the first.
+  const double kernel_piece = time_of(device_[at], query, piece_);
+  const double more_kernel = kernel - kernel_piece;
+  const double more_copy = copy - copy_piece_[at];
+  return known(more_kernel) && known(more_copy) ? kStagedOrder + kernel_piece + copy_piece_[at] +
+                                                      std::max({more_kernel, more_copy, 0.0})
+                                                : kUnknown;
+}
+
+double Model::end(Method method, const Query& query, Direction direction) const noexcept {
+  const auto at = static_cast<std::size_t>(direction);
+  const double operation = query.message.nonblocking ? kOperation : 0;
+  switch (method) {
+    case Method::System:
+      return 0;
+    case Method::Pack:
+      return operation + kPacked + time_of(cpu_[at], query, query.bytes);
+    case Method::Device:
+      return operation + time_of(device_[at], query, query.bytes);
+    case Method::OneShot:
+      // Contiguous bytes are copied by engine either way.
+      return operation + (query.message.dense ? machine::time_of(copy_[at], query.bytes)
+                                              : time_of(one_shot_[at], query, query.bytes));
+    case Method::Staged:
+      break;
+  }
+  return operation + staged_end(query, direction);
+}
+
+double Model::other_end(Method method, const Query& query) const noexcept {
+  const Direction other = opposite(query.message.direction);
+  if (method != Method::OneShot && method != Method::Staged) return end(method, query, other);
+  // Packed bytes in host memory are the same whichever way they came, or go on.
+  const double one_shot = end(Method::OneShot, query, other);
+  const double staged = end(Method::Staged, query, other);
+  return known(one_shot) && known(staged) ? std::min(one_shot, staged)
+                                          : (known(staged) ? staged : one_shot);
+}
+
+double Model::packed(const Query& query) const noexcept {
+  if (query.message.dense) return kUnknown;
+  const double operations = query.message.nonblocking ? 2 * kOperation : 0;
+  return operations + time_of(packed_, query, query.bytes);
+}
+
+double Model::wire(Method method, const Query& query) const noexcept {
+  if (method == Method::Device) return machine::time_of(mpi_device_, query.bytes);
+  if (method == Method::Pack) {
+    // What whole messages took beyond their ends, at which one thing at a time was measured.
+    const double rest = packed(query) - end(method, query, Direction::Send) -
+                        end(method, query, Direction::Receive);
+    if (known(rest)) return std::max(rest, 0.0);
+  }
+  if (method != Method::System) return machine::time_of(mpi_packed_, query.bytes);
+  if (query.message.dense) {
+    return machine::time_of(query.host ? mpi_host_ : mpi_device_, query.bytes);
+  }
+  // Strided device memory is not measured through the library's own engine.
+  return query.host ? time_of(system_, query, query.bytes) : kUnknown;
+}
+
+double Model::whole(Method method, const Query& query) const noexcept {
+  if (method == Method::Pack) {
+    const double measured = packed(query);
+    if (known(measured)) return measured;
+  }
+  return end(method, query, query.message.direction) + wire(method, query) +
+         other_end(method, query);
+}
+
+std::optional<Model::Parts> Model::parts(Method method, const Message& message) const noexcept {
+  const Query query(message);
+  if (method == Method::Pack ? !query.host : query.host && method != Method::System) {
+    return std::nullopt;
+  }
+  const double here = end(method, query, message.direction);
+  const double there = other_end(method, query);
+  if (!known(here) || !known(there)) return std::nullopt;
+  const double by_mpi = wire(method, query);
+  return Parts{here, there, known(by_mpi) ? std::optional(by_mpi) : std::nullopt};
+}
+
+std::optional<double> Model::time(Method method, const Message& message) const noexcept {
+  const auto all = parts(method, message);
+  return all ? all->total() : std::nullopt;
+}
+
+std::optional<Method> Model::choose_host(const Query& query) const noexcept {
+  if (rows_are_left(query.message)) return Method::System;
+  const double system = wire(Method::System, query);
+  const double packed = whole(Method::Pack, query);
+  if (!known(system) || !known(packed)) return std::nullopt;
+  return packed < kWorthPacking * system ? Method::Pack : Method::System;
+}
+
+std::optional<Method> Model::choose_device(const Query& query,
+                                           const Options& options) const noexcept {
+  const Direction direction = query.message.direction;
+  Method staging = query.message.bytes <= options.one_shot_limit ? Method::OneShot : Method::Staged;
+  double here = 0;
+  if (options.one_shot_limit == 0) {
+    // What follows is the same for both.
+    const double staged = end(Method::Staged, query, direction);
+    const double one_shot = end(Method::OneShot, query, direction);
+    if (!known(staged) || !known(one_shot)) return std::nullopt;
+    staging = one_shot < staged ? Method::OneShot : Method::Staged;
+    here = std::min(one_shot, staged);
+  }
+  if (!options.gpu_aware) return staging;
+  if (options.one_shot_limit != 0) here = end(staging, query, direction);
+  const double by_host = here + wire(staging, query) + other_end(staging, query);
+  const Method direct = query.message.dense ? Method::System : Method::Device;
+  const double by_device = whole(direct, query);
+  if (!known(by_host) || !known(by_device)) return std::nullopt;
+  if (by_host < by_device) return staging;
+  return direct;
+}
+
+std::optional<Method> Model::choose(const Message& message, const Options& options) const noexcept {
+  const Query query(message);
+  return query.host ? choose_host(query) : choose_device(query, options);
+}
+
+}  // namespace strake::machine

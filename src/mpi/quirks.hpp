@@ -1,0 +1,123 @@
+/// \file  What is particular to one MPI library, or to some of its versions: one named fact each.
+/// Nothing else in Strake asks which library it is compiled for. A fact is used for what its name
+/// says, and for nothing else.
+#pragma once
+
+#include <mpi.h>
+
+#include <string_view>
+
+// What mpi.h declares. The preprocessor has to know: a call of a function that is not declared does
+// not compile.
+/// The large-count functions (`MPI_Send_c`): MPI 4.
+#if MPI_VERSION >= 4
+#define STRAKE_MPI_LARGE_COUNTS 1
+#else
+#define STRAKE_MPI_LARGE_COUNTS 0
+#endif
+/// Sessions, and MPI_Isendrecv: MPI 4, and Open MPI 5, whose mpi.h says MPI 3.1.
+#ifdef MPI_SESSION_NULL
+#define STRAKE_MPI_SESSIONS 1
+#else
+#define STRAKE_MPI_SESSIONS 0
+#endif
+/// MPI_Request_get_status_all, _any and _some: MPI 4.1.
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#define STRAKE_MPI_STATUS_OF_SEVERAL 1
+#else
+#define STRAKE_MPI_STATUS_OF_SEVERAL 0
+#endif
+/// Fortran's named constants (MPI_BOTTOM and so on) are common blocks of Open MPI's C library, the
+/// same in all dialects. MPICH keeps those of mpi_f08 as variables of a module, and converts those
+/// of mpif.h and `use mpi` itself.
+#ifdef OPEN_MPI
+#define STRAKE_MPI_FORTRAN_COMMON_BLOCKS 1
+#else
+#define STRAKE_MPI_FORTRAN_COMMON_BLOCKS 0
+#endif
+
+namespace strake::mpi::quirks {
+
+#ifdef OPEN_MPI
+inline constexpr bool kOpenMpi = true;
+#else
+inline constexpr bool kOpenMpi = false;
+#endif
+
+// Names.
+
+inline constexpr std::string_view kLibrary = kOpenMpi ? "Open MPI" : "MPICH";
+/// As in the names of Strake's own files.
+inline constexpr std::string_view kFlavor = kOpenMpi ? "openmpi" : "mpich";
+#ifdef OPEN_MPI
+/// Launchers that may belong to the library, the likeliest first.
+inline constexpr const char* kLaunchers[] = {"mpirun.openmpi", "mpirun"};
+/// Variables of which a launcher sets one for each rank of the library.
+inline constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK"};
+#else
+inline constexpr const char* kLaunchers[] = {"mpirun.mpich", "mpirun", "mpirun.openmpi"};
+// Hydra's and Slurm's, and those of launchers that speak PMIx.
+inline constexpr const char* kRankVariables[] = {"PMI_RANK", "PMI_FD", "PMIX_RANK"};
+#endif
+
+// Handles.
+
+/// MPICH, all versions: handles are 32-bit integers, so that a value that is no handle can be asked
+/// about. Open MPI's are addresses, which it would follow.
+inline constexpr bool kHandlesAreIntegers = !kOpenMpi;
+
+// Messages.
+
+/// Open MPI, all versions, over its own point-to-point layer (ob1): a contiguous message past the
+/// eager limit is fetched in one piece, past the end of a shorter receive too, and no error may be
+/// reported. So receives of packed bytes have room for one byte more, which lies apart, and a
+/// message that fills it is too long (mpi/wire.hpp).
+inline constexpr bool kLongMessagesOverrun = kOpenMpi;
+/// Open MPI, all versions: the receiver unpacks a piece of a datatype while the sender packs the
+/// next one. Packing ahead gives that up.
+inline constexpr bool kPipelinesDatatypes = kOpenMpi;
+/// MPICH, all versions: contiguous messages within a node are copied by the kernel, others through
+/// memory that both processes share, which is faster from 32 KiB on.
+inline constexpr bool kHolesAreFasterWithinNode = !kOpenMpi;
+/// MPICH, all versions, over UCX: a message that comes in pieces must not end a piece inside an
+/// element of the receive's datatype, or the receive fails.
+inline constexpr bool kPiecesMustEndWithElements = !kOpenMpi;
+
+// Arguments.
+
+/// MPICH, all versions: MPI_Pack and MPI_Unpack go past the end of a buffer that is too short.
+inline constexpr bool kPackOverruns = !kOpenMpi;
+/// MPICH, all versions: MPI_Start accepts an active persistent request to MPI_PROC_NULL.
+inline constexpr bool kStartsActiveRequests = !kOpenMpi;
+
+// Completion and errors.
+
+/// MPICH, all versions: asking about a failed request (MPI_Request_get_status) raises its error, on
+/// MPI_COMM_SELF where that was given a handler (5.0: if only its own), else on MPI_COMM_WORLD.
+inline constexpr bool kAskingRaises = !kOpenMpi;
+/// MPICH, all versions: of several failed requests, a call that completes them raises
+/// MPI_ERR_IN_STATUS on MPI_COMM_WORLD, once, and has forgotten the requests' own errors (4.x).
+/// Open MPI raises the first one's own error, on its communicator.
+inline constexpr bool kSeveralErrorsAreOne = !kOpenMpi;
+/// Open MPI, all versions: a persistent request that has failed is freed by the call that completes
+/// it. MPICH's starts again, once it is completed.
+inline constexpr bool kFailedPersistentIsFreed = kOpenMpi;
+/// Open MPI, all versions: of the calls that receive and return a status, MPI_Sendrecv_replace
+/// alone sets its error field.
+inline constexpr bool kSendrecvReplaceSetsError = kOpenMpi;
+/// MPICH 4.0 to 5.0: MPI_Testall can't be given some requests again and again. It fails if one
+/// partitioned request or persistent collective is complete and another is not; it completes a
+/// finished request of a file once more.
+inline constexpr bool kTestallRepeatsBadly = !kOpenMpi;
+
+// Fortran.
+
+/// MPICH 4.0.x: mpi_f08's MPI_Waitany and its kin give indices that begin at 0 (MPICH issue 6270;
+/// right before and after), and the programs that work with it count on that.
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40000000 && MPICH_NUMVERSION < 40100000
+inline constexpr bool kF08IndicesBeginAtZero = true;
+#else
+inline constexpr bool kF08IndicesBeginAtZero = false;
+#endif
+
+}  // namespace strake::mpi::quirks

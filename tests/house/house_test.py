@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Compares the includes of src/ and tools/ with the list of allowed arrows in docs/architecture.md.
+
+  house_test.py ROOT                 fails and names each include that the list does not allow
+  house_test.py ROOT --self-test     fails unless a wrong include, a cycle and a stale list are found
+"""
+import os
+import re
+import sys
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+SOURCES = (".hpp", ".cpp", ".h", ".cuh", ".cu", ".def")
+# Outside of quirks.hpp no code asks which MPI library or version it is compiled for.
+LIBRARY = re.compile(r"^\s*#\s*(?:el)?if.*\b(OPEN_MPI|OMPI_\w+|MPICH\w*|MPI_VERSION|MPI_SUBVERSION)\b", re.M)
+QUIRKS = "mpi/quirks.hpp"
+
+
+def read_arrows(text):
+    """The lines `room -> room room` of the page, by room."""
+    arrows = {}
+    for line in re.findall(r"^    (\w+) ->((?: \w+)*)$", text, re.M):
+        arrows[line[0]] = set(line[1].split())
+    return arrows
+
+
+def files_below(folder):
+    for path, _, names in sorted(os.walk(folder)):
+        for name in sorted(names):
+            if name.endswith(SOURCES):
+                full = os.path.join(path, name)
+                yield os.path.relpath(full, folder), open(full, encoding="utf-8").read()
+
+
+def room_of(include, rooms, public):
+    """The room that an include belongs to; None for a file beside its includer or of the toolchain."""
+    first = include.split("/", 1)[0]
+    if first == "strake":
+        return public.get(include)
+    return first if first in rooms else None
+
+
+def check_src(files, arrows, public):
+    faults = []
+    for name, text in files:
+        room = name.split("/", 1)[0]
+        for include in INCLUDE.findall(text):
+            to = room_of(include, arrows, public)
+            if include.startswith("strake/") and to is None:
+                faults.append(f"src/{name}: {include} belongs to no room of docs/architecture.md")
+            elif to is not None and to != room and to not in arrows.get(room, set()):
+                faults.append(f"src/{name}: {room} may not include {to} ({include})")
+        if name != QUIRKS and LIBRARY.search(text):
+            faults.append(f"src/{name}: asks for an MPI library or version; src/{QUIRKS} is the place")
+    return faults
+
+
+def check_tools(files, rooms):
+    """Tools may use all of src; among themselves no two folders may need each other."""
+    files = list(files)
+    folders = {name.split("/", 1)[0] for name, _ in files if "/" in name}
+    needs = {folder: set() for folder in folders}
+    for name, text in files:
+        if "/" not in name:
+            continue
+        folder = name.split("/", 1)[0]
+        for include in INCLUDE.findall(text):
+            to = include.split("/", 1)[0]
+            if to in folders and to != folder and to not in rooms:
+                needs[folder].add(to)
+    return [f"tools: {' -> '.join(cycle)}" for cycle in cycles(needs)]
+
+
+def cycles(needs):
+    found, done = [], set()
+
+    def visit(node, path):
+        if node in path:
+            found.append(path[path.index(node):] + [node])
+            return
+        if node in done:
+            return
+        for after in sorted(needs.get(node, ())):
+            visit(after, path + [node])
+        done.add(node)
+
+    for node in sorted(needs):
+        visit(node, [])
+    return found
+
+
+def read_page(root):
+    text = open(os.path.join(root, "docs/architecture.md"), encoding="utf-8").read()
+    public = {f"strake/{name}": room for name, room in re.findall(r"^    strake/([\w.]+) : (\w+)$", text, re.M)}
+    return read_arrows(text), public
+
+
+def check(root):
+    arrows, public = read_page(root)
+    src = os.path.join(root, "src")
+    rooms = {name for name in os.listdir(src) if os.path.isdir(os.path.join(src, name))}
+    faults = [f"docs/architecture.md has no room {room}" for room in sorted(rooms - set(arrows))]
+    faults += [f"docs/architecture.md: there is no src/{room}" for room in sorted(set(arrows) - rooms)]
+    faults += [f"docs/architecture.md: {' -> '.join(cycle)}" for cycle in cycles(arrows)]
+    headers = {f"strake/{name}" for name in os.listdir(os.path.join(root, "include/strake"))}
+    faults += [f"docs/architecture.md gives no room to {name}" for name in sorted(headers - set(public))]
+    faults += check_src(files_below(src), arrows, public)
+    include = ((f"{public.get(f'strake/{name}', '?')}/{name}", text)
+               for name, text in files_below(os.path.join(root, "include/strake")))
+    faults += check_src(include, arrows, public)
+    faults += check_tools(files_below(os.path.join(root, "tools")), rooms)
+    return faults
+
+
+def self_test():
+    arrows = {"low": set(), "high": {"low"}}
+    public = {"strake/low.hpp": "low"}
+    assert not check_src([("high/a.cpp", '#include "low/b.hpp"\n#include "strake/low.hpp"\n')], arrows, public)
+    assert check_src([("low/b.cpp", '#include "high/a.hpp"\n')], arrows, public)
+    assert check_src([("low/b.cpp", '#include "strake/unknown.hpp"\n')], arrows, public)
+    assert check_src([("low/b.cpp", "#ifdef OPEN_MPI\n#endif\n")], arrows, public)
+    assert not check_src([(QUIRKS, "#if MPI_VERSION >= 4\n#endif\n")], arrows | {"mpi": set()}, public)
+    assert cycles({"a": {"b"}, "b": {"a"}}) and not cycles({"a": {"b"}, "b": set()})
+    assert check_tools([("a/x.cpp", '#include "b/y.hpp"\n'), ("b/y.hpp", '#include "a/x.hpp"\n')], set())
+    assert read_arrows("text\n    a -> b c\n    b ->\n") == {"a": {"b", "c"}, "b": set()}
+
+
+def main():
+    if "--self-test" in sys.argv:
+        self_test()
+        return 0
+    faults = check(sys.argv[1])
+    for fault in faults:
+        print(fault)
+    print(f"{len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
