@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "layout/darray.hpp"
@@ -106,17 +105,13 @@ Layout struct_of(Contents& contents, Descent& descent) {
   const Numbers lengths = contents.next_counts(count);
   const Numbers displacements = contents.next_addresses(count);
   const std::vector<MPI_Datatype>& types = contents.types();
-  // Members of one type are decoded once. References into the map stay valid as it grows.
-  std::unordered_map<MPI_Datatype, Element> elements;
   Pieces pieces(count);
   MPI_Datatype last_type = MPI_DATATYPE_NULL;
   const Element* element = nullptr;
   for (std::int64_t i = 0; i < count; ++i) {
     const MPI_Datatype type = types[static_cast<std::size_t>(i)];
     if (element == nullptr || type != last_type) {
-      const auto [entry, is_new] = elements.try_emplace(type);
-      if (is_new) entry->second = element_of(type, descent);
-      element = &entry->second;
+      element = &element_of(type, descent);
       last_type = type;
     }
     pieces.add(*element, lengths[i], displacements[i]);
@@ -180,7 +175,7 @@ Layout combine(Contents& contents, Descent& descent) {
   if (contents.types().size() != 1) {
     throw Unsupported("MPI combiner " + std::to_string(combiner) + " is not known");
   }
-  const Element e = element_of(contents.types()[0], descent);
+  const Element& e = element_of(contents.types()[0], descent);
   switch (combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:

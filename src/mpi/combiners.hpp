@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <unordered_map>
 
 #include "mpi/contents.hpp"
 #include "mpi/datatype.hpp"
@@ -15,14 +17,18 @@ struct Element {
   Layout layout;
   /// Distance between neighbours. [bytes]
   std::int64_t extent = 0;
+  int depth = 0;  ///< constructors inside one another
 };
 
-/// The way down through a datatype.
+/// The way down through a datatype. A member that occurs again is not decoded again.
 struct Descent {
   KnownTypes known = nullptr;
-  int depth = 0;         ///< constructors that this one is inside of
-  int deepest = 0;       ///< the largest `depth` so far
-  std::int64_t met = 0;  ///< constructors so far
+  int depth = 0;    ///< constructors that this one is inside of
+  int deepest = 0;  ///< the largest `depth` so far
+  /// Of every constructor so far. They are kept to the end: a handle that they own can't come to
+  /// mean another type before.
+  std::deque<Contents> contents = {};
+  std::unordered_map<MPI_Datatype, Element> elements = {};  ///< what was decoded so far
   /// Of the basic elements so far: the size of each, 0 where they differ. [bytes]
   std::optional<std::int64_t> element_bytes = {};
   void meet(std::int64_t bytes) {
@@ -30,10 +36,11 @@ struct Descent {
   }
 };
 
-/// `type` and all below it; what is known already is not asked for again. \throws Unsupported  for
-/// a combiner or predefined type that is not known here, numbers that a layout can't hold, or too
-/// many constructors, also inside one another. \throws MpiError
-[[nodiscard]] Element element_of(MPI_Datatype type, Descent& descent);
+/// `type` and all below it; what is known already is not asked for again. The reference is good as
+/// long as `descent`. \throws Unsupported  for a combiner or predefined type that is not known
+/// here, numbers that a layout can't hold, or too many constructors, also inside one another.
+/// \throws MpiError
+[[nodiscard]] const Element& element_of(MPI_Datatype type, Descent& descent);
 
 /// What the constructor that made `contents` selects. Reads `contents` to its end. Cost:
 /// O(arguments + distinct types), and O(blocks) where the result is no box. \throws as element_of

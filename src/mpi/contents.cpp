@@ -1,7 +1,9 @@
 #include "mpi/contents.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -46,6 +48,30 @@ int query(MPI_Datatype type, Envelope& e) noexcept {
   return code;
 }
 
+#ifdef OPEN_MPI
+// What MPI_Type_get_contents of Open MPI calls before it copies each derived member: it gives the
+// members' own handles, without a reference.
+using GetArgs = std::int32_t (*)(MPI_Datatype type, std::int32_t which, std::int32_t* ints,
+                                 int* int_values, std::int32_t* addresses,
+                                 std::ptrdiff_t* address_values, std::int32_t* types,
+                                 MPI_Datatype* type_values, std::int32_t* combiner);
+
+// Null in any release but those that are known to take these arguments.
+GetArgs own_get_args() noexcept {
+  static const GetArgs found = []() -> GetArgs {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    if (real_mpi().MPI_Get_library_version(text, &length) != MPI_SUCCESS) return nullptr;
+    const std::string_view version(text);
+    if (!version.starts_with("Open MPI v4.") && !version.starts_with("Open MPI v5.0.")) {
+      return nullptr;
+    }
+    return reinterpret_cast<GetArgs>(find_real("ompi_datatype_get_args"));
+  }();
+  return found;
+}
+#endif
+
 // The next `n` of `values` from `at`, which moves on.
 template <typename T>
 Numbers take(const std::vector<T>& values, std::size_t& at, std::int64_t n, int combiner,
@@ -79,6 +105,17 @@ Contents::Contents(MPI_Datatype type) {
           "MPI_Type_get_contents_c");
     owns_types_ = true;
     counts_.assign(counts.begin(), counts.end());
+    return;
+  }
+#endif
+#ifdef OPEN_MPI
+  if (const GetArgs get_args = own_get_args()) {
+    auto ints = static_cast<std::int32_t>(e.ints);
+    auto addresses = static_cast<std::int32_t>(e.addresses);
+    auto types = static_cast<std::int32_t>(e.types);
+    check(get_args(type, 1, &ints, ints_.data(), &addresses, addresses_.data(), &types,
+                   types_.data(), nullptr),
+          "ompi_datatype_get_args");
     return;
   }
 #endif

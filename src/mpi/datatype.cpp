@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "mpi/combiners.hpp"
 #include "mpi/contents.hpp"
@@ -60,9 +61,9 @@ Element predefined(MPI_Datatype type, Descent& descent) {
 /// Each constructor inside another takes about 1 KiB of stack, of which threads may have little.
 constexpr int kDeepest = 100;
 
-/// Open MPI hands out a copy of each member, so that one type inside itself over and over is as
-/// many as its leaves: some 0.6 us each.
-constexpr std::int64_t kMostConstructors = std::int64_t{1} << 18;
+/// An Open MPI that hands out a copy of each member makes one type inside itself over and over as
+/// many as its leaves: some 4 us each.
+constexpr std::size_t kMostConstructors = std::size_t{1} << 16;
 
 /// \throws Unsupported  further down than that
 void reach(Descent& descent, int depth) {
@@ -77,10 +78,6 @@ class Level {
  public:
   explicit Level(Descent& descent) : descent_(descent) {
     reach(descent, descent.depth + 1);
-    if (++descent.met > kMostConstructors) {
-      throw Unsupported("an MPI datatype of more than " + std::to_string(kMostConstructors) +
-                        " constructors");
-    }
     ++descent_.depth;
   }
   ~Level() { --descent_.depth; }
@@ -90,6 +87,14 @@ class Level {
  private:
   Descent& descent_;
 };
+
+Contents& open(MPI_Datatype type, Descent& descent) {
+  if (descent.contents.size() == kMostConstructors) {
+    throw Unsupported("an MPI datatype of more than " + std::to_string(kMostConstructors) +
+                      " constructors");
+  }
+  return descent.contents.emplace_back(type);
+}
 
 /// All that the library says of `type` itself.
 TypeInfo outside_of(MPI_Datatype type, const Contents& contents) {
@@ -116,11 +121,9 @@ bool looks_like(const TypeInfo& known, const TypeInfo& now) {
          known.true_extent == now.true_extent;
 }
 
-}  // namespace
-
-Element element_of(MPI_Datatype type, Descent& descent) {
+Element decode_element(MPI_Datatype type, Descent& descent) {
   const Level level(descent);
-  Contents contents(type);
+  Contents& contents = open(type, descent);
   if (contents.predefined()) return predefined(type, descent);
   if (descent.known != nullptr) {
     if (const auto known = descent.known(type);
@@ -133,13 +136,30 @@ Element element_of(MPI_Datatype type, Descent& descent) {
   return {combine(contents, descent), extent_of(type).extent};
 }
 
+}  // namespace
+
+const Element& element_of(MPI_Datatype type, Descent& descent) {
+  const auto [entry, is_new] = descent.elements.try_emplace(type);
+  Element& element = entry->second;  // stays where it is as the map grows
+  if (!is_new) {
+    reach(descent, descent.depth + element.depth);
+    return element;
+  }
+  const int deepest_before = std::exchange(descent.deepest, descent.depth);
+  element = decode_element(type, descent);
+  element.depth = descent.deepest - descent.depth;
+  descent.deepest = std::max(descent.deepest, deepest_before);
+  return element;
+}
+
 TypeInfo decode(MPI_Datatype type, KnownTypes known) {
   if (type == MPI_DATATYPE_NULL) throw InvalidArgument("MPI_DATATYPE_NULL has no layout");
-  Contents contents(type);
-  TypeInfo info = outside_of(type, contents);
   Descent descent{known};
+  Contents& contents = open(type, descent);
+  TypeInfo info = outside_of(type, contents);
   info.layout = info.predefined ? predefined(type, descent).layout : combine(contents, descent);
   info.depth = descent.deepest;
+  info.constructors = static_cast<std::int64_t>(descent.contents.size());
   info.element_bytes = descent.element_bytes.value_or(0);
   if (info.size != info.layout.size_bytes()) {
     throw Unsupported("the MPI library gives a datatype " + std::to_string(info.size) +

@@ -23,9 +23,10 @@ struct TypeInfo {
   /// No constructor made it; it lives as long as the library.
   bool predefined = false;
   std::int64_t element_bytes =
-      0;                      ///< of each basic element; 0 where they differ, or there are none
-  int depth = 0;              ///< constructors inside one another
-  std::uint64_t made_by = 0;  ///< Contents::hash of the outermost one
+      0;                          ///< of each basic element; 0 where they differ, or there are none
+  int depth = 0;                  ///< constructors inside one another
+  std::int64_t constructors = 0;  ///< that the library was asked for, predefined types among them
+  std::uint64_t made_by = 0;      ///< Contents::hash of the outermost one
 };
 
 /// Finds what a handle was decoded to before, or null. It need not know whether the handle has come
@@ -34,11 +35,12 @@ struct TypeInfo {
 using KnownTypes = std::shared_ptr<const TypeInfo> (*)(MPI_Datatype type);
 
 /// Decodes `type`, committed or not, by asking the library how it was made; leaves no reference
-/// behind. Local. Cost: a few calls into MPI per constructor, O(blocks) for lists; nothing below a
-/// member that is `known`, which pays where the library gives a member's own handle (MPICH; Open
-/// MPI gives a copy). \throws Unsupported  a combiner or predefined type that is not known, a size
-/// that the library sees otherwise, or more than 100 constructors inside one another. \throws
-/// MpiError     the library refused a query. \throws InvalidArgument  `type` is MPI_DATATYPE_NULL.
+/// behind. Local. Cost: a few calls into MPI per distinct type, O(blocks) for lists; nothing below
+/// a member that is `known`. (An Open MPI later than 5.0 gives a copy of each member, so that none
+/// is met twice and none is known.) \throws Unsupported  a combiner or predefined type that is not
+/// known, a size that the library sees otherwise, or more than 100 constructors inside one another.
+/// \throws MpiError     the library refused a query. \throws InvalidArgument  `type` is
+/// MPI_DATATYPE_NULL.
 [[nodiscard]] TypeInfo decode(MPI_Datatype type, KnownTypes known = nullptr);
 
 /// The bytes of a buffer of `count` elements. \throws InvalidArgument  count < 0.

@@ -108,27 +108,55 @@ TEST(DatatypeCost, structs_with_gaps_many_times) {
                          mpi_packed(arena.base(), kCount, type, 12 * kCount)));
 }
 
-#ifdef MPICH_VERSION
-// Types of types: each level doubles the naive work, which would take 2^30 steps. (In Open MPI 4.1
-// the constructor itself takes them.)
-TEST(DatatypeCost, members_that_occur_twice_are_decoded_once) {
+// A struct of two members of one type, or of that type and one made of it, so often that visits of
+// each member would be 2^levels.
+MPI_Datatype nested(int levels, bool through_another) {
   MPI_Datatype type;
-  MPI_Type_contiguous(1, MPI_BYTE, &type);
-  for (int level = 0; level < 30; ++level) {
+  MPI_Type_contiguous(1, MPI_INT, &type);
+  for (int level = 0; level < levels; ++level) {
+    MPI_Aint lb = 0, extent = 0;
+    MPI_Type_get_extent(type, &lb, &extent);
+    MPI_Datatype second = type, next = MPI_DATATYPE_NULL;
+    if (through_another) MPI_Type_contiguous(1, type, &second);
     const int ones[] = {1, 1};
-    const MPI_Aint at[] = {0, MPI_Aint{1} << level};
-    const MPI_Datatype both[] = {type, type};
-    MPI_Datatype next;
+    const MPI_Aint at[] = {0, extent + 4 * (1 + level % 3)};
+    const MPI_Datatype both[] = {type, second};
     MPI_Type_create_struct(2, ones, at, both, &next);
+    if (through_another) MPI_Type_free(&second);
     MPI_Type_free(&type);
     type = next;
   }
-  EXPECT_LT(decode_seconds(type), kLinearSeconds);
-  EXPECT_EQ(mpi::decode(type).layout, Layout::dense(std::int64_t{1} << 30));
-  MPI_Type_free(&type);
+  MPI_Type_commit(&type);
+  return type;
 }
 
-#endif
+TEST(DatatypeCost, each_distinct_type_of_a_tree_is_asked_for_once) {
+  for (const bool through_another : {false, true}) {
+    for (const int levels : {1, 8, 14}) {
+      MPI_Datatype type = nested(levels, through_another);
+      const mpi::TypeInfo info = mpi::decode(type);
+      const int each = through_another ? 2 : 1;
+      EXPECT_EQ(info.constructors, each * levels + 2);  // and MPI_INT, and one of it
+      EXPECT_EQ(info.depth, each * levels + 1);  // below the outermost
+      EXPECT_TRUE(decodes_as_packed(type, {1, 2}));
+      MPI_Type_free(&type);
+    }
+  }
+}
+
+TEST(DatatypeCost, a_member_that_comes_again_is_asked_for_once) {
+  constexpr int kMembers = 10000;
+  const std::vector<int> lengths(kMembers, 1);
+  std::vector<MPI_Aint> at(kMembers);
+  for (std::size_t i = 0; i < kMembers; ++i) at[i] = static_cast<MPI_Aint>(200 * i + 8 * (i % 3));
+  MPI_Datatype row;
+  MPI_Type_vector(4, 1, 3, MPI_DOUBLE, &row);
+  const std::vector<MPI_Datatype> types(kMembers, row);
+  Committed type(MPI_Type_create_struct, kMembers, lengths.data(), at.data(), types.data());
+  MPI_Type_free(&row);
+  EXPECT_EQ(mpi::decode(type).constructors, 3);
+  EXPECT_TRUE(decodes_as_packed(type, {1, 2}));
+}
 
 TEST(DatatypeCost, a_subarray_is_decoded_in_a_few_calls) {
   const int sizes[] = {262, 262, 2560}, subsizes[] = {256, 256, 24}, starts[] = {3, 3, 24};
