@@ -32,8 +32,9 @@ enum class Reason : std::uint8_t {
   OneSided,        ///< one-sided operations are the system's
   Combined,        ///< a nonblocking send and receive with one request are the system's
   NoKernels,       ///< memory of a device that the kernels were not compiled for
+  FewUses,         ///< a datatype of so many blocks that decoding it has not paid so far
 };
-inline constexpr int kReasons = 15;
+inline constexpr int kReasons = 16;
 
 /// For people: "contiguous host memory".
 [[nodiscard]] const char* name_of(Reason reason) noexcept;

@@ -25,6 +25,7 @@ using exchange::Reason;
 using exchange::Typed;
 using machine::Direction;
 using machine::Method;
+using mpi::Use;
 
 /// Whether the call may wait for its message; a choice depends on it.
 enum class Style : std::uint8_t { Blocking, Nonblocking };
@@ -118,7 +119,7 @@ inline const Found* left_before(Direction direction, Style style, int rank, cons
 
 /// ~10 ns for what was asked before, in a process without a device.
 inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
-                        MPI_Datatype type) {
+                        MPI_Datatype type, Use use) {
   Examined result;
   if (const Remembered* known = found_before(direction, style, buffer, count, type)) {
     static_cast<Found&>(result) = known->found;
@@ -135,6 +136,9 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     result.reason = Reason::UnknownType;
   } else if (count <= 0) {
     result.reason = count == 0 ? Reason::Empty : Reason::BadArguments;
+  } else if (!record->ready(type, count, use)) {
+    result.reason = Reason::FewUses;
+    result.bytes = record->size_bytes() * count;
   } else if (record->contiguous() && device_backend() == nullptr) {
     result.reason = Reason::Contiguous;
     result.bytes = record->size_bytes() * count;
@@ -144,6 +148,12 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     examine_elements(direction, style, const_cast<void*>(buffer), count, type, *record, result);
   }
   return result;
+}
+
+inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
+                        MPI_Datatype type) {
+  const Use use = direction == Direction::Receive ? Use::Receive : Use::Other;
+  return examine(direction, style, buffer, count, type, use);
 }
 
 /// Whether the call can be left to the system because there is no memory for `error`'s sake: it

@@ -99,6 +99,10 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   if (call.count <= 0) return leave(call.count == 0 ? Reason::Empty : Reason::BadArguments);
   if (mpi::quirks::kHandlesAreIntegers)
     (void)mpi::is_inter(call.comm);  // it must be a communicator
+  if (!record->ready(call.type, call.count, Use::Other)) {
+    found.bytes = record->size_bytes() * call.count;
+    return leave(Reason::FewUses);
+  }
   const bool device = device_backend() != nullptr;
   if (record->contiguous() && !device) {
     return copy_adjacent(call, *record) || leave(Reason::Contiguous);

@@ -32,7 +32,7 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
               MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   return boundary(comm, theirs, [&] {
-    Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
+    Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type, Use::Often);
     const Peer peer{rank, tag, comm};
     if (found.method != Method::System && !mpi::sendable(peer)) {
       found.method = Method::System;
@@ -56,7 +56,8 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
   };
   const auto theirs = [&] { return ask(buffer, count, type); };
   return boundary(comm, theirs, [&] {
-    Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
+    Examined found =
+        examine(Direction::Receive, Style::Nonblocking, buffer, count, type, Use::Often);
     const Peer probe{rank == MPI_ANY_SOURCE ? 0 : rank, tag == MPI_ANY_TAG ? 0 : tag, comm};
     if (found.method != Method::System && !mpi::sendable(probe)) {
       found.method = Method::System;

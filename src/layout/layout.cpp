@@ -216,6 +216,22 @@ Layout LayoutBuilder::sequence(std::vector<Layout> parts) {
   return finish(first, std::move(node));
 }
 
+std::optional<Layout> LayoutBuilder::equal_parts(std::span<const Layout> parts) {
+  if (parts.size() == 1) return parts[0];
+  std::int64_t stride = 0;
+  if (__builtin_sub_overflow(parts[1].offset(), parts[0].offset(), &stride)) return std::nullopt;
+  const Layout first = parts[0].shifted(-parts[0].offset());
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const Layout& part = parts[i];
+    std::int64_t distance = 0;
+    if (__builtin_sub_overflow(part.offset(), parts[i - 1].offset(), &distance) ||
+        distance != stride || part.shifted(-part.offset()) != first) {
+      return std::nullopt;
+    }
+  }
+  return parts[0].repeated(static_cast<std::int64_t>(parts.size()), stride);
+}
+
 Layout Layout::dense(std::int64_t bytes, std::int64_t offset) { return box(offset, bytes, {}); }
 
 Layout Layout::box(std::int64_t offset, std::int64_t block_bytes, std::span<const Dim> dims) {
@@ -259,20 +275,8 @@ Layout Layout::sequence(std::span<const Layout> parts) {
   }
   if (filled.empty()) return {};
 
-  // Equal parts at a constant distance need no flattening.
-  const auto n = static_cast<std::int64_t>(filled.size());
-  if (n == 1) return filled[0];
-  std::int64_t stride = 0;
-  bool regular = !__builtin_sub_overflow(filled[1].offset_, filled[0].offset_, &stride);
-  for (std::size_t i = 1; i < filled.size() && regular; ++i) {
-    const Layout& part = filled[i];
-    std::int64_t distance = 0;
-    regular = !__builtin_sub_overflow(part.offset_, filled[i - 1].offset_, &distance) &&
-              distance == stride &&
-              part.shifted(-part.offset_) == filled[0].shifted(-filled[0].offset_);
-  }
-  if (regular) return filled[0].repeated(n, stride);
-
+  // These need no flattening.
+  if (const auto repeated = LayoutBuilder::equal_parts(filled)) return *repeated;
   if (runs > LayoutBuilder::kMaxRuns) return LayoutBuilder::sequence(std::move(filled));
   RunList list;
   list.reserve(static_cast<std::size_t>(runs));

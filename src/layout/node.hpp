@@ -78,6 +78,9 @@ class LayoutBuilder {
   static Layout listed(std::span<const Run> runs);
   static Layout repeat(const Layout& child, std::int64_t count, std::int64_t stride_bytes);
   static Layout sequence(std::vector<Layout> parts);
+  /// Equal parts at a constant distance as copies of the first, or nothing. Needs one part at
+  /// least, and none that is empty. Cost: O(parts).
+  static std::optional<Layout> equal_parts(std::span<const Layout> parts);
 
  private:
   static Layout finish(std::int64_t offset, Layout::Node&& node);

@@ -34,7 +34,9 @@ Layout vector_of(const Element& e, std::int64_t count, std::int64_t blocklength,
 // cost no allocation each; what is many becomes a part of its own.
 class Pieces {
  public:
-  explicit Pieces(std::int64_t size) { runs_.reserve(static_cast<std::size_t>(size)); }
+  Pieces(Descent& descent, std::int64_t size) : descent_(descent), paid_(size) {
+    runs_.reserve(static_cast<std::size_t>(size));
+  }
   void add(const Element& e, std::int64_t n, std::int64_t displacement) {
     const std::int64_t size = e.layout.size_bytes();
     if (n == 0 || size == 0) return;
@@ -62,18 +64,31 @@ class Pieces {
     parts_.push_back(last_.shifted(displacement));
   }
   [[nodiscard]] Layout finish() {
-    if (parts_.empty()) return LayoutBuilder::compress(runs_.runs());
+    if (parts_.empty()) return compressed();
     flush();
-    return Layout::sequence(parts_);
+    if (const auto repeated = LayoutBuilder::equal_parts(parts_)) return *repeated;
+    std::int64_t blocks = 0;
+    for (const Layout& part : parts_) {
+      blocks += std::min(part.block_count(), LayoutBuilder::kMaxRuns);
+    }
+    return descent_.afford(blocks) ? Layout::sequence(parts_) : Layout();
   }
 
  private:
   void flush() {
     if (runs_.runs().empty()) return;
-    parts_.push_back(LayoutBuilder::compress(runs_.runs()));
+    parts_.push_back(compressed());
     runs_.clear();
   }
+  Layout compressed() {
+    const auto blocks = static_cast<std::int64_t>(runs_.runs().size());
+    const std::int64_t beyond = std::max<std::int64_t>(blocks - paid_, 0);
+    paid_ = std::max<std::int64_t>(paid_ - blocks, 0);
+    return descent_.afford(beyond) ? LayoutBuilder::compress(runs_.runs()) : Layout();
+  }
 
+  Descent& descent_;
+  std::int64_t paid_;  ///< blocks that were paid for as arguments
   RunList runs_;
   std::vector<Layout> parts_;
   Layout last_;
@@ -83,17 +98,18 @@ class Pieces {
 
 // `unit_bytes` is what a displacement counts: the extent for indexed, 1 where displacements are
 // bytes.
-Layout indexed(const Element& e, Numbers lengths, Numbers displacements, std::int64_t unit_bytes) {
-  Pieces pieces(displacements.size());
+Layout indexed(Descent& descent, const Element& e, Numbers lengths, Numbers displacements,
+               std::int64_t unit_bytes) {
+  Pieces pieces(descent, displacements.size());
   for (std::int64_t i = 0; i < displacements.size(); ++i) {
     pieces.add(e, lengths[i], displacements[i] * unit_bytes);
   }
   return pieces.finish();
 }
 
-Layout indexed_block(const Element& e, std::int64_t length, Numbers displacements,
+Layout indexed_block(Descent& descent, const Element& e, std::int64_t length, Numbers displacements,
                      std::int64_t unit_bytes) {
-  Pieces pieces(displacements.size());
+  Pieces pieces(descent, displacements.size());
   for (std::int64_t i = 0; i < displacements.size(); ++i) {
     pieces.add(e, length, displacements[i] * unit_bytes);
   }
@@ -105,7 +121,7 @@ Layout struct_of(Contents& contents, Descent& descent) {
   const Numbers lengths = contents.next_counts(count);
   const Numbers displacements = contents.next_addresses(count);
   const std::vector<MPI_Datatype>& types = contents.types();
-  Pieces pieces(count);
+  Pieces pieces(descent, count);
   MPI_Datatype last_type = MPI_DATATYPE_NULL;
   const Element* element = nullptr;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -196,23 +212,23 @@ Layout combine(Contents& contents, Descent& descent) {
     case MPI_COMBINER_INDEXED: {
       const std::int64_t count = contents.next_count();
       const Numbers lengths = contents.next_counts(count);
-      return indexed(e, lengths, contents.next_counts(count), e.extent);
+      return indexed(descent, e, lengths, contents.next_counts(count), e.extent);
     }
     case MPI_COMBINER_HINDEXED:
     case kCombinerHindexedInteger: {
       const std::int64_t count = contents.next_count();
       const Numbers lengths = contents.next_counts(count);
-      return indexed(e, lengths, contents.next_addresses(count), 1);
+      return indexed(descent, e, lengths, contents.next_addresses(count), 1);
     }
     case MPI_COMBINER_INDEXED_BLOCK: {
       const std::int64_t count = contents.next_count();
       const std::int64_t length = contents.next_count();
-      return indexed_block(e, length, contents.next_counts(count), e.extent);
+      return indexed_block(descent, e, length, contents.next_counts(count), e.extent);
     }
     case MPI_COMBINER_HINDEXED_BLOCK: {
       const std::int64_t count = contents.next_count();
       const std::int64_t length = contents.next_count();
-      return indexed_block(e, length, contents.next_addresses(count), 1);
+      return indexed_block(descent, e, length, contents.next_addresses(count), 1);
     }
     case MPI_COMBINER_SUBARRAY:
       return subarray(contents, e);

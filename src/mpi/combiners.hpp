@@ -23,14 +23,22 @@ struct Element {
 /// The way down through a datatype. A member that occurs again is not decoded again.
 struct Descent {
   KnownTypes known = nullptr;
-  int depth = 0;    ///< constructors that this one is inside of
-  int deepest = 0;  ///< the largest `depth` so far
+  std::int64_t most_work = INT64_MAX;
+  std::int64_t work = 0;  ///< as decode_within counts it
+  int depth = 0;          ///< constructors that this one is inside of
+  int deepest = 0;        ///< the largest `depth` so far
   /// Of every constructor so far. They are kept to the end: a handle that they own can't come to
   /// mean another type before.
   std::deque<Contents> contents = {};
   std::unordered_map<MPI_Datatype, Element> elements = {};  ///< what was decoded so far
   /// Of the basic elements so far: the size of each, 0 where they differ. [bytes]
   std::optional<std::int64_t> element_bytes = {};
+  /// Before so much more work. False: it is too much, and no more is done: what is left to decode
+  /// turns out empty, up to the outermost, which is then of no use.
+  bool afford(std::int64_t more) {
+    work += more;
+    return work <= most_work;
+  }
   void meet(std::int64_t bytes) {
     element_bytes = element_bytes.value_or(bytes) == bytes ? bytes : 0;
   }

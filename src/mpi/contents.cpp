@@ -88,6 +88,23 @@ Numbers take(const std::vector<T>& values, std::size_t& at, std::int64_t n, int 
 
 }  // namespace
 
+std::int64_t list_arguments(MPI_Datatype type) {
+  Envelope e;
+  check(query(type, e), "MPI_Type_get_envelope");
+  switch (e.combiner) {
+    case MPI_COMBINER_INDEXED:
+    case MPI_COMBINER_HINDEXED:
+    case kCombinerHindexedInteger:
+    case MPI_COMBINER_INDEXED_BLOCK:
+    case MPI_COMBINER_HINDEXED_BLOCK:
+    case MPI_COMBINER_STRUCT:
+    case kCombinerStructInteger:
+      return e.ints + e.addresses + e.counts + e.types;
+    default:
+      return 0;
+  }
+}
+
 Contents::Contents(MPI_Datatype type) {
   Envelope e;
   check(query(type, e), "MPI_Type_get_envelope");

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "mpi/combiners.hpp"
 #include "mpi/contents.hpp"
@@ -88,12 +90,14 @@ class Level {
   Descent& descent_;
 };
 
-Contents& open(MPI_Datatype type, Descent& descent) {
+/// Null: too much work.
+Contents* open(MPI_Datatype type, Descent& descent) {
   if (descent.contents.size() == kMostConstructors) {
     throw Unsupported("an MPI datatype of more than " + std::to_string(kMostConstructors) +
                       " constructors");
   }
-  return descent.contents.emplace_back(type);
+  if (!descent.afford(1 + list_arguments(type))) return nullptr;
+  return &descent.contents.emplace_back(type);
 }
 
 /// All that the library says of `type` itself.
@@ -123,17 +127,18 @@ bool looks_like(const TypeInfo& known, const TypeInfo& now) {
 
 Element decode_element(MPI_Datatype type, Descent& descent) {
   const Level level(descent);
-  Contents& contents = open(type, descent);
-  if (contents.predefined()) return predefined(type, descent);
+  Contents* const contents = open(type, descent);
+  if (contents == nullptr) return {};
+  if (contents->predefined()) return predefined(type, descent);
   if (descent.known != nullptr) {
     if (const auto known = descent.known(type);
-        known != nullptr && looks_like(*known, outside_of(type, contents))) {
+        known != nullptr && looks_like(*known, outside_of(type, *contents))) {
       reach(descent, descent.depth + known->depth);
       if (known->size != 0) descent.meet(known->element_bytes);
       return {known->layout, known->extent};
     }
   }
-  return {combine(contents, descent), extent_of(type).extent};
+  return {combine(*contents, descent), extent_of(type).extent};
 }
 
 }  // namespace
@@ -153,20 +158,48 @@ const Element& element_of(MPI_Datatype type, Descent& descent) {
 }
 
 TypeInfo decode(MPI_Datatype type, KnownTypes known) {
+  std::int64_t any = INT64_MAX;
+  return *decode_within(type, known, any);
+}
+
+std::optional<TypeInfo> decode_within(MPI_Datatype type, KnownTypes known, std::int64_t& work) {
   if (type == MPI_DATATYPE_NULL) throw InvalidArgument("MPI_DATATYPE_NULL has no layout");
-  Descent descent{known};
-  Contents& contents = open(type, descent);
-  TypeInfo info = outside_of(type, contents);
-  info.layout = info.predefined ? predefined(type, descent).layout : combine(contents, descent);
-  info.depth = descent.deepest;
-  info.constructors = static_cast<std::int64_t>(descent.contents.size());
-  info.element_bytes = descent.element_bytes.value_or(0);
-  if (info.size != info.layout.size_bytes()) {
-    throw Unsupported("the MPI library gives a datatype " + std::to_string(info.size) +
+  Descent descent{known, work};
+  std::optional<TypeInfo> info;
+  if (Contents* const contents = open(type, descent)) {
+    info = outside_of(type, *contents);
+    info->layout =
+        info->predefined ? predefined(type, descent).layout : combine(*contents, descent);
+  }
+  if (!descent.afford(0)) {
+    work = std::max(descent.work, 2 * work);
+    return std::nullopt;
+  }
+  info->depth = descent.deepest;
+  info->constructors = static_cast<std::int64_t>(descent.contents.size());
+  info->element_bytes = descent.element_bytes.value_or(0);
+  if (info->size != info->layout.size_bytes()) {
+    throw Unsupported("the MPI library gives a datatype " + std::to_string(info->size) +
                       " bytes where its constructors give it " +
-                      std::to_string(info.layout.size_bytes()));
+                      std::to_string(info->layout.size_bytes()));
   }
   return info;
+}
+
+std::int64_t element_bytes(MPI_Datatype type) {
+  Descent descent;
+  std::unordered_set<MPI_Datatype> met = {type};
+  std::vector<MPI_Datatype> ahead = {type};
+  while (!ahead.empty()) {
+    const MPI_Datatype next = ahead.back();
+    ahead.pop_back();
+    const Contents* const contents = open(next, descent);
+    if (contents->predefined()) (void)predefined(next, descent);
+    for (const MPI_Datatype member : contents->types()) {
+      if (met.insert(member).second) ahead.push_back(member);
+    }
+  }
+  return descent.element_bytes.value_or(0);
 }
 
 Layout layout_for_count(const TypeInfo& type, std::int64_t count) {

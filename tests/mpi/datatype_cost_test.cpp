@@ -137,7 +137,7 @@ TEST(DatatypeCost, each_distinct_type_of_a_tree_is_asked_for_once) {
       const mpi::TypeInfo info = mpi::decode(type);
       const int each = through_another ? 2 : 1;
       EXPECT_EQ(info.constructors, each * levels + 2);  // and MPI_INT, and one of it
-      EXPECT_EQ(info.depth, each * levels + 1);  // below the outermost
+      EXPECT_EQ(info.depth, each * levels + 1);         // below the outermost
       EXPECT_TRUE(decodes_as_packed(type, {1, 2}));
       MPI_Type_free(&type);
     }
@@ -156,6 +156,48 @@ TEST(DatatypeCost, a_member_that_comes_again_is_asked_for_once) {
   MPI_Type_free(&row);
   EXPECT_EQ(mpi::decode(type).constructors, 3);
   EXPECT_TRUE(decodes_as_packed(type, {1, 2}));
+}
+
+TEST(DatatypeCost, a_list_takes_its_arguments_a_box_nothing) {
+  const auto takes = [](MPI_Datatype type, std::int64_t most) {
+    std::int64_t work = most;
+    return mpi::decode_within(type, nullptr, work).has_value();
+  };
+  const int sizes[] = {262, 262, 2560}, subsizes[] = {256, 256, 24}, starts[] = {3, 3, 24};
+  Committed box(MPI_Type_create_subarray, 3, sizes, subsizes, starts, MPI_ORDER_C, MPI_BYTE);
+  EXPECT_TRUE(takes(box, 2));  // itself and MPI_BYTE
+  const int ones[] = {1, 1, 1};
+  const MPI_Aint apart[] = {0, MPI_Aint{1} << 30, MPI_Aint{2} << 30};
+  const MPI_Aint at[] = {0, MPI_Aint{1} << 30, MPI_Aint{3} << 30};
+  const MPI_Datatype boxes[] = {box, box, box};
+  Committed equal(MPI_Type_create_struct, 3, ones, apart, boxes);
+  EXPECT_TRUE(takes(equal, 20));  // still one box
+  Committed unequal(MPI_Type_create_struct, 3, ones, at, boxes);
+  EXPECT_FALSE(takes(unequal, 3 * 256 * 256));
+  EXPECT_TRUE(takes(unequal, 3 * 256 * 256 + 20));
+
+  constexpr int kBlocks = 100000;
+  const std::vector<int> lengths(kBlocks, 1);
+  std::vector<int> places(kBlocks);
+  for (int i = 0; i < kBlocks; ++i) places[static_cast<std::size_t>(i)] = 3 * i + i % 2;
+  Committed list(MPI_Type_indexed, kBlocks, lengths.data(), places.data(), MPI_INT);
+  std::int64_t work = 128;
+  EXPECT_FALSE(mpi::decode_within(list, nullptr, work));
+  EXPECT_GE(work, 2 * kBlocks);
+  EXPECT_TRUE(takes(list, work + 1));
+  Committed resized(MPI_Type_create_resized, MPI_Datatype(list), MPI_Aint{0},
+                    MPI_Aint{16} * kBlocks);
+  EXPECT_FALSE(takes(resized, 2 * kBlocks));
+  EXPECT_TRUE(takes(resized, 2 * kBlocks + 10));
+}
+
+TEST(DatatypeCost, tries_that_give_up_are_few) {
+  MPI_Datatype tree = nested(14, true);
+  int tries = 1;
+  std::int64_t work = 128;
+  while (!mpi::decode_within(tree, nullptr, work)) ++tries;
+  EXPECT_LE(tries, 12);  // 128 doubled until it is 3 x 16384 blocks and more
+  MPI_Type_free(&tree);
 }
 
 TEST(DatatypeCost, a_subarray_is_decoded_in_a_few_calls) {
