@@ -233,6 +233,31 @@ void growing_types() {
   exchange(type, 3, type, 3);
 }
 
+/// Lists of so many blocks that they are decoded only after some uses: the same messages before,
+/// between a side that decoded and one that did not, and after.
+void long_lists() {
+  check::section("long lists");
+  const Described i = describe::integer(), d = describe::real();
+  const Described pair = describe::structure({1, 1}, {0, 8}, {&d, &i});
+  std::vector<int> lengths, at;
+  for (int block = 0; block < 500; ++block) {
+    lengths.push_back(1 + block % 3);
+    at.push_back(5 * block + block * block % 3);
+  }
+  const std::vector<const Described*> elements = {&i, &d, &pair};
+  for (const Described* element : elements) {
+    const Described list = describe::commit(describe::indexed(lengths, at, *element));
+    const Described bytes = describe::commit(describe::contiguous(list.size(), describe::byte()));
+    exchange(list, 1, bytes, 1);
+    for (int use = 0; use < 10; ++use) exchange(list, 1, list, 1);
+    exchange(bytes, 1, list, 1);
+    const Described other = describe::commit(describe::indexed(lengths, at, *element));
+    for (int use = 0; use < 10; ++use) exchange(other, 1, list, 1);
+    const Described shifted = describe::commit(describe::resized(-16, list.extent + 40, list));
+    for (const int count : {1, 3, 20}) exchange(shifted, count, other, count);
+  }
+}
+
 /// A pair type has a gap that stays untouched.
 void pair_types() {
   check::section("pair types");
@@ -272,6 +297,7 @@ int main(int argc, char** argv) {
   empty_types();
   deep_types();
   growing_types();
+  long_lists();
   pair_types();
   return check::finish();
 }
