@@ -13,7 +13,8 @@ bool Options::selects(const std::string& name) const {
   return false;
 }
 
-Options parse_options(int argc, char** argv, const std::string& about) {
+Options parse_options(int argc, char** argv, const std::string& about,
+                      const std::vector<ListOption>& more) {
   Options options;
   double milliseconds = options.budget.seconds * 1e3;
   CLI::App app(about);
@@ -24,6 +25,9 @@ Options parse_options(int argc, char** argv, const std::string& about) {
   CLI::Option* const time =
       app.add_option("--ms", milliseconds, "Milliseconds of samples per measurement")
           ->check(CLI::PositiveNumber);
+  for (const ListOption& option : more) {
+    app.add_option(option.name, *option.values, option.help)->take_all()->expected(1);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

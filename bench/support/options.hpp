@@ -18,7 +18,15 @@ struct Options {
   [[nodiscard]] bool selects(const std::string& name) const;
 };
 
+/// An option of one benchmark alone, which may be given several times.
+struct ListOption {
+  std::string name;  ///< "--case"
+  std::string help;
+  std::vector<std::string>* values;
+};
+
 /// Ends the process with status 2 and a message if an option is unknown, and with 0 after --help.
-Options parse_options(int argc, char** argv, const std::string& about);
+Options parse_options(int argc, char** argv, const std::string& about,
+                      const std::vector<ListOption>& more = {});
 
 }  // namespace bench

@@ -1,0 +1,98 @@
+#include "mpi/halo.hpp"
+
+namespace bench {
+
+RankBox::RankBox(int rank, int ranks) {
+  MPI_Dims_create(ranks, 3, dims_.data());
+  at_ = {rank / (dims_[1] * dims_[2]), rank / dims_[2] % dims_[1], rank % dims_[2]};
+}
+
+int RankBox::neighbour(const Triple& direction, int sign) const {
+  int rank = 0;
+  for (std::size_t d = 0; d < 3; ++d) {
+    rank = rank * dims_[d] + (at_[d] + sign * direction[d] + dims_[d]) % dims_[d];
+  }
+  return rank;
+}
+
+Halo::Halo(const RankBox& box, const HaloShape& shape)
+    : box_(box), shape_(shape), size_(shape.edge + 2 * shape.radius) {
+  for (int q = 0; q < shape.quantities; ++q) {
+    arrays_.emplace_back(std::int64_t{8} * size_ * size_ * size_);
+  }
+  for (int code = 0; code < 27; ++code) {
+    const Triple direction{code / 9 - 1, code / 3 % 3 - 1, code % 3 - 1};
+    const Triple back{-direction[0], -direction[1], -direction[2]};
+    if (code == 13) continue;  // the block itself
+    ways_.push_back({code, box.neighbour(direction, 1), box.neighbour(direction, -1),
+                     part(direction, false), part(back, true)});
+  }
+}
+
+Datatype Halo::part(const Triple& direction, bool ghost) const {
+  const auto [edge, radius, quantities] = shape_;
+  const Triple sizes{size_, size_, size_};
+  Triple subsizes{};
+  Triple starts{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    subsizes[d] = direction[d] == 0 ? edge : radius;
+    starts[d] = direction[d] < 0    ? (ghost ? 0 : radius)
+                : direction[d] == 0 ? radius
+                                    : (ghost ? radius + edge : edge);
+  }
+  Datatype type = subarray(sizes, subsizes, starts, MPI_DOUBLE);
+  MPI_Datatype handle = type.get();
+  MPI_Type_commit(&handle);
+  return type;
+}
+
+std::int64_t Halo::bytes_sent() const {
+  std::int64_t bytes = 0;
+  for (const Way& way : ways_) {
+    MPI_Count size = 0;
+    MPI_Type_size_x(way.send.get(), &size);
+    bytes += size * shape_.quantities;
+  }
+  return bytes;
+}
+
+// By the cell's place in the whole periodic grid: a ghost's number is that of the cell it stands
+// for.
+double Halo::number(const Triple& cell, int quantity, int epoch) const {
+  std::int64_t n = epoch;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t all = std::int64_t{box_.dims()[d]} * shape_.edge;
+    n = n * all + (std::int64_t{box_.at()[d]} * shape_.edge + cell[d] - shape_.radius + all) % all;
+  }
+  return static_cast<double>(n * shape_.quantities + quantity);
+}
+
+template <typename Visit>
+void Halo::for_each_cell(Visit&& visit) const {
+  for (int q = 0; q < shape_.quantities; ++q) {
+    auto* value = reinterpret_cast<double*>(array(q));
+    for (int z = 0; z < size_; ++z) {
+      for (int y = 0; y < size_; ++y) {
+        for (int x = 0; x < size_; ++x) visit(Triple{z, y, x}, q, *value++);
+      }
+    }
+  }
+}
+
+void Halo::fill(int epoch) {
+  for_each_cell([&](const Triple& cell, int quantity, double& value) {
+    bool inside = true;
+    for (const int c : cell) inside &= c >= shape_.radius && c < shape_.radius + shape_.edge;
+    value = inside ? number(cell, quantity, epoch) : -1;
+  });
+}
+
+std::int64_t Halo::wrong_cells(int epoch) const {
+  std::int64_t wrong = 0;
+  for_each_cell([&](const Triple& cell, int quantity, const double& value) {
+    wrong += value != number(cell, quantity, epoch);
+  });
+  return wrong;
+}
+
+}  // namespace bench

@@ -1,0 +1,76 @@
+/// \file  A rank's block of a periodic grid of doubles, with ghost cells on all sides, and what it
+/// sends to and receives from its 26 neighbours.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mpi/datatype.hpp"
+#include "support/buffer.hpp"
+
+namespace bench {
+
+using Triple = std::array<int, 3>;  // z, y, x
+
+/// The job's ranks as a periodic box, x fastest.
+class RankBox {
+ public:
+  RankBox(int rank, int ranks);
+  [[nodiscard]] Triple dims() const { return dims_; }
+  [[nodiscard]] Triple at() const { return at_; }
+  /// The rank `sign` steps (1 or -1) in a direction. It may be this one.
+  [[nodiscard]] int neighbour(const Triple& direction, int sign) const;
+
+ private:
+  Triple dims_{};
+  Triple at_{};
+};
+
+struct HaloShape {
+  int edge = 32;       ///< interior cells of a block in each dimension
+  int radius = 1;      ///< ghost cells on each side; at most `edge`
+  int quantities = 1;  ///< arrays; each travels in messages of its own
+};
+
+/// What all ranks send in one direction. A rank receives it from the neighbour on the other side.
+struct Way {
+  int code;  ///< of the direction: 0 to 26 but 13
+  int to;
+  int from;
+  Datatype send;     ///< interior cells
+  Datatype receive;  ///< ghost cells
+};
+
+class Halo {
+ public:
+  Halo(const RankBox& box, const HaloShape& shape);
+
+  /// In the order of their codes.
+  [[nodiscard]] const std::vector<Way>& ways() const { return ways_; }
+  [[nodiscard]] int quantities() const { return shape_.quantities; }
+  [[nodiscard]] std::byte* array(int quantity) const {
+    return arrays_[static_cast<std::size_t>(quantity)].data();
+  }
+  [[nodiscard]] std::int64_t bytes_sent() const;
+
+  /// Interior cells hold a number that says cell, quantity and `epoch`; ghosts hold -1.
+  void fill(int epoch);
+  /// Cells that do not hold what the whole grid has there, ghosts too.
+  [[nodiscard]] std::int64_t wrong_cells(int epoch) const;
+
+ private:
+  [[nodiscard]] Datatype part(const Triple& direction, bool ghost) const;
+  [[nodiscard]] double number(const Triple& cell, int quantity, int epoch) const;
+  template <typename Visit>
+  void for_each_cell(Visit&& visit) const;
+
+  const RankBox& box_;
+  HaloShape shape_;
+  int size_;  // of an array in each dimension, with ghosts
+  std::vector<Buffer> arrays_;
+  std::vector<Way> ways_;
+};
+
+}  // namespace bench
