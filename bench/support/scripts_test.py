@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of bench/compare and of the verdicts of bench/run-cpu, on made-up results."""
+"""Tests of bench/compare, of the verdicts of bench/run-cpu and of intervals, on made-up results."""
 
+import math
 import pathlib
 import subprocess
 import sys
@@ -12,7 +13,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 
-import jobs  # noqa: E402  (found through the path above)
+import intervals  # noqa: E402  (found through the path above)
+import jobs  # noqa: E402
 import tables  # noqa: E402
 
 # A benchmark whose medians are given: one of MEDIANS a run, in turn.
@@ -123,6 +125,24 @@ class MessageVerdict(unittest.TestCase):
     def test_compares_with_the_same_library(self):
         self.assertTrue(self.met(1.0, 1.05, "pingpong"))
         self.assertFalse(self.met(1.0, 1.06, "pingpong"))
+
+
+class RatioInterval(unittest.TestCase):
+    def test_equal_rounds_leave_no_doubt(self):
+        for value in intervals.ratio_interval([2.0, 2.0, 2.0]):
+            self.assertAlmostEqual(value, 2.0)
+
+    def test_students_t_of_two_rounds(self):
+        # The logarithms' mean is 0, their standard error ln 2.
+        middle, low, high = intervals.ratio_interval([0.5, 2.0])
+        self.assertAlmostEqual(middle, 1.0)
+        self.assertAlmostEqual(math.log(high) / math.log(2), 12.706, places=3)
+        self.assertAlmostEqual(low * high, 1.0)
+
+    def test_one_round_says_nothing_of_the_interval(self):
+        middle, low, high = intervals.ratio_interval([3.0])
+        self.assertAlmostEqual(middle, 3.0)
+        self.assertEqual((low, high), (0.0, math.inf))
 
 
 if __name__ == "__main__":
