@@ -58,10 +58,10 @@ class Library:
         return [*command, str(self.program(benchmark)), *arguments]
 
 
-def find_libraries(build, wanted):
-    """The libraries of `wanted` (all when empty) that the build has benchmarks for."""
+def find_libraries(build, wanted, benchmark="pack"):
+    """The libraries of `wanted` (all when empty) that the build has `benchmark` for."""
     libraries = [Library(build, f) for f in FLAVORS if not wanted or f in wanted]
-    return [library for library in libraries if library.program("pack").exists()]
+    return [library for library in libraries if library.program(benchmark).exists()]
 
 
 def own_folder(folder, job):
