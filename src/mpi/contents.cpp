@@ -1,5 +1,6 @@
 #include "mpi/contents.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -48,7 +49,6 @@ int query(MPI_Datatype type, Envelope& e) noexcept {
   return code;
 }
 
-#ifdef OPEN_MPI
 // What MPI_Type_get_contents of Open MPI calls before it copies each derived member: it gives the
 // members' own handles, without a reference.
 using GetArgs = std::int32_t (*)(MPI_Datatype type, std::int32_t which, std::int32_t* ints,
@@ -56,21 +56,21 @@ using GetArgs = std::int32_t (*)(MPI_Datatype type, std::int32_t which, std::int
                                  std::ptrdiff_t* address_values, std::int32_t* types,
                                  MPI_Datatype* type_values, std::int32_t* combiner);
 
-// Null in any release but those that are known to take these arguments.
+// Null where members are no copies, and in any release but those that are known to take these
+// arguments.
 GetArgs own_get_args() noexcept {
+  if (!quirks::kContentsAreCopies) return nullptr;
   static const GetArgs found = []() -> GetArgs {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     if (real_mpi().MPI_Get_library_version(text, &length) != MPI_SUCCESS) return nullptr;
-    const std::string_view version(text);
-    if (!version.starts_with("Open MPI v4.") && !version.starts_with("Open MPI v5.0.")) {
-      return nullptr;
-    }
-    return reinterpret_cast<GetArgs>(find_real("ompi_datatype_get_args"));
+    const bool known = std::ranges::any_of(quirks::kGetArgsReleases, [&](std::string_view release) {
+      return std::string_view(text).starts_with(release);
+    });
+    return known ? reinterpret_cast<GetArgs>(find_real("ompi_datatype_get_args")) : nullptr;
   }();
   return found;
 }
-#endif
 
 // The next `n` of `values` from `at`, which moves on.
 template <typename T>
@@ -125,7 +125,6 @@ Contents::Contents(MPI_Datatype type) {
     return;
   }
 #endif
-#ifdef OPEN_MPI
   if (const GetArgs get_args = own_get_args()) {
     auto ints = static_cast<std::int32_t>(e.ints);
     auto addresses = static_cast<std::int32_t>(e.addresses);
@@ -135,7 +134,6 @@ Contents::Contents(MPI_Datatype type) {
           "ompi_datatype_get_args");
     return;
   }
-#endif
   check(mpi.MPI_Type_get_contents(type, static_cast<int>(e.ints), static_cast<int>(e.addresses),
                                   static_cast<int>(e.types), ints_.data(), addresses_.data(),
                                   types_.data()),

@@ -66,6 +66,15 @@ inline constexpr const char* kRankVariables[] = {"PMI_RANK", "PMI_FD", "PMIX_RAN
 /// about. Open MPI's are addresses, which it would follow.
 inline constexpr bool kHandlesAreIntegers = !kOpenMpi;
 
+// Datatypes.
+
+/// Open MPI, all versions: MPI_Type_get_contents hands out a new copy of each derived member, so
+/// that handles do not tell which members are one type. A function of the library under it,
+/// ompi_datatype_get_args, gives the members' own handles; in these releases its arguments are
+/// known.
+inline constexpr bool kContentsAreCopies = kOpenMpi;
+inline constexpr std::string_view kGetArgsReleases[] = {"Open MPI v4.", "Open MPI v5.0."};
+
 // Messages.
 
 /// Open MPI, all versions, over its own point-to-point layer (ob1): a contiguous message past the

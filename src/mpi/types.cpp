@@ -11,8 +11,8 @@
 #include "device/backend.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
-#include "settings/settings.hpp"
 #include "settings/log.hpp"
+#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake::mpi {
@@ -21,7 +21,7 @@ namespace {
 /// Counts remembered per type: programs use few, and each costs a plan.
 constexpr std::size_t kCountsPerType = 16;
 
-/// What any type may take, in units of mpi::decode_within: 5 us for a list of 64 blocks.
+/// What any type may take, in units of decode_within: 5 us for a list of 64 blocks.
 constexpr std::int64_t kLittleWork = 128;
 /// A list is decoded when the MPI library has moved it so often: that took it about as long as
 /// decoding and compiling take. hindexed lists of 1000 and 100,000 blocks of 8 to 24 B took 47 us
@@ -47,7 +47,7 @@ struct Registry {
 /// 0 where the library does not tell: decoding then fails as well. [bytes]
 std::int64_t size_of(MPI_Datatype type) {
   MPI_Count size = 0;
-  return mpi::real_mpi().MPI_Type_size_x(type, &size) == MPI_SUCCESS ? size : 0;
+  return real_mpi().MPI_Type_size_x(type, &size) == MPI_SUCCESS ? size : 0;
 }
 
 void add_predefined(Registry& registry) {

@@ -37,7 +37,7 @@ class TypeRecord {
 
   /// Whether it is not decoded yet: then nothing is known but the size.
   [[nodiscard]] bool waits() const noexcept { return waits_.load(std::memory_order_acquire); }
-  /// Decodes `type` if that takes no more than `most_work` (mpi::decode_within). False: it waits.
+  /// Decodes `type` if that takes no more than `most_work` (decode_within). False: it waits.
   /// Not to be called once others know the record.
   bool decode(MPI_Datatype type, std::int64_t most_work);
   /// Before a use of `count` elements. False: left to the MPI library, as the type waits. `type` is
