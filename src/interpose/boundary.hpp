@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "exchange/engine.hpp"
+#include "interpose/pending.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
 
@@ -42,6 +43,13 @@ int raise(MPI_Comm comm, int code);
 /// application's throws goes on to it.
 int caught(MPI_Comm comm);
 
+/// After a call that may have waited: messages whose requests were freed, which nobody will wait
+/// for, take a step.
+inline void look_at_freed() {
+  if (g_freed.load(std::memory_order_relaxed) != 0) step_freed();
+  exchange::Engine::look_at_abandoned();
+}
+
 template <typename Ours>
 [[gnu::always_inline]] inline int guarded(MPI_Comm comm, Ours&& ours) {
   const Inside inside;
@@ -62,7 +70,7 @@ template <typename Theirs, typename Ours>
 template <typename Theirs, typename Ours>
 [[gnu::always_inline]] inline int receiving(MPI_Comm comm, Theirs&& theirs, Ours&& ours) {
   const int code = boundary(comm, theirs, ours);
-  exchange::Engine::look_at_abandoned();
+  look_at_freed();
   return code;
 }
 
@@ -82,7 +90,7 @@ template <typename Theirs, typename Ours>
 template <typename Theirs, typename Ours>
 [[gnu::always_inline]] inline int completion(Theirs&& theirs, Ours&& ours) {
   const int code = g_disabled ? theirs() : guarded(MPI_COMM_WORLD, ours);
-  exchange::Engine::look_at_abandoned();
+  look_at_freed();
   return code;
 }
 

@@ -8,6 +8,7 @@
 #include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/outcomes.hpp"
+#include "interpose/pending.hpp"
 #include "interpose/untestable.hpp"
 
 namespace strake::interpose {
@@ -42,11 +43,9 @@ int told(int code, const Operations& operations, const MPI_Request* requests) {
 /// failure has left as they were, our own.
 class Statuses {
  public:
-  Statuses(int count, MPI_Status* statuses) : statuses_(statuses) {
-    if (statuses != MPI_STATUSES_IGNORE) return;
-    own_.resize(static_cast<std::size_t>(count));
-    statuses_ = own_.data();
-  }
+  Statuses(int count, MPI_Status* statuses)
+      : own_(statuses == MPI_STATUSES_IGNORE ? static_cast<std::size_t>(count) : 0),
+        statuses_(statuses == MPI_STATUSES_IGNORE ? own_.data() : statuses) {}
   MPI_Status* data() { return statuses_; }
   [[nodiscard]] Operations without_pending(Operations operations, int code) const {
     if (!in_status(code)) return operations;
@@ -57,8 +56,8 @@ class Statuses {
   }
 
  private:
+  Scratch<MPI_Status> own_;
   MPI_Status* statuses_;
-  std::vector<MPI_Status> own_;
 };
 
 /// The requests as the system may see them: without our persistent ones, whose dummies tell nothing
@@ -179,8 +178,26 @@ int wait_for(Operation& operation, Meanwhile&& meanwhile) {
   return MPI_SUCCESS;
 }
 
+bool may_have_entry(const MPI_Request* request) {
+  return !PendingTable::empty() && request != nullptr && *request != MPI_REQUEST_NULL;
+}
+/// The entry of a request, or null.
+Pending* pending_of(const MPI_Request* request) {
+  return may_have_entry(request) ? PendingTable::get().find(*request) : nullptr;
+}
+/// The same for a call that may complete the request.
+Pending* claimed(const MPI_Request* request) {
+  return may_have_entry(request) ? PendingTable::get().claim(*request) : nullptr;
+}
+
 int wait(MPI_Request* request, MPI_Status* status) {
   Engine& engine = Engine::get();
+  if (Pending* const pending = claimed(request)) {
+    engine.hand_on();
+    Statuses told_of(1, status);
+    const int code = real_mpi().MPI_Wait(request, told_of.data());
+    return finish_pending(*pending, *request, *told_of.data(), code);
+  }
   Operation* operation = engine.find(request);
   if (operation == nullptr) {
     engine.hand_on();
@@ -196,6 +213,15 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
   Engine& engine = Engine::get();
   Operation* const operation = engine.find(request);
   engine.progress(operation);
+  if (Pending* const pending = claimed(request)) {
+    Statuses told_of(1, status);
+    const int code = real_mpi().MPI_Test(request, flag, told_of.data());
+    if (code == MPI_SUCCESS && *flag == 0) {
+      PendingTable::get().put_back(pending);
+      return code;
+    }
+    return finish_pending(*pending, *request, *told_of.data(), code);
+  }
   if (operation == nullptr) return real_mpi().MPI_Test(request, flag, status);
   *flag = 0;
   if (engine.see(*operation).pending) return MPI_SUCCESS;
@@ -206,22 +232,28 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Engine& engine = Engine::get();
   const Operations operations = engine.find(count, requests);
+  PendingList pending(count, requests);
   if (operations.empty()) {
     engine.hand_on();
-    return real_mpi().MPI_Waitall(count, requests, statuses);
+    if (pending.empty()) return real_mpi().MPI_Waitall(count, requests, statuses);
+    Statuses told_of(count, statuses);
+    const int code = real_mpi().MPI_Waitall(count, requests, told_of.data());
+    return finish_all_pending(pending, count, requests, told_of.data(), code);
   }
-  Others others(operations, requests, statuses, true);
+  Statuses told_of(count, statuses);
+  Others others(operations, requests, told_of.data(), true);
   for (Operation* const operation : operations) {
     if (operation == nullptr) continue;
     const int code = wait_for(*operation, [&] { return others.advance(); });
-    if (code != MPI_SUCCESS) return code;
+    if (code != MPI_SUCCESS)
+      return finish_all_pending(pending, count, requests, told_of.data(), code);
   }
   // The system's call may block for a request of its own.
   if (std::find(operations.begin(), operations.end(), nullptr) != operations.end())
     engine.hand_on();
-  Statuses told_of(count, statuses);
-  const int code = real_mpi().MPI_Waitall(count, requests, told_of.data());
-  return others.tell(finish_many(told_of.without_pending(operations, code), statuses,
+  const int code = finish_all_pending(pending, count, requests, told_of.data(),
+                                      real_mpi().MPI_Waitall(count, requests, told_of.data()));
+  return others.tell(finish_many(told_of.without_pending(operations, code), told_of.data(),
                                  told(code, operations, requests)));
 }
 
@@ -230,19 +262,27 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   Engine& engine = Engine::get();
   engine.progress();
   const Operations operations = engine.find(count, requests);
-  if (operations.empty()) return real_mpi().MPI_Testall(count, requests, flag, statuses);
-  *flag = 0;
-  if (engine.any_pending(operations))
-    return Others(operations, requests, statuses, false).advance();
+  PendingList pending(count, requests);
+  if (operations.empty() && pending.empty()) {
+    return real_mpi().MPI_Testall(count, requests, flag, statuses);
+  }
   Statuses told_of(count, statuses);
-  const int code = real_mpi().MPI_Testall(count, requests, flag, told_of.data());
+  *flag = 0;
+  if (engine.any_pending(operations)) {
+    const int code = Others(operations, requests, told_of.data(), false).advance();
+    return code == MPI_SUCCESS ? code
+                               : finish_all_pending(pending, count, requests, told_of.data(), code);
+  }
+  int code = real_mpi().MPI_Testall(count, requests, flag, told_of.data());
   if (*flag == 0 && !in_status(code)) return code;
-  return finish_many(told_of.without_pending(operations, code), statuses, code);
+  code = finish_all_pending(pending, count, requests, told_of.data(), code);
+  if (operations.empty()) return code;
+  return finish_many(told_of.without_pending(operations, code), told_of.data(), code);
 }
 
 /// One round of Testany; `nothing`: no active request at all.
-int try_any(const Operations& operations, MPI_Request* requests, int* index, int* flag,
-            MPI_Status* status, bool& nothing) {
+int try_any(const Operations& operations, PendingList& pending, MPI_Request* requests, int* index,
+            int* flag, MPI_Status* status, bool& nothing) {
   Engine::get().progress();
   nothing = false;
   Visible visible(operations, requests);
@@ -264,20 +304,36 @@ int try_any(const Operations& operations, MPI_Request* requests, int* index, int
   }
   const auto at = static_cast<std::size_t>(*index);
   requests[at] = visible.requests[at];
+  if (Pending* const entry = pending.take(*index)) {
+    return finish_pending(*entry, requests[at], *status, code);
+  }
   return operations[at] != nullptr ? finish_one(*operations[at], status, code) : code;
+}
+
+/// After a call that completes any one.
+int finish_any(PendingList& pending, const MPI_Request* requests, int index, MPI_Status& status,
+               int code) {
+  Pending* const entry = index != MPI_UNDEFINED ? pending.take(index) : nullptr;
+  return entry != nullptr ? finish_pending(*entry, requests[index], status, code) : code;
 }
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   const Operations operations = Engine::get().find(count, requests);
+  PendingList pending(index != nullptr ? count : 0, requests);
   if (operations.empty() || index == nullptr) {
     Engine::get().hand_on();
-    return real_mpi().MPI_Waitany(count, requests, index, status);
+    if (pending.empty()) return real_mpi().MPI_Waitany(count, requests, index, status);
+    Statuses told_of(1, status);
+    *index = MPI_UNDEFINED;
+    const int code = real_mpi().MPI_Waitany(count, requests, index, told_of.data());
+    return finish_any(pending, requests, *index, *told_of.data(), code);
   }
+  Statuses told_of(1, status);
   Backoff backoff;
   for (;;) {
     int flag = 0;
     bool nothing = false;
-    const int code = try_any(operations, requests, index, &flag, status, nothing);
+    const int code = try_any(operations, pending, requests, index, &flag, told_of.data(), nothing);
     if (nothing) return real_mpi().MPI_Waitany(count, requests, index, status);  // its empty status
     if (flag != 0 || code != MPI_SUCCESS) return code;
     backoff.pause();
@@ -286,19 +342,27 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
 
 int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   const Operations operations = Engine::get().find(count, requests);
-  if (operations.empty() || index == nullptr || flag == nullptr) {
+  const bool complete_arguments = index != nullptr && flag != nullptr;
+  PendingList pending(complete_arguments ? count : 0, requests);
+  if (operations.empty() || !complete_arguments) {
     Engine::get().progress();
-    return real_mpi().MPI_Testany(count, requests, index, flag, status);
+    if (pending.empty()) return real_mpi().MPI_Testany(count, requests, index, flag, status);
+    Statuses told_of(1, status);
+    *index = MPI_UNDEFINED;
+    const int code = real_mpi().MPI_Testany(count, requests, index, flag, told_of.data());
+    if (code == MPI_SUCCESS && *flag == 0) return code;
+    return finish_any(pending, requests, *index, *told_of.data(), code);
   }
+  Statuses told_of(1, status);
   bool nothing = false;
-  const int code = try_any(operations, requests, index, flag, status, nothing);
+  const int code = try_any(operations, pending, requests, index, flag, told_of.data(), nothing);
   if (*flag == 0) *index = MPI_UNDEFINED;
   return code;
 }
 
 /// One round of Testsome; outcount is 0 while active requests are not there yet.
-int try_some(const Operations& operations, MPI_Request* requests, int* outcount, int* indices,
-             MPI_Status* statuses) {
+int try_some(const Operations& operations, PendingList& pending, MPI_Request* requests,
+             int* outcount, int* indices, MPI_Status* statuses) {
   Engine::get().progress();
   Visible visible(operations, requests);
   const auto count = static_cast<int>(operations.size());
@@ -313,6 +377,7 @@ int try_some(const Operations& operations, MPI_Request* requests, int* outcount,
     const auto at = static_cast<std::size_t>(indices[i]);
     requests[at] = visible.requests[at];
   }
+  code = finish_some_pending(pending, requests, *outcount, indices, statuses, code);
   for (const int ready : visible.ready) {
     real_mpi().MPI_Wait(&requests[ready], MPI_STATUS_IGNORE);
     // In the order of their indices, as the libraries tell of them.
@@ -333,13 +398,22 @@ int try_some(const Operations& operations, MPI_Request* requests, int* outcount,
 
 int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
   const Operations operations = Engine::get().find(count, requests);
-  if (operations.empty() || outcount == nullptr || indices == nullptr) {
+  const bool complete_arguments = outcount != nullptr && indices != nullptr;
+  PendingList pending(complete_arguments ? count : 0, requests);
+  if (operations.empty() || !complete_arguments) {
     Engine::get().hand_on();
-    return real_mpi().MPI_Waitsome(count, requests, outcount, indices, statuses);
+    if (pending.empty()) {
+      return real_mpi().MPI_Waitsome(count, requests, outcount, indices, statuses);
+    }
+    Statuses told_of(count, statuses);
+    *outcount = MPI_UNDEFINED;
+    const int code = real_mpi().MPI_Waitsome(count, requests, outcount, indices, told_of.data());
+    return finish_some_pending(pending, requests, *outcount, indices, told_of.data(), code);
   }
+  Statuses told_of(count, statuses);
   Backoff backoff;
   for (;;) {
-    const int code = try_some(operations, requests, outcount, indices, statuses);
+    const int code = try_some(operations, pending, requests, outcount, indices, told_of.data());
     if (*outcount != 0 || code != MPI_SUCCESS) return code;
     backoff.pause();
   }
@@ -395,11 +469,20 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
   };
   return completion(theirs, [&] {
     const Engine::Operations operations = Engine::get().find(count, requests);
-    if (!operations.empty() && outcount != nullptr && indices != nullptr) {
-      return try_some(operations, requests, outcount, indices, statuses);
+    const bool complete_arguments = outcount != nullptr && indices != nullptr;
+    PendingList pending(complete_arguments ? count : 0, requests);
+    if (!complete_arguments || (operations.empty() && pending.empty())) {
+      Engine::get().progress();
+      return theirs();
+    }
+    Statuses told_of(count, statuses);
+    if (!operations.empty()) {
+      return try_some(operations, pending, requests, outcount, indices, told_of.data());
     }
     Engine::get().progress();
-    return theirs();
+    *outcount = MPI_UNDEFINED;
+    const int code = real_mpi().MPI_Testsome(count, requests, outcount, indices, told_of.data());
+    return finish_some_pending(pending, requests, *outcount, indices, told_of.data(), code);
   });
 }
 
@@ -407,6 +490,7 @@ STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
   if (request != nullptr) forget_untestable(*request);
   const auto theirs = [&] { return real_mpi().MPI_Request_free(request); };
   return completion(theirs, [&] {
+    if (Pending* const pending = pending_of(request)) return free_pending(*pending, request);
     if (Engine::get().find(request) == nullptr) return theirs();
     Engine::get().hand_on();
     Engine::get().abandon(*request);  // while the handle can't be another's
@@ -420,6 +504,10 @@ STRAKE_MPI int MPI_Cancel(MPI_Request* request) {
   const auto theirs = [&] { return real_mpi().MPI_Cancel(request); };
   return completion(theirs, [&] {
     Engine& engine = Engine::get();
+    if (Pending* const pending = pending_of(request)) {
+      pending->may_be_gone = true;
+      return theirs();
+    }
     const strake::exchange::Operation* const operation = engine.find(request);
     const Engine::Seen seen = operation != nullptr ? engine.see(*operation) : Engine::Seen{};
     if (!seen.pending && !seen.complete) return theirs();  // not ours, or inactive as its dummy

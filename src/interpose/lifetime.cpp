@@ -17,6 +17,7 @@ using exchange::Engine;
 bool g_ends_with_self = false;
 
 int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
+  end_pending();
   Engine::get().shut_down();
   return MPI_SUCCESS;
 }
@@ -97,6 +98,7 @@ STRAKE_MPI int MPI_Session_finalize(MPI_Session* session) {
 
 STRAKE_MPI int MPI_Finalize() {
   using strake::exchange::Engine;
+  if (!g_ends_with_self) end_pending();
   g_ends_with_self ? Engine::get().hand_on() : Engine::get().shut_down();
   summarise();
   const int code = real_mpi().MPI_Finalize();

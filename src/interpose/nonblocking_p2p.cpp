@@ -40,6 +40,25 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
                request);
 }
 
+/// In host memory a message is one of the MPI library's from beginning to end: the application gets
+/// its request. Enters what remains to do under it, which the MPI library has given with `code`.
+int keep(PendingTable::Owned pending, const MPI_Request* request, int code) {
+  const bool given = code == MPI_SUCCESS && *request != MPI_REQUEST_NULL;
+  if (given && !(pending->outgoing && is_shared_complete(*request))) {
+    PendingTable::get().add(*request, std::move(pending));
+  }
+  return code;
+}
+
+/// A blank entry for a message to or from `comm`.
+PendingTable::Owned blank(Function function, Reason reason, MPI_Comm comm) {
+  PendingTable::Owned made = PendingTable::get().make();
+  made->function = function;
+  made->reason = reason;
+  made->comm = comm;
+  return made;
+}
+
 template <typename Real, typename Count>
 int isend(Function function, Real real, StartSend start, const void* buffer, Count count,
           MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -53,6 +72,20 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       return leave_to(theirs, function, *left);
     }
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
+    if (found.method == Method::Pack && function != Function::MPI_Ibsend) {
+      engine.hand_on();  // what was sent before leaves before
+      PendingTable::Owned pending;
+      const auto make = [&] {
+        pending = blank(function, found.reason, comm);
+        pack_now(found, pending->outgoing);
+      };
+      if (!take(found, make)) return leave_to(theirs, function, found);
+      Outgoing& outgoing = *pending->outgoing;
+      note(function, Method::Pack, found.reason, found.bytes);
+      const Wire wire(outgoing.memory(), found.bytes, rank, comm);
+      const int code = start(outgoing.data(), wire.count(), wire.type(), rank, tag, comm, request);
+      return keep(std::move(pending), request, code);
+    }
     if (found.method != Method::System && !mpi::sendable({rank, tag, comm})) {
       found.method = Method::System;
       found.reason = Reason::BadArguments;
@@ -93,6 +126,19 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
     }
     Engine& engine = Engine::get();
     Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
+    if (found.method == Method::Pack) {
+      PendingTable::Owned pending;
+      const auto make = [&] {
+        pending = blank(Function::MPI_Irecv, found.reason, comm);
+        pending->incoming.emplace(found.typed, found.method);
+      };
+      if (!take(found, make)) return leave_as(found);
+      const exchange::Incoming& incoming = *pending->incoming;
+      const Wire wire(incoming.memory(), incoming.capacity_bytes());
+      const int code = real_mpi().MPI_Irecv(incoming.data(), wire.count(), wire.type(), rank, tag,
+                                            comm, request);
+      return keep(std::move(pending), request, code);
+    }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation = std::make_shared<Operation>(found.typed, found.method, Peer{rank, tag, comm});
@@ -116,6 +162,21 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
   return boundary(comm, theirs, [&] {
     Engine& engine = Engine::get();
     Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
+    if (found.method == Method::Pack) {
+      PendingTable::Owned pending;
+      const auto make = [&] {
+        pending = blank(Function::MPI_Imrecv, found.reason, comm);
+        pending->incoming.emplace(found.typed, found.method);
+      };
+      if (!take(found, make)) {
+        return leave_receive(ask, Function::MPI_Imrecv, found, buffer, count, type);
+      }
+      const exchange::Incoming& incoming = *pending->incoming;
+      const Wire wire(incoming.memory(), incoming.capacity_bytes());
+      const int code =
+          real_mpi().MPI_Imrecv(incoming.data(), wire.count(), wire.type(), message, request);
+      return keep(std::move(pending), request, code);
+    }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation = std::make_shared<Operation>(found.typed, found.method, message, comm);

@@ -64,20 +64,19 @@ int settle(const Operation& operation, const Engine::Outcome& outcome) {
   return outcome.comm == MPI_COMM_NULL ? outcome.error : raise(outcome.comm, outcome.error);
 }
 
-/// An error that is no request's: nothing was completed.
-bool refused(int code) {
-  if (code == MPI_SUCCESS) return false;
-  const int error_class = class_of(code);
-  return error_class == MPI_ERR_REQUEST || error_class == MPI_ERR_ARG ||
-         error_class == MPI_ERR_COUNT;
-}
-
 }  // namespace
 
 int class_of(int code) {
   int error_class = code;
   real_mpi().MPI_Error_class(code, &error_class);
   return error_class;
+}
+
+bool refused(int code) {
+  if (code == MPI_SUCCESS) return false;
+  const int error_class = class_of(code);
+  return error_class == MPI_ERR_REQUEST || error_class == MPI_ERR_ARG ||
+         error_class == MPI_ERR_COUNT;
 }
 
 bool in_status(int code) { return code != MPI_SUCCESS && class_of(code) == MPI_ERR_IN_STATUS; }

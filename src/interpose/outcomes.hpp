@@ -10,6 +10,8 @@ namespace strake::interpose {
 
 /// The class of an error code.
 [[nodiscard]] int class_of(int code);
+/// Whether a call's error is no request's: nothing was completed.
+[[nodiscard]] bool refused(int code);
 /// Whether a call says that the statuses of its requests tell what is wrong.
 [[nodiscard]] bool in_status(int code);
 

@@ -39,7 +39,7 @@ int pass(Real real, Args... args) {
   }
   const int code = real(args...);
   if constexpr (kind.may_block) {
-    if (t_depth == 0) exchange::Engine::look_at_abandoned();
+    if (t_depth == 0) look_at_freed();
   }
   if constexpr (kind.untestable != Untestable::No) {
     if (code == MPI_SUCCESS)

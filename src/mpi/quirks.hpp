@@ -111,9 +111,9 @@ inline constexpr bool kSeveralErrorsAreOne = !kOpenMpi;
 /// Open MPI, all versions: a persistent request that has failed is freed by the call that completes
 /// it. MPICH's starts again, once it is completed.
 inline constexpr bool kFailedPersistentIsFreed = kOpenMpi;
-/// Open MPI, all versions: of the calls that receive and return a status, MPI_Sendrecv_replace
-/// alone sets its error field.
-inline constexpr bool kSendrecvReplaceSetsError = kOpenMpi;
+/// MPICH, all versions: of the calls that receive and return a status, MPI_Sendrecv_replace alone
+/// sets its error field.
+inline constexpr bool kSendrecvReplaceSetsError = !kOpenMpi;
 /// MPICH 4.0 to 5.0: MPI_Testall can't be given some requests again and again. It fails if one
 /// partitioned request or persistent collective is complete and another is not; it completes a
 /// finished request of a file once more.

@@ -1,0 +1,369 @@
+#include "interpose/pending.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "interpose/boundary.hpp"
+#include "interpose/outcomes.hpp"
+#include "mpi/quirks.hpp"
+#include "mpi/types.hpp"
+#include "mpi/wire.hpp"
+#include "mpi/world.hpp"
+
+namespace strake::interpose {
+namespace {
+
+/// Locks only where several threads may be in MPI at a time.
+class Lock {
+ public:
+  explicit Lock(std::mutex& mutex) : mutex_(mpi::g_multiple ? &mutex : nullptr) {
+    if (mutex_ != nullptr) mutex_->lock();
+  }
+  ~Lock() {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  std::mutex* mutex_;
+};
+
+/// A request that the application has freed, and its message.
+struct Freed {
+  MPI_Request request;
+  PendingTable::Owned pending;
+};
+struct FreedList {
+  std::mutex mutex;
+  std::vector<Freed> all;
+};
+FreedList& freed() {
+  static auto& made = *new FreedList;
+  return made;
+}
+
+bool was_cancelled(const MPI_Status& status) noexcept {
+  int flag = 0;
+  real_mpi().MPI_Test_cancelled(&status, &flag);
+  return flag != 0;
+}
+
+/// Unpacks what has come. False: more than there was room for.
+bool unpack(Pending& pending, const MPI_Status& status) {
+  if (pending.unpacked || (pending.may_be_gone && was_cancelled(status))) return true;
+  exchange::Incoming& incoming = *pending.incoming;
+  const std::int64_t bytes = mpi::received_bytes(status);
+  if (mpi::quirks::kLongMessagesOverrun && bytes > incoming.capacity_bytes()) return false;
+  record({pending.function, incoming.method(), pending.reason, bytes});
+  incoming.unpack(bytes);
+  incoming.wait();
+  return true;
+}
+
+/// The request is complete: what remains is done. False: its message was too long.
+bool complete(Pending& pending, MPI_Request request, const MPI_Status& status, bool failed) {
+  // The entry is taken out first: an error, or an exception, leaves none behind.
+  PendingTable::Owned owned;
+  if (!pending.persistent || request == MPI_REQUEST_NULL) {
+    owned = PendingTable::get().remove(&pending);
+  }
+  pending.active = false;
+  const bool unpacks = pending.incoming && !failed;
+  const bool fits = !unpacks || unpack(pending, status);
+  pending.unpacked = false;
+  pending.may_be_gone = false;
+  return fits;
+}
+
+}  // namespace
+
+PendingTable::Owned PendingTable::make() {
+  {
+    const Lock lock(mutex_);
+    if (Pending* const pending = free_; pending != nullptr) {
+      free_ = pending->next;
+      pending->next = nullptr;
+      return Owned(pending);
+    }
+  }
+  return Owned(new Pending);
+}
+
+void PendingTable::recycle(Pending* pending) noexcept {
+  pending->outgoing.reset();
+  pending->incoming.reset();
+  pending->persistent = false;
+  pending->active = true;
+  pending->unpacked = false;
+  pending->may_be_gone = false;
+  const Lock lock(mutex_);
+  pending->next = free_;
+  free_ = pending;
+}
+
+void PendingTable::add(MPI_Request request, Owned pending) noexcept {
+  Pending* const entry = pending.release();
+  entry->key = mpi::key_of(request);
+  const Lock lock(mutex_);
+  link(entry);
+  s_count.store(s_count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+void PendingTable::link(Pending* pending) noexcept {
+  Pending*& newest = buckets_[bucket_of(pending->key)];
+  pending->next = newest;
+  newest = pending;
+}
+
+void PendingTable::unlink(Pending* pending) noexcept {
+  Pending** at = &buckets_[bucket_of(pending->key)];
+  while (*at != pending) at = &(*at)->next;
+  *at = pending->next;
+  pending->next = nullptr;
+}
+
+Pending* PendingTable::claim(MPI_Request request) noexcept {
+  // One thread alone meets no handle that was given out again. A persistent request keeps its own.
+  Pending* const pending = find(request);
+  if (pending == nullptr || !mpi::g_multiple || pending->persistent) return pending;
+  const Lock lock(mutex_);
+  unlink(pending);
+  pending->claimed = true;
+  return pending;
+}
+
+void PendingTable::put_back(Pending* pending) noexcept {
+  if (!pending->claimed) return;
+  const Lock lock(mutex_);
+  pending->claimed = false;
+  link(pending);
+}
+
+Pending* PendingTable::find(MPI_Request request) noexcept {
+  const std::uint64_t key = mpi::key_of(request);
+  const Lock lock(mutex_);
+  for (Pending* at = buckets_[bucket_of(key)]; at != nullptr; at = at->next) {
+    if (at->key == key) return at;
+  }
+  return nullptr;
+}
+
+PendingTable::Owned PendingTable::remove(Pending* pending) noexcept {
+  const Lock lock(mutex_);
+  if (!pending->claimed) unlink(pending);
+  pending->claimed = false;
+  s_count.store(s_count.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+  return Owned(pending);
+}
+
+void PendingTable::leak_all() noexcept {
+  const Lock lock(mutex_);
+  for (Pending*& bucket : buckets_) {
+    for (Pending* at = std::exchange(bucket, nullptr); at != nullptr;) {
+      Pending* const next = at->next;
+      if (at->active && at->outgoing) at->outgoing->leak();
+      if (at->active && at->incoming) at->incoming->leak();
+      delete at;
+      at = next;
+    }
+  }
+  s_count.store(0, std::memory_order_release);
+}
+
+PendingList::PendingList(int count, const MPI_Request* requests)
+    : entries_(PendingTable::empty() || requests == nullptr || count < 0
+                   ? 0
+                   : static_cast<std::size_t>(count)) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    entries_[i] =
+        requests[i] == MPI_REQUEST_NULL ? nullptr : PendingTable::get().claim(requests[i]);
+    any_ = any_ || entries_[i] != nullptr;
+  }
+}
+
+PendingList::~PendingList() {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i] != nullptr) PendingTable::get().put_back(entries_[i]);
+  }
+}
+
+int finish_pending(Pending& pending, MPI_Request request, MPI_Status& status, int code) {
+  if (!pending.active || refused(code)) {
+    PendingTable::get().put_back(&pending);
+    return code;
+  }
+  const MPI_Comm comm = pending.comm;
+  if (complete(pending, request, status, code != MPI_SUCCESS)) return code;
+  return raise(comm, MPI_ERR_TRUNCATE);
+}
+
+namespace {
+
+/// Raises for the first message that was too long, where the call has raised nothing.
+class TooLong {
+ public:
+  void add(MPI_Comm comm, MPI_Status& status) {
+    if (!found_) comm_ = comm;
+    found_ = true;
+    status.MPI_ERROR = MPI_ERR_TRUNCATE;
+  }
+  [[nodiscard]] bool found() const noexcept { return found_; }
+  int raise_on(int code) const {
+    if (!found_) return code;
+    if (code == MPI_SUCCESS) raise(comm_, MPI_ERR_TRUNCATE);
+    return MPI_ERR_IN_STATUS;
+  }
+
+ private:
+  bool found_ = false;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+}  // namespace
+
+int finish_all_pending(PendingList& list, int count, const MPI_Request* requests,
+                       MPI_Status* statuses, int code) {
+  if (list.empty() || refused(code)) return code;
+  const bool told = in_status(code);
+  TooLong too_long;
+  for (int i = 0; i < count; ++i) {
+    Pending* const pending = list[i];
+    if (pending == nullptr || !pending->active) continue;
+    const int error = told ? statuses[i].MPI_ERROR : code;
+    // A failure leaves others as they were.
+    const bool left = pending->persistent ? told && class_of(error) == MPI_ERR_PENDING
+                                          : requests[i] != MPI_REQUEST_NULL;
+    if (left) continue;
+    list.take(i);
+    const MPI_Comm comm = pending->comm;
+    if (!complete(*pending, requests[i], statuses[i], error != MPI_SUCCESS)) {
+      if (!told && !too_long.found()) {
+        for (int j = 0; j < count; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
+      }
+      too_long.add(comm, statuses[i]);
+    }
+  }
+  return too_long.raise_on(code);
+}
+
+int finish_some_pending(PendingList& list, const MPI_Request* requests, int outcount,
+                        const int* indices, MPI_Status* statuses, int code) {
+  if (list.empty() || outcount == MPI_UNDEFINED || refused(code)) return code;
+  const bool told = in_status(code);
+  TooLong too_long;
+  for (int i = 0; i < outcount; ++i) {
+    Pending* const pending = list[indices[i]];
+    if (pending == nullptr || !pending->active) continue;
+    list.take(indices[i]);
+    const MPI_Comm comm = pending->comm;
+    const bool failed = told ? statuses[i].MPI_ERROR != MPI_SUCCESS : code != MPI_SUCCESS;
+    if (!complete(*pending, requests[indices[i]], statuses[i], failed)) {
+      if (!told && !too_long.found()) {
+        for (int j = 0; j < outcount; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
+      }
+      too_long.add(comm, statuses[i]);
+    }
+  }
+  return too_long.raise_on(code);
+}
+
+void unpack_pending(Pending& pending, const MPI_Status& status) {
+  if (!pending.active || !pending.incoming || pending.unpacked) return;
+  pending.unpacked = unpack(pending, status);
+}
+
+int free_pending(Pending& pending, MPI_Request* request) {
+  FreedList& list = freed();
+  if (!pending.active) {
+    const PendingTable::Owned owned = PendingTable::get().remove(&pending);
+    return real_mpi().MPI_Request_free(request);
+  }
+  const std::lock_guard lock(list.mutex);
+  list.all.reserve(list.all.size() + 1);
+  list.all.push_back({*request, PendingTable::get().remove(&pending)});
+  *request = MPI_REQUEST_NULL;
+  g_freed.fetch_add(1, std::memory_order_relaxed);
+  return MPI_SUCCESS;
+}
+
+namespace {
+
+/// True: it is complete, and nothing remains.
+bool step(Freed& freed) {
+  int flag = 0;
+  MPI_Status status;
+  const MPI_Request before = freed.request;
+  const int code = real_mpi().MPI_Test(&freed.request, &flag, &status);
+  if (code == MPI_SUCCESS && flag == 0) return false;
+  Pending& pending = *freed.pending;
+  if (code == MPI_SUCCESS && pending.incoming) unpack(pending, status);
+  if (pending.persistent && freed.request == before) real_mpi().MPI_Request_free(&freed.request);
+  return true;
+}
+
+}  // namespace
+
+void step_freed() noexcept {
+  FreedList& list = freed();
+  std::vector<Freed> all;
+  {
+    const std::lock_guard lock(list.mutex);
+    all.swap(list.all);
+  }
+  // No lock is held: the MPI library may call the application, which may call MPI.
+  for (std::size_t i = 0; i < all.size();) {
+    if (step(all[i])) {
+      all[i] = std::move(all.back());
+      all.pop_back();
+      g_freed.fetch_sub(1, std::memory_order_relaxed);
+    } else {
+      ++i;
+    }
+  }
+  const std::lock_guard lock(list.mutex);
+  if (list.all.empty()) {
+    list.all.swap(all);
+  } else {
+    std::move(all.begin(), all.end(), std::back_inserter(list.all));
+  }
+}
+
+void end_pending() noexcept {
+  step_freed();
+  FreedList& list = freed();
+  const std::lock_guard lock(list.mutex);
+  for (Freed& one : list.all) {
+    if (one.pending->outgoing) one.pending->outgoing->leak();
+    if (one.pending->incoming) one.pending->incoming->leak();
+    real_mpi().MPI_Request_free(&one.request);
+  }
+  list.all.clear();
+  g_freed.store(0, std::memory_order_relaxed);
+  PendingTable::get().leak_all();
+}
+
+bool is_shared_complete(MPI_Request request) noexcept {
+  // A send to nobody is complete on return in both libraries, and has that handle.
+  static const std::uint64_t shared = [] {
+    MPI_Request none = MPI_REQUEST_NULL;
+    if (!mpi::in_world() || real_mpi().MPI_Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0,
+                                                 MPI_COMM_WORLD, &none) != MPI_SUCCESS) {
+      return mpi::key_of(MPI_REQUEST_NULL);
+    }
+    const std::uint64_t key = mpi::key_of(none);
+    real_mpi().MPI_Wait(&none, MPI_STATUS_IGNORE);
+    return key;
+  }();
+  if (mpi::key_of(request) == shared) return true;
+  // Where the library has another: an entry of that handle is there already, and complete.
+  if (PendingTable::empty() || PendingTable::get().find(request) == nullptr) return false;
+  int flag = 0;
+  return real_mpi().MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+         flag != 0;
+}
+
+}  // namespace strake::interpose

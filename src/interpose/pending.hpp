@@ -1,0 +1,142 @@
+/// \file  Messages that the application holds the MPI library's own requests of, and what remains
+/// to do when these complete: a send's buffer goes back, a receive's bytes are unpacked. An entry
+/// is found by its handle. \par Handles are not unique Both libraries give all sends that are
+/// complete on return one and the same handle. These get no entry. Under MPI_THREAD_MULTIPLE a
+/// completed request's handle may be another thread's new request before its entry is removed: so
+/// of several entries with one handle the newest is the one.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "exchange/method.hpp"
+#include "exchange/staging.hpp"
+#include "interpose/counters.hpp"
+#include "memory/scratch.hpp"
+
+namespace strake::interpose {
+
+/// One message. Belongs to the table, or to the call that makes it.
+struct Pending {
+  std::optional<exchange::Outgoing> outgoing;  ///< one of these two
+  std::optional<exchange::Incoming> incoming;  ///< is set
+  MPI_Comm comm = MPI_COMM_NULL;
+  Function function = Function::MPI_Isend;
+  exchange::Reason reason = exchange::Reason::None;
+  bool persistent = false;
+  bool active = true;        ///< false: a persistent one that was not started
+  bool unpacked = false;     ///< by MPI_Request_get_status
+  bool may_be_gone = false;  ///< the application has asked to cancel it
+  bool claimed = false;      ///< it is not in the table, but a call's that may complete it
+
+  std::uint64_t key = 0;    ///< the handle
+  Pending* next = nullptr;  ///< with the same hash, older; or free
+};
+
+/// All of the process. Threads may share it.
+class PendingTable {
+ public:
+  /// Never destroyed: other threads may outlive main.
+  static PendingTable& get() {
+    static auto& made = *new PendingTable;
+    return made;
+  }
+
+  /// True while there is no entry: one load.
+  [[nodiscard]] static bool empty() noexcept {
+    return s_count.load(std::memory_order_acquire) == 0;
+  }
+
+  struct Recycle {
+    void operator()(Pending* pending) const noexcept { get().recycle(pending); }
+  };
+  using Owned = std::unique_ptr<Pending, Recycle>;
+
+  /// A blank one. No allocation where one was recycled. \throws std::bad_alloc
+  [[nodiscard]] Owned make();
+  /// Enters it under the request's handle. Never fails.
+  void add(MPI_Request request, Owned pending) noexcept;
+  /// The entry of a request, or null. ~3 ns.
+  [[nodiscard]] Pending* find(MPI_Request request) noexcept;
+  /// The same for a call that may complete the request: claimed, where that is needed.
+  [[nodiscard]] Pending* claim(MPI_Request request) noexcept;
+  /// The request was left as it was.
+  void put_back(Pending* pending) noexcept;
+  /// Takes it out for good.
+  Owned remove(Pending* pending) noexcept;
+  /// Every entry's buffer is leaked: MPI ends, and what is still in flight is its own.
+  void leak_all() noexcept;
+
+ private:
+  static constexpr std::size_t kBuckets = 4096;
+  void link(Pending* pending) noexcept;
+  void unlink(Pending* pending) noexcept;
+  static std::size_t bucket_of(std::uint64_t key) noexcept {
+    return (key * 0x9E3779B97F4A7C15U) >> (64 - 12);
+  }
+  void recycle(Pending* pending) noexcept;
+
+  static inline constinit std::atomic<std::size_t> s_count{0};
+  std::mutex mutex_;
+  std::array<Pending*, kBuckets> buckets_{};
+  Pending* free_ = nullptr;
+};
+
+/// The entries of a call's requests, found before the MPI library completes them.
+class PendingList {
+ public:
+  PendingList(int count, const MPI_Request* requests);
+  /// Puts back what was not taken.
+  ~PendingList();
+  PendingList(const PendingList&) = delete;
+  PendingList& operator=(const PendingList&) = delete;
+  /// None of the requests has an entry.
+  [[nodiscard]] bool empty() const noexcept { return !any_; }
+  /// Null where request `i` has none.
+  [[nodiscard]] Pending* operator[](int i) noexcept {
+    return any_ ? entries_[static_cast<std::size_t>(i)] : nullptr;
+  }
+  /// The same for a request that is complete.
+  Pending* take(int i) noexcept {
+    return any_ ? std::exchange(entries_[static_cast<std::size_t>(i)], nullptr) : nullptr;
+  }
+
+ private:
+  bool any_ = false;
+  Scratch<Pending*> entries_;
+};
+
+/// After the MPI library's call completed the one request, whose entry was claimed: `code` is what
+/// it returned, `status` what it gave. Returns the code of it all.
+int finish_pending(Pending& pending, MPI_Request request, MPI_Status& status, int code);
+/// After a call that completes all: `statuses` are of all requests, which are as the call left
+/// them.
+int finish_all_pending(PendingList& list, int count, const MPI_Request* requests,
+                       MPI_Status* statuses, int code);
+/// After a call that completes some: statuses[i] is of request indices[i].
+int finish_some_pending(PendingList& list, const MPI_Request* requests, int outcount,
+                        const int* indices, MPI_Status* statuses, int code);
+/// MPI_Request_get_status has said that the request is complete.
+void unpack_pending(Pending& pending, const MPI_Status& status);
+
+/// MPI_Request_free: the message goes on by itself. The handle becomes null.
+int free_pending(Pending& pending, MPI_Request* request);
+/// Freed ones take a step, after any call that may have waited.
+void step_freed() noexcept;
+/// How many there are.
+inline constinit std::atomic<int> g_freed{0};
+/// Before MPI_Finalize.
+void end_pending() noexcept;
+
+/// Whether a request that a nonblocking send gave is complete, and will be given again to others.
+[[nodiscard]] bool is_shared_complete(MPI_Request request) noexcept;
+
+}  // namespace strake::interpose
