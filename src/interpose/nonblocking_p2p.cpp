@@ -50,15 +50,6 @@ int keep(PendingTable::Owned pending, const MPI_Request* request, int code) {
   return code;
 }
 
-/// A blank entry for a message to or from `comm`.
-PendingTable::Owned blank(Function function, Reason reason, MPI_Comm comm) {
-  PendingTable::Owned made = PendingTable::get().make();
-  made->function = function;
-  made->reason = reason;
-  made->comm = comm;
-  return made;
-}
-
 template <typename Real, typename Count>
 int isend(Function function, Real real, StartSend start, const void* buffer, Count count,
           MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -76,7 +67,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       engine.hand_on();  // what was sent before leaves before
       PendingTable::Owned pending;
       const auto make = [&] {
-        pending = blank(function, found.reason, comm);
+        pending = PendingTable::get().make(function, found.reason, comm);
         pack_now(found, pending->outgoing);
       };
       if (!take(found, make)) return leave_to(theirs, function, found);
@@ -129,7 +120,7 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
     if (found.method == Method::Pack) {
       PendingTable::Owned pending;
       const auto make = [&] {
-        pending = blank(Function::MPI_Irecv, found.reason, comm);
+        pending = PendingTable::get().make(Function::MPI_Irecv, found.reason, comm);
         pending->incoming.emplace(found.typed, found.method);
       };
       if (!take(found, make)) return leave_as(found);
@@ -165,7 +156,7 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
     if (found.method == Method::Pack) {
       PendingTable::Owned pending;
       const auto make = [&] {
-        pending = blank(Function::MPI_Imrecv, found.reason, comm);
+        pending = PendingTable::get().make(Function::MPI_Imrecv, found.reason, comm);
         pending->incoming.emplace(found.typed, found.method);
       };
       if (!take(found, make)) {

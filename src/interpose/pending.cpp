@@ -81,16 +81,18 @@ bool complete(Pending& pending, MPI_Request request, const MPI_Status& status, b
 
 }  // namespace
 
-PendingTable::Owned PendingTable::make() {
+PendingTable::Owned PendingTable::make(Function function, exchange::Reason reason, MPI_Comm comm) {
+  Pending* made = nullptr;
   {
     const Lock lock(mutex_);
-    if (Pending* const pending = free_; pending != nullptr) {
-      free_ = pending->next;
-      pending->next = nullptr;
-      return Owned(pending);
-    }
+    made = free_;
+    if (made != nullptr) free_ = std::exchange(made->next, nullptr);
   }
-  return Owned(new Pending);
+  if (made == nullptr) made = new Pending;
+  made->function = function;
+  made->reason = reason;
+  made->comm = comm;
+  return Owned(made);
 }
 
 void PendingTable::recycle(Pending* pending) noexcept {

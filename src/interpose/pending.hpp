@@ -60,8 +60,9 @@ class PendingTable {
   };
   using Owned = std::unique_ptr<Pending, Recycle>;
 
-  /// A blank one. No allocation where one was recycled. \throws std::bad_alloc
-  [[nodiscard]] Owned make();
+  /// One for a message to or from a rank of `comm`. No allocation where one was recycled.
+  /// \throws std::bad_alloc
+  [[nodiscard]] Owned make(Function function, exchange::Reason reason, MPI_Comm comm);
   /// Enters it under the request's handle. Never fails.
   void add(MPI_Request request, Owned pending) noexcept;
   /// The entry of a request, or null. ~3 ns.

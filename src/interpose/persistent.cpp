@@ -4,7 +4,9 @@
 
 #include "exchange/engine.hpp"
 #include "interpose/examine.hpp"
+#include "interpose/pending.hpp"
 #include "mpi/peers.hpp"
+#include "mpi/wire.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -27,6 +29,33 @@ int give_out(std::shared_ptr<Operation> operation, InitSend init, const Peer& pe
   return MPI_SUCCESS;
 }
 
+/// In host memory a message is one of the MPI library's from beginning to end: the application gets
+/// its request. Enters what remains to do each time that it is started.
+int keep(PendingTable::Owned pending, MPI_Request request, int code) {
+  if (code != MPI_SUCCESS || request == MPI_REQUEST_NULL) return code;
+  pending->persistent = true;
+  pending->active = false;
+  PendingTable::get().add(request, std::move(pending));
+  return code;
+}
+
+/// The entry of a request that may be started, or null.
+Pending* startable(const MPI_Request& request) {
+  if (PendingTable::empty() || request == MPI_REQUEST_NULL) return nullptr;
+  Pending* const pending = PendingTable::get().find(request);
+  return pending != nullptr && pending->persistent && !pending->active ? pending : nullptr;
+}
+
+/// Before the MPI library starts it.
+void pack_again(Pending& pending) {
+  if (!pending.outgoing) return;
+  exchange::Outgoing& outgoing = *pending.outgoing;
+  outgoing.pack();
+  outgoing.wait();
+  (void)outgoing.data();  // moves the last byte
+  note(pending.function, outgoing.method(), pending.reason, outgoing.size_bytes());
+}
+
 template <typename Real, typename Count>
 int send_init(Function function, Real real, InitSend init, const void* buffer, Count count,
               MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -37,6 +66,18 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
     if (found.method != Method::System && !mpi::sendable(peer)) {
       found.method = Method::System;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
+    }
+    if (found.method == Method::Pack) {
+      PendingTable::Owned pending;
+      const auto take_memory = [&] {
+        pending = PendingTable::get().make(function, found.reason, comm);
+        pending->outgoing.emplace(found.typed, found.method);
+      };
+      if (!take(found, take_memory)) return leave_to(theirs, function, found);
+      exchange::Outgoing& outgoing = *pending->outgoing;
+      const mpi::Wire wire(outgoing.memory(), found.bytes, rank, comm);
+      const int code = init(outgoing.data(), wire.count(), wire.type(), rank, tag, comm, request);
+      return keep(std::move(pending), *request, code);
     }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
@@ -64,6 +105,21 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
     const Peer peer{rank, tag, comm};
+    if (found.method == Method::Pack) {
+      PendingTable::Owned pending;
+      const auto take_memory = [&] {
+        pending = PendingTable::get().make(Function::MPI_Recv_init, found.reason, comm);
+        pending->incoming.emplace(found.typed, found.method);
+      };
+      if (!take(found, take_memory)) {
+        return leave_receive(ask, Function::MPI_Recv_init, found, buffer, count, type);
+      }
+      const exchange::Incoming& incoming = *pending->incoming;
+      const mpi::Wire wire(incoming.memory(), incoming.capacity_bytes());
+      const int code = real_mpi().MPI_Recv_init(incoming.data(), wire.count(), wire.type(), rank,
+                                                tag, comm, request);
+      return keep(std::move(pending), *request, code);
+    }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation = Operation::persistent(found.typed, found.method, nullptr, peer);
@@ -81,7 +137,11 @@ int start(MPI_Request* request) {
   const Operation* operation = engine.find(request);
   if (operation == nullptr || !operation->is_persistent()) {
     engine.hand_on();
-    return real_mpi().MPI_Start(request);
+    Pending* const pending = startable(*request);
+    if (pending != nullptr) pack_again(*pending);
+    const int code = real_mpi().MPI_Start(request);
+    if (pending != nullptr && code == MPI_SUCCESS) pending->active = true;
+    return code;
   }
   if (mpi::quirks::kStartsActiveRequests) {
     // The MPI library would accept the active dummy; it refuses a null request as it should that.
@@ -183,7 +243,17 @@ STRAKE_MPI int MPI_Startall(int count, MPI_Request requests[]) {
     const Engine::Operations operations = engine.find(count, requests);
     if (operations.empty()) {
       engine.hand_on();
-      return theirs();
+      if (PendingTable::empty() || requests == nullptr || count < 0) return theirs();
+      strake::Scratch<Pending*> started(static_cast<std::size_t>(count));
+      for (std::size_t i = 0; i < started.size(); ++i) {
+        started[i] = startable(requests[i]);
+        if (started[i] != nullptr) pack_again(*started[i]);
+      }
+      const int code = theirs();
+      for (std::size_t i = 0; i < started.size() && code == MPI_SUCCESS; ++i) {
+        if (started[i] != nullptr) started[i]->active = true;
+      }
+      return code;
     }
     // The dummies' refusal of what is none to be started, before anything is.
     for (std::size_t i = 0; i < operations.size(); ++i) {
