@@ -1,0 +1,223 @@
+/// \file  Receives with too little room, two of a few that are all there when they are completed:
+/// what each call tells, which requests it leaves, and how often and where the error handler is
+/// called. All printed, and the MPI library's.
+#include "described.hpp"
+
+namespace {
+
+int next() { return (check::rank() + 1) % check::size(); }
+int previous() { return (check::rank() + check::size() - 1) % check::size(); }
+
+int g_called = 0;
+std::string g_where;
+void count(MPI_Comm* comm, int* /*code*/, ...) {
+  ++g_called;
+  g_where = *comm == MPI_COMM_WORLD ? "the world" : *comm == MPI_COMM_SELF ? "itself" : "another";
+}
+
+/// MPICH returns MPI_SUCCESS, since 4.3, where the handler has returned; Strake may return the
+/// error.
+std::string returned(int code) {
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40300000
+  if (g_called > 0) return "the error";
+#endif
+  return check::class_name(code);
+}
+void tell(const std::string& name, int code) {
+  check::note("%s: %s, handler called %d times, on %s", name.c_str(), returned(code).c_str(),
+              g_called, g_called > 0 ? g_where.c_str() : "none");
+  g_called = 0;
+}
+
+constexpr int kCount = 5;
+constexpr int kLast = 90;  ///< tag of a message behind all others
+/// Which receives have too little room, and which are of contiguous bytes.
+struct Which {
+  const char* name;
+  bool truncated[kCount];
+  bool plain[kCount];
+};
+constexpr Which kNone = {"good ones", {}, {false, false, true, false, false}};
+constexpr Which kOne = {
+    "one", {false, true, false, false, false}, {false, false, true, false, false}};
+constexpr Which kTwo = {
+    "two", {false, true, false, true, false}, {false, false, true, false, false}};
+constexpr Which kBesidePlain = {"one strided, one contiguous",
+                                {false, true, true, false, false},
+                                {false, false, true, false, false}};
+constexpr Which kPlainFirst = {"one contiguous, one strided",
+                               {false, true, false, true, false},
+                               {false, true, false, false, false}};
+constexpr Which kAll = {"all", {true, true, true, true, true}, {}};
+
+/// Messages of two elements into receives of one or two, which have all come.
+class Messages {
+ public:
+  Messages(MPI_Comm comm, const Which& which) : comm_(comm), which_(which) {
+    std::fill_n(requests, kCount, MPI_REQUEST_NULL);
+    MPI_Request sends[kCount];
+    for (int i = 0; i < kCount; ++i) {
+      const int room = which.truncated[i] ? 1 : 2;
+      in_.emplace_back(type(i), room);
+      out_.emplace_back(type(i), 2);
+      out_.back().fill(static_cast<std::uint64_t>(i));
+      CHECK_MPI(
+          MPI_Irecv(in_.back().data(), room, type(i).type, previous(), i, comm, &requests[i]));
+    }
+    MPI_Barrier(comm);
+    for (int i = 0; i < kCount; ++i) {
+      CHECK_MPI(MPI_Isend(out_[static_cast<std::size_t>(i)].data(), 2, type(i).type, next(), i,
+                          comm, &sends[i]));
+    }
+    // Short messages are complete in the order in which they were sent.
+    CHECK_MPI(MPI_Sendrecv(nullptr, 0, MPI_INT, next(), kLast, nullptr, 0, MPI_INT, previous(),
+                           kLast, comm, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Waitall(kCount, sends, MPI_STATUSES_IGNORE));
+    MPI_Barrier(comm);
+    for (int i = 0, flag = 0; i < 100; ++i) {
+      CHECK_MPI(MPI_Iprobe(MPI_ANY_SOURCE, kLast, comm, &flag, MPI_STATUS_IGNORE));
+    }
+  }
+
+  /// The request's place, and what it is afterwards.
+  [[nodiscard]] std::string left() const {
+    std::string text;
+    for (const MPI_Request& request : requests) text += request == MPI_REQUEST_NULL ? "-" : "x";
+    return text;
+  }
+  /// Completes what the call has left, one by one, and looks at the good ones' bytes.
+  void end(const std::string& name) {
+    for (int i = 0; i < kCount; ++i) {
+      if (requests[i] == MPI_REQUEST_NULL) continue;
+      const int code = MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+      tell(name + ", then " + std::to_string(i), code);
+      CHECK(requests[i] == MPI_REQUEST_NULL);
+    }
+    for (int i = 0; i < kCount; ++i) {
+      Image& image = in_[static_cast<std::size_t>(i)];
+      if (!which_.truncated[i]) CHECK(image.holds(static_cast<std::uint64_t>(i)));
+    }
+    MPI_Barrier(comm_);
+  }
+  [[nodiscard]] const Described& type(int i) const { return which_.plain[i] ? plain_ : strided_; }
+
+  MPI_Request requests[kCount];
+
+ private:
+  MPI_Comm comm_;
+  const Which& which_;
+  Described strided_ = describe::small();
+  Described plain_ = describe::commit(describe::contiguous(16, describe::integer()));
+  std::vector<Image> in_, out_;
+};
+
+void prepare(MPI_Status* statuses) {
+  for (int i = 0; i < kCount; ++i) {
+    statuses[i] = MPI_Status{};
+    statuses[i].MPI_ERROR = 77;
+  }
+}
+/// Error fields that a call with this code has set.
+std::string errors(int code, const MPI_Status* statuses, int number) {
+  std::string text;
+  for (int i = 0; i < number; ++i) {
+    const int error = statuses[i].MPI_ERROR;
+    text += " " + (error == 77 ? std::string("as before") : check::class_name(error));
+  }
+  return returned(code) == "MPI_SUCCESS" && text.find("ERR") != std::string::npos
+             ? text + " though it returned none"
+             : text;
+}
+
+void one_by_one(MPI_Comm comm, const Which& which) {
+  for (const char* const call : {"Wait", "Test", "Waitany", "Testany"}) {
+    check::section(call);
+    const std::string name = std::string(call) + ", " + which.name;
+    Messages messages(comm, which);
+    for (int turn = 0; turn < kCount; ++turn) {
+      MPI_Status status{};
+      status.MPI_ERROR = 77;
+      int flag = 0, index = turn, code = MPI_SUCCESS;
+      MPI_Request* const requests = messages.requests;
+      MPI_Status* const told = turn == 0 ? MPI_STATUS_IGNORE : &status;
+      if (call == std::string("Wait")) code = MPI_Wait(&requests[turn], told);
+      if (call == std::string("Test")) code = MPI_Test(&requests[turn], &flag, told);
+      if (call == std::string("Waitany")) code = MPI_Waitany(kCount, requests, &index, told);
+      if (call == std::string("Testany")) code = MPI_Testany(kCount, requests, &index, &flag, told);
+      check::note("flag %d, index %d, error field%s, tag %d, left %s", flag, index,
+                  errors(code, &status, 1).c_str(), turn == 0 ? -1 : status.MPI_TAG,
+                  messages.left().c_str());
+      tell(name, code);
+    }
+    messages.end(name);
+  }
+}
+
+void all_at_once(MPI_Comm comm, const Which& which) {
+  for (const bool ignored : {false, true}) {
+    for (const bool waits : {true, false}) {
+      check::section(waits ? "Waitall" : "Testall");
+      const std::string name = std::string(waits ? "Waitall" : "Testall") + ", " + which.name +
+                               (ignored ? ", statuses ignored" : "");
+      Messages messages(comm, which);
+      MPI_Status statuses[kCount];
+      prepare(statuses);
+      MPI_Status* const told = ignored ? MPI_STATUSES_IGNORE : statuses;
+      int flag = 0;
+      const int code = waits ? MPI_Waitall(kCount, messages.requests, told)
+                             : MPI_Testall(kCount, messages.requests, &flag, told);
+      check::note("flag %d, error fields%s, left %s", flag, errors(code, statuses, kCount).c_str(),
+                  messages.left().c_str());
+      tell(name, code);
+      messages.end(name);
+    }
+  }
+}
+
+void some_at_a_time(MPI_Comm comm, const Which& which) {
+  for (const bool ignored : {false, true}) {
+    for (const bool waits : {true, false}) {
+      check::section(waits ? "Waitsome" : "Testsome");
+      const std::string name = std::string(waits ? "Waitsome" : "Testsome") + ", " + which.name +
+                               (ignored ? ", statuses ignored" : "");
+      Messages messages(comm, which);
+      for (int turn = 0; turn < kCount; ++turn) {
+        MPI_Status statuses[kCount];
+        prepare(statuses);
+        MPI_Status* const told = ignored ? MPI_STATUSES_IGNORE : statuses;
+        int outcount = -1, indices[kCount];
+        const int code = waits ? MPI_Waitsome(kCount, messages.requests, &outcount, indices, told)
+                               : MPI_Testsome(kCount, messages.requests, &outcount, indices, told);
+        const int number = outcount == MPI_UNDEFINED ? 0 : outcount;
+        std::string places;
+        for (int i = 0; i < number; ++i) places += " " + std::to_string(indices[i]);
+        check::note("indices%s, error fields%s, left %s", places.c_str(),
+                    errors(code, statuses, number).c_str(), messages.left().c_str());
+        tell(name, code);
+        if (outcount == MPI_UNDEFINED) break;
+      }
+      messages.end(name);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check::init(argc, argv);
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  CHECK_MPI(MPI_Comm_create_errhandler(count, &handler));
+  for (MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF, comm}) {
+    CHECK_MPI(MPI_Comm_set_errhandler(each, handler));
+  }
+  for (const Which* which : {&kNone, &kOne, &kTwo, &kBesidePlain, &kPlainFirst, &kAll}) {
+    one_by_one(comm, *which);
+    all_at_once(comm, *which);
+    some_at_a_time(comm, *which);
+  }
+  CHECK_MPI(MPI_Errhandler_free(&handler));
+  CHECK_MPI(MPI_Comm_free(&comm));
+  return check::finish();
+}
