@@ -105,6 +105,7 @@ TEST(DeviceQueue, runs_after_the_legacy_default_stream) {
 TEST(DeviceQueue, works_while_a_graph_is_captured) {
   STRAKE_NEEDS_DEVICE();
   DeviceBackend& device = backend();
+  DeviceCopier& copies = copier();
   const auto queue = device.make_queue(0);
   Memory a(MemoryKind::Device, 4096);
   Memory b(MemoryKind::Device, 4096);
@@ -117,7 +118,7 @@ TEST(DeviceQueue, works_while_a_graph_is_captured) {
 
   const std::vector<std::int64_t> offsets{0, 100, 300};
   const Layout layout = Layout::blocks(offsets, 50);
-  const auto plan = copier().compile(Layout::dense(150), kDevice, layout, kDevice);
+  const auto plan = copies.compile(Layout::dense(150), kDevice, layout, kDevice);
   queue->wait(plan->enqueue(*queue, b.data(), a.data(), ByteRange::all()));
   queue->wait(queue->copy(b.data() + 2048, a.data(), 1024));
   EXPECT_EQ(classify(a.data()).kind, MemoryKind::Device);
