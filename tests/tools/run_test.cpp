@@ -1,89 +1,15 @@
-// `strake run`, with stand-ins for the interposers that print a line in MPI_Init.
+// `strake run`, with stand-ins for the interposers that print a line in MPI_Init: which processes
+// get one.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <optional>
-#include <sstream>
 #include <string>
-#include <thread>
 
-#include "command.hpp"
+#include "run_fixture.hpp"
 
 namespace strake::tools_test {
 namespace {
-
-const std::string kPrograms = STRAKE_PROGRAMS;
-
-Words split(const std::string& text) {
-  Words words;
-  std::istringstream stream(text);
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
-Words mpirun_of(const std::string& flavor) {
-  return split(flavor == "openmpi" ? STRAKE_MPIRUN_OPENMPI : STRAKE_MPIRUN_MPICH);
-}
-
-/// A file with these lines, removed at the end.
-class TemporaryFile {
- public:
-  TemporaryFile(const std::string& name, const std::string& text)
-      : path_(testing::TempDir() + "strake_" + std::to_string(getpid()) + "_" + name) {
-    std::ofstream(path_) << text;
-    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-/// An empty folder, removed at the end with what it holds by then.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(testing::TempDir() + "strake_bin_" + std::to_string(getpid())) {
-    std::filesystem::create_directory(path_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-class Run : public testing::TestWithParam<std::string> {
- protected:
-  [[nodiscard]] Words mpirun() const { return mpirun_of(GetParam()); }
-  /// Which launcher that is: either may start the ranks of MPICH.
-  [[nodiscard]] bool hydra() const {
-    return run({mpirun()[0], "--version"}).out.find("HYDRA") != std::string::npos;
-  }
-  [[nodiscard]] Words ranks(int count) const {
-    return join({mpirun(), {"-n", std::to_string(count)}});
-  }
-  [[nodiscard]] std::string hello() const { return kPrograms + "/hello_" + GetParam(); }
-  [[nodiscard]] std::string hello_fortran() const {
-    return kPrograms + "/hello_fortran_" + GetParam();
-  }
-  [[nodiscard]] std::string line() const { return "standin " + GetParam() + " MPI_Init "; }
-  /// strake run OPTIONS -- COMMAND
-  static Outcome job(const Words& options, const Words& command, const Words& environment = {}) {
-    return strake(join({{"run"}, options, {"--"}, command}), environment);
-  }
-};
 
 TEST_P(Run, every_rank_gets_the_interposer_of_its_library) {
   const Outcome outcome = job({}, join({ranks(2), {hello()}}));
@@ -104,8 +30,6 @@ TEST_P(Run, options_and_settings_reach_the_ranks) {
   const Outcome written = job({"--json", "s.json"}, join({ranks(1), {hello()}}));
   EXPECT_EQ(lines_with(written.out, "summary=1 json=" + json + " "), 1) << written.out;
 }
-
-TEST_P(Run, status_is_the_jobs) { EXPECT_EQ(job({}, join({ranks(2), {hello(), "3"}})).status, 3); }
 
 TEST_P(Run, every_program_of_an_mpmd_line_gets_it) {
   const Outcome outcome = job({}, join({ranks(1), {hello(), ":", "-n", "1", hello()}}));
@@ -211,17 +135,6 @@ TEST_P(Run, a_program_that_the_loader_is_given_gets_it) {
   EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
 }
 
-TEST_P(Run, closed_standard_streams_do_no_harm_of_ours) {
-  std::string command;
-  for (const std::string& word : join({ranks(1), {hello(), "4"}})) command += " " + word;
-  for (const std::string closed : {" <&- >&-", " <&- >&- 2>&-", " <&-"}) {
-    const auto status_of = [&](const std::string& start) {
-      return run({"sh", "-c", "exec " + start + command + closed}).status;
-    };
-    EXPECT_EQ(status_of(STRAKE_PREFIX "/bin/strake run --"), status_of("")) << closed;
-  }
-}
-
 TEST_P(Run, a_program_is_looked_for_where_the_launcher_does) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() + "/there");
@@ -235,20 +148,6 @@ TEST_P(Run, a_program_is_looked_for_where_the_launcher_does) {
   const Outcome outcome = run({"sh", "-c", command});
   EXPECT_EQ(outcome.status, 4) << outcome.err;
   EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
-}
-
-TEST_P(Run, a_summary_of_an_earlier_job_does_not_stay) {
-  const TemporaryFile summary("summary.json", "{}");
-  EXPECT_EQ(job({"--json", summary.path()}, join({ranks(1), {hello(), "4"}})).status, 4);
-  EXPECT_EQ(std::filesystem::file_size(summary.path()), 0U);
-}
-
-TEST_P(Run, a_summary_to_standard_output_leaves_what_is_there) {
-  const TemporaryFile log("log.txt", "earlier\n");
-  std::string command = STRAKE_PREFIX "/bin/strake run --quiet --json /dev/stdout --";
-  for (const std::string& word : join({ranks(1), {hello()}})) command += " " + word;
-  EXPECT_EQ(run({"sh", "-c", command + " >> " + log.path()}).status, 0);
-  EXPECT_EQ(lines_with(run({"cat", log.path()}).out, "earlier"), 1);
 }
 
 TEST_P(Run, programs_behind_env_and_before_the_launcher_do_no_harm) {
@@ -286,51 +185,6 @@ TEST_P(Run, a_plugin_that_a_library_finds_through_its_own_path_gets_it) {
   EXPECT_EQ(lines_with(outcome.out, "plugin"), 1) << outcome.out;
 }
 
-TEST_P(Run, a_program_without_mpi_is_refused_before_the_start) {
-  const Outcome outcome = job({}, join({ranks(1), {kPrograms + "/strake_serial"}}));
-  EXPECT_EQ(outcome.status, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(lines_with(outcome.err, "strake_serial is not an MPI program"), 1) << outcome.err;
-}
-
-TEST_P(Run, a_job_that_turns_out_to_use_no_mpi_ends_with_2) {
-  const Outcome outcome = job({}, join({ranks(1), {"env", kPrograms + "/strake_serial"}}));
-  EXPECT_EQ(outcome.status, 2);
-  EXPECT_EQ(lines_with(outcome.out, "serial"), 1);
-  EXPECT_EQ(lines_with(outcome.err, "no process of this job used MPI"), 1) << outcome.err;
-}
-
-TEST_P(Run, a_static_program_without_mpi_ends_with_2) {
-  const std::string program = kPrograms + "/strake_static";
-  if (!std::filesystem::exists(program)) GTEST_SKIP() << "there is no static C library here";
-  const Outcome outcome = job({}, join({ranks(2), {program}}));
-  EXPECT_EQ(outcome.status, 2);
-  EXPECT_EQ(lines_with(outcome.out, "serial"), 2);
-  EXPECT_EQ(lines_with(outcome.err, "no process of this job used MPI"), 1) << outcome.err;
-}
-
-TEST_P(Run, an_unknown_mpi_library_is_refused_before_the_start_or_by_the_rank) {
-  const std::string program = kPrograms + "/strake_unknown_mpi";
-  for (const Words& command : {Words{program}, Words{"env", program}}) {
-    const Outcome outcome = job({}, join({ranks(2), command}));
-    EXPECT_EQ(outcome.status, 2);
-    EXPECT_EQ(lines_with(outcome.err, "an MPI library that Strake does not know"), 1)
-        << outcome.err;
-    EXPECT_EQ(lines_with(outcome.err, "libmpi.so.12"), 1) << outcome.err;
-  }
-}
-
-TEST_P(Run, the_standard_abi_is_refused_whatever_mpi_says) {
-  const std::string program = kPrograms + "/strake_abi_mpi";
-  for (const Words& options : {Words{}, Words{"--mpi", GetParam()}}) {
-    for (const Words& command : {Words{program}, Words{"env", program}}) {
-      const Outcome outcome = job(options, join({ranks(2), command}));
-      EXPECT_EQ(outcome.status, 2);
-      EXPECT_EQ(lines_with(outcome.err, "under the standard ABI of MPI 5"), 1) << outcome.err;
-    }
-  }
-}
-
 TEST_P(Run, the_library_has_the_interposer_for_its_name) {
   if (GetParam() != "mpich") GTEST_SKIP() << "has one name";
   for (const Words& options : {Words{}, Words{"--mpi", GetParam()}}) {
@@ -340,25 +194,6 @@ TEST_P(Run, the_library_has_the_interposer_for_its_name) {
     EXPECT_EQ(lines_with(outcome.out, "hidden=1"), 2) << outcome.out;
     EXPECT_EQ(lines_with(outcome.out, "of 2"), 2) << outcome.out;
   }
-}
-
-TEST_P(Run, a_missing_interposer_is_said) {
-  for (const Words& command : {Words{hello()}, Words{"env", hello()}}) {
-    const Outcome outcome =
-        run(join({{STRAKE_BARE "/bin/strake", "run", "--"}, ranks(1), command}));
-    EXPECT_EQ(outcome.status, 2);
-    EXPECT_EQ(lines_with(outcome.err, "libstrake-mpi-" + GetParam() + ".so"), 1) << outcome.err;
-  }
-}
-
-TEST_P(Run, a_forced_library_must_be_the_programs) {
-  const std::string other = GetParam() == "openmpi" ? "mpich" : "openmpi";
-  for (const Words& command : {Words{hello()}, Words{"env", hello()}}) {
-    const Outcome outcome = job({"--mpi", other}, join({ranks(1), command}));
-    EXPECT_EQ(outcome.status, 2);
-    EXPECT_EQ(lines_with(outcome.err, "library that --mpi"), 1) << outcome.err;
-  }
-  EXPECT_EQ(job({"--mpi", GetParam()}, join({ranks(1), {hello()}})).status, 0);
 }
 
 TEST_P(Run, a_program_alone_is_one_rank) {
@@ -373,43 +208,6 @@ TEST_P(Run, a_program_with_a_launchers_name_is_one_rank) {
   const std::string program = folder.path() + "/mpirun-bench";
   std::filesystem::copy_file(hello(), program);
   const Outcome outcome = job({}, {program});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
-}
-
-TEST_P(Run, a_run_inside_a_rank_counts_for_the_outer_one) {
-  const Outcome outcome =
-      job({}, join({ranks(1), {"env", STRAKE_PREFIX "/bin/strake", "run", "--", hello()}}));
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
-}
-
-TEST_P(Run, a_parent_that_ignores_sigchld_does_no_harm) {
-  const Words command = {STRAKE_PREFIX "/bin/strake", "run", "--", hello(), "3"};
-  EXPECT_EQ(run(join({{"env", "--ignore-signal=CHLD"}, command})).status, 3);
-}
-
-TEST_P(Run, a_relative_or_missing_folder_for_files_does_no_harm) {
-  const TemporaryFolder folder;
-  const std::string srun = folder.path() + "/srun";
-  std::filesystem::copy_file(STRAKE_SOURCE "/tests/tools/programs/srun.sh", srun);
-  const Words elsewhere = {srun, "sh", "-c", "unset TMPDIR; cd / && exec " + hello()};
-  for (const std::string& value :
-       {std::string("."), folder.path() + "/missing", std::string("/proc")}) {
-    const Outcome outcome = job({}, elsewhere, {"TMPDIR=" + value});
-    EXPECT_EQ(outcome.status, 0) << value << outcome.err;
-  }
-}
-
-TEST_P(Run, the_setting_forces_the_library_as_the_option_does) {
-  const std::string other = GetParam() == "openmpi" ? "mpich" : "openmpi";
-  const Words behind = {"env", hello()};
-  const Outcome refused = job({}, join({ranks(1), {hello()}}), {"STRAKE_MPI=" + other});
-  EXPECT_EQ(refused.status, 2);
-  EXPECT_EQ(lines_with(refused.err, "(STRAKE_MPI) names"), 1) << refused.err;
-  EXPECT_EQ(job({"--mpi", "auto"}, join({ranks(1), behind}), {"STRAKE_MPI=" + other}).status, 0);
-  // A value that is not valid is auto.
-  const Outcome outcome = job({}, join({ranks(1), behind}), {"STRAKE_MPI=mpic"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(lines_with(outcome.out, line()), 1) << outcome.out;
 }
@@ -444,43 +242,6 @@ TEST_P(Run, a_list_of_variables_in_the_environment_stays) {
   }
 }
 
-/// How a job ends that gets `signal` two seconds after its start, which is long enough for it to be
-/// under way; nothing where it has not ended a minute later.
-std::optional<int> end_by(int signal, bool ignored_at_start, const Words& job) {
-  const Words command = join({{STRAKE_PREFIX "/bin/strake", "run", "--"}, job});
-  const pid_t child = fork();
-  if (child == 0) {
-    std::vector<char*> pointers;
-    for (const std::string& word : command) pointers.push_back(const_cast<char*>(word.c_str()));
-    pointers.push_back(nullptr);
-    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(126);
-    if (ignored_at_start) std::signal(signal, SIG_IGN);
-    execv(pointers[0], pointers.data());
-    _exit(127);
-  }
-  sleep(2);
-  kill(child, signal);
-  int status = 0;
-  for (const auto begin = std::chrono::steady_clock::now();
-       std::chrono::steady_clock::now() - begin < std::chrono::seconds(60);
-       std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
-    if (waitpid(child, &status, WNOHANG) == child) return status;
-  }
-  kill(child, SIGKILL);
-  waitpid(child, &status, 0);
-  return std::nullopt;
-}
-
-TEST_P(Run, a_signal_ends_the_job) {
-  const auto status = end_by(SIGTERM, false, join({ranks(1), {"env", "sleep", "600"}}));
-  ASSERT_TRUE(status);
-  EXPECT_TRUE(WIFSIGNALED(*status) || WEXITSTATUS(*status) != 0) << *status;
-}
-
-TEST_P(Run, a_signal_that_was_ignored_at_the_start_ends_the_job_where_the_launcher_heeds_it) {
-  EXPECT_TRUE(end_by(SIGINT, true, join({ranks(1), {"env", "sleep", "600"}})));
-}
-
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Run);  // built without MPI
 INSTANTIATE_TEST_SUITE_P(Flavors, Run, testing::ValuesIn(split(STRAKE_FLAVORS)),
                          [](const auto& test) { return test.param; });
@@ -506,31 +267,6 @@ TEST(RunPython, mpi4py_gets_it_when_it_is_imported) {
       strake(join({{"run", "--"}, mpirun, {"-n", "1", python, "-c", "print('py')"}}));
   EXPECT_EQ(without.status, 2);
   EXPECT_EQ(lines_with(without.err, "no process of this job used MPI"), 1) << without.err;
-}
-
-TEST(RunErrors, are_told_before_anything_starts) {
-  EXPECT_EQ(strake({"run", "--", "no-such-mpirun", "a"}).err,
-            "strake run: no-such-mpirun: command not found\n");
-  EXPECT_EQ(strake({"run", "--", "no-such-mpirun", "a"}).status, 2);
-  const Outcome shell = strake({"run", "--", "sh", "-c", "echo ran"});
-  EXPECT_EQ(shell.status, 2);
-  EXPECT_EQ(shell.out, "");
-  EXPECT_EQ(lines_with(shell.err, "is neither a launcher"), 1) << shell.err;
-  EXPECT_EQ(strake({"run", "--json", "/no/such/folder/f", "--", "sh"}).status, 2);
-}
-
-TEST(RunSignals, hangup_under_nohup_does_not_end_a_job_that_ignores_it) {
-  const TemporaryFolder folder;
-  const std::string srun = folder.path() + "/srun";
-  std::ofstream(srun) << "#!/bin/sh\n"
-                         "if [ \"$1\" = --version ]; then echo slurm 23.02.4; exit 0; fi\n"
-                         "kill -HUP $PPID\n"
-                         "sleep 1\n"
-                         "exit 3\n";
-  std::filesystem::permissions(srun, std::filesystem::perms::owner_all);
-  const Words job = {STRAKE_PREFIX "/bin/strake", "run", "--", srun, "a"};
-  EXPECT_EQ(run(join({{"sh", "-c", "trap '' HUP; exec \"$@\"", "sh"}, job})).status, 3);
-  EXPECT_EQ(run(job).status, 128 + SIGHUP);
 }
 
 TEST(Preload, dlopen_still_searches_the_callers_own_path) {

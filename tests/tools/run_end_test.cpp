@@ -1,0 +1,117 @@
+// How jobs under `strake run` end, and what they leave.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "run_fixture.hpp"
+
+namespace strake::tools_test {
+namespace {
+
+TEST_P(Run, status_is_the_jobs) { EXPECT_EQ(job({}, join({ranks(2), {hello(), "3"}})).status, 3); }
+
+TEST_P(Run, closed_standard_streams_do_no_harm_of_ours) {
+  std::string command;
+  for (const std::string& word : join({ranks(1), {hello(), "4"}})) command += " " + word;
+  for (const std::string closed : {" <&- >&-", " <&- >&- 2>&-", " <&-"}) {
+    const auto status_of = [&](const std::string& start) {
+      return run({"sh", "-c", "exec " + start + command + closed}).status;
+    };
+    EXPECT_EQ(status_of(STRAKE_PREFIX "/bin/strake run --"), status_of("")) << closed;
+  }
+}
+
+TEST_P(Run, a_summary_of_an_earlier_job_does_not_stay) {
+  const TemporaryFile summary("summary.json", "{}");
+  EXPECT_EQ(job({"--json", summary.path()}, join({ranks(1), {hello(), "4"}})).status, 4);
+  EXPECT_EQ(std::filesystem::file_size(summary.path()), 0U);
+}
+
+TEST_P(Run, a_summary_to_standard_output_leaves_what_is_there) {
+  const TemporaryFile log("log.txt", "earlier\n");
+  std::string command = STRAKE_PREFIX "/bin/strake run --quiet --json /dev/stdout --";
+  for (const std::string& word : join({ranks(1), {hello()}})) command += " " + word;
+  EXPECT_EQ(run({"sh", "-c", command + " >> " + log.path()}).status, 0);
+  EXPECT_EQ(lines_with(run({"cat", log.path()}).out, "earlier"), 1);
+}
+
+TEST_P(Run, a_parent_that_ignores_sigchld_does_no_harm) {
+  const Words command = {STRAKE_PREFIX "/bin/strake", "run", "--", hello(), "3"};
+  EXPECT_EQ(run(join({{"env", "--ignore-signal=CHLD"}, command})).status, 3);
+}
+
+TEST_P(Run, a_relative_or_missing_folder_for_files_does_no_harm) {
+  const TemporaryFolder folder;
+  const std::string srun = folder.path() + "/srun";
+  std::filesystem::copy_file(STRAKE_SOURCE "/tests/tools/programs/srun.sh", srun);
+  const Words elsewhere = {srun, "sh", "-c", "unset TMPDIR; cd / && exec " + hello()};
+  for (const std::string& value :
+       {std::string("."), folder.path() + "/missing", std::string("/proc")}) {
+    const Outcome outcome = job({}, elsewhere, {"TMPDIR=" + value});
+    EXPECT_EQ(outcome.status, 0) << value << outcome.err;
+  }
+}
+
+/// How a job ends that gets `signal` two seconds after its start, which is long enough for it to be
+/// under way; nothing where it has not ended a minute later.
+std::optional<int> end_by(int signal, bool ignored_at_start, const Words& job) {
+  const Words command = join({{STRAKE_PREFIX "/bin/strake", "run", "--"}, job});
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> pointers;
+    for (const std::string& word : command) pointers.push_back(const_cast<char*>(word.c_str()));
+    pointers.push_back(nullptr);
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(126);
+    if (ignored_at_start) std::signal(signal, SIG_IGN);
+    execv(pointers[0], pointers.data());
+    _exit(127);
+  }
+  sleep(2);
+  kill(child, signal);
+  int status = 0;
+  for (const auto begin = std::chrono::steady_clock::now();
+       std::chrono::steady_clock::now() - begin < std::chrono::seconds(60);
+       std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+    if (waitpid(child, &status, WNOHANG) == child) return status;
+  }
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return std::nullopt;
+}
+
+TEST_P(Run, a_signal_ends_the_job) {
+  const auto status = end_by(SIGTERM, false, join({ranks(1), {"env", "sleep", "600"}}));
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(WIFSIGNALED(*status) || WEXITSTATUS(*status) != 0) << *status;
+}
+
+TEST_P(Run, a_signal_that_was_ignored_at_the_start_ends_the_job_where_the_launcher_heeds_it) {
+  EXPECT_TRUE(end_by(SIGINT, true, join({ranks(1), {"env", "sleep", "600"}})));
+}
+
+TEST(RunSignals, hangup_under_nohup_does_not_end_a_job_that_ignores_it) {
+  const TemporaryFolder folder;
+  const std::string srun = folder.path() + "/srun";
+  std::ofstream(srun) << "#!/bin/sh\n"
+                         "if [ \"$1\" = --version ]; then echo slurm 23.02.4; exit 0; fi\n"
+                         "kill -HUP $PPID\n"
+                         "sleep 1\n"
+                         "exit 3\n";
+  std::filesystem::permissions(srun, std::filesystem::perms::owner_all);
+  const Words job = {STRAKE_PREFIX "/bin/strake", "run", "--", srun, "a"};
+  EXPECT_EQ(run(join({{"sh", "-c", "trap '' HUP; exec \"$@\"", "sh"}, job})).status, 3);
+  EXPECT_EQ(run(job).status, 128 + SIGHUP);
+}
+
+}  // namespace
+}  // namespace strake::tools_test
