@@ -38,10 +38,10 @@ int started(int code) noexcept {
   real_mpi().MPI_Query_thread(&level);
   if (level == MPI_THREAD_MULTIPLE) set_multiple();
   g_ends_with_self = end_with_self();
-  note_parent();
+  const bool spawned = note_parent();
   int rank = 0;
   real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) settings::report_complaints();
+  if (rank == 0 && !spawned) settings::report_complaints();
   return code;
 }
 

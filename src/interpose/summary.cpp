@@ -164,10 +164,11 @@ bool summary_wanted() noexcept {
   return wanted;
 }
 
-void note_parent() noexcept {
+bool note_parent() noexcept {
   MPI_Comm parent = MPI_COMM_NULL;
   real_mpi().MPI_Comm_get_parent(&parent);
   g_spawned = parent != MPI_COMM_NULL;
+  return g_spawned;
 }
 
 void summarise() noexcept {

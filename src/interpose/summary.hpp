@@ -6,8 +6,9 @@ namespace strake::interpose {
 /// Whether a summary will be written (STRAKE_SUMMARY or STRAKE_SUMMARY_JSON).
 [[nodiscard]] bool summary_wanted() noexcept;
 
-/// In MPI_Init: ranks that were spawned leave the summary to those of the job.
-void note_parent() noexcept;
+/// In MPI_Init: whether these ranks were spawned. Such ones leave what is said once a job, and the
+/// summary, to those of the job.
+[[nodiscard]] bool note_parent() noexcept;
 
 /// In MPI_Finalize: adds up the counts of all ranks, in jobs where every rank is preloaded, and
 /// lets rank 0 write them.

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
+#include "job/first.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
@@ -12,34 +11,16 @@
 namespace strake::machine {
 namespace {
 
-/// Whether this process is the first of its job (or node), by the variables that launchers set
-/// before any MPI library is up. One that knows of no job is the first.
-bool is_first(std::initializer_list<const char*> variables) noexcept {
-  for (const char* variable : variables) {
-    const char* value = std::getenv(variable);
-    if (value != nullptr) return std::string_view(value) == "0";
-  }
-  return true;
-}
-
-bool first_of_job() noexcept {
-  return is_first({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"});
-}
-
-bool first_of_node() noexcept {
-  return is_first({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
-}
-
 Located search() noexcept {
   try {
     Located located =
         locate(settings::text(settings::Id::profile), profile_folder(), machine_key());
     // Nodes may differ, so one rank of each warns. That nothing was measured is no fault: one rank
     // of the job says it, to those who ask for information.
-    if (located.outcome == Located::Outcome::Unusable && first_of_node()) {
+    if (located.outcome == Located::Outcome::Unusable && job::first_of_node()) {
       log::warn("{}; the built-in choices are used", located.problem);
     }
-    if (located.outcome == Located::Outcome::Missing && first_of_job()) {
+    if (located.outcome == Located::Outcome::Missing && job::first_of_job()) {
       log::info("{}", located.problem);
     }
     return located;

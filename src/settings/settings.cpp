@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "job/first.hpp"
 #include "settings/log.hpp"
 #include "settings/settings_table.hpp"
 
@@ -35,6 +36,7 @@ std::span<const std::string> complaints() { return table().complaints; }
 
 void report_complaints() {
   static const bool reported = [] {
+    if (!job::first_of_job()) return true;
     for (const std::string& complaint : complaints()) log::warn("{}", complaint);
     return true;
   }();

@@ -41,7 +41,7 @@ struct Setting {
 /// What was wrong with the environment: one line each ("STRAKE_LGO is not a setting; did you mean
 /// STRAKE_LOG?").
 [[nodiscard]] std::span<const std::string> complaints();
-/// Logs the complaints as warnings, the first time it is called. In a job, rank 0 calls it.
+/// Logs the complaints as warnings, the first time it is called, in the first process of the job.
 void report_complaints();
 
 }  // namespace strake::settings

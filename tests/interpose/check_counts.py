@@ -19,7 +19,9 @@ file = pathlib.Path(sys.argv[1])
 file.unlink(missing_ok=True)
 disabled = sys.argv[2] == "1"
 said = subprocess.run(sys.argv[3:], check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                      env={**os.environ, "STRAKE_SUMMARY": "1"}).stdout
+                      env={**os.environ, "STRAKE_SUMMARY": "1", "STRAKE_ANYTHING": "1"}).stdout
+if said.count("STRAKE_ANYTHING is not a setting") != 1:  # of both ranks
+    sys.exit(f"a wrong setting is told once: {said}")
 if ("disabled: every call was the MPI library's" in said) != disabled:
     sys.exit(f"the summary: {said}")
 summary = json.loads(file.read_text())

@@ -206,6 +206,17 @@ TEST(SettingsCommand, says_where_values_come_from) {
   EXPECT_TRUE(seen);
 }
 
+TEST(SettingsCommand, complains_once_a_job) {
+  for (const std::string rank :
+       {"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=", "PMI_RANK=", "SLURM_PROCID="}) {
+    for (const int number : {0, 1}) {
+      const Outcome outcome = strake({"settings"}, {"STRAKE_LGO=1", rank + std::to_string(number)});
+      EXPECT_EQ(lines_with(outcome.err, "STRAKE_LGO is not a setting"), number == 0 ? 1 : 0)
+          << rank;
+    }
+  }
+}
+
 TEST(SettingsCommand, complains_of_what_is_not_valid_and_goes_on) {
   const Outcome outcome = strake({"settings"}, {"STRAKE_LGO=1", "STRAKE_THREADS=many"});
   EXPECT_EQ(outcome.status, 0);

@@ -24,6 +24,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "job/first.hpp"
 #include "job_report.hpp"
 #include "mpi_library.hpp"
 #include "needed_libraries.hpp"
@@ -97,18 +98,9 @@ void report(char what) {
   if (const char* path = std::getenv("STRAKE_JOB_REPORT")) leave_letter(path, what);
 }
 
-/// Whether this process speaks for its job: one line is enough of what holds for every rank.
-bool first_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    const char* rank = std::getenv(name);
-    if (rank != nullptr) return std::strcmp(rank, "0") == 0;
-  }
-  return true;
-}
-
 /// The promise that every rank is preloaded can't be kept, so the job must not go on.
 [[noreturn]] void give_up(const char* what, const char* path) {
-  if (first_rank()) dprintf(STDERR_FILENO, "strake run: %s %s\n", path, what);
+  if (job::first_of_job()) dprintf(STDERR_FILENO, "strake run: %s %s\n", path, what);
   report('e');
   _exit(2);
 }
