@@ -99,6 +99,19 @@ TEST_P(Run, a_signal_that_was_ignored_at_the_start_ends_the_job_where_the_launch
   EXPECT_TRUE(end_by(SIGINT, true, join({ranks(1), {"env", "sleep", "600"}})));
 }
 
+TEST_P(Run, a_machine_without_proc_does_no_harm_of_ours) {
+  const auto without_proc = [&](const Words& command) {
+    return run(
+        join({{"unshare", "-rm", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"},
+              command}));
+  };
+  const Words command = join({ranks(2), {hello()}});
+  if (without_proc(command).status != 0) GTEST_SKIP() << "does not run without /proc, alone either";
+  const Outcome outcome = without_proc(join({{STRAKE_PREFIX "/bin/strake", "run", "--"}, command}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, line()), 2) << outcome.out;
+}
+
 TEST(RunSignals, hangup_under_nohup_does_not_end_a_job_that_ignores_it) {
   const TemporaryFolder folder;
   const std::string srun = folder.path() + "/srun";

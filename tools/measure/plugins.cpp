@@ -3,9 +3,11 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 
+#include "preload/own_program.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
 
@@ -17,7 +19,9 @@ namespace {
 /// Null where there is none, or it finds nothing to work with; `complaint` says which.
 std::unique_ptr<Plugin> load(const std::string& name, std::string& complaint) {
   const std::string file = "libstrake-measure-" + name + ".so";
-  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  char program[PATH_MAX];
+  preload::own_program(program);
+  const fs::path here = fs::path(program).parent_path();
   // Built, and installed.
   for (const char* relative : {"../lib", "../" STRAKE_LIBRARY_FOLDER, "../lib/strake"}) {
     const fs::path path = (here / relative / file).lexically_normal();

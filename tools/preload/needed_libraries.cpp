@@ -12,6 +12,7 @@
 #include <initializer_list>
 
 #include "elf_file.hpp"
+#include "own_program.hpp"
 
 namespace strake::preload {
 namespace {
@@ -114,11 +115,10 @@ bool find_library(const char* name, const char* owner, const ElfFile& from, char
 }
 
 bool find_for_program(const char* name, char (&out)[PATH_MAX]) {
-  constexpr const char* kSelf = "/proc/self/exe";
   char program[PATH_MAX];
-  const ssize_t length = readlink(kSelf, program, sizeof(program) - 1);
-  program[length > 0 ? length : 0] = '\0';
-  return find_library(name, program, ElfFile(kSelf), out);
+  own_program(program);
+  constexpr const char* kSelf = "/proc/self/exe";  // also where the file was removed meanwhile
+  return find_library(name, program, ElfFile(access(kSelf, R_OK) == 0 ? kSelf : program), out);
 }
 
 /// The library that a file is.

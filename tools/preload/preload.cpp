@@ -28,6 +28,7 @@
 #include "job_report.hpp"
 #include "mpi_library.hpp"
 #include "needed_libraries.hpp"
+#include "own_program.hpp"
 
 namespace strake::preload {
 namespace {
@@ -148,12 +149,6 @@ void remove_variable(char** slot) {
   for (; slot[0] != nullptr; ++slot) slot[0] = slot[1];
 }
 
-/// The file that this process runs; empty where that can't be known.
-void find_program(char (&path)[PATH_MAX]) {
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-  path[length > 0 ? length : 0] = '\0';
-}
-
 /// Whether the program itself needs the library that was loaded as `path`, and not only one of its
 /// other libraries.
 bool program_needs(const char* path) {
@@ -175,11 +170,43 @@ bool program_needs(const char* path) {
   return false;
 }
 
+/// What this process was started with. From the kernel rather than from main's `arguments`: these
+/// also hold a program that was given to the loader by name. Without /proc main's it is.
+char** own_arguments(char** arguments, const char* interposer) {
+  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return arguments;
+  std::size_t capacity = std::size_t{1} << 16;
+  std::size_t length = 0;
+  char* line = nullptr;
+  for (ssize_t got = 1; got > 0; length += static_cast<std::size_t>(got)) {
+    if (line == nullptr || length == capacity) {
+      capacity *= 2;
+      line = static_cast<char*>(std::realloc(line, capacity));
+      if (line == nullptr) give_up("could not be preloaded: out of memory", interposer);
+    }
+    got = read(fd, line + length, capacity - length);
+    if (got < 0) give_up("could not be preloaded: /proc/self/cmdline can't be read", interposer);
+  }
+  close(fd);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < length; ++i) count += line[i] == '\0' ? 1 : 0;
+  auto** words = static_cast<char**>(std::malloc((count + 1) * sizeof(char*)));
+  if (words == nullptr) give_up("could not be preloaded: out of memory", interposer);
+  char* next = line;
+  for (std::size_t i = 0; i < count; ++i) {
+    words[i] = next;
+    next += std::strlen(next) + 1;
+  }
+  words[count] = nullptr;
+  return words;
+}
+
 /// Starts the program anew, as it was started, with `interposer` first in LD_PRELOAD, and `library`
 /// after it.
-[[noreturn]] void start_again(const char* interposer, const char* library, char** environment) {
+[[noreturn]] void start_again(const char* interposer, const char* library, char** arguments,
+                              char** environment) {
   char program[PATH_MAX];
-  find_program(program);
+  own_program(program);
   if (char** again = find_variable(environment, kAgain)) {
     if (std::strcmp(*again + std::strlen(kAgain), program) == 0)
       give_up("could not be loaded", interposer);  // that was tried
@@ -206,35 +233,9 @@ bool program_needs(const char* path) {
   changed[variables++] = again;
   changed[variables] = nullptr;
 
-  // From the kernel rather than from main's arguments: these also hold a program that was given to
-  // the loader by name.
-  std::size_t capacity = std::size_t{1} << 16;
-  std::size_t length = 0;
-  char* line = nullptr;
-  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  for (ssize_t got = 1; fd >= 0 && got > 0; length += static_cast<std::size_t>(got)) {
-    if (line == nullptr || length == capacity) {
-      capacity *= 2;
-      line = static_cast<char*>(std::realloc(line, capacity));
-      if (line == nullptr) give_up("could not be preloaded: out of memory", interposer);
-    }
-    got = read(fd, line + length, capacity - length);
-    if (got < 0) give_up("could not be preloaded: /proc/self/cmdline can't be read", interposer);
-  }
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < length; ++i) count += line[i] == '\0' ? 1 : 0;
-  auto** arguments = static_cast<char**>(std::malloc((count + 1) * sizeof(char*)));
-  if (arguments == nullptr || count == 0)
-    give_up("could not be preloaded: no /proc/self/cmdline", interposer);
-  char* next = line;
-  for (std::size_t i = 0; i < count; ++i) {
-    arguments[i] = next;
-    next += std::strlen(next) + 1;
-  }
-  arguments[count] = nullptr;
-
-  if (program[0] != '\0') execve(program, arguments, changed);
-  execve("/proc/self/exe", arguments, changed);  // the file was renamed or removed meanwhile
+  char* const* own = own_arguments(arguments, interposer);
+  if (program[0] != '\0') execve(program, own, changed);
+  execve("/proc/self/exe", own, changed);  // the file was renamed or removed meanwhile
   give_up("could not be preloaded: the program can't be started again", interposer);
 }
 
@@ -284,7 +285,7 @@ bool item_is(char* item, Is&& is) {
 void hide_interposer(char** environment) {
   if (char** again = find_variable(environment, kAgain)) {
     char program[PATH_MAX];
-    find_program(program);
+    own_program(program);
     if (std::strcmp(*again + std::strlen(kAgain), program) != 0) return;
     remove_variable(again);
   }
@@ -313,7 +314,7 @@ void hide_interposer(char** environment) {
 
 /// Linked to run before every other constructor of the process, so also before the C library's own:
 /// `environ` is not set yet, and `environment` is the array that it will be set to.
-__attribute__((constructor)) void start(int, char**, char** environment) {
+__attribute__((constructor)) void start(int, char** arguments, char** environment) {
   if (environ == nullptr) environ = environment;
   find_dlopen();
   find_next(g_execve, "execve");
@@ -341,7 +342,7 @@ __attribute__((constructor)) void start(int, char**, char** environment) {
     // beside one of the user's) where the program needs it only indirectly. Else the library keeps
     // its place, behind tools that wrap its functions.
     const char* library = program_needs(scan.loaded_as) ? "" : scan.library_path;
-    start_again(interposer, library, environment);
+    start_again(interposer, library, arguments, environment);
   }
   report('p');
   g_settled.store(false, std::memory_order_relaxed);

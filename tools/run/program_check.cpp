@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 
 #include "elf_file.hpp"
 #include "needed_libraries.hpp"
+#include "own_program.hpp"
 #include "strake/error.hpp"
 
 namespace strake::run {
@@ -90,7 +92,9 @@ bool is_static(const std::string& path) {
 }
 
 std::string library_folder() {
-  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  char program[PATH_MAX];
+  preload::own_program(program);
+  const fs::path here = fs::path(program).parent_path();
   for (const char* relative : {"../lib", "../" STRAKE_LIBRARY_FOLDER, "../lib/strake"}) {
     const fs::path folder = (here / relative).lexically_normal();
     if (!fs::exists(folder / "libstrake-preload.so")) continue;
