@@ -9,13 +9,6 @@
 namespace strake::tools_test {
 namespace {
 
-TEST_P(Run, a_program_without_mpi_is_refused_before_the_start) {
-  const Outcome outcome = job({}, join({ranks(1), {kPrograms + "/strake_serial"}}));
-  EXPECT_EQ(outcome.status, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(lines_with(outcome.err, "strake_serial is not an MPI program"), 1) << outcome.err;
-}
-
 TEST_P(Run, a_job_that_turns_out_to_use_no_mpi_ends_with_2) {
   const Outcome outcome = job({}, join({ranks(1), {"env", kPrograms + "/strake_serial"}}));
   EXPECT_EQ(outcome.status, 2);

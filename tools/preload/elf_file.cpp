@@ -22,12 +22,6 @@ constexpr int kMachine = EM_RISCV;
 #error "this processor's ELF machine number is not known here"
 #endif
 
-/// Functions by which a program goes on to other code than its own and that of the objects it
-/// needs.
-constexpr const char* kDoors[] = {"execl",  "execle",  "execlp",  "execv",       "execve",
-                                  "execvp", "execvpe", "fexecve", "posix_spawn", "posix_spawnp",
-                                  "system", "popen",   "dlopen",  "dlmopen"};
-
 }  // namespace
 
 ElfFile::ElfFile(const char* path) {
@@ -102,29 +96,6 @@ const char* ElfFile::dynamic_string(ElfW(Sxword) tag, std::size_t i) const {
 const char* ElfFile::needed(std::size_t i) const { return dynamic_string(DT_NEEDED, i); }
 const char* ElfFile::rpath() const { return dynamic_string(DT_RPATH, 0); }
 const char* ElfFile::runpath() const { return dynamic_string(DT_RUNPATH, 0); }
-
-bool ElfFile::may_bring_mpi() const {
-  if (!valid()) return true;
-  const auto* sections = at<ElfW(Shdr)>(header_->e_shoff, header_->e_shnum);
-  if (sections == nullptr || !dynamic()) return true;
-  for (std::size_t i = 0; i < header_->e_shnum; ++i) {
-    if (sections[i].sh_type != SHT_DYNSYM || sections[i].sh_link >= header_->e_shnum) continue;
-    const std::size_t count = sections[i].sh_size / sizeof(ElfW(Sym));
-    const auto* symbols = at<ElfW(Sym)>(sections[i].sh_offset, count);
-    const std::size_t names = sections[sections[i].sh_link].sh_offset;
-    if (symbols == nullptr) return true;
-    for (std::size_t s = 0; s < count; ++s) {
-      const char* name =
-          symbols[s].st_shndx == SHN_UNDEF ? string_at(names + symbols[s].st_name) : nullptr;
-      if (name == nullptr) continue;
-      for (const char* door : kDoors) {
-        if (std::strcmp(name, door) == 0) return true;
-      }
-    }
-    return false;
-  }
-  return true;
-}
 
 bool ElfFile::contains(const char* text) const {
   return data_ != nullptr && memmem(data_, size_, text, std::strlen(text)) != nullptr;

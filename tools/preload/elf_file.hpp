@@ -27,10 +27,6 @@ class ElfFile {
   [[nodiscard]] const char* rpath() const;
   /// DT_RUNPATH; null without.
   [[nodiscard]] const char* runpath() const;
-  /// Whether it takes a function from elsewhere that starts another program or loads objects: so
-  /// that, MPI or not itself, MPI may come in through it. True where the file has no symbol table
-  /// to tell.
-  [[nodiscard]] bool may_bring_mpi() const;
   /// Whether these bytes occur anywhere in the file.
   [[nodiscard]] bool contains(const char* text) const;
 

@@ -196,7 +196,6 @@ void find_mpi(const char* path, Loaded loaded, MpiUse& use, const char* caller) 
       if (use.library != MpiLibrary::None) std::memcpy(use.path, found, sizeof(use.path));
     }
     if (use.library != MpiLibrary::None) return;
-    if (loaded == nullptr) use.may_bring_mpi = use.may_bring_mpi || file.may_bring_mpi();
     for (std::size_t i = 0; const char* name = file.needed(i); ++i) {
       if (is_system_library(name) || (loaded != nullptr && loaded(name)) ||
           queue.has(base_name(name)))

@@ -14,8 +14,6 @@ struct MpiUse {
   char path[PATH_MAX] = {};  ///< where that library lies, or its bare name where it was not found
   bool elf = false;          ///< the file is a program or shared object of this machine
   bool dynamic = false;      ///< ... that the dynamic loader handles
-  bool may_bring_mpi =
-      false;  ///< something in it starts programs or loads objects, so MPI may still come in
 };
 
 /// As identify(); a library by its bare name (libmpi.so, as ctypes and mpi4py's wheels load it) is
@@ -25,10 +23,9 @@ MpiLibrary identify_behind(char (&path)[PATH_MAX]);
 /// Whether an object of this name need not be looked into (it is loaded already).
 using Loaded = bool (*)(const char* name);
 
-/// With `loaded`, `may_bring_mpi` is not asked. Looks at `path` (a name without a slash is searched
-/// for as dlopen does when the object `caller` asks; empty: the program itself). Nearest first, so
-/// that of two MPI libraries the one is found whose symbols the loader would find. Cost: ~20 µs a
-/// file.
+/// Looks at `path` (a name without a slash is searched for as dlopen does when the object `caller`
+/// asks; empty: the program itself). Nearest first, so that of two MPI libraries the one is found
+/// whose symbols the loader would find. Cost: ~20 µs a file.
 void find_mpi(const char* path, Loaded loaded, MpiUse& use, const char* caller = "");
 
 }  // namespace strake::preload

@@ -54,13 +54,6 @@ MpiLibrary check_program(const std::string& path, MpiLibrary forced) {
   }
   switch (use.library) {
     case MpiLibrary::None:
-      // The dynamic loader starts what it is given.
-      if (!use.may_bring_mpi && !fs::path(path).filename().string().starts_with("ld-")) {
-        throw InvalidArgument(
-            fmt::format("{} is not an MPI program: it is linked to no MPI library, and starts or "
-                        "loads nothing that could be",
-                        path));
-      }
       return MpiLibrary::None;
     case MpiLibrary::Unknown:
       if (forced == MpiLibrary::None) {

@@ -13,9 +13,9 @@ namespace strake::run {
 /// Where `program` lies, found as a shell would; nothing where it is not there or not executable.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& program);
 
-/// The MPI library that a program is linked to; None where it is a script or an interpreter and
-/// only its run can tell. \throws InvalidArgument  it can't become an MPI program, or its library
-/// is not known (`forced`: --mpi's, or None).
+/// The MPI library that a program is linked to; None where it is linked to none, and only its run
+/// can tell whether it loads one, or starts a program that uses MPI. \throws InvalidArgument  it
+/// holds MPI statically, or its library is not known (`forced`: --mpi's, or None).
 [[nodiscard]] preload::MpiLibrary check_program(const std::string& path,
                                                 preload::MpiLibrary forced);
 
