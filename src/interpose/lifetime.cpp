@@ -7,6 +7,7 @@
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/summary.hpp"
+#include "job/report.hpp"
 #include "mpi/world.hpp"
 
 namespace strake::interpose {
@@ -32,8 +33,14 @@ bool end_with_self() noexcept {
          real.MPI_Comm_free_keyval(&key) == MPI_SUCCESS;
 }
 
+/// Tells `strake run` that MPI reached Strake.
+void report_start() noexcept {
+  job::leave_letter(settings::text(settings::Id::job), job::Letter::Started);
+}
+
 int started(int code) noexcept {
   if (code != MPI_SUCCESS) return code;
+  report_start();
   int level = MPI_THREAD_SINGLE;
   real_mpi().MPI_Query_thread(&level);
   if (level == MPI_THREAD_MULTIPLE) set_multiple();
@@ -82,6 +89,7 @@ STRAKE_MPI int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Sessi
   const int code = real_mpi().MPI_Session_init(info, handler, session);
   if (code != MPI_SUCCESS) return code;
   ++g_sessions;
+  report_start();
   if (is_multiple(*session)) set_multiple();
   return code;
 }
@@ -100,6 +108,7 @@ STRAKE_MPI int MPI_Finalize() {
   using strake::exchange::Engine;
   if (!g_ends_with_self) end_pending();
   g_ends_with_self ? Engine::get().hand_on() : Engine::get().shut_down();
+  report_start();  // it may have come past Strake
   summarise();
   const int code = real_mpi().MPI_Finalize();
   strake::mpi::leave_world();

@@ -69,6 +69,10 @@ class Run : public testing::TestWithParam<std::string> {
     return join({mpirun(), {"-n", std::to_string(count)}});
   }
   [[nodiscard]] std::string hello() const { return kPrograms + "/hello_" + GetParam(); }
+  /// Linked to MPI, without a call of it.
+  [[nodiscard]] std::string idle() const { return kPrograms + "/idle_" + GetParam(); }
+  /// The MPI library, by its bare name.
+  [[nodiscard]] std::string library() const { return hydra() ? "libmpich.so.12" : "libmpi.so.40"; }
   [[nodiscard]] std::string hello_fortran() const {
     return kPrograms + "/hello_fortran_" + GetParam();
   }

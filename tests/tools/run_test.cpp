@@ -109,10 +109,9 @@ TEST_P(Run, a_program_that_becomes_another_loses_nothing) {
 }
 
 TEST_P(Run, what_can_not_be_loaded_is_the_programs_to_see) {
-  const std::string library = hydra() ? "libmpich.so.12" : "libmpi.so.40";
-  const Outcome outcome =
-      job({}, join({ranks(1),
-                    {kPrograms + "/strake_loads", kPrograms + "/plugins/libbroken.so", library}}));
+  const Outcome outcome = job(
+      {}, join({ranks(1),
+                {kPrograms + "/strake_loads", kPrograms + "/plugins/libbroken.so", library()}}));
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(lines_with(outcome.out, "absent"), 1) << outcome.out;
   EXPECT_EQ(lines_with(outcome.out, "refused"), 1) << outcome.out;
@@ -265,7 +264,7 @@ TEST(RunPython, mpi4py_gets_it_when_it_is_imported) {
   EXPECT_EQ(lines_with(outcome.out, "py 2"), 2) << outcome.out;
   const Outcome without =
       strake(join({{"run", "--"}, mpirun, {"-n", "1", python, "-c", "print('py')"}}));
-  EXPECT_EQ(without.status, 2);
+  EXPECT_EQ(without.status, 0);
   EXPECT_EQ(lines_with(without.err, "no process of this job used MPI"), 1) << without.err;
 }
 

@@ -25,13 +25,15 @@
 #include <utility>
 
 #include "job/first.hpp"
-#include "job_report.hpp"
+#include "job/report.hpp"
 #include "mpi_library.hpp"
 #include "needed_libraries.hpp"
 #include "own_program.hpp"
 
 namespace strake::preload {
 namespace {
+
+using job::Letter;
 
 constexpr const char* kPreload = "LD_PRELOAD=";
 constexpr const char* kJob = "STRAKE_JOB=";
@@ -41,6 +43,8 @@ constexpr const char* kAgain = "_STRAKE_AGAIN=";
 
 using Dlopen = void* (*)(const char*, int);
 Dlopen g_dlopen = nullptr;
+/// The job's id, from the environment that this process started with; empty: of no job.
+char g_job[64] = {};
 /// Nothing more to look for in this process.
 std::atomic<bool> g_settled{true};
 
@@ -93,16 +97,13 @@ bool is_loaded(const char* name) {
              const_cast<char*>(name)) != 0;
 }
 
-/// Tells `strake run`, if it runs on this machine: 'p' a process of the job is here, 'm' it uses
-/// MPI, 'e' it had to end.
-void report(char what) {
-  if (const char* path = std::getenv("STRAKE_JOB_REPORT")) leave_letter(path, what);
-}
+/// Tells `strake run`, if it runs on this machine.
+void report(Letter letter) { job::leave_letter(g_job, letter); }
 
 /// The promise that every rank is preloaded can't be kept, so the job must not go on.
 [[noreturn]] void give_up(const char* what, const char* path) {
   if (job::first_of_job()) dprintf(STDERR_FILENO, "strake run: %s %s\n", path, what);
-  report('e');
+  report(Letter::Refused);
   _exit(2);
 }
 
@@ -255,6 +256,7 @@ int start_with_self(Function& function, const char* name, char* const* environme
     if (slot == 0 && starts_with(environment[variables], kPreload)) slot = variables + 1;
   }
   const char* others = slot == 0 ? "" : environment[slot - 1] + std::strlen(kPreload);
+  if (!job) report(Letter::Emptied);
   if (!job || g_self[0] == '\0' || std::strstr(others, base_name(g_self)) != nullptr) {
     return function(arguments..., environment);
   }
@@ -316,6 +318,8 @@ void hide_interposer(char** environment) {
 /// `environ` is not set yet, and `environment` is the array that it will be set to.
 __attribute__((constructor)) void start(int, char** arguments, char** environment) {
   if (environ == nullptr) environ = environment;
+  if (char** job = find_variable(environment, kJob))
+    std::snprintf(g_job, sizeof(g_job), "%s", *job + std::strlen(kJob));
   find_dlopen();
   find_next(g_execve, "execve");
   find_next(g_execvpe, "execvpe");
@@ -330,7 +334,7 @@ __attribute__((constructor)) void start(int, char** arguments, char** environmen
   dl_iterate_phdr(visit_object, &scan);
   if (scan.interposed) {
     hide_interposer(environment);
-    report('m');
+    report(Letter::WithMpi);
     return;
   }
   if (scan.library != MpiLibrary::None) {
@@ -344,7 +348,7 @@ __attribute__((constructor)) void start(int, char** arguments, char** environmen
     const char* library = program_needs(scan.loaded_as) ? "" : scan.library_path;
     start_again(interposer, library, arguments, environment);
   }
-  report('p');
+  report(Letter::WithoutMpi);
   g_settled.store(false, std::memory_order_relaxed);
 }
 
@@ -373,7 +377,7 @@ void before_dlopen(const char* file, int mode, const void* caller) {
     char interposer[PATH_MAX];
     interposer_for(use.library, use.path, interposer);
     if (g_dlopen(interposer, RTLD_NOW | RTLD_GLOBAL) == nullptr) give_up(dlerror(), interposer);
-    report('m');
+    report(Letter::WithMpi);
   }
   errno = kept;
 }

@@ -12,9 +12,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "strake/error.hpp"
 
@@ -136,31 +133,6 @@ std::string output_of(const Arguments& command) {
   close(out[0]);
   if (child > 0) wait_for(child);
   return text;
-}
-
-JobReport::JobReport(const std::string& job) {
-  std::error_code error;
-  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  if (error) folder = "/tmp";
-  for (const std::filesystem::path& place : {folder, std::filesystem::path("/tmp")}) {
-    path_ = (std::filesystem::absolute(place) / ("strake-" + job)).string();
-    const int fd = open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd >= 0) {
-      close(fd);
-      return;
-    }
-  }
-  path_.clear();
-}
-
-JobReport::~JobReport() {
-  if (!path_.empty()) unlink(path_.c_str());
-}
-
-bool JobReport::has(char letter) const {
-  std::ifstream file(path_);
-  const std::string letters{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return letters.find(letter) != std::string::npos;
 }
 
 }  // namespace strake::run

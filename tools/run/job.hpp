@@ -15,21 +15,4 @@ namespace strake::run {
 /// What a program prints, errors too. Empty where it can't be started.
 [[nodiscard]] std::string output_of(const Arguments& command);
 
-/// A file in which the job's processes on this machine leave a letter each. Removed at the end.
-class JobReport {
- public:
-  /// Where none can be made, in TMPDIR or /tmp, the path is empty and no letter is ever there.
-  explicit JobReport(const std::string& job);
-  ~JobReport();
-  JobReport(const JobReport&) = delete;
-  JobReport& operator=(const JobReport&) = delete;
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Whether a process of the job left this letter: 'p' one without MPI, 'm' one with it, 'e' one
-  /// that had to end.
-  [[nodiscard]] bool has(char letter) const;
-
- private:
-  std::string path_;
-};
-
 }  // namespace strake::run

@@ -10,15 +10,19 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "job.hpp"
+#include "job/report.hpp"
 #include "job_report.hpp"
 #include "needed_libraries.hpp"
 #include "program_check.hpp"
 #include "say.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
+#include "summary_file.hpp"
+#include "unreached.hpp"
 
 namespace strake::run {
 namespace fs = std::filesystem;
@@ -26,7 +30,7 @@ using preload::MpiLibrary;
 
 namespace {
 
-constexpr int kNotMpi = 2;
+constexpr int kRefused = 2;
 
 std::string random_id() {
   std::array<std::uint64_t, 2> words{};
@@ -34,27 +38,10 @@ std::string random_id() {
   return fmt::format("{:016x}{:016x}", words[0], words[1]);
 }
 
-/// Where rank 0 will write; what an earlier job has written there is gone. \throws InvalidArgument
-/// the file can't be written, which rank 0 would find out only at the end.
-std::string writable_path(const std::string& file) {
-  const fs::path path = fs::absolute(file);
-  const bool there = fs::exists(path);
-  if (fs::is_directory(path) ||
-      access(there ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) {
-    throw InvalidArgument(fmt::format("--json: {} can't be written", path.string()));
-  }
-  std::error_code error;
-  const auto is = [&](const char* stream) { return fs::equivalent(path, stream, error); };
-  // What this process writes to may hold more than an earlier summary.
-  const bool ours = is("/dev/stdout") || is("/dev/stderr");
-  if (fs::is_regular_file(path, error) && !ours) fs::resize_file(path, 0, error);
-  return path.string();
-}
-
 /// What the ranks get: the preloaded object, this run's own variables, and of this environment
 /// every setting, and the folder that the profile lies in.
-Variables rank_variables(const Options& options, const std::string& folder, const std::string& job,
-                         const std::string& report) {
+Variables rank_variables(const Options& options, const std::string& folder,
+                         const std::string& job) {
   const char* before = std::getenv("LD_PRELOAD");
   std::string preload = folder + "/libstrake-preload.so";
   if (before != nullptr && before[0] != '\0') preload += std::string(":") + before;
@@ -63,9 +50,8 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
     variables.emplace_back(settings::all()[static_cast<std::size_t>(id)].name, value);
   };
   set(settings::Id::job, job);
-  set(settings::Id::job_report, report);
   set(settings::Id::summary, options.quiet ? "0" : "1");
-  if (!options.json.empty()) set(settings::Id::summary_json, writable_path(options.json));
+  if (!options.json.empty()) set(settings::Id::summary_json, emptied_summary(options.json));
   if (options.mpi != settings::text(settings::Id::mpi)) set(settings::Id::mpi, options.mpi);
   if (options.disable) set(settings::Id::disable, "1");
   // Wrong ones too: rank 0 says what is wrong with them.
@@ -128,8 +114,8 @@ bool is_elsewhere(const Arguments& command, const Segment& segment) {
          });
 }
 
-/// The programs of a launcher's command line that can be seen from here: all must be MPI's. Of
-/// which library is theirs to say, not the launcher's: an MPICH built for PMIx is started by Open
+/// The programs of a launcher's command line that can be seen from here. Of which MPI library they
+/// are is theirs to say, not the launcher's: an MPICH built for PMIx is started by Open
 /// MPI's. True: all are static, so their processes will not tell of themselves.
 bool check_job(Launcher launcher, const Arguments& command, const std::string& folder,
                MpiLibrary forced) {
@@ -154,17 +140,17 @@ int run(const Options& options, const Arguments& command) {
                             : options.mpi == "mpich" ? MpiLibrary::Mpich
                                                      : MpiLibrary::None;
   const std::string folder = library_folder();
-  const std::string job = random_id();
-  const JobReport report(job);
-  const Variables variables = rank_variables(options, folder, job, report.path());
+  const std::string id = random_id();
+  JobReport report(id);
+  const Variables variables = rank_variables(options, folder, id);
 
   int status = 0;
-  bool silent = false;
+  bool all_static = false;
   if (const auto at = launcher_in(command, *program, forced)) {
     const Arguments before(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(*at));
     const Arguments job_command(command.begin() + static_cast<std::ptrdiff_t>(*at), command.end());
     const Launcher launcher = ask_launcher(job_command[0]);
-    silent = check_job(launcher, job_command, folder, forced);
+    all_static = check_job(launcher, job_command, folder, forced);
     Arguments whole = with_environment(launcher, job_command, variables);
     whole.insert(whole.begin(), before.begin(), before.end());
     status = run_job(whole, {});
@@ -173,15 +159,19 @@ int run(const Options& options, const Arguments& command) {
     check_interposer(folder, check_program(*program, forced));
     status = run_job(command, variables);
   }
-  // Inside a rank of another job: that one uses MPI then.
-  if (report.has('m')) {
-    preload::leave_letter(std::string(settings::text(settings::Id::job_report)).c_str(), 'm');
-  }
-  if (status == 0 && (silent || report.has('p')) && !report.has('m')) {
-    say("strake run: no process of this job used MPI, so nothing was accelerated\n");
-    return kNotMpi;
-  }
-  return report.has('e') ? kNotMpi : status;
+
+  const std::set<job::Letter>& letters = report.letters();
+  if (letters.contains(job::Letter::Refused)) return kRefused;
+  // Inside a rank of another job: what came here counts there.
+  for (const job::Letter letter : letters)
+    job::leave_letter(settings::text(settings::Id::job), letter);
+  const std::string why = status == 0 ? why_unreached(letters, all_static) : "";
+  if (why.empty() || (!options.json.empty() && has_summary(options.json))) return status;
+  say("strake run: {}\n", why);
+  if (!options.json.empty())
+    write_empty_summary(options.json, settings::flag(settings::Id::disable) || options.disable,
+                        why);
+  return status;
 }
 
 }  // namespace strake::run

@@ -15,7 +15,7 @@ struct Options {
   std::string mpi{settings::text(settings::Id::mpi)};
 };
 
-/// Returns the job's exit status, or 2 where it ran but no process of it used MPI.
+/// Returns the job's exit status, or 2 where a process of it had to end.
 /// \throws InvalidArgument  the job can't be accelerated, known before it starts.
 [[nodiscard]] int run(const Options& options, const Arguments& command);
 

@@ -1,0 +1,58 @@
+// Stands in for an interposer in the tests of `strake run`: takes over MPI_Init in C and Fortran,
+// and says so in a line. Like the real one it is not linked to MPI: the next MPI_Init is found by
+// name, also where the library was loaded privately (python).
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "job/report.hpp"
+
+namespace {
+
+template <typename Function>
+Function* next(const char* name) {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) {
+    void* library = dlopen(STANDIN_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+    if (library != nullptr) found = dlsym(library, name);
+  }
+  if (found == nullptr) {
+    std::fprintf(stderr, "standin: no %s in %s\n", name, STANDIN_LIBRARY);
+    std::exit(70);
+  }
+  return reinterpret_cast<Function*>(found);
+}
+
+const char* value_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "-" : value;
+}
+
+void say(const char* entry) {
+  std::printf("standin %s %s summary=%s json=%s disable=%s job=%d chunk=%s hidden=%d\n",
+              STANDIN_FLAVOR, entry, value_of("STRAKE_SUMMARY"), value_of("STRAKE_SUMMARY_JSON"),
+              value_of("STRAKE_DISABLE"), static_cast<int>(std::strlen(value_of("STRAKE_JOB"))),
+              value_of("STRAKE_CHUNK"),
+              std::strstr(value_of("LD_PRELOAD"), "libstrake-mpi-") == nullptr ? 1 : 0);
+  std::fflush(stdout);
+  strake::job::leave_letter(value_of("STRAKE_JOB"), strake::job::Letter::Started);
+}
+
+}  // namespace
+
+extern "C" int MPI_Init(int* argc, char*** argv) {
+  say("MPI_Init");
+  return next<int(int*, char***)>("MPI_Init")(argc, argv);
+}
+
+extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  say("MPI_Init_thread");
+  return next<int(int*, char***, int, int*)>("MPI_Init_thread")(argc, argv, required, provided);
+}
+
+extern "C" void mpi_init_(int* error) {
+  say("mpi_init_");
+  next<void(int*)>("mpi_init_")(error);
+}
