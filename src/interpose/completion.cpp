@@ -310,13 +310,6 @@ int try_any(const Operations& operations, PendingList& pending, MPI_Request* req
   return operations[at] != nullptr ? finish_one(*operations[at], status, code) : code;
 }
 
-/// After a call that completes any one.
-int finish_any(PendingList& pending, const MPI_Request* requests, int index, MPI_Status& status,
-               int code) {
-  Pending* const entry = index != MPI_UNDEFINED ? pending.take(index) : nullptr;
-  return entry != nullptr ? finish_pending(*entry, requests[index], status, code) : code;
-}
-
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   const Operations operations = Engine::get().find(count, requests);
   PendingList pending(index != nullptr ? count : 0, requests);
@@ -326,7 +319,7 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
     Statuses told_of(1, status);
     *index = MPI_UNDEFINED;
     const int code = real_mpi().MPI_Waitany(count, requests, index, told_of.data());
-    return finish_any(pending, requests, *index, *told_of.data(), code);
+    return finish_any_pending(pending, requests, *index, *told_of.data(), code);
   }
   Statuses told_of(1, status);
   Backoff backoff;
@@ -351,7 +344,7 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
     *index = MPI_UNDEFINED;
     const int code = real_mpi().MPI_Testany(count, requests, index, flag, told_of.data());
     if (code == MPI_SUCCESS && *flag == 0) return code;
-    return finish_any(pending, requests, *index, *told_of.data(), code);
+    return finish_any_pending(pending, requests, *index, *told_of.data(), code);
   }
   Statuses told_of(1, status);
   bool nothing = false;

@@ -193,6 +193,14 @@ PendingList::~PendingList() {
   }
 }
 
+void PendingList::drop_freed(const MPI_Request* requests) noexcept {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i] != nullptr && requests[i] == MPI_REQUEST_NULL) {
+      PendingTable::get().remove(std::exchange(entries_[i], nullptr));
+    }
+  }
+}
+
 int finish_pending(Pending& pending, MPI_Request request, MPI_Status& status, int code) {
   if (!pending.active || refused(code)) {
     PendingTable::get().put_back(&pending);
@@ -252,6 +260,17 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
   return too_long.raise_on(code);
 }
 
+int finish_any_pending(PendingList& list, const MPI_Request* requests, int index,
+                       MPI_Status& status, int code) {
+  if (list.empty() || refused(code)) return code;
+  const bool failed = code != MPI_SUCCESS;
+  if (Pending* const pending = index != MPI_UNDEFINED ? list.take(index) : nullptr) {
+    code = finish_pending(*pending, requests[index], status, code);
+  }
+  if (failed) list.drop_freed(requests);
+  return code;
+}
+
 int finish_some_pending(PendingList& list, const MPI_Request* requests, int outcount,
                         const int* indices, MPI_Status* statuses, int code) {
   if (list.empty() || outcount == MPI_UNDEFINED || refused(code)) return code;
@@ -270,6 +289,7 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
       too_long.add(comm, statuses[i]);
     }
   }
+  if (code != MPI_SUCCESS) list.drop_freed(requests);
   return too_long.raise_on(code);
 }
 

@@ -109,6 +109,9 @@ class PendingList {
   Pending* take(int i) noexcept {
     return any_ ? std::exchange(entries_[static_cast<std::size_t>(i)], nullptr) : nullptr;
   }
+  /// After a call that has failed: Open MPI frees each request that has, also where the call tells
+  /// of one alone.
+  void drop_freed(const MPI_Request* requests) noexcept;
 
  private:
   bool any_ = false;
@@ -122,6 +125,9 @@ int finish_pending(Pending& pending, MPI_Request request, MPI_Status& status, in
 /// them.
 int finish_all_pending(PendingList& list, int count, const MPI_Request* requests,
                        MPI_Status* statuses, int code);
+/// After a call that completes any one: `status` is of request `index`, if that is one.
+int finish_any_pending(PendingList& list, const MPI_Request* requests, int index,
+                       MPI_Status& status, int code);
 /// After a call that completes some: statuses[i] is of request indices[i].
 int finish_some_pending(PendingList& list, const MPI_Request* requests, int outcount,
                         const int* indices, MPI_Status* statuses, int code);
