@@ -91,6 +91,13 @@ int split(int count, const MPI_Request* requests, bool complete_arguments, Their
                     });
 }
 
+/// The request is complete: a receive of ours is unpacked.
+void unpack_one(MPI_Request request) {
+  if (PendingTable::empty() || request == MPI_REQUEST_NULL) return;
+  int flag = 0;
+  if (PendingTable::get().find(request) != nullptr) get_status(request, &flag, MPI_STATUS_IGNORE);
+}
+
 MPI_Status* at(MPI_Status* statuses, int index) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
 }
@@ -101,7 +108,11 @@ MPI_Status* at(MPI_Status* statuses, int index) {
 STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[], int* flag,
                                           MPI_Status statuses[]) {
   const auto theirs = [&](const MPI_Request* all) {
-    return real_mpi().MPI_Request_get_status_all(count, all, flag, statuses);
+    const int code = real_mpi().MPI_Request_get_status_all(count, all, flag, statuses);
+    for (int i = 0; code == MPI_SUCCESS && flag != nullptr && *flag != 0 && i < count; ++i) {
+      unpack_one(all[i]);
+    }
+    return code;
   };
   return split(count, requests, flag != nullptr, theirs, [&](const Split& /*seen*/) {
     int all = 1;
@@ -119,7 +130,9 @@ STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[
 STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[], int* index,
                                           int* flag, MPI_Status* status) {
   const auto theirs = [&](const MPI_Request* all) {
-    return real_mpi().MPI_Request_get_status_any(count, all, index, flag, status);
+    const int code = real_mpi().MPI_Request_get_status_any(count, all, index, flag, status);
+    if (code == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED) unpack_one(all[*index]);
+    return code;
   };
   return split(count, requests, index != nullptr && flag != nullptr, theirs, [&](Split seen) {
     if (!seen.complete.empty()) {
@@ -135,7 +148,12 @@ STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[
 STRAKE_MPI int MPI_Request_get_status_some(int count, const MPI_Request requests[], int* outcount,
                                            int indices[], MPI_Status statuses[]) {
   const auto theirs = [&](const MPI_Request* all) {
-    return real_mpi().MPI_Request_get_status_some(count, all, outcount, indices, statuses);
+    const int code =
+        real_mpi().MPI_Request_get_status_some(count, all, outcount, indices, statuses);
+    for (int i = 0; code == MPI_SUCCESS && *outcount != MPI_UNDEFINED && i < *outcount; ++i) {
+      unpack_one(all[indices[i]]);
+    }
+    return code;
   };
   return split(count, requests, outcount != nullptr && indices != nullptr, theirs, [&](Split seen) {
     int code = theirs(seen.theirs.data());
