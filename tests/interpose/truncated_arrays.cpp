@@ -30,6 +30,14 @@ void tell(const std::string& name, int code) {
 }
 
 constexpr int kCount = 5;
+/// Open MPI 5 returns MPI_SUCCESS from a Waitall that failed where statuses are ignored, and MPICH
+/// since 4.3 completes what it leaves pending elsewhere. Strake always gives statuses.
+#if (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5) || \
+    (defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40300000)
+constexpr bool kIgnoringDiffers = true;
+#else
+constexpr bool kIgnoringDiffers = false;
+#endif
 constexpr int kLast = 90;  ///< tag of a message behind all others
 /// Which receives have too little room, and which are of contiguous bytes.
 struct Which {
@@ -155,6 +163,7 @@ void one_by_one(MPI_Comm comm, const Which& which) {
 
 void all_at_once(MPI_Comm comm, const Which& which) {
   for (const bool ignored : {false, true}) {
+    if (ignored && kIgnoringDiffers && which.name != kNone.name) continue;
     for (const bool waits : {true, false}) {
       check::section(waits ? "Waitall" : "Testall");
       const std::string name = std::string(waits ? "Waitall" : "Testall") + ", " + which.name +
