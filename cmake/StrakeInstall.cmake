@@ -23,7 +23,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/StrakeConfig.cmake.in
   ${PROJECT_BINARY_DIR}/StrakeConfig.cmake INSTALL_DESTINATION ${strake_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/StrakeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/StrakeConfig.cmake ${PROJECT_BINARY_DIR}/StrakeConfigVersion.cmake
-  ${PROJECT_SOURCE_DIR}/cmake/StrakeHighway.cmake DESTINATION ${strake_package_dir})
+  DESTINATION ${strake_package_dir})
 
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
   OUTPUT_VARIABLE strake_pc_includedir)

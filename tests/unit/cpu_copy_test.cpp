@@ -7,10 +7,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "copy/cpu/compile.hpp"
+#include "copy/cpu/op.hpp"
 #include "expect_copies.hpp"
 #include "random_layouts.hpp"
 #include "strake/layout.hpp"
@@ -291,6 +295,63 @@ TEST_P(CpuCopy, joins_boxes_of_other_shapes_without_a_buffer) {
   expect_copies_all(to, from, options_, random_);
   expect_copies_all(from, to, options_, random_);
   EXPECT_EQ(cpu::compile(to, from, options_)->description().find("into"), std::string::npos);
+}
+
+/// What an operation was told to move, and by which threads.
+struct Moves {
+  std::mutex mutex;
+  std::vector<ByteRange> parts;
+  std::set<std::thread::id> threads;
+};
+
+/// Moves nothing, and notes it.
+class NotingOp final : public cpu::Op {
+ public:
+  NotingOp(std::int64_t bytes, Moves& moves) : Op(bytes), moves_(moves) {}
+  void run(std::byte* to, const std::byte* from) const override {
+    run_part(to, from, {0, size_bytes()});
+  }
+  void run_part(std::byte* /*to*/, const std::byte* /*from*/, ByteRange part) const override {
+    const std::lock_guard lock(moves_.mutex);
+    moves_.parts.push_back(part);
+    moves_.threads.insert(std::this_thread::get_id());
+  }
+  [[nodiscard]] std::string description() const override { return "nothing"; }
+
+ private:
+  Moves& moves_;
+};
+
+TEST(ThreadsOp, shares_make_up_the_part_and_are_worth_a_thread) {
+  constexpr std::int64_t kMiB = 1024 * 1024;
+  const auto moves_of = [](int threads, ByteRange part, Moves& moves) {
+    const cpu::ThreadsOp op(std::make_unique<NotingOp>(20 * kMiB, moves), threads);
+    op.run_part(nullptr, nullptr, part);
+    std::ranges::sort(moves.parts, {}, &ByteRange::begin);
+    std::int64_t end = part.begin;
+    for (const ByteRange& share : moves.parts) {
+      EXPECT_EQ(share.begin, end);
+      EXPECT_LT(share.begin, share.end);
+      end = share.end;
+    }
+    EXPECT_EQ(end, part.end);
+  };
+  const struct {
+    int threads;
+    ByteRange part;
+    std::size_t shares;
+  } cases[] = {{1, {0, 20 * kMiB}, 1},           {4, {0, 20 * kMiB}, 4},
+               {64, {0, 20 * kMiB}, 20},         {64, {5, 4 * kMiB}, 3},
+               {64, {kMiB, 2 * kMiB + 7}, 1},    {4, {kMiB, kMiB + 1}, 1},
+               {3, {kMiB - 1, 19 * kMiB + 5}, 3}};
+  for (const auto& each : cases) {
+    Moves moves;
+    moves_of(each.threads, each.part, moves);
+    EXPECT_EQ(moves.parts.size(), each.shares) << each.threads << " threads";
+    EXPECT_TRUE(moves.threads.contains(std::this_thread::get_id()));
+    EXPECT_LE(moves.threads.size(), each.shares);
+    EXPECT_EQ(moves.threads.size() > 1, each.shares > 1);
+  }
 }
 
 TEST_P(CpuCopy, large_copies_are_shared_by_threads) {

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <thread>
+#include <vector>
 
 #include "copy/cpu/op.hpp"
 
@@ -9,6 +12,10 @@ namespace {
 
 /// Half of a small L1 cache: the other half is left to the strided side.
 constexpr std::int64_t kBounceBytes = 16 * 1024;
+
+/// The least share that is worth a thread of its own. Measured on a Zen 5: a thread starts and ends
+/// in 19 us, in which it would copy less than a quarter of this.
+constexpr std::int64_t kLeastShare = 1024 * 1024;
 
 }  // namespace
 
@@ -45,16 +52,28 @@ ThreadsOp::ThreadsOp(OpPtr op, int threads)
     : Op(op->size_bytes()), op_(std::move(op)), threads_(threads) {}
 
 void ThreadsOp::run_part(std::byte* to, const std::byte* from, ByteRange part) const {
+  const std::int64_t shares =
+      std::clamp<std::int64_t>(part.size() / kLeastShare, 1, std::int64_t{threads_});
   // Shares end at multiples of a page, so that no two threads write one line of a dense side more
   // than once.
   constexpr std::int64_t kPage = 4096;
-  const std::int64_t share = (part.size() / threads_ + kPage) & -kPage;
-#pragma omp parallel for num_threads(threads_) schedule(static, 1)
-  for (int t = 0; t < threads_; ++t) {
-    const std::int64_t begin = part.begin + t * share;
-    const ByteRange mine = {begin, std::min(begin + share, part.end)};
+  const std::int64_t share_bytes = (part.size() / shares + kPage) & -kPage;
+  const auto run_share = [&](std::int64_t i) {
+    const std::int64_t begin = part.begin + i * share_bytes;
+    const ByteRange mine = {begin, std::min(begin + share_bytes, part.end)};
     if (mine.begin < mine.end) run_range(*op_, to, from, mine);
+  };
+  // Threads live for one copy: idle ones would be in the way of a rank that computes, or forks.
+  std::vector<std::jthread> others;
+  std::int64_t next = 1;
+  try {
+    others.reserve(static_cast<std::size_t>(shares - 1));
+    for (; next < shares; ++next) others.emplace_back(run_share, next);
+  } catch (const std::exception&) {
+    // The system gives no more threads: this one does their shares.
   }
+  run_share(0);
+  for (; next < shares; ++next) run_share(next);
 }
 
 std::string ThreadsOp::description() const {

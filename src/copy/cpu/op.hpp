@@ -252,7 +252,9 @@ class BounceOp final : public Op {
   OpPtr pack_, unpack_;
 };
 
-/// A large copy shared out to several threads by packed bytes.
+/// A large copy shared out to several threads by packed bytes. Each run starts them and waits for
+/// their end, so that none is left behind in a rank; for that it allocates. A part of a copy has as
+/// many threads as it has whole MiB, at most the given number.
 class ThreadsOp final : public Op {
  public:
   ThreadsOp(OpPtr op, int threads);
