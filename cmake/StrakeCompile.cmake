@@ -1,7 +1,6 @@
 # Compile settings of every Strake target, as one interface target, and the libraries of the core.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
-find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_path(STRAKE_HWY_INCLUDE_DIR hwy/highway.h)
 if(NOT STRAKE_HWY_INCLUDE_DIR)
@@ -34,4 +33,17 @@ if(STRAKE_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${STRAKE_SANITIZE}>
     $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer> $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>)
   add_link_options(-fsanitize=${STRAKE_SANITIZE})
+endif()
+
+# fmt's headers for every target that links strake; what is to be compiled of them, src/settings/fmt.cpp compiles once
+# (each file did take 3 s for it). In a namespace of its own: a user's program may link another fmt beside libstrake.a.
+# Other versions want other instantiations there: of those each file compiles what it uses.
+add_library(strake_fmt INTERFACE)
+get_target_property(includes fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
+target_include_directories(strake_fmt SYSTEM INTERFACE ${includes})
+if(fmt_VERSION VERSION_GREATER_EQUAL 9 AND fmt_VERSION VERSION_LESS 10)
+  target_compile_definitions(strake_fmt INTERFACE
+    "FMT_BEGIN_NAMESPACE=namespace fmt { inline namespace strake {" "FMT_END_NAMESPACE=} }")
+else()
+  target_compile_definitions(strake_fmt INTERFACE FMT_HEADER_ONLY=1)
 endif()

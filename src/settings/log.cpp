@@ -1,9 +1,7 @@
 #include "settings/log.hpp"
 
-#include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
-
-#include <memory>
+#include <cstdio>
+#include <string>
 
 #include "settings/settings.hpp"
 
@@ -23,30 +21,18 @@ int threshold() noexcept {
   return level;
 }
 
-spdlog::level::level_enum to_spdlog(Level level) noexcept {
+std::string_view name_of(Level level) noexcept {
   switch (level) {
     case Level::Error:
-      return spdlog::level::err;
+      return "error";
     case Level::Warn:
-      return spdlog::level::warn;
+      return "warning";
     case Level::Info:
-      return spdlog::level::info;
+      return "info";
     case Level::Debug:
       break;
   }
-  return spdlog::level::debug;
-}
-
-/// Never destroyed, so that other libraries' destructors may still log.
-spdlog::logger& logger() {
-  static spdlog::logger& instance = [&]() -> spdlog::logger& {
-    auto* made = new spdlog::logger("strake", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made->set_level(spdlog::level::trace);  // enabled() has already decided
-    made->set_pattern("strake %l: %v");
-    made->flush_on(spdlog::level::trace);
-    return *made;
-  }();
-  return instance;
+  return "debug";
 }
 
 }  // namespace
@@ -55,9 +41,12 @@ bool enabled(Level level) noexcept { return static_cast<int>(level) <= threshold
 
 void write(Level level, std::string_view line) noexcept {
   try {
-    logger().log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
+    const std::string whole = fmt::format("strake {}: {}\n", name_of(level), line);
+    // In one call: the C library lets no other thread's words in between, and holds nothing of it
+    // back.
+    static_cast<void>(std::fwrite(whole.data(), 1, whole.size(), stderr));
   } catch (...) {
-    // Out of memory, or standard error is closed: a lost line must not end the program.
+    // Out of memory: a lost line must not end the program.
   }
 }
 
