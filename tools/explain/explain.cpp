@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "device/backend.hpp"

@@ -1,7 +1,7 @@
 /// \file  `strake settings`: the table of settings, for people, programs and the documentation.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace strake::settings_command {

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "topo/show.hpp"
 
 namespace strake::topo {

@@ -2,7 +2,7 @@
 /// drawing.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "machine/topology.hpp"

@@ -1,0 +1,18 @@
+// What most of Strake's files include, precompiled (cmake/StrakePrecompile.cmake). Each file still includes what it
+// uses: the sanitizer presets compile without this.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
