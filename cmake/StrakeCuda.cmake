@@ -1,6 +1,7 @@
-# Finds CUDA's compiler. Result: STRAKE_CUDA_FOUND, and strake_cuda_compile, the compile settings of .cu files (those of
-# strake_compile hold for C++ alone).
+# Finds CUDA's compiler. Result: STRAKE_CUDA_FOUND, STRAKE_GPU_FOUND where this machine has a GPU for it, and
+# strake_cuda_compile, the compile settings of .cu files (those of strake_compile hold for C++ alone).
 set(STRAKE_CUDA_FOUND FALSE)
+set(STRAKE_GPU_FOUND FALSE)
 if(NOT STRAKE_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "STRAKE_CUDA is ${STRAKE_CUDA}; it takes AUTO, ON or OFF")
 endif()
@@ -24,13 +25,16 @@ endif()
 
 # For the GPUs of this machine. Where there are none, the compiler's own default, the oldest it supports, whose
 # intermediate code the driver translates for any later GPU, and the first whose kernels can be set up early.
+execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE smi_result OUTPUT_VARIABLE smi_output ERROR_QUIET)
+if(smi_result EQUAL 0 AND smi_output MATCHES "GPU 0")
+  set(STRAKE_GPU_FOUND TRUE)
+endif()
 set(generic FALSE)
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-  set(generic TRUE)
-  execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE smi_result OUTPUT_VARIABLE smi_output ERROR_QUIET)
-  if(smi_result EQUAL 0 AND smi_output MATCHES "GPU 0")
+  if(STRAKE_GPU_FOUND)
     set(CMAKE_CUDA_ARCHITECTURES native)
-    set(generic FALSE)
+  else()
+    set(generic TRUE)
   endif()
 endif()
 enable_language(CUDA)
