@@ -1,6 +1,6 @@
-// What choosing a method costs, as JSON lines: a look-up among 10,000 choices made before, a choice
-// made for the first time, and one that is not remembered. Every remembered choice is compared with
-// the one made anew.
+// What choosing a method costs, as JSON lines: for a message of elements whose choice was made
+// before, of 10,000 different ones; for elements that are new; and for a message by itself. Every
+// kept choice is compared with the one made anew.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 
 #include "exchange/method.hpp"
 #include "machine/profile.hpp"
+#include "mpi/elements.hpp"
+#include "strake/layout.hpp"
 
 namespace strake::bench {
 namespace {
@@ -90,11 +93,11 @@ std::vector<Message> random_messages(std::size_t count, MemoryKind kind, unsigne
 }
 
 /// Nanoseconds per message of `choose`.
-template <typename Choose>
-double time_all(const std::vector<Message>& messages, Choose&& choose) {
+template <typename One, typename Choose>
+double time_all(const std::vector<One>& messages, Choose&& choose) {
   unsigned sum = 0;
   const double begin = now_ns();
-  for (const Message& message : messages) sum += static_cast<unsigned>(choose(message).method);
+  for (const One& message : messages) sum += static_cast<unsigned>(choose(message).method);
   const double took = now_ns() - begin;
   asm volatile("" : : "r"(sum));
   return took / static_cast<double>(messages.size());
@@ -113,37 +116,54 @@ void print(const char* name, std::vector<double> samples) {
 
 bool same(Choice a, Choice b) { return a.method == b.method && a.reason == b.reason; }
 
-int run(bool quick) {
-  // First uses: of every method's code, of the profile and of the cache's pages.
-  auto known = random_messages(kKeys, MemoryKind::Device, 1);
-  std::vector<double> misses;
-  for (const Message& message : random_messages(200, MemoryKind::Device, 2)) {
-    (void)exchange::choose(message);
+/// A message's elements, in the form that choices are kept with.
+struct Asked {
+  Message message;
+  std::shared_ptr<mpi::Elements> elements;
+  [[nodiscard]] Choice choose() const {
+    return exchange::choose(*elements, message.direction, message.place, message.nonblocking);
   }
+};
+
+std::vector<Asked> asked(const std::vector<Message>& messages) {
+  std::vector<Asked> made;
+  for (const Message& message : messages) {
+    const std::vector<Dim> dims = {{message.blocks, message.pitch}};
+    made.push_back(
+        {message, std::make_shared<mpi::Elements>(Layout::box(0, message.mean_block(), dims))});
+    made.back().message.spread = made.back().elements->spread();
+  }
+  return made;
+}
+
+int run(bool quick) {
+  const auto messages = random_messages(kKeys, MemoryKind::Device, 1);
+  auto known = asked(messages);
+  const auto choose_kept = [](const Asked& one) { return one.choose(); };
+  const auto choose_anew = [](const Message& message) { return exchange::choose(message); };
+  (void)time_all(random_messages(200, MemoryKind::Device, 2), choose_anew);  // first uses
+  std::vector<double> first;
   // In pieces, as samples: a choice is made for the first time only once.
   for (std::size_t at = 0; at < known.size(); at += 100) {
     const auto begin = known.begin() + static_cast<std::ptrdiff_t>(at);
-    misses.push_back(time_all({begin, begin + 100}, exchange::choose));
+    first.push_back(time_all(std::vector<Asked>(begin, begin + 100), choose_kept));
   }
-  print("first_time", misses);
-  for (const Message& message : known) {
-    if (!same(exchange::choose(message), exchange::choose_anew(message))) {
-      fmt::print(stderr, "a remembered choice for {} bytes in {} blocks differs from a new one\n",
-                 message.bytes, message.blocks);
+  print("first_time", first);
+  for (const Asked& one : known) {
+    if (!same(one.choose(), exchange::choose(one.message))) {
+      fmt::print(stderr, "a kept choice for {} bytes in {} blocks differs from a new one\n",
+                 one.message.bytes, one.message.blocks);
       return 1;
     }
   }
-  // In another order than that of the slots' first use.
   std::shuffle(known.begin(), known.end(), std::mt19937(3));
-  std::vector<double> hits;
-  for (int i = 0; i < (quick ? 5 : 200); ++i) hits.push_back(time_all(known, exchange::choose));
-  print("look_up_10000", hits);
+  std::vector<double> kept;
+  for (int i = 0; i < (quick ? 5 : 200); ++i) kept.push_back(time_all(known, choose_kept));
+  print("kept_10000", kept);
   for (const MemoryKind kind : {MemoryKind::Host, MemoryKind::Device}) {
-    const auto messages = random_messages(kKeys, kind, 4);
+    const auto others = random_messages(kKeys, kind, 4);
     std::vector<double> anew;
-    for (int i = 0; i < (quick ? 3 : 50); ++i) {
-      anew.push_back(time_all(messages, exchange::choose_anew));
-    }
+    for (int i = 0; i < (quick ? 3 : 50); ++i) anew.push_back(time_all(others, choose_anew));
     print(kind == MemoryKind::Host ? "anew_host" : "anew_device", anew);
   }
   return 0;

@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "exchange/choice_cache.hpp"
+#include "exchange/plans.hpp"
 #include "machine/model.hpp"
 #include "machine/pitch.hpp"
 #include "mpi/job.hpp"
@@ -154,7 +154,7 @@ bool library_is_measured() noexcept {
   return measured;
 }
 
-Choice choose_anew(const Message& message) noexcept {
+Choice choose(const Message& message) noexcept {
   // Pinned memory is the host's; managed memory may be on the device, and only the device moves it
   // quickly.
   const bool host = message.place.in_host_memory();
@@ -171,13 +171,24 @@ Choice choose_anew(const Message& message) noexcept {
   return host ? built_in_host(message) : built_in_device(message, aware, limit);
 }
 
-Choice choose(const Message& message) noexcept {
-  // The built-in rules take no longer than a look-up.
-  if (model() == nullptr) return choose_anew(message);
-  static constinit ChoiceCache cache;
-  if (const auto known = cache.find(message)) return *known;
-  const Choice choice = choose_anew(message);
-  cache.insert(message, choice);
+Choice choose(mpi::Elements& elements, Direction direction, Place place,
+              bool nonblocking) noexcept {
+  std::atomic<std::uint32_t>& kept = plans_of(elements).choice(direction, place, nonblocking);
+  constexpr std::uint32_t kMade = 1U << 16;
+  if (const std::uint32_t known = kept.load(std::memory_order_relaxed); known != 0) {
+    return {static_cast<Method>(known >> 8 & 0xff), static_cast<Reason>(known & 0xff)};
+  }
+  const Choice choice = choose({.direction = direction,
+                                .dense = elements.dense(),
+                                .place = place,
+                                .bytes = elements.size_bytes(),
+                                .blocks = elements.block_count(),
+                                .spread = elements.spread(),
+                                .nonblocking = nonblocking,
+                                .pitch = elements.pitch()});
+  kept.store(kMade | static_cast<std::uint32_t>(choice.method) << 8 |
+                 static_cast<std::uint32_t>(choice.reason),
+             std::memory_order_relaxed);
   return choice;
 }
 

@@ -1,4 +1,4 @@
-/// \file  The plans compiled so far to pack and unpack some elements of a datatype.
+/// \file  What was compiled and chosen so far to pack and unpack some elements of a datatype.
 #pragma once
 
 #include <atomic>
@@ -27,6 +27,14 @@ class Plans final : public mpi::Companion {
   /// then ~2 ns for host memory. \throws Unsupported, OutOfMemory, CudaError
   const CopyPlan& plan(Direction direction, Place typed, Place packed);
 
+  /// The choice made for their messages there; 0: none so far. A choice depends on the kind of
+  /// memory, not on whose it is.
+  [[nodiscard]] std::atomic<std::uint32_t>& choice(Direction direction, Place place,
+                                                   bool nonblocking) noexcept {
+    return choices_[static_cast<std::size_t>(place.kind)][static_cast<std::size_t>(direction)]
+                   [nonblocking ? 1 : 0];
+  }
+
   /// What packing saves, sampled once for the summary: the MPI library's time less ours.
   static constexpr std::int64_t kNotSampled = INT64_MIN;
   std::atomic<std::int64_t> saved_ns{kNotSampled};
@@ -41,6 +49,8 @@ class Plans final : public mpi::Companion {
 
   const Layout& layout_;
   std::atomic<const CopyPlan*> host_[2] = {nullptr, nullptr};
+  static constexpr std::size_t kMemoryKinds = 4;
+  std::atomic<std::uint32_t> choices_[kMemoryKinds][2][2] = {};
   std::mutex mutex_;
   std::vector<Compiled> compiled_;
 };

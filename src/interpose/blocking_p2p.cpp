@@ -1,18 +1,22 @@
-// Blocking point to point: pack, one system call, unpack.
+// Blocking point to point: all steps of a transfer, with one call of the MPI library's as its
+// channel.
 #include <optional>
 #include <utility>
 
-#include "exchange/engine.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/messages.hpp"
+#include "interpose/requests.hpp"
 #include "mpi/wire.hpp"
 
 namespace strake::interpose {
 namespace {
 
-using exchange::Engine;
-using exchange::Incoming;
-using exchange::Outgoing;
+using exchange::Arrival;
+using exchange::CallChannel;
+using exchange::HandOverChannel;
+using exchange::Parcel;
+using exchange::Transfer;
+using exchange::wire_of;
 using mpi::Wire;
 
 template <typename Real, typename Count>
@@ -20,17 +24,25 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
          int tag, MPI_Comm comm) {
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm); };
   return sending(comm, theirs, [&] {
-    Engine::get().hand_on();
+    Requests::get().hand_on();
     if (const Found* left =
             left_before(Direction::Send, Style::Blocking, rank, buffer, count, type)) {
       return leave_to(theirs, function, *left);
     }
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
-    std::optional<Outgoing> outgoing;
-    if (!take(found, [&] { pack_now(found, outgoing); })) return leave_to(theirs, function, found);
-    note(function, outgoing->method(), found.reason, found.bytes);
-    const Wire wire(outgoing->memory(), found.bytes, rank, comm);
-    return real(outgoing->data(), wire.count(), wire.type(), rank, tag, comm);
+    std::optional<Transfer> transfer;
+    if (!take(found, [&] { begin(Direction::Send, found, transfer); })) {
+      return leave_to(theirs, function, found);
+    }
+    note(function, transfer->method(), found.reason, found.bytes);
+    int code = MPI_SUCCESS;
+    CallChannel channel([&](const Parcel& parcel) {
+      const Wire wire = wire_of(parcel, {rank, tag, comm});
+      code = real(parcel.data, wire.count(), wire.type(), rank, tag, comm);
+      return Arrival{};
+    });
+    transfer->finish(channel);
+    return code;
   });
 }
 
@@ -45,18 +57,19 @@ class StatusOr {
   MPI_Status* status_;
 };
 
-/// `call(data, count, type, status)` receives into the incoming buffer.
+/// One call that receives: `call(data, count, type, status)`. Its code, and how its message ended.
 template <typename Call>
-int receive(Function function, const Examined& found, Incoming& incoming, MPI_Comm comm,
-            MPI_Status* user_status, Call&& call) {
-  const Wire wire(incoming.memory(), found.bytes);
+int receive_into(Function function, const Parcel& parcel, MPI_Comm comm, MPI_Status* user_status,
+                 Call&& call, Arrival& arrival) {
+  const Wire wire = wire_of(parcel);
+  arrival.lost = true;
   StatusOr status(user_status);
   // MPICH returns MPI_SUCCESS, since 4.3, where an error handler of the application's has returned:
   // then only the status tells.
   const MPI_Status before = *status.get();
   status.get()->MPI_SOURCE = MPI_UNDEFINED;
   status.get()->MPI_ERROR = MPI_SUCCESS;
-  const int code = call(incoming.data(), wire.count(), wire.type(), status.get());
+  const int code = call(parcel.data, wire.count(), wire.type(), status.get());
   const bool refused = status.get()->MPI_SOURCE == MPI_UNDEFINED;
   if (refused) *status.get() = before;
   const int error = status.get()->MPI_ERROR;
@@ -65,12 +78,26 @@ int receive(Function function, const Examined& found, Incoming& incoming, MPI_Co
   }
   if (code != MPI_SUCCESS || refused || error != MPI_SUCCESS) return code;
   const std::int64_t bytes = mpi::received_bytes(*status.get());
-  if (bytes > found.bytes)
+  if (bytes > parcel.bytes) {
     return mpi::quirks::kLongMessagesOverrun ? raise(comm, MPI_ERR_TRUNCATE) : MPI_ERR_TRUNCATE;
-  note(function, incoming.method(), found.reason, bytes);
-  incoming.unpack(bytes);
-  incoming.wait();
+  }
+  arrival = {.bytes = bytes, .lost = false};
   return MPI_SUCCESS;
+}
+
+/// The steps of a receive that was started; `call` as above.
+template <typename Call>
+int receive(Function function, const Examined& found, Transfer& transfer, MPI_Comm comm,
+            MPI_Status* status, Call&& call) {
+  int code = MPI_SUCCESS;
+  CallChannel channel([&](const Parcel& parcel) {
+    Arrival arrival;
+    code = receive_into(function, parcel, comm, status, call, arrival);
+    if (!arrival.lost) note(function, transfer.method(), found.reason, arrival.bytes);
+    return arrival;
+  });
+  transfer.finish(channel);
+  return code;
 }
 
 template <typename Real, typename Count>
@@ -84,15 +111,15 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
     return leave_receive(ask, Function::MPI_Recv, found, buffer, count, type);
   };
   return receiving(comm, theirs, [&] {
-    Engine::get().hand_on();
+    Requests::get().hand_on();
     if (const Found* left =
             left_before(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
       return leave_as(*left);
     }
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
-    std::optional<Incoming> incoming;
-    if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) return leave_as(found);
-    return receive(Function::MPI_Recv, found, *incoming, comm, status,
+    std::optional<Transfer> transfer;
+    if (!take(found, [&] { begin(Direction::Receive, found, transfer); })) return leave_as(found);
+    return receive(Function::MPI_Recv, found, *transfer, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, rank, tag, comm, at);
                    });
@@ -108,18 +135,33 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
   };
   const auto theirs = [&] { return ask(buffer, count, type); };
   return receiving(comm, theirs, [&] {
-    Engine::get().hand_on();
+    Requests::get().hand_on();
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
-    std::optional<Incoming> incoming;
-    if (!take(found, [&] { incoming.emplace(found.typed, found.method); })) {
+    std::optional<Transfer> transfer;
+    if (!take(found, [&] { begin(Direction::Receive, found, transfer); })) {
       return leave_receive(ask, Function::MPI_Mrecv, found, buffer, count, type);
     }
-    return receive(Function::MPI_Mrecv, found, *incoming, comm, status,
+    return receive(Function::MPI_Mrecv, found, *transfer, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, message, at);
                    });
   });
 }
+
+/// A packed send that leaves by a call which also receives.
+struct PartOfCall {
+  const std::byte* data = nullptr;
+  std::optional<Wire> wire;
+  /// Waits until the transfer is packed.
+  void take(Transfer& transfer, int to, MPI_Comm comm) {
+    HandOverChannel channel([&](const Parcel& parcel) {
+      mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
+      wire.emplace(parcel.memory, parcel.bytes, to, comm);
+      data = parcel.data;
+    });
+    transfer.post(channel);
+  }
+};
 
 template <typename Real, typename Count>
 int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype send_type, int to,
@@ -130,7 +172,7 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
                 recv_type, from, recv_tag, comm, status);
   };
   return sending(comm, theirs, [&] {
-    Engine::get().hand_on();
+    Requests::get().hand_on();
     const Found* const left =
         left_before(Direction::Send, Style::Blocking, to, send_buffer, send_count, send_type);
     const Found* const left_too =
@@ -143,23 +185,25 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
       out = examine(Direction::Send, Style::Blocking, send_buffer, send_count, send_type);
     if (from != MPI_PROC_NULL)
       in = examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
-    std::optional<Outgoing> outgoing;
-    std::optional<Incoming> incoming;
-    take(out, [&] { pack_now(out, outgoing); });
-    take(in, [&] { incoming.emplace(in.typed, in.method); });
-    std::optional<Wire> wire;
+    std::optional<Transfer> outgoing;
+    std::optional<Transfer> incoming;
+    take(out, [&] { begin(Direction::Send, out, outgoing); });
+    take(in, [&] { begin(Direction::Receive, in, incoming); });
+    PartOfCall part;
     if (out.method != Method::System) {
-      wire.emplace(outgoing->memory(), out.bytes, to, comm);
+      part.take(*outgoing, to, comm);
       note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);
     } else if (in.method == Method::System) {
       note(Function::MPI_Sendrecv, Method::System, out.reason, out.bytes);
     }
-    const void* data = wire ? outgoing->data() : send_buffer;
-    const Count data_count = wire ? static_cast<Count>(wire->count()) : send_count;
-    const MPI_Datatype data_type = wire ? wire->type() : send_type;
+    const void* data = part.wire ? part.data : send_buffer;
+    const Count data_count = part.wire ? static_cast<Count>(part.wire->count()) : send_count;
+    const MPI_Datatype data_type = part.wire ? part.wire->type() : send_type;
     const auto call = [&](void* into, Count into_count, MPI_Datatype into_type, MPI_Status* at) {
-      return real(data, data_count, data_type, to, send_tag, into, into_count, into_type, from,
-                  recv_tag, comm, at);
+      const int code = real(data, data_count, data_type, to, send_tag, into, into_count, into_type,
+                            from, recv_tag, comm, at);
+      if (outgoing) outgoing->arrived({});
+      return code;
     };
     if (in.method == Method::System) {
       const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
@@ -179,27 +223,30 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
   };
   const auto theirs = [&] { return ask(buffer, count, type); };
   return sending(comm, theirs, [&] {
-    Engine::get().hand_on();
+    Requests::get().hand_on();
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
     if (found.method == Method::System) {
       found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     }
-    std::optional<Outgoing> outgoing;
-    std::optional<Incoming> incoming;
+    std::optional<Transfer> outgoing;
+    std::optional<Transfer> incoming;
     const auto make = [&] {
-      incoming.emplace(found.typed, found.method);
-      pack_now(found, outgoing);
+      begin(Direction::Receive, found, incoming);
+      begin(Direction::Send, found, outgoing);
     };
     if (!take(found, make)) {
       return leave_receive(ask, Function::MPI_Sendrecv_replace, found, buffer, count, type);
     }
-    const Wire wire(outgoing->memory(), found.bytes, to, comm);
-    return receive(Function::MPI_Sendrecv_replace, found, *incoming, comm, status,
-                   [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
-                     return real_mpi().MPI_Sendrecv(outgoing->data(), wire.count(), wire.type(), to,
-                                                    send_tag, data, bytes, packed, from, recv_tag,
-                                                    comm, at);
-                   });
+    PartOfCall part;
+    part.take(*outgoing, to, comm);
+    const auto call = [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
+      const int code =
+          real_mpi().MPI_Sendrecv(part.data, part.wire->count(), part.wire->type(), to, send_tag,
+                                  data, bytes, packed, from, recv_tag, comm, at);
+      outgoing->arrived({});
+      return code;
+    };
+    return receive(Function::MPI_Sendrecv_replace, found, *incoming, comm, status, call);
   });
 }
 

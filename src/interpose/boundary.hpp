@@ -6,8 +6,8 @@
 
 #include <utility>
 
-#include "exchange/engine.hpp"
 #include "interpose/pending.hpp"
+#include "interpose/requests.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
 
@@ -47,7 +47,7 @@ int caught(MPI_Comm comm);
 /// for, take a step.
 inline void look_at_freed() {
   if (g_freed.load(std::memory_order_relaxed) != 0) step_freed();
-  exchange::Engine::look_at_abandoned();
+  Requests::look_at_abandoned();
 }
 
 template <typename Ours>
@@ -79,7 +79,7 @@ template <typename Theirs, typename Ours>
 template <typename Theirs, typename Ours>
 [[gnu::always_inline]] inline int sending(MPI_Comm comm, Theirs&& theirs, Ours&& ours) {
   const auto inside = [&theirs] {
-    exchange::Engine::get().hand_on();
+    Requests::get().hand_on();
     return theirs();
   };
   return receiving(comm, inside, ours);

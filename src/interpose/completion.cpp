@@ -5,19 +5,17 @@
 #include <vector>
 
 #include "exchange/backoff.hpp"
-#include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/outcomes.hpp"
 #include "interpose/pending.hpp"
+#include "interpose/requests.hpp"
 #include "interpose/untestable.hpp"
 
 namespace strake::interpose {
 namespace {
 
 using exchange::Backoff;
-using exchange::Engine;
-using exchange::Operation;
-using Operations = Engine::Operations;
+using Operations = Requests::Operations;
 
 /// What a call's result is set to before: MPICH returns MPI_SUCCESS, since 4.3, where it has
 /// refused a call and the application's error handler has returned, but leaves its results.
@@ -71,7 +69,7 @@ struct Visible {
       : requests(all, all + operations.size()) {
     for (std::size_t i = 0; i < operations.size(); ++i) {
       if (operations[i] == nullptr || !operations[i]->is_persistent()) continue;
-      const Engine::Seen seen = Engine::get().see(*operations[i]);
+      const Requests::Seen seen = Requests::get().see(*operations[i]);
       requests[i] = MPI_REQUEST_NULL;
       if (seen.complete) ready.push_back(static_cast<int>(i));
       pending = pending || seen.pending;
@@ -141,7 +139,7 @@ class Others {
       requests_.push_back(all_[i]);
     }
     // One that never ends: asked for all, the system completes none, unless one has failed.
-    if (!places_.empty()) requests_.push_back(Engine::get().never());
+    if (!places_.empty()) requests_.push_back(Requests::get().never());
     told_of_.resize(requests_.size());
   }
   void give_back() {
@@ -169,9 +167,9 @@ class Others {
 /// Calls `meanwhile()` as long as the operation is not there; gives its error, which ends the wait.
 template <typename Meanwhile>
 int wait_for(Operation& operation, Meanwhile&& meanwhile) {
-  Engine& engine = Engine::get();
+  Requests& ours = Requests::get();
   Backoff backoff;
-  for (engine.progress(&operation); engine.see(operation).pending; engine.progress(&operation)) {
+  for (ours.progress(&operation); ours.see(operation).pending; ours.progress(&operation)) {
     if (const int code = meanwhile(); code != MPI_SUCCESS) return code;
     backoff.pause();
   }
@@ -191,16 +189,16 @@ Pending* claimed(const MPI_Request* request) {
 }
 
 int wait(MPI_Request* request, MPI_Status* status) {
-  Engine& engine = Engine::get();
+  Requests& ours = Requests::get();
   if (Pending* const pending = claimed(request)) {
-    engine.hand_on();
+    ours.hand_on();
     Statuses told_of(1, status);
     const int code = real_mpi().MPI_Wait(request, told_of.data());
     return finish_pending(*pending, *request, *told_of.data(), code);
   }
-  Operation* operation = engine.find(request);
+  Operation* operation = ours.find(request);
   if (operation == nullptr) {
-    engine.hand_on();
+    ours.hand_on();
     return real_mpi().MPI_Wait(request, status);
   }
   wait_for(*operation, [] { return MPI_SUCCESS; });
@@ -210,9 +208,9 @@ int wait(MPI_Request* request, MPI_Status* status) {
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (flag == nullptr) return real_mpi().MPI_Test(request, flag, status);
-  Engine& engine = Engine::get();
-  Operation* const operation = engine.find(request);
-  engine.progress(operation);
+  Requests& ours = Requests::get();
+  Operation* const operation = ours.find(request);
+  ours.progress(operation);
   if (Pending* const pending = claimed(request)) {
     Statuses told_of(1, status);
     const int code = real_mpi().MPI_Test(request, flag, told_of.data());
@@ -224,17 +222,17 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
   }
   if (operation == nullptr) return real_mpi().MPI_Test(request, flag, status);
   *flag = 0;
-  if (engine.see(*operation).pending) return MPI_SUCCESS;
+  if (ours.see(*operation).pending) return MPI_SUCCESS;
   const int code = real_mpi().MPI_Test(request, flag, status);
   return *flag != 0 ? finish_one(*operation, status, code) : code;
 }
 
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
-  Engine& engine = Engine::get();
-  const Operations operations = engine.find(count, requests);
+  Requests& ours = Requests::get();
+  const Operations operations = ours.find(count, requests);
   PendingList pending(count, requests);
   if (operations.empty()) {
-    engine.hand_on();
+    ours.hand_on();
     if (pending.empty()) return real_mpi().MPI_Waitall(count, requests, statuses);
     Statuses told_of(count, statuses);
     const int code = real_mpi().MPI_Waitall(count, requests, told_of.data());
@@ -249,8 +247,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
       return finish_all_pending(pending, count, requests, told_of.data(), code);
   }
   // The system's call may block for a request of its own.
-  if (std::find(operations.begin(), operations.end(), nullptr) != operations.end())
-    engine.hand_on();
+  if (std::find(operations.begin(), operations.end(), nullptr) != operations.end()) ours.hand_on();
   const int code = finish_all_pending(pending, count, requests, told_of.data(),
                                       real_mpi().MPI_Waitall(count, requests, told_of.data()));
   return others.tell(finish_many(told_of.without_pending(operations, code), told_of.data(),
@@ -259,16 +256,16 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (flag == nullptr) return real_mpi().MPI_Testall(count, requests, flag, statuses);
-  Engine& engine = Engine::get();
-  engine.progress();
-  const Operations operations = engine.find(count, requests);
+  Requests& ours = Requests::get();
+  ours.progress();
+  const Operations operations = ours.find(count, requests);
   PendingList pending(count, requests);
   if (operations.empty() && pending.empty()) {
     return real_mpi().MPI_Testall(count, requests, flag, statuses);
   }
   Statuses told_of(count, statuses);
   *flag = 0;
-  if (engine.any_pending(operations)) {
+  if (ours.any_pending(operations)) {
     const int code = Others(operations, requests, told_of.data(), false).advance();
     return code == MPI_SUCCESS ? code
                                : finish_all_pending(pending, count, requests, told_of.data(), code);
@@ -283,7 +280,7 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
 /// One round of Testany; `nothing`: no active request at all.
 int try_any(const Operations& operations, PendingList& pending, MPI_Request* requests, int* index,
             int* flag, MPI_Status* status, bool& nothing) {
-  Engine::get().progress();
+  Requests::get().progress();
   nothing = false;
   Visible visible(operations, requests);
   if (!visible.ready.empty()) {
@@ -311,10 +308,10 @@ int try_any(const Operations& operations, PendingList& pending, MPI_Request* req
 }
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  const Operations operations = Engine::get().find(count, requests);
+  const Operations operations = Requests::get().find(count, requests);
   PendingList pending(index != nullptr ? count : 0, requests);
   if (operations.empty() || index == nullptr) {
-    Engine::get().hand_on();
+    Requests::get().hand_on();
     if (pending.empty()) return real_mpi().MPI_Waitany(count, requests, index, status);
     Statuses told_of(1, status);
     *index = MPI_UNDEFINED;
@@ -334,11 +331,11 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
 }
 
 int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-  const Operations operations = Engine::get().find(count, requests);
+  const Operations operations = Requests::get().find(count, requests);
   const bool complete_arguments = index != nullptr && flag != nullptr;
   PendingList pending(complete_arguments ? count : 0, requests);
   if (operations.empty() || !complete_arguments) {
-    Engine::get().progress();
+    Requests::get().progress();
     if (pending.empty()) return real_mpi().MPI_Testany(count, requests, index, flag, status);
     Statuses told_of(1, status);
     *index = MPI_UNDEFINED;
@@ -356,7 +353,7 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
 /// One round of Testsome; outcount is 0 while active requests are not there yet.
 int try_some(const Operations& operations, PendingList& pending, MPI_Request* requests,
              int* outcount, int* indices, MPI_Status* statuses) {
-  Engine::get().progress();
+  Requests::get().progress();
   Visible visible(operations, requests);
   const auto count = static_cast<int>(operations.size());
   *outcount = kUntouched;
@@ -390,11 +387,11 @@ int try_some(const Operations& operations, PendingList& pending, MPI_Request* re
 }
 
 int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
-  const Operations operations = Engine::get().find(count, requests);
+  const Operations operations = Requests::get().find(count, requests);
   const bool complete_arguments = outcount != nullptr && indices != nullptr;
   PendingList pending(complete_arguments ? count : 0, requests);
   if (operations.empty() || !complete_arguments) {
-    Engine::get().hand_on();
+    Requests::get().hand_on();
     if (pending.empty()) {
       return real_mpi().MPI_Waitsome(count, requests, outcount, indices, statuses);
     }
@@ -461,18 +458,18 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
     return real_mpi().MPI_Testsome(count, requests, outcount, indices, statuses);
   };
   return completion(theirs, [&] {
-    const Engine::Operations operations = Engine::get().find(count, requests);
+    const Requests::Operations operations = Requests::get().find(count, requests);
     const bool complete_arguments = outcount != nullptr && indices != nullptr;
     PendingList pending(complete_arguments ? count : 0, requests);
     if (!complete_arguments || (operations.empty() && pending.empty())) {
-      Engine::get().progress();
+      Requests::get().progress();
       return theirs();
     }
     Statuses told_of(count, statuses);
     if (!operations.empty()) {
       return try_some(operations, pending, requests, outcount, indices, told_of.data());
     }
-    Engine::get().progress();
+    Requests::get().progress();
     *outcount = MPI_UNDEFINED;
     const int code = real_mpi().MPI_Testsome(count, requests, outcount, indices, told_of.data());
     return finish_some_pending(pending, requests, *outcount, indices, told_of.data(), code);
@@ -484,11 +481,11 @@ STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
   const auto theirs = [&] { return real_mpi().MPI_Request_free(request); };
   return completion(theirs, [&] {
     if (Pending* const pending = pending_of(request)) return free_pending(*pending, request);
-    if (Engine::get().find(request) == nullptr) return theirs();
-    Engine::get().hand_on();
-    Engine::get().abandon(*request);  // while the handle can't be another's
+    if (Requests::get().find(request) == nullptr) return theirs();
+    Requests::get().hand_on();
+    Requests::get().abandon(*request);  // while the handle can't be another's
     const int code = theirs();
-    Engine::get().progress(nullptr);
+    Requests::get().progress(nullptr);
     return code;
   });
 }
@@ -496,15 +493,15 @@ STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
 STRAKE_MPI int MPI_Cancel(MPI_Request* request) {
   const auto theirs = [&] { return real_mpi().MPI_Cancel(request); };
   return completion(theirs, [&] {
-    Engine& engine = Engine::get();
+    Requests& ours = Requests::get();
     if (Pending* const pending = pending_of(request)) {
       pending->may_be_gone = true;
       return theirs();
     }
-    const strake::exchange::Operation* const operation = engine.find(request);
-    const Engine::Seen seen = operation != nullptr ? engine.see(*operation) : Engine::Seen{};
+    const Operation* const operation = ours.find(request);
+    const Requests::Seen seen = operation != nullptr ? ours.see(*operation) : Requests::Seen{};
     if (!seen.pending && !seen.complete) return theirs();  // not ours, or inactive as its dummy
-    engine.cancel(*request);
+    ours.cancel(*request);
     return MPI_SUCCESS;
   });
 }

@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "exchange/engine.hpp"
 #include "exchange/mixed.hpp"
+#include "interpose/requests.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -54,18 +54,12 @@ bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined
 constexpr std::int64_t kOnePiece = 512;
 
 void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
-                      MPI_Datatype type, mpi::TypeRecord& record, Examined& result) {
+                      mpi::TypeRecord& record, Known& known, Examined& result) {
   bool kept = false;
   if (!resolve(buffer, count, record, result, &kept)) return;
   mpi::Elements& elements = *result.typed.elements;
-  const exchange::Choice choice = exchange::choose({.direction = direction,
-                                                    .dense = elements.dense(),
-                                                    .place = result.typed.place,
-                                                    .bytes = result.bytes,
-                                                    .blocks = elements.block_count(),
-                                                    .spread = elements.spread(),
-                                                    .nonblocking = style == Style::Nonblocking,
-                                                    .pitch = elements.pitch()});
+  const exchange::Choice choice =
+      exchange::choose(elements, direction, result.typed.place, style == Style::Nonblocking);
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;
   if (result.method == Method::System && direction == Direction::Receive && record.uneven()) {
@@ -74,9 +68,7 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
     if (!result.as_bytes && free && result.bytes >= kOnePiece) result.method = Method::Pack;
   }
   if (result.method != Method::System) result.reason = Reason::None;
-  if (kept && device_backend() == nullptr) {
-    remember(direction, style, type, count, result, &elements);
-  }
+  if (kept && device_backend() == nullptr) known.settle(result, &elements);
 }
 
 }  // namespace strake::interpose

@@ -12,8 +12,7 @@
 #include "device/backend.hpp"
 #include "device/loaded_objects.hpp"
 #include "exchange/method.hpp"
-#include "exchange/operation.hpp"
-#include "exchange/staging.hpp"
+#include "exchange/transfer.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
 #include "memory/per_thread.hpp"
@@ -67,45 +66,48 @@ inline bool plausible(const void* base, std::int64_t offset) noexcept {
 /// then says why.
 bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined& result,
              bool* kept = nullptr);
-/// The general case of `examine`.
-void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
-                      MPI_Datatype type, mpi::TypeRecord& record, Examined& result);
 
-/// What `examine` found for a datatype and a count, in a process without a device: nothing else
-/// matters there.
-struct Remembered {
+/// What a thread knows of so many elements of a datatype, in one direction and style: the one cache
+/// between a call and its method. Void once mpi::g_type_generation has moved on.
+struct Known {
   std::uint64_t key = 0;
   std::uint64_t generation = 0;
   std::int64_t count = 0;
-  Found found;
-  mpi::Elements* elements = nullptr;
+  mpi::TypeRecord* record = nullptr;  ///< null: a type that was never committed here
+  /// Nothing else matters: `found` is right for every buffer, in a process without a device.
+  bool settled = false;
+  Found found = {};
+  mpi::Elements* elements = nullptr;  ///< where the method is not System
+
+  void settle(const Found& what, mpi::Elements* of) {
+    settled = true;
+    found = what;
+    elements = of;
+  }
 };
-/// By direction and style.
-using RememberedTable = std::array<mpi::TypeSlots<Remembered>, 4>;
+using KnownTypes = std::array<mpi::TypeSlots<Known>, 4>;
 
-inline Remembered& remembered(Direction direction, Style style, MPI_Datatype type,
-                              std::int64_t count) {
+/// The place in this thread's table for a datatype and a count; something else may lie there.
+inline Known& known_slot(Direction direction, Style style, MPI_Datatype type, std::int64_t count) {
   const int row = static_cast<int>(direction) * 2 + static_cast<int>(style);
-  return PerThread<RememberedTable>::get()[static_cast<std::size_t>(row)]
-                                          [mpi::type_slot(type, count)];
+  return PerThread<KnownTypes>::get()[static_cast<std::size_t>(row)][mpi::type_slot(type, count)];
 }
-
-inline void remember(Direction direction, Style style, MPI_Datatype type, std::int64_t count,
-                     const Found& found, mpi::Elements* elements) {
-  remembered(direction, style, type, count) = {
-      mpi::key_of(type), mpi::g_type_generation.load(std::memory_order_acquire), count, found,
-      elements};
+inline bool is_of(const Known& known, MPI_Datatype type, std::int64_t count) noexcept {
+  return known.key == mpi::key_of(type) && known.count == count &&
+         known.generation == mpi::g_type_generation.load(std::memory_order_acquire);
 }
+/// The general case of `examine`.
+void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
+                      mpi::TypeRecord& record, Known& known, Examined& result);
 
 /// What was found before, in a process without a device; or null.
-inline const Remembered* found_before(Direction direction, Style style, const void* buffer,
-                                      std::int64_t count, MPI_Datatype type) {
+inline const Known* found_before(Direction direction, Style style, const void* buffer,
+                                 std::int64_t count, MPI_Datatype type) {
   if (!no_object_since() && device_backend() != nullptr) return nullptr;
-  const Remembered& known = remembered(direction, style, type, count);
-  const bool same = known.key == mpi::key_of(type) && known.count == count &&
-                    known.generation == mpi::g_type_generation.load(std::memory_order_acquire) &&
-                    plausible(buffer, known.found.lowest);
-  return same ? &known : nullptr;
+  const Known& known = known_slot(direction, style, type, count);
+  const bool holds =
+      known.settled && is_of(known, type, count) && plausible(buffer, known.found.lowest);
+  return holds ? &known : nullptr;
 }
 /// Of a message to or from MPI_PROC_NULL.
 inline constexpr Found kNobody{.reason = Reason::Empty};
@@ -113,7 +115,7 @@ inline constexpr Found kNobody{.reason = Reason::Empty};
 inline const Found* left_before(Direction direction, Style style, int rank, const void* buffer,
                                 std::int64_t count, MPI_Datatype type) {
   if (rank == MPI_PROC_NULL) return &kNobody;
-  const Remembered* known = found_before(direction, style, buffer, count, type);
+  const Known* known = found_before(direction, style, buffer, count, type);
   return known != nullptr && known->found.method == Method::System ? &known->found : nullptr;
 }
 
@@ -121,17 +123,22 @@ inline const Found* left_before(Direction direction, Style style, int rank, cons
 inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
                         MPI_Datatype type, Use use) {
   Examined result;
-  if (const Remembered* known = found_before(direction, style, buffer, count, type)) {
-    static_cast<Found&>(result) = known->found;
+  if (const Known* before = found_before(direction, style, buffer, count, type)) {
+    static_cast<Found&>(result) = before->found;
     if (result.method != Method::System) {
-      result.typed = {known->elements->shared_from_this(),
+      result.typed = {before->elements->shared_from_this(),
                       static_cast<std::byte*>(const_cast<void*>(buffer)),
                       {},
                       false};
     }
     return result;
   }
-  mpi::TypeRecord* const record = mpi::find_type(type);
+  Known& known = known_slot(direction, style, type, count);
+  if (!is_of(known, type, count)) {
+    const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
+    known = {mpi::key_of(type), generation, count, mpi::find_type(type)};
+  }
+  mpi::TypeRecord* const record = known.record;
   if (record == nullptr) {
     result.reason = Reason::UnknownType;
   } else if (count <= 0) {
@@ -143,9 +150,9 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     result.reason = Reason::Contiguous;
     result.bytes = record->size_bytes() * count;
     result.as_bytes = direction == Direction::Receive && record->uneven();
-    remember(direction, style, type, count, result, nullptr);
+    known.settle(result, nullptr);
   } else {
-    examine_elements(direction, style, const_cast<void*>(buffer), count, type, *record, result);
+    examine_elements(direction, style, const_cast<void*>(buffer), count, *record, known, result);
   }
   return result;
 }
@@ -176,26 +183,16 @@ bool take(Examined& found, Make&& make) {
   }
 }
 
-/// Packs for a call that sends before it returns. \throws OutOfMemory, CudaError
-inline void pack_now(const Examined& found, std::optional<exchange::Outgoing>& outgoing) {
-  outgoing.emplace(found.typed, found.method);
-  outgoing->pack();
-  outgoing->wait();
+/// Makes the transfer and starts it. \throws OutOfMemory, CudaError
+inline void begin(Direction direction, const Examined& found,
+                  std::optional<exchange::Transfer>& transfer) {
+  transfer.emplace(direction, found.typed, found.method);
+  transfer->start();
 }
 
 /// Counts what was decided.
 inline void note(Function function, Method method, Reason reason, std::int64_t bytes) noexcept {
   record({function, method, reason, bytes});
-}
-
-/// Counts the operation when its bytes are known.
-inline void count_when_moved(exchange::Operation& operation, Function function,
-                             Reason reason) noexcept {
-  operation.mark = static_cast<int>(function) * exchange::kReasons + static_cast<int>(reason);
-  operation.moved = [](int mark, Method method, std::int64_t bytes) noexcept {
-    record({static_cast<Function>(mark / exchange::kReasons), method,
-            static_cast<Reason>(mark % exchange::kReasons), bytes});
-  };
 }
 
 /// The call is the system's, as was found.

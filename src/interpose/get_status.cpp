@@ -2,21 +2,18 @@
 // are, and leave them as they are.
 #include <vector>
 
-#include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
+#include "interpose/requests.hpp"
 
 namespace strake::interpose {
 namespace {
 
-using exchange::Engine;
-using exchange::Operation;
-
 int get_status(MPI_Request request, int* flag, MPI_Status* status) {
   const auto theirs = [&] { return real_mpi().MPI_Request_get_status(request, flag, status); };
   if (flag == nullptr) return theirs();
-  Engine& engine = Engine::get();
-  Operation* const operation = engine.find(&request);
-  engine.progress(operation);
+  Requests& ours = Requests::get();
+  Operation* const operation = ours.find(&request);
+  ours.progress(operation);
   if (!PendingTable::empty() && request != MPI_REQUEST_NULL) {
     if (Pending* const pending = PendingTable::get().find(request)) {
       MPI_Status own;
@@ -26,7 +23,7 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
       return code;
     }
   }
-  const Engine::Seen seen = operation != nullptr ? engine.see(*operation) : Engine::Seen{};
+  const Requests::Seen seen = operation != nullptr ? ours.see(*operation) : Requests::Seen{};
   if (seen.pending) {
     *flag = 0;
     return MPI_SUCCESS;
@@ -63,13 +60,13 @@ struct Split {
   std::vector<int> complete;  ///< indices of ours
   bool pending = false;       ///< one of ours is not there yet
 
-  Split(const Engine::Operations& operations, const MPI_Request* all)
+  Split(const Requests::Operations& operations, const MPI_Request* all)
       : theirs(all, all + operations.size()) {
-    Engine& engine = Engine::get();
-    engine.progress();
+    Requests& ours = Requests::get();
+    ours.progress();
     for (std::size_t i = 0; i < operations.size(); ++i) {
       if (operations[i] == nullptr) continue;
-      const Engine::Seen seen = engine.see(*operations[i]);
+      const Requests::Seen seen = ours.see(*operations[i]);
       theirs[i] = MPI_REQUEST_NULL;
       if (seen.complete) complete.push_back(static_cast<int>(i));
       pending = pending || seen.pending;
@@ -83,10 +80,10 @@ int split(int count, const MPI_Request* requests, bool complete_arguments, Their
           Ours&& ours) {
   return completion([&] { return theirs(requests); },
                     [&] {
-                      const auto operations = Engine::get().find(count, requests);
+                      const auto operations = Requests::get().find(count, requests);
                       if (!operations.empty() && complete_arguments)
                         return ours(Split(operations, requests));
-                      Engine::get().progress();
+                      Requests::get().progress();
                       return theirs(requests);
                     });
 }

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cstring>
 
-#include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
+#include "interpose/requests.hpp"
 #include "interpose/summary.hpp"
 #include "job/report.hpp"
 #include "mpi/world.hpp"
@@ -13,18 +13,16 @@
 namespace strake::interpose {
 namespace {
 
-using exchange::Engine;
-
 bool g_ends_with_self = false;
 
 int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
   end_pending();
-  Engine::get().shut_down();
+  Requests::get().shut_down();
   return MPI_SUCCESS;
 }
 
 /// MPI_Finalize begins with the delete callbacks of MPI_COMM_SELF's attributes, the last one set
-/// first, and the application's may still complete requests: so ours, set first, ends the engine.
+/// first, and the application's may still complete requests: so ours, set first, ends the ours.
 bool end_with_self() noexcept {
   const mpi::RealMpi& real = real_mpi();
   int key = MPI_KEYVAL_INVALID;
@@ -95,9 +93,9 @@ STRAKE_MPI int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Sessi
 }
 
 STRAKE_MPI int MPI_Session_finalize(MPI_Session* session) {
-  strake::exchange::Engine& engine = strake::exchange::Engine::get();
-  engine.hand_on();
-  if (g_sessions == 1 && !strake::mpi::in_world()) engine.forget();
+  Requests& ours = Requests::get();
+  ours.hand_on();
+  if (g_sessions == 1 && !strake::mpi::in_world()) ours.forget();
   const int code = real_mpi().MPI_Session_finalize(session);
   if (code == MPI_SUCCESS) --g_sessions;
   return code;
@@ -105,9 +103,8 @@ STRAKE_MPI int MPI_Session_finalize(MPI_Session* session) {
 #endif
 
 STRAKE_MPI int MPI_Finalize() {
-  using strake::exchange::Engine;
   if (!g_ends_with_self) end_pending();
-  g_ends_with_self ? Engine::get().hand_on() : Engine::get().shut_down();
+  g_ends_with_self ? Requests::get().hand_on() : Requests::get().shut_down();
   report_start();  // it may have come past Strake
   summarise();
   const int code = real_mpi().MPI_Finalize();

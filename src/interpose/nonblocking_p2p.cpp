@@ -1,52 +1,67 @@
-// Nonblocking point to point: an operation of the engine's, known to the application as a
-// generalised request.
+// Nonblocking point to point. In host memory a message is one of the MPI library's, whose request
+// the application gets (interpose/pending.hpp); else it is an operation that the application knows
+// as a generalised request (interpose/requests.hpp).
 #include <memory>
 #include <optional>
 
-#include "exchange/engine.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/messages.hpp"
+#include "interpose/requests.hpp"
 #include "mpi/peers.hpp"
 #include "mpi/wire.hpp"
 
 namespace strake::interpose {
 namespace {
 
-using exchange::Engine;
-using exchange::Operation;
-using exchange::Outgoing;
+using exchange::CallChannel;
+using exchange::HandOverChannel;
+using exchange::Parcel;
 using exchange::StartSend;
+using exchange::Transfer;
+using exchange::wire_of;
 using mpi::Peer;
 using mpi::Wire;
 
 /// Another thread may be inside a blocking call, which then can't take our next steps: leave
 /// nothing to take.
 void finish_if_threaded() {
-  if (mpi::g_multiple) Engine::get().hand_on();
+  if (mpi::g_multiple) Requests::get().hand_on();
+}
+
+/// Gives the message to the MPI library, by a call that makes a request, and enters what remains to
+/// do under that request.
+template <typename Call>
+int give(PendingTable::Owned pending, const MPI_Request* request, Call&& call) {
+  int code = MPI_SUCCESS;
+  HandOverChannel channel([&](const Parcel& parcel) { code = call(parcel); });
+  Transfer& transfer = *pending->transfer;
+  transfer.post(channel);
+  const bool given = code == MPI_SUCCESS && *request != MPI_REQUEST_NULL;
+  if (!given || (transfer.direction() == Direction::Send && is_shared_complete(*request))) {
+    pending->give_up();
+  } else {
+    PendingTable::get().add(*request, std::move(pending));
+  }
+  return code;
 }
 
 /// The call copies the message, or refuses it for want of room: nothing is left to wait for.
 template <typename Theirs>
 int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* request,
            Theirs&& theirs) {
-  Engine::get().hand_on();
-  std::optional<Outgoing> outgoing;
-  if (!take(found, [&] { pack_now(found, outgoing); })) {
+  Requests::get().hand_on();
+  std::optional<Transfer> transfer;
+  if (!take(found, [&] { begin(Direction::Send, found, transfer); })) {
     return leave_to(theirs, Function::MPI_Ibsend, found);
   }
-  note(Function::MPI_Ibsend, outgoing->method(), found.reason, found.bytes);
-  const Wire wire(outgoing->memory(), found.bytes, peer.rank, peer.comm);
-  return start(outgoing->data(), wire.count(), wire.type(), peer.rank, peer.tag, peer.comm,
-               request);
-}
-
-/// In host memory a message is one of the MPI library's from beginning to end: the application gets
-/// its request. Enters what remains to do under it, which the MPI library has given with `code`.
-int keep(PendingTable::Owned pending, const MPI_Request* request, int code) {
-  const bool given = code == MPI_SUCCESS && *request != MPI_REQUEST_NULL;
-  if (given && !(pending->outgoing && is_shared_complete(*request))) {
-    PendingTable::get().add(*request, std::move(pending));
-  }
+  note(Function::MPI_Ibsend, transfer->method(), found.reason, found.bytes);
+  int code = MPI_SUCCESS;
+  CallChannel channel([&](const Parcel& parcel) {
+    const Wire wire = wire_of(parcel, peer);
+    code = start(parcel.data, wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, request);
+    return exchange::Arrival{};
+  });
+  transfer->finish(channel);
   return code;
 }
 
@@ -56,26 +71,26 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
   const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   if (request == nullptr) return theirs();
   return sending(comm, theirs, [&] {
-    Engine& engine = Engine::get();
+    Requests& ours = Requests::get();
     if (const Found* left =
             left_before(Direction::Send, Style::Nonblocking, rank, buffer, count, type)) {
-      engine.hand_on();  // what was sent before leaves before
+      ours.hand_on();  // what was sent before leaves before
       return leave_to(theirs, function, *left);
     }
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
     if (found.method == Method::Pack && function != Function::MPI_Ibsend) {
-      engine.hand_on();  // what was sent before leaves before
+      ours.hand_on();  // what was sent before leaves before
       PendingTable::Owned pending;
       const auto make = [&] {
         pending = PendingTable::get().make(function, found.reason, comm);
-        pack_now(found, pending->outgoing);
+        begin(Direction::Send, found, pending->transfer);
       };
       if (!take(found, make)) return leave_to(theirs, function, found);
-      Outgoing& outgoing = *pending->outgoing;
       note(function, Method::Pack, found.reason, found.bytes);
-      const Wire wire(outgoing.memory(), found.bytes, rank, comm);
-      const int code = start(outgoing.data(), wire.count(), wire.type(), rank, tag, comm, request);
-      return keep(std::move(pending), request, code);
+      return give(std::move(pending), request, [&](const Parcel& parcel) {
+        const Wire wire = wire_of(parcel, Peer{rank, tag, comm});
+        return start(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
+      });
     }
     if (found.method != Method::System && !mpi::sendable({rank, tag, comm})) {
       found.method = Method::System;
@@ -85,15 +100,15 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       return ibsend(found, start, {rank, tag, comm}, request, theirs);
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
-      operation =
-          std::make_shared<Operation>(found.typed, found.method, start, Peer{rank, tag, comm});
+      operation = ours.make_operation(function, found.reason, found.typed, found.method,
+                                      Peer{rank, tag, comm}, start);
+      operation->start();
     };
     if (!take(found, make)) {
-      engine.hand_on();  // what was sent before leaves before
+      ours.hand_on();  // what was sent before leaves before
       return leave_to(theirs, function, found);
     }
-    note(function, operation->method(), found.reason, found.bytes);
-    *request = engine.launch(std::move(operation));
+    *request = ours.launch(std::move(operation));
     finish_if_threaded();
     return MPI_SUCCESS;
   });
@@ -115,28 +130,29 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
             left_before(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
       return leave_as(*left);
     }
-    Engine& engine = Engine::get();
+    Requests& ours = Requests::get();
     Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
     if (found.method == Method::Pack) {
       PendingTable::Owned pending;
       const auto make = [&] {
         pending = PendingTable::get().make(Function::MPI_Irecv, found.reason, comm);
-        pending->incoming.emplace(found.typed, found.method);
+        begin(Direction::Receive, found, pending->transfer);
       };
       if (!take(found, make)) return leave_as(found);
-      const exchange::Incoming& incoming = *pending->incoming;
-      const Wire wire(incoming.memory(), incoming.capacity_bytes());
-      const int code = real_mpi().MPI_Irecv(incoming.data(), wire.count(), wire.type(), rank, tag,
-                                            comm, request);
-      return keep(std::move(pending), request, code);
+      return give(std::move(pending), request, [&](const Parcel& parcel) {
+        const Wire wire = wire_of(parcel);
+        return real_mpi().MPI_Irecv(parcel.data, wire.count(), wire.type(), rank, tag, comm,
+                                    request);
+      });
     }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
-      operation = std::make_shared<Operation>(found.typed, found.method, Peer{rank, tag, comm});
+      operation = ours.make_operation(Function::MPI_Irecv, found.reason, found.typed, found.method,
+                                      Peer{rank, tag, comm}, nullptr);
+      operation->start();
     };
     if (!take(found, make)) return leave_as(found);
-    count_when_moved(*operation, Function::MPI_Irecv, found.reason);
-    *request = engine.launch(std::move(operation));
+    *request = ours.launch(std::move(operation));
     return MPI_SUCCESS;
   });
 }
@@ -151,46 +167,46 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
   const auto theirs = [&] { return ask(buffer, count, type); };
   if (request == nullptr) return theirs();
   return boundary(comm, theirs, [&] {
-    Engine& engine = Engine::get();
+    Requests& ours = Requests::get();
     Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
     if (found.method == Method::Pack) {
       PendingTable::Owned pending;
       const auto make = [&] {
         pending = PendingTable::get().make(Function::MPI_Imrecv, found.reason, comm);
-        pending->incoming.emplace(found.typed, found.method);
+        begin(Direction::Receive, found, pending->transfer);
       };
       if (!take(found, make)) {
         return leave_receive(ask, Function::MPI_Imrecv, found, buffer, count, type);
       }
-      const exchange::Incoming& incoming = *pending->incoming;
-      const Wire wire(incoming.memory(), incoming.capacity_bytes());
-      const int code =
-          real_mpi().MPI_Imrecv(incoming.data(), wire.count(), wire.type(), message, request);
-      return keep(std::move(pending), request, code);
+      return give(std::move(pending), request, [&](const Parcel& parcel) {
+        const Wire wire = wire_of(parcel);
+        return real_mpi().MPI_Imrecv(parcel.data, wire.count(), wire.type(), message, request);
+      });
     }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
-      operation = std::make_shared<Operation>(found.typed, found.method, message, comm);
+      operation = ours.make_operation(Function::MPI_Imrecv, found.reason, found.typed, found.method,
+                                      message, comm);
+      operation->start();
     };
     if (!take(found, make)) {
       return leave_receive(ask, Function::MPI_Imrecv, found, buffer, count, type);
     }
-    count_when_moved(*operation, Function::MPI_Imrecv, found.reason);
-    *request = engine.launch(std::move(operation));
+    *request = ours.launch(std::move(operation));
     return MPI_SUCCESS;
   });
 }
 
 #if STRAKE_MPI_SESSIONS
-/// A nonblocking send and receive with one request is the system's, but for how it takes the bytes:
-/// `call(buffer, count, type)`.
+/// A nonblocking send and receive with one request is left to the MPI library, but for how it takes
+/// the bytes: `call(buffer, count, type)`.
 template <typename Call, typename Count>
 int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int from,
              MPI_Comm comm) {
   const auto theirs = [&] { return call(buffer, count, type); };
   return sending(comm, theirs, [&] {
     record_passed(Reason::Combined);
-    Engine::get().hand_on();
+    Requests::get().hand_on();
     if (from == MPI_PROC_NULL) return theirs();
     const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
     return post(call, found, buffer, count, type);

@@ -10,11 +10,8 @@
 namespace strake::interpose {
 namespace {
 
-using exchange::Engine;
-using exchange::Operation;
-
 /// Replaces a dummy's status by that of the message; MPI_ERROR is the caller's business.
-void put_status(const Engine::Outcome& outcome, MPI_Status* status) {
+void put_status(const Requests::Outcome& outcome, MPI_Status* status) {
   if (!outcome.persistent || status == MPI_STATUS_IGNORE) return;
   const int error = status->MPI_ERROR;
   *status = outcome.status;
@@ -28,12 +25,12 @@ class Failed {
   Failed() = default;
   ~Failed() {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (owners_[i] != nullptr) Engine::get().give_back(owners_[i], requests_[i]);
+      if (owners_[i] != nullptr) Requests::get().give_back(owners_[i], requests_[i]);
     }
   }
   Failed(const Failed&) = delete;
   Failed& operator=(const Failed&) = delete;
-  void add(const Operation* operation, const Engine::Outcome& outcome) {
+  void add(const Operation* operation, const Requests::Outcome& outcome) {
     owners_.push_back(outcome.persistent ? operation : nullptr);
     requests_.push_back(outcome.failed);
   }
@@ -45,7 +42,7 @@ class Failed {
 };
 
 /// Raises what went wrong with one of ours where it belongs, and returns the code.
-int settle(const Operation& operation, const Engine::Outcome& outcome) {
+int settle(const Operation& operation, const Requests::Outcome& outcome) {
   if (outcome.failed != MPI_REQUEST_NULL) {
     MPI_Status status;
     int code = MPI_SUCCESS;
@@ -83,29 +80,29 @@ bool in_status(int code) { return code != MPI_SUCCESS && class_of(code) == MPI_E
 
 int finish_one(Operation& operation, MPI_Status* status, int code) {
   if (refused(code)) return code;
-  const Engine::Outcome outcome = Engine::get().completed(operation);
+  const Requests::Outcome outcome = Requests::get().completed(operation);
   put_status(outcome, status);
   if (outcome.thrown) std::rethrow_exception(outcome.thrown);
   return outcome.error != MPI_SUCCESS ? settle(operation, outcome) : code;
 }
 
-int finish_many(const Engine::Operations& operations, MPI_Status* statuses, int code) {
+int finish_many(const Requests::Operations& operations, MPI_Status* statuses, int code) {
   if (refused(code)) return code;
   const bool wanted = statuses != MPI_STATUSES_IGNORE;
-  std::vector<Engine::Outcome> outcomes = Engine::get().completed(operations);
+  std::vector<Requests::Outcome> outcomes = Requests::get().completed(operations);
   bool failed = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (wanted) put_status(outcomes[i], &statuses[i]);
     failed = failed || outcomes[i].error != MPI_SUCCESS;
   }
   if (!failed) return code;
-  for (const Engine::Outcome& outcome : outcomes) {
+  for (const Requests::Outcome& outcome : outcomes) {
     if (outcome.thrown) std::rethrow_exception(outcome.thrown);
   }
   Failed inner;
-  const Engine::Outcome* first = nullptr;  // of those to be raised by us
+  const Requests::Outcome* first = nullptr;  // of those to be raised by us
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const Engine::Outcome& outcome = outcomes[i];
+    const Requests::Outcome& outcome = outcomes[i];
     if (wanted && (code == MPI_SUCCESS || outcome.error != MPI_SUCCESS)) {
       statuses[i].MPI_ERROR = outcome.error;
     }

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "exchange/engine.hpp"
+#include "interpose/requests.hpp"
 
 namespace strake::interpose {
 
@@ -17,9 +17,9 @@ namespace strake::interpose {
 
 /// After the system's call, which gave `code`, completed the operation's request: puts the status,
 /// raises what went wrong, and returns the code of it all.
-int finish_one(exchange::Operation& operation, MPI_Status* status, int code);
+int finish_one(Operation& operation, MPI_Status* status, int code);
 /// The same for all (or some) of the requests: `statuses[i]` is of `operations[i]`; nothing for a
 /// nullptr.
-int finish_many(const exchange::Engine::Operations& operations, MPI_Status* statuses, int code);
+int finish_many(const Requests::Operations& operations, MPI_Status* statuses, int code);
 
 }  // namespace strake::interpose

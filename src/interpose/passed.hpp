@@ -4,9 +4,9 @@
 
 #include <tuple>
 
-#include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
+#include "interpose/requests.hpp"
 #include "interpose/untestable.hpp"
 
 namespace strake::interpose {
@@ -35,7 +35,7 @@ template <Kind kind, typename Real, typename... Args>
 int pass(Real real, Args... args) {
   if (t_depth == 0 && !g_disabled) {
     if constexpr (kind.reason != exchange::Reason::None) record_passed(kind.reason);
-    if constexpr (kind.may_block) exchange::Engine::get().hand_on();
+    if constexpr (kind.may_block) Requests::get().hand_on();
   }
   const int code = real(args...);
   if constexpr (kind.may_block) {

@@ -46,21 +46,31 @@ FreedList& freed() {
   return made;
 }
 
+using exchange::Transfer;
+using machine::Direction;
+
 bool was_cancelled(const MPI_Status& status) noexcept {
   int flag = 0;
   real_mpi().MPI_Test_cancelled(&status, &flag);
   return flag != 0;
 }
 
-/// Unpacks what has come. False: more than there was room for.
-bool unpack(Pending& pending, const MPI_Status& status) {
-  if (pending.unpacked || (pending.may_be_gone && was_cancelled(status))) return true;
-  exchange::Incoming& incoming = *pending.incoming;
+/// The message has ended as `status` says, and well: unpacks what a receive got. False: more than
+/// there was room for.
+bool end_transfer(Pending& pending, const MPI_Status& status) {
+  Transfer& transfer = *pending.transfer;
+  if (transfer.state() != Transfer::State::Posted) return true;  // MPI_Request_get_status was here
+  if (transfer.direction() == Direction::Send || (pending.may_be_gone && was_cancelled(status))) {
+    pending.give_up();
+    return true;
+  }
   const std::int64_t bytes = mpi::received_bytes(status);
-  if (mpi::quirks::kLongMessagesOverrun && bytes > incoming.capacity_bytes()) return false;
-  record({pending.function, incoming.method(), pending.reason, bytes});
-  incoming.unpack(bytes);
-  incoming.wait();
+  if (mpi::quirks::kLongMessagesOverrun && bytes > transfer.size_bytes()) {
+    pending.give_up();
+    return false;
+  }
+  record({pending.function, transfer.method(), pending.reason, bytes});
+  transfer.arrived({.bytes = bytes, .lost = false});
   return true;
 }
 
@@ -72,9 +82,8 @@ bool complete(Pending& pending, MPI_Request request, const MPI_Status& status, b
     owned = PendingTable::get().remove(&pending);
   }
   pending.active = false;
-  const bool unpacks = pending.incoming && !failed;
-  const bool fits = !unpacks || unpack(pending, status);
-  pending.unpacked = false;
+  if (failed) pending.give_up();
+  const bool fits = failed || end_transfer(pending, status);
   pending.may_be_gone = false;
   return fits;
 }
@@ -96,11 +105,9 @@ PendingTable::Owned PendingTable::make(Function function, exchange::Reason reaso
 }
 
 void PendingTable::recycle(Pending* pending) noexcept {
-  pending->outgoing.reset();
-  pending->incoming.reset();
+  pending->transfer.reset();
   pending->persistent = false;
   pending->active = true;
-  pending->unpacked = false;
   pending->may_be_gone = false;
   const Lock lock(mutex_);
   pending->next = free_;
@@ -167,9 +174,7 @@ void PendingTable::leak_all() noexcept {
   for (Pending*& bucket : buckets_) {
     for (Pending* at = std::exchange(bucket, nullptr); at != nullptr;) {
       Pending* const next = at->next;
-      if (at->active && at->outgoing) at->outgoing->leak();
-      if (at->active && at->incoming) at->incoming->leak();
-      delete at;
+      delete at;  // what the MPI library still has is leaked
       at = next;
     }
   }
@@ -196,7 +201,9 @@ PendingList::~PendingList() {
 void PendingList::drop_freed(const MPI_Request* requests) noexcept {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i] != nullptr && requests[i] == MPI_REQUEST_NULL) {
-      PendingTable::get().remove(std::exchange(entries_[i], nullptr));
+      const PendingTable::Owned freed =
+          PendingTable::get().remove(std::exchange(entries_[i], nullptr));
+      freed->give_up();
     }
   }
 }
@@ -294,8 +301,10 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
 }
 
 void unpack_pending(Pending& pending, const MPI_Status& status) {
-  if (!pending.active || !pending.incoming || pending.unpacked) return;
-  pending.unpacked = unpack(pending, status);
+  const bool receives = pending.transfer->direction() == Direction::Receive;
+  const bool too_long = mpi::quirks::kLongMessagesOverrun &&
+                        mpi::received_bytes(status) > pending.transfer->size_bytes();
+  if (pending.active && receives && !too_long) end_transfer(pending, status);
 }
 
 int free_pending(Pending& pending, MPI_Request* request) {
@@ -322,7 +331,7 @@ bool step(Freed& freed) {
   const int code = real_mpi().MPI_Test(&freed.request, &flag, &status);
   if (code == MPI_SUCCESS && flag == 0) return false;
   Pending& pending = *freed.pending;
-  if (code == MPI_SUCCESS && pending.incoming) unpack(pending, status);
+  code == MPI_SUCCESS ? void(end_transfer(pending, status)) : pending.give_up();
   if (pending.persistent && freed.request == before) real_mpi().MPI_Request_free(&freed.request);
   return true;
 }
@@ -359,8 +368,6 @@ void end_pending() noexcept {
   FreedList& list = freed();
   const std::lock_guard lock(list.mutex);
   for (Freed& one : list.all) {
-    if (one.pending->outgoing) one.pending->outgoing->leak();
-    if (one.pending->incoming) one.pending->incoming->leak();
     real_mpi().MPI_Request_free(&one.request);
   }
   list.all.clear();

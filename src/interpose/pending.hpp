@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "exchange/method.hpp"
-#include "exchange/staging.hpp"
+#include "exchange/transfer.hpp"
 #include "interpose/counters.hpp"
 #include "memory/scratch.hpp"
 
@@ -26,16 +26,21 @@ namespace strake::interpose {
 
 /// One message. Belongs to the table, or to the call that makes it.
 struct Pending {
-  std::optional<exchange::Outgoing> outgoing;  ///< one of these two
-  std::optional<exchange::Incoming> incoming;  ///< is set
+  std::optional<exchange::Transfer> transfer;  ///< posted while the MPI library has the message
   MPI_Comm comm = MPI_COMM_NULL;
   Function function = Function::MPI_Isend;
   exchange::Reason reason = exchange::Reason::None;
   bool persistent = false;
   bool active = true;        ///< false: a persistent one that was not started
-  bool unpacked = false;     ///< by MPI_Request_get_status
   bool may_be_gone = false;  ///< the application has asked to cancel it
   bool claimed = false;      ///< it is not in the table, but a call's that may complete it
+
+  /// The message has ended without bytes to unpack, or was never taken.
+  void give_up() {
+    if (transfer && transfer->state() == exchange::Transfer::State::Posted) {
+      transfer->arrived({.bytes = 0, .lost = true});
+    }
+  }
 
   std::uint64_t key = 0;    ///< the handle
   Pending* next = nullptr;  ///< with the same hash, older; or free

@@ -1,22 +1,26 @@
-// Persistent requests: a real one to MPI_PROC_NULL in the application's hands, mapped to ours.
+// Persistent requests. Of a message in host memory the application holds the MPI library's own
+// (interpose/pending.hpp); else a real one to MPI_PROC_NULL, which stands for an operation of
+// Strake's (interpose/requests.hpp).
 #include <memory>
 #include <utility>
 
-#include "exchange/engine.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/pending.hpp"
+#include "interpose/requests.hpp"
 #include "mpi/peers.hpp"
 #include "mpi/wire.hpp"
 
 namespace strake::interpose {
 namespace {
 
-using exchange::Engine;
+using exchange::HandOverChannel;
 using exchange::InitSend;
-using exchange::Operation;
+using exchange::Parcel;
+using exchange::Transfer;
+using exchange::wire_of;
 using mpi::Peer;
 
-/// The application's handle for `persistent`; errors in `comm` are raised here, by the system.
+/// The application's handle for `persistent`; errors in `comm` are raised here, by the MPI library.
 int give_out(std::shared_ptr<Operation> operation, InitSend init, const Peer& peer,
              MPI_Request* request) {
   const mpi::RealMpi& real = real_mpi();
@@ -25,7 +29,7 @@ int give_out(std::shared_ptr<Operation> operation, InitSend init, const Peer& pe
           ? real.MPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, peer.comm, request)
           : real.MPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, peer.comm, request);
   if (code != MPI_SUCCESS) return code;
-  Engine::get().add(*request, std::move(operation));
+  Requests::get().add(*request, std::move(operation));
   return MPI_SUCCESS;
 }
 
@@ -46,15 +50,46 @@ Pending* startable(const MPI_Request& request) {
   return pending != nullptr && pending->persistent && !pending->active ? pending : nullptr;
 }
 
-/// Before the MPI library starts it.
-void pack_again(Pending& pending) {
-  if (!pending.outgoing) return;
-  exchange::Outgoing& outgoing = *pending.outgoing;
-  outgoing.pack();
-  outgoing.wait();
-  (void)outgoing.data();  // moves the last byte
-  note(pending.function, outgoing.method(), pending.reason, outgoing.size_bytes());
-}
+/// Entries whose requests the MPI library is about to start: their transfers go as far as that.
+class Starting {
+ public:
+  explicit Starting(std::size_t count) : entries_(count) {
+    for (std::size_t i = 0; i < count; ++i) entries_[i] = nullptr;
+  }
+  /// Those that the MPI library did not start are as they were.
+  ~Starting() {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (entries_[i] != nullptr) entries_[i]->give_up();
+    }
+  }
+  Starting(const Starting&) = delete;
+  Starting& operator=(const Starting&) = delete;
+  /// \throws OutOfMemory
+  void add(std::size_t i, Pending* pending) {
+    if (pending == nullptr) return;
+    Transfer& transfer = *pending->transfer;
+    const bool sends = transfer.direction() == Direction::Send;
+    HandOverChannel channel([&](const Parcel& parcel) {
+      if (sends) mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
+    });
+    transfer.start();
+    transfer.post(channel);
+    entries_[i] = pending;
+    if (sends) {
+      note(pending->function, transfer.method(), pending->reason, transfer.size_bytes());
+    }
+  }
+  /// After the MPI library's call.
+  int started(int code) {
+    for (std::size_t i = 0; code == MPI_SUCCESS && i < entries_.size(); ++i) {
+      if (Pending* const entry = std::exchange(entries_[i], nullptr)) entry->active = true;
+    }
+    return code;
+  }
+
+ private:
+  Scratch<Pending*> entries_;
+};
 
 template <typename Real, typename Count>
 int send_init(Function function, Real real, InitSend init, const void* buffer, Count count,
@@ -71,20 +106,21 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
       PendingTable::Owned pending;
       const auto take_memory = [&] {
         pending = PendingTable::get().make(function, found.reason, comm);
-        pending->outgoing.emplace(found.typed, found.method);
+        pending->transfer.emplace(Direction::Send, found.typed, found.method);
       };
       if (!take(found, take_memory)) return leave_to(theirs, function, found);
-      exchange::Outgoing& outgoing = *pending->outgoing;
-      const mpi::Wire wire(outgoing.memory(), found.bytes, rank, comm);
-      const int code = init(outgoing.data(), wire.count(), wire.type(), rank, tag, comm, request);
+      const Parcel parcel = pending->transfer->parcel();
+      const mpi::Wire wire = wire_of(parcel, peer);
+      const int code = init(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
       return keep(std::move(pending), *request, code);
     }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
-      operation = Operation::persistent(found.typed, found.method, init, peer);
+      operation = Requests::get().make_operation(function, found.reason, found.typed, found.method,
+                                                 peer, real_mpi().MPI_Isend);
+      operation->make_persistent(init);
     };
     if (!take(found, make)) return leave_to(theirs, function, found);
-    count_when_moved(*operation, function, found.reason);
     return give_out(std::move(operation), init, peer, request);
   });
 }
@@ -109,58 +145,57 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
       PendingTable::Owned pending;
       const auto take_memory = [&] {
         pending = PendingTable::get().make(Function::MPI_Recv_init, found.reason, comm);
-        pending->incoming.emplace(found.typed, found.method);
+        pending->transfer.emplace(Direction::Receive, found.typed, found.method);
       };
       if (!take(found, take_memory)) {
         return leave_receive(ask, Function::MPI_Recv_init, found, buffer, count, type);
       }
-      const exchange::Incoming& incoming = *pending->incoming;
-      const mpi::Wire wire(incoming.memory(), incoming.capacity_bytes());
-      const int code = real_mpi().MPI_Recv_init(incoming.data(), wire.count(), wire.type(), rank,
-                                                tag, comm, request);
+      const Parcel parcel = pending->transfer->parcel();
+      const mpi::Wire wire = wire_of(parcel);
+      const int code = real_mpi().MPI_Recv_init(parcel.data, wire.count(), wire.type(), rank, tag,
+                                                comm, request);
       return keep(std::move(pending), *request, code);
     }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
-      operation = Operation::persistent(found.typed, found.method, nullptr, peer);
+      operation = Requests::get().make_operation(Function::MPI_Recv_init, found.reason, found.typed,
+                                                 found.method, peer, nullptr);
+      operation->make_persistent(nullptr);
     };
     if (!take(found, make)) {
       return leave_receive(ask, Function::MPI_Recv_init, found, buffer, count, type);
     }
-    count_when_moved(*operation, Function::MPI_Recv_init, found.reason);
     return give_out(std::move(operation), nullptr, peer, request);
   });
 }
 
 int start(MPI_Request* request) {
-  Engine& engine = Engine::get();
-  const Operation* operation = engine.find(request);
+  Requests& ours = Requests::get();
+  const Operation* operation = ours.find(request);
   if (operation == nullptr || !operation->is_persistent()) {
-    engine.hand_on();
-    Pending* const pending = startable(*request);
-    if (pending != nullptr) pack_again(*pending);
-    const int code = real_mpi().MPI_Start(request);
-    if (pending != nullptr && code == MPI_SUCCESS) pending->active = true;
-    return code;
+    ours.hand_on();
+    Starting starting(1);
+    starting.add(0, startable(*request));
+    return starting.started(real_mpi().MPI_Start(request));
   }
   if (mpi::quirks::kStartsActiveRequests) {
     // The MPI library would accept the active dummy; it refuses a null request as it should that.
-    const Engine::Seen seen = engine.see(*operation);
+    const Requests::Seen seen = ours.see(*operation);
     MPI_Request none = MPI_REQUEST_NULL;
     if (seen.pending || seen.complete) return real_mpi().MPI_Start(&none);
   }
-  if (operation->is_buffered()) engine.hand_on();  // it leaves at once
-  // The dummy keeps the system's rules: starting an active request is its error.
+  if (operation->is_buffered()) ours.hand_on();  // it leaves at once
+  // The dummy keeps the MPI library's rules: starting an active request is an error there.
   const int code = real_mpi().MPI_Start(request);
   if (code != MPI_SUCCESS) return code;
   try {
-    engine.start(*request);
+    ours.start(*request);
   } catch (...) {
     MPI_Request dummy = *request;
     real_mpi().MPI_Wait(&dummy, MPI_STATUS_IGNORE);  // inactive again
     throw;
   }
-  if (mpi::g_multiple) engine.hand_on();
+  if (mpi::g_multiple) ours.hand_on();
   return MPI_SUCCESS;
 }
 
@@ -168,7 +203,6 @@ int start(MPI_Request* request) {
 }  // namespace strake::interpose
 
 using namespace strake::interpose;
-using strake::exchange::Engine;
 
 STRAKE_MPI int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
                              MPI_Comm comm, MPI_Request* request) {
@@ -239,21 +273,15 @@ STRAKE_MPI int MPI_Start(MPI_Request* request) {
 STRAKE_MPI int MPI_Startall(int count, MPI_Request requests[]) {
   const auto theirs = [&] { return real_mpi().MPI_Startall(count, requests); };
   return completion(theirs, [&] {
-    Engine& engine = Engine::get();
-    const Engine::Operations operations = engine.find(count, requests);
+    Requests& ours = Requests::get();
+    const Requests::Operations operations = ours.find(count, requests);
     if (operations.empty()) {
-      engine.hand_on();
+      ours.hand_on();
       if (PendingTable::empty() || requests == nullptr || count < 0) return theirs();
-      strake::Scratch<Pending*> started(static_cast<std::size_t>(count));
-      for (std::size_t i = 0; i < started.size(); ++i) {
-        started[i] = startable(requests[i]);
-        if (started[i] != nullptr) pack_again(*started[i]);
-      }
-      const int code = theirs();
-      for (std::size_t i = 0; i < started.size() && code == MPI_SUCCESS; ++i) {
-        if (started[i] != nullptr) started[i]->active = true;
-      }
-      return code;
+      const auto several = static_cast<std::size_t>(count);
+      Starting starting(several);
+      for (std::size_t i = 0; i < several; ++i) starting.add(i, startable(requests[i]));
+      return starting.started(theirs());
     }
     // The dummies' refusal of what is none to be started, before anything is.
     for (std::size_t i = 0; i < operations.size(); ++i) {

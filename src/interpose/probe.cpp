@@ -1,9 +1,9 @@
 // Probes and statuses. What Strake sends and receives are ordinary messages of the true size, so
 // the system's own answers are right; probing is only an occasion for progress.
-#include "exchange/engine.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/passed.hpp"
+#include "interpose/requests.hpp"
 
 namespace {
 
@@ -17,10 +17,9 @@ int matched(int code, const MPI_Message* message, MPI_Comm comm) {
 }  // namespace
 
 using namespace strake::interpose;
-using strake::exchange::Engine;
 
 STRAKE_MPI int MPI_Iprobe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  if (t_depth == 0) Engine::get().progress(nullptr);
+  if (t_depth == 0) Requests::get().progress(nullptr);
   return real_mpi().MPI_Iprobe(rank, tag, comm, flag, status);
 }
 
@@ -32,7 +31,7 @@ STRAKE_MPI int MPI_Mprobe(int rank, int tag, MPI_Comm comm, MPI_Message* message
 
 STRAKE_MPI int MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                            MPI_Status* status) {
-  if (t_depth == 0) Engine::get().progress(nullptr);
+  if (t_depth == 0) Requests::get().progress(nullptr);
   const int code = real_mpi().MPI_Improbe(rank, tag, comm, flag, message, status);
   return code == MPI_SUCCESS && *flag != 0 ? matched(code, message, comm) : code;
 }

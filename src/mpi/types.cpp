@@ -269,12 +269,11 @@ ElementsPtr TypeRecord::elements(std::int64_t count, bool* kept) {
   return made;
 }
 
-TypeRecord* fill_cached(CachedType& cached, std::uint64_t key, std::uint64_t generation) noexcept {
+TypeRecord* find_type(MPI_Datatype type) noexcept {
   Registry& known = registry();
   const std::lock_guard lock(known.mutex);
-  const auto found = known.types.find(key);
-  cached = {key, generation, found == known.types.end() ? nullptr : found->second.record.get()};
-  return cached.record;
+  const auto found = known.types.find(key_of(type));
+  return found == known.types.end() ? nullptr : found->second.record.get();
 }
 
 void add_type(MPI_Datatype type) noexcept {

@@ -17,7 +17,6 @@
 #include <optional>
 #include <vector>
 
-#include "memory/per_thread.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/elements.hpp"
 
@@ -107,25 +106,9 @@ using TypeSlots = std::array<Entry, std::size_t{1} << kTypeSlotBits>;
   return (low * 0x9E3779B1U) >> (32 - kTypeSlotBits);
 }
 
-/// What each thread keeps of a type; entries of an older generation are dead.
-struct CachedType {
-  std::uint64_t key = 0;
-  std::uint64_t generation = 0;
-  TypeRecord* record = nullptr;
-};
-using CachedTypes = TypeSlots<CachedType>;
-/// Fills an entry, under the lock of all types.
-TypeRecord* fill_cached(CachedType& cached, std::uint64_t key, std::uint64_t generation) noexcept;
-
-/// The record of a handle, or null. The pointer is good until the type is freed. ~3 ns for a handle
-/// used lately.
-[[nodiscard]] inline TypeRecord* find_type(MPI_Datatype type) noexcept {
-  const std::uint64_t key = key_of(type);
-  CachedType& cached = PerThread<CachedTypes>::get()[type_slot(type, 1)];
-  const std::uint64_t generation = g_type_generation.load(std::memory_order_acquire);
-  if (cached.key == key && cached.generation == generation) return cached.record;
-  return fill_cached(cached, key, generation);
-}
+/// The record of a handle, or null. The pointer is good until the type is freed. ~20 ns, under the
+/// lock of all types.
+[[nodiscard]] TypeRecord* find_type(MPI_Datatype type) noexcept;
 /// Takes in a type that was just committed, a known one too: the handle may have come to mean
 /// another. Never fails: what can't be decoded is remembered as such.
 void add_type(MPI_Datatype type) noexcept;

@@ -170,8 +170,8 @@ void free_wire_types() noexcept {
   types.clear();
 }
 
-void prepare_send(std::byte* data, std::int64_t bytes) noexcept {
-  if (may_split(bytes)) data[bytes - 1 + kHole] = data[bytes - 1];
+void prepare_send(MemoryKind memory, std::byte* data, std::int64_t bytes) noexcept {
+  if (memory != MemoryKind::Device && may_split(bytes)) data[bytes - 1 + kHole] = data[bytes - 1];
 }
 
 std::int64_t received_bytes(const MPI_Status& status) noexcept {

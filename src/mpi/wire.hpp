@@ -47,9 +47,9 @@ class Wire {
 /// and whose library complains of what is left.
 void free_wire_types() noexcept;
 
-/// Before a send of `bytes` packed bytes in host memory at `data`: puts the last byte where the
+/// Before a send of `bytes` packed bytes at `data`: puts the last byte, in host memory, where the
 /// wire type wants it.
-void prepare_send(std::byte* data, std::int64_t bytes) noexcept;
+void prepare_send(MemoryKind memory, std::byte* data, std::int64_t bytes) noexcept;
 
 /// Bytes that a completed receive brought.
 [[nodiscard]] std::int64_t received_bytes(const MPI_Status& status) noexcept;

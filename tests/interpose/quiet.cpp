@@ -35,7 +35,7 @@ class Counted {
 template <typename Round>
 void quiet_after_first(Round&& round) {
   constexpr int kFirst = 20;
-  constexpr int kThen = 1000;
+  constexpr int kThen = 200;
   Counted counted;
   counted.start();
   for (int i = 0; i < kFirst; ++i) round(i);
@@ -103,7 +103,7 @@ void messages() {
   };
   wait_each();
   counted.start();
-  for (int turn = 0; turn < 1000; ++turn) wait_each();
+  for (int turn = 0; turn < 200; ++turn) wait_each();
   CHECK_EQ(counted.now(0), std::uint64_t{0});
   exchange.check();
 }
@@ -112,7 +112,7 @@ void messages() {
 void sends() {
   check::section("sends that are complete on return");
   constexpr int kBatch = 100;
-  constexpr int kBatches = 1000;
+  constexpr int kBatches = 200;
   const Described type = describe::small();
   Image out(type, 1), in(type, 1);
   out.fill(3);

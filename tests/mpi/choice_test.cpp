@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -12,6 +13,8 @@
 
 #include "exchange/method.hpp"
 #include "machine/profile.hpp"
+#include "mpi/elements.hpp"
+#include "strake/layout.hpp"
 
 namespace strake::exchange {
 namespace {
@@ -102,27 +105,38 @@ TEST(Choice, contiguous_host_memory_is_the_system_s) {
   EXPECT_EQ(choose(dense).reason, Reason::Contiguous);
 }
 
-TEST(Choice, remembered_ones_are_those_made_anew_in_any_thread) {
+TEST(Choice, those_kept_with_elements_are_those_made_anew_in_any_thread) {
   std::mt19937 random(7);
-  std::vector<Message> messages;
-  for (int i = 0; i < 20000; ++i) {
-    Message t = message(static_cast<Direction>(random() % 2), static_cast<MemoryKind>(random() % 4),
-                        8 * (1 + static_cast<std::int64_t>(random() % 100000)), 8);
-    t.dense = random() % 8 == 0;
-    t.spread = static_cast<Spread>(random() % 4);
-    t.nonblocking = random() % 2 == 0;
-    t.pitch = random() % 4 == 0 ? 0 : std::int64_t{8} << random() % 12;
-    messages.push_back(t);
+  std::vector<std::shared_ptr<mpi::Elements>> all;
+  for (int i = 0; i < 500; ++i) {
+    const std::int64_t block = std::int64_t{1} << random() % 11;
+    const std::vector<Dim> dims = {{2 + static_cast<std::int64_t>(random() % 10000),
+                                    block * (1 + static_cast<std::int64_t>(random() % 40))}};
+    all.push_back(std::make_shared<mpi::Elements>(Layout::box(0, block, dims)));
   }
+  const auto wrong_of = [](mpi::Elements& elements, int which) {
+    const auto direction = static_cast<Direction>(which & 1);
+    const bool nonblocking = (which & 2) != 0;
+    const auto kind = static_cast<MemoryKind>(which >> 2);
+    const Place place = {kind, kind == MemoryKind::Host ? -1 : 0};
+    const Choice kept = choose(elements, direction, place, nonblocking);
+    const Choice anew = choose({.direction = direction,
+                                .dense = elements.dense(),
+                                .place = place,
+                                .bytes = elements.size_bytes(),
+                                .blocks = elements.block_count(),
+                                .spread = elements.spread(),
+                                .nonblocking = nonblocking,
+                                .pitch = elements.pitch()});
+    return kept.method != anew.method || kept.reason != anew.reason ? 1 : 0;
+  };
   std::vector<int> wrong(2);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     threads.emplace_back([&, i] {
       for (int turn = 0; turn < 2; ++turn) {
-        for (const Message& t : messages) {
-          const Choice known = choose(t);
-          const Choice anew = choose_anew(t);
-          wrong[i] += known.method != anew.method || known.reason != anew.reason ? 1 : 0;
+        for (const auto& elements : all) {
+          for (int which = 0; which < 16; ++which) wrong[i] += wrong_of(*elements, which);
         }
       }
     });

@@ -39,7 +39,7 @@ class Messages : public Instance {
         incoming_(peer_ < 0 ? 0 : bytes + mpi::kWireRoom, device) {
     if (peer_ < 0) return;
     fill_pattern(outgoing_.host(), bytes, job.rank());
-    mpi::prepare_send(outgoing_.host(), bytes);
+    mpi::prepare_send(MemoryKind::Host, outgoing_.host(), bytes);
     outgoing_.upload();
   }
 

@@ -10,7 +10,8 @@
 
 #include "cases.hpp"
 #include "data.hpp"
-#include "exchange/staging.hpp"
+#include "exchange/mpi_channel.hpp"
+#include "exchange/transfer.hpp"
 #include "layouts.hpp"
 #include "machine/pitch.hpp"
 #include "mpi/real_mpi.hpp"
@@ -198,19 +199,28 @@ class ByPacking final : public StridedRoundTrip {
 
  private:
   void send() override {
-    exchange::Outgoing outgoing(typed_, Method::Pack);
-    outgoing.pack();
-    const mpi::Wire wire(MemoryKind::Host, outgoing.size_bytes(), peer(), comm());
-    mpi::check(PMPI_Send(outgoing.data(), wire.count(), wire.type(), peer(), kTag, comm()),
-               "MPI_Send");
+    exchange::CallChannel channel([this](const exchange::Parcel& parcel) {
+      const mpi::Wire wire = exchange::wire_of(parcel, {peer(), kTag, comm()});
+      mpi::check(PMPI_Send(parcel.data, wire.count(), wire.type(), peer(), kTag, comm()),
+                 "MPI_Send");
+      return exchange::Arrival{};
+    });
+    run(machine::Direction::Send, channel);
   }
   void receive() override {
-    exchange::Incoming incoming(typed_, Method::Pack);
-    const mpi::Wire wire(MemoryKind::Host, incoming.capacity_bytes());
-    MPI_Status status;
-    mpi::check(PMPI_Recv(incoming.data(), wire.count(), wire.type(), peer(), kTag, comm(), &status),
-               "MPI_Recv");
-    incoming.unpack(mpi::received_bytes(status));
+    exchange::CallChannel channel([this](const exchange::Parcel& parcel) {
+      const mpi::Wire wire = exchange::wire_of(parcel);
+      MPI_Status status;
+      mpi::check(PMPI_Recv(parcel.data, wire.count(), wire.type(), peer(), kTag, comm(), &status),
+                 "MPI_Recv");
+      return exchange::Arrival{.bytes = mpi::received_bytes(status), .lost = false};
+    });
+    run(machine::Direction::Receive, channel);
+  }
+  void run(machine::Direction direction, exchange::Channel& channel) {
+    exchange::Transfer transfer(direction, typed_, Method::Pack);
+    transfer.start();
+    transfer.finish(channel);
   }
 
   exchange::Typed typed_;

@@ -1,0 +1,149 @@
+#include "exchange/progress.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "exchange/backoff.hpp"
+
+namespace strake::exchange {
+namespace {
+
+/// Tells this thread from others.
+const void* this_thread() noexcept {
+  static thread_local char here;
+  return &here;
+}
+
+}  // namespace
+
+Progress::Room::Room(Progress& progress) : progress_(progress) {
+  const std::lock_guard lock(progress.mutex_);
+  const std::size_t more = progress.rooms_ + 1;
+  progress.running_.reserve(std::bit_ceil(progress.running_.size() + more));
+  progress.leaving_.reserve(std::bit_ceil(progress.leaving_.size() + more));
+  progress.rooms_ = more;
+}
+
+Progress::Room::~Room() {
+  const std::lock_guard lock(progress_.mutex_);
+  --progress_.rooms_;
+}
+
+void Progress::add(const Room& /*room*/, std::shared_ptr<Flight> flight) noexcept {
+  const std::lock_guard lock(mutex_);
+  flight->place_ = running_.size();
+  if (flight->leaving()) leaving_.push_back(flight.get());
+  running_.push_back(std::move(flight));
+  count_.fetch_add(1, std::memory_order_release);
+}
+
+bool Progress::claim(Flight& flight) noexcept {
+  for (Backoff backoff;; backoff.pause()) {
+    const std::lock_guard lock(mutex_);
+    if (flight.claimed_by_ == this_thread()) return false;
+    if (flight.claimed_by_ != nullptr) continue;
+    flight.claimed_by_ = this_thread();
+    return true;
+  }
+}
+
+void Progress::release(Flight& flight) noexcept {
+  Lock lock(mutex_);
+  flight.claimed_by_ = nullptr;
+  drop_if_done(lock, flight);
+}
+
+void Progress::drop_if_done(Flight& flight) noexcept {
+  Lock lock(mutex_);
+  drop_if_done(lock, flight);
+}
+
+/// May let go of the lock, and of the message.
+void Progress::drop_if_done(Lock& lock, Flight& flight) noexcept {
+  const std::size_t place = flight.place_;
+  const bool runs = place < running_.size() && running_[place].get() == &flight;
+  if (!runs || flight.claimed_by_ != nullptr || !flight.complete() || !flight.unwanted()) return;
+  std::shared_ptr<Flight> dropped = std::move(running_[place]);
+  if (place + 1 < running_.size()) {
+    running_[place] = std::move(running_.back());
+    running_[place]->place_ = place;
+  }
+  running_.pop_back();
+  count_.fetch_sub(1, std::memory_order_release);
+  lock.unlock();
+  dropped.reset();  // its end may call MPI
+  lock.lock();
+}
+
+/// Lets go of the lock for the step, and maybe of the message after it.
+void Progress::step_claimed(Lock& lock, Flight& flight) noexcept {
+  flight.claimed_by_ = this_thread();
+  lock.unlock();
+  flight.step();
+  if (flight.complete()) flight.completed();
+  lock.lock();
+  flight.claimed_by_ = nullptr;
+}
+
+bool Progress::step_sends() noexcept {
+  Lock lock(mutex_);
+  while (!leaving_.empty()) {
+    Flight& first = *leaving_.front();
+    if (first.claimed_by_ != nullptr) return first.claimed_by_ != this_thread();
+    step_claimed(lock, first);
+    if (first.leaving()) return true;
+    leaving_.erase(leaving_.begin());
+    drop_if_done(lock, first);
+  }
+  return false;
+}
+
+void Progress::visit(Lock& lock, Flight& flight) noexcept {
+  if (flight.claimed_by_ != nullptr || flight.leaving()) return;
+  if (!flight.complete()) step_claimed(lock, flight);
+  drop_if_done(lock, flight);
+}
+
+void Progress::step_all() noexcept {
+  Lock lock(mutex_);
+  for (std::size_t i = 0; i < running_.size();) {
+    const Flight* const visited = running_[i].get();
+    visit(lock, *running_[i]);
+    if (i < running_.size() && running_[i].get() == visited) ++i;
+  }
+}
+
+void Progress::step_some(Flight* mine) noexcept {
+  // What has come for the others may be unpacked meanwhile; to look costs some 30 ns each.
+  constexpr std::size_t kOthers = 8;
+  Lock lock(mutex_);
+  if (running_.size() <= kOthers) {
+    lock.unlock();
+    return step_all();
+  }
+  if (mine != nullptr) visit(lock, *mine);
+  for (std::size_t i = 0; i < kOthers && !running_.empty(); ++i) {
+    visit(lock, *running_[++turn_ % running_.size()]);
+  }
+}
+
+void Progress::hand_on_all() noexcept {
+  for (Backoff backoff; step_sends();) backoff.pause();
+}
+
+bool Progress::any(const std::function<bool(const Flight&)>& is) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(running_.begin(), running_.end(),
+                     [&](const std::shared_ptr<Flight>& flight) { return is(*flight); });
+}
+
+void Progress::clear() noexcept {
+  std::vector<std::shared_ptr<Flight>> dropped;
+  const std::lock_guard lock(mutex_);
+  dropped.swap(running_);
+  leaving_.clear();
+  count_.store(0, std::memory_order_release);
+}
+
+}  // namespace strake::exchange

@@ -1,0 +1,99 @@
+/// \file  What is in flight, and progress on it. Progress is made in every wrapped call: those that
+/// poll take the steps that are possible now; those that may block first hand every send to its
+/// channel (docs/decisions/0004-progress.md).
+/// \par Threads
+/// No lock is held while a message takes a step, since a step calls MPI and the device's runtime,
+/// and these may call the application. A thread claims a message for one step; the others pass it
+/// by. Sends leave in the order of their starts: whoever has claimed the first of them alone may
+/// take its step, and the next one's after it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace strake::exchange {
+
+/// One message in flight, as its owner keeps it.
+class Flight {
+ public:
+  virtual ~Flight() = default;
+  /// Takes the next steps that need no waiting. A fault completes the message with an error.
+  virtual void step() noexcept = 0;
+  /// A send that the channel does not have yet.
+  [[nodiscard]] virtual bool leaving() const noexcept = 0;
+  /// Done. Other threads may ask.
+  [[nodiscard]] virtual bool complete() const noexcept = 0;
+  /// Nobody will ask for it any more. Other threads may ask.
+  [[nodiscard]] virtual bool unwanted() const noexcept = 0;
+  /// It has become complete by its last step. Called once.
+  virtual void completed() noexcept = 0;
+
+ private:
+  friend class Progress;
+  const void* claimed_by_ = nullptr;  ///< a thread; guarded by Progress
+  std::size_t place_ = 0;             ///< in Progress::running_
+};
+
+class Progress {
+ public:
+  /// True while nothing is in flight: one load.
+  [[nodiscard]] bool idle() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
+
+  /// Room for one message more, had before MPI is asked for anything: add() can't fail.
+  class Room {
+   public:
+    /// \throws std::bad_alloc
+    explicit Room(Progress& progress);
+    ~Room();
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+
+   private:
+    Progress& progress_;
+  };
+  /// Takes a message over that is leaving or posted.
+  void add(const Room& room, std::shared_ptr<Flight> flight) noexcept;
+  /// Claims a message, and waits for another thread's step. False: this thread is inside its step.
+  [[nodiscard]] bool claim(Flight& flight) noexcept;
+  /// After claim(). Drops the message if it is done and unwanted.
+  void release(Flight& flight) noexcept;
+  /// Drops the message if it is done and unwanted.
+  void drop_if_done(Flight& flight) noexcept;
+
+  /// Hands over sends, as far as that needs no waiting. True: some are left, and not because this
+  /// thread is inside a send's step.
+  bool step_sends() noexcept;
+  /// Steps every message that was handed over. Cost: O(messages in flight).
+  void step_all() noexcept;
+  /// Steps `mine` (or none, at null) and a few of the others in turn: what a poll costs does not
+  /// grow with what is in flight.
+  void step_some(Flight* mine) noexcept;
+  /// Until every send is handed over.
+  void hand_on() noexcept {
+    if (!idle()) hand_on_all();
+  }
+  /// Whether any message is as `is` says.
+  [[nodiscard]] bool any(const std::function<bool(const Flight&)>& is) const;
+  /// Drops everything.
+  void clear() noexcept;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  void step_claimed(Lock& lock, Flight& flight) noexcept;
+  void visit(Lock& lock, Flight& flight) noexcept;
+  void drop_if_done(Lock& lock, Flight& flight) noexcept;
+  void hand_on_all() noexcept;
+
+  mutable std::mutex mutex_;
+  std::atomic<int> count_{0};
+  std::vector<std::shared_ptr<Flight>> running_;  ///< in any order; each knows its place
+  std::vector<Flight*> leaving_;                  ///< in the order of their starts
+  std::size_t rooms_ = 0;
+  std::size_t turn_ = 0;  ///< whose it is in step_some()
+};
+
+}  // namespace strake::exchange

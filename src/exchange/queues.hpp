@@ -1,0 +1,33 @@
+/// \file  The queues of a device that transfers enqueue their copies in.
+#pragma once
+
+#include "device/backend.hpp"
+
+namespace strake::exchange {
+
+/// Two queues of one device: kernels in one, copies in the other, so that a piece is copied while
+/// the next is packed. Never destroyed: the device's runtime may be gone before this library.
+struct Queues {
+  Queue* kernels = nullptr;
+  Queue* copies = nullptr;
+  Queues* next = nullptr;
+};
+
+/// A pair that no other thread enqueues in meanwhile. One thread always gets the same pair; each
+/// thread that enqueues at the same time as another gets one more. ~20 ns.
+class BorrowedQueues {
+ public:
+  /// \throws Unsupported  no device back end is loaded; OutOfMemory, CudaError
+  explicit BorrowedQueues(int device);
+  ~BorrowedQueues();
+  BorrowedQueues(const BorrowedQueues&) = delete;
+  BorrowedQueues& operator=(const BorrowedQueues&) = delete;
+  [[nodiscard]] Queue& kernels() const noexcept { return *queues_->kernels; }
+  [[nodiscard]] Queue& copies() const noexcept { return *queues_->copies; }
+
+ private:
+  int device_;
+  Queues* queues_;
+};
+
+}  // namespace strake::exchange

@@ -1,0 +1,261 @@
+#include "exchange/transfer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "exchange/backoff.hpp"
+#include "exchange/mixed.hpp"
+#include "exchange/queues.hpp"
+#include "mpi/wire.hpp"
+#include "settings/log.hpp"
+#include "settings/settings.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange {
+namespace {
+
+constexpr Place kHost = {MemoryKind::Host, -1};
+
+/// Where the channel's end of the message lies.
+Place parcel_place(Method method, Place typed) {
+  if (method == Method::Pack) return kHost;
+  if (method == Method::Device) return {MemoryKind::Device, typed.device};
+  return {MemoryKind::Pinned, typed.device};
+}
+
+/// The method that needs less, or other, memory. Staged needs device memory; one-shot only pinned.
+Method fall_back(Method method, const Typed& typed, const std::exception& reason) {
+  const Method next = method == Method::OneShot ? Method::Staged : Method::OneShot;
+  if (typed.place.in_host_memory() || typed.mixed) throw;
+  log::warn("{} instead of {} for {} bytes: {}", name_of(next), name_of(method),
+            typed.elements->size_bytes(), reason.what());
+  return next;
+}
+
+/// Runs `enqueue`; where it fails, waits for what it has enqueued, which uses the message's
+/// buffers.
+template <typename Enqueue>
+void enqueue_all(const BorrowedQueues& queues, const Ticket& kernels, const Ticket& copies,
+                 Enqueue&& enqueue) {
+  try {
+    enqueue();
+  } catch (...) {
+    try {
+      queues.kernels().wait(kernels);
+      queues.copies().wait(copies);
+    } catch (const Error&) {
+      // The device has failed: nothing runs there any more.
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
+Transfer::Transfer(Direction direction, const Typed& typed, Method method)
+    : typed_(typed), direction_(direction), method_(method) {
+  try {
+    acquire();
+  } catch (const OutOfMemory& error) {
+    method_ = fall_back(method_, typed_, error);
+    buffer_ = {};  // the next method may have to ask for the same
+    packed_ = {};
+    acquire();
+  }
+}
+
+void Transfer::acquire() {
+  mpi::Elements& elements = *typed_.elements;
+  const std::int64_t bytes = elements.size_bytes();
+  buffer_ =
+      PoolBlock(typed_.mixed ? kHost : parcel_place(method_, typed_.place), bytes + mpi::kWireRoom);
+  if (typed_.mixed) return;
+  const bool staged = method_ == Method::Staged;
+  if (staged && elements.dense()) return;
+  if (staged) packed_ = PoolBlock({MemoryKind::Device, typed_.place.device}, bytes);
+  // Compiled now: once a message has come it can't be left to the MPI library any more.
+  plan_ = method_ == Method::Pack
+              ? &plans_of(elements).plan(direction_, kHost, kHost)
+              : &plans_of(elements).plan(direction_, typed_.place,
+                                         staged ? packed_.place() : buffer_.place());
+}
+
+Transfer::~Transfer() {
+  if (state_ == State::Posted) {
+    buffer_.leak();
+    return;
+  }
+  try {
+    wait_until_copied();
+  } catch (...) {
+    // The device has failed: nothing runs there any more.
+  }
+}
+
+void Transfer::start() {
+  cancelled_ = false;
+  arrival_ = {};
+  if (direction_ == Direction::Send) pack();
+  state_ = State::Leaving;
+}
+
+bool Transfer::step(Channel& channel) {
+  try {
+    switch (state_) {
+      case State::Leaving:
+        if (!copied()) return false;
+        if (cancelled_) {
+          arrival_.lost = true;
+          break;
+        }
+        channel.post(parcel());
+        state_ = State::Posted;
+        return false;
+      case State::Posted: {
+        const std::optional<Arrival> arrival = channel.poll();
+        if (!arrival) return false;
+        take(*arrival);
+        [[fallthrough]];
+      }
+      case State::Arriving:
+        if (!copied()) return false;
+        break;
+      case State::Idle:
+        break;
+    }
+  } catch (...) {
+    state_ = State::Idle;
+    throw;
+  }
+  state_ = State::Idle;
+  return true;
+}
+
+void Transfer::post(Channel& channel) {
+  try {
+    wait_until_copied();
+    channel.post(parcel());
+  } catch (...) {
+    state_ = State::Idle;
+    throw;
+  }
+  state_ = State::Posted;
+}
+
+void Transfer::finish(Channel& channel) {
+  post(channel);
+  try {
+    std::optional<Arrival> arrival = channel.poll();
+    for (Backoff backoff; !arrival; arrival = channel.poll()) backoff.pause();
+    arrived(*arrival);
+  } catch (...) {
+    state_ = State::Idle;
+    throw;
+  }
+}
+
+void Transfer::arrived(const Arrival& arrival) {
+  state_ = State::Idle;
+  take(arrival);
+  state_ = State::Idle;
+  wait_until_copied();
+}
+
+bool Transfer::cancel(Channel& channel) noexcept {
+  if (state_ == State::Posted) channel.cancel();
+  if (state_ == State::Leaving) cancelled_ = true;
+  return cancelled_;
+}
+
+/// The message has ended.
+void Transfer::take(const Arrival& arrival) {
+  arrival_ = arrival;
+  const bool unpacks = direction_ == Direction::Receive && !arrival.lost && arrival.bytes > 0;
+  // A truncated message reports its own length.
+  if (unpacks) unpack(std::min(arrival.bytes, size_bytes()));
+  state_ = State::Arriving;
+}
+
+void Transfer::pack() {
+  if (typed_.mixed) {
+    copy_mixed(Direction::Send, typed_.elements->layout(), typed_.address, buffer_.data(),
+               ByteRange::all());
+    return;
+  }
+  if (method_ == Method::Pack) {
+    plan_->run(buffer_.data(), typed_.address);
+    return;
+  }
+  if (method_ == Method::Staged) return pack_in_pieces();
+  const BorrowedQueues queues(typed_.place.device);
+  queue_ = &queues.kernels();
+  ticket_ = plan_->enqueue(*queue_, buffer_.data(), typed_.address);
+}
+
+void Transfer::pack_in_pieces() {
+  const std::int64_t bytes = size_bytes();
+  const BorrowedQueues queues(typed_.place.device);
+  queue_ = &queues.copies();
+  if (plan_ == nullptr) {
+    ticket_ =
+        queue_->copy(buffer_.data(), typed_.address + typed_.elements->layout().offset(), bytes);
+    return;
+  }
+  const std::int64_t piece = settings::number(settings::Id::chunk);
+  Ticket packed;
+  ticket_ = {};
+  enqueue_all(queues, packed, ticket_, [&] {
+    for (std::int64_t begin = 0; begin < bytes; begin += piece) {
+      const std::int64_t end = std::min(begin + piece, bytes);
+      packed = plan_->enqueue(queues.kernels(), packed_.data(), typed_.address, {begin, end});
+      queues.copies().wait_for(queues.kernels(), packed);
+      ticket_ = queues.copies().copy(buffer_.data() + begin, packed_.data() + begin, end - begin);
+    }
+  });
+}
+
+void Transfer::unpack(std::int64_t bytes) {
+  const ByteRange part = {0, bytes};
+  if (typed_.mixed) {
+    copy_mixed(Direction::Receive, typed_.elements->layout(), typed_.address, buffer_.data(), part);
+    return;
+  }
+  if (method_ == Method::Pack) {
+    plan_->run(typed_.address, buffer_.data(), part);
+    return;
+  }
+  if (method_ == Method::Staged) return unpack_in_pieces(bytes);
+  const BorrowedQueues queues(typed_.place.device);
+  queue_ = &queues.kernels();
+  ticket_ = plan_->enqueue(*queue_, typed_.address, buffer_.data(), part);
+}
+
+void Transfer::unpack_in_pieces(std::int64_t bytes) {
+  const BorrowedQueues queues(typed_.place.device);
+  if (plan_ == nullptr) {
+    queue_ = &queues.copies();
+    ticket_ =
+        queue_->copy(typed_.address + typed_.elements->layout().offset(), buffer_.data(), bytes);
+    return;
+  }
+  queue_ = &queues.kernels();
+  const std::int64_t piece = settings::number(settings::Id::chunk);
+  Ticket copied;
+  ticket_ = {};
+  enqueue_all(queues, ticket_, copied, [&] {
+    for (std::int64_t begin = 0; begin < bytes; begin += piece) {
+      const std::int64_t end = std::min(begin + piece, bytes);
+      copied = queues.copies().copy(packed_.data() + begin, buffer_.data() + begin, end - begin);
+      queues.kernels().wait_for(queues.copies(), copied);
+      ticket_ = plan_->enqueue(queues.kernels(), typed_.address, packed_.data(), {begin, end});
+    }
+  });
+}
+
+bool Transfer::copied() { return ticket_.progress == nullptr || queue_->done(ticket_); }
+
+void Transfer::wait_until_copied() {
+  for (Backoff backoff; !copied();) backoff.pause();
+}
+
+}  // namespace strake::exchange

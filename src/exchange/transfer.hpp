@@ -1,0 +1,100 @@
+/// \file  The steps of one message at one of its ends: a send copies its bytes out of the user's
+/// layout and hands them to a channel; a receive gives the channel room, and copies what came into
+/// the user's layout. No request, status or error handler of MPI's is known here. Sources:
+/// dissertation 5.5 (device, one-shot, staged).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "exchange/channel.hpp"
+#include "exchange/plans.hpp"
+#include "machine/method.hpp"
+#include "memory/pool.hpp"
+
+namespace strake::exchange {
+
+using machine::Method;
+
+/// What the user named: `elements` at `address`.
+struct Typed {
+  mpi::ElementsPtr elements;
+  std::byte* address = nullptr;
+  Place place;
+  bool mixed = false;  ///< its blocks lie in several kinds of memory
+};
+
+/// One message at a time, any number of them one after the other. One thread at a time per object;
+/// objects are independent. What a step throws ends the message.
+class Transfer {
+ public:
+  enum class State : std::uint8_t {
+    Idle,      ///< not started, or done
+    Leaving,   ///< a send that is being packed, a receive that is to be posted next
+    Posted,    ///< the channel has it
+    Arriving,  ///< a receive whose bytes are here, on their way into the user's layout
+  };
+
+  /// Takes the memory that the method needs, and compiles the copy. Falls back to the next method,
+  /// once, when memory runs out. \throws OutOfMemory
+  Transfer(Direction direction, const Typed& typed, Method method);
+  /// The memory of a message that the channel still has is never used again: nobody will know when
+  /// the channel is done with it. Waits for a device's copy.
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  /// Begins: packs a send (host memory), or starts to (device memory). \throws OutOfMemory,
+  /// CudaError
+  void start();
+  /// Takes the next step, if it needs no waiting. True: the message is done.
+  /// \throws CudaError, and what the channel throws
+  bool step(Channel& channel);
+  /// Waits until a send is packed, and gives the message to the channel. \throws as step()
+  void post(Channel& channel);
+  /// All steps that are left, for a call that waits for its message. \throws as step()
+  void finish(Channel& channel);
+  /// For a channel whose messages somebody else sees the end of: a posted one has ended. Unpacks
+  /// it. \throws CudaError, OutOfMemory
+  void arrived(const Arrival& arrival);
+  /// A send that is still being packed is not given to the channel at all; of a posted message the
+  /// channel is asked. True: the message is lost for sure.
+  bool cancel(Channel& channel) noexcept;
+
+  [[nodiscard]] State state() const noexcept { return state_; }
+  [[nodiscard]] Direction direction() const noexcept { return direction_; }
+  /// The method in use, after a fall-back perhaps.
+  [[nodiscard]] Method method() const noexcept { return method_; }
+  /// Of the whole layout. [bytes]
+  [[nodiscard]] std::int64_t size_bytes() const noexcept { return typed_.elements->size_bytes(); }
+  /// What the channel gets.
+  [[nodiscard]] Parcel parcel() const noexcept {
+    return {buffer_.data(), size_bytes(), buffer_.place().kind};
+  }
+  /// How the last message ended.
+  [[nodiscard]] const Arrival& arrival() const noexcept { return arrival_; }
+
+ private:
+  void acquire();
+  void pack();
+  void pack_in_pieces();
+  void unpack(std::int64_t bytes);
+  void unpack_in_pieces(std::int64_t bytes);
+  void take(const Arrival& arrival);
+  bool copied();
+  void wait_until_copied();
+
+  Typed typed_;
+  Direction direction_;
+  Method method_;
+  State state_ = State::Idle;
+  bool cancelled_ = false;
+  Arrival arrival_;
+  PoolBlock buffer_;                ///< the channel's
+  PoolBlock packed_;                ///< staged: packed bytes in device memory
+  const CopyPlan* plan_ = nullptr;  ///< of the elements, where one is needed
+  Queue* queue_ = nullptr;          ///< the one that `ticket_` is of
+  Ticket ticket_;
+};
+
+}  // namespace strake::exchange

@@ -1,0 +1,131 @@
+#include "interpose/operation.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "interpose/requests.hpp"
+#include "mpi/real_mpi.hpp"
+#include "settings/log.hpp"
+#include "strake/error.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using exchange::Transfer;
+using machine::Direction;
+
+MPI_Status empty_status() {
+  MPI_Status status;
+  std::memset(&status, 0, sizeof status);
+  status.MPI_SOURCE = MPI_ANY_SOURCE;
+  status.MPI_TAG = MPI_ANY_TAG;
+  status.MPI_ERROR = MPI_SUCCESS;
+  mpi::real_mpi().MPI_Status_set_elements_x(&status, MPI_BYTE, 0);
+  mpi::real_mpi().MPI_Status_set_cancelled(&status, 0);
+  return status;
+}
+
+}  // namespace
+
+Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
+                     machine::Method method, const mpi::Peer& peer, exchange::StartSend start_send)
+    : function_(function),
+      reason_(reason),
+      transfer_(start_send != nullptr ? Direction::Send : Direction::Receive, typed, method),
+      channel_(peer, start_send),
+      status_(empty_status()) {}
+
+Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
+                     machine::Method method, MPI_Message* message, MPI_Comm comm)
+    : function_(function),
+      reason_(reason),
+      transfer_(Direction::Receive, typed, method),
+      channel_(message, comm),
+      status_(empty_status()) {}
+
+Operation::~Operation() {
+  if (abandoned) Requests::forget_abandoned();
+}
+
+void Operation::make_persistent(exchange::InitSend init) {
+  persistent_ = true;
+  buffered_ = init == mpi::real_mpi().MPI_Bsend_init;
+  settled = true;
+  complete_ = true;
+  channel_.make_persistent(transfer_.parcel(), init);
+}
+
+void Operation::start() {
+  status_ = empty_status();
+  error_ = MPI_SUCCESS;
+  comm_to_raise_ = MPI_COMM_NULL;
+  raised_ = false;
+  thrown_ = nullptr;
+  transfer_.start();
+  if (transfer_.direction() == Direction::Send) count();
+  if (buffered_ || transfer_.direction() == Direction::Receive) transfer_.post(channel_);
+  complete_.store(false, std::memory_order_release);
+  settled = false;
+}
+
+void Operation::step() noexcept {
+  try {
+    const Transfer::State before = transfer_.state();
+    const bool done = transfer_.step(channel_);
+    const bool ended =
+        before == Transfer::State::Posted && (done || transfer_.state() != Transfer::State::Posted);
+    if (ended) {
+      status_ = channel_.status();
+      if (transfer_.direction() == Direction::Receive && !transfer_.arrival().lost) count();
+    }
+    if (done) complete_.store(true, std::memory_order_release);
+  } catch (const MpiError& error) {
+    raised_ = true;
+    fail(error.code());
+  } catch (const exchange::MessageFailed& error) {
+    status_ = channel_.status();
+    if (error.forgotten()) comm_to_raise_ = channel_.peer().comm;
+    fail(error.code());
+  } catch (const Error& error) {
+    fail_by_us(error.what());
+  } catch (const std::bad_alloc& error) {
+    fail_by_us(error.what());
+  } catch (...) {  // an error handler of the application's has left by an exception
+    thrown_ = std::current_exception();
+    channel_.forget_request();
+    raised_ = true;
+    fail(MPI_ERR_OTHER);
+  }
+}
+
+void Operation::completed() noexcept {
+  if (outer != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Grequest_complete(outer);
+}
+
+void Operation::count() const noexcept {
+  const bool sends = transfer_.direction() == Direction::Send;
+  record(
+      {function_, method(), reason_, sends ? transfer_.size_bytes() : transfer_.arrival().bytes});
+}
+
+void Operation::fail_by_us(const char* what) noexcept {
+  log::warn("a message failed: {}", what);
+  comm_to_raise_ = channel_.peer().comm;
+  fail(MPI_ERR_OTHER);
+}
+
+void Operation::fail(int code) noexcept {
+  error_ = code;
+  status_.MPI_ERROR = code;
+  complete_.store(true, std::memory_order_release);
+}
+
+MPI_Request Operation::take_failed_request() noexcept {
+  return raised_ ? MPI_REQUEST_NULL : channel_.take_request();
+}
+
+void Operation::cancel() noexcept {
+  if (transfer_.cancel(channel_)) mpi::real_mpi().MPI_Status_set_cancelled(&status_, 1);
+}
+
+}  // namespace strake::interpose

@@ -1,0 +1,99 @@
+/// \file  A message that Strake carries out in steps, and that the application holds a request of
+/// Strake's for: a generalised one, or a persistent one to MPI_PROC_NULL (interpose/requests.hpp).
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+#include "exchange/mpi_channel.hpp"
+#include "exchange/progress.hpp"
+#include "exchange/transfer.hpp"
+#include "interpose/counters.hpp"
+#include "mpi/peers.hpp"
+
+namespace strake::interpose {
+
+/// Who may use it: the thread whose call it is made in, then the one that has claimed it
+/// (exchange::Progress), and once it is complete the one that completes its request.
+class Operation final : public exchange::Flight {
+ public:
+  /// Of a send (`start_send` given), or a receive. \throws OutOfMemory
+  Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
+            machine::Method method, const mpi::Peer& peer, exchange::StartSend start_send);
+  /// Of a receive of a message that was matched on `comm`. \throws OutOfMemory
+  Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
+            machine::Method method, MPI_Message* message, MPI_Comm comm);
+  ~Operation() override;
+
+  /// From now on it may be started any number of times, over one persistent request of the MPI
+  /// library's: a send that `init` makes, or (null) a receive. \throws MpiError
+  void make_persistent(exchange::InitSend init);
+  /// A send starts to be packed; a receive is posted; a buffered send leaves at once.
+  /// \throws OutOfMemory, CudaError, MpiError
+  void start();
+  void cancel() noexcept;
+
+  void step() noexcept override;
+  [[nodiscard]] bool leaving() const noexcept override {
+    return transfer_.state() == exchange::Transfer::State::Leaving;
+  }
+  [[nodiscard]] bool complete() const noexcept override {
+    return complete_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] bool unwanted() const noexcept override {
+    return settled || (abandoned && released);
+  }
+  void completed() noexcept override;
+
+  [[nodiscard]] bool unpacking() const noexcept {
+    return transfer_.state() == exchange::Transfer::State::Arriving;
+  }
+  [[nodiscard]] bool is_persistent() const noexcept { return persistent_; }
+  [[nodiscard]] bool is_buffered() const noexcept { return buffered_; }
+  [[nodiscard]] machine::Method method() const noexcept { return transfer_.method(); }
+
+  /// What the completion reports, once complete.
+  [[nodiscard]] const MPI_Status& status() const noexcept { return status_; }
+  /// MPI_SUCCESS, or the class of what went wrong.
+  [[nodiscard]] int error() const noexcept { return error_; }
+  /// A failed operation's request of the MPI library's: completing it raises the error where it
+  /// belongs. The caller takes it, and gives a persistent one back that is still there then.
+  [[nodiscard]] MPI_Request take_failed_request() noexcept;
+  void give_back(MPI_Request persistent) noexcept { channel_.give_back(persistent); }
+  /// Where to raise an error that the MPI library does not raise itself (MPI_COMM_NULL: it does).
+  [[nodiscard]] MPI_Comm comm_to_raise() const noexcept { return comm_to_raise_; }
+  /// What an error handler of the application's threw meanwhile, to be thrown on.
+  [[nodiscard]] std::exception_ptr thrown() const noexcept { return thrown_; }
+
+  /// The generalised request that waits for it, if any.
+  MPI_Request outer = MPI_REQUEST_NULL;
+  /// The MPI library has let go of the outer request.
+  std::atomic<bool> released = false;
+  std::atomic<bool> abandoned = false;  ///< the application has freed it
+  /// The application has its outcome (persistent ones: it is inactive).
+  std::atomic<bool> settled = false;
+
+ private:
+  void count() const noexcept;
+  void fail(int code) noexcept;
+  void fail_by_us(const char* what) noexcept;
+
+  Function function_;
+  exchange::Reason reason_;
+  exchange::Transfer transfer_;
+  exchange::MpiChannel channel_;
+  bool persistent_ = false;
+  bool buffered_ = false;  ///< a persistent one that leaves, or is refused, when it is started
+  std::atomic<bool> complete_ = false;
+  MPI_Status status_;
+  int error_ = MPI_SUCCESS;
+  MPI_Comm comm_to_raise_ = MPI_COMM_NULL;
+  bool raised_ = false;  ///< the MPI library has raised the error, and let go of its request
+  std::exception_ptr thrown_;
+};
+
+}  // namespace strake::interpose

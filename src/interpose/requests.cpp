@@ -1,0 +1,313 @@
+#include "interpose/requests.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "exchange/backoff.hpp"
+#include "mpi/quirks.hpp"
+#include "mpi/real_mpi.hpp"
+#include "mpi/types.hpp"
+#include "mpi/wire.hpp"
+#include "mpi/world.hpp"
+#include "strake/error.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using exchange::Backoff;
+using exchange::Flight;
+using exchange::Progress;
+using mpi::key_of;
+
+/// MPICH raises the error of a failed request where it is merely asked about: on MPI_COMM_SELF
+/// where that was given a handler, if only its own (5.0), else on MPI_COMM_WORLD. The call that
+/// completes the application's request raises it properly; until then it must not be fatal. (Not
+/// with MPI_THREAD_MULTIPLE, where other threads would see it: an operation then completes the
+/// request instead of asking about it.)
+class QuietWorld {
+ public:
+  QuietWorld() noexcept {
+    if (!mpi::quirks::kAskingRaises || mpi::g_multiple || !mpi::in_world()) return;
+    for (int i = 0; i < 2; ++i) {
+      real_.MPI_Comm_get_errhandler(kComms[i], &handlers_[i]);
+      if (is_set(i)) real_.MPI_Comm_set_errhandler(kComms[i], MPI_ERRORS_RETURN);
+    }
+  }
+  ~QuietWorld() {
+    if (handlers_[0] == MPI_ERRHANDLER_NULL) return;
+    for (int i = 0; i < 2; ++i) {
+      if (is_set(i)) real_.MPI_Comm_set_errhandler(kComms[i], handlers_[i]);
+      real_.MPI_Errhandler_free(&handlers_[i]);
+    }
+  }
+  QuietWorld(const QuietWorld&) = delete;
+  QuietWorld& operator=(const QuietWorld&) = delete;
+
+ private:
+  /// MPI_ERRORS_ARE_FATAL is what MPI_COMM_SELF has while it was given none.
+  [[nodiscard]] bool is_set(int i) const noexcept {
+    return kComms[i] == MPI_COMM_WORLD || handlers_[i] != MPI_ERRORS_ARE_FATAL;
+  }
+  const mpi::RealMpi& real_ = mpi::real_mpi();
+  const MPI_Comm kComms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+  MPI_Errhandler handlers_[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
+};
+
+}  // namespace
+
+Requests& Requests::make() {
+  static Requests& made = *new Requests;
+  made_.store(&made, std::memory_order_release);
+  return made;
+}
+
+// The callbacks of generalised requests. The MPI library calls `query` and `released` from the call
+// that completes the request, or, once the application has freed it, from MPI_Grequest_complete.
+int Requests::query(void* state, MPI_Status* status) {
+  *status = static_cast<Operation*>(state)->status();
+  // The error is raised by the wrapper, on the communicator of the message.
+  status->MPI_ERROR = MPI_SUCCESS;
+  return MPI_SUCCESS;
+}
+
+int Requests::released(void* state) {
+  static_cast<Operation*>(state)->released = true;
+  return MPI_SUCCESS;
+}
+
+int Requests::cancelled(void* /*state*/, int /*complete*/) { return MPI_SUCCESS; }
+
+MPI_Request Requests::never() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (never_ != MPI_REQUEST_NULL) return never_;
+  }
+  constexpr auto kQuery = [](void*, MPI_Status*) { return MPI_SUCCESS; };
+  constexpr auto kFree = [](void*) { return MPI_SUCCESS; };
+  MPI_Request made = MPI_REQUEST_NULL;
+  mpi::check(mpi::real_mpi().MPI_Grequest_start(kQuery, kFree, cancelled, nullptr, &made),
+             "MPI_Grequest_start");
+  const std::lock_guard lock(mutex_);
+  if (never_ == MPI_REQUEST_NULL) never_ = made;  // another thread's, made meanwhile, is left alone
+  return never_;
+}
+
+MPI_Request Requests::launch(std::shared_ptr<Operation> operation) {
+  const Progress::Room room(progress_);
+  Operation& launched = *operation;
+  mpi::check(
+      mpi::real_mpi().MPI_Grequest_start(query, released, cancelled, &launched, &launched.outer),
+      "MPI_Grequest_start");
+  MPI_Request request = launched.outer;
+  {
+    const std::lock_guard lock(mutex_);
+    by_request_.insert_or_assign(key_of(request), &launched);
+  }
+  progress_.add(room, operation);
+  progress_.step_sends();
+  if (launched.complete() && launched.error() != MPI_SUCCESS) {
+    const Outcome outcome = take_outcome(launched);
+    mpi::real_mpi().MPI_Wait(&request, MPI_STATUS_IGNORE);
+    progress_.drop_if_done(launched);
+    if (outcome.thrown) std::rethrow_exception(outcome.thrown);
+    if (outcome.comm != MPI_COMM_NULL) throw Error("the send failed");  // nobody has raised it
+    throw MpiError("the send was refused", outcome.error);
+  }
+  return request;
+}
+
+void Requests::add(MPI_Request dummy, std::shared_ptr<Operation> persistent) {
+  const std::lock_guard lock(mutex_);
+  persistent_.insert_or_assign(key_of(dummy), std::move(persistent));
+  persistent_count_.fetch_add(1, std::memory_order_release);
+}
+
+std::shared_ptr<Operation> Requests::persistent_of(MPI_Request dummy) {
+  const std::lock_guard lock(mutex_);
+  return persistent_.at(key_of(dummy));
+}
+
+void Requests::start(MPI_Request dummy) {
+  const std::shared_ptr<Operation> persistent = persistent_of(dummy);
+  const Progress::Room room(progress_);
+  // Another thread may not have left the step yet that completed it last.
+  const bool claimed = progress_.claim(*persistent);
+  try {
+    persistent->start();
+  } catch (...) {
+    if (claimed) progress_.release(*persistent);
+    throw;
+  }
+  progress_.add(room, persistent);
+  if (claimed) progress_.release(*persistent);
+  progress_.step_sends();
+}
+
+void Requests::step_everything() {
+  progress_.step_sends();
+  const QuietWorld quiet;
+  progress_.step_all();
+}
+
+void Requests::step_some(Operation* mine) {
+  progress_.step_sends();
+  const QuietWorld quiet;
+  progress_.step_some(mine);
+}
+
+Operation* Requests::find_locked(MPI_Request request) const {
+  if (request == MPI_REQUEST_NULL) return nullptr;
+  if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
+    return it->second.get();
+  }
+  const auto it = by_request_.find(key_of(request));
+  return it != by_request_.end() && !it->second->released ? it->second : nullptr;
+}
+
+Operation* Requests::find_one(MPI_Request request) {
+  const std::lock_guard lock(mutex_);
+  return find_locked(request);
+}
+
+Requests::Operations Requests::find_several(int count, const MPI_Request* requests) {
+  Operations operations;
+  const std::lock_guard lock(mutex_);
+  for (int i = 0; i < count; ++i) {
+    Operation* operation = find_locked(requests[i]);
+    if (operation == nullptr) continue;
+    operations.resize(static_cast<std::size_t>(count));
+    operations[static_cast<std::size_t>(i)] = operation;
+  }
+  return operations;
+}
+
+Requests::Seen Requests::see(const Operation& operation) {
+  Seen seen;
+  seen.persistent = operation.is_persistent();
+  if (operation.settled) return seen;
+  seen.complete = operation.complete();
+  seen.pending = !seen.complete;
+  if (seen.complete) {
+    seen.status = operation.status();
+    seen.error = operation.error();
+  }
+  return seen;
+}
+
+bool Requests::any_pending(std::span<Operation* const> operations) {
+  return std::any_of(operations.begin(), operations.end(), [](const Operation* operation) {
+    return operation != nullptr && !operation->complete();
+  });
+}
+
+/// Before the operation may be dropped.
+void Requests::forget_request(const Operation& operation) {
+  const std::lock_guard lock(mutex_);
+  const auto known = by_request_.find(key_of(operation.outer));
+  if (known != by_request_.end() && known->second == &operation) by_request_.erase(known);
+}
+
+Requests::Outcome Requests::take_outcome(Operation& operation) {
+  Outcome outcome;
+  if (operation.settled) return outcome;  // an inactive persistent one
+  outcome.persistent = operation.is_persistent();
+  outcome.status = operation.status();
+  outcome.error = operation.error();
+  if (outcome.error != MPI_SUCCESS) {
+    outcome.failed = operation.take_failed_request();
+    outcome.comm = operation.comm_to_raise();
+    outcome.thrown = operation.thrown();
+  }
+  forget_request(operation);
+  operation.settled = true;
+  return outcome;
+}
+
+Requests::Outcome Requests::completed(Operation& operation) {
+  const Outcome outcome = take_outcome(operation);
+  progress_.drop_if_done(operation);
+  return outcome;
+}
+
+std::vector<Requests::Outcome> Requests::completed(std::span<Operation* const> operations) {
+  std::vector<Outcome> outcomes(operations.size());
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i] != nullptr) outcomes[i] = completed(*operations[i]);
+  }
+  return outcomes;
+}
+
+void Requests::give_back(const Operation* operation, MPI_Request failed) {
+  if (failed == MPI_REQUEST_NULL) return;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [dummy, persistent] : persistent_) {
+      if (persistent.get() == operation) return persistent->give_back(failed);
+    }
+  }
+  mpi::real_mpi().MPI_Request_free(&failed);
+}
+
+void Requests::let_go(Operation& operation) {
+  s_abandoned.fetch_add(1, std::memory_order_relaxed);
+  operation.abandoned = true;
+}
+
+void Requests::abandon(MPI_Request request) {
+  std::shared_ptr<Operation> persistent;  // its end may call MPI
+  std::unique_lock lock(mutex_);
+  if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
+    persistent = std::move(it->second);
+    persistent_.erase(it);
+    persistent_count_.fetch_sub(1, std::memory_order_release);
+    lock.unlock();
+    if (persistent->settled) return;  // it does not run
+    let_go(*persistent);
+    persistent->settled = true;
+    progress_.drop_if_done(*persistent);
+  } else if (const auto at = by_request_.find(key_of(request)); at != by_request_.end()) {
+    let_go(*at->second);
+    by_request_.erase(at);
+  }
+}
+
+void Requests::cancel(MPI_Request request) {
+  Operation* const operation = find_one(request);
+  if (operation == nullptr || !progress_.claim(*operation)) return;
+  if (!operation->complete()) operation->cancel();
+  progress_.release(*operation);
+}
+
+void Requests::shut_down() {
+  hand_on();
+  // What has come is unpacked, and what a device is writing must be written before its buffers go.
+  for (Backoff backoff;; backoff.pause()) {
+    step_everything();
+    const auto unpacking = [](const Flight& flight) {
+      return static_cast<const Operation&>(flight).unpacking();
+    };
+    if (!progress_.any(unpacking)) break;
+  }
+  progress_.clear();  // messages that the application let go are the MPI library's to complete
+  std::unordered_map<std::uint64_t, std::shared_ptr<Operation>> persistent;
+  {
+    const std::lock_guard lock(mutex_);
+    by_request_.clear();
+    persistent.swap(persistent_);
+    persistent_count_ = 0;
+  }
+  persistent.clear();
+  s_abandoned.store(0, std::memory_order_relaxed);
+  forget();
+}
+
+void Requests::forget() {
+  mpi::free_wire_types();
+  const MPI_Request never = std::exchange(never_, MPI_REQUEST_NULL);
+  if (never == MPI_REQUEST_NULL) return;
+  MPI_Request request = never;
+  mpi::real_mpi().MPI_Grequest_complete(request);
+  mpi::real_mpi().MPI_Request_free(&request);
+}
+
+}  // namespace strake::interpose

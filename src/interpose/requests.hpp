@@ -1,0 +1,149 @@
+/// \file  The requests that Strake makes for messages that it carries out in steps: a generalised
+/// request, or a persistent one to MPI_PROC_NULL, which stands for Strake's own persistent
+/// operation. From a handle of the application's to the operation, and to what became of it.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <memory_resource>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "exchange/progress.hpp"
+#include "interpose/operation.hpp"
+
+namespace strake::interpose {
+
+class Requests {
+ public:
+  /// Those of the process; never destroyed.
+  static Requests& get() {
+    Requests* const made = made_.load(std::memory_order_acquire);
+    return made != nullptr ? *made : make();
+  }
+
+  /// An operation, for launch() or add(). No allocation where one was recycled.
+  /// \throws as Operation's constructors
+  template <typename... Args>
+  [[nodiscard]] std::shared_ptr<Operation> make_operation(Args&&... args) {
+    const std::pmr::polymorphic_allocator<Operation> allocator(&memory_);
+    return std::allocate_shared<Operation>(allocator, std::forward<Args>(args)...);
+  }
+
+  /// Takes an operation over that was started, and gives out its request. \throws MpiError  the MPI
+  /// library refused the send, which it has raised; Error  the send failed before
+  MPI_Request launch(std::shared_ptr<Operation> operation);
+  /// Takes a persistent operation over. The application knows it as `dummy`, a real persistent
+  /// request to MPI_PROC_NULL.
+  void add(MPI_Request dummy, std::shared_ptr<Operation> persistent);
+  /// Starts the persistent operation known as `dummy`. \throws CudaError, MpiError
+  void start(MPI_Request dummy);
+
+  /// Steps every operation once. Cost: O(operations in flight).
+  void progress() {
+    if (!progress_.idle()) step_everything();
+  }
+  /// Steps the sends, `mine` (or null), and a few of the others in turn: what a poll costs does not
+  /// grow with what is in flight.
+  void progress(Operation* mine) {
+    if (!progress_.idle()) step_some(mine);
+  }
+  /// After a call that may have waited: receives whose requests were freed, which nobody will wait
+  /// for, take a step.
+  static void look_at_abandoned() {
+    if (s_abandoned.load(std::memory_order_relaxed) != 0) get().progress();
+  }
+  /// An abandoned operation has ended.
+  static void forget_abandoned() noexcept { s_abandoned.fetch_sub(1, std::memory_order_relaxed); }
+  /// Until every send is in the MPI library's hands.
+  void hand_on() noexcept { progress_.hand_on(); }
+
+  using Operations = std::vector<Operation*>;
+  /// The operation behind a request of the application's; nullptr: the request (or none, at
+  /// nullptr) is not ours. To be asked for before the MPI library completes the request, whose
+  /// handle may be another thread's new request right after.
+  [[nodiscard]] Operation* find(const MPI_Request* request) {
+    return empty() || request == nullptr ? nullptr : find_one(*request);
+  }
+  /// The same for each of `count` requests; empty if none is ours.
+  [[nodiscard]] Operations find(int count, const MPI_Request* requests) {
+    return empty() || requests == nullptr ? Operations() : find_several(count, requests);
+  }
+
+  /// How far an operation is.
+  struct Seen {
+    bool persistent = false;
+    bool complete = false;  ///< an active one, ready to be completed by the MPI library's call
+    bool pending = false;   ///< an active one, not there yet
+    MPI_Status status;      ///< of a complete one
+    int error = MPI_SUCCESS;
+  };
+  [[nodiscard]] static Seen see(const Operation& operation);
+  [[nodiscard]] static bool any_pending(std::span<Operation* const> operations);
+
+  /// What the MPI library's call that completed the application's request does not tell.
+  struct Outcome {
+    bool persistent = false;  ///< the call's status is its dummy's: `status` replaces it
+    MPI_Status status;
+    int error = MPI_SUCCESS;
+    MPI_Request failed = MPI_REQUEST_NULL;  ///< of the MPI library's, for the caller to complete
+    MPI_Comm comm = MPI_COMM_NULL;  ///< where to raise an error that the MPI library does not raise
+    std::exception_ptr thrown;      ///< by the application's error handler, to be thrown on
+  };
+  /// The MPI library's call completed the application's request: drops our side.
+  Outcome completed(Operation& operation);
+  /// Of each in their order; nothing for a nullptr.
+  std::vector<Outcome> completed(std::span<Operation* const> operations);
+  /// What is left of an outcome's failed request once the caller has completed it: a persistent one
+  /// (Open MPI has freed it where it failed itself).
+  void give_back(const Operation* operation, MPI_Request failed);
+  /// The application is about to free the request; the operation goes on by itself.
+  void abandon(MPI_Request request);
+  void cancel(MPI_Request request);
+  /// Before MPI_Finalize: sends nobody waits for are handed on, and what is left is let go.
+  void shut_down();
+  /// Before the last session ends: what was made of MPI for later goes. No other thread is in MPI.
+  void forget();
+
+  /// A generalised request of no operation, which stays incomplete. \throws MpiError
+  [[nodiscard]] MPI_Request never();
+
+ private:
+  static Requests& make();
+  [[nodiscard]] bool empty() const noexcept {
+    return progress_.idle() && persistent_count_.load(std::memory_order_acquire) == 0;
+  }
+  void step_everything();
+  void step_some(Operation* mine);
+  Operation* find_one(MPI_Request request);
+  Operations find_several(int count, const MPI_Request* requests);
+  Operation* find_locked(MPI_Request request) const;
+  std::shared_ptr<Operation> persistent_of(MPI_Request dummy);
+  void let_go(Operation& operation);
+  void forget_request(const Operation& operation);
+  Outcome take_outcome(Operation& operation);
+  static int query(void* state, MPI_Status* status);
+  static int released(void* state);
+  static int cancelled(void* state, int complete);
+
+  static inline constinit std::atomic<Requests*> made_{nullptr};
+  static inline constinit std::atomic<int> s_abandoned{0};  ///< of those that run
+  /// Where operations and entries lie: recycled, so that none is allocated in steady state.
+  std::pmr::synchronized_pool_resource memory_;
+  exchange::Progress progress_;
+  std::atomic<int> persistent_count_{0};
+  /// Guards what follows. Never held across a call of MPI's.
+  std::mutex mutex_;
+  /// Generalised requests. A handle that the MPI library has let go of may be another request's.
+  std::pmr::unordered_map<std::uint64_t, Operation*> by_request_{&memory_};
+  std::unordered_map<std::uint64_t, std::shared_ptr<Operation>> persistent_;
+  MPI_Request never_ = MPI_REQUEST_NULL;
+};
+
+}  // namespace strake::interpose
