@@ -53,7 +53,8 @@ Curve::Position Curve::position_on(const Axis& axis, double value) noexcept {
   return {index, (value - points[index]) * axis.scales[index], 0};
 }
 
-Curve::Curve(std::vector<double> xs, std::vector<double> ys, std::vector<double> times)
+Curve::Curve(const std::vector<double>& xs, const std::vector<double>& ys,
+             const std::vector<double>& times)
     : xs_(logs_of(xs, "size", true)),
       ys_(logs_of(ys, "block", true)),
       times_(logs_of(times, "time", false)) {

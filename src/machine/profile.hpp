@@ -43,7 +43,8 @@ class Curve {
   Curve() = default;
   /// Points of a full grid, xs and ys ascending, times in row-major order (y fastest). `ys` may be
   /// empty: then one dimension. \throws InvalidArgument  not so, or a time that is not positive
-  Curve(std::vector<double> xs, std::vector<double> ys, std::vector<double> times);
+  Curve(const std::vector<double>& xs, const std::vector<double>& ys,
+        const std::vector<double>& times);
 
   [[nodiscard]] bool empty() const noexcept { return times_.empty(); }
   /// Seconds for `bytes` in blocks of `block`; infinity where the curve is empty. Cost: ~20 ns.

@@ -171,7 +171,7 @@ Json to_json(const machine::Result& result, const RunMode& mode) {
   return json;
 }
 
-ProfileFile::ProfileFile(std::string path, std::string key)
+ProfileFile::ProfileFile(std::string path, const std::string& key)
     : path_(std::move(path)), ours_(blank(key)), all_(blank(key)) {
   if (!fs::exists(path_)) return;
   if (!fs::is_regular_file(path_)) throw Error(fmt::format("{} is no regular file", path_));

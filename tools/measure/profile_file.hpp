@@ -26,7 +26,7 @@ class ProfileFile {
   /// Reads what is there. A file that can't be read (damaged, or of another version) is kept beside
   /// it with the ending ".old", and `complaint()` says so. \throws Error  it holds another
   /// machine's profile, or is a folder or a device
-  ProfileFile(std::string path, std::string key);
+  ProfileFile(std::string path, const std::string& key);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// <hash>.profile for <hash>.json.

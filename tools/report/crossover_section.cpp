@@ -112,7 +112,7 @@ bool include_measured(const machine::Profile& profile, const Question& question,
 std::int64_t chunk() { return settings::number(settings::Id::chunk); }
 
 RegionMap map_of(const Shown& shown, const Question& question, const std::string& library,
-                 machine::Reach link, Axis x, Axis y) {
+                 machine::Reach link, const Axis& x, const Axis& y) {
   RegionMap map;
   map.x = x;
   map.y = y;

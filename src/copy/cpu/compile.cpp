@@ -220,8 +220,8 @@ OpPtr Compiler::repeat(Direction direction, const Layout& layout) const {
     std::vector<RecordsOp::Move> moves;
     std::int64_t position = 0;
     if (add_moves(direction, child, 0, position, moves)) {
-      return std::make_unique<RecordsOp>(*kernels_.nest, std::move(op), std::move(moves), dim.count,
-                                         loop.to, loop.from);
+      return std::make_unique<RecordsOp>(*kernels_.nest, std::move(op), moves, dim.count, loop.to,
+                                         loop.from);
     }
   }
   return std::make_unique<RepeatOp>(std::move(op), dim.count, loop.to, loop.from);

@@ -186,8 +186,8 @@ class RecordsOp final : public Op {
     std::int64_t to = 0;
     std::int64_t from = 0;
   };
-  RecordsOp(const NestKernels& kernels, OpPtr child, std::vector<Move> moves, std::int64_t count,
-            std::int64_t to_step, std::int64_t from_step);
+  RecordsOp(const NestKernels& kernels, OpPtr child, const std::vector<Move>& moves,
+            std::int64_t count, std::int64_t to_step, std::int64_t from_step);
   void run(std::byte* to, const std::byte* from) const override { run_copies(0, count_, to, from); }
   void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
   [[nodiscard]] std::string description() const override;

@@ -37,7 +37,7 @@ std::string RepeatOp::description() const {
   return fmt::format("{} x ({})", count_, child_->description());
 }
 
-RecordsOp::RecordsOp(const NestKernels& kernels, OpPtr child, std::vector<Move> moves,
+RecordsOp::RecordsOp(const NestKernels& kernels, OpPtr child, const std::vector<Move>& moves,
                      std::int64_t count, std::int64_t to_step, std::int64_t from_step)
     : Op(count * child->size_bytes()),
       child_(std::move(child)),
