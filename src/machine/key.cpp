@@ -111,7 +111,7 @@ std::string driver_version_below(const std::string& root) {
   const std::string text = tidy(read_start(root + "/proc/driver/nvidia/version"));
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
+    std::string word = text.substr(at, end - at);
     const auto is_part = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
     if (word.find('.') != std::string::npos && std::all_of(word.begin(), word.end(), is_part)) {
       return word;

@@ -146,6 +146,7 @@ Outcome measure_all(Leader& leader, const std::vector<Entry>& entries,
   // Those of --quick first, spread over all sizes as they are: what is left out when the time is up
   // is detail then, and no curve ends early.
   std::vector<Pending> cases;
+  cases.reserve(entries.size());
   for (const Entry& entry : entries) cases.push_back({&entry, {}});
   std::stable_partition(cases.begin(), cases.end(),
                         [](const Pending& pending) { return pending.entry->what.quick; });

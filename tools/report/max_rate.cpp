@@ -206,6 +206,7 @@ std::vector<PairTime> pair_times(const machine::Profile& profile, const std::str
       times.insert({{result.bytes, 1}, result.median});
   }
   std::vector<PairTime> list;
+  list.reserve(times.size());
   for (const auto& [of, seconds] : times) list.push_back({of.first, of.second, seconds});
   return list;
 }

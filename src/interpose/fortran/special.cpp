@@ -106,9 +106,11 @@ void Entry<&MPI_Comm_spawn_multiple>::call(void* count, void* commands, void* ar
                          programs);
     }
   }
+  name_pointers.reserve(names.size());
   for (std::string& name : names) {
     name_pointers.push_back(name.data());
   }
+  word_pointers.reserve(words.size());
   for (Arguments& list : words) {
     word_pointers.push_back(list.data());
   }
