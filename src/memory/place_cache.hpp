@@ -24,7 +24,7 @@ class PlaceCache {
 
   void insert(std::uint64_t buffer_id, Place place) noexcept {
     if (!fits(buffer_id, place)) return;
-    const std::uint64_t device = static_cast<std::uint64_t>(place.device + 1);
+    const std::uint64_t device = static_cast<std::uint64_t>(place.device) + 1;
     slot(buffer_id).store(
         buffer_id << kPlaceBits | device << kKindBits | static_cast<std::uint64_t>(place.kind),
         std::memory_order_relaxed);
@@ -40,7 +40,7 @@ class PlaceCache {
   /// Id 0 is no buffer; what does not fit a word is asked about each time.
   static bool fits(std::uint64_t buffer_id, Place place) noexcept {
     return buffer_id != 0 && buffer_id >> (64 - kPlaceBits) == 0 && place.device >= -1 &&
-           static_cast<std::uint64_t>(place.device + 1) <= kDeviceMask;
+           static_cast<std::uint64_t>(place.device) + 1 <= kDeviceMask;
   }
   std::atomic<std::uint64_t>& slot(std::uint64_t id) noexcept { return slots_[id % kSlots]; }
   const std::atomic<std::uint64_t>& slot(std::uint64_t id) const noexcept {

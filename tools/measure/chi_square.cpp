@@ -94,8 +94,9 @@ bool ChiSquare::passed() const { return degrees < 1 || chi_square_tail(value, de
 
 ChiSquare independence(std::span<const double> samples) {
   const std::size_t pairs = samples.size() / 2;
-  const auto bins = std::min(
-      kMostBins, static_cast<std::size_t>(std::sqrt(static_cast<double>(pairs / kExpected))));
+  const std::size_t cells = pairs / kExpected;
+  const auto bins =
+      std::min(kMostBins, static_cast<std::size_t>(std::sqrt(static_cast<double>(cells))));
   if (bins < 2) return {};
   const std::vector<std::size_t> bin = bins_of(samples, bins);
   std::vector<double> counts(bins * bins);

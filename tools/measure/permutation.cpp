@@ -70,7 +70,7 @@ Runs directional_runs(std::span<const Point> points) {
 Runs median_runs(std::span<const Point> points) {
   Runs runs;
   int length = 0;
-  int before = 0;
+  std::int8_t before = 0;
   for (const Point& point : points) {
     const bool same = point.side == before;
     runs.count += same ? 0 : 1;
