@@ -20,9 +20,9 @@ enum class Function : std::uint8_t {
 #define STRAKE_MOVER(name) name,
 #include "interpose/movers.def"
 #undef STRAKE_MOVER
-  Count_
+  Count
 };
-inline constexpr int kFunctions = static_cast<int>(Function::Count_);
+inline constexpr int kFunctions = static_cast<int>(Function::Count);
 
 /// "MPI_Send", …
 [[nodiscard]] const char* name_of(Function function) noexcept;

@@ -7,16 +7,17 @@
 #include "say.hpp"
 
 namespace strake::measure {
-namespace {
 
-enum Order : std::int64_t { kMake, kRun, kVerify, kDrop, kEnd };
+enum class Order : std::int64_t { Make, Run, Verify, Drop, End };
+
+namespace {
 
 // What a step gives to Team::maximum: its seconds, or one of these, each worse than the one before.
 constexpr double kFault = std::numeric_limits<double>::max() / 2;
 constexpr double kWrong = std::numeric_limits<double>::max();
 
 struct Message {
-  std::int64_t order = kEnd;
+  Order order = Order::End;
   std::int64_t value = 0;
 };
 
@@ -46,7 +47,7 @@ std::unique_ptr<Instance> make_instance(const Case& what) {
 }  // namespace
 
 template <typename Step>
-double Leader::together(std::int64_t order, std::int64_t value, Step step) {
+double Leader::together(Order order, std::int64_t value, Step step) {
   if (!shared_) return step();
   Message message{order, value};
   team_->broadcast(&message, sizeof(message));
@@ -70,18 +71,18 @@ void Leader::make(const Case& what, std::int64_t index) {
   drop();
   shared_ = what.scope == Scope::Job && team_ != nullptr && team_->size() > 1;
   if (shared_) team_->barrier();  // wakes the others
-  together(kMake, index, [&] {
+  together(Order::Make, index, [&] {
     instance_ = make_instance(what);
     return 0.0;
   });
 }
 
 double Leader::run(std::int64_t iterations) {
-  return together(kRun, iterations, [&] { return instance_->run(iterations); });
+  return together(Order::Run, iterations, [&] { return instance_->run(iterations); });
 }
 
 void Leader::verify() {
-  together(kVerify, 0, [&] {
+  together(Order::Verify, 0, [&] {
     instance_->verify();
     return 0.0;
   });
@@ -89,7 +90,7 @@ void Leader::verify() {
 
 void Leader::drop() noexcept {
   if (shared_) {
-    Message message{kDrop, 0};
+    Message message{Order::Drop, 0};
     team_->broadcast(&message, sizeof(message));
   }
   shared_ = false;
@@ -103,19 +104,19 @@ void serve(Team& team, const std::vector<Case>& cases) {
     if (current == nullptr) team.barrier();  // asleep until the leader needs all
     Message message;
     team.broadcast(&message, sizeof(message));
-    if (message.order == kEnd) return;
-    if (message.order == kDrop) {
+    if (message.order == Order::End) return;
+    if (message.order == Order::Drop) {
       instance.reset();
       current = nullptr;
       continue;
     }
     const Done done = attempt([&] {
       switch (message.order) {
-        case kMake:
+        case Order::Make:
           current = &cases.at(static_cast<std::size_t>(message.value));
           instance = make_instance(*current);
           return 0.0;
-        case kRun:
+        case Order::Run:
           return instance->run(message.value);
         default:
           instance->verify();

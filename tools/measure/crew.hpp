@@ -10,6 +10,9 @@
 
 namespace strake::measure {
 
+/// What rank 0 tells the others to do.
+enum class Order : std::int64_t;
+
 /// Rank 0's side. Cases of Scope::Process run here alone; each step of the others is told to all
 /// ranks, and a fault of any of them is everybody's.
 class Leader {
@@ -32,7 +35,7 @@ class Leader {
 
  private:
   template <typename Step>
-  double together(std::int64_t order, std::int64_t value, Step step);
+  double together(Order order, std::int64_t value, Step step);
 
   Team* team_;
   bool shared_ = false;  ///< all ranks take part in this case
