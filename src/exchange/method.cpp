@@ -100,6 +100,7 @@ const machine::Model* model() noexcept {
       log::info("the profile of this machine has nothing of {}; mpirun -n 2 strake measure adds it",
                 library);
     }
+    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without memory for it nothing works
     return new machine::Model(
         *profile, library,
         mpi::on_one_node().value_or(true) ? machine::Reach::Node : machine::Reach::Net,

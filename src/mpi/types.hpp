@@ -93,6 +93,7 @@ inline constinit std::atomic<std::uint64_t> g_type_generation{1};
 template <typename Handle>
 [[nodiscard]] inline std::uint64_t key_of(Handle handle) noexcept {
   std::uint64_t key = 0;
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): a handle may be a pointer, whose bits are the key
   std::memcpy(&key, &handle, sizeof handle);
   return key;
 }
