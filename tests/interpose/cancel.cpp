@@ -13,14 +13,25 @@ bool cancelled(const MPI_Status& status) {
 void unmatched_receive(const Described& type) {
   check::section("cancel of an unmatched receive");
   Image in(type, 2);
-  enum class How { kWait, kTest, kWaitall, kWaitany };
-  for (const How how : {How::kWait, How::kTest, How::kWaitall, How::kWaitany}) {
+  enum class How {
+    kWait,
+    kTest,
+    kWaitall,
+    kTestall,
+    kWaitany,
+    kTestany,
+    kWaitsome,
+    kTestsome,
+    kAsk
+  };
+  for (const How how : {How::kWait, How::kTest, How::kWaitall, How::kTestall, How::kWaitany,
+                        How::kTestany, How::kWaitsome, How::kTestsome, How::kAsk}) {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status{};
     CHECK_MPI(MPI_Irecv(in.data(), 2, type.type, MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &request));
     CHECK_MPI(MPI_Cancel(&request));
     CHECK(request != MPI_REQUEST_NULL);
-    int flag = 0, index = -1;
+    int flag = 0, index = -1, outcount = 0;
     switch (how) {
       case How::kWait:
         CHECK_MPI(MPI_Wait(&request, &status));
@@ -34,6 +45,29 @@ void unmatched_receive(const Described& type) {
       case How::kWaitany:
         CHECK_MPI(MPI_Waitany(1, &request, &index, &status));
         CHECK_EQ(index, 0);
+        break;
+      case How::kTestall:
+        while (!flag) CHECK_MPI(MPI_Testall(1, &request, &flag, &status));
+        break;
+      case How::kTestany:
+        while (!flag) CHECK_MPI(MPI_Testany(1, &request, &index, &flag, &status));
+        CHECK_EQ(index, 0);
+        break;
+      case How::kWaitsome:
+        CHECK_MPI(MPI_Waitsome(1, &request, &outcount, &index, &status));
+        CHECK(outcount == 1 && index == 0);
+        break;
+      case How::kTestsome:
+        while (outcount == 0) {
+          CHECK_MPI(MPI_Testsome(1, &request, &outcount, &index, &status));
+        }
+        CHECK(outcount == 1 && index == 0);
+        break;
+      case How::kAsk:  // says so, and says it again at the end
+        while (!flag) CHECK_MPI(MPI_Request_get_status(request, &flag, &status));
+        CHECK(cancelled(status));
+        CHECK(in.untouched());
+        CHECK_MPI(MPI_Wait(&request, &status));
         break;
     }
     CHECK(cancelled(status));
