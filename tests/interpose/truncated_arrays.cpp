@@ -44,6 +44,7 @@ struct Which {
   const char* name;
   bool truncated[kCount];
   bool plain[kCount];
+  bool persistent = false;
 };
 constexpr Which kNone = {"good ones", {}, {false, false, true, false, false}};
 constexpr Which kOne = {
@@ -57,6 +58,10 @@ constexpr Which kPlainFirst = {"one contiguous, one strided",
                                {false, true, false, true, false},
                                {false, true, false, false, false}};
 constexpr Which kAll = {"all", {true, true, true, true, true}, {}};
+#ifndef OPEN_MPI  // which tells of failed persistent requests by some calls and not by others
+constexpr Which kStarted = {
+    "two persistent", {false, true, false, true, false}, {false, false, true, false, false}, true};
+#endif
 
 /// Messages of two elements into receives of one or two, which have all come.
 class Messages {
@@ -69,8 +74,9 @@ class Messages {
       in_.emplace_back(type(i), room);
       out_.emplace_back(type(i), 2);
       out_.back().fill(static_cast<std::uint64_t>(i));
-      CHECK_MPI(
-          MPI_Irecv(in_.back().data(), room, type(i).type, previous(), i, comm, &requests[i]));
+      auto* const post = which.persistent ? MPI_Recv_init : MPI_Irecv;
+      CHECK_MPI(post(in_.back().data(), room, type(i).type, previous(), i, comm, &requests[i]));
+      if (which.persistent) CHECK_MPI(MPI_Start(&requests[i]));
     }
     MPI_Barrier(comm);
     for (int i = 0; i < kCount; ++i) {
@@ -99,7 +105,9 @@ class Messages {
       if (requests[i] == MPI_REQUEST_NULL) continue;
       const int code = MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
       tell(name + ", then " + std::to_string(i), code);
-      CHECK(requests[i] == MPI_REQUEST_NULL);
+      if (requests[i] == MPI_REQUEST_NULL) continue;
+      CHECK(which_.persistent);
+      CHECK_MPI(MPI_Request_free(&requests[i]));
     }
     for (int i = 0; i < kCount; ++i) {
       Image& image = in_[static_cast<std::size_t>(i)];
@@ -221,7 +229,11 @@ int main(int argc, char** argv) {
   for (MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF, comm}) {
     CHECK_MPI(MPI_Comm_set_errhandler(each, handler));
   }
-  for (const Which* which : {&kNone, &kOne, &kTwo, &kBesidePlain, &kPlainFirst, &kAll}) {
+  std::vector<const Which*> all = {&kNone, &kOne, &kTwo, &kBesidePlain, &kPlainFirst, &kAll};
+#ifndef OPEN_MPI
+  all.push_back(&kStarted);
+#endif
+  for (const Which* which : all) {
     one_by_one(comm, *which);
     all_at_once(comm, *which);
     some_at_a_time(comm, *which);
