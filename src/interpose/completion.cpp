@@ -2,6 +2,8 @@
 // there; a running persistent request of ours is hidden from the system until then, because its
 // dummy is complete from the start.
 #include <algorithm>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "exchange/backoff.hpp"
@@ -42,9 +44,36 @@ int told(int code, const Operations& operations, const MPI_Request* requests) {
 class Statuses {
  public:
   Statuses(int count, MPI_Status* statuses)
-      : own_(statuses == MPI_STATUSES_IGNORE ? static_cast<std::size_t>(count) : 0),
+      : count_(static_cast<std::size_t>(count)),
+        own_(statuses == MPI_STATUSES_IGNORE ? count_ : 0),
         statuses_(statuses == MPI_STATUSES_IGNORE ? own_.data() : statuses) {}
   MPI_Status* data() { return statuses_; }
+  /// The code of the MPI library's call that completes all, also where the library hides it; `flag`
+  /// is what the call sets.
+  template <typename Call>
+  int code_of(PendingList& pending, const int& flag, Call&& call) {
+    if (!mpi::quirks::kHandledErrorsAreSuccess) return call();
+    Scratch<Fields> before(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      before[i] = {std::exchange(statuses_[i].MPI_SOURCE, kUnset),
+                   std::exchange(statuses_[i].MPI_ERROR, kUnset)};
+    }
+    int code = call();
+    bool refused = false;  // no receive that is complete leaves its status
+    for (std::size_t i = 0; i < count_; ++i) {
+      MPI_Status& status = statuses_[i];
+      const bool error_is_set = status.MPI_ERROR != kUnset;
+      if (status.MPI_SOURCE == kUnset) {
+        status.MPI_SOURCE = before[i].source;
+        const Pending* const entry = pending[static_cast<int>(i)];
+        if (entry != nullptr && entry->incoming && !error_is_set) refused = flag != 0;
+      }
+      if (!error_is_set) status.MPI_ERROR = before[i].error;
+      if (error_is_set && status.MPI_ERROR != MPI_SUCCESS && code == MPI_SUCCESS)
+        code = MPI_ERR_IN_STATUS;
+    }
+    return code == MPI_SUCCESS && refused ? MPI_ERR_REQUEST : code;
+  }
   [[nodiscard]] Operations without_pending(Operations operations, int code) const {
     if (!in_status(code)) return operations;
     for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -54,6 +83,12 @@ class Statuses {
   }
 
  private:
+  struct Fields {
+    int source;
+    int error;
+  };
+  static constexpr int kUnset = std::numeric_limits<int>::min();  ///< no rank and no error
+  std::size_t count_;
   Scratch<MPI_Status> own_;
   MPI_Status* statuses_;
 };
@@ -235,7 +270,8 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     ours.hand_on();
     if (pending.empty()) return real_mpi().MPI_Waitall(count, requests, statuses);
     Statuses told_of(count, statuses);
-    const int code = real_mpi().MPI_Waitall(count, requests, told_of.data());
+    const int code = told_of.code_of(
+        pending, 1, [&] { return real_mpi().MPI_Waitall(count, requests, told_of.data()); });
     return finish_all_pending(pending, count, requests, told_of.data(), code);
   }
   Statuses told_of(count, statuses);
@@ -248,8 +284,9 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   }
   // The system's call may block for a request of its own.
   if (std::find(operations.begin(), operations.end(), nullptr) != operations.end()) ours.hand_on();
-  const int code = finish_all_pending(pending, count, requests, told_of.data(),
-                                      real_mpi().MPI_Waitall(count, requests, told_of.data()));
+  int code = told_of.code_of(
+      pending, 1, [&] { return real_mpi().MPI_Waitall(count, requests, told_of.data()); });
+  code = finish_all_pending(pending, count, requests, told_of.data(), code);
   return others.tell(finish_many(told_of.without_pending(operations, code), told_of.data(),
                                  told(code, operations, requests)));
 }
@@ -270,7 +307,9 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
     return code == MPI_SUCCESS ? code
                                : finish_all_pending(pending, count, requests, told_of.data(), code);
   }
-  int code = real_mpi().MPI_Testall(count, requests, flag, told_of.data());
+  int code = told_of.code_of(pending, *flag, [&] {
+    return real_mpi().MPI_Testall(count, requests, flag, told_of.data());
+  });
   if (*flag == 0 && !in_status(code)) return code;
   code = finish_all_pending(pending, count, requests, told_of.data(), code);
   if (operations.empty()) return code;

@@ -119,6 +119,15 @@ inline constexpr bool kSendrecvReplaceSetsError = !kOpenMpi;
 /// finished request of a file once more.
 inline constexpr bool kTestallRepeatsBadly = !kOpenMpi;
 
+/// MPICH since 4.3: a call that has raised an error returns MPI_SUCCESS once the application's
+/// error handler has returned. What the call has set tells that it has failed: each status's
+/// MPI_ERROR; nothing at all, where it was refused.
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40300000
+inline constexpr bool kHandledErrorsAreSuccess = true;
+#else
+inline constexpr bool kHandledErrorsAreSuccess = false;
+#endif
+
 // Fortran.
 
 /// MPICH 4.0.x: mpi_f08's MPI_Waitany and its kin give indices that begin at 0 (MPICH issue 6270;
