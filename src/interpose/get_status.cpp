@@ -3,7 +3,9 @@
 #include <vector>
 
 #include "interpose/boundary.hpp"
+#include "interpose/pending.hpp"
 #include "interpose/requests.hpp"
+#include "memory/scratch.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -88,12 +90,26 @@ int split(int count, const MPI_Request* requests, bool complete_arguments, Their
                     });
 }
 
-/// The request is complete: a receive of ours is unpacked.
-void unpack_one(MPI_Request request) {
-  if (PendingTable::empty() || request == MPI_REQUEST_NULL) return;
-  int flag = 0;
-  if (PendingTable::get().find(request) != nullptr) get_status(request, &flag, MPI_STATUS_IGNORE);
-}
+/// The statuses of a call: the caller's, or our own, as receives of ours are unpacked by them.
+/// MPICH 5 tells of a persistent request once, so it can't be asked again.
+class Statuses {
+ public:
+  Statuses(int count, MPI_Status* statuses, bool ignored)
+      : own_(ignored && count > 0 ? static_cast<std::size_t>(count) : 0),
+        statuses_(own_.size() != 0 ? own_.data() : statuses) {}
+  MPI_Status* data() { return statuses_; }
+  /// The request is complete, and statuses[i] is its: a receive of ours is unpacked.
+  void unpack(MPI_Request request, int i) {
+    if (PendingTable::empty() || request == MPI_REQUEST_NULL) return;
+    if (Pending* const pending = PendingTable::get().find(request)) {
+      unpack_pending(*pending, statuses_[i]);
+    }
+  }
+
+ private:
+  Scratch<MPI_Status> own_;
+  MPI_Status* statuses_;
+};
 
 MPI_Status* at(MPI_Status* statuses, int index) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
@@ -105,9 +121,10 @@ MPI_Status* at(MPI_Status* statuses, int index) {
 STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[], int* flag,
                                           MPI_Status statuses[]) {
   const auto theirs = [&](const MPI_Request* all) {
-    const int code = real_mpi().MPI_Request_get_status_all(count, all, flag, statuses);
+    Statuses told_of(count, statuses, statuses == MPI_STATUSES_IGNORE);
+    const int code = real_mpi().MPI_Request_get_status_all(count, all, flag, told_of.data());
     for (int i = 0; code == MPI_SUCCESS && flag != nullptr && *flag != 0 && i < count; ++i) {
-      unpack_one(all[i]);
+      told_of.unpack(all[i], i);
     }
     return code;
   };
@@ -127,8 +144,11 @@ STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[
 STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[], int* index,
                                           int* flag, MPI_Status* status) {
   const auto theirs = [&](const MPI_Request* all) {
-    const int code = real_mpi().MPI_Request_get_status_any(count, all, index, flag, status);
-    if (code == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED) unpack_one(all[*index]);
+    Statuses told_of(1, status, status == MPI_STATUS_IGNORE);
+    const int code = real_mpi().MPI_Request_get_status_any(count, all, index, flag, told_of.data());
+    if (code == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED) {
+      told_of.unpack(all[*index], 0);
+    }
     return code;
   };
   return split(count, requests, index != nullptr && flag != nullptr, theirs, [&](Split seen) {
@@ -145,10 +165,11 @@ STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[
 STRAKE_MPI int MPI_Request_get_status_some(int count, const MPI_Request requests[], int* outcount,
                                            int indices[], MPI_Status statuses[]) {
   const auto theirs = [&](const MPI_Request* all) {
+    Statuses told_of(count, statuses, statuses == MPI_STATUSES_IGNORE);
     const int code =
-        real_mpi().MPI_Request_get_status_some(count, all, outcount, indices, statuses);
+        real_mpi().MPI_Request_get_status_some(count, all, outcount, indices, told_of.data());
     for (int i = 0; code == MPI_SUCCESS && *outcount != MPI_UNDEFINED && i < *outcount; ++i) {
-      unpack_one(all[indices[i]]);
+      told_of.unpack(all[indices[i]], i);
     }
     return code;
   };

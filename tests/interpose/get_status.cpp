@@ -5,6 +5,14 @@
 
 namespace {
 
+/// MPICH 5 makes a persistent request inactive when it tells of it: without Strake, too, the next
+/// question, or call that ends it, gets an empty status.
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+constexpr bool kTellsOfPersistentOnce = true;
+#else
+constexpr bool kTellsOfPersistentOnce = false;
+#endif
+
 int next() { return (check::rank() + 1) % check::size(); }
 int previous() { return (check::rank() + check::size() - 1) % check::size(); }
 
@@ -70,7 +78,8 @@ void ask(MPI_Request request, MPI_Status* status) {
 
 /// From the answer to the end of a receive that is active.
 void asked_then_ended(const Described& type, Image& in, std::uint64_t seed, MPI_Request* receive,
-                      End how, bool ignored) {
+                      bool persistent, End how, bool ignored) {
+  const bool tells_again = !persistent || !kTellsOfPersistentOnce;
   MPI_Status status{};
   ask(*receive, ignored ? MPI_STATUS_IGNORE : &status);
   if (!ignored) check_status(status, type);
@@ -80,12 +89,14 @@ void asked_then_ended(const Described& type, Image& in, std::uint64_t seed, MPI_
   for (int again = 0; again < 2; ++again) {
     status = MPI_Status{};
     ask(*receive, &status);
-    check_status(status, type);
+    if (tells_again) check_status(status, type);
     CHECK(in.holds(seed + 1000));
   }
+  // Without an active request these say at once that there is none.
+  if (!tells_again && how >= End::kWaitany) how = End::kWaitall;
   status = MPI_Status{};
   end(how, receive, ignored ? MPI_STATUS_IGNORE : &status);
-  if (!ignored) check_status(status, type);
+  if (!ignored && tells_again) check_status(status, type);
   CHECK(in.holds(seed + 1000));
 }
 
@@ -104,7 +115,7 @@ void receives(const Described& type) {
       CHECK_EQ(flag, 0);
       MPI_Barrier(MPI_COMM_WORLD);  // no rank has sent before all have asked
       CHECK_MPI(MPI_Isend(out.data(), kSent, type.type, next(), kTag, MPI_COMM_WORLD, &send));
-      asked_then_ended(type, in, seed, &receive, how, ignored);
+      asked_then_ended(type, in, seed, &receive, false, how, ignored);
       CHECK(receive == MPI_REQUEST_NULL);
       CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
       MPI_Barrier(MPI_COMM_WORLD);  // no message of the next turn meets a receive of any tag
@@ -127,7 +138,7 @@ void persistent_receives(const Described& type) {
       CHECK_MPI(MPI_Start(&receive));
       MPI_Request send = MPI_REQUEST_NULL;
       CHECK_MPI(MPI_Isend(out.data(), kSent, type.type, next(), kTag, MPI_COMM_WORLD, &send));
-      asked_then_ended(type, in, seed, &receive, how, ignored);
+      asked_then_ended(type, in, seed, &receive, true, how, ignored);
       CHECK(receive != MPI_REQUEST_NULL);
       // Inactive: an empty status, and nothing is unpacked.
       int flag = 0;
@@ -211,33 +222,37 @@ void sends(const Described& type) {
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
 /// The calls for several requests alone say that a message is there.
-void asked_together(const Described& type) {
+void asked_together(const Described& type, bool persistent, bool ignored) {
   check::section("Request_get_status_all, _any, _some");
   for (int way = 0; way < 3; ++way) {
     Image out(type, kSent), in(type, kSent + 1);
     out.fill(5);
     MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
-    CHECK_MPI(
-        MPI_Irecv(in.data(), kSent + 1, type.type, previous(), kTag, MPI_COMM_WORLD, &receive));
+    auto* const post = persistent ? MPI_Recv_init : MPI_Irecv;
+    CHECK_MPI(post(in.data(), kSent + 1, type.type, previous(), kTag, MPI_COMM_WORLD, &receive));
+    if (persistent) CHECK_MPI(MPI_Start(&receive));
     CHECK_MPI(MPI_Isend(out.data(), kSent, type.type, next(), kTag, MPI_COMM_WORLD, &send));
     MPI_Status status{};
+    MPI_Status* const one = ignored ? MPI_STATUS_IGNORE : &status;
+    MPI_Status* const all = ignored ? MPI_STATUSES_IGNORE : &status;
     for (int flag = 0, index = -1, outcount = 0; flag == 0;) {
       int pending = 0;  // MPICH 5 makes no progress in the others
       CHECK_MPI(MPI_Iprobe(MPI_ANY_SOURCE, kTag + 1, MPI_COMM_WORLD, &pending, MPI_STATUS_IGNORE));
-      if (way == 0) CHECK_MPI(MPI_Request_get_status_all(1, &receive, &flag, &status));
-      if (way == 1) CHECK_MPI(MPI_Request_get_status_any(1, &receive, &index, &flag, &status));
+      if (way == 0) CHECK_MPI(MPI_Request_get_status_all(1, &receive, &flag, all));
+      if (way == 1) CHECK_MPI(MPI_Request_get_status_any(1, &receive, &index, &flag, one));
       if (way == 2) {
-        CHECK_MPI(MPI_Request_get_status_some(1, &receive, &outcount, &index, &status));
+        CHECK_MPI(MPI_Request_get_status_some(1, &receive, &outcount, &index, all));
         flag = outcount;
       }
     }
-    check_status(status, type);
+    if (!ignored) check_status(status, type);
     CHECK(in.holds(5, kSent * type.bytes.size()));
     in.poison();
     in.fill(6);
     CHECK_MPI(MPI_Wait(&receive, &status));
-    check_status(status, type);
+    if (!persistent || !kTellsOfPersistentOnce) check_status(status, type);
     CHECK(in.holds(6));
+    if (persistent) CHECK_MPI(MPI_Request_free(&receive));
     CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
   }
 }
@@ -247,21 +262,15 @@ void asked_together(const Described& type) {
 
 int main(int argc, char** argv) {
   check::init(argc, argv);
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
-  // MPICH 5 makes a persistent request inactive when it tells of it: without Strake, too, the next
-  // question gets an empty status.
-  for (const Described& type : {describe::small(), describe::medium(), describe::large()}) {
-    receives(type);
-  }
-  return check::finish();
-#endif
   for (const Described& type : {describe::small(), describe::medium(), describe::large()}) {
     receives(type);
     persistent_receives(type);
     freed_after_the_answer(type);
     sends(type);
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
-    asked_together(type);
+    for (const bool persistent : {false, true}) {
+      for (const bool ignored : {false, true}) asked_together(type, persistent, ignored);
+    }
 #endif
   }
   return check::finish();
