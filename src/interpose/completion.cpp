@@ -66,7 +66,7 @@ class Statuses {
       if (status.MPI_SOURCE == kUnset) {
         status.MPI_SOURCE = before[i].source;
         const Pending* const entry = pending[static_cast<int>(i)];
-        if (entry != nullptr && entry->incoming && !error_is_set) refused = flag != 0;
+        if (entry != nullptr && entry->receives() && !error_is_set) refused = flag != 0;
       }
       if (!error_is_set) status.MPI_ERROR = before[i].error;
       if (error_is_set && status.MPI_ERROR != MPI_SUCCESS && code == MPI_SUCCESS)

@@ -60,7 +60,7 @@ bool was_cancelled(const MPI_Status& status) noexcept {
 bool end_transfer(Pending& pending, const MPI_Status& status) {
   Transfer& transfer = *pending.transfer;
   if (transfer.state() != Transfer::State::Posted) return true;  // MPI_Request_get_status was here
-  if (transfer.direction() == Direction::Send || (pending.may_be_gone && was_cancelled(status))) {
+  if (!pending.receives() || (pending.may_be_gone && was_cancelled(status))) {
     pending.give_up();
     return true;
   }
@@ -301,10 +301,9 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
 }
 
 void unpack_pending(Pending& pending, const MPI_Status& status) {
-  const bool receives = pending.transfer->direction() == Direction::Receive;
   const bool too_long = mpi::quirks::kLongMessagesOverrun &&
                         mpi::received_bytes(status) > pending.transfer->size_bytes();
-  if (pending.active && receives && !too_long) end_transfer(pending, status);
+  if (pending.active && pending.receives() && !too_long) end_transfer(pending, status);
 }
 
 int free_pending(Pending& pending, MPI_Request* request) {

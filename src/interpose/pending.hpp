@@ -35,6 +35,9 @@ struct Pending {
   bool may_be_gone = false;  ///< the application has asked to cancel it
   bool claimed = false;      ///< it is not in the table, but a call's that may complete it
 
+  [[nodiscard]] bool receives() const noexcept {
+    return transfer->direction() == machine::Direction::Receive;
+  }
   /// The message has ended without bytes to unpack, or was never taken.
   void give_up() {
     if (transfer && transfer->state() == exchange::Transfer::State::Posted) {
