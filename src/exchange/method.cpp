@@ -22,8 +22,6 @@ namespace {
 // Host memory: packing wins over the system's own datatype engine for short blocks, once the
 // message outweighs a temporary buffer's cost.
 constexpr std::int64_t kPackMinBytes = 512;
-// An operation and its request cost about a microsecond, which is what packing saves at a few KiB.
-constexpr std::int64_t kPackMinBytesNonblocking = 16 << 10;
 // Open MPI packs the sender's next piece while the receiver unpacks the last; packing ahead gives
 // that overlap up. It is worth it where our copy is several times faster than its own: not for many
 // far blocks (0.5 to 0.8 x on one machine, 1.0 to 1.1 x on the other), nor for large messages of
@@ -80,8 +78,7 @@ bool library_is_faster(const Message& message) noexcept {
 }
 
 Choice built_in_host(const Message& message) noexcept {
-  const std::int64_t least = message.nonblocking ? kPackMinBytesNonblocking : kPackMinBytes;
-  if (message.bytes < least || message.mean_block() > machine::kPackMaxMeanBlock) {
+  if (message.bytes < kPackMinBytes || message.mean_block() > machine::kPackMaxMeanBlock) {
     return {Method::System, Reason::SystemIsFaster};
   }
   if (library_is_faster(message)) return {Method::System, Reason::SystemIsFaster};

@@ -31,9 +31,9 @@ enum class Style : std::uint8_t { Blocking, Nonblocking };
 
 /// How the bytes of a call should travel.
 struct Found {
+  std::int64_t bytes = 0;  ///< 0 where not known
   Method method = Method::System;
   Reason reason = Reason::None;
-  std::int64_t bytes = 0;  ///< 0 where not known
   /// A receive that is the system's asks it for MPI_BYTE from `lowest` on instead of the type
   /// (docs/decisions/0005-wire-types.md).
   bool as_bytes = false;
@@ -69,15 +69,17 @@ bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined
 
 /// What a thread knows of so many elements of a datatype, in one direction and style: the one cache
 /// between a call and its method. Void once mpi::g_type_generation has moved on.
-struct Known {
+struct alignas(64) Known {
   std::uint64_t key = 0;
   std::uint64_t generation = 0;
   std::int64_t count = 0;
-  mpi::TypeRecord* record = nullptr;  ///< null: a type that was never committed here
+  union {
+    mpi::TypeRecord* record = nullptr;  ///< null: a type that was never committed here
+    mpi::Elements* elements;            ///< of a settled one whose method is not System
+  };
   /// Nothing else matters: `found` is right for every buffer, in a process without a device.
   bool settled = false;
   Found found = {};
-  mpi::Elements* elements = nullptr;  ///< where the method is not System
 
   void settle(const Found& what, mpi::Elements* of) {
     settled = true;
@@ -85,6 +87,7 @@ struct Known {
     elements = of;
   }
 };
+static_assert(sizeof(Known) == 64, "one line of the cache");
 using KnownTypes = std::array<mpi::TypeSlots<Known>, 4>;
 
 /// The place in this thread's table for a datatype and a count; something else may lie there.

@@ -19,8 +19,9 @@ static_assert(kNearRatio == 1 << kLogNear && kSparseRatio == 1 << kLogSparse &&
               kFarPitch == 1 << kLogFar);
 constexpr double kLogShort = 4;  // of 16 bytes: few such blocks lie in two lines
 
-/// An operation of Strake's own and its generalised request, on top of what MPI does (about 1 us on
-/// the machines of docs/performance.md); blocking calls need neither.
+/// A message of device memory's operation and generalised request, on top of what MPI does (about 1
+/// us on the machines of docs/performance.md). Blocking calls need neither, nor does a message of
+/// host memory, which has the MPI library's own request.
 constexpr double kOperation = 1e-6;
 
 Direction opposite(Direction direction) noexcept {
@@ -181,7 +182,7 @@ double Model::end(Method method, const Query& query, Direction direction) const 
     case Method::System:
       return 0;
     case Method::Pack:
-      return operation + kPacked + time_of(cpu_[at], query, query.bytes);
+      return kPacked + time_of(cpu_[at], query, query.bytes);
     case Method::Device:
       return operation + time_of(device_[at], query, query.bytes);
     case Method::OneShot:
@@ -205,9 +206,7 @@ double Model::other_end(Method method, const Query& query) const noexcept {
 }
 
 double Model::packed(const Query& query) const noexcept {
-  if (query.message.dense) return kUnknown;
-  const double operations = query.message.nonblocking ? 2 * kOperation : 0;
-  return operations + time_of(packed_, query, query.bytes);
+  return query.message.dense ? kUnknown : time_of(packed_, query, query.bytes);
 }
 
 double Model::wire(Method method, const Query& query) const noexcept {

@@ -289,14 +289,17 @@ TEST(Model, long_rows_are_left_to_the_library) {
   EXPECT_EQ(model.choose(message, {}), Method::Pack);
 }
 
-TEST(Model, nonblocking_calls_pay_for_their_operations) {
-  Times times = all_parts();
-  times["mpi/node/system/box"] = 4e-6;
-  const Model model = model_of(times);
-  Message message = box(Direction::Send, kHost);
-  EXPECT_EQ(model.choose(message, {}), Method::Pack);
-  message.nonblocking = true;
-  EXPECT_EQ(model.choose(message, {}), Method::System);
+TEST(Model, only_nonblocking_messages_of_device_memory_pay_for_an_operation) {
+  const Model model = model_of(all_parts());
+  const auto paid = [&](Method method, Place place) {
+    Message message = box(Direction::Send, place);
+    const double blocking = model.parts(method, message).value().end;
+    message.nonblocking = true;
+    return model.parts(method, message).value().end - blocking;
+  };
+  EXPECT_EQ(paid(Method::Pack, kHost), 0);
+  EXPECT_NEAR(paid(Method::OneShot, kDevice), 1e-6, 1e-12);
+  EXPECT_NEAR(paid(Method::Staged, kDevice), 1e-6, 1e-12);
 }
 
 TEST(Model, distance_of_blocks_counts) {
