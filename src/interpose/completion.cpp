@@ -74,7 +74,8 @@ class Statuses {
     }
     return code == MPI_SUCCESS && refused ? MPI_ERR_REQUEST : code;
   }
-  [[nodiscard]] Operations without_pending(Operations operations, int code) const {
+  /// Drops those whose requests the call has left as they were.
+  Operations& without_pending(Operations& operations, int code) const {
     if (!in_status(code)) return operations;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       if (class_of(statuses_[i].MPI_ERROR) == MPI_ERR_PENDING) operations[i] = nullptr;
@@ -96,12 +97,12 @@ class Statuses {
 /// The requests as the system may see them: without our persistent ones, whose dummies tell nothing
 /// (one library takes a started one to MPI_PROC_NULL for complete, another for inactive).
 struct Visible {
-  std::vector<MPI_Request> requests;
-  std::vector<int> ready;  ///< indices of persistent ones that are complete
-  bool pending = false;    ///< a persistent one is not there yet
+  Scratch<MPI_Request> requests;
+  Scratch<int> ready;    ///< indices of persistent ones that are complete
+  bool pending = false;  ///< a persistent one is not there yet
 
-  Visible(const Operations& operations, const MPI_Request* all)
-      : requests(all, all + operations.size()) {
+  Visible(const Operations& operations, const MPI_Request* all) : requests(operations.size()) {
+    std::copy_n(all, operations.size(), requests.data());
     for (std::size_t i = 0; i < operations.size(); ++i) {
       if (operations[i] == nullptr || !operations[i]->is_persistent()) continue;
       const Requests::Seen seen = Requests::get().see(*operations[i]);
@@ -264,7 +265,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
 
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Requests& ours = Requests::get();
-  const Operations operations = ours.find(count, requests);
+  Operations operations = ours.find(count, requests);
   PendingList pending(count, requests);
   if (operations.empty()) {
     ours.hand_on();
@@ -295,7 +296,7 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (flag == nullptr) return real_mpi().MPI_Testall(count, requests, flag, statuses);
   Requests& ours = Requests::get();
   ours.progress();
-  const Operations operations = ours.find(count, requests);
+  Operations operations = ours.find(count, requests);
   PendingList pending(count, requests);
   if (operations.empty() && pending.empty()) {
     return real_mpi().MPI_Testall(count, requests, flag, statuses);
@@ -323,7 +324,7 @@ int try_any(const Operations& operations, PendingList& pending, MPI_Request* req
   nothing = false;
   Visible visible(operations, requests);
   if (!visible.ready.empty()) {
-    *index = visible.ready.front();
+    *index = visible.ready[0];
     *flag = 1;
     const int code = real_mpi().MPI_Wait(&requests[*index], status);
     return finish_one(*operations[static_cast<std::size_t>(*index)], status, code);

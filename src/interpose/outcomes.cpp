@@ -89,7 +89,7 @@ int finish_one(Operation& operation, MPI_Status* status, int code) {
 int finish_many(const Requests::Operations& operations, MPI_Status* statuses, int code) {
   if (refused(code)) return code;
   const bool wanted = statuses != MPI_STATUSES_IGNORE;
-  std::vector<Requests::Outcome> outcomes = Requests::get().completed(operations);
+  Scratch<Requests::Outcome> outcomes = Requests::get().completed(operations);
   bool failed = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (wanted) put_status(outcomes[i], &statuses[i]);

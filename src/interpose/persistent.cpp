@@ -53,9 +53,7 @@ Pending* startable(const MPI_Request& request) {
 /// Entries whose requests the MPI library is about to start: their transfers go as far as that.
 class Starting {
  public:
-  explicit Starting(std::size_t count) : entries_(count) {
-    for (std::size_t i = 0; i < count; ++i) entries_[i] = nullptr;
-  }
+  explicit Starting(std::size_t count) : entries_(count) {}
   /// Those that the MPI library did not start are as they were.
   ~Starting() {
     for (std::size_t i = 0; i < entries_.size(); ++i) {

@@ -194,7 +194,7 @@ Requests::Seen Requests::see(const Operation& operation) {
   return seen;
 }
 
-bool Requests::any_pending(std::span<Operation* const> operations) {
+bool Requests::any_pending(const Operations& operations) {
   return std::any_of(operations.begin(), operations.end(), [](const Operation* operation) {
     return operation != nullptr && !operation->complete();
   });
@@ -229,8 +229,8 @@ Requests::Outcome Requests::completed(Operation& operation) {
   return outcome;
 }
 
-std::vector<Requests::Outcome> Requests::completed(std::span<Operation* const> operations) {
-  std::vector<Outcome> outcomes(operations.size());
+Scratch<Requests::Outcome> Requests::completed(const Operations& operations) {
+  Scratch<Outcome> outcomes(operations.size());
   for (std::size_t i = 0; i < operations.size(); ++i) {
     if (operations[i] != nullptr) outcomes[i] = completed(*operations[i]);
   }

@@ -11,12 +11,12 @@
 #include <memory>
 #include <memory_resource>
 #include <mutex>
-#include <span>
 #include <unordered_map>
-#include <vector>
+#include <utility>
 
 #include "exchange/progress.hpp"
 #include "interpose/operation.hpp"
+#include "memory/scratch.hpp"
 
 namespace strake::interpose {
 
@@ -64,7 +64,7 @@ class Requests {
   /// Until every send is in the MPI library's hands.
   void hand_on() noexcept { progress_.hand_on(); }
 
-  using Operations = std::vector<Operation*>;
+  using Operations = Scratch<Operation*>;
   /// The operation behind a request of the application's; nullptr: the request (or none, at
   /// nullptr) is not ours. To be asked for before the MPI library completes the request, whose
   /// handle may be another thread's new request right after.
@@ -85,7 +85,7 @@ class Requests {
     int error = MPI_SUCCESS;
   };
   [[nodiscard]] static Seen see(const Operation& operation);
-  [[nodiscard]] static bool any_pending(std::span<Operation* const> operations);
+  [[nodiscard]] static bool any_pending(const Operations& operations);
 
   /// What the MPI library's call that completed the application's request does not tell.
   struct Outcome {
@@ -99,7 +99,7 @@ class Requests {
   /// The MPI library's call completed the application's request: drops our side.
   Outcome completed(Operation& operation);
   /// Of each in their order; nothing for a nullptr.
-  std::vector<Outcome> completed(std::span<Operation* const> operations);
+  Scratch<Outcome> completed(const Operations& operations);
   /// What is left of an outcome's failed request once the caller has completed it: a persistent one
   /// (Open MPI has freed it where it failed itself).
   void give_back(const Operation* operation, MPI_Request failed);

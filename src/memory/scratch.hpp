@@ -15,7 +15,7 @@ namespace strake {
 template <typename T>
 class Scratch {
  public:
-  explicit Scratch(std::size_t size) : values_(std::move(PerThread<std::vector<T>>::get())) {
+  explicit Scratch(std::size_t size = 0) : values_(std::move(PerThread<std::vector<T>>::get())) {
     values_.resize(size);
   }
   ~Scratch() {
@@ -23,12 +23,20 @@ class Scratch {
     if (kept.capacity() < values_.capacity()) kept = std::move(values_);
     kept.clear();
   }
+  Scratch(Scratch&&) noexcept = default;
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
+  void resize(std::size_t size) { values_.resize(size); }
+  void push_back(T value) { values_.push_back(std::move(value)); }
   [[nodiscard]] T* data() noexcept { return values_.data(); }
+  [[nodiscard]] const T* data() const noexcept { return values_.data(); }
   [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return values_.empty(); }
   T& operator[](std::size_t i) noexcept { return values_[i]; }
+  const T& operator[](std::size_t i) const noexcept { return values_[i]; }
+  [[nodiscard]] auto begin() const noexcept { return values_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return values_.end(); }
 
  private:
   std::vector<T> values_;
