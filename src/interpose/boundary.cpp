@@ -18,7 +18,7 @@ int caught(MPI_Comm comm) {
   try {
     throw;
   } catch (const MpiError& error) {
-    return error.code();  // the system has raised it
+    return error.code();  // it has been raised already
   } catch (const OutOfMemory& error) {
     log::warn("{}", error.what());
     return raise(comm, MPI_ERR_NO_MEM);

@@ -1,5 +1,5 @@
-/// \file  The edge between the application's MPI calls and Strake: what every wrapper passes
-/// through.
+/// \file  The edge between the application's MPI calls and Strake. Every wrapper uses one of these
+/// functions.
 #pragma once
 
 #include <mpi.h>
@@ -11,15 +11,15 @@
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
 
-/// A function that the application calls in the system's stead.
+/// A wrapper, which the application calls instead of the MPI library's function.
 #define STRAKE_MPI extern "C" __attribute__((visibility("default")))
 
 namespace strake::interpose {
 
 using mpi::real_mpi;
 
-/// How deep this thread is inside wrapped calls: what the system library itself calls is passed
-/// through.
+/// How many wrapped calls this thread is inside. Calls from inside another one, such as those that
+/// the MPI library makes itself, are passed on.
 inline thread_local int t_depth = 0;
 
 class Inside {
@@ -30,66 +30,67 @@ class Inside {
   Inside& operator=(const Inside&) = delete;
 
  private:
-  int& depth_ = t_depth;  // found once
+  int& depth_ = t_depth;  // a thread-local variable is looked up once
 };
 
-/// STRAKE_DISABLE: every call goes straight to the system.
+/// STRAKE_DISABLE: every call is passed on.
 inline const bool g_disabled = settings::flag(settings::Id::disable);
 
-/// Calls the error handler of `comm` as the system would, and returns the code if it returns.
+/// Calls the error handler of `comm` as the MPI library would, and returns the code if it returns.
 int raise(MPI_Comm comm, int code);
 
-/// In a catch block: turns what Strake throws into an error on `comm`. What an error handler of the
-/// application's throws goes on to it.
+/// In a catch block: turns an exception of Strake into an error on `comm`. An exception that the
+/// application's error handler threw goes on to the application.
 int caught(MPI_Comm comm);
 
-/// After a call that may have waited: messages whose requests were freed, which nobody will wait
-/// for, take a step.
+/// After a call that may have waited: advances messages whose requests were freed, since nobody
+/// waits for them.
 inline void look_at_freed() {
   if (g_freed.load(std::memory_order_relaxed) != 0) step_freed();
   Requests::look_at_abandoned();
 }
 
-template <typename Ours>
-[[gnu::always_inline]] inline int guarded(MPI_Comm comm, Ours&& ours) {
+/// Runs `handle()`; an exception becomes an error on `comm`.
+template <typename Handle>
+[[gnu::always_inline]] inline int guarded(MPI_Comm comm, Handle&& handle) {
   const Inside inside;
   try {
-    return ours();
+    return handle();
   } catch (...) {
     return caught(comm);
   }
 }
 
-/// Runs `ours()` at the outermost level and `theirs()` inside.
-template <typename Theirs, typename Ours>
-[[gnu::always_inline]] inline int boundary(MPI_Comm comm, Theirs&& theirs, Ours&& ours) {
-  return t_depth != 0 || g_disabled ? theirs() : guarded(comm, ours);
+/// Runs `handle()` for a call of the application, and `pass_on()` for one from inside another call.
+template <typename PassOn, typename Handle>
+[[gnu::always_inline]] inline int boundary(MPI_Comm comm, PassOn&& pass_on, Handle&& handle) {
+  return t_depth != 0 || g_disabled ? pass_on() : guarded(comm, handle);
 }
 
 /// As boundary(), for calls that may wait for a message.
-template <typename Theirs, typename Ours>
-[[gnu::always_inline]] inline int receiving(MPI_Comm comm, Theirs&& theirs, Ours&& ours) {
-  const int code = boundary(comm, theirs, ours);
+template <typename PassOn, typename Handle>
+[[gnu::always_inline]] inline int receiving(MPI_Comm comm, PassOn&& pass_on, Handle&& handle) {
+  const int code = boundary(comm, pass_on, handle);
   look_at_freed();
   return code;
 }
 
-/// The same for calls that send. A send from inside an error handler of the application's is the
-/// system's; what was sent before leaves first.
-template <typename Theirs, typename Ours>
-[[gnu::always_inline]] inline int sending(MPI_Comm comm, Theirs&& theirs, Ours&& ours) {
-  const auto inside = [&theirs] {
+/// As receiving(), for calls that send. A send that is passed on, such as one from inside the
+/// application's error handler, leaves after all earlier sends.
+template <typename PassOn, typename Handle>
+[[gnu::always_inline]] inline int sending(MPI_Comm comm, PassOn&& pass_on, Handle&& handle) {
+  const auto inside = [&pass_on] {
     Requests::get().hand_on();
-    return theirs();
+    return pass_on();
   };
-  return receiving(comm, inside, ours);
+  return receiving(comm, inside, handle);
 }
 
-/// For calls that complete requests, which may be ours inside other calls too: in the application's
-/// error handlers and the callbacks of its own generalised requests.
-template <typename Theirs, typename Ours>
-[[gnu::always_inline]] inline int completion(Theirs&& theirs, Ours&& ours) {
-  const int code = g_disabled ? theirs() : guarded(MPI_COMM_WORLD, ours);
+/// For calls that complete requests. Runs `handle()` also inside another call: the application's
+/// error handlers, and the callbacks of its generalised requests, may complete requests of Strake.
+template <typename PassOn, typename Handle>
+[[gnu::always_inline]] inline int completion(PassOn&& pass_on, Handle&& handle) {
+  const int code = g_disabled ? pass_on() : guarded(MPI_COMM_WORLD, handle);
   look_at_freed();
   return code;
 }

@@ -1,4 +1,4 @@
-/// \file  What happened: one event where a method runs, counted per function, method and reason.
+/// \file  Counts of what the wrapped calls did, by function, method and reason.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ inline constexpr int kFunctions = static_cast<int>(Function::Count);
 /// "MPI_Send", …
 [[nodiscard]] const char* name_of(Function function) noexcept;
 
-/// One call that moved, or left to the system, `bytes`: of a receive those that came, of one that
-/// was left to the system those that it has room for.
+/// One call that moved `bytes`, or left them to the MPI library. For a receive these are the bytes
+/// that came; for one that was left to the MPI library, those that it has room for.
 struct Event {
   Function function;
   Method method = Method::System;
@@ -45,11 +45,11 @@ struct Count {
 struct Totals {
   std::array<std::array<Count, kMethods>, kFunctions> by_method{};
   std::array<Count, kReasons> by_reason{};
-  std::int64_t saved_ns = 0;  ///< by packing and unpacking, where the system's own time was sampled
+  std::int64_t saved_ns = 0;  ///< by packing, where the MPI library's time was measured
 };
 
-/// Called after an event was counted, on the thread of the call or (receives) of the call that
-/// found the message there; null: nobody listens. For traces and verification.
+/// Called after an event was counted, on the thread of the call, or for a receive on that of the
+/// call that completed it. Null: none. For traces and verification.
 using EventHook = void (*)(const Event& event);
 void set_event_hook(EventHook hook) noexcept;
 
@@ -63,7 +63,7 @@ class Counter {
       add_alone(bytes);
     }
   }
-  /// Where one thread at a time counts.
+  /// For one thread at a time.
   void add_alone(std::int64_t bytes) noexcept {
     const auto more = static_cast<std::uint64_t>(bytes);
     calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -78,20 +78,20 @@ class Counter {
   std::atomic<std::uint64_t> bytes_{0};
 };
 
-/// What `record` writes: every call of a wrapper passes here.
+/// What `record` writes.
 struct Recorder {
   std::array<std::array<Counter, kMethods>, kFunctions> by_method;
   std::array<Counter, kReasons> by_reason;
   std::atomic<std::int64_t> saved_ns{0};
   std::atomic<EventHook> hook{nullptr};
-  std::atomic<bool> unusual{false};  ///< a hook, or several threads at a time
+  std::atomic<bool> unusual{false};  ///< there is a hook, or MPI_THREAD_MULTIPLE
 };
 inline constinit Recorder g_recorder;
 
 /// The general case of `record`.
 void record_unusual(Event event) noexcept;
 
-/// Counts the event (~1 ns) and tells the hook.
+/// Counts the event (~1 ns) and calls the hook.
 inline void record(Event event) noexcept {
   if (g_recorder.unusual.load(std::memory_order_acquire)) [[unlikely]]
     return record_unusual(event);
@@ -101,11 +101,12 @@ inline void record(Event event) noexcept {
     g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add_alone(event.bytes);
   }
 }
-/// Counts a call of a function that is no mover: left to the system, its bytes unknown.
+/// Counts a call that was passed on, of a function that is not in movers.def. Its bytes are not
+/// known.
 inline void record_passed(Reason reason) noexcept {
   g_recorder.by_reason[static_cast<std::size_t>(reason)].add(0);
 }
-/// Adds to the time that packing saved against the system's own.
+/// Adds to the time that packing saved against the MPI library.
 inline void record_saved(std::int64_t nanoseconds) noexcept {
   std::atomic<std::int64_t>& total = g_recorder.saved_ns;
   if (mpi::g_multiple.load(std::memory_order_relaxed)) {

@@ -1,5 +1,5 @@
-// Start and end: MPI_Init, MPI_Init_thread, MPI_Finalize, sessions. Nothing collective, and no
-// device is touched.
+// Start and end: MPI_Init, MPI_Init_thread, MPI_Finalize, sessions. The start makes no collective
+// call and does not touch a device.
 #include <atomic>
 #include <cstring>
 
@@ -21,8 +21,9 @@ int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
   return MPI_SUCCESS;
 }
 
-/// MPI_Finalize begins with the delete callbacks of MPI_COMM_SELF's attributes, the last one set
-/// first, and the application's may still complete requests: so ours, set first, ends the ours.
+/// Lets MPI_Finalize call end(): it begins with the delete callbacks of MPI_COMM_SELF's attributes,
+/// the last one set first. The application's callbacks may still complete requests, so Strake's is
+/// set in MPI_Init and called last.
 bool end_with_self() noexcept {
   const mpi::RealMpi& real = real_mpi();
   int key = MPI_KEYVAL_INVALID;
@@ -67,7 +68,7 @@ STRAKE_MPI int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
 namespace {
 std::atomic<int> g_sessions{0};
 
-/// Whether several threads may use the session at once: yes, where the library does not tell.
+/// Whether several threads may use the session at once. True if the MPI library does not say.
 bool is_multiple(MPI_Session session) noexcept {
   using GetInfo = decltype(&::MPI_Session_get_info);
   static const auto get_info =
@@ -105,7 +106,7 @@ STRAKE_MPI int MPI_Session_finalize(MPI_Session* session) {
 STRAKE_MPI int MPI_Finalize() {
   if (!g_ends_with_self) end_pending();
   g_ends_with_self ? Requests::get().hand_on() : Requests::get().shut_down();
-  report_start();  // it may have come past Strake
+  report_start();  // MPI_Init may have been called past Strake
   summarise();
   const int code = real_mpi().MPI_Finalize();
   strake::mpi::leave_world();

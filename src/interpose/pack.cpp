@@ -23,17 +23,17 @@ std::int64_t nanoseconds_since(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
 }
 
-/// What the system would have taken can only be known by asking it: once per shape, when a summary
-/// is wanted, and just for packing, into memory of our own: a library that is wrong about a type
-/// would unpack over what is not the call's.
+/// For the summary, Strake measures how long the MPI library takes for the same elements: once for
+/// each type and count, at most this large, and only for packing, into memory of Strake's. Where an
+/// MPI library has a fault, unpacking could overwrite other memory. [bytes]
 constexpr std::int64_t kMaxSampled = 16 << 20;
 
-/// Runs the copy; returns the time it saves from now on [ns]. `theirs(scratch)` packs by the
-/// system.
-template <typename Ours, typename Theirs>
-std::int64_t run_sampled(mpi::Elements& elements, Ours&& ours, Theirs&& theirs) {
-  ours();
-  // What begins before its address may be more than the system bears.
+/// Runs the copy by `copy()`; returns the time that it saves against the MPI library, which packs
+/// into `scratch` by `pass_on(scratch)`. [ns]
+template <typename Copy, typename PassOn>
+std::int64_t run_sampled(mpi::Elements& elements, Copy&& copy, PassOn&& pass_on) {
+  copy();
+  // An MPI library may fail on elements that begin before the buffer's address.
   if (elements.size_bytes() > kMaxSampled || elements.layout().bounds().begin < 0) return 0;
   std::atomic<std::int64_t>& sample = exchange::plans_of(elements).saved_ns;
   std::int64_t saved_ns = sample.load(std::memory_order_relaxed);
@@ -48,17 +48,17 @@ std::int64_t run_sampled(mpi::Elements& elements, Ours&& ours, Theirs&& theirs) 
     return 0;
   }
   auto begin = Clock::now();
-  theirs(scratch);
-  const std::int64_t system_ns = nanoseconds_since(begin);
+  pass_on(scratch);
+  const std::int64_t library_ns = nanoseconds_since(begin);
   begin = Clock::now();
-  ours();  // both are timed warm
-  saved_ns = system_ns - nanoseconds_since(begin);
+  copy();  // once more: the MPI library, too, found the bytes in the caches
+  saved_ns = library_ns - nanoseconds_since(begin);
   sample.store(saved_ns, std::memory_order_relaxed);
   return saved_ns;
 }
 
-/// A contiguous type in a process without a device. It is not passed on, since looking it up has
-/// cost what the system's way costs beyond the copy. False: the system's business.
+/// A contiguous type in a process without a device. It is not passed on: looking the type up has
+/// already taken as long as the MPI library takes beyond the copy. False: to be passed on.
 template <typename Count>
 bool copy_adjacent(const Call<Count>& call, const mpi::TypeRecord& record) {
   std::int64_t bytes = 0;
@@ -73,8 +73,8 @@ bool copy_adjacent(const Call<Count>& call, const mpi::TypeRecord& record) {
   return true;
 }
 
-/// A buffer that is too small is the system's business, but MPICH packs and unpacks past its end,
-/// and would do so in memory that it can't touch. \throws MpiError  raised
+/// Refuses a packed buffer that is too small, where MPICH would pack or unpack past its end, in
+/// memory that it can't reach. \throws MpiError  after raising the error
 template <typename Count>
 void refuse_short(const Call<Count>& call, std::int64_t bytes) {
   if (!mpi::quirks::kPackOverruns) return;
@@ -86,9 +86,9 @@ void refuse_short(const Call<Count>& call, std::int64_t bytes) {
                  MPI_ERR_TRUNCATE);
 }
 
-/// The general case. False: the system's business.
-template <typename Count, typename Theirs>
-bool run_first(const Call<Count>& call, Theirs&& theirs) {
+/// The general case. `pass_on` as in run_sampled. False: the call is to be passed on.
+template <typename Count, typename PassOn>
+bool run_first(const Call<Count>& call, PassOn&& pass_on) {
   Examined found;
   const auto leave = [&](Reason reason) {
     note(function_of(call.direction), Method::System, reason, found.bytes);
@@ -98,7 +98,7 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   if (record == nullptr) return leave(Reason::UnknownType);
   if (call.count <= 0) return leave(call.count == 0 ? Reason::Empty : Reason::BadArguments);
   if (mpi::quirks::kHandlesAreIntegers)
-    (void)mpi::is_inter(call.comm);  // it must be a communicator
+    (void)mpi::is_inter(call.comm);  // raises an error if it is no communicator
   if (!record->ready(call.type, call.count, Use::Other)) {
     found.bytes = record->size_bytes() * call.count;
     return leave(Reason::FewUses);
@@ -143,18 +143,18 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
   const Method method = host                      ? Method::Pack
                         : places.packed.on_host() ? Method::OneShot
                                                   : Method::Device;
-  const auto ours = [&] { call.run(plan); };
+  const auto copy = [&] { call.run(plan); };
   std::int64_t saved_ns = 0;
   const bool packs = call.direction == Direction::Send && call.typed != nullptr;
   if (host && packs && summary_wanted()) {
-    saved_ns = run_sampled(*typed.elements, ours, theirs);
+    saved_ns = run_sampled(*typed.elements, copy, pass_on);
   } else {
-    ours();
+    copy();
   }
-  // Absolute addresses may lie anywhere the next time.
+  // Not with MPI_BOTTOM: absolute addresses may be of another kind of memory the next time.
   if (kept && call.typed != nullptr) {
     Recent& last = remember(call, found.bytes);
-    // Null is not passed on: what begins late enough behind it may be memory.
+    // The first byte of the elements must not lie in the first page.
     last.bounds = layout.bounds();
     const std::int64_t begin = last.bounds.begin;
     last.least =
@@ -166,7 +166,7 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
     last.method = method;
     last.places = places;
     const CopyPlan::Impl* const impl = plan.impl();
-    // What is large may be shared out to threads.
+    // A larger copy may be run by several threads.
     if (host && typed.elements->dense() && found.bytes <= cpu::kSecondLevelBytes) {
       remember_adjacent(last);
     } else if (host && impl != nullptr && impl->op != nullptr) {
@@ -181,17 +181,17 @@ bool run_first(const Call<Count>& call, Theirs&& theirs) {
 template <typename Count>
 int run_any(const Call<Count>& call) {
   if (const std::optional<int> code = run_again(call)) return *code;
-  const auto theirs = [&] { return call.ask_system(); };
+  const auto pass_on = [&] { return call.pass_on(); };
   const auto sample = [&](std::vector<std::byte>& scratch) {
     Count position = 0;
     Call<Count> other = call;
     other.packed = scratch.data();
     other.size = static_cast<Count>(scratch.size());
     other.position = &position;
-    other.ask_system();
+    other.pass_on();
   };
-  return boundary(call.comm, theirs,
-                  [&] { return run_first(call, sample) ? MPI_SUCCESS : theirs(); });
+  return boundary(call.comm, pass_on,
+                  [&] { return run_first(call, sample) ? MPI_SUCCESS : pass_on(); });
 }
 
 template <typename Count>
@@ -220,7 +220,7 @@ Call<Count> unpacking(const void* in, Count size, Count* position, void* out, Co
           comm};
 }
 
-// With the arguments of MPI's functions, so that these end with a jump to them.
+// These have the arguments of MPI's functions, so that a call is a jump (a tail call).
 template <typename... Arguments>
 [[gnu::noinline]] int pack_any(Arguments... arguments) {
   return run_any(packing(arguments...));

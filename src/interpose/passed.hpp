@@ -1,5 +1,5 @@
-/// \file  Functions that are the system's: counted, so that the summary tells what was passed
-/// through, and met because a call that may block first hands on what waits to be sent.
+/// \file  Wrappers of the functions that are always passed on. They count the call for the summary.
+/// Those that may block first post the sends that are not posted yet.
 #pragma once
 
 #include <tuple>
@@ -12,11 +12,11 @@
 namespace strake::interpose {
 
 struct Kind {
-  exchange::Reason reason;  ///< what the call counts under; None: it moves no data
-  /// Until another rank acts: a peer that waits for what was sent here must get it meanwhile
+  exchange::Reason reason;  ///< under which the call is counted; None: it moves no data
+  /// Whether the call may wait for another rank, which may itself wait for a send from here
   /// (docs/decisions/0004-progress.md).
   bool may_block;
-  /// It makes such a request; its last argument is where that goes.
+  /// What kind of request the call returns by its last argument.
   Untestable untestable = Untestable::No;
 };
 inline constexpr Kind kBlocking{exchange::Reason::None, true};

@@ -1,5 +1,5 @@
-// Probes and statuses. What Strake sends and receives are ordinary messages of the true size, so
-// the system's own answers are right; probing is only an occasion for progress.
+// Probes and statuses. Strake's messages are ordinary ones of the true size, so the MPI library's
+// answers are right. A probe is only an occasion for progress.
 #include "interpose/boundary.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/passed.hpp"
@@ -7,7 +7,7 @@
 
 namespace {
 
-/// After a matched probe.
+/// After MPI_Mprobe or MPI_Improbe has matched a message.
 int matched(int code, const MPI_Message* message, MPI_Comm comm) {
   if (code == MPI_SUCCESS && strake::interpose::t_depth == 0)
     strake::interpose::remember_message(*message, comm);

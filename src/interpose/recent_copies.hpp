@@ -1,5 +1,5 @@
-/// \file  The copies that MPI_Pack and MPI_Unpack ran lately, to be run again without asking anew
-/// what they are: a program packs the same few types over and over.
+/// \file  The copies that MPI_Pack and MPI_Unpack ran lately. A program packs the same few types
+/// over and over: a call with the same arguments runs the same copy again at once.
 #pragma once
 
 #include <mpi.h>
@@ -17,15 +17,15 @@
 
 namespace strake::interpose {
 
-/// How a process without a device runs a copy again.
+/// How a process without a device repeats a remembered copy.
 enum class AtOnce : std::uint8_t {
-  No,        ///< not at once
-  Few,       ///< adjacent bytes, up to cpu::kFewBytes, that save no time to be told of
+  No,        ///< not from this record alone
+  Few,       ///< at most cpu::kFewBytes adjacent bytes; no saved time to count for the summary
   Adjacent,  ///< adjacent bytes
-  Op,        ///< any others
+  Op,        ///< all other copies
 };
 
-/// Where the two sides of a copy lie.
+/// The memories of the two sides of a copy.
 struct Places {
   Place typed;
   Place packed;
@@ -35,8 +35,8 @@ struct Places {
   friend bool operator==(const Places&, const Places&) = default;
 };
 
-/// A copy that this thread ran lately: all that the next call with the same arguments needs. What a
-/// process without a device looks at comes first, in one cache line.
+/// A copy that this thread ran lately, with all that the next call with the same arguments needs.
+/// The first cache line has all that a process without a device reads.
 struct alignas(64) Recent {
   std::uint64_t key = 0;  ///< Call::key
   std::uint64_t generation = 0;
@@ -44,19 +44,19 @@ struct alignas(64) Recent {
   std::int64_t bytes = 0;
   std::uintptr_t least = 0;  ///< no buffer is at a lower address
   std::int64_t first = 0;    ///< offset of the first packed byte
-  union {                    ///< what copies other than a few bytes at once
-    const cpu::Op* op = nullptr;
-    cpu::CopyFn copy;  ///< adjacent bytes
+  union {
+    const cpu::Op* op = nullptr;  ///< AtOnce::Op
+    cpu::CopyFn copy;             ///< AtOnce::Adjacent
   };
   AtOnce at_once = AtOnce::No;
   std::int32_t saved_ns = 0;
 
   const CopyPlan* plan = nullptr;
   Method method = Method::Pack;
-  ByteRange bounds = {0, 0};  ///< the rest is looked at only in a process with a device
+  ByteRange bounds = {0, 0};  ///< this and `places` are read only in a process with a device
   Places places;
 };
-/// By direction.
+/// One table for packing, one for unpacking.
 using RecentTable = std::array<mpi::TypeSlots<Recent>, 2>;
 
 inline Recent& recent(RecentTable& table, Direction direction, MPI_Datatype type,
@@ -67,7 +67,7 @@ inline Recent& recent(Direction direction, MPI_Datatype type, std::int64_t count
   return recent(PerThread<RecentTable>::get(), direction, type, count);
 }
 
-/// `last` copies adjacent bytes at once.
+/// Marks `last` as a copy of adjacent bytes.
 inline void remember_adjacent(Recent& last) {
   const bool few = last.bytes <= cpu::kFewBytes && last.saved_ns == 0;
   last.at_once = few ? AtOnce::Few : AtOnce::Adjacent;
@@ -87,7 +87,7 @@ inline Ends ends_of(Direction direction, std::byte* typed, std::byte* packed) {
   return direction == Direction::Send ? Ends{packed, typed} : Ends{typed, packed};
 }
 
-/// What follows each copy.
+/// Moves the position, and counts the call for the summary.
 template <typename Count>
 inline void finish_copy(Direction direction, Method method, std::int64_t bytes,
                         std::int64_t saved_ns, Count* position) {
@@ -96,7 +96,7 @@ inline void finish_copy(Direction direction, Method method, std::int64_t bytes,
   note(function_of(direction), method, Reason::None, bytes);
 }
 
-/// What a call asks for, in one form for packing (Send) and unpacking (Receive).
+/// The arguments of a call, in one form for packing (Send) and unpacking (Receive).
 template <typename Count>
 struct Call {
   Direction direction;
@@ -108,14 +108,13 @@ struct Call {
   Count* position;
   MPI_Comm comm;
 
-  /// The handles. MPICH's two fit one word; Open MPI's communicator can't be asked whether it is
-  /// one.
+  /// The datatype's handle; with MPICH the communicator's, too, since both fit in one word.
   [[nodiscard]] std::uint64_t key() const {
     std::uint64_t key = mpi::key_of(type);
     if constexpr (mpi::quirks::kHandlesAreIntegers) key |= mpi::key_of(comm) << 32;
     return key;
   }
-  /// The position, where a negative one is past all that a Count can say.
+  /// The position, unsigned: a negative one becomes larger than any size.
   [[nodiscard]] std::make_unsigned_t<Count> start() const {
     return static_cast<std::make_unsigned_t<Count>>(*position);
   }
@@ -132,7 +131,8 @@ struct Call {
     const Ends ends = ends_of(direction, typed, packed + *position);
     plan.run(ends.to, ends.from);
   }
-  int ask_system() const {
+  /// Leaves the call to the MPI library.
+  int pass_on() const {
     if constexpr (std::is_same_v<Count, int>) {
       return direction == Direction::Send
                  ? real_mpi().MPI_Pack(typed, count, type, packed, size, position, comm)
@@ -151,7 +151,7 @@ struct Call {
   }
 };
 
-/// Where the bytes of a call that fits lie, typed ones in `bounds`.
+/// The memories of a call that fits; the bytes of the datatype lie in `bounds`.
 template <typename Count>
 Places places_of(const Call<Count>& call, ByteRange bounds, std::int64_t bytes) {
   const auto at = [&](std::int64_t offset) {
@@ -161,7 +161,7 @@ Places places_of(const Call<Count>& call, ByteRange bounds, std::int64_t bytes) 
   return {classify(at(bounds.begin), at(bounds.end - 1)), classify(packed, packed + bytes - 1)};
 }
 
-/// Whether `last` is the copy that is asked for, with arguments that the system would accept.
+/// Whether the call asks for the copy `last`, with arguments that the MPI library would accept.
 template <typename Count>
 inline bool is_again(const Call<Count>& call, const Recent& last) {
   const auto likely = [](bool same) { return __builtin_expect(same, true); };
@@ -170,7 +170,7 @@ inline bool is_again(const Call<Count>& call, const Recent& last) {
          likely(call.fits(last.bytes)) && likely(address_of(call.typed, 0) >= last.least);
 }
 
-/// The copy that `last` remembers for processes without a device, and what a call ends with.
+/// Runs the copy `last`, in a process without a device, and ends the call.
 template <typename Count>
 [[gnu::noinline]] int run_kept(Direction direction, const Recent& last, std::byte* typed,
                                std::byte* packed, Count* position) {
@@ -186,9 +186,9 @@ template <typename Count>
   return MPI_SUCCESS;
 }
 
-/// The same copy again in a process without a device, by the first thread that packed: 2 ns beyond
-/// the copy; else `rest()`. (Nothing is called but to end with, so little has to be saved.) A call
-/// from inside the system's library may come here too: it asks for the same bytes.
+/// Repeats a copy in a process without a device, on the first thread that packed: 2 ns beyond the
+/// copy. Otherwise `rest()`. (All calls are tail calls, so that few registers have to be saved.)
+/// The MPI library itself may call this, too: it gets the same bytes.
 template <typename Count, typename Rest>
 [[gnu::always_inline]] inline int run_at_once(const Call<Count>& call, Rest&& rest) {
   RecentTable* const table = PerThread<RecentTable>::of_first_thread();
@@ -198,7 +198,7 @@ template <typename Count, typename Rest>
   if (!is_again(call, last)) [[unlikely]]
     return rest();
   if (last.at_once == AtOnce::Few) [[likely]] {
-    const auto start = call.start();  // else both would be read again after the copy
+    const auto start = call.start();  // read before the copy, which might change them
     const std::int64_t bytes = last.bytes;
     const Ends ends = ends_of(call.direction, call.typed + last.first, call.packed + start);
     cpu::copy_few(ends.to, ends.from, bytes);
@@ -210,8 +210,8 @@ template <typename Count, typename Rest>
   return run_kept(call.direction, last, call.typed, call.packed, call.position);
 }
 
-/// The same copy again, in any thread and process; with a device, after asking where the two
-/// buffers lie. Nothing where it is another copy.
+/// Repeats a copy, in any thread and process. With a device, first asks where the two buffers lie.
+/// Nothing if the call asks for another copy.
 template <typename Count>
 std::optional<int> run_again(const Call<Count>& call) {
   const Recent& last = recent(call.direction, call.type, call.count);
@@ -231,7 +231,7 @@ std::optional<int> run_again(const Call<Count>& call) {
   return guarded(call.comm, run);
 }
 
-/// Begins to remember a copy of so many bytes.
+/// Begins to remember the copy of a call, of so many bytes.
 template <typename Count>
 Recent& remember(const Call<Count>& call, std::int64_t bytes) {
   Recent& last = recent(call.direction, call.type, call.count);

@@ -31,7 +31,7 @@ std::string human_bytes(std::uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-/// Totals are plain 64-bit counts, so they can be added up as such.
+/// Sums the totals of all ranks on rank 0. They are 64-bit counts and nothing else.
 void add_up(Totals& totals) {
   constexpr int kWords = sizeof(Totals) / sizeof(std::uint64_t);
   static_assert(sizeof(Totals) % sizeof(std::uint64_t) == 0);
@@ -50,7 +50,7 @@ Count total(const Totals& totals, Method method) {
   return sum;
 }
 
-/// What was not measured here though choices were made that it would have made better; or nothing.
+/// Which measurement would have made the choices of this job better; empty if none would.
 std::string unmeasured(const Totals& totals) {
   if (exchange::forced_method()) return {};
   std::uint64_t choices = totals.by_reason[static_cast<std::size_t>(Reason::SystemIsFaster)].calls;
@@ -69,8 +69,7 @@ std::string unmeasured(const Totals& totals) {
 std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
   std::string text = whole_job ? fmt::format("strake: {} rank{}\n", ranks, ranks == 1 ? "" : "s")
                                : "strake: rank 0 (the job did not start under strake run)\n";
-  if (settings::flag(settings::Id::disable))
-    text += "  disabled: every call was the MPI library's\n";
+  if (settings::flag(settings::Id::disable)) text += "  disabled: every call was passed on\n";
   for (const Method method : kAccelerated) {
     const Count count = total(totals, method);
     if (count.calls == 0) continue;
@@ -95,9 +94,9 @@ std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
     text += "  by built-in choices: " + what + "\n";
   }
   if (totals.saved_ns > 0) {
-    text +=
-        fmt::format("  saved in MPI_Pack: {:.3f} s (by the system's own time for the same types)\n",
-                    static_cast<double>(totals.saved_ns) * 1e-9);
+    text += fmt::format(
+        "  saved in MPI_Pack: {:.3f} s (the MPI library's time for the same types was measured)\n",
+        static_cast<double>(totals.saved_ns) * 1e-9);
   }
   return text;
 }
@@ -172,10 +171,11 @@ bool note_parent() noexcept {
 }
 
 void summarise() noexcept {
-  // Only where every rank is preloaded may a collective of ours meet one of theirs. There all take
-  // part, whatever the settings of each.
+  // Adding up is collective. Only if every rank has Strake can all ranks take part; then all do,
+  // whatever their settings.
   const bool whole_job = !settings::text(settings::Id::job).empty();
-  if (g_spawned || (!whole_job && !summary_wanted())) return;  // spawned ones are not of the job
+  // Spawned ranks have an MPI_COMM_WORLD of their own.
+  if (g_spawned || (!whole_job && !summary_wanted())) return;
   try {
     const mpi::RealMpi& real = real_mpi();
     int rank = 0;

@@ -1,4 +1,5 @@
-/// \file  What rank 0 says at the end: what was accelerated, what was passed through, and why.
+/// \file  The summary that rank 0 writes at the end: which calls were accelerated, which were
+/// passed on, and why.
 #pragma once
 
 namespace strake::interpose {
@@ -6,8 +7,8 @@ namespace strake::interpose {
 /// Whether a summary will be written (STRAKE_SUMMARY or STRAKE_SUMMARY_JSON).
 [[nodiscard]] bool summary_wanted() noexcept;
 
-/// In MPI_Init: whether these ranks were spawned. Such ones leave what is said once a job, and the
-/// summary, to those of the job.
+/// In MPI_Init: whether these ranks were spawned (MPI_Comm_spawn). Then they write neither the
+/// summary nor the messages that a job prints once: the first ranks do.
 [[nodiscard]] bool note_parent() noexcept;
 
 /// In MPI_Finalize: adds up the counts of all ranks, in jobs where every rank is preloaded, and

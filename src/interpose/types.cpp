@@ -1,4 +1,5 @@
-// Datatypes: known from commit or dup until they are freed.
+// The wrappers of MPI's datatype calls. Strake knows a datatype from commit or dup until it is
+// freed.
 #include "mpi/types.hpp"
 
 #include "interpose/boundary.hpp"
@@ -9,7 +10,7 @@ namespace mpi = strake::mpi;
 
 namespace {
 
-/// A type that may be used from now on, if the call that gave it went well.
+/// Adds a type that may be used from now on, if the call that returned it succeeded.
 int usable(int code, const MPI_Datatype* type) {
   if (code == MPI_SUCCESS && t_depth == 0 && !g_disabled) {
     const Inside inside;
@@ -45,13 +46,13 @@ STRAKE_MPI int MPI_Type_create_f90_integer(int range, MPI_Datatype* type) {
 /// \}
 
 STRAKE_MPI int MPI_Type_free(MPI_Datatype* type) {
-  // Before the system may give the handle to another thread's type.
+  // First, since the MPI library may give the freed handle to another thread's type at once.
   if (type != nullptr && !g_disabled) mpi::remove_type(*type);
   return real_mpi().MPI_Type_free(type);
 }
 
-// MPICH hands out a member's own handle, once more: the caller frees it as well. (Open MPI hands
-// out a copy, which isn't known.)
+// MPICH returns a member's own handle, with one more reference, which the caller frees. (Open MPI
+// returns a copy, which Strake does not know.)
 STRAKE_MPI int MPI_Type_get_contents(MPI_Datatype type, int max_ints, int max_addresses,
                                      int max_types, int ints[], MPI_Aint addresses[],
                                      MPI_Datatype types[]) {

@@ -30,7 +30,7 @@ void remember_untestable(MPI_Request request, Untestable how) noexcept {
     known().requests.insert_or_assign(request, how);
     known().any.store(true, std::memory_order_release);
   } catch (const std::bad_alloc&) {
-    // A Testall may then fail that would not have.
+    // Not remembered: an MPI_Testall with this request may then fail.
   }
 }
 

@@ -1,4 +1,5 @@
-/// \file  Which of the program's requests MPICH's MPI_Testall can't be given again and again.
+/// \file  Requests of the program that MPICH's MPI_Testall must not be given repeatedly
+/// (mpi::quirks::kTestallRepeatsBadly).
 #pragma once
 
 #include <mpi.h>
@@ -9,18 +10,19 @@ namespace strake::interpose {
 
 enum class Untestable : std::uint8_t {
   No,
-  /// Partitioned ones and persistent collectives: it fails (4.0 and 5.0) on one that is complete
-  /// beside one that is not.
+  /// Partitioned requests and persistent collectives. MPICH 4.0 to 5.0: MPI_Testall fails if one of
+  /// them is complete and another is not.
   Beside,
-  /// Those of files: it completes (4.0) one that is complete once more.
+  /// Requests of files. MPICH 4.0: MPI_Testall completes a finished one a second time.
   Again,
 };
 
-/// Does nothing with Open MPI, or where no memory is left for it.
+/// Does nothing with Open MPI, or if no memory is left.
 void remember_untestable(MPI_Request request, Untestable how) noexcept;
-/// Nothing where it was none. ~1 ns in a program that makes none.
+/// Does nothing if the request is not remembered. ~1 ns in a program that has no such requests.
 void forget_untestable(MPI_Request request);
-/// Another request may have the handle of an earlier one of a file.
+/// What is remembered of the handle. It may by now be the handle of another request, if that of a
+/// file was freed.
 [[nodiscard]] Untestable untestable(MPI_Request request);
 
 }  // namespace strake::interpose

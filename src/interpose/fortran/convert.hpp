@@ -80,7 +80,7 @@ template <class Handle>
   }
 }
 
-/// `count` values for the time of a call, on the stack while they are few.
+/// `count` values for the time of a call, on the stack if they are few.
 template <class T>
 class Scratch {
  public:
@@ -114,9 +114,10 @@ class HandleList {
   Scratch<Handle> handles_;
 };
 
-/// Handles that the call sets, changes or both. A variable that only receives a handle may hold
-/// anything before the call; where that shows as a null pointer, and the call fails, the variable
-/// is left alone. Equal values are not written back: the caller may have passed a constant.
+/// Handles that the call sets, changes or both. A variable that only receives a handle may have any
+/// value before the call, which may give a null pointer. If that is still null after the call, the
+/// variable is left alone. Equal values are not written back: the caller may have passed a
+/// constant.
 template <class Handle>
 class Handles {
  public:

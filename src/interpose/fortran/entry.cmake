@@ -4,14 +4,14 @@
 # Names. Open MPI's bindings call PMPI functions in every dialect, so every name that a compiled program refers to is
 # exported: the manglings of mpif.h and `use mpi` that end with one or two underscores, those of the variants with a
 # TYPE(C_PTR) argument, and mpi_f08's. Not mpi_send and MPI_SEND: C libraries have functions of such names (Rmpi).
-# MPICH's come by the C functions in mpif.h and `use mpi`, and in mpi_f08 where a choice buffer is passed (by descriptor,
-# mpi_send_f08ts_); its other mpi_f08 procedures call PMPI functions, and are exported.
+# MPICH's bindings call the C functions MPI_* in mpif.h and `use mpi`, and in mpi_f08 where a choice buffer is passed (by
+# descriptor, mpi_send_f08ts_). Its other mpi_f08 procedures call PMPI functions, and are exported.
 
 # In Fortran these take no argc and argv.
 set(arity_MPI_Init 0)
 set(arity_MPI_Init_thread 2)
 
-# Sets `result` to the definitions; to nothing where the library's own entry is to be met.
+# Sets `result` to the definitions, or to nothing where calls are left to the library's own binding.
 function(strake_fortran_entry result name parameters)
   set(${result} "" PARENT_SCOPE)
   # A TYPE(C_PTR) to mpi_f08, though C declares it like a buffer.
@@ -23,7 +23,7 @@ function(strake_fortran_entry result name parameters)
   if(parameters MATCHES "const MPI_Datatype [a-z_]+\\[\\].*MPI_Request")
     return()
   endif()
-  # Their arrays are the library's to convert.
+  # The library's binding converts the arrays of these.
   if(name MATCHES "^MPI_Request_get_status_(all|any|some)$")
     return()
   endif()

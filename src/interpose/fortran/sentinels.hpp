@@ -1,5 +1,5 @@
-/// \file  Fortran's named addresses (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE and so on), which
-/// a binding tells by address and replaces by C's constants.
+/// \file  Fortran's named addresses (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE and so on). An
+/// argument with such an address becomes the constant of C.
 #pragma once
 
 #include <mpi.h>
@@ -20,9 +20,9 @@ extern "C" {
 [[gnu::weak]] extern int mpi_fortran_errcodes_ignore_;
 }
 #else
-// Variables of MPICH's module for mpi_f08, by the compiler's names for them: gfortran's, the only
-// compiler that distributions build it with. Weak, since they are there only in programs that use
-// the module. mpif.h and `use mpi` come by the C functions, converted already.
+// Variables of MPICH's module for mpi_f08, by gfortran's names for them: distributions build MPICH
+// with gfortran only. Weak, since only programs that use the module have them. Calls by mpif.h and
+// `use mpi` reach the C wrappers with C's constants.
 extern "C" {
 [[gnu::weak]] extern int strake_f08_unweighted __asm__(
     "__mpi_f08_link_constants_MOD_mpi_unweighted");
@@ -38,7 +38,7 @@ extern "C" {
 
 namespace strake::interpose::fortran {
 
-/// Whether `address` is that of a named constant, which has none where the library lacks it.
+/// Whether `address` is that of a named constant, which is null if the library lacks it.
 [[nodiscard]] inline bool is(const void* address, const void* constant) noexcept {
   return constant != nullptr && address == constant;
 }
@@ -75,8 +75,8 @@ namespace strake::interpose::fortran {
   return is(fortran, MPI_F08_STATUS_IGNORE) || is(fortran, MPI_F08_STATUSES_IGNORE);
 }
 
-/// None to replace: mpi_f08's procedures with choice buffers come by the C functions, converted
-/// already.
+/// Nothing to replace: mpi_f08's procedures with choice buffers call C functions, with C's
+/// constants.
 [[nodiscard]] inline void* buffer(void* fortran) noexcept { return fortran; }
 
 [[nodiscard]] inline bool is_unweighted(const void* fortran) noexcept {
@@ -94,8 +94,7 @@ namespace strake::interpose::fortran {
 
 #endif
 
-/// Weights of a graph. C's MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are addresses too; no other list of
-/// integers has theirs.
+/// A list of integers; the weights of a graph may be MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY.
 [[nodiscard]] inline const int* integers(void* fortran) noexcept {
   if (is_unweighted(fortran)) {
     return MPI_UNWEIGHTED;

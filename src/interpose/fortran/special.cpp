@@ -27,10 +27,10 @@ Arguments::Arguments(const void* fortran, std::size_t length, std::size_t step) 
 
 namespace {
 
-/// Whether it's worth asking about: what is none stays for the C wrapper to report.
+/// Whether MPI may be asked about it. If not, the C wrapper reports the error.
 bool is_communicator(MPI_Comm comm) { return comm != MPI_Comm{} && comm != MPI_COMM_NULL; }
 
-/// The lists of a spawn are significant, and need to be there, at the root only.
+/// A spawn reads its lists only on the root.
 bool is_root(MPI_Comm comm, int root) {
   int rank = 0;
   return is_communicator(comm) && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;

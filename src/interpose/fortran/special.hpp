@@ -16,14 +16,13 @@ namespace strake::interpose::fortran {
   return *static_cast<const MPI_Fint*>(fortran);
 }
 
-/// A list's length, as far as memory is concerned; the C wrapper sees (and rejects) what the caller
-/// wrote.
+/// A list's length; 0 where the caller gave a negative one, which the C wrapper gets and rejects.
 [[nodiscard]] inline int length(const void* fortran) { return std::max(0, integer(fortran)); }
 
 /// Fortran's index of a list's first element, which is C's 0.
 inline constexpr int kFirstIndex = mpi::quirks::kF08IndicesBeginAtZero ? 0 : 1;
 
-/// MPI_UNDEFINED is the same in both.
+/// C's index as Fortran's. MPI_UNDEFINED has the same value in both.
 inline void report_index(int code, int index, void* fortran) {
   if (index != MPI_UNDEFINED) {
     *static_cast<MPI_Fint*>(fortran) = index + kFirstIndex;
@@ -137,7 +136,7 @@ struct AlltoallwEntry {
                    void* receive_types, void* comm, MPI_Fint* ierror) {
     const auto c_comm = to_c<MPI_Comm>(integer(comm));
     const Degrees count = degrees(c_comm);
-    // In place, what the caller passes for the send types need not be a list.
+    // With MPI_IN_PLACE the argument for the send types need not be a list.
     const bool in_place = buffer(send) == MPI_IN_PLACE;
     HandleList<MPI_Datatype> from(send_types, in_place ? 0 : count.out);
     HandleList<MPI_Datatype> to(receive_types, count.in);
