@@ -1,6 +1,5 @@
-/// \file  How a datatype was made: the arguments of its constructor, in one form for both
-/// generations of constructors (counts as int and addresses as MPI_Aint, or all of them as
-/// MPI_Count).
+/// \file  The arguments of the constructor that made a datatype, in one form for both generations
+/// of constructors (counts as int and addresses as MPI_Aint, or all of them as MPI_Count).
 #pragma once
 
 #include <cstdint>
@@ -27,8 +26,8 @@ class Numbers {
 };
 
 /// The removed combiners of MPI 1's Fortran constructors, which kept byte displacements as default
-/// integers. Current headers no longer name them; every library numbers each of them just before
-/// the form that has addresses.
+/// integers. Current headers do not name them any more. In every library the number of each is that
+/// of the form with addresses, less one.
 inline constexpr int kCombinerHvectorInteger = MPI_COMBINER_HVECTOR - 1;
 inline constexpr int kCombinerHindexedInteger = MPI_COMBINER_HINDEXED - 1;
 inline constexpr int kCombinerStructInteger = MPI_COMBINER_STRUCT - 1;
@@ -40,10 +39,10 @@ inline constexpr int kCombinerStructInteger = MPI_COMBINER_STRUCT - 1;
 /// The arguments of one constructor call, read front to back in the order of the C binding.
 class Contents {
  public:
-  /// Asks the library. Datatypes among the arguments stay valid, and belong to this object, until
-  /// it goes. \throws MpiError
+  /// Asks the library. This object owns the datatypes among the arguments, and frees them.
+  /// \throws MpiError
   explicit Contents(MPI_Datatype type);
-  /// As if the library had answered with these arguments; frees none of `types`.
+  /// Takes these arguments as the library's answer; does not free `types`.
   Contents(int combiner, std::vector<int> ints, std::vector<std::int64_t> addresses,
            std::vector<std::int64_t> counts, std::vector<MPI_Datatype> types);
   ~Contents();
@@ -51,10 +50,10 @@ class Contents {
   Contents& operator=(const Contents&) = delete;
 
   [[nodiscard]] int combiner() const noexcept { return combiner_; }
-  /// Whether no constructor made the type: it has no contents and may not be freed.
+  /// Whether it is a predefined type: it has no contents and must not be freed.
   [[nodiscard]] bool predefined() const noexcept;
   [[nodiscard]] const std::vector<MPI_Datatype>& types() const noexcept { return types_; }
-  /// Of the combiner and all arguments; of types, their handles.
+  /// Hash of the combiner and all arguments, with the handles of types.
   [[nodiscard]] std::uint64_t hash() const noexcept;
 
   /// An argument that is an int in every generation (ranks, dims, distributions, order).

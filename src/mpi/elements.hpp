@@ -1,5 +1,5 @@
-/// \file  `count` elements of one datatype: the bytes that they select, and what is derived from
-/// that once.
+/// \file  `count` elements of one datatype: the bytes that they select, and values derived from
+/// them.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace strake::mpi {
 
-/// What a room above keeps for some elements: made once, and gone with them.
+/// What a higher room keeps for these elements. Made once, destroyed with them.
 class Companion {
  public:
   virtual ~Companion() = default;
@@ -33,7 +33,7 @@ class Elements : public std::enable_shared_from_this<Elements> {
   [[nodiscard]] Spread spread() const noexcept { return spread_; }
   [[nodiscard]] std::int64_t pitch() const noexcept { return pitch_; }
 
-  /// The companion, of type T: one kind of companion only. Made at its first use, then ~1 ns.
+  /// The companion, made at its first use; ~1 ns later. T must be the same type in all calls.
   template <typename T>
   [[nodiscard]] T& companion() {
     Companion* known = companion_.load(std::memory_order_acquire);
@@ -42,7 +42,7 @@ class Elements : public std::enable_shared_from_this<Elements> {
   }
 
  private:
-  /// The one that stays, where two threads made one each.
+  /// Stores `made`, unless another thread was first; returns the stored one.
   Companion* keep(std::unique_ptr<Companion> made) noexcept;
 
   Layout layout_;

@@ -1,5 +1,5 @@
-/// \file  What launchers tell of a job's ranks (Open MPI's mpirun, Hydra, Slurm), in the
-/// environment.
+/// \file  What launchers (Open MPI's mpirun, Hydra, Slurm) say about a job's ranks, in environment
+/// variables.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace strake::mpi {
 
 /// Ranks of the job on this node.
 [[nodiscard]] std::optional<long> local_ranks() noexcept;
-/// Whether all ranks of the job are on this node; or on one of the pretended nodes of so many ranks
-/// (0: nothing is pretended).
+/// Whether all ranks of the job are on this node. With STRAKE_RANKS_PER_NODE: whether they are on
+/// one pretended node of `pretended` ranks (0: none is pretended).
 [[nodiscard]] std::optional<bool> on_one_node(
     std::int64_t pretended = settings::number(settings::Id::ranks_per_node)) noexcept;
 

@@ -12,7 +12,7 @@ bool is_inter(MPI_Comm comm) {
   constexpr int kUntouched = -1;
   int inter = kUntouched;
   check(real_mpi().MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
-  if (inter == kUntouched) throw MpiError("no communicator", MPI_SUCCESS);
+  if (inter == kUntouched) throw MpiError("this is no communicator", MPI_SUCCESS);
   return inter != 0;
 }
 

@@ -12,12 +12,12 @@ struct Peer {
   MPI_Comm comm = MPI_COMM_NULL;
 };
 
-/// Whether it is an intercommunicator. \throws MpiError  it is none at all, which the system has
-/// raised; with the code that the system returned, which is MPI_SUCCESS since MPICH 4.3 where an
-/// error handler of the application's has returned.
+/// Whether it is an intercommunicator. \throws MpiError  it is no communicator. The MPI library has
+/// raised that error already. The code is the one that the MPI library returned: MPI_SUCCESS with
+/// MPICH since 4.3, if an error handler of the application has returned.
 [[nodiscard]] bool is_inter(MPI_Comm comm);
-/// False where the system would refuse rank or tag: then it must be asked at once. \throws MpiError
-/// as is_inter().
+/// False if the MPI library would refuse rank or tag: then pass the call on at once. \throws
+/// MpiError  as is_inter().
 [[nodiscard]] bool sendable(const Peer& peer);
 
 }  // namespace strake::mpi

@@ -47,7 +47,7 @@ inline constexpr bool kOpenMpi = false;
 // Names.
 
 inline constexpr std::string_view kLibrary = kOpenMpi ? "Open MPI" : "MPICH";
-/// As in the names of Strake's own files.
+/// The library's name in the names of Strake's files.
 inline constexpr std::string_view kFlavor = kOpenMpi ? "openmpi" : "mpich";
 #ifdef OPEN_MPI
 /// Launchers that may belong to the library, the likeliest first.
@@ -56,14 +56,14 @@ inline constexpr const char* kLaunchers[] = {"mpirun.openmpi", "mpirun"};
 inline constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK"};
 #else
 inline constexpr const char* kLaunchers[] = {"mpirun.mpich", "mpirun", "mpirun.openmpi"};
-// Hydra's and Slurm's, and those of launchers that speak PMIx.
+// Set by Hydra, by Slurm, and by launchers that use PMIx.
 inline constexpr const char* kRankVariables[] = {"PMI_RANK", "PMI_FD", "PMIX_RANK"};
 #endif
 
 // Handles.
 
-/// MPICH, all versions: handles are 32-bit integers, so that a value that is no handle can be asked
-/// about. Open MPI's are addresses, which it would follow.
+/// MPICH, all versions: handles are 32-bit integers, so MPICH may be asked about a value that is no
+/// handle. Open MPI's handles are addresses: Open MPI would crash.
 inline constexpr bool kHandlesAreIntegers = !kOpenMpi;
 
 // Datatypes.
@@ -77,9 +77,9 @@ inline constexpr std::string_view kGetArgsReleases[] = {"Open MPI v4.", "Open MP
 
 // Messages.
 
-/// Open MPI, all versions, over its own point-to-point layer (ob1): a contiguous message past the
-/// eager limit is fetched in one piece, past the end of a shorter receive too, and no error may be
-/// reported. So receives of packed bytes have room for one byte more, which lies apart, and a
+/// Open MPI, all versions, over its own point-to-point layer (ob1): a contiguous message above the
+/// eager limit is fetched in one piece, even past the end of a shorter receive, sometimes without
+/// an error. So receives of packed bytes have room for one byte more, apart from the others; a
 /// message that fills it is too long (mpi/wire.hpp).
 inline constexpr bool kLongMessagesOverrun = kOpenMpi;
 /// Open MPI, all versions: the receiver unpacks a piece of a datatype while the sender packs the
@@ -88,8 +88,8 @@ inline constexpr bool kPipelinesDatatypes = kOpenMpi;
 /// MPICH, all versions: contiguous messages within a node are copied by the kernel, others through
 /// memory that both processes share, which is faster from 32 KiB on.
 inline constexpr bool kHolesAreFasterWithinNode = !kOpenMpi;
-/// MPICH, all versions, over UCX: a message that comes in pieces must not end a piece inside an
-/// element of the receive's datatype, or the receive fails.
+/// MPICH, all versions, over UCX: if a message comes in pieces, and a piece ends inside an element
+/// of the receive's datatype, the receive fails.
 inline constexpr bool kPiecesMustEndWithElements = !kOpenMpi;
 
 // Arguments.
@@ -101,12 +101,13 @@ inline constexpr bool kStartsActiveRequests = !kOpenMpi;
 
 // Completion and errors.
 
-/// MPICH, all versions: asking about a failed request (MPI_Request_get_status) raises its error, on
-/// MPI_COMM_SELF where that was given a handler (5.0: if only its own), else on MPI_COMM_WORLD.
+/// MPICH, all versions: MPI_Request_get_status of a failed request raises its error: on
+/// MPI_COMM_SELF if an error handler was set there (5.0: and only there), otherwise on
+/// MPI_COMM_WORLD.
 inline constexpr bool kAskingRaises = !kOpenMpi;
-/// MPICH, all versions: of several failed requests, a call that completes them raises
-/// MPI_ERR_IN_STATUS on MPI_COMM_WORLD, once, and has forgotten the requests' own errors (4.x).
-/// Open MPI raises the first one's own error, on its communicator.
+/// MPICH, all versions: a call that completes several failed requests raises MPI_ERR_IN_STATUS
+/// once, on MPI_COMM_WORLD; 4.x loses the error codes of the requests. Open MPI raises the first
+/// request's error, on the request's communicator.
 inline constexpr bool kSeveralErrorsAreOne = !kOpenMpi;
 /// Open MPI, all versions: a persistent request that has failed is freed by the call that completes
 /// it. MPICH's starts again, once it is completed.
@@ -114,9 +115,9 @@ inline constexpr bool kFailedPersistentIsFreed = kOpenMpi;
 /// MPICH, all versions: of the calls that receive and return a status, MPI_Sendrecv_replace alone
 /// sets its error field.
 inline constexpr bool kSendrecvReplaceSetsError = !kOpenMpi;
-/// MPICH 4.0 to 5.0: MPI_Testall can't be given some requests again and again. It fails if one
+/// MPICH 4.0 to 5.0: MPI_Testall must not be called repeatedly with some requests. It fails if one
 /// partitioned request or persistent collective is complete and another is not; it completes a
-/// finished request of a file once more.
+/// finished request of a file a second time.
 inline constexpr bool kTestallRepeatsBadly = !kOpenMpi;
 
 /// MPICH since 4.3: a call that has raised an error returns MPI_SUCCESS once the application's
@@ -130,8 +131,8 @@ inline constexpr bool kHandledErrorsAreSuccess = false;
 
 // Fortran.
 
-/// MPICH 4.0.x: mpi_f08's MPI_Waitany and its kin give indices that begin at 0 (MPICH issue 6270;
-/// right before and after), and the programs that work with it count on that.
+/// MPICH 4.0.x: mpi_f08's MPI_Waitany, MPI_Testany and so on return indices that begin at 0 (MPICH
+/// issue 6270; earlier and later versions are right). Programs that work with 4.0 rely on that.
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40000000 && MPICH_NUMVERSION < 40100000
 inline constexpr bool kF08IndicesBeginAtZero = true;
 #else

@@ -1,6 +1,5 @@
-/// \file  The MPI library's own functions, the one table of them: what Strake calls, and what its
-/// wrappers pass on, goes there and never through Strake's wrappers. PMPI tools that were loaded
-/// after Strake still see it.
+/// \file  The table of the MPI library's own functions. All calls that Strake makes or passes on go
+/// through it, never through Strake's wrappers. PMPI tools that were loaded after Strake see them.
 #pragma once
 
 #include <mpi.h>
@@ -33,7 +32,7 @@ const RealMpi& resolve_real_mpi() noexcept;
 /// The MPI library's own symbol of any name, or null. Costs a symbol search.
 [[nodiscard]] void* find_real(const char* name) noexcept;
 
-/// Does nothing on MPI_SUCCESS. \throws MpiError  with the library's own words for `code`, which
+/// Does nothing on MPI_SUCCESS. \throws MpiError  with the library's text for `code`, which
 /// `function` returned.
 void check(int code, const char* function);
 

@@ -18,18 +18,18 @@
 namespace strake::mpi {
 namespace {
 
-/// Counts remembered per type: programs use few, and each costs a plan.
+/// Counts whose elements a record keeps. Programs use few counts of a type; each has its own plans.
 constexpr std::size_t kCountsPerType = 16;
 
-/// What any type may take, in units of decode_within: 5 us for a list of 64 blocks.
+/// Every type may take this long to decode, in units of decode_within: 5 us, a list of 64 blocks.
 constexpr std::int64_t kLittleWork = 128;
-/// A list is decoded when the MPI library has moved it so often: that took it about as long as
+/// A list is decoded when the MPI library has moved it so often, which took about as long as
 /// decoding and compiling take. hindexed lists of 1000 and 100,000 blocks of 8 to 24 B took 47 us
 /// and 10 ms to decode and compile, each pack by Open MPI 4.4 us and 0.8 ms, by MPICH 1.2 us and
 /// 0.5 ms.
 constexpr double kUsesPerDecode = 16;
-/// [bytes] That the MPI library copies in the time of a unit of decode_within, where blocks are
-/// long.
+/// What the MPI library copies in the time of one unit of decode_within, if blocks are long.
+/// [bytes]
 constexpr double kBytesPerWork = 600;
 
 using RecordPtr = std::shared_ptr<TypeRecord>;
@@ -44,7 +44,7 @@ struct Registry {
   std::unordered_map<std::uint64_t, Known> types;
 };
 
-/// 0 where the library does not tell: decoding then fails as well. [bytes]
+/// 0 if the library returns an error: then decoding fails as well. [bytes]
 std::int64_t size_of(MPI_Datatype type) {
   MPI_Count size = 0;
   return real_mpi().MPI_Type_size_x(type, &size) == MPI_SUCCESS ? size : 0;
@@ -158,9 +158,9 @@ bool same_type(const TypeRecord& a, const TypeRecord& b) {
          x.element_bytes == y.element_bytes && x.layout == y.layout;
 }
 
-/// Gives a handle its record, or with null none. One that says the same stays: it may be in use.
+/// Gives a handle a record; null removes it. A record of the same type stays: it may be in use.
 void assign(MPI_Datatype type, RecordPtr record) {
-  Known replaced;  // goes when the lock is released
+  Known replaced;  // destroyed after the lock is released
   Registry& known = registry();
   const std::lock_guard lock(known.mutex);
   if (record == nullptr) {
@@ -181,15 +181,15 @@ std::shared_ptr<const TypeInfo> known_info(MPI_Datatype type) {
   return {std::move(record), &info};
 }
 
-/// Elements that pieces of a message may cut (TypeRecord::uneven).
+/// TypeRecord::uneven for elements of this size.
 bool is_uneven(std::int64_t element_bytes) noexcept {
   return quirks::kPiecesMustEndWithElements &&
          (element_bytes <= 0 || element_bytes > 16 ||
           !std::has_single_bit(static_cast<std::uint64_t>(element_bytes)));
 }
 
-/// Whether no type may wait: the MPI library may not reach a device's memory, and a forced method
-/// holds for all messages.
+/// Whether no type may wait. With a device: the MPI library may not reach its memory. With a forced
+/// method: that holds for all messages.
 bool nothing_waits() noexcept {
   static const bool forced = [] {
     const std::string_view method = settings::text(settings::Id::method);
@@ -222,7 +222,7 @@ bool TypeRecord::can_wait(MPI_Datatype type, Use use) {
       elements_are_known_ = true;
       return !uneven_;
     } catch (const std::exception&) {
-      return false;  // decoding finds the same, and says so
+      return false;  // decoding fails as well, and logs why
     }
   }
   return true;
@@ -230,7 +230,7 @@ bool TypeRecord::can_wait(MPI_Datatype type, Use use) {
 
 bool TypeRecord::decode_if_it_pays(MPI_Datatype type, std::int64_t count, Use use) {
   const std::lock_guard lock(mutex_);
-  if (!waits()) return true;  // since a moment ago
+  if (!waits()) return true;  // another thread has just decoded it
   constexpr double kEnough = 1e15;
   const double each = std::max(static_cast<double>(work_) / kUsesPerDecode,
                                static_cast<double>(size_bytes_) / kBytesPerWork);
@@ -282,10 +282,10 @@ void add_type(MPI_Datatype type) noexcept {
     const RecordPtr before = record_of(type);
     if (before != nullptr && before->predefined()) return;
     const bool waited = before != nullptr && before->waits();
-    // The record may be in use, and serves any type of that size.
+    // The record may be in use. While it waits it fits any type of that size.
     if (waited && before->size_bytes() == size) return before->doubt();
     auto record = std::make_shared<TypeRecord>(size);
-    // What was decoded before is compared.
+    // If the handle had a decoded type, decode this one at once: assign() compares them.
     record->decode(type, before == nullptr || waited ? kLittleWork : INT64_MAX);
     assign(type, std::move(record));
   } catch (const std::exception& error) {

@@ -1,9 +1,9 @@
-/// \file  What Strake knows of the datatypes in use: decoded once, found again in nanoseconds. A
-/// type of few blocks is decoded when committed; one of many waits until its uses have paid for
-/// that, and is left to the MPI library until then. A handle is known from the call that made it
-/// usable (commit, or dup of a known one) until it is freed; a handle that was never seen is left
-/// to the system. So a handle freed and used again for another type can't hit an old entry, and
-/// where it was freed unseen (through PMPI), commit finds out.
+/// \file  The records of the datatypes in use: decoded once, found again in nanoseconds. A type of
+/// few blocks is decoded at commit. One of many waits: it is decoded once its uses have cost the
+/// MPI library as much time as decoding takes. Messages of types that wait, and of handles without
+/// a record, are left to the MPI library. A handle has a record from commit (or from dup of a
+/// handle that has one) until it is freed, so that a new type with an old handle can't find an old
+/// record. If the type was freed by PMPI_Type_free, commit of the new type notices.
 #pragma once
 
 #include <mpi.h>
@@ -31,35 +31,35 @@ enum class Use : std::uint8_t {
 
 class TypeRecord {
  public:
-  /// Of a type that waits.
+  /// The record of a type that waits.
   explicit TypeRecord(std::int64_t size_bytes) : size_bytes_(size_bytes) {}
 
-  /// Whether it is not decoded yet: then nothing is known but the size.
+  /// Whether it is not decoded yet: then only the size is known.
   [[nodiscard]] bool waits() const noexcept { return waits_.load(std::memory_order_acquire); }
   /// Decodes `type` if that takes no more than `most_work` (decode_within). False: it waits.
-  /// Not to be called once others know the record.
+  /// Call it only before other threads can see the record.
   bool decode(MPI_Datatype type, std::int64_t most_work);
-  /// Before a use of `count` elements. False: left to the MPI library, as the type waits. `type` is
-  /// any handle that has this record.
+  /// Call it before a use of `count` elements. False: the type waits, so leave the call to the MPI
+  /// library. `type` is any handle that has this record.
   [[nodiscard]] bool ready(MPI_Datatype type, std::int64_t count, Use use) {
     return !waits() || decode_if_it_pays(type, count, use);
   }
-  /// The handle of a record that waits may have come to mean another type of the same size.
+  /// Call it if the handle of a record that waits may now be that of another type of the same size.
   void doubt();
 
-  /// False: a type that could not be decoded, and is left to the MPI library.
+  /// False: the type could not be decoded, and is left to the MPI library.
   [[nodiscard]] bool decodable() const noexcept { return decodable_; }
-  /// Whether any count of elements at a buffer is that buffer's first bytes, side by side.
+  /// Whether any number of elements are the first bytes of the buffer, without gaps.
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
   [[nodiscard]] bool predefined() const noexcept { return !waits() && info_.predefined; }
-  /// Whether the MPI library may refuse a message of it that comes in pieces
-  /// (quirks::kPiecesMustEndWithElements). Packed bytes are cut anywhere, but elements of one size,
-  /// a power of two up to 16, were never cut (but by tcp, where the last byte lies apart).
+  /// Whether the MPI library may refuse a message of packed bytes, which comes in pieces
+  /// (quirks::kPiecesMustEndWithElements). It never cut elements of one size that is a power of two
+  /// up to 16 (except over TCP, if the last byte lies apart).
   [[nodiscard]] bool uneven() const noexcept { return uneven_; }
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] const TypeInfo& info() const noexcept { return info_; }
-  /// `count` elements, ~10 ns. `*kept` tells whether it lives as long as the record,
-  /// as those of the first 16 counts do. \throws InvalidArgument  past 2^63 bytes.
+  /// `count` elements, ~10 ns. `*kept` says whether they live as long as the record: those of the
+  /// first 16 counts do. \throws InvalidArgument  more than 2^63 bytes.
   [[nodiscard]] ElementsPtr elements(std::int64_t count, bool* kept = nullptr);
 
  private:
@@ -73,20 +73,20 @@ class TypeRecord {
   void set(TypeInfo info);
 
   const std::int64_t size_bytes_;
-  std::atomic<bool> waits_{true};  ///< what follows is written before it falls
+  std::atomic<bool> waits_{true};  ///< set to false after the members below are written
   TypeInfo info_;
   bool decodable_ = false;
   bool contiguous_ = false;
   bool uneven_ = false;
   std::mutex mutex_;
-  double library_work_ = 0;  ///< what the uses so far took the MPI library, as decode_within
+  double library_work_ = 0;  ///< of the MPI library for all uses so far, in units of decode_within
   std::int64_t work_ = 0;    ///< what decoding takes at least, if it waits
-  bool elements_are_known_ = false;  ///< uneven_ is right though it waits
+  bool elements_are_known_ = false;  ///< uneven_ is valid although the type waits
   std::vector<Entry> kept_;
 };
 
-/// Raised whenever a handle may have come to mean another type: what was remembered under an older
-/// value is void.
+/// Raised whenever a handle may have become that of another type. Everything that was remembered
+/// under an older value is invalid.
 inline constinit std::atomic<std::uint64_t> g_type_generation{1};
 
 /// A handle's bits, as a key.
@@ -99,7 +99,7 @@ template <typename Handle>
 }
 
 inline constexpr int kTypeSlotBits = 8;  // a halo exchange uses 26 to 104 types
-/// A direct-mapped table of what is known of so many elements of a type.
+/// A direct-mapped table, by handle and count.
 template <typename Entry>
 using TypeSlots = std::array<Entry, std::size_t{1} << kTypeSlotBits>;
 [[nodiscard]] inline std::size_t type_slot(MPI_Datatype type, std::int64_t count) noexcept {
@@ -107,17 +107,18 @@ using TypeSlots = std::array<Entry, std::size_t{1} << kTypeSlotBits>;
   return (low * 0x9E3779B1U) >> (32 - kTypeSlotBits);
 }
 
-/// The record of a handle, or null. The pointer is good until the type is freed. ~20 ns, under the
+/// The record of a handle, or null. The pointer is valid until the type is freed. ~20 ns, under the
 /// lock of all types.
 [[nodiscard]] TypeRecord* find_type(MPI_Datatype type) noexcept;
-/// Takes in a type that was just committed, a known one too: the handle may have come to mean
-/// another. Never fails: what can't be decoded is remembered as such.
+/// Adds the record of a type that was just committed. If the handle has a record, it is replaced
+/// unless the types are the same. Never fails: a type that can't be decoded is recorded as such.
 void add_type(MPI_Datatype type) noexcept;
-/// `made` is a duplicate of `of`: known if `of` is.
+/// Gives `made`, a duplicate of `of`, the record of `of` if there is one.
 void add_duplicate(MPI_Datatype of, MPI_Datatype made) noexcept;
-/// The system has handed out a handle once more: if known, it stays so until each is freed.
+/// The MPI library has returned a handle once more, so the program frees it once more. Its record,
+/// if any, is kept until the last free.
 void add_reference(MPI_Datatype type) noexcept;
-/// Forgets a handle, or one reference of several; before the system frees it.
+/// Removes a handle, or one of its references. Call it before the MPI library frees the type.
 void remove_type(MPI_Datatype type) noexcept;
 
 }  // namespace strake::mpi

@@ -1,10 +1,10 @@
-/// \file  How packed bytes are named to MPI.
+/// \file  The count and datatype by which packed bytes are sent and received.
 /// \par A byte apart
-/// A contiguous message past ob1's eager limit (Open MPI) is fetched by its receiver in one piece,
-/// and that path writes a message longer than the posted receive past the receive's end, and may
-/// report success. A datatype with a hole takes the path that checks. So with ob1 the last byte of
-/// a send, and one byte of room behind a receive, lie apart from the rest. Within a node it is also
-/// the faster path, and is so in MPICH (docs/decisions/0005-wire-types.md).
+/// With ob1 (Open MPI) the receiver fetches a contiguous message above the eager limit in one
+/// piece. If the message is longer than the posted receive, ob1 writes past the receive's end, and
+/// may report success. For a datatype with a hole it checks the length. So with ob1 the last byte
+/// of a send, and one byte of room behind a receive, lie apart from the rest. Within a node
+/// datatypes with a hole are also faster, in MPICH too (docs/decisions/0005-wire-types.md).
 #pragma once
 
 #include <mpi.h>
@@ -20,14 +20,14 @@ namespace strake::mpi {
 /// [bytes]
 inline constexpr std::int64_t kWireRoom = 128;
 
-/// A count and a datatype for packed bytes: MPI_PACKED, or one element of a type made for that
-/// length (some are kept, the others freed with this object; MPI keeps a freed type alive for the
-/// calls that use it).
+/// A count and a datatype for packed bytes: MPI_PACKED, or one element of a type created for that
+/// length. Some of these types are kept; the others are freed with this object (MPI keeps a freed
+/// type alive for the calls that use it).
 class Wire {
  public:
-  /// Of a receive into `memory`. \throws MpiError
+  /// For a receive into `memory`. \throws MpiError
   Wire(MemoryKind memory, std::int64_t bytes);
-  /// Of a send from `memory` to rank `to` of `comm`. \throws MpiError
+  /// For a send from `memory` to rank `to` of `comm`. \throws MpiError
   Wire(MemoryKind memory, std::int64_t bytes, int to, MPI_Comm comm);
   ~Wire();
   Wire(const Wire&) = delete;
@@ -43,15 +43,15 @@ class Wire {
   MPI_Datatype type_ = MPI_PACKED;
 };
 
-/// Frees the types that are kept; no Wire may be left. For programs that are about to finalise MPI
-/// and whose library complains of what is left.
+/// Frees the types that are kept; no Wire may exist. For programs that are about to finalise MPI,
+/// with a library that reports types that were not freed.
 void free_wire_types() noexcept;
 
-/// Before a send of `bytes` packed bytes at `data`: puts the last byte, in host memory, where the
-/// wire type wants it.
+/// Call it before a send of `bytes` packed bytes at `data`: moves the last byte, in host memory, to
+/// its place in the wire type.
 void prepare_send(MemoryKind memory, std::byte* data, std::int64_t bytes) noexcept;
 
-/// Bytes that a completed receive brought.
+/// The number of bytes that a completed receive brought.
 [[nodiscard]] std::int64_t received_bytes(const MPI_Status& status) noexcept;
 
 }  // namespace strake::mpi
