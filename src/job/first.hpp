@@ -1,5 +1,5 @@
-/// \file  Which process speaks for its job or node, by the variables that launchers set before any
-/// MPI library is up. Uses nothing but the C library.
+/// \file  Whether this process is the first of its job or node, by the variables that launchers
+/// set, so that it is known before MPI starts. Uses only the C library.
 #pragma once
 
 #include <cstdlib>
@@ -8,8 +8,8 @@
 
 namespace strake::job {
 
-/// Whether this process is the one that the first of these variables that is set counts as 0. One
-/// that knows of no job is the first of its own.
+/// Whether the first of these variables that is set is "0", or none is set: a process without a
+/// launcher is the first of its job.
 inline bool is_first(std::initializer_list<const char*> variables) noexcept {
   for (const char* variable : variables) {
     const char* value = std::getenv(variable);

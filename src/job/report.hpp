@@ -1,6 +1,6 @@
-/// \file  How the processes of a job tell `strake run` of themselves: a letter each, to a socket
-/// that the job's id names. The name is no file's, so the kernel forgets it with `strake run`,
-/// however that ends. Uses nothing but the C library, and no memory but the stack's.
+/// \file  How the processes of a job report to `strake run`: each connects to a socket named by the
+/// job's id and a letter. The name is not in the file system, so the kernel removes it when
+/// `strake run` ends, however it ends. Uses only the C library, and no memory but the stack.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,7 +15,7 @@ namespace strake::job {
 
 enum class Letter : char {
   WithoutMpi = 'p',  ///< a process without an MPI library
-  WithMpi = 'm',     ///< one with an MPI library, before which the interposer was loaded
+  WithMpi = 'm',     ///< a process with an MPI library and the interposer before it
   Started = 's',     ///< MPI was started, or ended, through the interposer
   Refused = 'e',     ///< the process had to end: no interposer can serve it
   Emptied = 'v',     ///< a program was started without the job's environment variables
@@ -23,7 +23,7 @@ enum class Letter : char {
 inline constexpr Letter kLetters[] = {Letter::WithoutMpi, Letter::WithMpi, Letter::Started,
                                       Letter::Refused, Letter::Emptied};
 
-/// Where the letter goes.
+/// The socket's address for a letter.
 struct Address {
   sockaddr_un name{};
   socklen_t size = 0;  ///< 0: the id is too long for a name
@@ -44,13 +44,14 @@ struct Address {
   }
 };
 
-/// A socket for letters that no exec hands on; negative where there is none.
+/// A socket for letters, closed by exec; negative if it can't be made.
 inline int letter_socket() noexcept {
   return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/// Leaves the letter for the `strake run` of this job; nothing where that is on another machine. To
-/// come is enough. Where it can't, the same letter was left before.
+/// Leaves the letter for the `strake run` of this job; does nothing if that is on another machine.
+/// The connection itself is the message. If the socket's queue is full, the same letter is there
+/// already.
 inline void leave_letter(std::string_view job, Letter letter) noexcept {
   const Address address(job, letter);
   const int fd = job.empty() || address.size == 0 ? -1 : letter_socket();

@@ -1,4 +1,5 @@
-// What of fmt is no template: compiled here, once, for all of Strake (cmake/StrakeCompile.cmake).
+// The parts of fmt that are no templates, compiled once for all of Strake
+// (cmake/StrakeCompile.cmake).
 #ifdef FMT_HEADER_ONLY
 #include <fmt/format.h>
 #else

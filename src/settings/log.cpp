@@ -42,8 +42,7 @@ bool enabled(Level level) noexcept { return static_cast<int>(level) <= threshold
 void write(Level level, std::string_view line) noexcept {
   try {
     const std::string whole = fmt::format("strake {}: {}\n", name_of(level), line);
-    // In one call: the C library lets no other thread's words in between, and holds nothing of it
-    // back.
+    // In one call, so that no other thread's output comes in between.
     static_cast<void>(std::fwrite(whole.data(), 1, whole.size(), stderr));
   } catch (...) {
     // Out of memory: a lost line must not end the program.

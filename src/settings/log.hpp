@@ -1,5 +1,5 @@
-/// \file  Where Strake's words go: a line to standard error when STRAKE_LOG allows its level. The
-/// library never prints.
+/// \file  The log: each message is a line on standard error, if STRAKE_LOG allows its level. The
+/// library prints nothing else.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ enum class Level : std::uint8_t { Error, Warn, Info, Debug };
 /// Writes one line. Never throws.
 void write(Level level, std::string_view line) noexcept;
 
-/// The same of what is formatted for it: a line for which there is no memory is lost.
+/// Formats a line and writes it. If there is no memory for it, the line is lost.
 template <typename... Args>
 void format_line(Level level, fmt::format_string<Args...> format, Args&&... args) noexcept {
   if (!enabled(level)) return;

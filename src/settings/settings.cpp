@@ -9,8 +9,8 @@
 namespace strake::settings {
 namespace {
 
-/// Made at the first question, which may come before main, and never destroyed: the last one may
-/// come after it.
+/// Made at the first use, which may be before main, and never destroyed: the last use may be after
+/// main.
 const Table& table() {
   static const Table& instance = *new Table([] {
     std::size_t count = 0;

@@ -33,12 +33,12 @@ struct Setting {
 
 /// All settings, in the table's order.
 [[nodiscard]] std::span<const Setting> all();
-/// \{ The value in force, ~1 ns after the first call. The kind must be the table's.
+/// \{ The value in force, ~1 ns after the first call. The kind must be that of the table.
 [[nodiscard]] bool flag(Id id) noexcept;
 [[nodiscard]] std::int64_t number(Id id) noexcept;  ///< Number, and Bytes in bytes
 [[nodiscard]] std::string_view text(Id id) noexcept;
 /// \}
-/// What was wrong with the environment: one line each ("STRAKE_LGO is not a setting; did you mean
+/// The faults of the environment, one line each ("STRAKE_LGO is not a setting; did you mean
 /// STRAKE_LOG?").
 [[nodiscard]] std::span<const std::string> complaints();
 /// Logs the complaints as warnings, the first time it is called, in the first process of the job.

@@ -43,7 +43,7 @@ std::optional<std::int64_t> parse_measure(Kind kind, std::string_view text) noex
   return kind == Kind::Bytes ? parse_bytes(text) : parse_number(text);
 }
 
-/// What the value means as a number. Where it is not valid, what would be: "must be 0 or 1".
+/// The value as a number, or, if it is not valid, which values are: "must be 0 or 1".
 struct Parsed {
   std::optional<std::int64_t> number;
   std::string expected;

@@ -1,5 +1,5 @@
-/// \file  The table's values, made from a list of environment variables: what settings.cpp does
-/// once for the process, and tests do for environments of their own.
+/// \file  The values of the settings, read from a list of environment variables. settings.cpp reads
+/// those of the process once; tests read their own.
 #pragma once
 
 #include <array>
@@ -29,15 +29,15 @@ struct Table {
 /// Reads `environment` (NAME=value each; names without STRAKE_ are passed over).
 [[nodiscard]] Table read_table(std::span<const char* const> environment);
 
-/// "64K", "1M", "2G", "512": bytes, with binary multiples. Nothing where it isn't one, or is past
-/// 2^63.
+/// "64K", "1M", "2G", "512": bytes, with binary multiples. Nothing if it is no such text, or 2^63
+/// and more.
 [[nodiscard]] std::optional<std::int64_t> parse_bytes(std::string_view text) noexcept;
 
 /// Letters to insert, delete, replace or swap with their neighbour to turn `a` into `b`; case does
 /// not count.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate that the fewest edits make of `word`.
+/// The candidate with the smallest edit distance from `word`.
 [[nodiscard]] std::string_view nearest(std::string_view word,
                                        std::span<const std::string_view> candidates);
 
