@@ -23,8 +23,8 @@ constexpr std::size_t kMaxUnit = 16;
 /// A unit must come at least this often to become a repeat.
 constexpr std::size_t kMinUnits = 8;
 
-/// How many units of `unit` runs, equal but for a constant distance, begin the list (1: no second
-/// one).
+/// How many units of `unit` runs begin the list, each the same as the first at a constant distance
+/// (1: no second one).
 std::size_t count_units(std::span<const Run> runs, std::size_t unit) {
   if (runs.size() < 2 * unit) return 1;
   const std::int64_t stride = runs[unit].offset - runs[0].offset;
@@ -36,8 +36,9 @@ std::size_t count_units(std::span<const Run> runs, std::size_t unit) {
   return same / unit;
 }
 
-/// Whether the first runs may be a nest that is worth a box, seen at a few of them: all lengths are
-/// one, and of two neighbouring distances one at least is that of the innermost dim.
+/// Quick check of a few runs: whether the list may begin with a nest that is worth a box. All
+/// lengths must be equal, and of each two neighbouring distances one must be that of the innermost
+/// dim.
 bool may_begin_nest(std::span<const Run> runs) {
   if (runs.size() < kMinBoxRuns || runs[kMinBoxRuns - 1].length != runs[0].length) return false;
   const auto distance = [&](std::size_t i) { return runs[i + 1].offset - runs[i].offset; };
@@ -61,7 +62,8 @@ std::size_t head_nest(std::span<const Run> runs, std::vector<Dim>& dims) {
   }
 }
 
-/// Whether the first runs come again where a whole number of copies allows it: few lists pass.
+/// Quick check: whether the first runs occur again where a whole number of copies ends. Few lists
+/// pass.
 bool may_repeat(std::span<const Run> runs) {
   const std::size_t n = runs.size();
   const auto begins_again = [&](std::size_t at) {
@@ -80,14 +82,15 @@ bool may_repeat(std::span<const Run> runs) {
   return false;
 }
 
-/// Looks for units of unequal runs, place after place in one list. From the last that the fewest
-/// units hold to the first: where one differs, no place before it can begin them, and most places
-/// are never looked at.
+/// Searches a list for units of unequal runs, place after place. It compares runs backwards from
+/// the end of the fewest units allowed: if one differs, no place before it can begin the units, so
+/// most places are skipped.
 class UnitFinder {
  public:
   explicit UnitFinder(std::span<const Run> runs) : runs_(runs) {}
 
-  /// The shortest unit that comes often enough from `at` on, or 0; sets how often. `at` only grows.
+  /// The shortest unit that is repeated often enough from `at` on, or 0; sets how often. `at` must
+  /// not decrease from call to call.
   std::size_t find(std::size_t at, std::size_t& count) {
     if (at < all_barred_until_) return 0;
     for (std::size_t unit = 2; unit <= kMaxUnit; ++unit) {
@@ -110,7 +113,7 @@ class UnitFinder {
   }
 
  private:
-  /// Whether a run is to the one a unit before as the run before it is to its own.
+  /// Whether a run has the same length and distance as the run one unit before.
   [[nodiscard]] bool continues(std::size_t run, std::size_t unit) const {
     const auto distance = [&](std::size_t i) { return runs_[i].offset - runs_[i - unit].offset; };
     return distance(run) == distance(run - 1) && runs_[run].length == runs_[run - unit].length;
@@ -121,7 +124,7 @@ class UnitFinder {
   std::size_t all_barred_until_ = 0;
 };
 
-/// Distances between any two bytes must be numbers. \throws InvalidArgument
+/// Checks that the distance between any two bytes fits 64 bits. \throws InvalidArgument
 void require_near(std::span<const Run> runs) {
   std::int64_t low = runs[0].offset;
   std::int64_t high = runs[0].offset;
@@ -139,8 +142,8 @@ void require_near(std::span<const Run> runs) {
 }  // namespace
 
 std::optional<std::vector<Dim>> find_nest(std::span<const Run> runs) {
-  // A cursor over the bytes: a nest's blocks may touch where one row ends and the next begins, so a
-  // run may hold several.
+  // A cursor over the bytes: blocks of a nest may touch where one row ends and the next begins, so
+  // a run may consist of several blocks.
   const std::int64_t block = runs[0].length;
   std::size_t run = 0;
   std::int64_t used = block;  // bytes of runs[run] that are matched

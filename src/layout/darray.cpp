@@ -13,8 +13,8 @@ std::int64_t block_of(const DistributedDim& dim) {
   return dim.size / dim.processes + (dim.size % dim.processes == 0 ? 0 : 1);
 }
 
-// One dim: process `coordinate` has every block that its turn reaches, the last one perhaps cut
-// short. No product here is past the size of the dim.
+// One dim: blocks are dealt to the processes in turn, and process `coordinate` has its share; the
+// last block may be cut short. No product here exceeds the size of the dim.
 Layout dealt(const Layout& element, std::int64_t extent, const DistributedDim& dim,
              std::int64_t coordinate) {
   const std::int64_t block = block_of(dim);

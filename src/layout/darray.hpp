@@ -1,5 +1,4 @@
-/// \file  The part of a distributed array that one process holds, as MPI_Type_create_darray deals
-/// it out.
+/// \file  The part of a distributed array that one process holds, as in MPI_Type_create_darray.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ enum class Distribution : std::uint8_t { Block, Cyclic, None };
 struct DistributedDim {
   std::int64_t size = 0;  ///< of the whole array [elements]
   Distribution distribution = Distribution::None;
-  std::optional<std::int64_t> block;  ///< of a process at each turn [elements]; or MPI's default
+  std::optional<std::int64_t> block;  ///< block size [elements]; nothing: MPI's default
   std::int64_t processes = 1;
 };
 

@@ -1,4 +1,4 @@
-/// \file  The inside of a Layout, and the one place that makes canonical nodes.
+/// \file  The inside of a Layout, and the builder of canonical nodes.
 #pragma once
 
 #include <cstdint>

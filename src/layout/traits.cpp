@@ -6,7 +6,7 @@
 namespace strake {
 namespace {
 
-/// Of a struct of boxes, or copies of one, the box that most blocks are in.
+/// The box with the most blocks, of a struct of boxes or of copies of one.
 const Layout& main_part(const Layout& layout) noexcept {
   const Layout* part = &layout;
   while (part->kind() == Layout::Kind::Sequence || part->kind() == Layout::Kind::Repeat) {
@@ -30,7 +30,7 @@ Spread spread_of(const Layout& whole) noexcept {
   const std::int64_t inner = std::abs(dims.back().stride_bytes);
   if (inner < kSparse) return Spread::Near;
   for (const Dim& dim : dims.first(dims.size() - 1)) {
-    // A few columns, or columns a line apart, do not fill it; longer blocks fill lines themselves.
+    // A few columns, or columns a line apart, do not fill the line; longer blocks fill it alone.
     const std::int64_t stride = std::abs(dim.stride_bytes);
     const bool fills =
         stride <= std::max(layout.block_bytes(), kLine / 2) && layout.block_bytes() <= kLine;

@@ -7,13 +7,13 @@
 
 namespace strake {
 
-/// How a layout's blocks follow each other in memory: those of the box that has most of them, where
-/// there are several (a struct of one subarray a field).
+/// How a layout's blocks follow each other in memory. Of several boxes (a struct of one subarray
+/// for each field), the one with the most blocks counts.
 enum class Spread : std::uint8_t {
   Near,
-  Sparse,  ///< each half a cache line or more from the next: a copy moves much more than it takes
-  Far,     ///< each a kilobyte or more from the next: page walks set the time of any copy
-  Transpose,  ///< far, but an outer dimension comes back to fill the lines between
+  Sparse,     ///< each half a cache line or more from the next: lines have many unused bytes
+  Far,        ///< each a kilobyte or more from the next: page walks set the time of any copy
+  Transpose,  ///< far, but an outer dimension selects the bytes between
 };
 [[nodiscard]] Spread spread_of(const Layout& layout) noexcept;
 /// Bytes from block to block of that box's innermost dimension; 0 where there is none, or the
