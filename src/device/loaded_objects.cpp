@@ -9,8 +9,8 @@
 namespace strake {
 namespace {
 
-// Libraries whose whole contents moved into libc long ago, each good for one new tail. An object of
-// the application's can't serve: it may be unloaded, and a reference of ours would keep it.
+// Libraries that are empty since their contents moved into libc. Each can become the list's tail
+// once. An object of the application can't: it may be unloaded, and a reference would prevent that.
 constexpr std::array kEmptyLibraries = {"libanl.so.1", "libutil.so.1", "librt.so.1", "libdl.so.2"};
 
 std::mutex g_settling;
@@ -29,7 +29,7 @@ unsigned long long objects_loaded() noexcept {
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* out) {
         *static_cast<unsigned long long*>(out) = info->dlpi_adds;
-        return 1;  // the first entry tells
+        return 1;  // stop: every entry has the same count
       },
       &count);
   return count;
@@ -44,7 +44,7 @@ bool settle_objects(unsigned long long looked_at) noexcept {
     void* const handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == nullptr) continue;
     link_map* map = nullptr;
-    // Exactly one came: nobody has slipped in between the look and it.
+    // If more than this library was loaded since the search, another thread has loaded an object.
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || objects_loaded() != looked_at + 1) {
       return false;
     }

@@ -1,5 +1,6 @@
-/// \file  Loads the device plug-in once the process itself has a device runtime in use, and never
-/// before.
+/// \file  Loads the device plug-in once the process itself uses a device runtime, and never before.
+#include "device/backend.hpp"
+
 #include <dlfcn.h>
 
 #include <atomic>
@@ -9,7 +10,6 @@
 #include <mutex>
 #include <string>
 
-#include "device/backend.hpp"
 #include "device/loaded_objects.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -19,8 +19,9 @@ namespace {
 
 constexpr const char* kDriverLibrary = "libcuda.so.1";
 constexpr const char* kPlugin = "libstrake-cuda.so";
-// The driver's answers where it can be used: with a context, or with none that is still there. Else
-// cuInit was never called, the process ends, or this is a callback, which may call no driver.
+// The driver's answers if it can be used: there is a context, or it was destroyed. With any other
+// answer cuInit was never called, or the process ends, or this is a callback, which must not call
+// the driver.
 constexpr int kDriverSuccess = 0;
 constexpr int kDriverInvalidContext = 201;
 
@@ -30,11 +31,12 @@ std::atomic<DeviceBackend*> g_backend{nullptr};
 std::atomic<bool> g_given_up{false};
 std::atomic<CurrentContext> g_current_context{nullptr};
 std::atomic<unsigned long long> g_objects_seen{0};
-// Settling takes about 30 us: as long as so many questions of 7 ns, which it saves from then on.
+// settle_objects() takes about 30 us, as long as so many calls of objects_loaded(), and saves those
+// from then on.
 constexpr int kAsksBeforeSettling = 4096;
-std::atomic<int> g_asks{0};  // since an object came
+std::atomic<int> g_asks{0};  // since an object was loaded
 std::mutex g_mutex;
-/// Until a pool names itself: straight from the back end.
+/// Until set_block_source() is called: straight from the back end.
 constinit BlockSource g_block_source{
     [](Place place, std::int64_t bytes) { return device_backend()->allocate(place, bytes); },
     [](Place place, void* block) noexcept { device_backend()->deallocate(place, block); }};
@@ -55,7 +57,7 @@ bool driver_in_use() noexcept {
       return false;
     }
     g_asks.store(0, std::memory_order_relaxed);
-    // The reference is kept: from now on the driver stays, and no settled tail is the last again.
+    // The reference is kept, so that the driver is never unloaded.
     void* library = dlopen(kDriverLibrary, RTLD_LAZY | RTLD_NOLOAD);
     if (library != nullptr) {
       current = reinterpret_cast<CurrentContext>(dlsym(library, "cuCtxGetCurrent"));
@@ -75,7 +77,7 @@ bool driver_in_use() noexcept {
 std::string own_folder() {
   Dl_info info{};
   char path[PATH_MAX] = "";
-  // A program's own name may be relative to a folder that it has left: the kernel knows better.
+  // A program's name may be relative to a folder that it has left, so the kernel is asked.
   const bool known = dladdr(reinterpret_cast<const void*>(&own_folder), &info) != 0 &&
                      info.dli_fname != nullptr && info.dli_fname[0] == '/';
   if (realpath(known ? info.dli_fname : "/proc/self/exe", path) == nullptr) return {};
@@ -106,7 +108,7 @@ DeviceBackend* load() {
   options.blocks = g_block_source;
   options.warn = [](const char* text) { log::warn("{}", text); };
   if (const std::int64_t spin_us = settings::number(settings::Id::spin_us); spin_us > 0) {
-    options.spin_ns = spin_us * 1000;  // else the default: longer than a small kernel takes
+    options.spin_ns = spin_us * 1000;  // the default is longer than a small kernel takes
   }
   DeviceBackend* backend = make == nullptr ? nullptr : make(kDeviceBackendVersion, options);
   if (backend == nullptr) log::warn("{} is of another version, or found no usable device", kPlugin);
