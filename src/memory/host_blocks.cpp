@@ -54,7 +54,7 @@ SharedShelf& shared_shelf() {
   return *shelf;
 }
 
-// A thread keeps this many blocks of each class up to 4 MiB; more, and larger ones, are everyone's.
+// A thread keeps this many blocks of each class up to 4 MiB; all threads share the other blocks.
 constexpr int kKeptBlocks = 4;
 constexpr int kLargestKeptClass = 22;
 

@@ -5,13 +5,13 @@
 
 namespace strake {
 
-/// 64-byte aligned. Any thread. \throws OutOfMemory  after those that wait were given back
+/// 64-byte aligned. Any thread. \throws OutOfMemory  even after the waiting blocks were freed
 [[nodiscard]] void* acquire_host_block(std::int64_t bytes);
 /// Null is allowed. Any thread, not only the one that acquired.
 void release_host_block(void* block) noexcept;
-/// Gives those that wait back to the system, but for the few that each thread keeps.
+/// Frees the blocks that wait to be reused, except the few that each thread keeps.
 void free_waiting_host_blocks() noexcept;
-/// Bytes taken from the system and not given back: in use and waiting.
+/// Bytes allocated and not freed: blocks in use and blocks that wait to be reused.
 [[nodiscard]] std::int64_t host_block_bytes() noexcept;
 
 }  // namespace strake

@@ -81,7 +81,7 @@ void Pool::release(Place place, void* block) noexcept {
   const std::scoped_lock lock(mutex_);
   Shelf& shelf = shelf_of(place);
   const auto known = shelf.classes.find(block);
-  // Not one of ours: nothing is safe to do with it.
+  // Not a block of this pool: ignored, since nothing is safe to do with it.
   if (known == shelf.classes.end()) return;
   shelf.waiting[static_cast<std::size_t>(known->second)].push_back(block);
   shelf.stats.bytes_in_use -= class_bytes(known->second);

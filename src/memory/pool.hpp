@@ -16,21 +16,21 @@
 
 namespace strake {
 
-/// Thread-safe. Once a size was used, acquiring and releasing it calls neither the system nor a
-/// device runtime. A block may be handed out again at once: release it when the work that uses it
-/// is complete.
+/// Thread-safe. Once a size was used, acquiring and releasing it again calls neither malloc nor a
+/// device runtime. A released block may be handed out again at once: release it when the work that
+/// uses it is complete.
 class Pool {
  public:
   struct Stats {
-    std::int64_t bytes_held = 0;    ///< taken from the system: in use and waiting
+    std::int64_t bytes_held = 0;    ///< allocated: in use, or waiting to be reused
     std::int64_t bytes_in_use = 0;  ///< of those, acquired (not counted for plain host memory)
-    std::uint64_t allocations = 0;  ///< calls to the system (not counted for plain host memory)
+    std::uint64_t allocations = 0;  ///< by the device runtime (not counted for plain host memory)
   };
 
   /// \param backend  where pinned and device memory comes from; null: the process's
   /// device_backend().
   explicit Pool(DeviceBackend* backend = nullptr) noexcept : backend_(backend) {}
-  /// Gives back what waits; what is in use is leaked. Null backends are asked for no more.
+  /// Frees the waiting blocks if the pool was given a back end; leaks those in use.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -38,13 +38,13 @@ class Pool {
   /// The process's pool. Never destroyed.
   static Pool& instance();
 
-  /// At least `bytes`, aligned to 64 (host) or 256 bytes. ~20 ns for host memory, ~50 ns else, when
-  /// one waits. \throws OutOfMemory  after what waits in this place was given back and the
-  /// allocation still failed. \throws Unsupported  managed memory, or no device back end.
+  /// At least `bytes`, aligned to 64 (host) or 256 bytes. If a block waits, ~20 ns for host memory,
+  /// ~50 ns for other memory. \throws OutOfMemory  the allocation failed, even after the waiting
+  /// blocks of this place were freed. \throws Unsupported  managed memory, or no device back end.
   [[nodiscard]] void* acquire(Place place, std::int64_t bytes);
-  /// `place` as it was acquired. Null is allowed.
+  /// `place` as in acquire(). Null is allowed.
   void release(Place place, void* block) noexcept;
-  /// Gives waiting pinned and device blocks back to the runtime (which may synchronise the device).
+  /// Frees the waiting pinned and device blocks (the runtime may synchronise the device).
   void trim() noexcept;
   [[nodiscard]] Stats stats(Place place) const;
 
@@ -79,7 +79,7 @@ class PoolBlock {
   }
   ~PoolBlock() { Pool::instance().release(place_, data_); }
 
-  /// Never to be used again: somebody else writes to it, or reads it, nobody knows how long.
+  /// Keeps the block from being reused: something may access it for an unknown time.
   void leak() noexcept { data_ = nullptr; }
 
   [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(data_); }

@@ -1,3 +1,5 @@
+#include "memory/pool.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "memory/host_blocks.hpp"
-#include "memory/pool.hpp"
 #include "memory/size_class.hpp"
 #include "strake/error.hpp"
 

@@ -1,3 +1,5 @@
+#include "strake/memory.hpp"
+
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -6,7 +8,6 @@
 
 #include "device/backend.hpp"
 #include "memory/place_cache.hpp"
-#include "strake/memory.hpp"
 
 namespace strake {
 namespace {

@@ -1,10 +1,11 @@
+#include "strake/memory.hpp"
+
 #include <unistd.h>
 
 #include <cstdint>
 
 #include "device/backend.hpp"
 #include "memory/place_cache.hpp"
-#include "strake/memory.hpp"
 
 // The highest address of the main thread's stack; kept by the dynamic loader.
 extern "C" void* __libc_stack_end;
@@ -15,12 +16,11 @@ namespace {
 PlaceCache g_cache;
 const std::uintptr_t g_first_break = reinterpret_cast<std::uintptr_t>(sbrk(0));
 
-// The kernel keeps at least this much free below the main stack's limit: what lies nearer to its
-// end is stack.
+// The kernel maps nothing this close below the end of the main stack: an address there is stack.
 constexpr std::uintptr_t kStackGap = std::uintptr_t{128} << 20;
 
-/// Memory that no runtime can ever hand out: the break's heap and the main stack. (It may be
-/// page-locked by the application; it is then treated as the pageable memory that it also is.)
+/// Whether it is memory that a device runtime never allocates: the heap below the break, or the
+/// main stack. (If the application page-locks it, Strake still treats it as pageable memory.)
 bool always_host(const void* address) noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (at >= g_first_break && at < reinterpret_cast<std::uintptr_t>(sbrk(0))) return true;
@@ -31,8 +31,8 @@ bool always_host(const void* address) noexcept {
 Place look_up(const void* address, std::uint64_t& buffer_id) noexcept {
   DeviceBackend* const backend = device_backend();
   if (backend == nullptr || always_host(address)) return {};
-  // Programs may free and allocate unseen, so the runtime is asked each time which buffer is there
-  // now.
+  // Strake does not see when programs free and allocate, so it asks the runtime each time which
+  // buffer is there now.
   if (!backend->knows(address, buffer_id)) return {};
   if (const auto known = g_cache.find(buffer_id)) return *known;
   AllocationInfo info;
