@@ -47,7 +47,7 @@ HWY_INLINE void store(Lanes lanes, __m256i units, std::byte* to) {
   _mm256_mask_storeu_epi32(to, lanes, units);
 }
 #else
-/// The sign bits count.
+/// AVX2's mask for loads and stores: a lane travels if its sign bit is set.
 using Lanes = __m256i;
 HWY_INLINE Lanes travelling(__m256i lanes) { return _mm256_slli_epi32(lanes, 28); }
 HWY_INLINE Lanes first_lanes(int count) {

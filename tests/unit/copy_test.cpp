@@ -1,10 +1,11 @@
+#include "strake/copy.hpp"
+
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "strake/copy.hpp"
 #include "strake/error.hpp"
 
 namespace strake {

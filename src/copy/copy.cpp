@@ -1,3 +1,5 @@
+#include "strake/copy.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include "copy/plan_impl.hpp"
 #include "memory/per_thread.hpp"
 #include "settings/settings.hpp"
-#include "strake/copy.hpp"
 #include "strake/error.hpp"
 
 namespace strake {

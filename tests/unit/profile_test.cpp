@@ -1,4 +1,6 @@
 // The compact form on disk, the key of a machine, and which profile a process takes.
+#include "machine/profile.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -13,7 +15,6 @@
 
 #include "machine/key.hpp"
 #include "machine/locate.hpp"
-#include "machine/profile.hpp"
 #include "strake/error.hpp"
 
 namespace strake::machine {
