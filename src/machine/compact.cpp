@@ -78,7 +78,7 @@ class Reader {
     return value;
   }
   std::string get_text() { return std::string(take(get<std::uint32_t>())); }
-  /// A number of things of at least `least` bytes each.
+  /// Reads a number of entries of at least `least` bytes each.
   std::uint32_t get_count(std::size_t least) {
     const auto count = get<std::uint32_t>();
     if (count > bytes_.size() / least) fail();
@@ -107,7 +107,7 @@ class Reader {
   const std::string& path_;
 };
 
-/// Numbers of texts, in the order in which they were first seen.
+/// Numbers texts in the order in which they are first seen.
 class Names {
  public:
   std::uint32_t operator[](const std::string& text) {
@@ -169,7 +169,7 @@ std::string read_payload(const std::string& path) {
     throw Error(
         fmt::format("{} promises {} bytes, more than any profile has", path, header.payload_bytes));
   }
-  // Before memory is taken for what a damaged header promises.
+  // Checked before memory is allocated: a damaged header may give any size.
   std::error_code unknown;
   const auto size = std::filesystem::file_size(path, unknown);
   if (!unknown && size != sizeof header + header.payload_bytes) {

@@ -19,7 +19,7 @@
 namespace strake::machine {
 namespace {
 
-/// The beginning of a file, which is all that these files are read for; empty where there is none.
+/// The beginning of a file, which has all that is needed here; empty if there is no file.
 std::string read_start(const std::string& path) {
   char text[4096];
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -29,7 +29,7 @@ std::string read_start(const std::string& path) {
   return {text, got > 0 ? static_cast<std::size_t>(got) : 0};
 }
 
-/// Without blanks at its ends, and none but single ones inside.
+/// Removes blanks at both ends, and makes runs of blanks inside one blank.
 std::string tidy(std::string_view text) {
   std::string out;
   bool blank = false;
@@ -46,7 +46,7 @@ std::string tidy(std::string_view text) {
   return out;
 }
 
-/// What follows `label` on its line.
+/// The rest of the line after `label`.
 std::string value_of(const std::string& text, std::string_view label) {
   const std::size_t at = text.find(label);
   return at == std::string::npos ? std::string() : tidy(text.substr(at + label.size()));
@@ -86,7 +86,7 @@ std::vector<std::string> entries_of(const std::string& folder) {
 }
 
 /// " by 32.0 GT/s PCIe x16": what a PCI device and the port above it both can do, not what they do
-/// now, which falls when they idle. Empty where the machine does not tell, as virtual ones.
+/// now, which falls when they idle. Empty if the machine does not tell, as virtual ones do not.
 std::string link_of(const std::string& device) {
   const auto least = [&](const char* name) {
     const std::string own = tidy(read_start(device + "/" + name));
@@ -132,7 +132,7 @@ std::string machine_key_below(const std::string& root) {
     const std::string device = root + "/sys/bus/pci/devices/" + address;
     const std::string node = tidy(read_start(device + "/numa_node"));
     key += ", " + (model.empty() ? "GPU" : model);
-    // -1, or no such file: the machine does not tell.
+    // -1, or no such file: the node is not known.
     if (!node.empty() && node[0] != '-') key += " on node " + node;
     key += link_of(device);
   }

@@ -15,8 +15,8 @@ Located search() noexcept {
   try {
     Located located =
         locate(settings::text(settings::Id::profile), profile_folder(), machine_key());
-    // Nodes may differ, so one rank of each warns. That nothing was measured is no fault: one rank
-    // of the job says it, to those who ask for information.
+    // Nodes may differ, so one rank of each node warns. A missing profile is no fault: one rank of
+    // the job says so, at level info.
     if (located.outcome == Located::Outcome::Unusable && job::first_of_node()) {
       log::warn("{}; the built-in choices are used", located.problem);
     }

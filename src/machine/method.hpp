@@ -1,4 +1,4 @@
-/// \file  The ways that a message's bytes can travel, and what their times depend on.
+/// \file  The methods by which a message can travel, and what their times depend on.
 /// Sources: dissertation 5.5 (device, one-shot, staged).
 #pragma once
 
@@ -23,9 +23,9 @@ inline constexpr int kMethods = 5;
 
 enum class Direction : std::uint8_t { Send, Receive };
 
-/// [bytes] In host memory, longer blocks on the average are left to the library, whose copies of
-/// such rows are as good: packing them in an H200's host took 1.0 to 2.4 times the library's time,
-/// but for a few KiB to 64 KiB of 1 KiB rows (0.85).
+/// Host messages with longer blocks on the average are left to the MPI library, which copies such
+/// rows as fast: packing them took 1.0 to 2.4 times the library's time on an H200's host, except a
+/// few KiB to 64 KiB of 1 KiB rows (0.85). [bytes]
 inline constexpr std::int64_t kPackMaxMeanBlock = 512;
 
 /// One message to be carried: everything a choice may depend on.

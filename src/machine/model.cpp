@@ -19,9 +19,9 @@ static_assert(kNearRatio == 1 << kLogNear && kSparseRatio == 1 << kLogSparse &&
               kFarPitch == 1 << kLogFar);
 constexpr double kLogShort = 4;  // of 16 bytes: few such blocks lie in two lines
 
-/// A message of device memory's operation and generalised request, on top of what MPI does (about 1
-/// us on the machines of docs/performance.md). Blocking calls need neither, nor does a message of
-/// host memory, which has the MPI library's own request.
+/// What a nonblocking message in device memory takes beyond MPI for its operation and generalised
+/// request (about 1 us on the machines of docs/performance.md). One in host memory needs neither: it
+/// has the MPI library's own request.
 constexpr double kOperation = 1e-6;
 
 Direction opposite(Direction direction) noexcept {
@@ -34,16 +34,17 @@ double time_of(const Curve& curve, double bytes, double block = 0) noexcept {
 
 bool known(double time) noexcept { return !std::isnan(time); }
 
-/// Of pitch and block, as measured. 0: no pitch.
+/// The ratio of pitch and block, without the shift of measured pitches. 0: no pitch.
 double log_ratio(std::int64_t pitch, double log_block, bool host) noexcept {
   const bool shifted = host && log_block >= std::log2(kLeastShifted);
   const std::int64_t more = shifted ? kHostShift : 0;
   return pitch > more ? std::log2(static_cast<double>(pitch - more)) - log_block : 0;
 }
 
-/// Rows that the library moves as well, or that nearly touch: these take it far less than the
-/// curves tell, which were measured at twice the distance. 512 KiB of 2 KiB every 2064 took 20 us,
-/// packed 28, of 296 B every 320 18 and 20 (Zen 5), by the curves 65 and 29.
+/// Whether the rows are left to the MPI library: long ones, and ones that nearly touch. It moves
+/// the latter much faster than the curves say, which were measured at twice the distance: 512 KiB
+/// in rows of 2 KiB every 2064 B took 20 us, packed 28; of 296 B every 320 B 18, packed 20 (Zen 5).
+/// By the curves it would be 65 and 29 us.
 bool rows_are_left(const Message& message) noexcept {
   constexpr std::int64_t kRow = 128;
   const std::int64_t mean_block = message.mean_block();
@@ -70,7 +71,7 @@ Model::Strided Model::strided(const Profile& profile, std::string_view name, std
 Model::Layouts Model::layouts(const Profile& profile, std::string_view what, std::string_view by,
                               std::string_view mpi) {
   const auto named = [&](std::string_view kind) { return joined({what, by, kind}); };
-  // Lists of one pitch only: that of MPI's (a list's own pitch is not known).
+  // Only lists with the pitch of MPI's measured lists: a list's own pitch is not known.
   const auto near = [](const Result& r) { return pitch_class(r) == PitchClass::Near; };
   Layouts layouts{strided(profile, named("box"), mpi), profile.curve(named("transpose"), mpi),
                   profile.curve(named("indexed"), mpi, near)};
@@ -108,8 +109,8 @@ Model::Query::Query(const Message& asked) noexcept
 
 double Model::time_beyond_sparse(const Strided& curves, const Query& query, double bytes) noexcept {
   const double pitch = query.block + query.ratio;
-  // Lines set the time of short blocks: as many blocks, as far apart, of the length that was
-  // measured there.
+  // The number of cache lines sets the time of short blocks. So take the measured time of as many
+  // blocks at the same pitch, although the measured ones are longer.
   const double more = std::max(0.0, std::min(query.ratio - kLogSparse, kLogShort - query.block));
   const double measured_at = query.block + more + kLogSparse;
   const Curve& far = curves.far_for(query.message.pitch);
@@ -138,8 +139,9 @@ double Model::time_of(const Strided& curves, const Query& query, double bytes) n
   const double sparse = curves.sparse.log_time(bytes, query.block);
   const double same_block = near + weight * (sparse - near);
   if (!query.host) return std::exp2(same_block);
-  // As many blocks at the same pitch, of the lengths that were measured there: lines and pages are
-  // alike. The mean of both is nearer than either, and one noisy point counts for less.
+  // Interpolate also between as many blocks at the same pitch, of the lengths measured there, which
+  // touch the same lines and pages. The mean of both results is nearer than either, and one noisy
+  // point counts for less.
   const double longer = query.ratio - kLogNear;
   const double shorter = query.ratio - kLogSparse;
   const double at_near = curves.near.log_time(bytes + longer, query.block + longer);
@@ -152,7 +154,8 @@ double Model::time_of(const Layouts& curves, const Query& query, double bytes) n
     return machine::time_of(curves.listed, bytes, query.block);
   }
   if (query.message.spread != Spread::Transpose) return time_of(curves.box, query, bytes);
-  // On a device all blocks in flight at once hide their order; a CPU's caches do not.
+  // On a device the order of the blocks does not matter, since all are in flight at once. On a CPU
+  // it does.
   if (!curves.transpose.empty() || query.host) {
     return machine::time_of(curves.transpose, bytes, query.block);
   }
@@ -162,11 +165,11 @@ double Model::time_of(const Layouts& curves, const Query& query, double bytes) n
 double Model::staged_end(const Query& query, Direction direction) const noexcept {
   const auto at = static_cast<std::size_t>(direction);
   const double copy = machine::time_of(copy_[at], query.bytes);
-  if (query.message.dense) return copy;  // all at once, straight to or from the user's bytes
+  if (query.message.dense) return copy;  // one copy, straight to or from the user's bytes
   const double kernel = time_of(device_[at], query, query.bytes);
   if (query.bytes <= piece_) return kStagedOrder + copy + kernel;
-  // One piece is copied while the next is packed, so the slower of the two sets the pace: what all
-  // pieces take more than the first.
+  // One piece is copied while the next is packed. So after the first piece only the slower of the
+  // two counts.
   const double kernel_piece = time_of(device_[at], query, piece_);
   const double more_kernel = kernel - kernel_piece;
   const double more_copy = copy - copy_piece_[at];
@@ -212,7 +215,7 @@ double Model::packed(const Query& query) const noexcept {
 double Model::wire(Method method, const Query& query) const noexcept {
   if (method == Method::Device) return machine::time_of(mpi_device_, query.bytes);
   if (method == Method::Pack) {
-    // What whole messages took beyond their ends, at which one thing at a time was measured.
+    // The measured time of whole messages, less that of both ends, which were measured alone.
     const double rest = packed(query) - end(method, query, Direction::Send) -
                         end(method, query, Direction::Receive);
     if (known(rest)) return std::max(rest, 0.0);
@@ -221,7 +224,7 @@ double Model::wire(Method method, const Query& query) const noexcept {
   if (query.message.dense) {
     return machine::time_of(query.host ? mpi_host_ : mpi_device_, query.bytes);
   }
-  // Strided device memory is not measured through the library's own engine.
+  // strake measure does not measure how the MPI library moves strided device memory.
   return query.host ? time_of(system_, query, query.bytes) : kUnknown;
 }
 
@@ -265,7 +268,7 @@ std::optional<Method> Model::choose_device(const Query& query,
   Method staging = query.message.bytes <= options.one_shot_limit ? Method::OneShot : Method::Staged;
   double here = 0;
   if (options.one_shot_limit == 0) {
-    // What follows is the same for both.
+    // The wire time is the same for both.
     const double staged = end(Method::Staged, query, direction);
     const double one_shot = end(Method::OneShot, query, direction);
     if (!known(staged) || !known(one_shot)) return std::nullopt;

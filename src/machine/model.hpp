@@ -1,4 +1,5 @@
-/// \file  How long a message takes by each method, by what was measured on this class of machine.
+/// \file  Predicts how long a message takes by each method, from measurements of this class of
+/// machine.
 /// Sources: dissertation 5.5.3 (the times of device, one-shot and staged), 5.8.3 (interpolation).
 #pragma once
 
@@ -26,57 +27,59 @@ struct Options {
 /// Immutable once made: threads may share it.
 class Model {
  public:
-  /// Kernel and copy in a row take longer than one and the other: 41.3 us for 1 KiB at both ends,
+  /// A kernel and then a copy take longer than the sum of both: 41.3 us for 1 KiB at both ends,
   /// where the parts add up to 35.3 (H200). For each end [s].
   static constexpr double kStagedOrder = 3e-6;
-  /// Buffer and type of a packed message in host memory: 64 bytes in blocks of 8 take 92 to 141 ns
-  /// more than contiguous ones, of which packing and unpacking are 20. For each end [s].
+  /// Cost of the buffer and the datatype of a packed message in host memory: 64 bytes in blocks of
+  /// 8 take 92 to 141 ns more than contiguous ones, of which packing and unpacking are 20. For each
+  /// end [s].
   static constexpr double kPacked = 50e-9;
-  /// Packing in host memory takes at most so much of the library's own time: nearly equal times,
-  /// which the next minute turns round, are left to it (docs/decisions/0007-whole-messages.md).
+  /// Packing in host memory is chosen if it takes at most this part of the MPI library's time. If
+  /// both times are nearly equal, the message is left to the MPI library, since the order may
+  /// change from minute to minute (docs/decisions/0007-whole-messages.md).
   static constexpr double kWorthPacking = 0.94;
 
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4"), `chunk` the piece in which
   /// staged messages are copied [bytes].
   Model(const Profile& profile, std::string_view mpi, Reach link, std::int64_t chunk);
 
-  /// Seconds of one message. The other end is thought to hold the same layout in the same kind of
-  /// memory, and to take the way that is best for it.
+  /// Seconds of one message. The other end is assumed to have the same layout in the same kind of
+  /// memory, and to use its fastest method.
   struct Parts {
     double end = 0;              ///< packing or unpacking, and copying, at this end
     double other_end = 0;        ///< likewise at the other
-    std::optional<double> wire;  ///< by MPI; nothing where that was not measured
-    /// Their sum, or nothing where MPI's part was not measured.
+    std::optional<double> wire;  ///< MPI's part; nothing if that was not measured
+    /// The sum, or nothing if MPI's part was not measured.
     [[nodiscard]] std::optional<double> total() const noexcept {
       return wire ? std::optional(end + *wire + other_end) : std::nullopt;
     }
   };
-  /// Nothing where the method can't carry the message, or a part at the ends was not measured.
+  /// Nothing if the method can't carry the message, or a part at the ends was not measured.
   [[nodiscard]] std::optional<Parts> parts(Method method, const Message& message) const noexcept;
-  /// The sum of the parts, or nothing where one was not measured. [s]
+  /// The sum of the parts, or nothing if one was not measured. [s]
   [[nodiscard]] std::optional<double> time(Method method, const Message& message) const noexcept;
-  /// The method that takes the least time; System: left to the MPI library. Nothing where a part
-  /// that matters was not measured. ~200 ns.
+  /// The fastest method; System: left to the MPI library. Nothing if a part that matters was not
+  /// measured. ~200 ns.
   [[nodiscard]] std::optional<Method> choose(const Message& message,
                                              const Options& options) const noexcept;
 
  private:
-  /// One operation on boxes of one block length and pitch, as its curves tell.
+  /// The curves of one operation on boxes of one block length and pitch.
   struct Strided {
     Curve near;  ///< by machine/pitch.hpp
     Curve sparse;
     Curve far;
     Curve aligned;
-    /// The one, or the other where only that was measured.
+    /// The curve for this pitch, far or aligned; the other one if only that was measured.
     [[nodiscard]] const Curve& far_for(std::int64_t pitch) const noexcept;
   };
-  /// One operation on all kinds of layouts.
+  /// The curves of one operation on all kinds of layouts.
   struct Layouts {
     Strided box;
     Curve transpose;
     Curve listed;
   };
-  /// A transfer as the curves' axes see it, in base-2 logarithms.
+  /// A message, with its coordinates on the curves' axes in base-2 logarithms.
   struct Query {
     explicit Query(const Message& message) noexcept;
     const Message& message;
@@ -89,7 +92,7 @@ class Model {
   static Strided strided(const Profile& profile, std::string_view name, std::string_view mpi);
   static Layouts layouts(const Profile& profile, std::string_view what, std::string_view by,
                          std::string_view mpi);
-  // Seconds; not a number where a part was not measured.
+  // These return seconds, or NaN if a part was not measured.
   static double time_of(const Strided& curves, const Query& query, double bytes) noexcept;
   static double time_beyond_sparse(const Strided& curves, const Query& query,
                                    double bytes) noexcept;
@@ -105,7 +108,7 @@ class Model {
   [[nodiscard]] std::optional<Method> choose_device(const Query& query,
                                                     const Options& options) const noexcept;
 
-  // By direction: Send packs, Receive unpacks.
+  // Indexed by direction: Send packs, Receive unpacks.
   Layouts cpu_[2];
   Layouts device_[2];
   Layouts one_shot_[2];

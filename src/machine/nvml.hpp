@@ -50,7 +50,7 @@ struct FieldValue {
 inline constexpr unsigned kNvLinkSpeedCommon = 90;  ///< NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON
 inline constexpr unsigned kNvLinkSpeed = 164;       ///< NVML_FI_DEV_NVLINK_GET_SPEED
 inline constexpr int kRemoteIsSwitch = 2;           ///< NVML_NVLINK_DEVICE_TYPE_SWITCH
-/// More than any GPU has (NVML_NVLINK_MAX_LINKS is 18): asked for until NVML knows no more.
+/// More than any GPU has (NVML_NVLINK_MAX_LINKS is 18); the loop ends when NVML knows no more.
 inline constexpr unsigned kMostNvLinks = 64;
 
 /// The library, open and initialised for as long as this lives.
@@ -62,7 +62,7 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  /// \{ As in NVML. Those that drivers of some age lack are null there.
+  /// \{ As in NVML. Functions that an old driver lacks are null.
   Status (*shutdown)() = nullptr;
   const char* (*error_string)(Status) = nullptr;
   Status (*count)(unsigned*) = nullptr;
@@ -97,7 +97,7 @@ struct NvLinks {
   std::map<std::string, int> to_gpu;
 };
 [[nodiscard]] NvLinks nvlinks_of(const Library& library, Device device);
-/// Of one of them, one way, in 10^6 bytes/s; 0 where the driver does not say.
+/// The rate of one NVLink, one way, in 10^6 bytes/s; 0 if the driver does not say.
 [[nodiscard]] int nvlink_speed(const Library& library, Device device);
 
 }  // namespace strake::machine::nvml

@@ -25,7 +25,7 @@ Gpu read_gpu(const Library& library, Device device, int index) {
   nvml::Memory memory{};
   if (library.memory(device, &memory) == kSuccess)
     gpu.memory_bytes = static_cast<std::int64_t>(memory.total);
-  // The most, not the present: an idle GPU lets its link fall back.
+  // The highest rate, not the current one: an idle GPU slows its link down.
   unsigned value = 0;
   if (library.pcie_generation(device, &value) == kSuccess)
     gpu.pcie_generation = static_cast<int>(value);

@@ -10,8 +10,8 @@ namespace strake::machine {
 /// Pitch / block of near and sparse boxes, rounded down.
 inline constexpr std::int64_t kNearRatio = 2;
 inline constexpr std::int64_t kSparseRatio = 16;
-/// [bytes] The least pitch of far boxes: a page walk for each block or two. Blocks of
-/// kFarPitch / kSparseRatio and more are that far apart when they are sparse.
+/// The least pitch of far boxes: a page walk for each block or two. Blocks of
+/// kFarPitch / kSparseRatio bytes and more are that far apart when they are sparse. [bytes]
 inline constexpr std::int64_t kFarPitch = 2048;
 
 enum class PitchClass : std::uint8_t {
@@ -43,12 +43,12 @@ inline constexpr std::int64_t kTransposeRow = 2048;
   return (pitch == PitchClass::Near ? kNearRatio : kSparseRatio) * block;
 }
 
-/// \{ In host memory pitches are more by kHostShift bytes, from blocks of kLeastShifted bytes on
-/// (of shorter ones that would be another class): blocks then begin anywhere in a cache line and
-/// lie in all sets of a cache, as those of programs do.
+/// \{ In host memory, pitches of blocks of kLeastShifted bytes and more are larger by kHostShift
+/// bytes (shorter blocks would come into another class). So blocks begin anywhere in a cache line
+/// and lie in all sets of a cache, as those of programs do.
 inline constexpr std::int64_t kHostShift = 8;
 inline constexpr std::int64_t kLeastShifted = 16;
-/// 0 where the class has none for such blocks.
+/// 0 if the class has no pitch for such blocks.
 [[nodiscard]] constexpr std::int64_t host_pitch(PitchClass pitch, std::int64_t block) noexcept {
   if (pitch == PitchClass::Far || pitch == PitchClass::Aligned) {
     if (kSparseRatio * block >= kFarPitch) return 0;

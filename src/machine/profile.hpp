@@ -13,7 +13,7 @@ namespace strake::machine {
 /// One measured case. Times are seconds of one operation, always; a bandwidth is bytes / median.
 struct Result {
   std::string name;        ///< "pack/device/box": docs/profile.md lists them
-  std::string mpi;         ///< MPI library and version, "Open MPI 4.1.4"; empty: it took no part
+  std::string mpi;         ///< MPI library and version, "Open MPI 4.1.4"; empty: measured without
   std::int64_t bytes = 0;  ///< payload of one operation; 0: it moves none
   std::int64_t block = 0;  ///< bytes of one contiguous block; 0: contiguous
   std::int64_t pitch = 0;  ///< bytes from block to block; 0: contiguous
@@ -23,11 +23,12 @@ struct Result {
   double p90 = 0;          ///< [s]
   int samples = 0;
   bool iid = false;  ///< the samples passed the tests of SP 800-90B
-  int tries = 1;     ///< sample sets taken until they did, or it was given up
+  int tries = 1;     ///< sample sets taken until one passed, or until the measurement gave up
   double limit = 0;  ///< bytes per second that the link allows; 0: not known
 };
 
-/// Whether its bytes are moved: to allocate, free or open memory takes a size, but moves nothing.
+/// Whether the operation moves bytes. Allocating, freeing or opening memory takes a size, but moves
+/// nothing.
 [[nodiscard]] inline bool moves_bytes(const Result& result) noexcept {
   if (result.bytes <= 0) return false;
   for (const char* call : {"gpu/call/malloc/", "gpu/call/free/", "gpu/call/ipc-"}) {
@@ -42,7 +43,8 @@ class Curve {
  public:
   Curve() = default;
   /// Points of a full grid, xs and ys ascending, times in row-major order (y fastest). `ys` may be
-  /// empty: then one dimension. \throws InvalidArgument  not so, or a time that is not positive
+  /// empty: then one dimension. \throws InvalidArgument  any of this is violated, or a time is not
+  /// positive
   Curve(const std::vector<double>& xs, const std::vector<double>& ys,
         const std::vector<double>& times);
 
@@ -104,9 +106,9 @@ void write_compact(const Profile& profile, const std::string& path);
 [[nodiscard]] Profile read_compact(const std::string& path);
 /// \}
 
-/// The profile of this machine for this process: found at the first call, then for good. Null where
-/// there is none (said once, with how to measure), or where it is damaged or another machine's (a
-/// warning says which). STRAKE_PROFILE names another file, or "none".
+/// The profile of this machine. The first call in a process searches for it. Null if there is none
+/// (logged once, with how to measure), or if it is damaged or another machine's (logged as a
+/// warning). STRAKE_PROFILE names another file, or "none".
 [[nodiscard]] const Profile* this_machine() noexcept;
 
 }  // namespace strake::machine

@@ -1,5 +1,5 @@
-/// \file  What a machine is made of and how its parts are linked: what hwloc and NVML tell, as
-/// plain values.
+/// \file  The parts of a machine and the links between them, as plain values; hwloc and NVML fill
+/// them.
 #pragma once
 
 #include <cstdint>
@@ -75,10 +75,10 @@ struct Topology {
 
 /// "NV18", "NV4", "PIX", …
 [[nodiscard]] std::string name_of(const Link& link);
-/// The link of two GPUs, in either order; null where there is none.
+/// The link of two GPUs, in either order; null if there is none.
 [[nodiscard]] const Link* link_between(const Topology& topology, int a, int b) noexcept;
 
-/// GPUs and the links between them, by NVML. No driver, or an error of it: a note.
+/// Adds GPUs and the links between them, by NVML. Without a driver, or if it fails, adds a note.
 void read_nvml(Topology& topology);
 
 }  // namespace strake::machine

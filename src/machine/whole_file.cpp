@@ -19,7 +19,7 @@ void write_whole(const std::string& path, std::string_view contents) {
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) throw Error(fmt::format("{} can't be made: {}", folder.string(), error.message()));
-  // Two writers at once do not share it, nor do those of two hosts that share the folder.
+  // No two writers share this name, not even on two hosts that share the folder.
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   const std::string part = fmt::format("{}.{}.{}.part", path, host.data(), getpid());

@@ -1,4 +1,4 @@
-/// \file  Files that readers and power cuts find whole or not at all.
+/// \file  Writing a file so that readers see all of it or none, also after a power cut.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace strake::machine {
 
-/// Puts `contents` in the file's place, by way of another name beside it; makes the folder.
-/// \throws Error  with the path and the system's reason; the file is then as it was
+/// Replaces the file by `contents`: writes another file beside it and renames that. Makes the
+/// folder. \throws Error  with the path and the reason (errno); the file is then unchanged
 void write_whole(const std::string& path, std::string_view contents);
 
 }  // namespace strake::machine
