@@ -16,7 +16,7 @@
 namespace strake {
 namespace {
 
-/// Whether a device has to take part: its own memory, or memory that may be there now.
+/// Whether a device has to take part: device memory, or managed memory, which may be on the device.
 bool needs_device(Place place) {
   return place.kind == MemoryKind::Device || place.kind == MemoryKind::Managed;
 }

@@ -1,5 +1,5 @@
-/// \file  What a device back end compiles and runs: the second interface of its plug-in, beside
-/// device/backend.hpp, which knows no layouts.
+/// \file  The copies that a device compiles and runs: the second interface of the plug-in, beside
+/// device/backend.hpp.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +25,15 @@ class DevicePlan {
   /// Enqueues; the ticket is done when `to` is complete. No allocation, no synchronisation.
   virtual Ticket enqueue(Queue& queue, std::byte* to, const std::byte* from,
                          ByteRange part) const = 0;
-  /// The same without a ticket of its own: the queue's next ticket covers it. Saves the device the
-  /// signal (~2 us) where nobody asks for this copy alone.
+  /// Enqueues without a ticket: the queue's next ticket covers this copy. Saves the signal (~2 us)
+  /// if nobody waits for this copy alone.
   virtual void enqueue_untracked(Queue& queue, std::byte* to, const std::byte* from,
                                  ByteRange part) const {
     (void)enqueue(queue, to, from, part);
   }
 };
 
-/// What carries a copy out. Auto: what was measured faster for its shape and places.
+/// What carries a copy out. Auto: whichever was measured faster for its shape and places.
 enum class CopyVariant : std::uint8_t {
   Auto,
   Kernel,  ///< load and store on the multiprocessors: any shape, one launch
@@ -61,12 +61,11 @@ class DeviceCopier {
   virtual Ticket enqueue_batch(Queue& queue, std::span<const Item> items) = 0;
 };
 
-/// A plug-in's second symbol, `strake_make_device_copier`, asked for after the first has given its
-/// back end. Null where the version (kDeviceBackendVersion) differs.
+/// The plug-in's second symbol, `strake_make_device_copier`, for the back end that the first one
+/// made. Null if the version (kDeviceBackendVersion) differs.
 using MakeDeviceCopier = DeviceCopier* (*)(int version);
 
-/// The copier of device_backend(): null where that is, or (logged once) where the plug-in lacks
-/// one.
+/// The copier of device_backend(). Null if that is null, or (logged once) if the plug-in has none.
 [[nodiscard]] DeviceCopier* device_copier() noexcept;
 
 }  // namespace strake

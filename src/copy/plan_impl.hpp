@@ -19,8 +19,8 @@ class CopyPlan::Impl {
         ordinal(device->device()) {}
 
   std::int64_t size_bytes;
-  cpu::OpPtr op;                       ///< one of these two
-  std::unique_ptr<DevicePlan> device;  ///< is set
+  cpu::OpPtr op;                       ///< on the CPU; otherwise
+  std::unique_ptr<DevicePlan> device;  ///< on a device
   int ordinal = -1;                    ///< the device, for its queue
 };
 

@@ -21,7 +21,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Bytes = hn::ScalableTag<std::uint8_t>;
-/// Widest piece that one load and one store move; without vectors, what the compiler makes of 16
+/// Widest piece that one load and one store move; without vectors, however the compiler copies 16
 /// bytes.
 inline constexpr int kVectorBytes =
     hn::MaxLanes(Bytes()) < 16 ? 16 : static_cast<int>(hn::MaxLanes(Bytes()));
@@ -37,8 +37,8 @@ HWY_INLINE void fetch_to_store([[maybe_unused]] const std::byte* p) {
 #endif
 }
 
-/// Zero, but the compiler does not know: an address to which `value & unknown_zero()` was added
-/// waits for the value.
+/// Zero, but the compiler does not know that. Adding `value & unknown_zero()` to an address makes
+/// the access wait for the value.
 HWY_INLINE std::int64_t unknown_zero() {
   std::int64_t zero = 0;
   asm volatile("" : "+r"(zero));
@@ -115,7 +115,7 @@ struct ShortCopy {
     hn::BlendedStore(hn::MaskedLoad(mask, D(), reinterpret_cast<const Lane*>(from)), mask, D(),
                      reinterpret_cast<Lane*>(to));
   }
-  /// Stores a whole vector: for a dense side whose next block overwrites what is too much.
+  /// Stores a whole vector, for a dense side where the next block overwrites the surplus.
   HWY_INLINE void overlong(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const
       requires(kPower <= 32)  // most vectors of 64 bytes would cross a line
   {
@@ -185,8 +185,8 @@ struct PieceCopy {
   std::int64_t length;
 };
 
-/// Of a block of at least a vector, what is left from `at` on: whole vectors, and one that ends
-/// where the block ends.
+/// The rest of a block of at least a vector, from `at` on: whole vectors, and one that ends where
+/// the block ends.
 HWY_INLINE void copy_vectors(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from,
                              std::int64_t at, std::int64_t bytes) {
 #pragma GCC unroll 1
@@ -259,7 +259,7 @@ struct ShiftedCopy {
 };
 #endif
 
-/// Long blocks: the C library's copy, which knows the machine's string instructions.
+/// Long blocks: memcpy, which knows the machine's string instructions.
 struct LongCopy {
   explicit LongCopy(std::int64_t block) : bytes(static_cast<std::size_t>(block)) {}
   HWY_INLINE void operator()(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from) const {
@@ -284,7 +284,7 @@ struct OneATurn : Copy {
   using Copy::Copy;
 };
 
-/// A block into a dense side, followed there by another of its length.
+/// Copies a block into a dense side where another block of its length follows.
 template <typename Copy>
 HWY_INLINE void copy_followed(const Copy& copy, std::byte* HWY_RESTRICT to,
                               const std::byte* HWY_RESTRICT from) {
@@ -295,7 +295,7 @@ HWY_INLINE void copy_followed(const Copy& copy, std::byte* HWY_RESTRICT to,
   }
 }
 
-/// Any length, known only now: one branch for each length class.
+/// Any length, known only at run time: one branch for each length class.
 HWY_INLINE void copy_any(std::byte* HWY_RESTRICT to, const std::byte* HWY_RESTRICT from,
                          std::int64_t bytes) {
   if (bytes >= 16) {

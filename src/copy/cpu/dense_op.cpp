@@ -63,14 +63,14 @@ void ThreadsOp::run_part(std::byte* to, const std::byte* from, ByteRange part) c
     const ByteRange mine = {begin, std::min(begin + share_bytes, part.end)};
     if (mine.begin < mine.end) run_range(*op_, to, from, mine);
   };
-  // Threads live for one copy: idle ones would be in the way of a rank that computes, or forks.
+  // Threads live for one copy: idle ones would disturb a rank that computes or forks.
   std::vector<std::jthread> others;
   std::int64_t next = 1;
   try {
     others.reserve(static_cast<std::size_t>(shares - 1));
     for (; next < shares; ++next) others.emplace_back(run_share, next);
   } catch (const std::exception&) {
-    // The system gives no more threads: this one does their shares.
+    // No more threads can be started: this thread does their shares.
   }
   run_share(0);
   for (; next < shares; ++next) run_share(next);

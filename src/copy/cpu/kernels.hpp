@@ -33,8 +33,8 @@ struct Nest {
 }
 using NestFn = void (*)(const Nest& nest, std::byte* to, const std::byte* from);
 
-/// A kernel for a nest, and in which order it wants the loops: kernel loop k is packed-order loop
-/// order[k].
+/// A kernel for a nest, and the order of its loops: loop k of the kernel is loop order[k] in packed
+/// order.
 struct NestChoice {
   NestFn run = nullptr;
   const char* name = "";
@@ -49,22 +49,22 @@ struct List {
   const std::int64_t* positions64 =
       nullptr;  ///< where each begins in packed order, n + 1 values; none where lengths agree
   const std::int32_t* positions32 = nullptr;
-  std::int64_t block = 0;  ///< the common length; with own lengths, what nine of ten do not exceed
+  std::int64_t block = 0;  ///< the common length, or one that nine of ten blocks do not exceed
   std::int64_t readable_end = 0;  ///< bytes between blocks may be read up to here
   bool prefetch = false;          ///< lines are worth fetching ahead
   bool large = false;             ///< more than kSecondLevelBytes are packed
 };
-/// Strided sides from here on are worth fetching ahead: more than the second-level TLB of a present
-/// CPU reaches with pages of 4 KiB (1536 to 4096 of them).
+/// Strided sides of this size and more are fetched ahead: the second-level TLB of a present CPU
+/// reaches no more with pages of 4 KiB (1536 to 4096 of them).
 inline constexpr std::int64_t kPrefetchedBytes = std::int64_t{8} << 20;
-/// What does not stay in the second-level cache of a present server.
+/// More than this does not stay in the second-level cache of a present server.
 inline constexpr std::int64_t kSecondLevelBytes = std::int64_t{1} << 20;
-/// [bytes] Longer blocks are rows.
+/// Longer blocks are rows. [bytes]
 inline constexpr std::int64_t kLongestBlock = 128;
-/// [bytes] A line of the caches.
+/// A line of the caches. [bytes]
 inline constexpr std::int64_t kLine = 64;
 /// Moves blocks [first, last). `packed` and `strided` are the bases that positions and offsets
-/// count from; not a byte of the dense side past the end of block `last - 1` is touched.
+/// count from. Touches no byte of the dense side past the end of block `last - 1`.
 using PackListFn = void (*)(const List& list, std::int64_t first, std::int64_t last,
                             std::byte* packed, const std::byte* strided);
 using UnpackListFn = void (*)(const List& list, std::int64_t first, std::int64_t last,
@@ -82,29 +82,30 @@ struct Window {
 inline constexpr std::int64_t kUnitBytes = 4;
 inline constexpr std::int64_t kWindowUnits = 8;
 inline constexpr std::int64_t kWindowBytes = kWindowUnits * kUnitBytes;
-/// Unpacking two blocks of their own lengths takes as long as this many windows, on every make.
+/// Unpacking two blocks of unequal lengths takes as long as this many windows, on every make of
+/// CPU.
 inline constexpr std::int64_t kUnpackedWindowsForTwo = 6;
-/// Moves windows [first, last) of a list whose entry `last` says where the packed bytes end; no
-/// byte of the strided side but those that travel is touched.
+/// Moves windows [first, last). The list's entry `last` says where the packed bytes end. Writes no
+/// byte of the strided side except those that travel.
 using PackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::int64_t last,
                                std::byte* packed, const std::byte* strided);
 using UnpackWindowsFn = void (*)(const Window* windows, std::int64_t first, std::int64_t last,
                                  std::byte* strided, const std::byte* packed);
 
-/// A run of at most kWindowUnits units. From the lowest bit on: one less than their number, a bit
-/// for each, and the offset in units.
+/// A run of at most kWindowUnits units. From the lowest bit on: the number of units less one, a bit
+/// for each unit, and the offset in units.
 using UnitRun = std::uint32_t;
 inline constexpr int kRunMaskBit = 3;
 inline constexpr int kRunOffsetBit = kRunMaskBit + static_cast<int>(kWindowUnits);
-/// Runs begin before this.
+/// Runs begin at offsets below this.
 inline constexpr std::int64_t kRunReach = kUnitBytes << (32 - kRunOffsetBit);
-/// Packs `count` runs; just their bytes are read and written.
+/// Packs `count` runs. Reads and writes only their bytes.
 using PackRunsFn = void (*)(const UnitRun* runs, std::int64_t count, std::byte* packed,
                             const std::byte* strided);
 
-/// Whose caches and TLBs: what was measured on one make of CPU is chosen on that make. Intel means
-/// its servers from Sapphire Rapids on; those before were not measured, and their gathers are slow
-/// by mitigation.
+/// Makes of CPU, whose caches and TLBs differ: a kernel that was faster on one make is chosen on
+/// that make only. Intel means its servers from Sapphire Rapids on; earlier ones were not measured,
+/// and a security fix made their gathers slow.
 enum class CpuMake { Other, Amd, Intel };
 
 using CopyFn = void (*)(std::byte* to, const std::byte* from, std::int64_t bytes);
@@ -124,21 +125,21 @@ struct ListKernels {
   PackListFn (*choose_pack)(const List& list);
   UnpackListFn (*choose_unpack)(const List& list);
   bool gathers;  ///< packing gathers blocks of 4 and 8 bytes rather than join them
-  /// Packing two blocks of their own lengths takes as long as this many windows.
+  /// Packing two blocks of unequal lengths takes as long as this many windows.
   std::int64_t windows_for_two;
-  /// The same of unpacking more than kSecondLevelBytes, where what tells of windows leaves less
-  /// room in the caches.
+  /// The same for unpacking more than kSecondLevelBytes, where the list of windows takes room in
+  /// the caches.
   std::int64_t large_windows_for_two;
-  /// Lists that reach over more than this are worth fetching ahead when they are unpacked in no
-  /// order, which keeps stores waiting for their lines one after the other.
+  /// Lists in no order that reach over more than this are fetched ahead when they are unpacked:
+  /// otherwise stores wait for their lines one after the other.
   std::int64_t scattered_bytes;
-  /// The same of lists whose blocks lie, on average, half a line or more apart.
+  /// The same for lists whose blocks are, on average, half a line or more apart.
   std::int64_t spread_bytes;
-  /// With fetching ahead or without; `gaps_readable`: whole windows may be read, else just what
-  /// travels. Null where loads and stores have no masks.
+  /// With or without fetching ahead. `gaps_readable`: whole windows may be read, otherwise only the
+  /// units that travel. Null if loads and stores have no masks.
   PackWindowsFn (*choose_pack_windows)(bool prefetch, bool gaps_readable) = nullptr;
   UnpackWindowsFn (*choose_unpack_windows)(bool prefetch) = nullptr;
-  /// Null where runs are not known to be faster than windows.
+  /// Null if runs are not known to be faster than windows.
   PackRunsFn pack_runs = nullptr;
   /// Packing two blocks of their own lengths takes as long as this many runs.
   std::int64_t runs_for_two = 0;
@@ -149,11 +150,12 @@ struct Kernels {
   const ListKernels* list;
 };
 
-/// Everything that this CPU can run, best first.
+/// All tables that this CPU can run, best first.
 [[nodiscard]] std::span<const Kernels> available_kernels();
-/// The same, and what other makes of CPU would choose of the best: for tests.
+/// The same, and those that other makes of CPU would choose for the best instruction set: for
+/// tests.
 [[nodiscard]] std::span<const Kernels> kernels_of_every_make();
-/// The best that the setting STRAKE_SIMD allows.
+/// The best table that the setting STRAKE_SIMD allows.
 [[nodiscard]] const Kernels& default_kernels();
 
 }  // namespace strake::cpu

@@ -29,12 +29,12 @@ HWY_INLINE const Index* positions_of(const List& list) {
   if constexpr (std::is_same_v<Index, std::int64_t>) return list.positions64;
 }
 
-/// Entries that are looked ahead to fetch their lines, in lists whose pages the TLB does not hold.
+/// How many entries ahead lines are fetched, in lists whose pages the TLB does not hold.
 /// Measured on 1,000,000 random blocks of 8 bytes in 32 MiB: 19 ms without, 13 ms with 16, 8.5 ms
 /// with 32.
 inline constexpr std::int64_t kListAhead = 32;
 
-/// The common length, known to the compiler where the copy's is.
+/// The common length; a constant for the compiler if the copy has one.
 template <typename Copy>
 HWY_INLINE std::int64_t block_of(const List& list) {
   if constexpr (requires { Copy::kBlock; }) {
@@ -88,7 +88,7 @@ struct GatheredCopy : FixedCopy<kBytes> {
 };
 #endif
 
-/// Blocks of one length into the dense side.
+/// Packs blocks of one length.
 template <typename Copy, typename Index, bool kPrefetch>
 void pack_list(const List& list, std::int64_t first, std::int64_t last, std::byte* packed,
                const std::byte* strided) {
@@ -118,7 +118,7 @@ void pack_list(const List& list, std::int64_t first, std::int64_t last, std::byt
   for (; i < last; ++i, to += block) copy(to, strided + offsets[i]);
 }
 
-/// Blocks of one length out of the dense side.
+/// Unpacks blocks of one length.
 template <typename Copy, typename Index, bool kPrefetch>
 void unpack_list(const List& list, std::int64_t first, std::int64_t last, std::byte* strided,
                  const std::byte* packed) {
@@ -140,9 +140,9 @@ void unpack_list(const List& list, std::int64_t first, std::int64_t last, std::b
   for (; i < last; ++i, from += block) copy(strided + offsets[i], from);
 }
 
-/// Blocks of their own lengths into the dense side, in pieces of kWidth bytes whatever the length:
-/// what a piece writes past its block, the next block overwrites. Pieces that would leave the
-/// layout or the dense side are cut. By vectors of kVector bytes: shorter ones cross fewer lines.
+/// Packs blocks of unequal lengths, in pieces of kWidth bytes whatever the length: the next block
+/// overwrites what a piece writes past its block. Pieces that would leave the layout or the dense
+/// side are cut. Uses vectors of kVector bytes: shorter ones cross fewer lines.
 /// Measured on 20000 and 2000 blocks of 8 to 128 B (us, Intel): 153 and 7.3, by 32 B 147 and 9.0.
 template <int kWidth, typename Index, int kVector = kWidth>
 void pack_lengths(const List& list, std::int64_t first, std::int64_t last, std::byte* packed,
@@ -172,7 +172,7 @@ void pack_lengths(const List& list, std::int64_t first, std::int64_t last, std::
   }
 }
 
-/// Blocks of their own lengths out of the dense side: not a byte past a block may be written.
+/// Unpacks blocks of unequal lengths: no byte past a block may be written.
 template <int kVectors, typename Index>
 void unpack_lengths(const List& list, std::int64_t first, std::int64_t last, std::byte* strided,
                     const std::byte* packed) {

@@ -39,7 +39,7 @@ std::int64_t usual_length(std::span<const std::int64_t> positions) {
 }  // namespace
 
 bool gaps_are_mapped(const Layout& blocks) {
-  // With a byte in each half page, no gap holds a whole page.
+  // If each half page has a byte of a block, no gap contains a whole page.
   constexpr std::int64_t kHalfPage = 2048;
   const std::int64_t begin = blocks.bounds().begin;
   const std::int64_t halves = (blocks.bounds().size() - 1) / kHalfPage + 1;

@@ -85,8 +85,8 @@ void run_blocks(const Nest& nest, std::byte* to, const std::byte* from) {
       });
 }
 
-/// Fills so many places of the CPU's window of instructions, so that it begins fewer of the loads
-/// that follow than it otherwise would.
+/// Fills so many places of the CPU's instruction window, so that the CPU begins fewer of the
+/// following loads at a time.
 template <int kPlaces>
 HWY_INLINE void hold_back() {
   if constexpr (kPlaces > 0) asm volatile(".rept %c0\n\tnop\n\t.endr" : : "i"(kPlaces));
@@ -206,8 +206,8 @@ void run_aligned_blocks(const Nest& nest, std::byte* to, const std::byte* from) 
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Packing of elements at every second place: whole vectors are read, their even lanes kept. Reads
-/// stop with the last element: what lies behind it may not be there.
+/// Packing of every second element: whole vectors are read, and their even lanes kept. Reads end
+/// with the last element, since memory after it may not be mapped.
 template <typename T>
 void pack_every_second(const Nest& nest, std::byte* to, const std::byte* from) {
   const hn::ScalableTag<T> d;

@@ -33,8 +33,8 @@ void NestOp::run_part(std::byte* to, const std::byte* from, ByteRange part) cons
   run_level(kNestLoops - 1, to + to_offset_, from + from_offset_, part);
 }
 
-// Whole steps of a loop go to the kernel; the two steps that the part cuts are taken apart by the
-// next loop inwards. So a part costs at most two divisions and two kernel calls for each loop,
+// The kernel moves whole steps of a loop. The two steps that the part cuts are split into steps of
+// the next inner loop. So a part costs at most two divisions and two kernel calls for each loop,
 // whatever its length.
 void NestOp::run_level(int level, std::byte* to, const std::byte* from, ByteRange part) const {
   if (level < 0) {

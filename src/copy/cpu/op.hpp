@@ -27,9 +27,9 @@ class Op {
   Op& operator=(const Op&) = delete;
 
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
-  /// Everything. No allocation.
+  /// Moves all bytes. No allocation.
   virtual void run(std::byte* to, const std::byte* from) const = 0;
-  /// The packed bytes [part.begin, part.end) of it, inside [0, size) and not empty. No allocation.
+  /// Moves the packed bytes [part.begin, part.end), inside [0, size) and not empty. No allocation.
   virtual void run_part(std::byte* to, const std::byte* from, ByteRange part) const = 0;
   /// "box 24 B", for people.
   [[nodiscard]] virtual std::string description() const = 0;
@@ -39,7 +39,7 @@ class Op {
 };
 using OpPtr = std::unique_ptr<const Op>;
 
-/// `part` moved by the cheaper of the two calls.
+/// Moves `part` by the cheaper of the two calls.
 inline void run_range(const Op& op, std::byte* to, const std::byte* from, ByteRange part) {
   if (part.begin == 0 && part.end == op.size_bytes()) return op.run(to, from);
   if (part.begin < part.end) op.run_part(to, from, part);
@@ -72,8 +72,8 @@ class NestOp final : public Op {
   const NestKernels& kernels_;
 };
 
-/// Whether what lies between the blocks may be read: it shares its pages with bytes of blocks.
-/// Fails for blocks in different allocations, with unmapped pages between them.
+/// Whether the gaps between the blocks may be read: every gap shares its pages with bytes of
+/// blocks. False for blocks in different allocations, which may have unmapped pages between them.
 [[nodiscard]] bool gaps_are_mapped(const Layout& blocks);
 
 /// Listed blocks to or from a dense side.
@@ -96,8 +96,8 @@ class ListOp final : public Op {
 
   List list_;
   std::int64_t count_ = 0;
-  std::vector<std::int64_t> wide_;    ///< offsets, then positions, where 32 bits do not hold them
-  std::vector<std::int32_t> narrow_;  ///< the same where they do
+  std::vector<std::int64_t> wide_;    ///< offsets, then positions, if they need 64 bits
+  std::vector<std::int32_t> narrow_;  ///< the same if 32 bits are enough
   Direction direction_;
   std::int64_t strided_offset_;
   PackListFn pack_ = nullptr;
@@ -108,10 +108,10 @@ class ListOp final : public Op {
 /// Listed blocks that lie so close together that a vector holds several.
 class WindowsOp final : public Op {
  public:
-  /// As many windows as take the time of the list, of units of that length where it is not 0.
+  /// As many windows as take the time of the list; `unit` is the length of its pieces, or 0.
   static std::int64_t worth(const Kernels& kernels, Direction direction, const Layout& blocks,
                             std::int64_t unit);
-  /// Null where more than `most` are needed, or blocks are no whole units.
+  /// Null if more than `most` are needed, or blocks are no whole units.
   static std::unique_ptr<const WindowsOp> make(const Kernels& kernels, Direction direction,
                                                const Layout& blocks, std::int64_t most);
   WindowsOp(const Kernels& kernels, Direction direction, std::vector<Window> windows,
@@ -138,8 +138,7 @@ class WindowsOp final : public Op {
 /// Listed blocks, cut into runs of at most a vector, into the dense side.
 class RunsOp final : public Op {
  public:
-  /// Null where more than `most` are needed, blocks are no whole units, or are worth fetching
-  /// ahead.
+  /// Null if more than `most` are needed, or blocks are no whole units, or must be fetched ahead.
   static std::unique_ptr<const RunsOp> make(PackRunsFn pack, const Layout& blocks,
                                             std::int64_t most);
   RunsOp(PackRunsFn pack, std::vector<UnitRun> runs, const Layout& blocks);
@@ -176,9 +175,8 @@ class RepeatOp final : public Op {
   std::int64_t count_, to_step_, from_step_;
 };
 
-/// As RepeatOp for a child of few blocks: each of its blocks becomes a loop over a chunk of the
-/// copies, so that the lengths are known where they are copied and nothing is decided between one
-/// block and the next.
+/// As RepeatOp, for a child of few blocks. Each block of the child becomes a loop over a chunk of
+/// the copies: within a loop all blocks have one length, so that no branch depends on it.
 class RecordsOp final : public Op {
  public:
   struct Move {
@@ -237,8 +235,8 @@ class DenseOp final : public Op {
   std::int64_t to_offset_, from_offset_;
 };
 
-/// Layout to layout of unlike structure: packed and unpacked piece by piece through a buffer that
-/// stays in the L1 cache.
+/// A copy between layouts of different structure, packed and unpacked piece by piece through a
+/// buffer that stays in the L1 cache.
 class BounceOp final : public Op {
  public:
   BounceOp(OpPtr pack, OpPtr unpack);
@@ -252,9 +250,9 @@ class BounceOp final : public Op {
   OpPtr pack_, unpack_;
 };
 
-/// A large copy shared out to several threads by packed bytes. Each run starts them and waits for
-/// their end, so that none is left behind in a rank; for that it allocates. A part of a copy has as
-/// many threads as it has whole MiB, at most the given number.
+/// A large copy that several threads share, by packed bytes. Each run starts the threads, waits for
+/// their end, and allocates for that; so no thread stays in a rank. A part of a copy has one thread
+/// for each whole MiB, at most the given number.
 class ThreadsOp final : public Op {
  public:
   ThreadsOp(OpPtr op, int threads);

@@ -18,7 +18,7 @@ namespace strake::cpu {
 namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-/// The four bits of each lane, in the low ones of it; what is above them means nothing.
+/// The four bits of each lane, in its low bits; the bits above them are undefined.
 HWY_INLINE __m256i lanes_of(const Window& window) {
   const __m256i shifts = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
   return _mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(window.lanes)), shifts);
@@ -61,8 +61,7 @@ HWY_INLINE void store(Lanes lanes, __m256i units, std::byte* to) {
 }
 #endif
 
-/// Where the windows begin that may not move whole vectors of the dense side, which ends with the
-/// last.
+/// The first window from which on whole vectors would reach past the end of the dense side.
 HWY_INLINE std::int64_t whole_vectors(const Window* windows, std::int64_t first,
                                       std::int64_t last) {
   const std::int64_t end = windows[last].position - kWindowBytes;
@@ -85,7 +84,7 @@ HWY_INLINE void scatter(const Window& window, __m256i units, std::byte* strided)
   store(travelling(lanes), permuted(units, lanes), strided + window.offset);
 }
 
-/// Into the dense side: what a vector writes past its window, the next one overwrites.
+/// Packs: the next vector overwrites what one writes past its window.
 template <bool kPrefetch, bool kGapsReadable>
 void pack_windows(const Window* windows, std::int64_t first, std::int64_t last, std::byte* packed,
                   const std::byte* strided) {
@@ -110,14 +109,14 @@ void pack_windows(const Window* windows, std::int64_t first, std::int64_t last, 
 }
 
 #if HWY_TARGET == HWY_AVX3
-/// Like windows whose first lanes travel, of which there is nothing to permute.
+/// Packs runs: windows whose first lanes travel, so that nothing is permuted.
 inline void pack_runs(const UnitRun* runs, std::int64_t count, std::byte* packed,
                       const std::byte* strided) {
   const auto lanes_of = [](UnitRun run) { return static_cast<Lanes>(run >> kRunMaskBit); };
   const auto read = [&](UnitRun run) HWY_ATTR {
     return load(lanes_of(run), strided + std::int64_t{run >> kRunOffsetBit} * kUnitBytes);
   };
-  // A vector that is stored whole, the kListStep runs behind it overwrite.
+  // A vector is stored whole only if the kListStep runs after it overwrite its surplus.
   static_assert(kListStep >= kWindowUnits);
   for (; count >= 2 * kListStep; count -= kListStep, runs += kListStep) {
     fetch_dense<kWindowBytes * kListStep>(packed);
@@ -134,7 +133,7 @@ inline void pack_runs(const UnitRun* runs, std::int64_t count, std::byte* packed
 }
 #endif
 
-/// Out of the dense side.
+/// Unpacks.
 template <bool kPrefetch>
 void unpack_windows(const Window* windows, std::int64_t first, std::int64_t last,
                     std::byte* strided, const std::byte* packed) {

@@ -11,7 +11,7 @@
 namespace strake::cpu {
 namespace {
 
-/// Lanes to take, by mask of units: packing closes the gaps, unpacking opens them.
+/// Which lane goes where, by mask of units: packing closes the gaps, unpacking opens them.
 using LaneTable = std::array<std::uint32_t, 1U << kWindowUnits>;
 
 constexpr LaneTable lane_table(Direction direction) {
@@ -31,9 +31,9 @@ constexpr LaneTable lane_table(Direction direction) {
 constexpr LaneTable kPackLanes = lane_table(Direction::Pack);
 constexpr LaneTable kUnpackLanes = lane_table(Direction::Unpack);
 
-/// The blocks as windows, each opened by the first unit that the one before cannot hold; none where
-/// they are no whole units, do not fit 32 bits, or make more than `most` windows. None begins after
-/// `latest`.
+/// The blocks as windows; each begins with the first unit that does not fit the one before. Empty
+/// if blocks are no whole units, do not fit 32 bits, or need more than `most` windows. No window
+/// begins after `latest`.
 std::optional<std::vector<Window>> windows_of(Direction direction, const Layout& blocks,
                                               std::int64_t most, std::int64_t latest) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() - kWindowBytes;
@@ -91,8 +91,8 @@ std::int64_t windows_worth(const ListKernels& kernels, Direction direction, std:
 
 std::int64_t WindowsOp::worth(const Kernels& kernels, Direction direction, const Layout& blocks,
                               std::int64_t unit) {
-  // Blocks of a common length are moved with nothing decided, and cost little more than a window;
-  // those of their own lengths cost a few.
+  // A block of a common length costs little more than a window, since no branch depends on its
+  // length; blocks of unequal lengths cost as much as a few windows.
   const std::int64_t count = blocks.block_count();
   const std::int64_t for_two = direction == Direction::Pack ? kernels.list->windows_for_two
                                : blocks.bounds().size() > kSecondLevelBytes

@@ -12,8 +12,7 @@ class Layout;
 
 namespace strake::cuda {
 
-/// 32 words: a bit for each that begins a block, and the number of the last block that began before
-/// them.
+/// 32 words: a bit for each word that begins a block, and the number of the last block before them.
 struct Rank {
   std::uint32_t begins = 0;
   std::uint32_t before = 0;

@@ -11,8 +11,8 @@ namespace strake::cuda {
 /// What the core told the plug-in. Set before anything else is called.
 [[nodiscard]] DeviceBackendOptions& core() noexcept;
 
-/// Device or pinned memory for as long as it is in scope. When it goes, no work may use it any
-/// more: the next that asks gets it, and no runtime is called.
+/// Device or pinned memory for as long as it is in scope. When it goes out of scope no work may use
+/// it any more: the pool reuses it at once, without asking the runtime.
 class Block {
  public:
   Block() noexcept = default;

@@ -1,5 +1,5 @@
 /// \file  Errors of CUDA as exceptions, the driver's entry points, and the state of a thread that
-/// our calls must not change.
+/// Strake's calls must not change.
 #pragma once
 
 #include <cuda.h>
@@ -15,7 +15,7 @@ void check(cudaError_t code, std::source_location where = std::source_location::
 void check(CUresult code, std::source_location where = std::source_location::current());
 /// \}
 
-/// The driver's functions that the runtime has no equal for. Found in the library that the process
+/// Functions of the driver that the runtime does not offer, found in the library that the process
 /// has loaded.
 struct Driver {
   CUresult (*ctx_get_current)(CUcontext*);

@@ -5,7 +5,7 @@
 
 namespace strake::cuda {
 
-/// What the runtime says of that kernel on the current device: an error where the plug-in has no
+/// The runtime's answer for that kernel on the current device: an error if the plug-in has no
 /// kernels for it.
 [[nodiscard]] cudaError_t probe_attributes(cudaFuncAttributes& attributes);
 

@@ -49,7 +49,7 @@ class CudaQueue final : public Queue {
 
  private:
   [[nodiscard]] bool reached(Ticket ticket) const noexcept;
-  /// Asks the runtime for a fault. \throws CudaError
+  /// Asks the runtime whether the device has reported a fault. \throws CudaError
   void check_health(Ticket ticket);
   void destroy_stream() noexcept;
 
