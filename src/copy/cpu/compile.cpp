@@ -26,16 +26,16 @@ class Compiler {
   /// Layout to layout.
   OpPtr join(const Layout& to, const Layout& from) const;
   /// One dense side, at offset 0.
-  OpPtr build(Direction direction, const Layout& strided) const;
+  OpPtr build(CopyKind kind, const Layout& strided) const;
 
  private:
   OpPtr nest(std::int64_t block, const std::vector<Loop>& loops, std::int64_t to_offset,
              std::int64_t from_offset) const;
-  OpPtr box(Direction direction, const Layout& layout) const;
-  OpPtr list(Direction direction, const Layout& blocks) const;
-  OpPtr repeat(Direction direction, const Layout& layout) const;
-  OpPtr sequence(Direction direction, const Layout& layout) const;
-  OpPtr in_sequence(Direction direction, std::span<const Layout> parts) const;
+  OpPtr box(CopyKind kind, const Layout& layout) const;
+  OpPtr list(CopyKind kind, const Layout& blocks) const;
+  OpPtr repeat(CopyKind kind, const Layout& layout) const;
+  OpPtr sequence(CopyKind kind, const Layout& layout) const;
+  OpPtr in_sequence(CopyKind kind, std::span<const Layout> parts) const;
   OpPtr join_boxes(const Layout& to, const Layout& from) const;
   OpPtr join_sequences(const Layout& to, const Layout& from) const;
 
@@ -43,18 +43,18 @@ class Compiler {
   std::int64_t bytes_;
 };
 
-/// A loop whose strides are given by direction rather than by side.
-Loop directed(Direction direction, std::int64_t count, std::int64_t dense, std::int64_t strided) {
-  return direction == Direction::Pack ? Loop{count, dense, strided} : Loop{count, strided, dense};
+/// A loop from the strides of the dense and the strided side.
+Loop loop_of_sides(CopyKind kind, std::int64_t count, std::int64_t dense, std::int64_t strided) {
+  return kind == CopyKind::Pack ? Loop{count, dense, strided} : Loop{count, strided, dense};
 }
 
 /// Loops of a box around its blocks, innermost first.
-std::vector<Loop> loops_of(Direction direction, const Layout& box) {
+std::vector<Loop> loops_of(CopyKind kind, const Layout& box) {
   std::vector<Loop> loops;
   std::int64_t packed = box.block_bytes();
   const auto dims = box.dims();
   for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
-    loops.push_back(directed(direction, dim->count, packed, dim->stride_bytes));
+    loops.push_back(loop_of_sides(kind, dim->count, packed, dim->stride_bytes));
     packed *= dim->count;
   }
   return loops;
@@ -83,28 +83,28 @@ bool is_handful(const Layout& box) {
          box.dims().back().count < kShortRow;
 }
 
-OpPtr Compiler::box(Direction direction, const Layout& layout) const {
-  const bool pack = direction == Direction::Pack;
+OpPtr Compiler::box(CopyKind kind, const Layout& layout) const {
+  const bool pack = kind == CopyKind::Pack;
   const std::int64_t to_offset = pack ? 0 : layout.offset();
   const std::int64_t from_offset = pack ? layout.offset() : 0;
   if (layout.is_dense()) {
     return std::make_unique<DenseOp>(*kernels_.nest, layout.size_bytes(), to_offset, from_offset);
   }
   if (is_handful(layout)) {
-    return std::make_unique<ListOp>(kernels_, direction, layout, layout.block_bytes());
+    return std::make_unique<ListOp>(kernels_, kind, layout, layout.block_bytes());
   }
-  return nest(layout.block_bytes(), loops_of(direction, layout), to_offset, from_offset);
+  return nest(layout.block_bytes(), loops_of(kind, layout), to_offset, from_offset);
 }
 
 /// The blocks of a record as moves; false where it is no short list of small boxes.
-bool add_moves(Direction direction, const Layout& layout, std::int64_t at, std::int64_t& position,
+bool add_moves(CopyKind kind, const Layout& layout, std::int64_t at, std::int64_t& position,
                std::vector<RecordsOp::Move>& moves) {
   const std::int64_t offset = at + layout.offset();
   const auto add = [&](std::int64_t block_offset, std::int64_t block) -> RecordsOp::Move& {
     RecordsOp::Move move;
     move.nest.block = block;
-    move.to = direction == Direction::Pack ? position : block_offset;
-    move.from = direction == Direction::Pack ? block_offset : position;
+    move.to = kind == CopyKind::Pack ? position : block_offset;
+    move.from = kind == CopyKind::Pack ? block_offset : position;
     moves.push_back(move);
     return moves.back();
   };
@@ -112,7 +112,7 @@ bool add_moves(Direction direction, const Layout& layout, std::int64_t at, std::
     case Layout::Kind::Empty:
       return true;
     case Layout::Kind::Box: {
-      const std::vector<Loop> loops = loops_of(direction, layout);
+      const std::vector<Loop> loops = loops_of(kind, layout);
       if (loops.size() >= kNestLoops) return false;
       RecordsOp::Move& move = add(offset, layout.block_bytes());
       for (std::size_t k = 0; k < loops.size(); ++k) move.nest.loops[k + 1] = loops[k];
@@ -127,7 +127,7 @@ bool add_moves(Direction direction, const Layout& layout, std::int64_t at, std::
       return true;
     case Layout::Kind::Sequence:
       for (const Layout& part : layout.parts()) {
-        if (!add_moves(direction, part, offset, position, moves)) return false;
+        if (!add_moves(kind, part, offset, position, moves)) return false;
       }
       return true;
     case Layout::Kind::Repeat:
@@ -189,13 +189,13 @@ std::vector<Layout> parts_of_one_piece(const Layout& blocks) {
   return parts;
 }
 
-OpPtr Compiler::list(Direction direction, const Layout& blocks) const {
+OpPtr Compiler::list(CopyKind kind, const Layout& blocks) const {
   const std::vector<Layout> parts = parts_of_one_piece(blocks);
-  if (!parts.empty()) return in_sequence(direction, parts);
+  if (!parts.empty()) return in_sequence(kind, parts);
   const std::int64_t unit = piece_of(blocks);
-  std::int64_t most_windows = WindowsOp::worth(kernels_, direction, blocks, unit);
+  std::int64_t most_windows = WindowsOp::worth(kernels_, kind, blocks, unit);
   OpPtr runs;
-  const auto pack_runs = direction == Direction::Pack ? kernels_.list->pack_runs : nullptr;
+  const auto pack_runs = kind == CopyKind::Pack ? kernels_.list->pack_runs : nullptr;
   if (pack_runs != nullptr && !blocks.block_positions().empty()) {
     // Four windows take as long as five runs, if there are many of them.
     const std::int64_t most =
@@ -206,20 +206,20 @@ OpPtr Compiler::list(Direction direction, const Layout& blocks) const {
       runs = std::move(op);
     }
   }
-  if (OpPtr windows = WindowsOp::make(kernels_, direction, blocks, most_windows)) return windows;
+  if (OpPtr windows = WindowsOp::make(kernels_, kind, blocks, most_windows)) return windows;
   if (runs != nullptr) return runs;
-  return std::make_unique<ListOp>(kernels_, direction, blocks, unit);
+  return std::make_unique<ListOp>(kernels_, kind, blocks, unit);
 }
 
-OpPtr Compiler::repeat(Direction direction, const Layout& layout) const {
+OpPtr Compiler::repeat(CopyKind kind, const Layout& layout) const {
   const Dim dim = layout.dims()[0];
   const Layout child = layout.parts()[0].shifted(layout.offset());
-  const Loop loop = directed(direction, dim.count, child.size_bytes(), dim.stride_bytes);
-  OpPtr op = build(direction, child);
+  const Loop loop = loop_of_sides(kind, dim.count, child.size_bytes(), dim.stride_bytes);
+  OpPtr op = build(kind, child);
   if (child.block_count() <= kRecordFields) {
     std::vector<RecordsOp::Move> moves;
     std::int64_t position = 0;
-    if (add_moves(direction, child, 0, position, moves)) {
+    if (add_moves(kind, child, 0, position, moves)) {
       return std::make_unique<RecordsOp>(*kernels_.nest, std::move(op), moves, dim.count, loop.to,
                                          loop.from);
     }
@@ -227,15 +227,15 @@ OpPtr Compiler::repeat(Direction direction, const Layout& layout) const {
   return std::make_unique<RepeatOp>(std::move(op), dim.count, loop.to, loop.from);
 }
 
-OpPtr Compiler::in_sequence(Direction direction, std::span<const Layout> parts) const {
+OpPtr Compiler::in_sequence(CopyKind kind, std::span<const Layout> parts) const {
   std::vector<SequenceOp::Member> members;
   members.reserve(parts.size());
   std::int64_t position = 0;
   for (const Layout& part : parts) {
     if (part.size_bytes() == 0) continue;
     SequenceOp::Member member;
-    member.op = build(direction, part);
-    (direction == Direction::Pack ? member.to : member.from) = position;
+    member.op = build(kind, part);
+    (kind == CopyKind::Pack ? member.to : member.from) = position;
     member.position = position;
     position += part.size_bytes();
     members.push_back(std::move(member));
@@ -243,26 +243,26 @@ OpPtr Compiler::in_sequence(Direction direction, std::span<const Layout> parts) 
   return std::make_unique<SequenceOp>(std::move(members), position);
 }
 
-OpPtr Compiler::sequence(Direction direction, const Layout& layout) const {
+OpPtr Compiler::sequence(CopyKind kind, const Layout& layout) const {
   std::vector<Layout> parts;
   parts.reserve(layout.parts().size());
   for (const Layout& part : layout.parts()) parts.push_back(part.shifted(layout.offset()));
-  return in_sequence(direction, parts);
+  return in_sequence(kind, parts);
 }
 
-OpPtr Compiler::build(Direction direction, const Layout& strided) const {
+OpPtr Compiler::build(CopyKind kind, const Layout& strided) const {
   switch (strided.kind()) {
     case Layout::Kind::Blocks:
-      return list(direction, strided);
+      return list(kind, strided);
     case Layout::Kind::Repeat:
-      return repeat(direction, strided);
+      return repeat(kind, strided);
     case Layout::Kind::Sequence:
-      return sequence(direction, strided);
+      return sequence(kind, strided);
     case Layout::Kind::Empty:
     case Layout::Kind::Box:
       break;
   }
-  return box(direction, strided);
+  return box(kind, strided);
 }
 
 /// A box as loops over bytes: the block too is one, of stride 1.
@@ -334,7 +334,7 @@ OpPtr Compiler::join(const Layout& to, const Layout& from) const {
         to.dims()[0].count, to.dims()[0].stride_bytes, from.dims()[0].stride_bytes);
   }
   if (op != nullptr) return op;
-  return std::make_unique<BounceOp>(build(Direction::Pack, from), build(Direction::Unpack, to));
+  return std::make_unique<BounceOp>(build(CopyKind::Pack, from), build(CopyKind::Unpack, to));
 }
 
 /// `op` behind a fixed shift of both bases.
@@ -358,9 +358,9 @@ OpPtr compile(const Layout& to, const Layout& from, Options options) {
   if (pack == unpack) {
     op = compiler.join(to, from);
   } else if (pack) {
-    op = shifted(compiler.build(Direction::Pack, from), to.offset(), 0);
+    op = shifted(compiler.build(CopyKind::Pack, from), to.offset(), 0);
   } else {
-    op = shifted(compiler.build(Direction::Unpack, to), 0, from.offset());
+    op = shifted(compiler.build(CopyKind::Unpack, to), 0, from.offset());
   }
   if (options.threads > 1 && op->size_bytes() > kThreadedBytes) {
     op = std::make_unique<ThreadsOp>(std::move(op), options.threads);

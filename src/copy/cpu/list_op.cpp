@@ -54,9 +54,9 @@ bool gaps_are_mapped(const Layout& blocks) {
   return std::all_of(touched.begin(), touched.end(), [](bool half) { return half; });
 }
 
-ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks, std::int64_t unit)
+ListOp::ListOp(const Kernels& kernels, CopyKind kind, const Layout& blocks, std::int64_t unit)
     : Op(blocks.size_bytes()),
-      direction_(direction),
+      kind_(kind),
       strided_offset_(blocks.offset()),
       kernels_(*kernels.nest) {
   std::vector<std::int64_t> cut;
@@ -78,12 +78,12 @@ ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks
   const std::int64_t reach = blocks.bounds().size();
   const bool spread = reach >= kLine / 2 * count_;
   list_.prefetch = reach > kPrefetchedBytes ||
-                   (direction == Direction::Unpack &&
+                   (kind == CopyKind::Unpack &&
                     ((reach > kernels.list->spread_bytes && spread) ||
                      (reach > kernels.list->scattered_bytes && are_scattered(offsets))));
   list_.large = blocks.size_bytes() > kSecondLevelBytes;
   list_.readable_end = std::numeric_limits<std::int64_t>::min();
-  if (!positions.empty() && direction == Direction::Pack && gaps_are_mapped(blocks)) {
+  if (!positions.empty() && kind == CopyKind::Pack && gaps_are_mapped(blocks)) {
     list_.readable_end = blocks.bounds().end - blocks.offset();
   }
   if (fits_32_bits(offsets) && fits_32_bits(positions)) {
@@ -98,7 +98,7 @@ ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks
     list_.offsets64 = wide_.data();
     if (!positions.empty()) list_.positions64 = wide_.data() + offsets.size();
   }
-  if (direction == Direction::Pack) {
+  if (kind == CopyKind::Pack) {
     pack_ = kernels.list->choose_pack(list_);
   } else {
     unpack_ = kernels.list->choose_unpack(list_);
@@ -108,7 +108,7 @@ ListOp::ListOp(const Kernels& kernels, Direction direction, const Layout& blocks
 void ListOp::run_blocks(std::int64_t first, std::int64_t last, std::byte* to,
                         const std::byte* from) const {
   if (first >= last) return;
-  if (direction_ == Direction::Pack) {
+  if (kind_ == CopyKind::Pack) {
     pack_(list_, first, last, to, from + strided_offset_);
   } else {
     unpack_(list_, first, last, to + strided_offset_, from);
@@ -118,7 +118,7 @@ void ListOp::run_blocks(std::int64_t first, std::int64_t last, std::byte* to,
 void ListOp::run_inside(std::int64_t block, ByteRange part, std::byte* to,
                         const std::byte* from) const {
   const std::int64_t strided = strided_offset_ + offset_of(block) - position_of(block);
-  if (direction_ == Direction::Pack) {
+  if (kind_ == CopyKind::Pack) {
     from += strided;
   } else {
     to += strided;

@@ -13,8 +13,8 @@
 
 namespace strake::cpu {
 
-/// Which side is dense.
-enum class Direction : std::uint8_t { Pack, Unpack };
+/// Whether `to` (Pack) or `from` (Unpack) is the dense side.
+enum class CopyKind : std::uint8_t { Pack, Unpack };
 
 /// Moves the bytes of one layout, or of a part of one. On a dense side the pointer is the address
 /// of the operation's first packed byte, whichever part is moved; on a strided side it is the base
@@ -81,7 +81,7 @@ class ListOp final : public Op {
  public:
   /// With `unit` the blocks, of a list or a box, are cut into blocks of that length, which divides
   /// theirs.
-  ListOp(const Kernels& kernels, Direction direction, const Layout& blocks, std::int64_t unit);
+  ListOp(const Kernels& kernels, CopyKind kind, const Layout& blocks, std::int64_t unit);
   void run(std::byte* to, const std::byte* from) const override;
   void run_part(std::byte* to, const std::byte* from, ByteRange part) const override;
   [[nodiscard]] std::string description() const override;
@@ -98,7 +98,7 @@ class ListOp final : public Op {
   std::int64_t count_ = 0;
   std::vector<std::int64_t> wide_;    ///< offsets, then positions, if they need 64 bits
   std::vector<std::int32_t> narrow_;  ///< the same if 32 bits are enough
-  Direction direction_;
+  CopyKind kind_;
   std::int64_t strided_offset_;
   PackListFn pack_ = nullptr;
   UnpackListFn unpack_ = nullptr;
@@ -109,12 +109,12 @@ class ListOp final : public Op {
 class WindowsOp final : public Op {
  public:
   /// As many windows as take the time of the list; `unit` is the length of its pieces, or 0.
-  static std::int64_t worth(const Kernels& kernels, Direction direction, const Layout& blocks,
+  static std::int64_t worth(const Kernels& kernels, CopyKind kind, const Layout& blocks,
                             std::int64_t unit);
   /// Null if more than `most` are needed, or blocks are no whole units.
-  static std::unique_ptr<const WindowsOp> make(const Kernels& kernels, Direction direction,
+  static std::unique_ptr<const WindowsOp> make(const Kernels& kernels, CopyKind kind,
                                                const Layout& blocks, std::int64_t most);
-  WindowsOp(const Kernels& kernels, Direction direction, std::vector<Window> windows,
+  WindowsOp(const Kernels& kernels, CopyKind kind, std::vector<Window> windows,
             const Layout& blocks, bool gaps_readable);
   void run(std::byte* to, const std::byte* from) const override {
     run_windows(0, count_, to, from);

@@ -14,31 +14,31 @@ namespace {
 /// Which lane goes where, by mask of units: packing closes the gaps, unpacking opens them.
 using LaneTable = std::array<std::uint32_t, 1U << kWindowUnits>;
 
-constexpr LaneTable lane_table(Direction direction) {
+constexpr LaneTable lane_table(CopyKind kind) {
   LaneTable table{};
   for (std::uint32_t mask = 0; mask < table.size(); ++mask) {
     std::uint32_t packed = 0;
     for (std::uint32_t unit = 0; unit < kWindowUnits; ++unit) {
       if ((mask >> unit & 1) == 0) continue;
       table[mask] |= std::uint32_t{8} << 4 * unit;
-      table[mask] |= direction == Direction::Pack ? unit << 4 * packed : packed << 4 * unit;
+      table[mask] |= kind == CopyKind::Pack ? unit << 4 * packed : packed << 4 * unit;
       ++packed;
     }
   }
   return table;
 }
 
-constexpr LaneTable kPackLanes = lane_table(Direction::Pack);
-constexpr LaneTable kUnpackLanes = lane_table(Direction::Unpack);
+constexpr LaneTable kPackLanes = lane_table(CopyKind::Pack);
+constexpr LaneTable kUnpackLanes = lane_table(CopyKind::Unpack);
 
 /// The blocks as windows; each begins with the first unit that does not fit the one before. Empty
 /// if blocks are no whole units, do not fit 32 bits, or need more than `most` windows. No window
 /// begins after `latest`.
-std::optional<std::vector<Window>> windows_of(Direction direction, const Layout& blocks,
+std::optional<std::vector<Window>> windows_of(CopyKind kind, const Layout& blocks,
                                               std::int64_t most, std::int64_t latest) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() - kWindowBytes;
   if (blocks.bounds().size() > kMost || blocks.size_bytes() > kMost) return std::nullopt;
-  const LaneTable& lanes = direction == Direction::Pack ? kPackLanes : kUnpackLanes;
+  const LaneTable& lanes = kind == CopyKind::Pack ? kPackLanes : kUnpackLanes;
   std::vector<Window> windows;
   std::int64_t begin = 0;                                       // of the open window
   std::int64_t end = std::numeric_limits<std::int64_t>::max();  // of what it holds
@@ -80,50 +80,49 @@ std::optional<std::vector<Window>> windows_of(Direction direction, const Layout&
 /// Unpacked (Zen 4 and the Xeon): 4 B 1.1 and 1.2, as windows 0.8 and 1.1; 8 B 1.1 and 1.8, 1.4 and
 /// 2.0; 16 B in 1670 windows, five in six places taken, 1.0 and 1.8, 1.4 and 2.3. Where blocks of 4
 /// and 8 B are gathered, in 0.8 of the time, fewer windows are.
-std::int64_t windows_worth(const ListKernels& kernels, Direction direction, std::int64_t pieces,
+std::int64_t windows_worth(const ListKernels& kernels, CopyKind kind, std::int64_t pieces,
                            std::int64_t piece) {
   std::int64_t eighths = piece <= 8 ? 3 : piece <= 16 ? 4 : 5;
-  if (kernels.gathers && direction == Direction::Pack && piece <= 8) eighths = piece / 4;
+  if (kernels.gathers && kind == CopyKind::Pack && piece <= 8) eighths = piece / 4;
   return pieces * eighths / 8;
 }
 
 }  // namespace
 
-std::int64_t WindowsOp::worth(const Kernels& kernels, Direction direction, const Layout& blocks,
+std::int64_t WindowsOp::worth(const Kernels& kernels, CopyKind kind, const Layout& blocks,
                               std::int64_t unit) {
   // A block of a common length costs little more than a window, since no branch depends on its
   // length; blocks of unequal lengths cost as much as a few windows.
   const std::int64_t count = blocks.block_count();
-  const std::int64_t for_two = direction == Direction::Pack ? kernels.list->windows_for_two
+  const std::int64_t for_two = kind == CopyKind::Pack ? kernels.list->windows_for_two
                                : blocks.bounds().size() > kSecondLevelBytes
                                    ? kernels.list->large_windows_for_two
                                    : kUnpackedWindowsForTwo;
   const std::int64_t most = blocks.block_positions().empty() ? count / 4 * 3 : count * for_two / 2;
   if (unit == 0) return most;
-  return std::min(most, windows_worth(*kernels.list, direction, blocks.size_bytes() / unit, unit));
+  return std::min(most, windows_worth(*kernels.list, kind, blocks.size_bytes() / unit, unit));
 }
 
-std::unique_ptr<const WindowsOp> WindowsOp::make(const Kernels& kernels, Direction direction,
+std::unique_ptr<const WindowsOp> WindowsOp::make(const Kernels& kernels, CopyKind kind,
                                                  const Layout& blocks, std::int64_t most) {
   if (kernels.list->choose_pack_windows == nullptr) return nullptr;
-  const bool gaps_readable = direction == Direction::Pack && gaps_are_mapped(blocks) &&
-                             blocks.bounds().size() >= kWindowBytes;
+  const bool gaps_readable =
+      kind == CopyKind::Pack && gaps_are_mapped(blocks) && blocks.bounds().size() >= kWindowBytes;
   const std::int64_t latest = gaps_readable ? blocks.bounds().end - blocks.offset() - kWindowBytes
                                             : std::numeric_limits<std::int64_t>::max();
-  std::optional<std::vector<Window>> windows = windows_of(direction, blocks, most, latest);
+  std::optional<std::vector<Window>> windows = windows_of(kind, blocks, most, latest);
   if (!windows) return nullptr;
-  return std::make_unique<WindowsOp>(kernels, direction, std::move(*windows), blocks,
-                                     gaps_readable);
+  return std::make_unique<WindowsOp>(kernels, kind, std::move(*windows), blocks, gaps_readable);
 }
 
-WindowsOp::WindowsOp(const Kernels& kernels, Direction direction, std::vector<Window> windows,
+WindowsOp::WindowsOp(const Kernels& kernels, CopyKind kind, std::vector<Window> windows,
                      const Layout& blocks, bool gaps_readable)
     : Op(windows.back().position),
       windows_(std::move(windows)),
       count_(static_cast<std::int64_t>(windows_.size()) - 1),
       strided_offset_(blocks.offset()) {
   const bool prefetch = blocks.bounds().size() > kPrefetchedBytes;
-  if (direction == Direction::Pack) {
+  if (kind == CopyKind::Pack) {
     pack_ = kernels.list->choose_pack_windows(prefetch, gaps_readable);
   } else {
     unpack_ = kernels.list->choose_unpack_windows(prefetch);
