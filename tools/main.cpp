@@ -1,5 +1,5 @@
-/// \file  The `strake` command. Usage errors end with status 2; `strake run` otherwise with the
-/// job's.
+/// \file  The `strake` command. Usage errors end with status 2, otherwise `strake run` ends with
+/// the status of the job.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -52,7 +52,8 @@ std::optional<strake::MemoryKind> memory_named(const std::string& name) {
   return name == "pinned" ? strake::MemoryKind::Pinned : strake::MemoryKind::Device;
 }
 
-/// As numbers inside an expression are read. \throws CLI::ValidationError  no number, or negative.
+/// Reads a count as a number inside an expression is read. \throws CLI::ValidationError  no number,
+/// or a negative one.
 std::int64_t count_of(const std::string& text) {
   const auto refuse = [](const std::string& why) { throw CLI::ValidationError("--count", why); };
   std::int64_t count = 0;
@@ -89,8 +90,8 @@ int explain(ExplainOptions options) {
   return 0;
 }
 
-/// What is said of the first word that `app`, or the command of it that was asked for, does not
-/// know: the nearest that it does. Empty where there is no such word.
+/// A message about the first word that `app`, or its command, does not know, with the nearest word
+/// that it knows. Empty if it knows all words.
 std::string unknown_word(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining(true);
   if (words.empty()) return "";
@@ -115,7 +116,7 @@ std::string unknown_word(const CLI::App& app) {
                      is_option ? "an option" : "a command", strake::settings::nearest(word, names));
 }
 
-/// The arguments of this command, and what follows the first "--".
+/// The arguments of this command, and those after the first "--".
 int main_with(std::vector<std::string> arguments, const std::vector<std::string>& rest,
               bool has_rest) {
   CLI::App app{"Strake moves the non-contiguous data of MPI programs fast.", "strake"};
@@ -219,7 +220,7 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
       ->excludes(as_json);
 
   try {
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last argument first
     app.parse(arguments);
     if (has_rest && !run->parsed())
       throw CLI::ArgumentMismatch("only strake run takes a command after --");
@@ -259,8 +260,8 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
   return 0;
 }
 
-/// The status of a command that ended with `status`, once what it printed is written. `reason` is
-/// the errno of a write that failed before, or 0.
+/// Flushes standard output, and returns the final status of a command that ended with `status`.
+/// `reason` is the errno of a write that failed before, or 0.
 int flushed(int status, int reason) {
   errno = reason;
   if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || status != 0) return status;
@@ -272,8 +273,8 @@ int flushed(int status, int reason) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Standard streams that are closed here stay so for a job, but no other file of ours takes their
-  // place: what does can't be used.
+  // If a standard stream is closed here, it stays closed for a job. Its descriptor is reserved, so
+  // that no other file gets it.
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     const int wrong_way = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", wrong_way | O_CLOEXEC);

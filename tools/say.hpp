@@ -1,4 +1,4 @@
-/// \file  What the commands tell people beside their output.
+/// \file  Messages of the commands on standard error.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 namespace strake {
 
-/// To standard error. Where that can't be written, nothing ends for it (fmt::print would throw).
+/// Writes to standard error. If that can't be written, does nothing (fmt::print would throw).
 template <typename... Values>
 void say(fmt::format_string<Values...> text, Values&&... values) {
   std::fputs(fmt::format(text, std::forward<Values>(values)...).c_str(), stderr);

@@ -21,19 +21,19 @@
 namespace strake::explain {
 namespace {
 
-/// What moves more, or touches more memory, is not measured: it would take too long.
+/// Copies that move more bytes, or touch more memory, are not measured: that would take too long.
 constexpr std::int64_t kMostMoved = std::int64_t{128} << 20;
 constexpr std::int64_t kMostTouched = std::int64_t{512} << 20;
 
-/// The core looks for a device only in a process that has a device runtime; this one has none of
-/// its own accord.
+/// The core looks for a device only in a process that uses a device runtime, so this process starts
+/// one.
 int device_count() {
   if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) == nullptr) return 0;
   const DeviceBackend* backend = device_backend();
   return backend == nullptr ? 0 : backend->device_count();
 }
 
-/// At most so much memory is touched by a layout's bytes, and by as many side by side.
+/// Upper bound of the memory that a layout's bytes touch, plus as many dense bytes.
 std::int64_t most_touched(const Layout& layout) {
   const std::int64_t page = sysconf(_SC_PAGESIZE);
   // A block may begin and end in the middle of a page.
@@ -47,7 +47,7 @@ bool is_measured(const Layout& layout) {
          most_touched(layout) <= std::min(kMostTouched, memory / 4);
 }
 
-/// Memory within a layout's bounds. Pages without bytes of the layout take up nothing.
+/// Memory within a layout's bounds. Pages without bytes of the layout use no memory.
 class Strided {
  public:
   /// Touches the layout's bytes, so that no page is missing when they are measured.
@@ -55,7 +55,7 @@ class Strided {
     void* memory = mmap(nullptr, size(), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
-    // Huge pages would take up what lies between the blocks, too.
+    // Huge pages would also use memory between the blocks.
     if (bounds_.size() > kMostTouched) madvise(memory, size(), MADV_NOHUGEPAGE);
     memory_ = static_cast<std::byte*>(memory);
     layout.for_each_block([this](std::int64_t offset, std::int64_t length) {
@@ -93,7 +93,7 @@ double median_us(const CopyPlan& plan, std::byte* to, const std::byte* from) {
   return times[times.size() / 2];
 }
 
-/// Nothing where that would take too much time or memory.
+/// Nothing if that would take too much time or memory.
 std::optional<double> measured_us(const CopyPlan& plan, const Layout& layout, bool pack) {
   if (!is_measured(layout)) return std::nullopt;
   try {

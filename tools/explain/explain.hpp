@@ -1,4 +1,4 @@
-/// \file  `strake explain`: what becomes of a datatype, and how fast its bytes move here.
+/// \file  `strake explain`: how Strake decodes and moves a datatype, and how fast that is here.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace strake::explain {
 
-/// What is asked of a datatype.
+/// What to explain about a datatype.
 struct Question {
   std::int64_t count = 1;
-  std::optional<MemoryKind> from;  ///< host where only the other is named
+  std::optional<MemoryKind> from;  ///< host if only `to` is given
   std::optional<MemoryKind> to;
   bool remote = false;  ///< how a message to another rank would travel, too
 };
@@ -41,7 +41,7 @@ struct Explanation {
 };
 
 /// Compiles a plan for the pair of memories named, or for each pair of host and device, and runs
-/// those between host memories (~0.3 s each, up to ~1 s where much is moved).
+/// those between host memories (~0.3 s each, up to ~1 s for large ones).
 /// \throws expression::SyntaxError, InvalidArgument
 [[nodiscard]] Explanation explain(const std::string& expression, const Question& question);
 

@@ -15,16 +15,16 @@ namespace strake::explain {
 /// One method for one end of a message.
 struct Candidate {
   machine::Method method = machine::Method::System;
-  std::optional<machine::Model::Parts> parts;  ///< nothing where a part was not measured
-  std::string why_not;                         ///< set where it can't be used
+  std::optional<machine::Model::Parts> parts;  ///< nothing if a part was not measured
+  std::string why_not;                         ///< set if the method can't be used
   bool chosen = false;
 };
 
-/// What decided.
+/// What decided on the method.
 enum class Decided : std::uint8_t {
-  Settled,   ///< no time could change it (contiguous host memory), or STRAKE_METHOD
+  Settled,   ///< only one method is possible (contiguous host memory), or STRAKE_METHOD
   Measured,  ///< the profile
-  BuiltIn,   ///< the built-in rules, as the profile lacks a part: only a job knows
+  BuiltIn,   ///< the job's built-in rules, since the profile lacks a part
 };
 
 struct End {

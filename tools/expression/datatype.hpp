@@ -1,6 +1,6 @@
-/// \file  A datatype as a value: its layout and what MPI's constructors need to build on it. Bounds
-/// follow the MPI standard but for two rules of MPICH's: padding to the members' alignment comes in
-/// by struct alone, and a struct does not inherit the bounds of a resized type that it holds.
+/// \file  A datatype as a value: its layout, and what MPI's constructors need of it. Bounds follow
+/// the MPI standard, except for two rules of MPICH: only struct pads to the members' alignment, and
+/// a struct does not inherit the bounds of a resized member.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Datatype {
   std::int64_t lb = 0;
   std::int64_t ub = 0;
   std::int64_t alignment = 1;  ///< of the strictest basic type inside
-  bool is_void = false;        ///< an empty type map: neither bytes nor bounds of resized or arrays
+  bool is_void = false;  ///< an empty type map: no bytes, and no bounds set by resized or arrays
   [[nodiscard]] std::int64_t extent() const noexcept { return ub - lb; }
 };
 
@@ -50,7 +50,7 @@ using Numbers = std::span<const std::int64_t>;
 [[nodiscard]] Datatype resized(std::int64_t lb, std::int64_t extent, const Datatype& type);
 /// \}
 
-/// What `count` of the type, one extent apart, select. \throws InvalidArgument  count < 0.
+/// The bytes of `count` elements, one extent apart. \throws InvalidArgument  count < 0.
 [[nodiscard]] Layout layout_of(const Datatype& type, std::int64_t count);
 
 }  // namespace strake::expression

@@ -11,7 +11,7 @@
 
 namespace strake::expression {
 
-/// Text that is no datatype, and where it stops being one.
+/// The text is no datatype.
 class SyntaxError : public InvalidArgument {
  public:
   SyntaxError(const std::string& what, std::size_t position)

@@ -1,4 +1,4 @@
-/// \file  What a benchmark is to the driver of `strake measure`, and what a plug-in gives it.
+/// \file  A benchmark as the driver of `strake measure` runs it, and the interface of a plug-in.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace strake::measure {
 
-/// The received bytes are not those sent.
+/// The received bytes are not those that were sent.
 class WrongData : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -25,11 +25,11 @@ class Instance {
   /// right for it (events for asynchronous work, wall time for synchronous). Cases of Scope::Job:
   /// called by all ranks with the same number; the longest of the ranks' times counts.
   virtual double run(std::int64_t iterations) = 0;
-  /// Looks at the data that the last run moved. \throws WrongData
+  /// Checks the data that the last run moved. \throws WrongData
   virtual void verify() = 0;
 };
 
-/// Who takes part.
+/// Which ranks take part.
 enum class Scope : std::uint8_t {
   Process,  ///< rank 0 alone, the others asleep
   Job,      ///< all ranks; only cases of the plug-in that brings the team
@@ -42,12 +42,12 @@ struct Case {
   std::int64_t pitch = 0;
   std::int64_t count = 0;
   bool quick = false;  ///< part of --quick
-  /// For times that depend on where memory happens to lie, and on what else the machine does for
-  /// minutes: measured several times, with all others of the kind in between.
+  /// For times that depend on where memory happens to lie, and on other load that lasts minutes:
+  /// measured several times, with all other such cases in between.
   bool in_passes = false;
   Scope scope = Scope::Process;
   double limit = 0;  ///< bytes per second that the link allows; 0: not known
-  /// Cheap until called. \throws std::exception  can't be measured here, and why
+  /// Makes the instance. \throws std::exception  it can't be measured here, and why
   std::function<std::unique_ptr<Instance>()> make;
 };
 
@@ -61,7 +61,7 @@ class Team {
   [[nodiscard]] virtual std::string library() const { return {}; }
   /// Rank 0's bytes to all.
   virtual void broadcast(void* /*data*/, std::size_t /*bytes*/) {}
-  /// Waits for all, asleep rather than spinning: others may be measured meanwhile.
+  /// Waits for all ranks. Sleeps rather than spins, since other ranks may be measured meanwhile.
   virtual void barrier() {}
   /// The largest value, on all ranks.
   virtual double maximum(double value) { return value; }
@@ -75,21 +75,21 @@ class Plugin {
   virtual Team* team() { return nullptr; }
   /// In the order in which they are to be measured. The same on all ranks.
   virtual std::vector<Case> cases() = 0;
-  /// MPI plug-ins: whether a throwaway job of two ranks could send a device buffer: 1 yes, 0 no, -1
+  /// MPI plug-ins: whether a trial job of two ranks could send a device buffer: 1 yes, 0 no, -1
   /// not tried (no device, or no launcher).
   virtual int gpu_aware() { return -1; }
   /// Why there is a device but -1 was the answer: the rest of the sentence "... could not be
   /// tried:". Empty otherwise.
   virtual std::string gpu_aware_problem() { return {}; }
-  /// What it knows of the machine, as the text of a JSON object, whose members go into the
-  /// profile's "machine" ({"driver": "580.95", "gpus": [{"name": ..., "uuid": ...}]}). Asked of
+  /// What the plug-in knows of the machine, as the text of a JSON object, whose members go into the
+  /// profile's "machine" ({"driver": "580.95", "gpus": [{"name": ..., "uuid": ...}]}). Called on
   /// rank 0.
   virtual std::string machine() { return "{}"; }
 };
 
 inline constexpr int kPluginVersion = 3;
-/// `strake_make_measure_plugin`: made by `new`, deleted by the command, after its cases. Null where
-/// it can't work here (no device; not under mpirun).
+/// `strake_make_measure_plugin`: made by `new`, deleted by the command, after its cases. Null if it
+/// can't work here (no device; not under mpirun).
 using MakePlugin = Plugin* (*)(int version);
 
 }  // namespace strake::measure

@@ -88,7 +88,7 @@ bool is_cpu(const std::string& name) {
 struct Change {
   int files = 0;
   int right = 0;    // as wanted already
-  int changed = 0;  // by us
+  int changed = 0;  // by this process
   std::string error;
 
   void add(const fs::path& path, const std::string& wanted) {

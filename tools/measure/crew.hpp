@@ -1,4 +1,4 @@
-/// \file  The ranks of a job at work on one case: rank 0 leads, the others do as it says.
+/// \file  The ranks of a job run one case together: rank 0 leads, the others follow.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace strake::measure {
 
-/// What rank 0 tells the others to do.
+/// The steps that rank 0 orders.
 enum class Order : std::int64_t;
 
-/// Rank 0's side. Cases of Scope::Process run here alone; each step of the others is told to all
-/// ranks, and a fault of any of them is everybody's.
+/// Rank 0's side. Cases of Scope::Process run only here. Each step of other cases runs on all
+/// ranks; a fault of one rank ends the step on all.
 class Leader {
  public:
   /// `team` may be null: one process.
   explicit Leader(Team* team) : team_(team) {}
-  /// Lets the others go (serve() returns there).
+  /// Dismisses the other ranks (serve() returns there).
   ~Leader();
   Leader(const Leader&) = delete;
   Leader& operator=(const Leader&) = delete;
@@ -42,7 +42,7 @@ class Leader {
   std::unique_ptr<Instance> instance_;
 };
 
-/// The other ranks' side: until the leader lets them go.
+/// The other ranks' side: returns when the leader dismisses them.
 void serve(Team& team, const std::vector<Case>& cases);
 
 }  // namespace strake::measure

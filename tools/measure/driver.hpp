@@ -19,7 +19,7 @@ struct Entry {
   std::int64_t index = 0;  ///< in the list of its plug-in
 };
 
-/// What is told while measuring.
+/// Callbacks of a measurement.
 struct Listener {
   /// `done` measurements of `all` are over, and one of this case begins. All are those known so
   /// far.
@@ -28,7 +28,7 @@ struct Listener {
   /// `last`: no pass of this case follows that will tell it better.
   std::function<void(const machine::Result&, bool last)> measured = [](const machine::Result&,
                                                                        bool /*last*/) {};
-  /// It can't be measured, or its data was wrong.
+  /// The case can't be measured, or its data was wrong.
   std::function<void(const Case&, const std::string& why)> failed = [](const Case&,
                                                                        const std::string&) {};
 };

@@ -1,4 +1,4 @@
-// What needs no library.
+// The parts of host.hpp that need no library.
 #include "host.hpp"
 
 #include <fmt/format.h>

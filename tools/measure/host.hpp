@@ -1,5 +1,5 @@
-/// \file  The node's sockets, cores and NUMA nodes: counted, bound to, allocated on. By hwloc where
-/// Strake was built with it, else from /sys.
+/// \file  The node's sockets, cores and NUMA nodes: their numbers, binding to them, and memory on
+/// them. By hwloc if Strake was built with it, otherwise from /sys.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@ struct Host {
   int sockets = 1;
   int cores = 1;
   int threads = 1;
-  std::vector<int> numa_nodes;  ///< those with memory, by the system's numbers
+  std::vector<int> numa_nodes;  ///< those with memory, by the kernel's numbers
   std::int64_t memory_bytes = 0;
 };
 
 /// Of the whole node. Cost: a few ms at the first call.
 [[nodiscard]] const Host& host();
 
-/// Bytes that a measurement may take for itself: half of what the system has available. [bytes]
+/// How much memory a measurement may use: half of what is available. [bytes]
 [[nodiscard]] std::int64_t memory_to_spend();
 
 /// Binds the calling thread to a core of its own, or with `threads` > 1 to a NUMA node; a process
-/// that its launcher has bound already stays there. What was done, for people.
+/// that its launcher has bound already stays there. Returns what was done, for people.
 std::string bind_thread(int local_rank, int local_ranks, int threads);
 
-/// In place of a NUMA node's number: wherever it happens to be.
+/// Instead of a NUMA node's number: any node.
 inline constexpr int kAnyNode = -1;
 
-/// The calling thread runs on a NUMA node's cores, until the end of the scope.
+/// Binds the calling thread to the cores of a NUMA node until the end of the scope.
 class OnNumaNode {
  public:
   /// \throws Unsupported  it can't be put there.

@@ -1,5 +1,5 @@
-/// \file  What hwloc does for host.hpp, and what is done without it: host_hwloc.cpp or
-/// host_plain.cpp is compiled.
+/// \file  The parts of host.hpp that hwloc does (host_hwloc.cpp), or that are done without it
+/// (host_plain.cpp): one of the two is compiled.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace strake::measure {
 
-/// Everything but `cpu` and `memory_bytes`.
+/// All members except `cpu` and `memory_bytes`.
 [[nodiscard]] Host count_host();
 /// Pages not touched yet will lie on this NUMA node. \throws Unsupported
 void place_memory(void* data, std::size_t bytes, int node);

@@ -74,7 +74,7 @@ std::string bind_thread(int local_rank, int local_ranks, int threads) {
   cpu_set_t now;
   if (threads > 1) return "not bound: Strake was built without hwloc, which knows the NUMA nodes";
   if (sched_getaffinity(0, sizeof(now), &now) != 0)
-    return "not bound: the system does not say where it may run";
+    return "not bound: the kernel does not say on which cores it may run";
   const int cpus = CPU_COUNT(&now);
   if (local_ranks > 1 && cpus < host().threads) return "where the launcher bound it";
   if (cpus < local_ranks)

@@ -43,7 +43,7 @@ class ProfileFile {
 
   /// Reads the file again, merges what was set here into it, and writes both forms, each as a
   /// whole; others that save there wait meanwhile. Cost: ~20 ms with 2000 results, and the disk's.
-  /// \throws Error  the system's reason; or the file has been damaged or has become another
+  /// \throws Error  it can't be written (errno); or the file has been damaged or has become another
   /// machine's: it stays as it is, and what is known here goes beside it, with the ending ".new"
   void save();
   [[nodiscard]] const machine::Profile& profile() const noexcept { return all_.profile; }

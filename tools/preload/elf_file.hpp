@@ -1,6 +1,6 @@
-/// \file  The few facts of an ELF file that tell what it will load. Uses nothing but the C library:
-/// the preloaded object is built from this too. Every read is checked against the file's length,
-/// since any file may be offered.
+/// \file  Reads which libraries an ELF file needs. Uses only the C library, since the preloaded
+/// object is built from this too. Every read is checked against the file's length, since it may be
+/// any file.
 #pragma once
 
 #include <elf.h>
@@ -23,15 +23,15 @@ class ElfFile {
   [[nodiscard]] bool dynamic() const { return dynamic_ != nullptr; }
   /// The name of the i-th object it needs; null past the last.
   [[nodiscard]] const char* needed(std::size_t i) const;
-  /// DT_RPATH, which counts only where there is no DT_RUNPATH; null without.
+  /// DT_RPATH, which counts only if there is no DT_RUNPATH; null if absent.
   [[nodiscard]] const char* rpath() const;
-  /// DT_RUNPATH; null without.
+  /// DT_RUNPATH; null if absent.
   [[nodiscard]] const char* runpath() const;
   /// Whether these bytes occur anywhere in the file.
   [[nodiscard]] bool contains(const char* text) const;
 
  private:
-  /// `count` values of T at a file offset, or null where the file ends before.
+  /// `count` values of T at a file offset, or null if the file is shorter.
   template <typename T>
   const T* at(std::size_t offset, std::size_t count = 1) const;
   [[nodiscard]] const char* string_at(std::size_t offset) const;

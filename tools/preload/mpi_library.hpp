@@ -10,7 +10,7 @@ namespace strake::preload {
 
 enum class MpiLibrary : std::uint8_t {
   None,     ///< not an MPI library
-  OpenMpi,  ///< Open MPI 2 to 5
+  OpenMpi,  ///< Open MPI 3 to 5
   Mpich,    ///< MPICH 3.1 and later, and libraries with its binary interface (Intel MPI, MVAPICH)
   Abi,      ///< any library under the standard interface of MPI 5, which no interposer has yet
   Unknown,  ///< an MPI library whose interface is not one of these
@@ -40,8 +40,9 @@ inline const char* base_name(const char* path) {
   return slash == nullptr ? path : slash + 1;
 }
 
-/// What a DT_NEEDED entry or a loaded object's path names. The libraries beside the main one
-/// (libmpi_mpifh, libmpichfort, libmpi_cxx) count as None: they bring the main one along.
+/// The MPI library that a DT_NEEDED entry or the path of a loaded object names. The libraries
+/// beside the main one (libmpi_mpifh, libmpichfort, libmpi_cxx) count as None: they need the main
+/// one.
 inline MpiLibrary identify(const char* path) {
   const char* name = base_name(path);
   if (std::strcmp(name, "libmpi.so.40") == 0 || starts_with(name, "libmpi.so.40."))
@@ -61,12 +62,12 @@ inline MpiLibrary identify(const char* path) {
   return MpiLibrary::None;
 }
 
-/// Said of a library of that kind.
+/// The end of the message about such a library.
 constexpr const char* kAbiRefused =
     "is an MPI library under the standard ABI of MPI 5: Strake does not support it yet; build "
     "the program with mpicc rather than mpicc_abi";
 
-/// Open MPI 1.10 has the name of MPICH's library: this symbol of it tells.
+/// A symbol that tells Open MPI 1.10 from MPICH: its library has the name of MPICH's.
 constexpr const char* kOpenMpiSymbol = "ompi_mpi_comm_world";
 
 }  // namespace strake::preload

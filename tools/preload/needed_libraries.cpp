@@ -17,18 +17,17 @@
 namespace strake::preload {
 namespace {
 
-/// Part of every process: nothing of MPI behind them, and the C library has every function that
-/// starts a program.
-bool is_system_library(const char* name) {
-  for (const char* system :
+/// Whether it is one of the libraries of every process, which need no MPI library.
+bool is_base_library(const char* name) {
+  for (const char* base :
        {"libc.so.", "libm.so.", "libdl.so.", "libpthread.so.", "librt.so.", "libgcc_s.so.",
         "libstdc++.so.", "libutil.so.", "libselinux.so.", "ld-linux", "ld64.so", "linux-vdso"}) {
-    if (starts_with(name, system)) return true;
+    if (starts_with(name, base)) return true;
   }
   return false;
 }
 
-/// A file that is an object of this machine, whatever its name says.
+/// Whether the file is an ELF object of this machine, whatever its name.
 bool usable(const char* path) { return access(path, R_OK) == 0 && ElfFile(path).valid(); }
 
 /// Tries `name` in each directory of a colon-separated list, with $ORIGIN standing for the folder
@@ -102,7 +101,7 @@ bool find_in_cache(const char* name, char (&out)[PATH_MAX]) {
   return found;
 }
 
-/// Where the loader finds `name` for the object `owner`.
+/// The path at which the loader finds `name` for the object `owner`.
 bool find_library(const char* name, const char* owner, const ElfFile& from, char (&out)[PATH_MAX]) {
   if (std::strchr(name, '/') != nullptr) {
     std::snprintf(out, sizeof(out), "%s", name);
@@ -121,14 +120,14 @@ bool find_for_program(const char* name, char (&out)[PATH_MAX]) {
   return find_library(name, program, ElfFile(access(kSelf, R_OK) == 0 ? kSelf : program), out);
 }
 
-/// The library that a file is.
+/// The MPI library of a file.
 MpiLibrary identify_file(char (&path)[PATH_MAX]) {
   const MpiLibrary library = identify_behind(path);
   const bool old_openmpi = library == MpiLibrary::Mpich && ElfFile(path).contains(kOpenMpiSymbol);
   return old_openmpi ? MpiLibrary::Unknown : library;
 }
 
-/// Objects still to look into, and those already seen.
+/// Objects to search, and those already seen.
 struct Node {
   Node* next = nullptr;
   char path[PATH_MAX];
@@ -176,8 +175,8 @@ MpiLibrary identify_behind(char (&path)[PATH_MAX]) {
 void find_mpi(const char* path, Loaded loaded, MpiUse& use, const char* caller) {
   char found[PATH_MAX];
   if (std::strchr(path, '/') == nullptr) {
-    // The program's paths count for its libraries, too (its RUNPATH does not, which is not told
-    // apart here).
+    // The program's RPATH counts for its libraries, too. (Its RUNPATH does not, but is treated
+    // alike here.)
     if ((caller[0] == '\0' || !find_library(path, caller, ElfFile(caller), found)) &&
         !find_for_program(path, found)) {
       return;
@@ -197,7 +196,7 @@ void find_mpi(const char* path, Loaded loaded, MpiUse& use, const char* caller) 
     }
     if (use.library != MpiLibrary::None) return;
     for (std::size_t i = 0; const char* name = file.needed(i); ++i) {
-      if (is_system_library(name) || (loaded != nullptr && loaded(name)) ||
+      if (is_base_library(name) || (loaded != nullptr && loaded(name)) ||
           queue.has(base_name(name)))
         continue;
       const bool there = find_library(name, node->path, file, found);

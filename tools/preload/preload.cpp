@@ -5,9 +5,9 @@
 ///    run, with the interposer preloaded: only then do its MPI calls find the interposer first.
 ///  - A process that loads MPI later (python with mpi4py) gets the interposer just before that, in
 ///    the global scope, which the loader searches before the new object's own.
-///  - Any other process (shells, env, numactl, …) is left as it is, and passes this on to its
-///    children, also where it gives them another LD_PRELOAD.
-/// Uses nothing but the C library. docs/decisions/0002-loading.md says why it is done this way.
+///  - Any other process (shells, env, numactl, …) is left as it is. Its children get this object,
+///    too, also where it gives them another LD_PRELOAD.
+/// Uses only the C library. docs/decisions/0002-loading.md says why it is done this way.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -45,11 +45,11 @@ using Dlopen = void* (*)(const char*, int);
 Dlopen g_dlopen = nullptr;
 /// The job's id, from the environment that this process started with; empty: of no job.
 char g_job[64] = {};
-/// Nothing more to look for in this process.
+/// Whether the search for MPI in this process is over.
 std::atomic<bool> g_settled{true};
 
-/// The C library's functions that start programs, and this object's path. Found at the start: after
-/// a fork nothing may be looked up.
+/// The C library's functions that start programs, and this object's path. Looked up at the start,
+/// since after a fork nothing may be looked up.
 using Execve = int (*)(const char*, char* const*, char* const*);
 using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,
                       const posix_spawnattr_t*, char* const*, char* const*);
@@ -97,18 +97,19 @@ bool is_loaded(const char* name) {
              const_cast<char*>(name)) != 0;
 }
 
-/// Tells `strake run`, if it runs on this machine.
+/// Reports to `strake run`, if that runs on this machine.
 void report(Letter letter) { job::leave_letter(g_job, letter); }
 
-/// The promise that every rank is preloaded can't be kept, so the job must not go on.
+/// Ends the process: a job must not go on if not every rank has the interposer.
 [[noreturn]] void give_up(const char* what, const char* path) {
   if (job::first_of_job()) dprintf(STDERR_FILENO, "strake run: %s %s\n", path, what);
   report(Letter::Refused);
   _exit(2);
 }
 
-/// The interposer for the library, beside this object: where the library has several names, the one
-/// that needs it by this name, lest it bring in another of the machine.
+/// The path of the interposer for the library, beside this object. If the library has several
+/// names, it is the interposer that needs it by this name: another one could bring in a second
+/// library.
 void interposer_for(MpiLibrary library, const char* library_path, char (&out)[PATH_MAX]) {
   const char* forced = std::getenv("STRAKE_MPI");
   const bool force =
@@ -138,7 +139,7 @@ void interposer_for(MpiLibrary library, const char* library_path, char (&out)[PA
     give_up("is missing: Strake was not built for the MPI library of this program", out);
 }
 
-/// Where the variable stands; null without.
+/// The entry of the variable; null if it is not set.
 char** find_variable(char** environment, const char* name) {
   for (; *environment != nullptr; ++environment) {
     if (starts_with(*environment, name)) return environment;
@@ -158,7 +159,7 @@ bool program_needs(const char* path) {
   const char* names = nullptr;
   for (const ElfW(Dyn)* entry = program->l_ld; entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag != DT_STRTAB) continue;
-    // The loader has made it an address, but where the section is read-only.
+    // The loader has turned it into an address, unless the section is read-only.
     const bool relative = entry->d_un.d_ptr < program->l_addr;
     names = reinterpret_cast<const char*>(entry->d_un.d_ptr + (relative ? program->l_addr : 0));
   }
@@ -171,8 +172,9 @@ bool program_needs(const char* path) {
   return false;
 }
 
-/// What this process was started with. From the kernel rather than from main's `arguments`: these
-/// also hold a program that was given to the loader by name. Without /proc main's it is.
+/// The arguments that this process was started with, from /proc rather than from main's
+/// `arguments`: those lack the loader if the program was started by its name (ld.so PROGRAM).
+/// Without /proc, main's.
 char** own_arguments(char** arguments, const char* interposer) {
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return arguments;
@@ -210,7 +212,7 @@ char** own_arguments(char** arguments, const char* interposer) {
   own_program(program);
   if (char** again = find_variable(environment, kAgain)) {
     if (std::strcmp(*again + std::strlen(kAgain), program) == 0)
-      give_up("could not be loaded", interposer);  // that was tried
+      give_up("could not be loaded", interposer);  // this is the second start
     remove_variable(again);
   }
   std::size_t variables = 0;
@@ -241,13 +243,13 @@ char** own_arguments(char** arguments, const char* interposer) {
 }
 
 /// Calls the C library's function of that name, with this object in the LD_PRELOAD of
-/// `environment`, its last argument: a script may set the variable anew, or drop it, and every rank
-/// of a job must have the object. An environment without the job is none of a rank. Takes memory
-/// from the stack alone, as a fork of a process with threads must.
+/// `environment`, its last argument. A script may have changed or removed the variable, but every
+/// rank of a job must have the object. (An environment without the job's id is not that of a rank.)
+/// Uses only memory of the stack, as is required after the fork of a process with threads.
 template <typename Function, typename... Arguments>
 int start_with_self(Function& function, const char* name, char* const* environment,
                     Arguments... arguments) {
-  if (function == nullptr) find_next(function, name);  // from an earlier constructor
+  if (function == nullptr) find_next(function, name);  // an earlier constructor calls this
   std::size_t variables = 0;
   std::size_t slot = 0;  // of LD_PRELOAD, counted from 1; 0: none
   bool job = false;
@@ -271,7 +273,7 @@ int start_with_self(Function& function, const char* name, char* const* environme
   return function(arguments..., changed);
 }
 
-/// Whether `is` holds of the item of a list that begins at `item`.
+/// Whether `is` is true for the item of a list that begins at `item`.
 template <typename Is>
 bool item_is(char* item, Is&& is) {
   char* end = item + std::strcspn(item, ": ");
@@ -281,9 +283,9 @@ bool item_is(char* item, Is&& is) {
   return answer;
 }
 
-/// Takes the interposer and the library behind it out of LD_PRELOAD again: the shells and tools
-/// that the program starts must not load them. Not yet where this is none but what the program runs
-/// under (valgrind puts itself in the place of what is started, and then its own object in front).
+/// Removes the interposer and the library after it from LD_PRELOAD: shells and tools that the
+/// program starts must not load them. Not yet if this process is only what the program runs under
+/// (valgrind is started first in the program's place, and puts its own object in front).
 void hide_interposer(char** environment) {
   if (char** again = find_variable(environment, kAgain)) {
     char program[PATH_MAX];
@@ -314,8 +316,8 @@ void hide_interposer(char** environment) {
   if ((*slot)[std::strlen(kPreload)] == '\0') remove_variable(slot);
 }
 
-/// Linked to run before every other constructor of the process, so also before the C library's own:
-/// `environ` is not set yet, and `environment` is the array that it will be set to.
+/// Linked to run before every other constructor of the process, also before those of the C library:
+/// `environ` is not set yet; `environment` is its later value.
 __attribute__((constructor)) void start(int, char** arguments, char** environment) {
   if (environ == nullptr) environ = environment;
   if (char** job = find_variable(environment, kJob))
@@ -342,9 +344,10 @@ __attribute__((constructor)) void start(int, char** arguments, char** environmen
     const bool old_openmpi =
         scan.library == MpiLibrary::Mpich && dlsym(RTLD_DEFAULT, kOpenMpiSymbol) != nullptr;
     interposer_for(old_openmpi ? MpiLibrary::Unknown : scan.library, scan.library_path, interposer);
-    // The interposer's own need of a library of that name must not find another (of the system,
-    // beside one of the user's) where the program needs it only indirectly. Else the library keeps
-    // its place, behind tools that wrap its functions.
+    // If the program needs the MPI library only through another library, the loader could find a
+    // second one of the same name for the interposer, such as the distribution's beside the user's.
+    // So its path is preloaded as well. Otherwise the library keeps its place, after tools that
+    // wrap its functions.
     const char* library = program_needs(scan.loaded_as) ? "" : scan.library_path;
     start_again(interposer, library, arguments, environment);
   }
@@ -352,7 +355,7 @@ __attribute__((constructor)) void start(int, char** arguments, char** environmen
   g_settled.store(false, std::memory_order_relaxed);
 }
 
-/// The object that holds the code at `address`; empty: the program itself.
+/// The path of the object that has the code at `address`; empty: the program itself.
 const char* object_at(const void* address) {
   Dl_info info{};
   link_map* object = nullptr;
@@ -361,16 +364,16 @@ const char* object_at(const void* address) {
   return found == 0 || object == nullptr ? "" : object->l_name;
 }
 
-/// Brings the interposer in if loading `file`, as the code at `caller` asks, brings MPI in.
+/// Loads the interposer if loading `file`, for the code at `caller`, brings MPI in.
 void before_dlopen(const char* file, int mode, const void* caller) {
   const bool loads = file != nullptr && (mode & RTLD_NOLOAD) == 0;
   if (!loads || g_settled.load(std::memory_order_acquire)) return;
   MpiUse use;
   const int kept = errno;
   find_mpi(file, is_loaded, use, object_at(caller));
-  // The very file that is about to come first, lest the interposer's own need of this library find
-  // another of the same name (an environment may hold its own MPI beside the system's). What can't
-  // be loaded is the program's to see: it may try another.
+  // Load this very MPI library first: for the interposer the loader could find another one of the
+  // same name (an environment may have an MPI library beside the distribution's). If it can't be
+  // loaded, the program sees the error, and may try another.
   if (use.library != MpiLibrary::None && g_dlopen(use.path, RTLD_LAZY | RTLD_LOCAL) == nullptr) {
     (void)dlerror();
   } else if (use.library != MpiLibrary::None && !g_settled.exchange(true)) {
@@ -389,12 +392,12 @@ void before_dlopen(const char* file, int mode, const void* caller) {
 /// library finds the caller, whose RUNPATH counts in the search, by the return address.
 extern "C" __attribute__((visibility("default"))) void* dlopen(const char* file, int mode) {
   if (strake::preload::g_dlopen == nullptr)
-    strake::preload::find_dlopen();  // from an earlier constructor
+    strake::preload::find_dlopen();  // an earlier constructor calls this
   strake::preload::before_dlopen(file, mode, __builtin_return_address(0));
   return strake::preload::g_dlopen(file, mode);
 }
 
-/// \{ The C library's own, whose children keep this object.
+/// \{ The functions that start programs, wrapped so that the children keep this object.
 #define STRAKE_EXPORT extern "C" __attribute__((visibility("default")))
 
 STRAKE_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
@@ -420,7 +423,7 @@ STRAKE_EXPORT int fexecve(int file, char* const* arguments, char* const* environ
   return start_with_self(g_fexecve, "fexecve", environment, file, arguments);
 }
 
-// The arguments up to a null pointer, on the stack, as `arguments`.
+// Declares `arguments`, on the stack: the arguments up to a null pointer.
 #define STRAKE_LISTED_ARGUMENTS(first)                                                   \
   va_list list;                                                                          \
   va_start(list, first);                                                                 \

@@ -20,9 +20,9 @@ namespace {
 
 volatile sig_atomic_t g_child = 0;
 
-/// From a terminal, SIGINT and SIGQUIT reach the job by themselves, as it is in the same group;
-/// sent to this process alone (by a batch system), they must be passed on. Which it was, the sender
-/// tells.
+/// Passes a signal on to the job, unless it came from a terminal: SIGINT and SIGQUIT from there
+/// reach the job by themselves, since it is in the same process group. A batch system sends them to
+/// this process alone. The sender in the signal's information tells which it was.
 void forward(int signal, siginfo_t* info, void*) {
   const bool from_terminal = info != nullptr && info->si_code == SI_KERNEL;
   if (g_child > 0 && !from_terminal) kill(static_cast<pid_t>(g_child), signal);
@@ -30,8 +30,8 @@ void forward(int signal, siginfo_t* info, void*) {
 
 constexpr std::array kForwarded = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 
-/// What SIGCHLD does at the start of this process, and of its children. Here it must not be
-/// ignored: the kernel would forget how a child ended.
+/// The action of SIGCHLD that this process started with, for its children. Here it must not be
+/// ignored: the kernel would discard how a child ended.
 const struct sigaction& inherited_sigchld() {
   static const struct sigaction inherited = [] {
     struct sigaction plain {};
@@ -91,8 +91,8 @@ int run_job(const Arguments& command, const Variables& environment) {
     struct sigaction action {};
     action.sa_sigaction = forward;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
-    // Also where it was ignored here (SIGHUP under nohup, SIGINT in a script's background): the job
-    // inherited that, and keeps to it or not as it would alone.
+    // Also if this process ignored the signal (SIGHUP under nohup, SIGINT in a script's
+    // background): the job inherited that, and decides itself, as it would without Strake.
     sigaction(signal, &action, nullptr);
   }
   sigprocmask(SIG_SETMASK, &before, nullptr);

@@ -1,4 +1,4 @@
-/// \file  The job's own process: started, given this command's signals, waited for.
+/// \file  The process of the job: starts it, passes signals on to it, and waits for it.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace strake::run {
 
-/// Runs `command` with `environment` added to this process's own, and returns as a shell would tell
-/// its end: its status, or 128 + the signal. Signals sent to this process go on to it. \throws
+/// Runs `command` with `environment` added to this process's own. Returns its status, or 128 + the
+/// signal that ended it, as a shell does. Signals sent to this process go on to it. \throws
 /// InvalidArgument  it can't be started.
 [[nodiscard]] int run_job(const Arguments& command, const Variables& environment);
 
-/// What a program prints, errors too. Empty where it can't be started.
+/// What a program prints, errors too. Empty if it can't be started.
 [[nodiscard]] std::string output_of(const Arguments& command);
 
 }  // namespace strake::run

@@ -6,7 +6,8 @@
 namespace strake::run {
 namespace {
 
-/// Of one letter, a single call is enough; more wait only lest another user's take the place.
+/// One connection per letter is enough. The queue is longer so that another user's connection does
+/// not fill it.
 constexpr int kWaiting = 64;
 
 bool is_of_this_user(int caller) {

@@ -1,4 +1,4 @@
-/// \file  What the processes of a job on this machine tell `strake run`.
+/// \file  Receives the letters (job/report.hpp) of a job's processes on this machine.
 #pragma once
 
 #include <map>
@@ -9,15 +9,16 @@
 
 namespace strake::run {
 
-/// Takes the job's letters, from its making on. Leaves nothing behind, however this process ends.
+/// Receives the job's letters as long as it exists. Leaves nothing behind, however this process
+/// ends.
 class JobReport {
  public:
-  /// Where the kernel gives no socket, no letter ever comes.
+  /// If the kernel gives no socket, no letter ever comes.
   explicit JobReport(const std::string& id);
   ~JobReport();
   JobReport(const JobReport&) = delete;
   JobReport& operator=(const JobReport&) = delete;
-  /// Those that have come so far, from processes of this user.
+  /// The letters that have come so far, from processes of this user.
   [[nodiscard]] const std::set<job::Letter>& letters();
 
  private:

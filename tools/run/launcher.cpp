@@ -13,7 +13,8 @@
 namespace strake::run {
 namespace {
 
-/// How many words follow an option. Names without their dashes, which may be one or two.
+/// How many words follow an option. The names have no dashes; on the command line they have one or
+/// two.
 struct OptionWords {
   int words;
   std::string_view names;  ///< separated by spaces
@@ -86,7 +87,8 @@ bool sets_variable(std::string_view option) {
 
 bool is_assignment(std::string_view item) { return item.find('=') != std::string_view::npos; }
 
-/// Words after `option`, of which `next` is the first; nothing where it is not known.
+/// The number of words after `option`, of which `next` is the first; nothing if the option is not
+/// known.
 std::optional<int> words_after(Launcher launcher, std::string_view option, std::string_view next) {
   const std::size_t equals = option.find('=');
   if (launcher == Launcher::Hydra && sets_variable(option.substr(0, equals))) {
@@ -119,11 +121,11 @@ bool has(const Variables& variables, std::string_view name) {
                      [&](const auto& v) { return v.first == name; });
 }
 
-/// Of NAME or NAME=value.
+/// The name in NAME or NAME=value.
 std::string_view name_of(std::string_view item) { return item.substr(0, item.find('=')); }
 
-/// A NAME or NAME=value of the user's for the ranks, as it is to be beside `variables`: LD_PRELOAD
-/// behind ours, the value of a mere NAME ours, which is the environment's or this run's own.
+/// A NAME or NAME=value that the user gave for the ranks, merged with `variables`. LD_PRELOAD of
+/// the user comes after Strake's. A NAME without a value gets that of `variables`.
 std::string merged(std::string_view item, const Variables& variables) {
   const std::string_view name = name_of(item);
   std::string word(item);
@@ -133,9 +135,9 @@ std::string merged(std::string_view item, const Variables& variables) {
   return word;
 }
 
-/// `list`, the user's own NAME or NAME=value words, with `variables` added where it lacks them:
-/// Open MPI 5 refuses a name with two values. A value that would end at a separator in it is
-/// refused too, but for XDG_CACHE_HOME: without that a job runs, and at most misses its profile.
+/// `list`, the user's NAME or NAME=value words, with `variables` added unless it has them: Open MPI
+/// 5 refuses a name with two values. A value with a separator in it is refused, too, except that of
+/// XDG_CACHE_HOME: without that a job runs, and at most misses its profile.
 std::string extended(std::string_view list, char separator, Variables variables) {
   const auto ends = [&](const auto& v) { return v.second.find(separator) != std::string::npos; };
   std::erase_if(variables, [&](const auto& v) { return v.first == "XDG_CACHE_HOME" && ends(v); });
@@ -160,8 +162,8 @@ std::string extended(std::string_view list, char separator, Variables variables)
   return out;
 }
 
-/// The first word of `command` that is one of `names` and stands before a segment's program; its
-/// size where none is.
+/// The first word of `command` that is one of `names` and stands before a segment's program; the
+/// number of words if there is none.
 std::size_t option_word(const Arguments& command, std::string_view names) {
   for (const Segment& segment : segments_of(Launcher::OpenMpi, command)) {
     for (std::size_t i = segment.begin; i < segment.program.value_or(segment.end); ++i) {
@@ -210,8 +212,8 @@ Arguments with_openmpi_environment(const Arguments& command, const Variables& va
   return out;
 }
 
-/// Hydra: -genv once; an -env or -genv of the user's own wins over it, so LD_PRELOAD is put before
-/// that.
+/// Hydra: -genv once. The user's -env and -genv take precedence over it, so LD_PRELOAD is added to
+/// them.
 Arguments with_hydra_environment(const Arguments& command, const Variables& variables) {
   Arguments out = {command.front()};
   for (const auto& [name, value] : variables) out.insert(out.end(), {"-genv", name, value});
@@ -239,8 +241,8 @@ Arguments with_hydra_environment(const Arguments& command, const Variables& vari
   return out;
 }
 
-/// What a list of srun's exports, up to NONE or NIL: there srun stops reading. (A list without ALL
-/// exports nothing else either.)
+/// The entries of srun's --export list up to NONE or NIL, where srun stops reading. (A list without
+/// ALL exports nothing else.)
 std::string exported_by(std::string_view list) {
   std::string exported;
   while (!list.empty()) {
@@ -252,7 +254,7 @@ std::string exported_by(std::string_view list) {
   return exported;
 }
 
-/// Slurm: --export, together with whatever the user exports.
+/// Slurm: --export, with what the user exports added.
 Arguments with_srun_environment(const Arguments& command, const Variables& variables) {
   constexpr std::string_view kExport = "--export=";
   Arguments out = command;
@@ -261,7 +263,7 @@ Arguments with_srun_environment(const Arguments& command, const Variables& varia
                    extended(exported_by(out[1].substr(kExport.size())), ',', variables));
     return out;
   }
-  // One further on may be srun's, and would take the place of ours, or the program's own.
+  // A later --export may be srun's, and would replace this one, or the program's.
   for (const std::string& word : command) {
     if (word.starts_with("--export")) {
       throw InvalidArgument(fmt::format(

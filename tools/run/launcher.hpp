@@ -1,5 +1,5 @@
-/// \file  The programs that start MPI jobs, and their command lines: where a rank's program stands
-/// in one, and how to set environment variables for the ranks alone.
+/// \file  The programs that start MPI jobs, and their command lines: where the rank's program
+/// stands in it, and how to set environment variables only for the ranks.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ enum class Launcher : std::uint8_t {
 /// Whether a program of this name is one that starts MPI jobs, of whichever library.
 [[nodiscard]] bool is_launcher_name(std::string_view program) noexcept;
 
-/// Which launcher prints this when asked for its --version; nothing where it is none of those.
+/// The launcher whose --version prints this; nothing if it is none of these.
 [[nodiscard]] std::optional<Launcher> launcher_of_version(std::string_view version_output) noexcept;
 
 using Arguments = std::vector<std::string>;
@@ -30,18 +30,17 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 struct Segment {
   std::size_t begin = 0;  ///< first option
   std::size_t end = 0;    ///< one past the program's last argument
-  /// The program; nothing where an option that is not known here leaves open whether a word is its
-  /// value.
+  /// The program. Nothing after an unknown option, since the next word may be its value.
   std::optional<std::size_t> program;
 };
 
 /// The segments of `command`, whose first word is the launcher.
 [[nodiscard]] std::vector<Segment> segments_of(Launcher launcher, const Arguments& command);
 
-/// `command` with options that set `variables` for the ranks, and only for them. LD_PRELOAD is put
-/// before the value that the command line gives it, or Open MPI's list of variables in this
-/// environment; of other variables the value given there stays. \throws InvalidArgument  a value
-/// that the launcher has no way to pass on.
+/// `command` with options that set `variables` for the ranks, and only for them. If the command
+/// line, or Open MPI's list of variables in this environment, sets LD_PRELOAD, the value given here
+/// is put before that one; other variables that are set there keep that value. \throws
+/// InvalidArgument  a value that the launcher can't pass on.
 [[nodiscard]] Arguments with_environment(Launcher launcher, const Arguments& command,
                                          const Variables& variables);
 

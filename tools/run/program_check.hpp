@@ -1,5 +1,5 @@
-/// \file  What can be known of a job before it starts: whether its programs use an MPI library that
-/// an interposer is here for.
+/// \file  Checks before a job starts: whether its programs use an MPI library that Strake has an
+/// interposer for.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace strake::run {
 
-/// Where `program` lies, found as a shell would; nothing where it is not there or not executable.
+/// The path of `program`, found as by a shell; nothing if it does not exist or is not executable.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& program);
 
-/// The MPI library that a program is linked to; None where it is linked to none, and only its run
-/// can tell whether it loads one, or starts a program that uses MPI. \throws InvalidArgument  it
-/// holds MPI statically, or its library is not known (`forced`: --mpi's, or None).
+/// The MPI library that a program is linked to. None if it is linked to none: it may still load one
+/// when it runs, or start a program that uses MPI. \throws InvalidArgument  it is linked statically
+/// to MPI, or its library is not known (`forced`: --mpi's, or None).
 [[nodiscard]] preload::MpiLibrary check_program(const std::string& path,
                                                 preload::MpiLibrary forced);
 
-/// Whether a program runs without the dynamic loader, so that nothing comes into it.
+/// Whether a program runs without the dynamic loader, so that nothing can be loaded into it.
 [[nodiscard]] bool is_static(const std::string& path);
 
 /// Where this command's libraries lie: libstrake-preload.so and the interposers.

@@ -38,8 +38,8 @@ std::string random_id() {
   return fmt::format("{:016x}{:016x}", words[0], words[1]);
 }
 
-/// What the ranks get: the preloaded object, this run's own variables, and of this environment
-/// every setting, and the folder that the profile lies in.
+/// The environment variables for the ranks: the preloaded object, this run's own variables, all
+/// settings of this environment, and the folder of the profile.
 Variables rank_variables(const Options& options, const std::string& folder,
                          const std::string& job) {
   const char* before = std::getenv("LD_PRELOAD");
@@ -54,7 +54,7 @@ Variables rank_variables(const Options& options, const std::string& folder,
   if (!options.json.empty()) set(settings::Id::summary_json, emptied_summary(options.json));
   if (options.mpi != settings::text(settings::Id::mpi)) set(settings::Id::mpi, options.mpi);
   if (options.disable) set(settings::Id::disable, "1");
-  // Wrong ones too: rank 0 says what is wrong with them.
+  // Also wrong settings: rank 0 reports them.
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
@@ -69,7 +69,7 @@ Variables rank_variables(const Options& options, const std::string& folder,
   return variables;
 }
 
-/// One that is linked to MPI only has a launcher's name.
+/// A program that is linked to MPI is no launcher, even if it has the name of one.
 bool is_launcher(const std::string& program) {
   const auto path = is_launcher_name(program) ? find_program(program) : std::nullopt;
   preload::MpiUse use;
@@ -77,9 +77,9 @@ bool is_launcher(const std::string& program) {
   return path && use.library == MpiLibrary::None;
 }
 
-/// Which word of `command` is the launcher: the first, or a later one behind a program such as
-/// timeout or numactl. Nothing where the command is an MPI program itself. \throws InvalidArgument
-/// it is neither.
+/// Which word of `command` is the launcher: the first, or a later one after a program such as
+/// timeout or numactl. Nothing if the command is an MPI program itself. \throws InvalidArgument  it
+/// is neither.
 std::optional<std::size_t> launcher_in(const Arguments& command, const std::string& program,
                                        MpiLibrary forced) {
   if (is_launcher(program)) return 0;
@@ -94,7 +94,7 @@ std::optional<std::size_t> launcher_in(const Arguments& command, const std::stri
                   command[0]));
 }
 
-/// \throws InvalidArgument  it is of no library that is known here.
+/// \throws InvalidArgument  it is the launcher of an unknown MPI library.
 Launcher ask_launcher(const std::string& program) {
   const std::string version = output_of({program, "--version"});
   const auto launcher = launcher_of_version(version);
@@ -114,9 +114,9 @@ bool is_elsewhere(const Arguments& command, const Segment& segment) {
          });
 }
 
-/// The programs of a launcher's command line that can be seen from here. Of which MPI library they
-/// are is theirs to say, not the launcher's: an MPICH built for PMIx is started by Open
-/// MPI's. True: all are static, so their processes will not tell of themselves.
+/// Checks the programs of a launcher's command line, as far as they can be found here. The program
+/// decides which MPI library it is, not the launcher: Open MPI's launcher starts an MPICH built for
+/// PMIx. True: all programs are static, so their processes will not report to this command.
 bool check_job(Launcher launcher, const Arguments& command, const std::string& folder,
                MpiLibrary forced) {
   const std::vector<Segment> segments = segments_of(launcher, command);
@@ -162,7 +162,7 @@ int run(const Options& options, const Arguments& command) {
 
   const std::set<job::Letter>& letters = report.letters();
   if (letters.contains(job::Letter::Refused)) return kRefused;
-  // Inside a rank of another job: what came here counts there.
+  // Inside a rank of another job: the letters count there, too.
   for (const job::Letter letter : letters)
     job::leave_letter(settings::text(settings::Id::job), letter);
   const std::string why = status == 0 ? why_unreached(letters, all_static) : "";

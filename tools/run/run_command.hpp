@@ -10,12 +10,12 @@ namespace strake::run {
 
 struct Options {
   bool quiet = false;    ///< no summary at the end
-  bool disable = false;  ///< the interposer passes every call through
+  bool disable = false;  ///< the interposer passes every call on
   std::string json;      ///< file for the summary; empty: none
   std::string mpi{settings::text(settings::Id::mpi)};
 };
 
-/// Returns the job's exit status, or 2 where a process of it had to end.
+/// Returns the job's exit status, or 2 if Strake had to end a process of it.
 /// \throws InvalidArgument  the job can't be accelerated, known before it starts.
 [[nodiscard]] int run(const Options& options, const Arguments& command);
 

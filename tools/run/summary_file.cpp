@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A file on a disk that this process does not write to: what that does may hold more than a
-/// summary.
+/// Whether it is a regular file, and not where standard output or error goes: such a file may have
+/// more than a summary.
 bool is_of_its_own(const fs::path& path) {
   std::error_code error;
   const auto is = [&](const char* stream) { return fs::equivalent(path, stream, error); };
@@ -38,8 +38,8 @@ std::string emptied_summary(const std::string& file) {
 }
 
 bool has_summary(const std::string& file) {
-  // Opened, as a rank on another machine may have written it: a mere stat may be answered from what
-  // was known before.
+  // Opened first, since a rank on another machine may have written it: stat alone may return cached
+  // values.
   return is_of_its_own(file) && std::ifstream(file).peek() != std::ifstream::traits_type::eof();
 }
 

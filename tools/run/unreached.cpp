@@ -14,7 +14,7 @@ std::string why_unreached(const std::set<Letter>& letters, bool all_static) {
   }
   if (letters.contains(Letter::Emptied)) {
     return "nothing of this job was accelerated: it started a program with an emptied environment "
-           "(env -i), and Strake does not come into such a program";
+           "(env -i), and Strake can't be loaded into such a program";
   }
   if (all_static || letters.contains(Letter::WithoutMpi)) {
     return "no process of this job used MPI, as far as can be seen from this machine, so nothing "

@@ -1,4 +1,4 @@
-/// \file  Jobs that end well, but that Strake had no part in.
+/// \file  The message about jobs that succeed, but of which no MPI call reached Strake.
 #pragma once
 
 #include <set>
@@ -8,9 +8,9 @@
 
 namespace strake::run {
 
-/// Why nothing of such a job reached Strake, or may not have, by the letters of its processes on
-/// this machine. Empty where something did, or nothing is known: all ran on other machines.
-/// `all_static`: its programs are such that leave no letter.
+/// Why no call of the job reached Strake, or may not have, by the letters of its processes on this
+/// machine. Empty if one did, or if nothing is known because all ran on other machines.
+/// `all_static`: its programs leave no letter.
 [[nodiscard]] std::string why_unreached(const std::set<job::Letter>& letters, bool all_static);
 
 }  // namespace strake::run

@@ -1,4 +1,4 @@
-// In the place of hwloc_reader.cpp in builds without hwloc.
+// Replaces hwloc_reader.cpp in builds without hwloc.
 #include "topo/reader.hpp"
 
 namespace strake::topo {

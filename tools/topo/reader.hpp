@@ -1,5 +1,5 @@
-/// \file  Reads this machine's topology: what NVML tells, and what hwloc tells where this build has
-/// it. (hwloc stays out of the library, and so out of every rank.)
+/// \file  Reads this machine's topology from NVML and, if this build has it, from hwloc. (Only the
+/// command needs hwloc, so no rank loads it.)
 #pragma once
 
 #include "machine/topology.hpp"
@@ -12,10 +12,10 @@ using machine::NumaNode;
 using machine::Socket;
 using machine::Topology;
 
-/// Sockets, nodes and caches, and the NUMA nodes of the GPUs that are there already. Without hwloc
-/// in this build: a note.
+/// Adds sockets, nodes and caches, and the NUMA nodes of the GPUs in `topology`. Without hwloc in
+/// this build, adds a note.
 void read_hwloc(Topology& machine);
-/// All of it.
+/// The whole topology.
 [[nodiscard]] Topology read_machine();
 
 }  // namespace strake::topo

@@ -1,5 +1,4 @@
-/// \file  The topology of a machine and what was measured on it: for people, programs, and as a
-/// drawing.
+/// \file  Shows the topology of a machine and its measured bandwidths: as text, JSON, or a drawing.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,7 +17,7 @@ using machine::NumaNode;
 using machine::Socket;
 using machine::Topology;
 
-/// What is shown: the machine, and the measured bandwidths with where they are from.
+/// The machine, the measured bandwidths, and the profile that they are from.
 struct View {
   Topology machine;
   report::BandwidthMatrix measured;  ///< rows and columns: every node and GPU, and more

@@ -1,5 +1,5 @@
-/// \file  `strake topo`: what this machine is made of, how its parts are linked, and how fast they
-/// were measured to be.
+/// \file  `strake topo`: the parts of this machine, the links between them, and their measured
+/// bandwidths.
 #pragma once
 
 #include <string>

@@ -81,8 +81,8 @@ class BothWays final : public Instance {
       check(cudaStreamWaitEvent(streams_[1].get(), start_.get(), 0));
       go.store(true, std::memory_order_release);
       while (calling.load() < 4) std::this_thread::yield();
-      // The calls are entered: a moment to reach the stream. No call of ours meanwhile, for theirs
-      // may keep the driver locked until the gate opens.
+      // Both threads are in their calls. Give them time to reach the stream, without another call:
+      // theirs may keep the driver locked until the gate opens.
       const auto entered = std::chrono::steady_clock::now();
       while (seconds_since(entered) < kEnter) {
       }

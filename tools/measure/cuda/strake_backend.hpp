@@ -7,7 +7,7 @@
 
 namespace strake::measure::cuda {
 
-/// With `device` current and in use. \throws Unsupported  libstrake-cuda.so is missing
+/// `device` must be current and in use. \throws Unsupported  libstrake-cuda.so is missing
 inline DeviceBackend& strake_backend(int device) {
   check(cudaSetDevice(device));
   check(cudaFree(nullptr));  // the back end is loaded only into processes that use a device

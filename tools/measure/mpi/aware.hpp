@@ -1,4 +1,4 @@
-/// \file  Whether the MPI library takes device pointers, by trying.
+/// \file  Tries whether the MPI library takes device pointers.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ struct Awareness {
   unsigned collectives = 0;
 };
 
-/// Starts a job of two ranks with this library's launcher that does all that on device buffers. The
-/// first call takes a second or more, or none without a device; later ones give its answer.
+/// Starts a job of two ranks with this library's launcher that does all this on device buffers. The
+/// first call takes a second or more, or no time without a device; later calls return its answer.
 [[nodiscard]] Awareness tried_job_of_two();
-/// Why that gave no answer though there is a device; empty where it gave one, and without a device.
+/// Why there is no answer although there is a device. Empty if there is one, and without a device.
 [[nodiscard]] std::string why_not_tried();
 
 }  // namespace strake::measure

@@ -14,13 +14,13 @@
 namespace strake::measure {
 
 /// Contiguous bytes, half a round trip and both ways at once: mpi/{node,net}/host and /both-ways,
-/// and /packed, as Strake names packed bytes to MPI; on a device, mpi/{node,net}/device and
+/// and /packed, by the datatype of Strake's packed bytes; on a device, mpi/{node,net}/device and
 /// /device/both-ways.
 void add_messages(const Job& job, const Device& device, std::vector<Case>& cases);
 /// mpi/{node,net}/pairs: several pairs at once.
 void add_pairs(const Job& job, std::vector<Case>& cases);
-/// mpi/{node,net}/{system,pack}/{box,indexed,transpose}: strided messages, by the library's own
-/// engine and by Strake's packing.
+/// mpi/{node,net}/{system,pack}/{box,indexed,transpose}: strided messages, packed by the MPI
+/// library and by Strake.
 void add_strided(const Job& job, std::vector<Case>& cases);
 /// mpi/collective/*, on a device mpi/collective/device/*: those whose names ("broadcast") `works`
 /// allows.

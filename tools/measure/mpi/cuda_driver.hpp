@@ -10,7 +10,7 @@ namespace strake::measure {
 /// The driver's devices, of this process. Nothing is created on a device before `use`.
 class CudaDriver {
  public:
-  /// Null where there is no driver, or no device.
+  /// Null if there is no driver, or no device.
   [[nodiscard]] static CudaDriver* find() noexcept;
 
   [[nodiscard]] int devices() const noexcept { return devices_; }
@@ -22,9 +22,8 @@ class CudaDriver {
   void to_device(std::uint64_t to, const void* from, std::size_t bytes) const;
   void to_host(void* to, std::uint64_t from, std::size_t bytes) const;
   /// \}
-  /// Keeps it for a later `allocate`: no address is ever given back to the driver, since MPI
-  /// libraries that fail to see that keep what they know of the memory that was there (as
-  /// applications with buffers of long life never notice).
+  /// Keeps it for a later `allocate`. Memory is never given back to the driver: some MPI libraries
+  /// do not notice that, and apply what they know of the old memory to new memory at its address.
   void release(std::uint64_t memory) noexcept;
 
  private:

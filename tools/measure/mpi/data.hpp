@@ -1,4 +1,4 @@
-/// \file  Memory for messages, filled with bytes that tell their sender and their place.
+/// \file  Memory for messages, filled with bytes that depend on their sender and their place.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class HostMemory {
   }
   [[nodiscard]] std::byte* data() const noexcept { return data_.get(); }
 
-  /// What memory holds that nothing was written to.
+  /// The value of bytes that nothing was written to.
   static constexpr std::byte kUntouched{0xa5};
 
  private:

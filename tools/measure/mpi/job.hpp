@@ -32,9 +32,9 @@ class Job final : public Team {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] std::string library() const override;
-  /// \{ Collective. Who waits sleeps, up to 1 ms at a time; ranks that had a time in a maximum() of
-  /// this case (since the last barrier()) or the one before only after 100 ms: a core that slept is
-  /// slow long after it. \throws MpiError
+  /// \{ Collective. A rank that waits sleeps, up to 1 ms at a time. One that had a time in a
+  /// maximum() of this case (since the last barrier()), or of the one before, first stays awake for
+  /// 100 ms: a core that slept is slow long after it. \throws MpiError
   void broadcast(void* data, std::size_t bytes) override;
   void barrier() override;
   double maximum(double value) override;

@@ -1,4 +1,4 @@
-/// \file  Starts a throwaway job by a launcher of MPI's and reads what it prints.
+/// \file  Starts a trial job by a launcher of MPI and reads what it prints.
 #pragma once
 
 #include <span>
@@ -19,13 +19,13 @@ struct JobEnd {
   std::string output;  ///< what it printed, to either stream
 };
 
-/// Runs `command` in an environment that tells nothing of the job around it, until it ends, has
-/// printed `last` or the time is over; the processes that it started are then ended.
+/// Runs `command`, in an environment without the variables of the job around it, until it ends, has
+/// printed `last`, or the time is over. Then ends the processes that it started.
 [[nodiscard]] JobEnd run_job(std::vector<std::string> command, int seconds, std::string_view last);
 
-/// Of what a job printed, from the first line that tells something on, as one line of at most 200
-/// characters: the one that begins with `first` if there is such a line, else the first with a
-/// letter in it. Empty: there is none.
+/// What a job printed, as one line of at most 200 characters: from the line that begins with
+/// `first` on if there is one, otherwise from the first line with a letter in it. Empty if there is
+/// none.
 [[nodiscard]] std::string summary_of(std::string_view output, std::string_view first);
 
 }  // namespace strake::measure
