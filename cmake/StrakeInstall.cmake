@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: the command in bin, the headers and the static library where the system keeps them,
-# and what the command or the library loads at run time in lib/strake, which both find from their own place.
+# What `cmake --install` puts where: the command in bin, headers and the static library in the usual folders, and in
+# lib/strake all that the command or the library loads at run time. Both find it relative to their own path.
 include(CMakePackageConfigHelpers)
 
 file(GLOB strake_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/strake/*)

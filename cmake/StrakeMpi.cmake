@@ -8,8 +8,8 @@ set(STRAKE_MPI_FLAVORS "")
 # Flags that let this machine start more ranks than it has cores, as any user.
 set(_strake_openmpi_flags --allow-run-as-root --oversubscribe --mca btl_base_warn_component_unused 0)
 
-# Finds the launcher that gives a job of two ranks of `flavor` two ranks. A machine may hold several; a library built
-# for PMIx may know none but the other library's (MPICH in Ubuntu 24.04).
+# Finds the launcher by which two processes of `flavor` become one job of two ranks. A machine may have several; a
+# library built for PMIx may work only with the other library's (MPICH in Ubuntu 24.04).
 function(_strake_find_mpirun flavor)
   set(probe ${PROJECT_BINARY_DIR}/CMakeFiles/mpi_size_${flavor})
   if(DEFINED CACHE{STRAKE_MPI_${flavor}_MPIRUN} AND EXISTS ${probe})
@@ -45,7 +45,7 @@ function(_strake_find_mpirun flavor)
   endforeach()
 endfunction()
 
-# Whether the compiler wrapper CC compiles for `flavor`: one without suffix may be any library's, its mpi.h tells.
+# Whether the compiler wrapper CC compiles for `flavor`, by its mpi.h: a wrapper without suffix may be of any library.
 function(_strake_is_flavor out cc flavor)
   execute_process(COMMAND ${cc} -E -dM ${PROJECT_SOURCE_DIR}/cmake/mpi_size.c
     OUTPUT_VARIABLE macros ERROR_QUIET)
@@ -88,7 +88,7 @@ function(_strake_find_mpi flavor)
   endif()
   execute_process(COMMAND ${STRAKE_MPI_${flavor}_CC} -show OUTPUT_VARIABLE show ERROR_QUIET
     OUTPUT_STRIP_TRAILING_WHITESPACE)
-  # All of one installation: another's wrappers and launcher may be of another version.
+  # Wrappers and launcher must be of one installation: those of another one may have another version.
   cmake_path(GET STRAKE_MPI_${flavor}_CC PARENT_PATH folder)
   find_program(STRAKE_MPI_${flavor}_FC NAMES mpifort.${flavor} mpif90.${flavor} mpifort mpif90
     PATHS ${folder} NO_DEFAULT_PATH)

@@ -1,4 +1,4 @@
-/// \file  The MPI functions that are timed: those that a program calls, and the stub's beneath.
+/// \file  The MPI functions that are timed: those that a program calls, and those of the stub.
 #pragma once
 
 #include <mpi.h>
@@ -27,7 +27,8 @@ struct Functions {
 #undef BENCH_MEMBER
 };
 
-/// What a call of the program reaches: the interposer's where one is preloaded, else the stub's.
+/// The functions that a call of the program reaches: the interposer's if one is preloaded,
+/// otherwise the stub's.
 Functions outermost_functions();
 
 /// The stub that is loaded into this process.
@@ -35,7 +36,7 @@ struct Stub {
   Functions functions;
   StubControl* control = nullptr;
 };
-/// Ends the process with status 2 and a word if there is none.
+/// Ends the process with status 2 and a message if there is none.
 Stub loaded_stub(const char* library);
 
 }  // namespace bench

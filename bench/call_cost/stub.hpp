@@ -1,4 +1,4 @@
-/// \file  What the benchmark asks of the stub library (stub.cpp) in its process.
+/// \file  The benchmark's control of the stub library (stub.cpp) in its process.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct StubControl {
   std::int64_t program_messages = 0;
   const std::byte* program_begin = nullptr;
   const std::byte* program_end = nullptr;
-  /// What every receive tells that it brought. (A receive of Strake's on Open MPI has room for one
-  /// byte more than its message.) [bytes]
+  /// The size that every receive reports. (A receive of Strake has room for one byte more than its
+  /// message on Open MPI.) [bytes]
   std::int64_t message_bytes = 0;
   /// Sends keep their bytes, and the receive of the same tag gets them: for checks. A receive is
   /// otherwise complete at once and leaves its buffer alone.

@@ -72,7 +72,7 @@ std::vector<double> slowest_rank(std::vector<double> samples) {
   return samples;
 }
 
-// As sample_together, but in slices, between which other jobs have theirs: what a machine does to
+// As sample_together, but in slices, in turn with those of other jobs: what a machine does to
 // one job in half a second, it then does to all.
 std::vector<double> sample_in_slices(const Budget& budget, const std::function<void()>& exchange) {
   constexpr int kSlices = 5;

@@ -1,4 +1,4 @@
-/// \file  What is said of a set of samples.
+/// \file  Summaries of a set of samples.
 #pragma once
 
 #include <cstddef>

@@ -42,9 +42,9 @@ Traffic traffic_of(std::span<const Block> blocks, std::int64_t buffer_bytes);
 /// on the same memory. [seconds]
 double memcpy_seconds(std::int64_t footprint_bytes, const Budget& budget);
 
-/// Median time to read one byte of every line that the blocks touch, or to write one, in their
-/// order and nothing else: what these addresses in this order cost any copy. A list of 4 bytes a
-/// line tells where. [seconds]
+/// Median time to read, or to write, one byte of every line that the blocks touch, in their order:
+/// every copy of these addresses in this order takes at least that. The lines come from a list of 4
+/// bytes a line. [seconds]
 double touch_seconds(std::span<const Block> blocks, std::byte* buffer, bool write,
                      const Budget& budget);
 

@@ -1,6 +1,5 @@
-/// \file  Several jobs that measure the same cases side by side, a slice of the samples at a time
-/// each: what one machine does at one moment is then compared with what it does at the same moment,
-/// not minutes later.
+/// \file  Several jobs measure the same cases in turns, a slice of the samples at a time. So their
+/// times are of the same minute, and can be compared.
 #pragma once
 
 #include <semaphore.h>
@@ -12,7 +11,7 @@ namespace bench {
 /// BENCH_TURNS all of it does nothing.
 class Turns {
  public:
-  /// The one of this process.
+  /// The object of this process.
   static Turns& instance();
 
   /// Waits for the others to arrive and for the first turn. Ends the process with status 1 if none

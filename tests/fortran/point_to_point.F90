@@ -342,7 +342,7 @@ contains
     call MPI_Type_free(pair, code)
   end subroutine elements
 
-  ! A bad argument gives the system's error class, in ierror.
+  ! A bad argument gives the MPI library's error class, in ierror.
   subroutine refused()
     integer :: class, value
     call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, code)

@@ -1,5 +1,5 @@
 /// \file  A communicator's own error handler is called for errors of derived-type operations: how
-/// often, with which communicator and class, is printed and must be the system library's answer.
+/// often, with which communicator and class, is printed and must be as without Strake.
 #include <cstdlib>
 
 #include "described.hpp"
@@ -28,7 +28,7 @@ void handler(MPI_Comm* comm, int* code, ...) {
   calls.code = *code;
 }
 
-/// Errors of the call itself: handler and communicator are the system library's, as printed.
+/// Errors of the call itself: handler and communicator are printed, and must be as without Strake.
 void report(const char* name, int code, MPI_Comm expected) {
   CHECK(calls.count == 0 || calls.comm == expected);
   CHECK(code == MPI_SUCCESS || check::class_name(calls.code) == check::class_name(code));

@@ -1,6 +1,5 @@
-/// \file  Bad arguments under MPI_ERRORS_RETURN. The classes are printed, so that those of the
-/// system's library can be compared with those that come through the interposer; nothing may be
-/// written.
+/// \file  Bad arguments under MPI_ERRORS_RETURN. The error classes are printed, so that those with
+/// and without the interposer can be compared. No buffer may be written.
 #include <functional>
 
 #include "described.hpp"
@@ -136,7 +135,7 @@ void packs(MPI_Comm comm, int good_calls, const Described& type) {
   Image object(type, 1), from(type, 1);
   from.fill(1);
   const Described byte = describe::byte();
-  // MPICH 4.0 packs and unpacks past the size it is given: let it find memory of ours there.
+  // MPICH 4.0 packs and unpacks past the size it is given: give it memory of this program there.
   Image packed(byte, 4 * bytes);
   for (int i = 0; i < good_calls; ++i) {
     int at = 0;

@@ -1,4 +1,4 @@
-/// \file  A message for whose method there is no memory, but for the next one.
+/// \file  A message for whose best method there is no memory: it travels by the next method.
 #include "check.hpp"
 #include "memory.hpp"
 

@@ -1,6 +1,5 @@
-/// \file  MPI_Request_get_status: once it has said that a message is there, the program may change
-/// what it received, and whatever is called then leaves that as it is. Statuses are right each
-/// time.
+/// \file  MPI_Request_get_status: once it has reported a message, the program may change the
+/// received data, and no later call may overwrite that. Statuses are right each time.
 #include "described.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-/// \file  Messages for which no temporary buffer can be had: they travel as without Strake.
+/// \file  Messages for which no temporary buffer can be allocated: they travel as without Strake.
 #include <sys/resource.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-/// \file  Messages with the same source, tag and communicator never overtake each other, whichever
-/// way each takes; wildcards, communicators and intercommunicators keep their meaning.
+/// \file  Messages with the same source, tag and communicator never overtake each other, whatever
+/// the method of each; wildcards, communicators and intercommunicators keep their meaning.
 #include "described.hpp"
 
 namespace {
@@ -139,7 +139,7 @@ void every_kind_of_send(int to, int from) {
   CHECK_MPI(MPI_Buffer_detach(&detached, &size));
 }
 
-/// What the handler below sends: host memory, since what a handler calls is the system's.
+/// What the handler below sends: host memory, since Strake passes on what a handler calls.
 struct FromHandler {
   std::vector<int> values;
   int to = 0;

@@ -1,4 +1,5 @@
-/// \file  A library of the program's that has functions with lower-case names of MPI's keeps them.
+/// \file  A library of the program may have functions with the names of MPI's in lower case. Its
+/// calls still reach them.
 #include "check.hpp"
 
 extern "C" int meet(MPI_Comm comm);

@@ -147,8 +147,8 @@ void nothing() {
   CHECK_EQ(position, 2);
 }
 
-/// external32 has its own byte order and sizes. Always in host memory, for it is the system's
-/// business.
+/// external32 has its own byte order and sizes. Always in host memory, since Strake passes it
+/// on.
 void external32() {
   check::section("external32");
   const Described type = describe::commit(describe::vector(4, 2, 3, describe::integer()));

@@ -1,6 +1,5 @@
-/// \file  Whoever is blocked in a call that involves no other rank's help still serves its peers:
-/// point-to-point cases, each of which ends only if every blocking call makes progress on what was
-/// started before.
+/// \file  A rank that is blocked in a call still serves its peers: point-to-point cases, each of
+/// which ends only if every blocking call makes progress on earlier messages.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-/// \file  A program of sessions alone: there is no MPI_COMM_WORLD, and its level of threads is the
-/// session's.
+/// \file  A program that uses only sessions: there is no MPI_COMM_WORLD, and the thread level is
+/// that of the session.
 #include "two_threads.hpp"
 
 #ifdef MPI_SESSION_NULL  // not before MPI 4 and Open MPI 5

@@ -1,4 +1,4 @@
-/* Preloaded behind the interposer: between the system's completion of a request and the
+/* Preloaded behind the interposer: between the MPI library's completion of a request and the
    interposer's look at what was completed, another thread gets the time to make a request with the
    same handle. */
 #include <mpi.h>

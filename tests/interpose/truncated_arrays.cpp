@@ -1,6 +1,6 @@
 /// \file  Receives with too little room, two of a few that are all there when they are completed:
 /// what each call tells, which requests it leaves, and how often and where the error handler is
-/// called. All printed, and the MPI library's.
+/// called. All is printed, and must be as without Strake.
 #include "described.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-/// \file  What people read.
+/// \file  Texts for people.
 #include "measure/text.hpp"
 
 #include <gtest/gtest.h>

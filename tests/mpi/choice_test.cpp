@@ -1,4 +1,4 @@
-// The one choice function, by a profile that this program makes up before any setting is read.
+// choose(), with a profile that this program invents before any setting is read.
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@
 namespace strake::exchange {
 namespace {
 
-/// Packing takes 1 us and the system's engine 10 us for blocks of 8 bytes; the other way round for
+/// Packing takes 1 us and the MPI library 10 us for blocks of 8 bytes; the other way round for
 /// blocks of 64. The built-in rules choose otherwise.
 machine::Profile made_up_profile() {
   machine::Profile profile;
@@ -99,7 +99,7 @@ TEST(Choice, falls_back_on_the_built_in_rules_where_the_profile_lacks_a_part) {
   EXPECT_EQ(choose(listed).method, Method::OneShot);
 }
 
-TEST(Choice, contiguous_host_memory_is_the_system_s) {
+TEST(Choice, contiguous_host_memory_is_left_to_the_mpi_library) {
   Message dense = message(Direction::Send, MemoryKind::Host, 4096, 4096);
   dense.dense = true;
   EXPECT_EQ(choose(dense).reason, Reason::Contiguous);

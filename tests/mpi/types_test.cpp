@@ -1,4 +1,4 @@
-// The registry of datatypes: what is known of a handle, and until when.
+// The registry of datatypes: which record a handle has, and until when.
 #include "mpi/types.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Units, axes, the matrix, the reader, and what stands on the page.
+// Units, axes, the matrix, the reader, and the contents of the page.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -253,7 +253,7 @@ TEST(Page, of_an_empty_profile_says_so) {
 TEST(Crossover, shows_the_method_that_the_sum_of_the_parts_says) {
   const Shown shown{"one", made_up("one", 1, 1), {}};
   const std::string html = page("Title", {&shown, 1});
-  // 64 KiB in blocks of 4 B: 2 x 16384 x 1.1 ns by pack, 16384 x 6 ns by the system.
+  // 64 KiB in blocks of 4 B: 2 x 16384 x 1.1 ns by pack, 16384 x 6 ns by the MPI library.
   const std::size_t at = html.find("<title>64 KiB in blocks of 4 B: pack ");
   EXPECT_NE(at, std::string::npos);
   EXPECT_NE(html.find("<title>64 KiB in blocks of 4 KiB: system"), std::string::npos);

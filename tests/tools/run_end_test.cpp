@@ -22,7 +22,7 @@ const Words kStrakeRun = {STRAKE_PREFIX "/bin/strake", "run", "--"};
 
 TEST_P(Run, status_is_the_jobs) { EXPECT_EQ(job({}, join({ranks(2), {hello(), "3"}})).status, 3); }
 
-TEST_P(Run, closed_standard_streams_do_no_harm_of_ours) {
+TEST_P(Run, closed_standard_streams_do_not_change_the_status) {
   std::string command;
   for (const std::string& word : join({ranks(1), {hello(), "4"}})) command += " " + word;
   for (const std::string closed : {" <&- >&-", " <&- >&- 2>&-", " <&-"}) {
@@ -115,7 +115,7 @@ TEST_P(Run, a_kill_leaves_no_file) {
   EXPECT_TRUE(std::filesystem::is_empty(temporary));
 }
 
-TEST_P(Run, a_machine_without_proc_does_no_harm_of_ours) {
+TEST_P(Run, a_machine_without_proc_does_no_harm) {
   const auto without_proc = [&](const Words& command) {
     return run(
         join({{"unshare", "-rm", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"},

@@ -1,4 +1,4 @@
-// Jobs under `strake run` that it has no part in.
+// Jobs under `strake run` of which no MPI call reaches Strake.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -151,7 +151,7 @@ TEST_F(Topo, shows_pcie_between_gpus_without_nvlink) {
 TEST_F(Topo, works_with_no_gpu_and_says_why) {
   std::vector<std::pair<std::string, std::string>> cases = {{"broken", "Driver Not Loaded"},
                                                             {"none", "NVML finds no GPU"}};
-  // A machine with a driver has the library in the system's own folders.
+  // A machine with a driver has the library in the loader's default folders.
   if (dlopen("libnvidia-ml.so.1", RTLD_LAZY) == nullptr)
     cases.emplace_back("", "there is no libnvidia-ml.so.1");
   for (const auto& [nvml, note] : cases) {

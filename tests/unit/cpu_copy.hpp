@@ -1,5 +1,5 @@
 /// \file  The fixture of tests of the CPU back end: once for every instruction set that this
-/// machine runs, and for what other makes of CPU choose of the best.
+/// machine runs, and for the choices of other makes of CPU.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is chosen whatever the times: contiguous host memory, and what STRAKE_METHOD forces.
+// Choices that do not depend on times: contiguous host memory, and STRAKE_METHOD.
 #include "exchange/method.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ Message message(MemoryKind kind, bool dense) {
           dense ? 1 : 512, Spread::Near, false,     dense ? 0 : 16};
 }
 
-TEST(SettledChoice, contiguous_host_memory_is_the_system_s_even_when_forced) {
+TEST(SettledChoice, contiguous_host_memory_is_left_to_the_mpi_library_even_when_forced) {
   for (const MemoryKind kind : {MemoryKind::Host, MemoryKind::Pinned}) {
     for (const auto& forced : {std::optional<Method>(), std::optional(Method::Pack)}) {
       const auto choice = settled_choice(message(kind, true), forced, true);
