@@ -1,5 +1,5 @@
-/// \file  Moving bytes: a plan compiled once from two layouts and two places, run many times, whole
-/// or in part.
+/// \file  Copies: a plan is compiled once from two layouts and two places, and run many times,
+/// whole or in part.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class CopyPlan {
 
   /// Bytes moved by a whole run. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept;
-  /// What runs: the back end, kernel and word size, for people ("cpu box 24B avx512", "cuda box 8B
+  /// The back end, the kernel and the word size, for people ("cpu box 24B avx512", "cuda box 8B
   /// words").
   [[nodiscard]] std::string description() const;
   /// "cpu", "cuda".
@@ -46,7 +46,7 @@ class CopyPlan {
                  ByteRange part = ByteRange::all()) const;
 
   class Impl;
-  /// For the library's own parts; null for a plan of nothing.
+  /// Only for the library itself; null for a plan of no bytes.
   [[nodiscard]] const Impl* impl() const noexcept { return impl_.get(); }
 
  private:
@@ -61,7 +61,7 @@ struct CopyItem {
   const std::byte* from = nullptr;
 };
 
-/// Runs many different copies; on a device in one launch. Returns when all are complete. All plans
+/// Runs many different copies, on a device in one launch. Returns when all are complete. All plans
 /// must have one back end. \throws InvalidArgument  plans of different back ends or devices.
 void run_batch(std::span<const CopyItem> items);
 

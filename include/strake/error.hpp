@@ -1,5 +1,5 @@
-/// \file  What Strake throws. Each error is thrown where the fault is first known and carries the
-/// values involved; at the C and MPI edge it becomes a code, in one place.
+/// \file  The exceptions of Strake. Each is thrown where the fault is first known, and names the
+/// values involved. In MPI calls it becomes an error code.
 #pragma once
 
 #include <stdexcept>

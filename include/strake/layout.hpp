@@ -75,11 +75,11 @@ class Layout {
   [[nodiscard]] Layout shifted(std::int64_t bytes) const;
 
   [[nodiscard]] Kind kind() const noexcept;
-  /// Bytes selected, counted as often as they are selected. [bytes]
+  /// Number of bytes selected; a byte that is selected twice counts twice. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept;
-  /// Blocks that the form lists or spans.
+  /// Number of blocks that for_each_block() visits.
   [[nodiscard]] std::int64_t block_count() const noexcept;
-  /// Bytes that the description itself takes. [bytes]
+  /// Size of the description itself. [bytes]
   [[nodiscard]] std::int64_t metadata_bytes() const noexcept;
   /// Lowest byte selected, and one past the highest, relative to the base address ({0,0} when
   /// empty).
@@ -98,14 +98,14 @@ class Layout {
   /// Blocks: offset of each, relative to `offset()` (so the first is 0). [bytes]
   [[nodiscard]] std::span<const std::int64_t> block_offsets() const noexcept;
   /// Blocks with their own lengths: packed position where each begins, and at the end the size (n +
-  /// 1 values). Empty where the length is common. [bytes]
+  /// 1 values). Empty if the length is common. [bytes]
   [[nodiscard]] std::span<const std::int64_t> block_positions() const noexcept;
   /// Repeat: the one child (at offset 0, relative to `offset()`); Sequence: the parts, relative to
   /// `offset()`.
   [[nodiscard]] std::span<const Layout> parts() const noexcept;
 
-  /// Calls `visit(offset_bytes, length_bytes)` for each block of the form, in packed order, offsets
-  /// relative to the base address. Neighbouring blocks may touch where a box's do.
+  /// Calls `visit(offset_bytes, length_bytes)` for each block of the form, in packed order. Offsets
+  /// are relative to the base address. Neighbouring blocks of a box may touch.
   template <typename Visit>
   void for_each_block(Visit&& visit) const {
     walk(0, visit);

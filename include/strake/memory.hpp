@@ -6,7 +6,8 @@
 namespace strake {
 
 /// The kind of memory that `address` points into. ~1 ns in a process without a device runtime, ~100
-/// ns for memory that was asked about before. Never fails: what no runtime knows is host memory.
+/// ns for memory that was asked about before. Never fails: memory that no runtime knows is host
+/// memory.
 [[nodiscard]] Place classify(const void* address) noexcept;
 /// The same for a range, up to its last byte. A range that is page-locked in part, or by more than
 /// one call, is plain host memory: no device reaches all of it at once. ~100 ns more for pinned

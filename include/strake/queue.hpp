@@ -1,4 +1,4 @@
-/// \file  Work that was enqueued on a device, and how far it is.
+/// \file  Work that was enqueued on a device, and whether it is done.
 #pragma once
 
 #include <cstdint>

@@ -30,8 +30,8 @@ Layout vector_of(const Element& e, std::int64_t count, std::int64_t blocklength,
   return nest(e, dims);
 }
 
-// Collects elements at displacements, in order. What is few blocks stays two numbers a block, which
-// cost no allocation each; what is many becomes a part of its own.
+// Collects elements at displacements, in order. Elements of few blocks are kept as two numbers for
+// each block, without an allocation; elements of many blocks become a part of their own.
 class Pieces {
  public:
   Pieces(Descent& descent, std::int64_t size) : descent_(descent), paid_(size) {
@@ -55,7 +55,7 @@ class Pieces {
       return;
     }
     flush();
-    // Lists repeat their block length more often than not: the run before may serve again.
+    // Most lists repeat their block length, so the part made last may be used again.
     if (n != last_n_ || &e != last_element_) {
       last_ = run(e, n);
       last_n_ = n;

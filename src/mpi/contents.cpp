@@ -49,14 +49,14 @@ int query(MPI_Datatype type, Envelope& e) noexcept {
   return code;
 }
 
-// What MPI_Type_get_contents of Open MPI calls before it copies each derived member: it gives the
-// members' own handles, without a reference.
+// The type of ompi_datatype_get_args, which MPI_Type_get_contents of Open MPI calls before it
+// copies each derived member: it returns the members' own handles, without a reference.
 using GetArgs = std::int32_t (*)(MPI_Datatype type, std::int32_t which, std::int32_t* ints,
                                  int* int_values, std::int32_t* addresses,
                                  std::ptrdiff_t* address_values, std::int32_t* types,
                                  MPI_Datatype* type_values, std::int32_t* combiner);
 
-// Null where members are no copies, and in any release but those that are known to take these
+// Null if the library does not copy members, and in releases whose function may have other
 // arguments.
 GetArgs own_get_args() noexcept {
   if (!quirks::kContentsAreCopies) return nullptr;
@@ -72,7 +72,7 @@ GetArgs own_get_args() noexcept {
   return found;
 }
 
-// The next `n` of `values` from `at`, which moves on.
+// The next `n` values from `at` on; moves `at`.
 template <typename T>
 Numbers take(const std::vector<T>& values, std::size_t& at, std::int64_t n, int combiner,
              const char* what) {

@@ -60,14 +60,14 @@ Element predefined(MPI_Datatype type, Descent& descent) {
   return {Layout::blocks(offsets, lengths), e.extent};
 }
 
-/// Each constructor inside another takes about 1 KiB of stack, of which threads may have little.
+/// Each level of constructors takes about 1 KiB of stack, and threads may have small stacks.
 constexpr int kDeepest = 100;
 
-/// An Open MPI that hands out a copy of each member makes one type inside itself over and over as
-/// many as its leaves: some 4 us each.
+/// If Open MPI returns a copy of each member, a type that occurs again is decoded again. So a nest
+/// may have as many constructors as leaves, some 4 us each.
 constexpr std::size_t kMostConstructors = std::size_t{1} << 16;
 
-/// \throws Unsupported  further down than that
+/// \throws Unsupported  more levels than kDeepest
 void reach(Descent& descent, int depth) {
   if (depth > kDeepest) {
     throw Unsupported("an MPI datatype of more than " + std::to_string(kDeepest) +
@@ -100,7 +100,7 @@ Contents* open(MPI_Datatype type, Descent& descent) {
   return &descent.contents.emplace_back(type);
 }
 
-/// All that the library says of `type` itself.
+/// All members of TypeInfo that the library gives for `type` itself.
 TypeInfo outside_of(MPI_Datatype type, const Contents& contents) {
   TypeInfo info;
   info.predefined = contents.predefined();
@@ -117,8 +117,8 @@ TypeInfo outside_of(MPI_Datatype type, const Contents& contents) {
   return info;
 }
 
-/// Whether what is known of a handle is of the type that it means now: it may have been freed, and
-/// used again, unseen.
+/// Whether `known`, decoded before, may be the type that the handle has now. The handle may have
+/// been freed through PMPI and reused since.
 bool looks_like(const TypeInfo& known, const TypeInfo& now) {
   return known.made_by == now.made_by && known.size == now.size && known.lb == now.lb &&
          known.extent == now.extent && known.true_lb == now.true_lb &&

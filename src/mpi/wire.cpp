@@ -16,17 +16,16 @@
 namespace strake::mpi {
 namespace {
 
-/// Distance of the byte that lies apart from where it would be: a cache line, so that no library
-/// takes it for padding.
+/// How far the last byte is moved: a cache line, so that no library takes the hole for padding.
 constexpr std::int64_t kHole = 64;
-/// Types kept for reuse. Making one costs about a microsecond.
+/// Number of types kept for reuse. Creating one costs about a microsecond.
 constexpr std::size_t kKept = 256;
 
 /// Whether Open MPI's messages go by ob1.
 bool uses_ob1() noexcept {
   static const bool answer = [] {
-    // The selected point-to-point layer is a table of functions; the first one's object or name
-    // tells whose.
+    // The selected point-to-point layer is a table of functions. The first function's name, or that
+    // of its shared object, has the name of the layer.
     void* const* table = static_cast<void* const*>(find_real("mca_pml"));
     Dl_info info;
     if (table == nullptr || dladdr(*table, &info) == 0) return true;
@@ -44,8 +43,8 @@ bool may_overrun(std::int64_t bytes) noexcept {
 
 /// Whether ob1 may fetch a send of so many bytes.
 bool may_be_fetched(std::int64_t bytes, int to, MPI_Comm comm) noexcept {
-  // The smallest eager limit of ob1's transports within a node: shorter sends are never fetched.
-  // But to the process itself, they are handed over in place, whatever the receive has room for.
+  // The smallest eager limit of ob1's transports within a node: shorter sends are never fetched,
+  // except those to the process itself, whatever the size of the receive.
   constexpr std::int64_t kEager = 1024;
   if (bytes <= 1 || !may_overrun(bytes)) return false;
   if (bytes > kEager) return true;
@@ -54,7 +53,7 @@ bool may_be_fetched(std::int64_t bytes, int to, MPI_Comm comm) noexcept {
   return real_mpi().MPI_Comm_rank(comm, &self) == MPI_SUCCESS && self == to;
 }
 
-/// Whether UCX, where it is MPICH's transport, may use memory that processes share.
+/// Whether UCX may use shared memory, if it is MPICH's transport.
 bool shares_memory() noexcept {
   static const bool answer = [] {
     const char* transports = std::getenv("UCX_TLS");
@@ -69,7 +68,7 @@ bool shares_memory() noexcept {
   return answer;
 }
 
-/// Whether a message goes faster with a hole in it; a network wants it contiguous.
+/// Whether a message is faster with a hole in it. Over a network contiguous messages are faster.
 bool hole_is_faster(std::int64_t bytes) noexcept {
   constexpr std::int64_t kFromBytes = 32 << 10;
   if (!quirks::kHolesAreFasterWithinNode || bytes < kFromBytes || bytes > INT_MAX) return false;
@@ -77,7 +76,7 @@ bool hole_is_faster(std::int64_t bytes) noexcept {
   return on_this_node && shares_memory();
 }
 
-/// Whether some send of so many bytes has its last byte apart.
+/// Whether a send of so many bytes may have its last byte apart.
 bool may_split(std::int64_t bytes) noexcept {
   return (bytes > 1 && may_overrun(bytes)) || hole_is_faster(bytes);
 }

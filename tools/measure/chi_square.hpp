@@ -18,11 +18,11 @@ struct ChiSquare {
   [[nodiscard]] bool passed() const;
 };
 
-/// Whether a sample tells something of the next: pairs of neighbours that do not overlap, against
-/// the product of their frequencies.
+/// Tests whether a sample depends on the one before: compares the frequencies of pairs of
+/// neighbours, which do not overlap, with the product of the frequencies of their members.
 [[nodiscard]] ChiSquare independence(std::span<const double> samples);
-/// Whether consecutive parts of the samples (ten, or as many as leave enough in each) are spread
-/// alike.
+/// Tests whether consecutive parts of the samples (ten, or fewer if they would be too small) have
+/// the same distribution.
 [[nodiscard]] ChiSquare goodness_of_fit(std::span<const double> samples);
 
 }  // namespace strake::measure

@@ -1,4 +1,5 @@
-/// \file  The shared objects of benchmarks: found beside the command, loaded where they can work.
+/// \file  The shared objects with benchmarks: found beside the command, loaded if they can work
+/// here.
 #pragma once
 
 #include <memory>
@@ -18,12 +19,12 @@ struct LoadedPlugin {
 [[nodiscard]] std::string launcher_flavor();
 
 /// The plug-in of the launcher's MPI library. With `name` empty there is no launcher.
-/// \throws Error  this process is a rank, but the plug-in of its library is not to be had: ranks
-/// that do not know of each other would all measure and write at once
+/// \throws Error  this process is a rank, but the plug-in of its library can't be loaded: the ranks
+/// would not know of each other, and all would measure and write at once
 [[nodiscard]] LoadedPlugin load_mpi_plugin();
 
-/// The CUDA plug-in, where this machine has a driver; `complaint` says why there is none though it
-/// has one.
+/// The CUDA plug-in, if this machine has a driver; `complaint` says why there is none in spite of a
+/// driver.
 [[nodiscard]] LoadedPlugin load_cuda_plugin(std::string& complaint);
 
 }  // namespace strake::measure

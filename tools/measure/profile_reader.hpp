@@ -1,5 +1,5 @@
-/// \file  Reads a profile's JSON (docs/profile.md), strictly: what is shown or chosen by must be
-/// what was measured.
+/// \file  Reads a profile's JSON (docs/profile.md) and refuses every fault in it: choices must not
+/// go by damaged numbers.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace strake::measure {
 
-/// Of the format, as docs/profile.md counts them.
+/// The version of the format in docs/profile.md.
 inline constexpr int kProfileVersion = 1;
 
 struct ProfileDocument {

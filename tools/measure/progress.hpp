@@ -1,5 +1,5 @@
-/// \file  How far the measuring is, on standard error: a bar on a terminal, else a line now and
-/// then.
+/// \file  Shows the progress of a measurement on standard error: as a bar on a terminal, otherwise
+/// as a line now and then.
 #pragma once
 
 #include <chrono>

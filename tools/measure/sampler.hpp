@@ -29,8 +29,8 @@ struct Samples {
 /// Seconds that `iterations` operations took, as Instance::run gives them.
 using TimedRun = std::function<double(std::int64_t iterations)>;
 
-/// Of several sets that all failed the tests, the one with the smallest spread is given, as the
-/// least disturbed. What `run` throws goes on. \throws Error  the operation takes no time at all.
+/// If all sets fail the tests, the result is the set with the smallest spread, as the least
+/// disturbed one. Exceptions of `run` are passed on. \throws Error  the operation takes no time.
 [[nodiscard]] Samples sample(const TimedRun& run, const Sampling& sampling);
 
 }  // namespace strake::measure

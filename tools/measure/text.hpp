@@ -14,9 +14,9 @@ namespace strake::measure {
 [[nodiscard]] std::string size_text(std::int64_t bytes);
 /// "312 ns", "4.02 us", "1.30 s".
 [[nodiscard]] std::string time_text(double seconds);
-/// What --filter is matched against: "name bytes block pitch", in plain numbers.
+/// The text that --filter is matched against: "name bytes block pitch", in plain numbers.
 [[nodiscard]] std::string filter_text(const Case& what);
-/// One line of what is being measured.
+/// A case as one line.
 [[nodiscard]] std::string case_text(const Case& what);
 
 /// A table with a head line, results of one name together in the order in which they came.

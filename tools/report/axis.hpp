@@ -1,4 +1,4 @@
-/// \file  One axis of a plot: which values it spans, where its ticks are, and what they say.
+/// \file  One axis of a plot: which values it spans, where its ticks are, and their labels.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct Axis {
   double low = 0;  ///< low > 0 for logarithmic scales
   double high = 0;
 
-  /// Takes in a value; those that the scale can't show are passed over.
+  /// Extends the axis to a value. Ignores values that the scale can't show.
   void include(double value) noexcept;
   /// Rounds outwards to the next ticks. Values that were never included give 1 to 10.
   void round() noexcept;

@@ -1,4 +1,4 @@
-/// \file  What plots share: the frame with axes, and the legend below it.
+/// \file  Parts of all plots: the frame with axes, and the legend below it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-/// \file  The measured bandwidth between each two memories of a machine, picked from a profile.
+/// \file  The measured bandwidths between all pairs of memories of a machine, from a profile.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct BandwidthMatrix {
   std::vector<std::string> places;            ///< "node0", "pinned", "gpu0", …
   std::vector<std::vector<Bandwidth>> cells;  ///< from (row), to (column)
 
-  /// Row or column of a place; it is added, not measured, where it is new.
+  /// Row or column of a place. A new place is added, as not measured.
   std::size_t place(const std::string& name);
   [[nodiscard]] bool any() const noexcept;
 };

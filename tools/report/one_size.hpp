@@ -1,5 +1,5 @@
-/// \file  Bandwidths that stand beside each other are of one size: a larger copy is faster,
-/// whatever the link.
+/// \file  Makes bandwidths comparable: those shown side by side must be of one size, since a larger
+/// copy is faster on every link.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace strake::report {
 
-/// Brings the cells of each kind (nodes, pinned memory and GPUs, one GPU and another, ...; either
-/// way) to the largest size that all of them were measured at. Those that share none stay.
+/// Brings the cells of each kind (nodes, pinned memory and GPUs, one GPU and another, ...; both
+/// ways) to the largest size at which all of them were measured. Cells without a common size stay.
 void use_one_size(BandwidthMatrix& matrix, const machine::Profile& profile);
 
 /// The sizes by kind: "1 GiB within a gpu, 64 MiB gpu-gpu"; empty: nothing was measured

@@ -1,4 +1,4 @@
-/// \file  A report: one page of HTML that needs nothing else, no network and no scripts.
+/// \file  A report: one page of HTML that needs no other files, no network and no scripts.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace strake::report {
 
-/// Well-formed XML too.
+/// The page is also well-formed XML.
 [[nodiscard]] std::string page(const std::string& title, Profiles profiles);
 
 }  // namespace strake::report

@@ -1,5 +1,5 @@
-/// \file  The sections of a report, each as HTML. A section about which the profiles say nothing is
-/// a line that says so.
+/// \file  The sections of a report, each as HTML. A section for which the profiles have no results
+/// is a line that says so.
 #pragma once
 
 #include <span>
@@ -36,7 +36,7 @@ using Profiles = std::span<const Shown>;
                                   const std::string& introduction, const std::string& body);
 /// Figures side by side.
 [[nodiscard]] std::string row_of(const std::string& figures);
-/// A plot with the words below it; of several profiles it says whose.
+/// A plot with its caption, which names the profile if there are several.
 [[nodiscard]] std::string figure(const std::string& svg, const std::string& caption);
 /// Plots by one scale, a row for several profiles; those without bars are left out.
 [[nodiscard]] std::string bar_figures(Profiles profiles, std::vector<BarPlot>& plots, Axis x);

@@ -1,5 +1,5 @@
-/// \file  A drawing in Scalable Vector Graphics. How things look is said by classes, in the style
-/// sheet of the page or of the file.
+/// \file  A drawing in Scalable Vector Graphics. Elements have classes; the style sheet of the page
+/// or of the file says how these look.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace strake::report {
 
-/// `text` with the five characters that XML keeps for itself written as entities; characters that
-/// XML can't hold (control characters) as U+FFFD.
+/// `text` with XML's five reserved characters as entities, and characters that XML does not allow
+/// (control characters) as U+FFFD.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 struct Point {
@@ -24,7 +24,7 @@ class Svg {
   /// `label` says in words what is drawn.
   Svg(double width, double height, std::string_view label);
 
-  /// `tip` is shown when the pointer rests there; none where empty.
+  /// `tip` is shown when the pointer rests there; empty: none.
   void rect(Point corner, double width, double height, std::string_view style,
             std::string_view tip = {}, double opacity = 1);
   void line(Point from, Point to, std::string_view style, std::string_view tip = {});
@@ -33,7 +33,7 @@ class Svg {
   void mark(Point at, int shape, std::string_view style, std::string_view tip = {});
   void text(Point at, std::string_view words, std::string_view style,
             Anchor anchor = Anchor::Start);
-  /// In letters smaller than `size` where it would take more than `width`.
+  /// The letters are smaller than `size` if the text would be wider than `width`.
   void fitted_text(Point at, std::string_view words, std::string_view style, double width,
                    double size, Anchor anchor = Anchor::Start);
   /// Reads from bottom to top.

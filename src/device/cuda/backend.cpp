@@ -79,7 +79,7 @@ bool CudaBackend::usable(int device) const noexcept {
   try {
     return device < 0 || device >= devices_ || traits_of(device).usable;
   } catch (const Error&) {
-    return true;  // what is wrong with the device is told by the copy
+    return true;  // if the device has a fault, the copy reports it
   }
 }
 

@@ -1,4 +1,4 @@
-// The kernel that tells whether a device can run any of ours.
+// A kernel by which the plug-in finds out whether a device can run its kernels.
 #include "device/cuda/probe.hpp"
 
 namespace strake::cuda {

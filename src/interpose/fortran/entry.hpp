@@ -1,6 +1,5 @@
-/// \file  What a Fortran entry point does: turn its addresses into the C wrapper's arguments, by
-/// the type of each, and call the wrapper. Functions whose arguments aren't told by their types
-/// alone are in special.hpp.
+/// \file  A Fortran entry point: it turns its addresses into the C wrapper's arguments, by the type
+/// of each, and calls the wrapper. special.hpp has the functions for which types are not enough.
 #pragma once
 
 #include <mpi.h>
@@ -62,7 +61,7 @@ requires std::integral<T> &&(!std::same_as<std::remove_const_t<T>, char>)class A
   void* fortran_;
 };
 
-/// A handle that the call sets or changes. (Lists of handles are the business of special.hpp.)
+/// A handle that the call sets or changes. (special.hpp has the functions with lists of handles.)
 template <class T>
 requires std::is_pointer_v<T> &&(!std::is_const_v<T>)class Argument<T*> {
  public:
