@@ -23,8 +23,9 @@ int common_device(std::span<const CopyItem> items) {
     if (plan == nullptr) continue;
     if (first == nullptr) first = plan;
     if (plan->ordinal != first->ordinal) {
-      throw InvalidArgument(fmt::format("a batch joins plans of devices {} and {} (-1: the CPU)",
-                                        first->ordinal, plan->ordinal));
+      throw InvalidArgument(
+          fmt::format("the plans of a batch are of devices {} and {} (-1: the CPU)", first->ordinal,
+                      plan->ordinal));
     }
   }
   return first == nullptr ? -1 : first->ordinal;

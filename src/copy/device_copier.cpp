@@ -11,7 +11,7 @@ DeviceCopier* device_copier() noexcept {
         reinterpret_cast<MakeDeviceCopier>(device_plugin_symbol("strake_make_device_copier"));
     DeviceCopier* const made = make != nullptr ? make(kDeviceBackendVersion) : nullptr;
     if (made == nullptr)
-      log::warn("the device back end has no copies of version {}", kDeviceBackendVersion);
+      log::warn("the device back end's copies are not of version {}", kDeviceBackendVersion);
     return made;
   }();
   return copier;

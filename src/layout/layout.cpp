@@ -111,12 +111,12 @@ Layout LayoutBuilder::finish(std::int64_t offset, Layout::Node&& node) {
 Layout LayoutBuilder::box(std::int64_t offset, std::int64_t block_bytes,
                           std::span<const Dim> dims) {
   if (block_bytes < 0) {
-    throw InvalidArgument("layout: block of " + std::to_string(block_bytes) + " bytes");
+    throw InvalidArgument("layout: a block can't have " + std::to_string(block_bytes) + " bytes");
   }
   bool empty = block_bytes == 0;
   for (const Dim& dim : dims) {
     if (dim.count < 0) {
-      throw InvalidArgument("layout: dimension of count " + std::to_string(dim.count));
+      throw InvalidArgument("layout: a dimension can't have count " + std::to_string(dim.count));
     }
     empty = empty || dim.count == 0;
   }
@@ -239,7 +239,8 @@ Layout Layout::box(std::int64_t offset, std::int64_t block_bytes, std::span<cons
 }
 
 Layout Layout::blocks(std::span<const std::int64_t> offsets, std::int64_t length) {
-  if (length < 0) throw InvalidArgument("layout: blocks of " + std::to_string(length) + " bytes");
+  if (length < 0)
+    throw InvalidArgument("layout: blocks can't have " + std::to_string(length) + " bytes");
   RunList list;
   list.reserve(offsets.size());
   for (const std::int64_t offset : offsets) list.append(offset, length);
@@ -256,7 +257,7 @@ Layout Layout::blocks(std::span<const std::int64_t> offsets,
   list.reserve(offsets.size());
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     if (lengths[i] < 0) {
-      throw InvalidArgument("layout: block " + std::to_string(i) + " of " +
+      throw InvalidArgument("layout: block " + std::to_string(i) + " can't have " +
                             std::to_string(lengths[i]) + " bytes");
     }
     list.append(offsets[i], lengths[i]);
@@ -285,7 +286,8 @@ Layout Layout::sequence(std::span<const Layout> parts) {
 }
 
 Layout Layout::repeated(std::int64_t count, std::int64_t stride_bytes) const {
-  if (count < 0) throw InvalidArgument("layout: repeated " + std::to_string(count) + " times");
+  if (count < 0)
+    throw InvalidArgument("layout: it can't be repeated " + std::to_string(count) + " times");
   if (count == 0 || kind() == Kind::Empty) return {};
   if (count == 1) return *this;
   if (kind() == Kind::Box) {

@@ -100,7 +100,7 @@ class Reader {
     return taken;
   }
   [[noreturn]] void fail() const {
-    throw Error(fmt::format("{}: its contents do not fit together", path_));
+    throw Error(fmt::format("{} is damaged: its parts do not fit together", path_));
   }
 
   std::string_view bytes_;
@@ -166,8 +166,8 @@ std::string read_payload(const std::string& path) {
                             header.version, kVersion));
   }
   if (header.payload_bytes > kMostBytes) {
-    throw Error(
-        fmt::format("{} promises {} bytes, more than any profile has", path, header.payload_bytes));
+    throw Error(fmt::format("{} is damaged: it claims {} bytes, more than any profile has", path,
+                            header.payload_bytes));
   }
   // Checked before memory is allocated: a damaged header may give any size.
   std::error_code unknown;

@@ -88,7 +88,7 @@ void read_nvml(Topology& topology) try {
   unsigned count = 0;
   const nvml::Status status = library.count(&count);
   if (status != kSuccess)
-    throw Unsupported(fmt::format("NVML counts no GPUs: {}", library.error_string(status)));
+    throw Unsupported(fmt::format("NVML can't count the GPUs: {}", library.error_string(status)));
   std::vector<Device> devices;
   std::vector<nvml::NvLinks> nvlinks;
   for (unsigned index = 0; index < count; ++index) {

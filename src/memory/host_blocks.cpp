@@ -99,7 +99,8 @@ void* acquire_host_block(std::int64_t bytes) {
       free_waiting_host_blocks();
       memory = std::aligned_alloc(alignof(Header), size);
     }
-    if (memory == nullptr) throw OutOfMemory(fmt::format("host memory: {} bytes", size));
+    if (memory == nullptr)
+      throw OutOfMemory(fmt::format("no host memory is left for {} bytes", size));
     header = new (memory) Header{nullptr, size_class};
     g_bytes.fetch_add(class_bytes(size_class), std::memory_order_relaxed);
   }

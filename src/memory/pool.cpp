@@ -29,7 +29,7 @@ Pool& Pool::instance() {
 
 DeviceBackend& Pool::backend() {
   if (backend_ == nullptr) backend_ = device_backend();
-  if (backend_ == nullptr) throw Unsupported("no device back end to allocate from");
+  if (backend_ == nullptr) throw Unsupported("there is no device back end to allocate from");
   return *backend_;
 }
 

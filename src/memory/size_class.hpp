@@ -23,7 +23,7 @@ inline constexpr int kSizeClasses =
 /// \throws InvalidArgument  a negative size, or one past 2^62.
 [[nodiscard]] inline int size_class_of(std::int64_t bytes) {
   if (bytes < 0 || bytes > std::int64_t{1} << kLargestLog2) {
-    throw InvalidArgument(fmt::format("a block of {} bytes", bytes));
+    throw InvalidArgument(fmt::format("a block can't have {} bytes", bytes));
   }
   const int log2 = bytes <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(bytes - 1));
   if (log2 <= kLargestWholeClass) return std::max(log2, kSmallestClass);

@@ -78,7 +78,7 @@ Numbers take(const std::vector<T>& values, std::size_t& at, std::int64_t n, int 
              const char* what) {
   if (n < 0 || static_cast<std::size_t>(n) > values.size() - at) {
     throw Unsupported("MPI combiner " + std::to_string(combiner) + " has " +
-                      std::to_string(values.size()) + " " + what + ", but its form asks for " +
+                      std::to_string(values.size()) + " " + what + ", but needs " +
                       std::to_string(n) + " from number " + std::to_string(at));
   }
   const T* first = values.data() + at;

@@ -216,7 +216,7 @@ class Parser {
     // Deeper nests than any program's would only exhaust the stack.
     constexpr int kDeepest = 1000;
     if (++depth_ > kDeepest)
-      throw SyntaxError(fmt::format("more than {} types inside each other", kDeepest), at_);
+      throw SyntaxError(fmt::format("more than {} levels of types", kDeepest), at_);
     peek();
     const std::size_t begin = at_;
     const std::string written = word();

@@ -48,7 +48,7 @@ MpiLibrary check_program(const std::string& path, MpiLibrary forced) {
   if (!use.dynamic) {
     if (preload::ElfFile(path.c_str()).contains("MPI_Init")) {
       throw InvalidArgument(fmt::format(
-          "{} holds its MPI library statically, so nothing can be loaded before it", path));
+          "{} is linked statically to its MPI library, so nothing can be loaded before it", path));
     }
     return MpiLibrary::None;
   }

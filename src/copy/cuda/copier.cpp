@@ -38,7 +38,7 @@ class CudaCopier final : public DeviceCopier {
 
 void CudaCopier::require_device(int device) const {
   if (device < 0 || device >= devices_) {
-    throw InvalidArgument(fmt::format("device {} of {}", device, devices_));
+    throw InvalidArgument(fmt::format("there is no device {}, only {}", device, devices_));
   }
 }
 
@@ -47,7 +47,7 @@ int device_of(Place to_place, Place from_place) {
   if (to_place.kind == MemoryKind::Device) return to_place.device;
   if (from_place.kind == MemoryKind::Device) return from_place.device;
   if (to_place.kind == MemoryKind::Host && from_place.kind == MemoryKind::Host) {
-    throw Unsupported("a copy between plain host memories is not a device's");
+    throw Unsupported("a device can't copy between two plain host memories");
   }
   int device = 0;
   for (const Place place : {to_place, from_place}) {

@@ -129,7 +129,7 @@ bool CudaBackend::knows(const void* address, std::uint64_t& buffer_id) const noe
 
 void CudaBackend::require_device(int device) const {
   if (device < 0 || device >= devices_) {
-    throw InvalidArgument(fmt::format("device {} of {}", device, devices_));
+    throw InvalidArgument(fmt::format("there is no device {}, only {}", device, devices_));
   }
 }
 
