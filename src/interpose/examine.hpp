@@ -74,7 +74,8 @@ struct alignas(64) Known {
   std::uint64_t generation = 0;
   std::int64_t count = 0;
   union {
-    mpi::TypeRecord* record = nullptr;  ///< null: a type that was never committed here
+    /// Of one that is not settled. Null: a type that was never committed here.
+    mpi::TypeRecord* record = nullptr;
     mpi::Elements* elements;            ///< of a settled one whose method is not System
   };
   /// Nothing else matters: `found` is right for every buffer, in a process without a device.
@@ -137,7 +138,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     return result;
   }
   Known& known = known_slot(direction, style, type, count);
-  if (!is_of(known, type, count)) {
+  if (known.settled || !is_of(known, type, count)) {
     const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
     known = {mpi::key_of(type), generation, count, mpi::find_type(type)};
   }
