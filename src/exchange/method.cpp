@@ -19,13 +19,13 @@ namespace strake::exchange {
 namespace {
 
 // For machines without a profile: measured on those of docs/performance.md.
-// Host memory: packing wins over the system's own datatype engine for short blocks, once the
+// Host memory: packing wins over the MPI library's own copy of short blocks, once the
 // message outweighs a temporary buffer's cost.
 constexpr std::int64_t kPackMinBytes = 512;
 // Open MPI packs the sender's next piece while the receiver unpacks the last; packing ahead gives
 // that overlap up. It is worth it where our copy is several times faster than its own: not for many
 // far blocks (0.5 to 0.8 x on one machine, 1.0 to 1.1 x on the other), nor for large messages of
-// blocks that its own engine moves well enough (0.6 to 0.9 x, against 1.4 to 2.6 x) or that are so
+// blocks that it moves well enough itself (0.6 to 0.9 x, against 1.4 to 2.6 x) or that are so
 // sparse that lines set the time of both (4 MiB of 8 bytes every 32: 0.83 x, every 64: 0.73 x, but
 // every 24: 1.1 x).
 constexpr std::int64_t kPackMaxFar = 256 << 10;
@@ -61,9 +61,9 @@ bool pipeline_is_faster(const Message& message) noexcept {
   }
   return message.bytes > kPackMaxBytes && mean_block >= kSlowBlock;
 }
-// MPICH's engine is slower than packing ahead in every case measured (1.05 to 20 x) but far blocks
-// of a size: 128 KiB of 8 bytes every 1040 took an Intel Xeon 0.84 x in two runs, 1.07 x
-// in another, Zen 4 1.06 x; 42 KiB of 40 bytes 1.07 and 1.49 x, 406 KiB and 512 KiB 1.10 to 1.20 x.
+// MPICH's own copy is slower than packing ahead in every case measured (1.05 to 20 x) but far
+// blocks of a size: 128 KiB of 8 bytes every 1040 took an Intel Xeon 0.84 x in two runs, 1.07 x in
+// another, Zen 4 1.06 x; 42 KiB of 40 bytes 1.07 and 1.49 x, 406 KiB and 512 KiB 1.10 to 1.20 x.
 constexpr std::int64_t kUnpipelinedMaxFar = 96 << 10;
 constexpr std::int64_t kUnpipelinedMinFar = 256 << 10;
 
@@ -79,9 +79,9 @@ bool library_is_faster(const Message& message) noexcept {
 
 Choice built_in_host(const Message& message) noexcept {
   if (message.bytes < kPackMinBytes || message.mean_block() > machine::kPackMaxMeanBlock) {
-    return {Method::System, Reason::SystemIsFaster};
+    return {Method::System, Reason::LibraryIsFaster};
   }
-  if (library_is_faster(message)) return {Method::System, Reason::SystemIsFaster};
+  if (library_is_faster(message)) return {Method::System, Reason::LibraryIsFaster};
   return {Method::Pack, Reason::None};
 }
 
@@ -163,7 +163,7 @@ Choice choose(const Message& message) noexcept {
   if (const machine::Model* measured = model()) {
     if (const auto method = measured->choose(message, {aware, limit})) {
       if (*method != Method::System) return {*method, Reason::None};
-      return {Method::System, host ? Reason::SystemIsFaster : Reason::GpuAware};
+      return {Method::System, host ? Reason::LibraryIsFaster : Reason::GpuAware};
     }
   }
   return host ? built_in_host(message) : built_in_device(message, aware, limit);

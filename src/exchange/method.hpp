@@ -15,25 +15,24 @@ using machine::Direction;
 using machine::Message;
 using machine::Method;
 
-/// Why a message was left to the system, or took a way that is not the best.
+/// Why a message was left to the MPI library, or took a way that is not the best.
 enum class Reason : std::uint8_t {
   None,
-  Contiguous,   ///< contiguous host memory: nothing to gain
-  Empty,        ///< no bytes, or no peer
-  UnknownType,  ///< a datatype that was never committed here (the system reports what is wrong with
-                ///< it)
-  BadArguments,    ///< the system reports what is wrong with them
-  SystemIsFaster,  ///< blocks so long, or a message so short, that the system's own way wins
-  NotDecodable,    ///< a datatype that could not be decoded
-  GpuAware,        ///< contiguous device memory that the MPI library takes as it is
-  Forced,          ///< STRAKE_METHOD
-  OutOfMemory,     ///< a temporary buffer could not be had
-  Collective,      ///< collectives are the system's
-  External,        ///< external32, whose byte order is its own
-  OneSided,        ///< one-sided operations are the system's
-  Combined,        ///< a nonblocking send and receive with one request are the system's
-  NoKernels,       ///< memory of a device that the kernels were not compiled for
-  FewUses,         ///< a datatype of so many blocks that decoding it has not paid so far
+  Contiguous,    ///< contiguous host memory: nothing to gain
+  Empty,         ///< no bytes, or no peer
+  UnknownType,   ///< a datatype that was never committed here: the MPI library says what is wrong
+  BadArguments,  ///< the MPI library says what is wrong with them
+  LibraryIsFaster,  ///< by this machine's profile, or by a built-in rule
+  NotDecodable,     ///< a datatype that could not be decoded
+  GpuAware,         ///< contiguous device memory that the MPI library takes as it is
+  Forced,           ///< STRAKE_METHOD
+  OutOfMemory,      ///< a temporary buffer could not be had
+  Collective,       ///< left to the MPI library
+  External,         ///< external32, whose byte order is its own
+  OneSided,         ///< left to the MPI library
+  Combined,         ///< a nonblocking send and receive with one request
+  NoKernels,        ///< memory of a device that the kernels were not compiled for
+  FewUses,          ///< a datatype of so many blocks that decoding it has not paid so far
 };
 inline constexpr int kReasons = 16;
 

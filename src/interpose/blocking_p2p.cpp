@@ -22,17 +22,17 @@ using mpi::Wire;
 template <typename Real, typename Count>
 int send(Function function, Real real, const void* buffer, Count count, MPI_Datatype type, int rank,
          int tag, MPI_Comm comm) {
-  const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm); };
-  return sending(comm, theirs, [&] {
+  const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm); };
+  return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
     if (const Found* left =
             left_before(Direction::Send, Style::Blocking, rank, buffer, count, type)) {
-      return leave_to(theirs, function, *left);
+      return leave_to(pass_on, function, *left);
     }
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
     std::optional<Transfer> transfer;
     if (!take(found, [&] { begin(Direction::Send, found, transfer); })) {
-      return leave_to(theirs, function, found);
+      return leave_to(pass_on, function, found);
     }
     note(function, transfer->method(), found.reason, found.bytes);
     int code = MPI_SUCCESS;
@@ -106,11 +106,11 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, rank, tag, comm, status);
   };
-  const auto theirs = [&] { return ask(buffer, count, type); };
+  const auto pass_on = [&] { return ask(buffer, count, type); };
   const auto leave_as = [&](const Found& found) {
     return leave_receive(ask, Function::MPI_Recv, found, buffer, count, type);
   };
-  return receiving(comm, theirs, [&] {
+  return receiving(comm, pass_on, [&] {
     Requests::get().hand_on();
     if (const Found* left =
             left_before(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
@@ -133,8 +133,8 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, message, status);
   };
-  const auto theirs = [&] { return ask(buffer, count, type); };
-  return receiving(comm, theirs, [&] {
+  const auto pass_on = [&] { return ask(buffer, count, type); };
+  return receiving(comm, pass_on, [&] {
     Requests::get().hand_on();
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     std::optional<Transfer> transfer;
@@ -167,18 +167,18 @@ template <typename Real, typename Count>
 int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype send_type, int to,
              int send_tag, void* recv_buffer, Count recv_count, MPI_Datatype recv_type, int from,
              int recv_tag, MPI_Comm comm, MPI_Status* status) {
-  const auto theirs = [&] {
+  const auto pass_on = [&] {
     return real(send_buffer, send_count, send_type, to, send_tag, recv_buffer, recv_count,
                 recv_type, from, recv_tag, comm, status);
   };
-  return sending(comm, theirs, [&] {
+  return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
     const Found* const left =
         left_before(Direction::Send, Style::Blocking, to, send_buffer, send_count, send_type);
     const Found* const left_too =
         left_before(Direction::Receive, Style::Blocking, from, recv_buffer, recv_count, recv_type);
     if (left != nullptr && left_too != nullptr && !left_too->as_bytes)
-      return leave_to(theirs, Function::MPI_Sendrecv, *left);
+      return leave_to(pass_on, Function::MPI_Sendrecv, *left);
     Examined out{kNobody, {}};
     Examined in{kNobody, {}};
     if (to != MPI_PROC_NULL)
@@ -221,8 +221,8 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
   const auto ask = [&](void* there, Count as_many, MPI_Datatype as) {
     return real(there, as_many, as, to, send_tag, from, recv_tag, comm, status);
   };
-  const auto theirs = [&] { return ask(buffer, count, type); };
-  return sending(comm, theirs, [&] {
+  const auto pass_on = [&] { return ask(buffer, count, type); };
+  return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
     if (found.method == Method::System) {

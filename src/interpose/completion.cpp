@@ -1,6 +1,6 @@
-// Completion: the system completes every request, ours too, once the engine says that they are
-// there; a running persistent request of ours is hidden from the system until then, because its
-// dummy is complete from the start.
+// Completion: the MPI library completes every request. A request that Strake made is given to it
+// only once its operation is there. A running persistent one is hidden from it until then, because
+// its dummy is complete from the start.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -94,8 +94,9 @@ class Statuses {
   MPI_Status* statuses_;
 };
 
-/// The requests as the system may see them: without our persistent ones, whose dummies tell nothing
-/// (one library takes a started one to MPI_PROC_NULL for complete, another for inactive).
+/// The requests as the MPI library may see them: without Strake's persistent ones, whose dummies
+/// tell nothing (one library takes a started one to MPI_PROC_NULL for complete, another for
+/// inactive).
 struct Visible {
   Scratch<MPI_Request> requests;
   Scratch<int> ready;    ///< indices of persistent ones that are complete
@@ -113,14 +114,14 @@ struct Visible {
   }
 };
 
-/// The system's own requests among those of a call. MPICH's nonblocking collectives on files move
-/// only in calls that are given their requests (generalised ones, with a function that polls).
+/// The MPI library's own requests among those of a call. MPICH's nonblocking collectives on files
+/// move only in calls that are given their requests (generalised ones, with a function that polls).
 class Others {
  public:
   /// `all_end`: the call ends when all requests have, so that some may be completed before.
   Others(const Operations& operations, MPI_Request* all, MPI_Status* statuses, bool all_end)
       : operations_(operations), all_(all), statuses_(statuses), all_end_(all_end) {}
-  /// Moves them. Where one has failed, the whole call ends as the system's own would: what is
+  /// Moves them. Where one has failed, the whole call ends as the MPI library's own would: what is
   /// complete is gone, and the rest is pending.
   int advance() {
     if (!mpi::quirks::kTestallRepeatsBadly) return MPI_SUCCESS;
@@ -174,7 +175,8 @@ class Others {
       places_.push_back(i);
       requests_.push_back(all_[i]);
     }
-    // One that never ends: asked for all, the system completes none, unless one has failed.
+    // One that never ends: asked for all, the MPI library completes none, unless one has
+    // failed.
     if (!places_.empty()) requests_.push_back(Requests::get().never());
     told_of_.resize(requests_.size());
   }
@@ -283,7 +285,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     if (code != MPI_SUCCESS)
       return finish_all_pending(pending, count, requests, told_of.data(), code);
   }
-  // The system's call may block for a request of its own.
+  // The call may block for a request of the MPI library's own.
   if (std::find(operations.begin(), operations.end(), nullptr) != operations.end()) ours.hand_on();
   int code = told_of.code_of(
       pending, 1, [&] { return real_mpi().MPI_Waitall(count, requests, told_of.data()); });
@@ -494,16 +496,16 @@ STRAKE_MPI int MPI_Waitsome(int count, MPI_Request requests[], int* outcount, in
 
 STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, int indices[],
                             MPI_Status statuses[]) {
-  const auto theirs = [&] {
+  const auto pass_on = [&] {
     return real_mpi().MPI_Testsome(count, requests, outcount, indices, statuses);
   };
-  return completion(theirs, [&] {
+  return completion(pass_on, [&] {
     const Requests::Operations operations = Requests::get().find(count, requests);
     const bool complete_arguments = outcount != nullptr && indices != nullptr;
     PendingList pending(complete_arguments ? count : 0, requests);
     if (!complete_arguments || (operations.empty() && pending.empty())) {
       Requests::get().progress();
-      return theirs();
+      return pass_on();
     }
     Statuses told_of(count, statuses);
     if (!operations.empty()) {
@@ -518,29 +520,29 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
 
 STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
   if (request != nullptr) forget_untestable(*request);
-  const auto theirs = [&] { return real_mpi().MPI_Request_free(request); };
-  return completion(theirs, [&] {
+  const auto pass_on = [&] { return real_mpi().MPI_Request_free(request); };
+  return completion(pass_on, [&] {
     if (Pending* const pending = pending_of(request)) return free_pending(*pending, request);
-    if (Requests::get().find(request) == nullptr) return theirs();
+    if (Requests::get().find(request) == nullptr) return pass_on();
     Requests::get().hand_on();
     Requests::get().abandon(*request);  // while the handle can't be another's
-    const int code = theirs();
+    const int code = pass_on();
     Requests::get().progress(nullptr);
     return code;
   });
 }
 
 STRAKE_MPI int MPI_Cancel(MPI_Request* request) {
-  const auto theirs = [&] { return real_mpi().MPI_Cancel(request); };
-  return completion(theirs, [&] {
+  const auto pass_on = [&] { return real_mpi().MPI_Cancel(request); };
+  return completion(pass_on, [&] {
     Requests& ours = Requests::get();
     if (Pending* const pending = pending_of(request)) {
       pending->may_be_gone = true;
-      return theirs();
+      return pass_on();
     }
     const Operation* const operation = ours.find(request);
     const Requests::Seen seen = operation != nullptr ? ours.see(*operation) : Requests::Seen{};
-    if (!seen.pending && !seen.complete) return theirs();  // not ours, or inactive as its dummy
+    if (!seen.pending && !seen.complete) return pass_on();  // not ours, or inactive as its dummy
     ours.cancel(*request);
     return MPI_SUCCESS;
   });

@@ -34,7 +34,7 @@ struct Found {
   std::int64_t bytes = 0;  ///< 0 where not known
   Method method = Method::System;
   Reason reason = Reason::None;
-  /// A receive that is the system's asks it for MPI_BYTE from `lowest` on instead of the type
+  /// A receive that is left to the MPI library asks it for MPI_BYTE from `lowest` on, not the type
   /// (docs/decisions/0005-wire-types.md).
   bool as_bytes = false;
   std::int64_t lowest = 0;  ///< offset of the first byte in memory
@@ -44,8 +44,8 @@ struct Examined : Found {
   Typed typed;  ///< set unless the method is System
 };
 
-/// No buffer begins below this: a null pointer with a small offset is an argument for the system to
-/// refuse.
+/// No buffer begins below this: a null pointer with a small offset is an argument that the MPI
+/// library refuses.
 inline constexpr std::uintptr_t kFirstPage = 4096;
 
 /// The address `offset` bytes after `base`, which under MPI_BOTTOM is null.
@@ -62,8 +62,8 @@ inline bool plausible(const void* base, std::int64_t offset) noexcept {
 
 /// Whether Strake can copy there: not in the memory of a device without kernels for it.
 [[nodiscard]] bool reachable(Place place) noexcept;
-/// Finds the typed bytes and where they lie. False where they are the system's business; `result`
-/// then says why.
+/// Finds the typed bytes and where they lie. False where that can't be said: the MPI library gets
+/// the call, and `result` says why.
 bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined& result,
              bool* kept = nullptr);
 
@@ -76,7 +76,7 @@ struct alignas(64) Known {
   union {
     /// Of one that is not settled. Null: a type that was never committed here.
     mpi::TypeRecord* record = nullptr;
-    mpi::Elements* elements;            ///< of a settled one whose method is not System
+    mpi::Elements* elements;  ///< of a settled one whose method is not System
   };
   /// Nothing else matters: `found` is right for every buffer, in a process without a device.
   bool settled = false;
@@ -115,7 +115,7 @@ inline const Known* found_before(Direction direction, Style style, const void* b
 }
 /// Of a message to or from MPI_PROC_NULL.
 inline constexpr Found kNobody{.reason = Reason::Empty};
-/// What was found before of a message that is to be left to the system.
+/// What was found before of a message that is to be left to the MPI library.
 inline const Found* left_before(Direction direction, Style style, int rank, const void* buffer,
                                 std::int64_t count, MPI_Datatype type) {
   if (rank == MPI_PROC_NULL) return &kNobody;
@@ -167,12 +167,12 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
   return examine(direction, style, buffer, count, type, use);
 }
 
-/// Whether the call can be left to the system because there is no memory for `error`'s sake: it
+/// Whether `error` says that there is no memory, and the call can be left to the MPI library, which
 /// packs as it goes. Device memory has had its other method by then.
 [[nodiscard]] bool can_leave(const Examined& found, const std::exception& error) noexcept;
 
-/// Runs `make`, which takes what the method needs before anything is asked of the system. False:
-/// the call is the system's business, as `found` then says.
+/// Runs `make`, which takes what the method needs, before the MPI library is asked for anything.
+/// False: the call is left to the MPI library, as `found` then says.
 template <typename Make>
 bool take(Examined& found, Make&& make) {
   if (found.method == Method::System) return false;
@@ -199,13 +199,13 @@ inline void note(Function function, Method method, Reason reason, std::int64_t b
   record({function, method, reason, bytes});
 }
 
-/// The call is the system's, as was found.
-template <typename Theirs>
-int leave_to(const Theirs& theirs, Function function, const Found& found) {
+/// Leaves the call to the MPI library, as was found.
+template <typename PassOn>
+int leave_to(const PassOn& pass_on, Function function, const Found& found) {
   note(function, Method::System, found.reason, found.bytes);
-  return theirs();
+  return pass_on();
 }
-/// A receive that is the system's: `call(buffer, count, type)` asks for it.
+/// Leaves a receive to the MPI library: `call(buffer, count, type)` asks for it.
 template <typename Call, typename Count>
 int post(const Call& call, const Found& found, void* buffer, Count count, MPI_Datatype type) {
   if (!found.as_bytes || found.bytes > std::numeric_limits<Count>::max()) {

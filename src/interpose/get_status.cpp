@@ -11,8 +11,8 @@ namespace strake::interpose {
 namespace {
 
 int get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  const auto theirs = [&] { return real_mpi().MPI_Request_get_status(request, flag, status); };
-  if (flag == nullptr) return theirs();
+  const auto pass_on = [&] { return real_mpi().MPI_Request_get_status(request, flag, status); };
+  if (flag == nullptr) return pass_on();
   Requests& ours = Requests::get();
   Operation* const operation = ours.find(&request);
   ours.progress(operation);
@@ -30,7 +30,7 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
     *flag = 0;
     return MPI_SUCCESS;
   }
-  const int code = theirs();
+  const int code = pass_on();
   if (seen.persistent && seen.complete && status != MPI_STATUS_IGNORE) {
     const int error = status->MPI_ERROR;
     *status = seen.status;
@@ -56,37 +56,37 @@ STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status
 namespace strake::interpose {
 namespace {
 
-/// The requests of a call: ours, and the array with none of them, for the system.
+/// The requests of a call: Strake's, and the array without them, for the MPI library.
 struct Split {
-  std::vector<MPI_Request> theirs;
+  std::vector<MPI_Request> others;
   std::vector<int> complete;  ///< indices of ours
   bool pending = false;       ///< one of ours is not there yet
 
   Split(const Requests::Operations& operations, const MPI_Request* all)
-      : theirs(all, all + operations.size()) {
+      : others(all, all + operations.size()) {
     Requests& ours = Requests::get();
     ours.progress();
     for (std::size_t i = 0; i < operations.size(); ++i) {
       if (operations[i] == nullptr) continue;
       const Requests::Seen seen = ours.see(*operations[i]);
-      theirs[i] = MPI_REQUEST_NULL;
+      others[i] = MPI_REQUEST_NULL;
       if (seen.complete) complete.push_back(static_cast<int>(i));
       pending = pending || seen.pending;
     }
   }
 };
 
-/// The system's answer for `count` requests of which some are ours.
-template <typename Theirs, typename Ours>
-int split(int count, const MPI_Request* requests, bool complete_arguments, Theirs&& theirs,
+/// The MPI library's answer for `count` requests of which some are Strake's.
+template <typename PassOn, typename Ours>
+int split(int count, const MPI_Request* requests, bool complete_arguments, PassOn&& pass_on,
           Ours&& ours) {
-  return completion([&] { return theirs(requests); },
+  return completion([&] { return pass_on(requests); },
                     [&] {
                       const auto operations = Requests::get().find(count, requests);
                       if (!operations.empty() && complete_arguments)
                         return ours(Split(operations, requests));
                       Requests::get().progress();
-                      return theirs(requests);
+                      return pass_on(requests);
                     });
 }
 
@@ -120,7 +120,7 @@ MPI_Status* at(MPI_Status* statuses, int index) {
 
 STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[], int* flag,
                                           MPI_Status statuses[]) {
-  const auto theirs = [&](const MPI_Request* all) {
+  const auto pass_on = [&](const MPI_Request* all) {
     Statuses told_of(count, statuses, statuses == MPI_STATUSES_IGNORE);
     const int code = real_mpi().MPI_Request_get_status_all(count, all, flag, told_of.data());
     for (int i = 0; code == MPI_SUCCESS && flag != nullptr && *flag != 0 && i < count; ++i) {
@@ -128,7 +128,7 @@ STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[
     }
     return code;
   };
-  return split(count, requests, flag != nullptr, theirs, [&](const Split& /*seen*/) {
+  return split(count, requests, flag != nullptr, pass_on, [&](const Split& /*seen*/) {
     int all = 1;
     for (int i = 0; i < count; ++i) {
       int one = 0;
@@ -143,7 +143,7 @@ STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[
 
 STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[], int* index,
                                           int* flag, MPI_Status* status) {
-  const auto theirs = [&](const MPI_Request* all) {
+  const auto pass_on = [&](const MPI_Request* all) {
     Statuses told_of(1, status, status == MPI_STATUS_IGNORE);
     const int code = real_mpi().MPI_Request_get_status_any(count, all, index, flag, told_of.data());
     if (code == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED) {
@@ -151,12 +151,12 @@ STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[
     }
     return code;
   };
-  return split(count, requests, index != nullptr && flag != nullptr, theirs, [&](Split seen) {
+  return split(count, requests, index != nullptr && flag != nullptr, pass_on, [&](Split seen) {
     if (!seen.complete.empty()) {
       *index = seen.complete.front();
       return get_status(requests[*index], flag, status);
     }
-    const int code = theirs(seen.theirs.data());
+    const int code = pass_on(seen.others.data());
     if (seen.pending && *index == MPI_UNDEFINED) *flag = 0;
     return code;
   });
@@ -164,7 +164,7 @@ STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[
 
 STRAKE_MPI int MPI_Request_get_status_some(int count, const MPI_Request requests[], int* outcount,
                                            int indices[], MPI_Status statuses[]) {
-  const auto theirs = [&](const MPI_Request* all) {
+  const auto pass_on = [&](const MPI_Request* all) {
     Statuses told_of(count, statuses, statuses == MPI_STATUSES_IGNORE);
     const int code =
         real_mpi().MPI_Request_get_status_some(count, all, outcount, indices, told_of.data());
@@ -173,16 +173,18 @@ STRAKE_MPI int MPI_Request_get_status_some(int count, const MPI_Request requests
     }
     return code;
   };
-  return split(count, requests, outcount != nullptr && indices != nullptr, theirs, [&](Split seen) {
-    int code = theirs(seen.theirs.data());
-    if (*outcount == MPI_UNDEFINED && (seen.pending || !seen.complete.empty())) *outcount = 0;
-    for (std::size_t i = 0; i < seen.complete.size() && code == MPI_SUCCESS; ++i) {
-      int flag = 0;
-      indices[*outcount] = seen.complete[i];
-      code = get_status(requests[seen.complete[i]], &flag, at(statuses, *outcount));
-      ++*outcount;
-    }
-    return code;
-  });
+  return split(count, requests, outcount != nullptr && indices != nullptr, pass_on,
+               [&](Split seen) {
+                 int code = pass_on(seen.others.data());
+                 if (*outcount == MPI_UNDEFINED && (seen.pending || !seen.complete.empty()))
+                   *outcount = 0;
+                 for (std::size_t i = 0; i < seen.complete.size() && code == MPI_SUCCESS; ++i) {
+                   int flag = 0;
+                   indices[*outcount] = seen.complete[i];
+                   code = get_status(requests[seen.complete[i]], &flag, at(statuses, *outcount));
+                   ++*outcount;
+                 }
+                 return code;
+               });
 }
 #endif

@@ -8,8 +8,8 @@ namespace strake::interpose {
 
 /// A probe has matched the message there. (Where no memory is left for it, it is not known.)
 void remember_message(MPI_Message message, MPI_Comm comm) noexcept;
-/// Where a probe matched the message; MPI_COMM_WORLD where that is not known. Before the system may
-/// give the handle out again.
+/// Where a probe matched the message; MPI_COMM_WORLD where that is not known. Before the MPI
+/// library may give the handle out again.
 [[nodiscard]] MPI_Comm forget_message(const MPI_Message* message);
 
 }  // namespace strake::interpose

@@ -46,13 +46,13 @@ int give(PendingTable::Owned pending, const MPI_Request* request, Call&& call) {
 }
 
 /// The call copies the message, or refuses it for want of room: nothing is left to wait for.
-template <typename Theirs>
+template <typename PassOn>
 int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* request,
-           Theirs&& theirs) {
+           PassOn&& pass_on) {
   Requests::get().hand_on();
   std::optional<Transfer> transfer;
   if (!take(found, [&] { begin(Direction::Send, found, transfer); })) {
-    return leave_to(theirs, Function::MPI_Ibsend, found);
+    return leave_to(pass_on, Function::MPI_Ibsend, found);
   }
   note(Function::MPI_Ibsend, transfer->method(), found.reason, found.bytes);
   int code = MPI_SUCCESS;
@@ -68,14 +68,14 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
 template <typename Real, typename Count>
 int isend(Function function, Real real, StartSend start, const void* buffer, Count count,
           MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
-  const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
-  if (request == nullptr) return theirs();
-  return sending(comm, theirs, [&] {
+  const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm, request); };
+  if (request == nullptr) return pass_on();
+  return sending(comm, pass_on, [&] {
     Requests& ours = Requests::get();
     if (const Found* left =
             left_before(Direction::Send, Style::Nonblocking, rank, buffer, count, type)) {
       ours.hand_on();  // what was sent before leaves before
-      return leave_to(theirs, function, *left);
+      return leave_to(pass_on, function, *left);
     }
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
     if (found.method == Method::Pack && function != Function::MPI_Ibsend) {
@@ -85,7 +85,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
         pending = PendingTable::get().make(function, found.reason, comm);
         begin(Direction::Send, found, pending->transfer);
       };
-      if (!take(found, make)) return leave_to(theirs, function, found);
+      if (!take(found, make)) return leave_to(pass_on, function, found);
       note(function, Method::Pack, found.reason, found.bytes);
       return give(std::move(pending), request, [&](const Parcel& parcel) {
         const Wire wire = wire_of(parcel, Peer{rank, tag, comm});
@@ -97,7 +97,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       found.reason = Reason::BadArguments;
     }
     if (function == Function::MPI_Ibsend)
-      return ibsend(found, start, {rank, tag, comm}, request, theirs);
+      return ibsend(found, start, {rank, tag, comm}, request, pass_on);
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation = ours.make_operation(function, found.reason, found.typed, found.method,
@@ -106,7 +106,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
     };
     if (!take(found, make)) {
       ours.hand_on();  // what was sent before leaves before
-      return leave_to(theirs, function, found);
+      return leave_to(pass_on, function, found);
     }
     *request = ours.launch(std::move(operation));
     finish_if_threaded();
@@ -120,12 +120,12 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, rank, tag, comm, request);
   };
-  const auto theirs = [&] { return ask(buffer, count, type); };
+  const auto pass_on = [&] { return ask(buffer, count, type); };
   const auto leave_as = [&](const Found& found) {
     return leave_receive(ask, Function::MPI_Irecv, found, buffer, count, type);
   };
-  if (request == nullptr) return theirs();
-  return boundary(comm, theirs, [&] {
+  if (request == nullptr) return pass_on();
+  return boundary(comm, pass_on, [&] {
     if (const Found* left =
             left_before(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
       return leave_as(*left);
@@ -164,9 +164,9 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, message, request);
   };
-  const auto theirs = [&] { return ask(buffer, count, type); };
-  if (request == nullptr) return theirs();
-  return boundary(comm, theirs, [&] {
+  const auto pass_on = [&] { return ask(buffer, count, type); };
+  if (request == nullptr) return pass_on();
+  return boundary(comm, pass_on, [&] {
     Requests& ours = Requests::get();
     Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
     if (found.method == Method::Pack) {
@@ -203,11 +203,11 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
 template <typename Call, typename Count>
 int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int from,
              MPI_Comm comm) {
-  const auto theirs = [&] { return call(buffer, count, type); };
-  return sending(comm, theirs, [&] {
+  const auto pass_on = [&] { return call(buffer, count, type); };
+  return sending(comm, pass_on, [&] {
     record_passed(Reason::Combined);
     Requests::get().hand_on();
-    if (from == MPI_PROC_NULL) return theirs();
+    if (from == MPI_PROC_NULL) return pass_on();
     const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
     return post(call, found, buffer, count, type);
   });

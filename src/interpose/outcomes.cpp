@@ -18,8 +18,8 @@ void put_status(const Requests::Outcome& outcome, MPI_Status* status) {
   status->MPI_ERROR = error;
 }
 
-/// Failed requests of the system's, to be completed in its scope. Persistent ones are given back
-/// after that, also where an error handler has thrown.
+/// Failed requests of the MPI library's, to be completed in its scope. Persistent ones are given
+/// back after that, also where an error handler has thrown.
 class Failed {
  public:
   Failed() = default;
@@ -109,8 +109,8 @@ int finish_many(const Requests::Operations& operations, MPI_Status* statuses, in
     if (first == nullptr && outcome.comm != MPI_COMM_NULL) first = &outcome;
     MPI_Request request = outcome.failed;
     if (request == MPI_REQUEST_NULL) continue;
-    // Of a call that has raised the errors of the system's own requests, no other is raised; but
-    // MPICH's persistent ones start again only once they are completed.
+    // Of a call that has raised the errors of the MPI library's own requests, no other is raised;
+    // but MPICH's persistent ones start again only once they are completed.
     const bool starts_again = outcome.persistent && !mpi::quirks::kFailedPersistentIsFreed;
     if (code != MPI_SUCCESS && !starts_again) {
       real_mpi().MPI_Request_free(&request);

@@ -1,5 +1,5 @@
-/// \file  What has become of requests of ours, once the system's call has completed them: their
-/// statuses, and their errors, raised where they belong.
+/// \file  The end of operations (interpose/operation.hpp), once the MPI library's call has
+/// completed their requests: their statuses, and their errors, raised where they belong.
 #pragma once
 
 #include <mpi.h>
@@ -15,8 +15,8 @@ namespace strake::interpose {
 /// Whether a call says that the statuses of its requests tell what is wrong.
 [[nodiscard]] bool in_status(int code);
 
-/// After the system's call, which gave `code`, completed the operation's request: puts the status,
-/// raises what went wrong, and returns the code of it all.
+/// After the MPI library's call, which gave `code`, completed the operation's request: puts the
+/// status, raises what went wrong, and returns the code of it all.
 int finish_one(Operation& operation, MPI_Status* status, int code);
 /// The same for all (or some) of the requests: `statuses[i]` is of `operations[i]`; nothing for a
 /// nullptr.

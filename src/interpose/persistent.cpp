@@ -92,8 +92,8 @@ class Starting {
 template <typename Real, typename Count>
 int send_init(Function function, Real real, InitSend init, const void* buffer, Count count,
               MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
-  const auto theirs = [&] { return real(buffer, count, type, rank, tag, comm, request); };
-  return boundary(comm, theirs, [&] {
+  const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm, request); };
+  return boundary(comm, pass_on, [&] {
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type, Use::Often);
     const Peer peer{rank, tag, comm};
     if (found.method != Method::System && !mpi::sendable(peer)) {
@@ -106,7 +106,7 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
         pending = PendingTable::get().make(function, found.reason, comm);
         pending->transfer.emplace(Direction::Send, found.typed, found.method);
       };
-      if (!take(found, take_memory)) return leave_to(theirs, function, found);
+      if (!take(found, take_memory)) return leave_to(pass_on, function, found);
       const Parcel parcel = pending->transfer->parcel();
       const mpi::Wire wire = wire_of(parcel, peer);
       const int code = init(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
@@ -118,7 +118,7 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
                                                  peer, real_mpi().MPI_Isend);
       operation->make_persistent(init);
     };
-    if (!take(found, make)) return leave_to(theirs, function, found);
+    if (!take(found, make)) return leave_to(pass_on, function, found);
     return give_out(std::move(operation), init, peer, request);
   });
 }
@@ -129,8 +129,8 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, rank, tag, comm, request);
   };
-  const auto theirs = [&] { return ask(buffer, count, type); };
-  return boundary(comm, theirs, [&] {
+  const auto pass_on = [&] { return ask(buffer, count, type); };
+  return boundary(comm, pass_on, [&] {
     Examined found =
         examine(Direction::Receive, Style::Nonblocking, buffer, count, type, Use::Often);
     const Peer probe{rank == MPI_ANY_SOURCE ? 0 : rank, tag == MPI_ANY_TAG ? 0 : tag, comm};
@@ -269,22 +269,22 @@ STRAKE_MPI int MPI_Start(MPI_Request* request) {
 }
 
 STRAKE_MPI int MPI_Startall(int count, MPI_Request requests[]) {
-  const auto theirs = [&] { return real_mpi().MPI_Startall(count, requests); };
-  return completion(theirs, [&] {
+  const auto pass_on = [&] { return real_mpi().MPI_Startall(count, requests); };
+  return completion(pass_on, [&] {
     Requests& ours = Requests::get();
     const Requests::Operations operations = ours.find(count, requests);
     if (operations.empty()) {
       ours.hand_on();
-      if (PendingTable::empty() || requests == nullptr || count < 0) return theirs();
+      if (PendingTable::empty() || requests == nullptr || count < 0) return pass_on();
       const auto several = static_cast<std::size_t>(count);
       Starting starting(several);
       for (std::size_t i = 0; i < several; ++i) starting.add(i, startable(requests[i]));
-      return starting.started(theirs());
+      return starting.started(pass_on());
     }
     // The dummies' refusal of what is none to be started, before anything is.
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const bool persistent = operations[i] == nullptr || operations[i]->is_persistent();
-      if (requests[i] == MPI_REQUEST_NULL || !persistent) return theirs();
+      if (requests[i] == MPI_REQUEST_NULL || !persistent) return pass_on();
     }
     for (int i = 0; i < count; ++i) {
       if (const int code = start(&requests[i]); code != MPI_SUCCESS) return code;

@@ -53,7 +53,7 @@ Count total(const Totals& totals, Method method) {
 /// Which measurement would have made the choices of this job better; empty if none would.
 std::string unmeasured(const Totals& totals) {
   if (exchange::forced_method()) return {};
-  std::uint64_t choices = totals.by_reason[static_cast<std::size_t>(Reason::SystemIsFaster)].calls;
+  std::uint64_t choices = totals.by_reason[static_cast<std::size_t>(Reason::LibraryIsFaster)].calls;
   for (const Method method : kAccelerated) {
     choices += total(totals, method).calls;
   }

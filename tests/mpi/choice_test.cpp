@@ -80,7 +80,7 @@ TEST(Choice, follows_the_profile_where_the_built_in_rules_would_not) {
   EXPECT_EQ(choose(message(Direction::Send, MemoryKind::Host, 64, 8)).method, Method::Pack);
   const Choice system = choose(message(Direction::Send, MemoryKind::Host, 4096, 64));
   EXPECT_EQ(system.method, Method::System);
-  EXPECT_EQ(system.reason, Reason::SystemIsFaster);
+  EXPECT_EQ(system.reason, Reason::LibraryIsFaster);
   // 64 KiB: the built-in rules take one-shot both ways.
   EXPECT_EQ(choose(message(Direction::Send, MemoryKind::Device, 1 << 16, 8)).method,
             Method::Staged);
