@@ -108,10 +108,40 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       ours.hand_on();  // what was sent before leaves before
       return leave_to(pass_on, function, found);
     }
-    *request = ours.launch(std::move(operation));
+    *request = ours.launch(operation);
     finish_if_threaded();
     return MPI_SUCCESS;
   });
+}
+
+/// A receive: `ask(buffer, count, type)` asks the MPI library for it. `channel`: what an
+/// operation's channel is made of.
+template <typename Ask, typename Count, typename... Channel>
+int receive(Function function, const Ask& ask, void* buffer, Count count, MPI_Datatype type,
+            MPI_Comm comm, MPI_Request* request, Channel... channel) {
+  Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
+  const auto leave = [&] { return leave_receive(ask, function, found, buffer, count, type); };
+  if (found.method == Method::Pack) {
+    PendingTable::Owned pending;
+    const auto make = [&] {
+      pending = PendingTable::get().make(function, found.reason, comm);
+      begin(Direction::Receive, found, pending->transfer);
+    };
+    if (!take(found, make)) return leave();
+    return give(std::move(pending), request, [&](const Parcel& parcel) {
+      const Wire wire = wire_of(parcel);
+      return ask(parcel.data, wire.count(), wire.type());
+    });
+  }
+  Requests& ours = Requests::get();
+  std::shared_ptr<Operation> operation;
+  const auto make = [&] {
+    operation = ours.make_operation(function, found.reason, found.typed, found.method, channel...);
+    operation->start();
+  };
+  if (!take(found, make)) return leave();
+  *request = ours.launch(operation);
+  return MPI_SUCCESS;
 }
 
 template <typename Real, typename Count>
@@ -121,39 +151,14 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
     return real(into, as_many, as, rank, tag, comm, request);
   };
   const auto pass_on = [&] { return ask(buffer, count, type); };
-  const auto leave_as = [&](const Found& found) {
-    return leave_receive(ask, Function::MPI_Irecv, found, buffer, count, type);
-  };
   if (request == nullptr) return pass_on();
   return boundary(comm, pass_on, [&] {
     if (const Found* left =
             left_before(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
-      return leave_as(*left);
+      return leave_receive(ask, Function::MPI_Irecv, *left, buffer, count, type);
     }
-    Requests& ours = Requests::get();
-    Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
-    if (found.method == Method::Pack) {
-      PendingTable::Owned pending;
-      const auto make = [&] {
-        pending = PendingTable::get().make(Function::MPI_Irecv, found.reason, comm);
-        begin(Direction::Receive, found, pending->transfer);
-      };
-      if (!take(found, make)) return leave_as(found);
-      return give(std::move(pending), request, [&](const Parcel& parcel) {
-        const Wire wire = wire_of(parcel);
-        return real_mpi().MPI_Irecv(parcel.data, wire.count(), wire.type(), rank, tag, comm,
-                                    request);
-      });
-    }
-    std::shared_ptr<Operation> operation;
-    const auto make = [&] {
-      operation = ours.make_operation(Function::MPI_Irecv, found.reason, found.typed, found.method,
-                                      Peer{rank, tag, comm}, nullptr);
-      operation->start();
-    };
-    if (!take(found, make)) return leave_as(found);
-    *request = ours.launch(std::move(operation));
-    return MPI_SUCCESS;
+    return receive(Function::MPI_Irecv, ask, buffer, count, type, comm, request,
+                   Peer{rank, tag, comm}, StartSend{nullptr});
   });
 }
 
@@ -167,33 +172,7 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
   const auto pass_on = [&] { return ask(buffer, count, type); };
   if (request == nullptr) return pass_on();
   return boundary(comm, pass_on, [&] {
-    Requests& ours = Requests::get();
-    Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
-    if (found.method == Method::Pack) {
-      PendingTable::Owned pending;
-      const auto make = [&] {
-        pending = PendingTable::get().make(Function::MPI_Imrecv, found.reason, comm);
-        begin(Direction::Receive, found, pending->transfer);
-      };
-      if (!take(found, make)) {
-        return leave_receive(ask, Function::MPI_Imrecv, found, buffer, count, type);
-      }
-      return give(std::move(pending), request, [&](const Parcel& parcel) {
-        const Wire wire = wire_of(parcel);
-        return real_mpi().MPI_Imrecv(parcel.data, wire.count(), wire.type(), message, request);
-      });
-    }
-    std::shared_ptr<Operation> operation;
-    const auto make = [&] {
-      operation = ours.make_operation(Function::MPI_Imrecv, found.reason, found.typed, found.method,
-                                      message, comm);
-      operation->start();
-    };
-    if (!take(found, make)) {
-      return leave_receive(ask, Function::MPI_Imrecv, found, buffer, count, type);
-    }
-    *request = ours.launch(std::move(operation));
-    return MPI_SUCCESS;
+    return receive(Function::MPI_Imrecv, ask, buffer, count, type, comm, request, message, comm);
   });
 }
 

@@ -29,14 +29,14 @@ class QuietWorld {
   QuietWorld() noexcept {
     if (!mpi::quirks::kAskingRaises || mpi::g_multiple || !mpi::in_world()) return;
     for (int i = 0; i < 2; ++i) {
-      real_.MPI_Comm_get_errhandler(kComms[i], &handlers_[i]);
-      if (is_set(i)) real_.MPI_Comm_set_errhandler(kComms[i], MPI_ERRORS_RETURN);
+      real_.MPI_Comm_get_errhandler(comms_[i], &handlers_[i]);
+      if (is_set(i)) real_.MPI_Comm_set_errhandler(comms_[i], MPI_ERRORS_RETURN);
     }
   }
   ~QuietWorld() {
     if (handlers_[0] == MPI_ERRHANDLER_NULL) return;
     for (int i = 0; i < 2; ++i) {
-      if (is_set(i)) real_.MPI_Comm_set_errhandler(kComms[i], handlers_[i]);
+      if (is_set(i)) real_.MPI_Comm_set_errhandler(comms_[i], handlers_[i]);
       real_.MPI_Errhandler_free(&handlers_[i]);
     }
   }
@@ -46,10 +46,10 @@ class QuietWorld {
  private:
   /// MPI_ERRORS_ARE_FATAL is what MPI_COMM_SELF has while it was given none.
   [[nodiscard]] bool is_set(int i) const noexcept {
-    return kComms[i] == MPI_COMM_WORLD || handlers_[i] != MPI_ERRORS_ARE_FATAL;
+    return comms_[i] == MPI_COMM_WORLD || handlers_[i] != MPI_ERRORS_ARE_FATAL;
   }
   const mpi::RealMpi& real_ = mpi::real_mpi();
-  const MPI_Comm kComms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+  const MPI_Comm comms_[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
   MPI_Errhandler handlers_[2] = {MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
 };
 
@@ -92,7 +92,7 @@ MPI_Request Requests::never() {
   return never_;
 }
 
-MPI_Request Requests::launch(std::shared_ptr<Operation> operation) {
+MPI_Request Requests::launch(const std::shared_ptr<Operation>& operation) {
   const Progress::Room room(progress_);
   Operation& launched = *operation;
   mpi::check(
@@ -224,7 +224,7 @@ Requests::Outcome Requests::take_outcome(Operation& operation) {
 }
 
 Requests::Outcome Requests::completed(Operation& operation) {
-  const Outcome outcome = take_outcome(operation);
+  Outcome outcome = take_outcome(operation);
   progress_.drop_if_done(operation);
   return outcome;
 }

@@ -38,7 +38,7 @@ class Requests {
 
   /// Takes an operation over that was started, and gives out its request. \throws MpiError  the MPI
   /// library refused the send, which it has raised; Error  the send failed before
-  MPI_Request launch(std::shared_ptr<Operation> operation);
+  MPI_Request launch(const std::shared_ptr<Operation>& operation);
   /// Takes a persistent operation over. The application knows it as `dummy`, a real persistent
   /// request to MPI_PROC_NULL.
   void add(MPI_Request dummy, std::shared_ptr<Operation> persistent);
