@@ -224,8 +224,10 @@ Requests::Outcome Requests::take_outcome(Operation& operation) {
 }
 
 Requests::Outcome Requests::completed(Operation& operation) {
+  // Claimed: once it is settled, another thread's progress may drop it.
+  const bool claimed = progress_.claim(operation);
   Outcome outcome = take_outcome(operation);
-  progress_.drop_if_done(operation);
+  if (claimed) progress_.release(operation);
   return outcome;
 }
 
