@@ -2,8 +2,6 @@
 // only once its operation is there. A running persistent one is hidden from it until then, because
 // its dummy is complete from the start.
 #include <algorithm>
-#include <limits>
-#include <utility>
 #include <vector>
 
 #include "exchange/backoff.hpp"
@@ -11,6 +9,7 @@
 #include "interpose/outcomes.hpp"
 #include "interpose/pending.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/statuses.hpp"
 #include "interpose/untestable.hpp"
 
 namespace strake::interpose {
@@ -38,61 +37,6 @@ int told(int code, const Operations& operations, const MPI_Request* requests) {
   }
   return code;
 }
-
-/// The statuses of a call that completes all: the caller's, or, as they alone tell which requests a
-/// failure has left as they were, our own.
-class Statuses {
- public:
-  Statuses(int count, MPI_Status* statuses)
-      : count_(static_cast<std::size_t>(count)),
-        own_(statuses == MPI_STATUSES_IGNORE ? count_ : 0),
-        statuses_(statuses == MPI_STATUSES_IGNORE ? own_.data() : statuses) {}
-  MPI_Status* data() { return statuses_; }
-  /// The code of the MPI library's call that completes all, also where the library hides it; `flag`
-  /// is what the call sets.
-  template <typename Call>
-  int code_of(PendingList& pending, const int& flag, Call&& call) {
-    if (!mpi::quirks::kHandledErrorsAreSuccess) return call();
-    Scratch<Fields> before(count_);
-    for (std::size_t i = 0; i < count_; ++i) {
-      before[i] = {std::exchange(statuses_[i].MPI_SOURCE, kUnset),
-                   std::exchange(statuses_[i].MPI_ERROR, kUnset)};
-    }
-    int code = call();
-    bool refused = false;  // no receive that is complete leaves its status
-    for (std::size_t i = 0; i < count_; ++i) {
-      MPI_Status& status = statuses_[i];
-      const bool error_is_set = status.MPI_ERROR != kUnset;
-      if (status.MPI_SOURCE == kUnset) {
-        status.MPI_SOURCE = before[i].source;
-        const Pending* const entry = pending[static_cast<int>(i)];
-        if (entry != nullptr && entry->receives() && !error_is_set) refused = flag != 0;
-      }
-      if (!error_is_set) status.MPI_ERROR = before[i].error;
-      if (error_is_set && status.MPI_ERROR != MPI_SUCCESS && code == MPI_SUCCESS)
-        code = MPI_ERR_IN_STATUS;
-    }
-    return code == MPI_SUCCESS && refused ? MPI_ERR_REQUEST : code;
-  }
-  /// Drops those whose requests the call has left as they were.
-  Operations& without_pending(Operations& operations, int code) const {
-    if (!in_status(code)) return operations;
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      if (class_of(statuses_[i].MPI_ERROR) == MPI_ERR_PENDING) operations[i] = nullptr;
-    }
-    return operations;
-  }
-
- private:
-  struct Fields {
-    int source;
-    int error;
-  };
-  static constexpr int kUnset = std::numeric_limits<int>::min();  ///< no rank and no error
-  std::size_t count_;
-  Scratch<MPI_Status> own_;
-  MPI_Status* statuses_;
-};
 
 /// The requests as the MPI library may see them: without Strake's persistent ones, whose dummies
 /// tell nothing (one library takes a started one to MPI_PROC_NULL for complete, another for

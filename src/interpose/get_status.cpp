@@ -5,7 +5,7 @@
 #include "interpose/boundary.hpp"
 #include "interpose/pending.hpp"
 #include "interpose/requests.hpp"
-#include "memory/scratch.hpp"
+#include "interpose/statuses.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -18,10 +18,9 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
   ours.progress(operation);
   if (!PendingTable::empty() && request != MPI_REQUEST_NULL) {
     if (Pending* const pending = PendingTable::get().find(request)) {
-      MPI_Status own;
-      MPI_Status* const told_of = status != MPI_STATUS_IGNORE ? status : &own;
-      const int code = real_mpi().MPI_Request_get_status(request, flag, told_of);
-      if (code == MPI_SUCCESS && *flag != 0) unpack_pending(*pending, *told_of);
+      Statuses told_of(1, status);
+      const int code = real_mpi().MPI_Request_get_status(request, flag, told_of.data());
+      if (code == MPI_SUCCESS && *flag != 0) unpack_pending(*pending, *told_of.data());
       return code;
     }
   }
@@ -90,27 +89,6 @@ int split(int count, const MPI_Request* requests, bool complete_arguments, PassO
                     });
 }
 
-/// The statuses of a call: the caller's, or our own, as receives of ours are unpacked by them.
-/// MPICH 5 tells of a persistent request once, so it can't be asked again.
-class Statuses {
- public:
-  Statuses(int count, MPI_Status* statuses, bool ignored)
-      : own_(ignored && count > 0 ? static_cast<std::size_t>(count) : 0),
-        statuses_(own_.size() != 0 ? own_.data() : statuses) {}
-  MPI_Status* data() { return statuses_; }
-  /// The request is complete, and statuses[i] is its: a receive of ours is unpacked.
-  void unpack(MPI_Request request, int i) {
-    if (PendingTable::empty() || request == MPI_REQUEST_NULL) return;
-    if (Pending* const pending = PendingTable::get().find(request)) {
-      unpack_pending(*pending, statuses_[i]);
-    }
-  }
-
- private:
-  Scratch<MPI_Status> own_;
-  MPI_Status* statuses_;
-};
-
 MPI_Status* at(MPI_Status* statuses, int index) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
 }
@@ -121,7 +99,7 @@ MPI_Status* at(MPI_Status* statuses, int index) {
 STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[], int* flag,
                                           MPI_Status statuses[]) {
   const auto pass_on = [&](const MPI_Request* all) {
-    Statuses told_of(count, statuses, statuses == MPI_STATUSES_IGNORE);
+    Statuses told_of(count, statuses);
     const int code = real_mpi().MPI_Request_get_status_all(count, all, flag, told_of.data());
     for (int i = 0; code == MPI_SUCCESS && flag != nullptr && *flag != 0 && i < count; ++i) {
       told_of.unpack(all[i], i);
@@ -144,7 +122,7 @@ STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[
 STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[], int* index,
                                           int* flag, MPI_Status* status) {
   const auto pass_on = [&](const MPI_Request* all) {
-    Statuses told_of(1, status, status == MPI_STATUS_IGNORE);
+    Statuses told_of(1, status);
     const int code = real_mpi().MPI_Request_get_status_any(count, all, index, flag, told_of.data());
     if (code == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED) {
       told_of.unpack(all[*index], 0);
@@ -165,7 +143,7 @@ STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[
 STRAKE_MPI int MPI_Request_get_status_some(int count, const MPI_Request requests[], int* outcount,
                                            int indices[], MPI_Status statuses[]) {
   const auto pass_on = [&](const MPI_Request* all) {
-    Statuses told_of(count, statuses, statuses == MPI_STATUSES_IGNORE);
+    Statuses told_of(count, statuses);
     const int code =
         real_mpi().MPI_Request_get_status_some(count, all, outcount, indices, told_of.data());
     for (int i = 0; code == MPI_SUCCESS && *outcount != MPI_UNDEFINED && i < *outcount; ++i) {
