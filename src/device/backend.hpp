@@ -32,6 +32,7 @@ class Queue {
   /// Later work waits, on the device, for the ticket of another queue of the same device.
   virtual void wait_for(const Queue& other, Ticket ticket) = 0;
   /// True once done. \throws CudaError  the device reported a fault (checked now and then).
+  /// Any thread may ask, whichever uses the queue.
   virtual bool done(Ticket ticket) = 0;
   /// Spins, then yields, until done. \throws CudaError
   virtual void wait(Ticket ticket) = 0;

@@ -85,6 +85,8 @@ Transfer::~Transfer() {
     buffer_.leak();
     return;
   }
+  // Of one that is done the device's runtime may be gone.
+  if (state_ == State::Idle) return;
   try {
     wait_until_copied();
   } catch (...) {

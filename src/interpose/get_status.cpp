@@ -35,7 +35,7 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
     *status = seen.status;
     status->MPI_ERROR = error;
   }
-  if (mpi::quirks::kAskingRaises && seen.error != MPI_SUCCESS) {
+  if (mpi::quirks::kAskingRaises && *flag != 0 && seen.error != MPI_SUCCESS) {
     return raise(MPI_COMM_WORLD, seen.error);
   }
   return code;
@@ -132,7 +132,10 @@ STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[
   return split(count, requests, index != nullptr && flag != nullptr, pass_on, [&](Split seen) {
     if (!seen.complete.empty()) {
       *index = seen.complete.front();
-      return get_status(requests[*index], flag, status);
+      const int code = get_status(requests[*index], flag, status);
+      // Another thread may be about to tell the MPI library that it is complete.
+      if (*flag == 0) *index = MPI_UNDEFINED;
+      return code;
     }
     const int code = pass_on(seen.others.data());
     if (seen.pending && *index == MPI_UNDEFINED) *flag = 0;
@@ -160,7 +163,7 @@ STRAKE_MPI int MPI_Request_get_status_some(int count, const MPI_Request requests
                    int flag = 0;
                    indices[*outcount] = seen.complete[i];
                    code = get_status(requests[seen.complete[i]], &flag, at(statuses, *outcount));
-                   ++*outcount;
+                   *outcount += flag;
                  }
                  return code;
                });

@@ -69,28 +69,34 @@ void Operation::start() {
 }
 
 void Operation::step() noexcept {
+  // How a posted message ended the channel tells, also of one that failed.
+  const bool posted = transfer_.state() == Transfer::State::Posted;
+  const auto take_status = [&] {
+    if (posted) status_ = channel_.status();
+  };
   try {
-    const Transfer::State before = transfer_.state();
     const bool done = transfer_.step(channel_);
-    const bool ended =
-        before == Transfer::State::Posted && (done || transfer_.state() != Transfer::State::Posted);
-    if (ended) {
-      status_ = channel_.status();
+    if (posted && (done || transfer_.state() != Transfer::State::Posted)) {
+      take_status();
       if (transfer_.direction() == Direction::Receive && !transfer_.arrival().lost) count();
     }
     if (done) complete_.store(true, std::memory_order_release);
   } catch (const MpiError& error) {
+    take_status();
     raised_ = true;
     fail(error.code());
   } catch (const exchange::MessageFailed& error) {
-    status_ = channel_.status();
+    take_status();
     if (error.forgotten()) comm_to_raise_ = channel_.peer().comm;
     fail(error.code());
   } catch (const Error& error) {
+    take_status();
     fail_by_us(error.what());
   } catch (const std::bad_alloc& error) {
+    take_status();
     fail_by_us(error.what());
   } catch (...) {  // an error handler of the application's has left by an exception
+    take_status();
     thrown_ = std::current_exception();
     channel_.forget_request();
     raised_ = true;

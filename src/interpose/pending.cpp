@@ -55,12 +55,17 @@ bool was_cancelled(const MPI_Status& status) noexcept {
   return flag != 0;
 }
 
+/// Another thread may cancel a message while this one waits for it.
+bool may_be_cancelled(const Pending& pending) noexcept {
+  return pending.may_be_gone || mpi::g_multiple;
+}
+
 /// The message has ended as `status` says, and well: unpacks what a receive got. False: more than
 /// there was room for.
 bool end_transfer(Pending& pending, const MPI_Status& status) {
   Transfer& transfer = *pending.transfer;
   if (transfer.state() != Transfer::State::Posted) return true;  // MPI_Request_get_status was here
-  if (!pending.receives() || (pending.may_be_gone && was_cancelled(status))) {
+  if (!pending.receives() || (may_be_cancelled(pending) && was_cancelled(status))) {
     pending.give_up();
     return true;
   }

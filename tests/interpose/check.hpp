@@ -166,8 +166,14 @@ inline void started(MPI_Comm comm, int argc, char** argv) {
 /// After MPI_Init.
 inline void started(int argc, char** argv) { started(MPI_COMM_WORLD, argc, argv); }
 
+/// TEST_THREADS=multiple: with MPI_THREAD_MULTIPLE.
 inline void init(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  if (std::getenv("TEST_THREADS") == nullptr) {
+    MPI_Init(&argc, &argv);
+  } else {
+    int provided = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  }
   started(argc, argv);
 }
 

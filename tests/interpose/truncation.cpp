@@ -60,6 +60,10 @@ void send_and_receive(const Described& type, int sent, int posted, int way, MPI_
   }
   CHECK_EQ(check::class_name(code), "MPI_ERR_TRUNCATE");
   CHECK(receive == MPI_REQUEST_NULL);
+  if (way / 2 == 0) {
+    CHECK_EQ(status.MPI_SOURCE, previous());
+    CHECK_EQ(status.MPI_TAG, kTag);
+  }
   check_gaps(in, type, posted);
   CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
 }

@@ -114,7 +114,9 @@ void CudaQueue::check_health(Ticket ticket) {
 
 bool CudaQueue::done(Ticket ticket) {
   if (reached(ticket)) return true;
-  if (++polls_ % kPollsPerCheck == 0) check_health(ticket);
+  if ((polls_.fetch_add(1, std::memory_order_relaxed) + 1) % kPollsPerCheck == 0) {
+    check_health(ticket);
+  }
   return reached(ticket);
 }
 

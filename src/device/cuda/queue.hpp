@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -65,7 +66,7 @@ class CudaQueue final : public Queue {
   unsigned* arrivals_;
   std::array<Ticket, 2> staging_busy_{};
   std::uint64_t issued_ = 0;
-  unsigned polls_ = 0;
+  std::atomic<unsigned> polls_ = 0;
 };
 
 }  // namespace strake::cuda
