@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <string_view>
 
 #include "exchange/plans.hpp"
@@ -97,11 +98,15 @@ const machine::Model* model() noexcept {
       log::info("the profile of this machine has nothing of {}; mpirun -n 2 strake measure adds it",
                 library);
     }
-    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without memory for it nothing works
-    return new machine::Model(
-        *profile, library,
-        mpi::on_one_node().value_or(true) ? machine::Reach::Node : machine::Reach::Net,
-        settings::number(settings::Id::chunk));
+    try {
+      return new machine::Model(
+          *profile, library,
+          mpi::on_one_node().value_or(true) ? machine::Reach::Node : machine::Reach::Net,
+          settings::number(settings::Id::chunk));
+    } catch (const std::exception& error) {
+      log::warn("the profile of {} can't be used: {}", profile->host, error.what());
+      return nullptr;
+    }
   }();
   return made;
 }

@@ -114,6 +114,7 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
     }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
+      // MPI_Isend says only that it is a send: `init` makes the request.
       operation = Requests::get().make_operation(function, found.reason, found.typed, found.method,
                                                  peer, real_mpi().MPI_Isend);
       operation->make_persistent(init);
