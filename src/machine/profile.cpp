@@ -96,7 +96,7 @@ Curve Profile::curve(std::string_view name, std::string_view mpi,
   std::vector<double> times;
   times.reserve(cells.size());
   for (const Cell& cell : cells) times.push_back(cell.value());
-  return {std::move(xs), std::move(ys), std::move(times)};
+  return {xs, ys, times};
 }
 
 std::string profile_folder() {
