@@ -157,6 +157,18 @@ bool library_is_measured() noexcept {
   return measured;
 }
 
+Message message_of(const mpi::Elements& elements, Direction direction, Place place,
+                   bool nonblocking) noexcept {
+  return {.direction = direction,
+          .dense = elements.dense(),
+          .place = place,
+          .bytes = elements.size_bytes(),
+          .blocks = elements.block_count(),
+          .spread = elements.spread(),
+          .nonblocking = nonblocking,
+          .pitch = elements.pitch()};
+}
+
 Choice choose(const Message& message) noexcept {
   // Pinned memory is the host's; managed memory may be on the device, and only the device moves it
   // quickly.
@@ -181,14 +193,7 @@ Choice choose(mpi::Elements& elements, Direction direction, Place place,
   if (const std::uint32_t known = kept.load(std::memory_order_relaxed); known != 0) {
     return {static_cast<Method>(known >> 8 & 0xff), static_cast<Reason>(known & 0xff)};
   }
-  const Choice choice = choose({.direction = direction,
-                                .dense = elements.dense(),
-                                .place = place,
-                                .bytes = elements.size_bytes(),
-                                .blocks = elements.block_count(),
-                                .spread = elements.spread(),
-                                .nonblocking = nonblocking,
-                                .pitch = elements.pitch()});
+  const Choice choice = choose(message_of(elements, direction, place, nonblocking));
   kept.store(kMade | static_cast<std::uint32_t>(choice.method) << 8 |
                  static_cast<std::uint32_t>(choice.reason),
              std::memory_order_relaxed);

@@ -101,7 +101,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation = ours.make_operation(function, found.reason, found.typed, found.method,
-                                      Peer{rank, tag, comm}, start);
+                                      Direction::Send, Peer{rank, tag, comm}, start);
       operation->start();
     };
     if (!take(found, make)) {
@@ -157,8 +157,8 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
             left_before(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
       return leave_receive(ask, Function::MPI_Irecv, *left, buffer, count, type);
     }
-    return receive(Function::MPI_Irecv, ask, buffer, count, type, comm, request,
-                   Peer{rank, tag, comm}, StartSend{nullptr});
+    return receive(Function::MPI_Irecv, ask, buffer, count, type, comm, request, Direction::Receive,
+                   Peer{rank, tag, comm});
   });
 }
 

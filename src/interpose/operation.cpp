@@ -28,10 +28,11 @@ MPI_Status empty_status() {
 }  // namespace
 
 Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-                     machine::Method method, const mpi::Peer& peer, exchange::StartSend start_send)
+                     machine::Method method, Direction direction, const mpi::Peer& peer,
+                     exchange::StartSend start_send)
     : function_(function),
       reason_(reason),
-      transfer_(start_send != nullptr ? Direction::Send : Direction::Receive, typed, method),
+      transfer_(direction, typed, method),
       channel_(peer, start_send),
       status_(empty_status()) {}
 

@@ -21,9 +21,11 @@ namespace strake::interpose {
 /// (exchange::Progress), and once it is complete the one that completes its request.
 class Operation final : public exchange::Flight {
  public:
-  /// Of a send (`start_send` given), or a receive. \throws OutOfMemory
+  /// Of a send that `start_send` starts, of a receive, or (make_persistent) of a persistent one.
+  /// \throws OutOfMemory
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-            machine::Method method, const mpi::Peer& peer, exchange::StartSend start_send);
+            machine::Method method, machine::Direction direction, const mpi::Peer& peer,
+            exchange::StartSend start_send = nullptr);
   /// Of a receive of a message that was matched on `comm`. \throws OutOfMemory
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
             machine::Method method, MPI_Message* message, MPI_Comm comm);

@@ -114,9 +114,8 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
     }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
-      // MPI_Isend says only that it is a send: `init` makes the request.
       operation = Requests::get().make_operation(function, found.reason, found.typed, found.method,
-                                                 peer, real_mpi().MPI_Isend);
+                                                 Direction::Send, peer);
       operation->make_persistent(init);
     };
     if (!take(found, make)) return leave_to(pass_on, function, found);
@@ -158,7 +157,7 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation = Requests::get().make_operation(Function::MPI_Recv_init, found.reason, found.typed,
-                                                 found.method, peer, nullptr);
+                                                 found.method, Direction::Receive, peer);
       operation->make_persistent(nullptr);
     };
     if (!take(found, make)) {

@@ -120,14 +120,7 @@ TEST(Choice, those_kept_with_elements_are_those_made_anew_in_any_thread) {
     const auto kind = static_cast<MemoryKind>(which >> 2);
     const Place place = {kind, kind == MemoryKind::Host ? -1 : 0};
     const Choice kept = choose(elements, direction, place, nonblocking);
-    const Choice anew = choose({.direction = direction,
-                                .dense = elements.dense(),
-                                .place = place,
-                                .bytes = elements.size_bytes(),
-                                .blocks = elements.block_count(),
-                                .spread = elements.spread(),
-                                .nonblocking = nonblocking,
-                                .pitch = elements.pitch()});
+    const Choice anew = choose(message_of(elements, direction, place, nonblocking));
     return kept.method != anew.method || kept.reason != anew.reason ? 1 : 0;
   };
   std::vector<int> wrong(2);
