@@ -14,7 +14,7 @@ struct Queues {
 };
 
 /// A pair that no other thread enqueues in meanwhile. One thread always gets the same pair; each
-/// thread that enqueues at the same time as another gets one more. ~20 ns.
+/// thread that enqueues at the same time as another gets one more.
 class BorrowedQueues {
  public:
   /// \throws Unsupported  no device back end is loaded; OutOfMemory, CudaError

@@ -107,7 +107,7 @@ using TypeSlots = std::array<Entry, std::size_t{1} << kTypeSlotBits>;
   return (low * 0x9E3779B1U) >> (32 - kTypeSlotBits);
 }
 
-/// The record of a handle, or null. The pointer is valid until the type is freed. ~20 ns, under the
+/// The record of a handle, or null. The pointer is valid until the type is freed. Under the
 /// lock of all types.
 [[nodiscard]] TypeRecord* find_type(MPI_Datatype type) noexcept;
 /// Adds the record of a type that was just committed. If the handle has a record, it is replaced
