@@ -64,9 +64,19 @@ TEST_P(Run, a_relative_or_missing_folder_for_files_does_no_harm) {
   }
 }
 
-/// How a command ends that gets `signal` two seconds after its start, which is long enough for its
-/// job to be under way; nothing where it has not ended a minute later.
-std::optional<int> end_by(int signal, bool ignored_at_start, const Words& command) {
+/// How a command ends that gets `signal` once `started` exists, which its job makes; nothing where
+/// it has not ended a minute later.
+std::optional<int> end_by(int signal, bool ignored_at_start, const Words& command,
+                          const std::string& started) {
+  const auto waits_for = [](const auto& condition) {
+    for (const auto begin = std::chrono::steady_clock::now();
+         std::chrono::steady_clock::now() - begin < std::chrono::seconds(60);
+         std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+      if (condition()) return true;
+    }
+    return false;
+  };
+  std::filesystem::remove(started);
   const pid_t child = fork();
   if (child == 0) {
     std::vector<char*> pointers;
@@ -77,28 +87,33 @@ std::optional<int> end_by(int signal, bool ignored_at_start, const Words& comman
     execv(pointers[0], pointers.data());
     _exit(127);
   }
-  sleep(2);
+  EXPECT_TRUE(waits_for([&] { return std::filesystem::exists(started); }));
   kill(child, signal);
   int status = 0;
-  for (const auto begin = std::chrono::steady_clock::now();
-       std::chrono::steady_clock::now() - begin < std::chrono::seconds(60);
-       std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
-    if (waitpid(child, &status, WNOHANG) == child) return status;
-  }
+  if (waits_for([&] { return waitpid(child, &status, WNOHANG) == child; })) return status;
   kill(child, SIGKILL);
   waitpid(child, &status, 0);
   return std::nullopt;
 }
 
+/// A program that makes the file `started`, and then waits.
+Words waiting_job(const std::string& started) {
+  return {"sh", "-c", "touch '" + started + "'; exec sleep 600"};
+}
+
 TEST_P(Run, a_signal_ends_the_job) {
-  const Words command = join({ranks(1), {"env", "sleep", "600"}});
-  const auto status = end_by(SIGTERM, false, join({kStrakeRun, command}));
+  const TemporaryFolder folder;
+  const std::string started = folder.path() + "/started";
+  const Words command = join({ranks(1), waiting_job(started)});
+  const auto status = end_by(SIGTERM, false, join({kStrakeRun, command}), started);
   ASSERT_TRUE(status);
-  EXPECT_EQ(status, end_by(SIGTERM, false, command));  // Hydra's is 0
+  EXPECT_EQ(status, end_by(SIGTERM, false, command, started));  // Hydra's is 0
 }
 
 TEST_P(Run, a_signal_that_was_ignored_at_the_start_ends_the_job_where_the_launcher_heeds_it) {
-  EXPECT_TRUE(end_by(SIGINT, true, join({kStrakeRun, ranks(1), {"env", "sleep", "600"}})));
+  const TemporaryFolder folder;
+  const std::string started = folder.path() + "/started";
+  EXPECT_TRUE(end_by(SIGINT, true, join({kStrakeRun, ranks(1), waiting_job(started)}), started));
 }
 
 TEST_P(Run, a_kill_leaves_no_file) {
