@@ -4,24 +4,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "strake/layout.hpp"
 #include "strake/memory.hpp"
-#include "strake/queue.hpp"
+#include "strake/stream.hpp"
 
 namespace strake {
 
 /// A layout compiled for one pair of memories: the fewest launches that move its bytes. Packing is
-/// dense ← layout, unpacking layout ← dense. Immutable once made: threads may share one plan.
+/// dense ← layout, unpacking layout ← dense. Immutable once made: threads may share one plan and
+/// run it on different streams at the same time. It must outlive its runs, and graphs that it is
+/// part of.
 class CopyPlan {
  public:
   /// Local (no communication). Host-only plans need no device. Byte i of `from` in packed order
-  /// becomes byte i of `to`. \throws InvalidArgument  the two sizes differ. \throws Unsupported no
+  /// becomes byte i of `to`. `device` runs it: of two devices the target's pulls and the source's
+  /// pushes; -1: the target's, else the source's, or the CPU if neither needs a device. \throws
+  /// InvalidArgument  the two sizes differ, or there is no such device. \throws Unsupported  no
   /// back end reaches both memories.
-  static CopyPlan compile(const Layout& to, Place to_place, const Layout& from, Place from_place);
+  static CopyPlan compile(const Layout& to, Place to_place, const Layout& from, Place from_place,
+                          int device = -1);
 
   CopyPlan();
   CopyPlan(CopyPlan&&) noexcept;
@@ -39,30 +45,83 @@ class CopyPlan {
   /// Moves the packed bytes `part` and returns when `to` is complete and `from` reusable. `to` and
   /// `from` are the base addresses of the layouts. \throws CudaError
   void run(std::byte* to, const std::byte* from, ByteRange part = ByteRange::all()) const;
-  /// Enqueues the same on `queue` (of the device that the plan was compiled for) and returns at
-  /// once; `to` is complete and `from` reusable once the ticket is done. Host-only plans run at
-  /// once and give a ticket that is done.
-  Ticket enqueue(Queue& queue, std::byte* to, const std::byte* from,
-                 ByteRange part = ByteRange::all()) const;
-
-  class Impl;
-  /// Only for the library itself; null for a plan of no bytes.
-  [[nodiscard]] const Impl* impl() const noexcept { return impl_.get(); }
+  /// Enqueues the same on `stream` and returns: `to` is complete, and `from` reusable, once
+  /// `stream` has passed this point. Within a capture it becomes part of the graph, which copies
+  /// between these two addresses at every launch. Plans for the CPU run at once, on the CPU's
+  /// stream alone. Pageable host memory at one end: the host waits for the stream, copies, and
+  /// waits for that. \throws InvalidArgument  the stream is not of the plan's device; Unsupported
+  /// the stream is being captured and the host would have to take part; CudaError
+  void enqueue(Stream& stream, std::byte* to, const std::byte* from,
+               ByteRange part = ByteRange::all()) const;
 
  private:
+  friend struct CopyPlanAccess;  // the library's own
+  class Impl;
   explicit CopyPlan(std::unique_ptr<const Impl> impl) noexcept;
-  std::unique_ptr<const Impl> impl_;
+  std::unique_ptr<const Impl> impl_;  // null for a plan of no bytes
 };
 
-/// One copy of a batch.
-struct CopyItem {
-  const CopyPlan* plan = nullptr;
-  std::byte* to = nullptr;
-  const std::byte* from = nullptr;
-};
+/// Many different copies in one: on a device one launch, whatever their number. Each copy is
+/// between two slots, whose base addresses are given at each run, so that buffers may alternate.
+/// The copies are in no order on a device, and one after the other on the CPU; where two of them
+/// write the same byte the result is undefined (STRAKE_CHECK=1 finds it). Immutable once made:
+/// threads may share one batch and run it on different streams at the same time. It must outlive
+/// its runs, and graphs that it is part of.
+class CopyBatch {
+ public:
+  /// A memory that copies are from or to.
+  struct Slot {
+    Place place;
+    /// How much may be touched from the base address on. [bytes]
+    std::int64_t size_bytes = std::numeric_limits<std::int64_t>::max();
+  };
+  /// Byte i of `from` in packed order becomes byte i of `to`. Layouts are relative to the base of
+  /// their slot.
+  struct Copy {
+    Layout to;
+    std::int32_t to_slot = 0;
+    Layout from;
+    std::int32_t from_slot = 0;
+  };
+  /// The addresses of all slots travel with the launch, whose parameters have room for so many.
+  static constexpr std::int32_t kMaxSlots = 4000;
 
-/// Runs many different copies, on a device in one launch. Returns when all are complete. All plans
-/// must have one back end. \throws InvalidArgument  plans of different back ends or devices.
-void run_batch(std::span<const CopyItem> items);
+  /// Local (no communication). Uploads what a device needs: ~240 bytes a copy, 8 bytes for each
+  /// tile of 32 to 512 words, and the tables of layouts that are no boxes. `device` runs all
+  /// copies; -1: the device of the first slot that has one, or the CPU if no slot needs a device.
+  /// \throws InvalidArgument  sizes that differ, a slot that does not exist, bytes outside of a
+  /// slot whose size was given, too many slots; Unsupported  pageable memory in a copy of a device,
+  /// a device that can't reach a slot, no back end; OutOfMemory, CudaError
+  static CopyBatch compile(std::span<const Slot> slots, std::span<const Copy> copies,
+                           int device = -1);
+
+  CopyBatch();
+  CopyBatch(CopyBatch&&) noexcept;
+  CopyBatch& operator=(CopyBatch&&) noexcept;
+  ~CopyBatch();
+
+  /// Bytes moved by a run. [bytes]
+  [[nodiscard]] std::int64_t size_bytes() const noexcept;
+  /// The device that runs it; -1: the CPU.
+  [[nodiscard]] int device() const noexcept;
+  /// For people ("cuda batch of 208 copies, 8B words").
+  [[nodiscard]] std::string description() const;
+
+  /// Enqueues all copies, between the slots at `bases`, in one launch, without allocation or
+  /// synchronisation: all targets are complete, and all sources reusable, once `stream` has passed
+  /// this point. Within a capture it becomes part of the graph, which keeps these addresses. A
+  /// batch for the CPU runs at once, on the CPU's stream alone. \throws InvalidArgument  the stream
+  /// is not of the batch's device, `bases` are not as many as the slots; with STRAKE_CHECK=1 also
+  /// targets that overlap, and bytes outside of the memory that a base lies in; CudaError. Nothing
+  /// is enqueued then.
+  void enqueue(Stream& stream, std::span<std::byte* const> bases) const;
+  /// The same; returns when it is done.
+  void run(std::span<std::byte* const> bases) const;
+
+ private:
+  class Impl;
+  explicit CopyBatch(std::unique_ptr<const Impl> impl) noexcept;
+  std::unique_ptr<const Impl> impl_;  // null for a batch of no copies
+};
 
 }  // namespace strake

@@ -1,54 +1,196 @@
 // Batches of copies: one after the other on the CPU, one launch on a device.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "copy/batch_check.hpp"
 #include "copy/plan_impl.hpp"
+#include "settings/settings.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
+
+class CopyBatch::Impl {
+ public:
+  /// \{ On a device.
+  Impl(int device, std::span<const Slot> batch_slots, std::span<const Copy> copies);
+  /// On the CPU.
+  Impl(std::span<const Slot> batch_slots, std::span<const Copy> copies);
+  /// \}
+
+  void enqueue(Stream& stream, std::span<std::byte* const> bases) const;
+  void run(std::span<std::byte* const> bases) const;
+  [[nodiscard]] std::string description() const;
+
+  int device = -1;
+  std::int64_t size_bytes = 0;
+  std::size_t slots = 0;
+
+ private:
+  /// A copy on the CPU.
+  struct Run {
+    CopyPlan plan;
+    std::size_t to_slot;
+    std::size_t from_slot;
+  };
+  void require_sound(std::span<std::byte* const> bases) const;
+  void run_on_cpu(std::span<std::byte* const> bases) const;
+
+  std::unique_ptr<DeviceBatch> batch_;  // on a device
+  std::vector<Run> runs_;               // otherwise
+  std::vector<Copy> checked_;           // at every run
+};
+
 namespace {
 
-/// Null for a copy of nothing.
-const CopyPlan::Impl* inside(const CopyItem& item) {
-  return item.plan == nullptr ? nullptr : item.plan->impl();
+void require_slot(std::size_t copy, std::int32_t slot, std::size_t slots) {
+  if (slot >= 0 && static_cast<std::size_t>(slot) < slots) return;
+  throw InvalidArgument(
+      fmt::format("copy {} of the batch: there is no slot {}, only {}", copy, slot, slots));
 }
 
-/// The one device of all plans, or -1 for the CPU. \throws InvalidArgument
-int common_device(std::span<const CopyItem> items) {
-  const CopyPlan::Impl* first = nullptr;
-  for (const CopyItem& item : items) {
-    const CopyPlan::Impl* const plan = inside(item);
-    if (plan == nullptr) continue;
-    if (first == nullptr) first = plan;
-    if (plan->ordinal != first->ordinal) {
-      throw InvalidArgument(
-          fmt::format("the plans of a batch are of devices {} and {} (-1: the CPU)", first->ordinal,
-                      plan->ordinal));
-    }
+void require_within(std::size_t copy, const Layout& layout, std::int32_t slot,
+                    const CopyBatch::Slot& memory) {
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+  const ByteRange bounds = layout.bounds();
+  if (memory.size_bytes == kAny || (bounds.begin >= 0 && bounds.end <= memory.size_bytes)) return;
+  throw InvalidArgument(
+      fmt::format("copy {} of the batch: {} has bytes [{}, {}), but slot {} has bytes [0, {})",
+                  copy, layout.to_string(), bounds.begin, bounds.end, slot, memory.size_bytes));
+}
+
+/// \throws InvalidArgument
+void require_sound(std::span<const CopyBatch::Slot> slots,
+                   std::span<const CopyBatch::Copy> copies) {
+  if (slots.size() > static_cast<std::size_t>(CopyBatch::kMaxSlots)) {
+    throw InvalidArgument(fmt::format("a batch with {} slots: at most {} are possible",
+                                      slots.size(), CopyBatch::kMaxSlots));
   }
-  return first == nullptr ? -1 : first->ordinal;
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const CopyBatch::Copy& copy = copies[i];
+    require_slot(i, copy.to_slot, slots.size());
+    require_slot(i, copy.from_slot, slots.size());
+    if (copy.to.size_bytes() != copy.from.size_bytes()) {
+      throw InvalidArgument(fmt::format("copy {} of the batch: {} bytes ({}) to {} bytes ({})", i,
+                                        copy.from.size_bytes(), copy.from.to_string(),
+                                        copy.to.size_bytes(), copy.to.to_string()));
+    }
+    require_within(i, copy.to, copy.to_slot, slots[static_cast<std::size_t>(copy.to_slot)]);
+    require_within(i, copy.from, copy.from_slot, slots[static_cast<std::size_t>(copy.from_slot)]);
+  }
+}
+
+/// The device that runs the batch; -1: the CPU. \throws Unsupported
+int device_of(std::span<const CopyBatch::Slot> slots, int asked) {
+  const std::string_view forced = settings::text(settings::Id::backend);
+  int device = asked;
+  for (std::size_t i = 0; i < slots.size() && device < 0; ++i) {
+    if (needs_device(slots[i].place)) device = std::max(slots[i].place.device, 0);
+  }
+  if (forced == "cuda") return std::max(device, 0);
+  if (forced == "cpu" && device >= 0) {
+    for (const CopyBatch::Slot& slot : slots) {
+      if (!slot.place.on_host())
+        throw Unsupported(
+            fmt::format("STRAKE_BACKEND=cpu cannot copy memory of device {}", slot.place.device));
+    }
+    return -1;
+  }
+  return device;
 }
 
 }  // namespace
 
-void run_batch(std::span<const CopyItem> items) {
-  const int device = common_device(items);
-  if (device < 0) {
-    for (const CopyItem& item : items) {
-      if (item.plan != nullptr) item.plan->run(item.to, item.from);
-    }
-    return;
+CopyBatch::Impl::Impl(int batch_device, std::span<const Slot> batch_slots,
+                      std::span<const Copy> copies)
+    : device(batch_device), slots(batch_slots.size()) {
+  DeviceCopier* const copier = device_copier();
+  if (copier == nullptr) {
+    throw Unsupported(fmt::format("no device back end is loaded for a batch of device {}", device));
   }
-  std::vector<DeviceCopier::Item> launch;
-  launch.reserve(items.size());
-  for (const CopyItem& item : items) {
-    const CopyPlan::Impl* const plan = inside(item);
-    if (plan != nullptr) launch.push_back({plan->device.get(), item.to, item.from});
+  std::vector<Place> places;
+  places.reserve(slots);
+  for (const Slot& slot : batch_slots) places.push_back(slot.place);
+  batch_ = copier->compile_batch(device, places, copies);
+  for (const Copy& copy : copies) size_bytes += copy.to.size_bytes();
+  if (settings::flag(settings::Id::check)) checked_.assign(copies.begin(), copies.end());
+}
+
+CopyBatch::Impl::Impl(std::span<const Slot> batch_slots, std::span<const Copy> copies)
+    : slots(batch_slots.size()) {
+  runs_.reserve(copies.size());
+  for (const Copy& copy : copies) {
+    const auto to = static_cast<std::size_t>(copy.to_slot);
+    const auto from = static_cast<std::size_t>(copy.from_slot);
+    runs_.push_back(
+        {CopyPlan::compile(copy.to, batch_slots[to].place, copy.from, batch_slots[from].place), to,
+         from});
+    size_bytes += copy.to.size_bytes();
   }
+  if (settings::flag(settings::Id::check)) checked_.assign(copies.begin(), copies.end());
+}
+
+void CopyBatch::Impl::require_sound(std::span<std::byte* const> bases) const {
+  if (bases.size() != slots) {
+    throw InvalidArgument(
+        fmt::format("{} base addresses for a batch with {} slots", bases.size(), slots));
+  }
+  if (!checked_.empty()) check_batch(checked_, bases);
+}
+
+void CopyBatch::Impl::run_on_cpu(std::span<std::byte* const> bases) const {
+  for (const Run& run : runs_) run.plan.run(bases[run.to_slot], bases[run.from_slot]);
+}
+
+void CopyBatch::Impl::enqueue(Stream& stream, std::span<std::byte* const> bases) const {
+  require_same_device(stream, device, "batch");
+  require_sound(bases);
+  if (batch_ == nullptr) return run_on_cpu(bases);
+  batch_->enqueue(*stream.device_stream(), bases);
+}
+
+void CopyBatch::Impl::run(std::span<std::byte* const> bases) const {
+  require_sound(bases);
+  if (batch_ == nullptr) return run_on_cpu(bases);
   Queue& queue = thread_queue(device);
-  queue.wait(device_copier()->enqueue_batch(queue, launch));
+  queue.wait(batch_->enqueue(queue, bases));
+}
+
+std::string CopyBatch::Impl::description() const {
+  return batch_ != nullptr ? batch_->description()
+                           : fmt::format("cpu batch of {} copies", runs_.size());
+}
+
+CopyBatch CopyBatch::compile(std::span<const Slot> slots, std::span<const Copy> copies,
+                             int device) {
+  require_sound(slots, copies);
+  const int runs_it = device_of(slots, device);
+  return CopyBatch(runs_it < 0 ? std::make_unique<const Impl>(slots, copies)
+                               : std::make_unique<const Impl>(runs_it, slots, copies));
+}
+
+CopyBatch::CopyBatch() = default;
+CopyBatch::CopyBatch(CopyBatch&&) noexcept = default;
+CopyBatch& CopyBatch::operator=(CopyBatch&&) noexcept = default;
+CopyBatch::~CopyBatch() = default;
+CopyBatch::CopyBatch(std::unique_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
+
+std::int64_t CopyBatch::size_bytes() const noexcept { return impl_ ? impl_->size_bytes : 0; }
+int CopyBatch::device() const noexcept { return impl_ ? impl_->device : -1; }
+std::string CopyBatch::description() const { return impl_ ? impl_->description() : "nothing"; }
+
+void CopyBatch::enqueue(Stream& stream, std::span<std::byte* const> bases) const {
+  if (impl_) impl_->enqueue(stream, bases);
+}
+
+void CopyBatch::run(std::span<std::byte* const> bases) const {
+  if (impl_) impl_->run(bases);
 }
 
 }  // namespace strake

@@ -16,11 +16,6 @@
 namespace strake {
 namespace {
 
-/// Whether a device has to take part: device memory, or managed memory, which may be on the device.
-bool needs_device(Place place) {
-  return place.kind == MemoryKind::Device || place.kind == MemoryKind::Managed;
-}
-
 /// "device 0", "host".
 std::string to_text(Place place) {
   return place.device < 0 ? name_of(place.kind)
@@ -28,7 +23,7 @@ std::string to_text(Place place) {
 }
 
 /// The back end that the setting asks for, checked against what the memories need.
-bool runs_on_device(Place to, Place from) {
+bool runs_on_device(Place to, Place from, int device) {
   const std::string_view forced = settings::text(settings::Id::backend);
   const bool device_memory = !to.on_host() || !from.on_host();
   if (forced == "cpu" && device_memory) {
@@ -36,7 +31,7 @@ bool runs_on_device(Place to, Place from) {
                                   to_text(from), to_text(to)));
   }
   if (forced == "cpu") return false;
-  return forced == "cuda" || needs_device(to) || needs_device(from);
+  return forced == "cuda" || device >= 0 || needs_device(to) || needs_device(from);
 }
 
 }  // namespace
@@ -47,13 +42,14 @@ CopyPlan& CopyPlan::operator=(CopyPlan&&) noexcept = default;
 CopyPlan::~CopyPlan() = default;
 CopyPlan::CopyPlan(std::unique_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
 
-CopyPlan CopyPlan::compile(const Layout& to, Place to_place, const Layout& from, Place from_place) {
+CopyPlan CopyPlan::compile(const Layout& to, Place to_place, const Layout& from, Place from_place,
+                           int device) {
   if (to.size_bytes() != from.size_bytes()) {
     throw InvalidArgument(fmt::format("cannot copy {} bytes ({}) to {} bytes ({})",
                                       from.size_bytes(), from.to_string(), to.size_bytes(),
                                       to.to_string()));
   }
-  if (!runs_on_device(to_place, from_place)) {
+  if (!runs_on_device(to_place, from_place, device)) {
     const auto threads = static_cast<int>(settings::number(settings::Id::threads));
     return CopyPlan(std::make_unique<const Impl>(
         cpu::compile(to, from, {.kernels = nullptr, .threads = threads})));
@@ -63,7 +59,8 @@ CopyPlan CopyPlan::compile(const Layout& to, Place to_place, const Layout& from,
     throw Unsupported(fmt::format("no device back end is loaded to copy from {} to {} memory",
                                   to_text(from_place), to_text(to_place)));
   }
-  return CopyPlan(std::make_unique<const Impl>(copier->compile(to, to_place, from, from_place)));
+  return CopyPlan(std::make_unique<const Impl>(
+      copier->compile(to, to_place, from, from_place, CopyVariant::Auto, device)));
 }
 
 std::int64_t CopyPlan::size_bytes() const noexcept { return impl_ ? impl_->size_bytes : 0; }
@@ -88,13 +85,25 @@ void CopyPlan::run(std::byte* to, const std::byte* from, ByteRange part) const {
   queue.wait(impl_->device->enqueue(queue, to, from, cut));
 }
 
-Ticket CopyPlan::enqueue(Queue& queue, std::byte* to, const std::byte* from, ByteRange part) const {
-  if (!impl_) return {};
-  if (impl_->op) {
-    run(to, from, part);
-    return {};
+void CopyPlan::enqueue(Stream& stream, std::byte* to, const std::byte* from, ByteRange part) const {
+  if (!impl_) return;
+  require_same_device(stream, impl_->ordinal, "plan");
+  if (impl_->op) return run(to, from, part);
+  DeviceStream& device_stream = *stream.device_stream();
+  if (!impl_->device->staged()) return impl_->device->enqueue(device_stream, to, from, part);
+  if (device_stream.capturing()) {
+    throw Unsupported(
+        "a copy of pageable host memory can't be captured: the host takes part in it (use pinned "
+        "memory)");
   }
-  return impl_->device->enqueue(queue, to, from, part);
+  stream.synchronize();
+  run(to, from, part);
+}
+
+void require_same_device(const Stream& stream, int device, const char* what) {
+  if (stream.device() == device) return;
+  throw InvalidArgument(fmt::format("a {} for device {} on a stream of device {} (-1: the CPU)",
+                                    what, device, stream.device()));
 }
 
 Queue& thread_queue(int device) {

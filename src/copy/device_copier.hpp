@@ -31,6 +31,24 @@ class DevicePlan {
                                  ByteRange part) const {
     (void)enqueue(queue, to, from, part);
   }
+  /// Enqueues on a stream of the plan's device. Not for a staged plan. No allocation, no
+  /// synchronisation.
+  virtual void enqueue(DeviceStream& stream, std::byte* to, const std::byte* from,
+                       ByteRange part) const = 0;
+  /// Whether a side is pageable host memory, which no kernel reaches: the host takes part.
+  [[nodiscard]] virtual bool staged() const noexcept = 0;
+};
+
+/// One compiled batch on a device.
+class DeviceBatch {
+ public:
+  virtual ~DeviceBatch() = default;
+  [[nodiscard]] virtual std::string description() const = 0;
+  /// \{ Enqueues all copies in one launch; bases[i] is the address of slot i. No allocation, no
+  /// synchronisation.
+  virtual void enqueue(DeviceStream& stream, std::span<std::byte* const> bases) const = 0;
+  virtual Ticket enqueue(Queue& queue, std::span<std::byte* const> bases) const = 0;
+  /// \}
 };
 
 /// What carries a copy out. Auto: whichever was measured faster for its shape and places.
@@ -45,20 +63,18 @@ enum class CopyVariant : std::uint8_t {
 class DeviceCopier {
  public:
   virtual ~DeviceCopier() = default;
-  /// A plan for a device of either place. It must outlive the tickets of its runs. Engine falls
-  /// back to a kernel where an engine can't reach a place. \throws Unsupported  both places are
-  /// plain host memory, or no peer access.
+  /// A plan for `device`, or (-1) for the device of the target, else of the source. It must outlive
+  /// its runs. Engine falls back to a kernel where an engine can't reach a place. \throws
+  /// Unsupported
+  ///  both places are plain host memory, or no peer access.
   virtual std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
                                               Place from_place,
-                                              CopyVariant variant = CopyVariant::Auto) = 0;
-  /// One launch for all items (DevicePlans of this back end) up to 640, one per 640 beyond. Items
-  /// with pageable host memory are run one by one. A plan's first batch uploads its descriptors.
-  struct Item {
-    const DevicePlan* plan;
-    std::byte* to;
-    const std::byte* from;
-  };
-  virtual Ticket enqueue_batch(Queue& queue, std::span<const Item> items) = 0;
+                                              CopyVariant variant = CopyVariant::Auto,
+                                              int device = -1) = 0;
+  /// A batch for `device` between memories of the given places. It must outlive its runs. \throws
+  /// Unsupported  a copy of pageable host memory, or no peer access; OutOfMemory, CudaError
+  virtual std::unique_ptr<DeviceBatch> compile_batch(int device, std::span<const Place> slots,
+                                                     std::span<const CopyBatch::Copy> copies) = 0;
 };
 
 /// The plug-in's second symbol, `strake_make_device_copier`, for the back end that the first one

@@ -24,6 +24,32 @@ class CopyPlan::Impl {
   int ordinal = -1;                    ///< the device, for its queue
 };
 
+/// The inside of a plan, for the library itself.
+struct CopyPlanAccess {
+  using Impl = CopyPlan::Impl;
+  /// Null for a plan of no bytes.
+  [[nodiscard]] static const Impl* of(const CopyPlan& plan) noexcept { return plan.impl_.get(); }
+  /// The operation of a plan for the CPU; null for others.
+  [[nodiscard]] static const cpu::Op* cpu_op(const CopyPlan& plan) noexcept {
+    return plan.impl_ == nullptr ? nullptr : plan.impl_->op.get();
+  }
+};
+
+/// Enqueues a plan for a device on one of the library's own queues. \throws  as CopyPlan::enqueue()
+[[nodiscard]] inline Ticket enqueue(const CopyPlan& plan, Queue& queue, std::byte* to,
+                                    const std::byte* from, ByteRange part = ByteRange::all()) {
+  const auto* const impl = CopyPlanAccess::of(plan);
+  return impl == nullptr ? Ticket{} : impl->device->enqueue(queue, to, from, part);
+}
+
+/// Whether a device has to take part: device memory, or managed memory, which may be on the device.
+[[nodiscard]] inline bool needs_device(Place place) noexcept {
+  return place.kind == MemoryKind::Device || place.kind == MemoryKind::Managed;
+}
+
+/// \throws InvalidArgument  `stream` is not of `device` (-1: the CPU)
+void require_same_device(const Stream& stream, int device, const char* what);
+
 /// The calling thread's own queue on a device, made at the first call. \throws Unsupported,
 /// CudaError
 [[nodiscard]] Queue& thread_queue(int device);

@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "strake/place.hpp"
-#include "strake/queue.hpp"
 
 namespace strake {
 
@@ -21,9 +20,16 @@ struct AllocationInfo {
   std::uint64_t buffer_id = 0;
 };
 
-/// An in-order queue of device work (a stream) with a completion count that the host reads without
-/// a call. For one thread at a time. Work runs after the work that was in the legacy default stream
-/// when it was enqueued.
+/// A point in a queue's work. A ticket that was never issued is done.
+struct Ticket {
+  /// Counts up as the queue's work completes; lives as long as the queue.
+  const volatile std::uint64_t* progress = nullptr;
+  std::uint64_t value = 0;
+};
+
+/// An in-order queue of device work with a completion count that the host reads without a call: for
+/// the library's own work, which the host waits for. For one thread at a time. Work runs after the
+/// work that was in the legacy default stream when it was enqueued.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -37,6 +43,38 @@ class Queue {
   /// Spins, then yields, until done. \throws CudaError
   virtual void wait(Ticket ticket) = 0;
   [[nodiscard]] virtual int device() const noexcept = 0;
+};
+
+/// A point in a stream's work, which the host and other streams can wait for (strake::Event).
+class DeviceEvent {
+ public:
+  virtual ~DeviceEvent() = default;
+  [[nodiscard]] virtual int device() const noexcept = 0;
+  /// \{ \throws CudaError; Unsupported  it was recorded in a stream that was being captured.
+  [[nodiscard]] virtual bool query() const = 0;
+  virtual void synchronize() const = 0;
+  /// \}
+};
+
+/// A stream of the device's runtime, the user's or made here (strake::Stream). It issues no
+/// tickets.
+class DeviceStream {
+ public:
+  virtual ~DeviceStream() = default;
+  [[nodiscard]] virtual int device() const noexcept = 0;
+  /// The runtime's handle.
+  [[nodiscard]] virtual void* native() const noexcept = 0;
+  /// Whether its work goes into a graph instead of the device. \throws Unsupported  it is the
+  /// legacy default stream, which can't be used while another stream is captured.
+  [[nodiscard]] virtual bool capturing() const = 0;
+  /// \{ `event` is of the same device (record), of any device (wait). \throws CudaError
+  virtual void record(DeviceEvent& event) = 0;
+  virtual void wait(const DeviceEvent& event) = 0;
+  /// \}
+  /// \{ \throws CudaError; Unsupported  it is being captured.
+  [[nodiscard]] virtual bool query() const = 0;
+  virtual void synchronize() const = 0;
+  /// \}
 };
 
 /// A device runtime. Calls keep the caller's current device as it was and are safe while another
@@ -55,6 +93,13 @@ class DeviceBackend {
   /// 110 ns; 180 ns for an address that it does not know.
   virtual bool knows(const void* address, std::uint64_t& buffer_id) const noexcept = 0;
   virtual std::unique_ptr<Queue> make_queue(int device) = 0;
+  /// One of its own, which is ordered with no other stream.
+  virtual std::unique_ptr<DeviceStream> make_stream(int device) = 0;
+  /// The user's `stream`, which stays the user's. The device is the stream's own, or, for the
+  /// default streams, `device` (-1: the current one). \throws InvalidArgument  the stream is not of
+  /// `device` (unless that is -1), or not of the primary context of its device.
+  virtual std::unique_ptr<DeviceStream> adopt_stream(void* stream, int device) = 0;
+  virtual std::unique_ptr<DeviceEvent> make_event(int device) = 0;
   /// Device or pinned (mapped) host memory. \throws OutOfMemory
   virtual void* allocate(Place place, std::int64_t bytes) = 0;
   virtual void deallocate(Place place, void* address) noexcept = 0;
@@ -78,7 +123,7 @@ struct DeviceBackendOptions {
 };
 
 /// Raise it when this header changes: a plug-in of another version is refused.
-inline constexpr int kDeviceBackendVersion = 5;
+inline constexpr int kDeviceBackendVersion = 6;
 /// The plug-in's symbol `strake_make_device_backend`. Null if the version differs or no device can
 /// be used.
 using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "copy/plan_impl.hpp"
 #include "exchange/backoff.hpp"
 #include "exchange/mixed.hpp"
 #include "exchange/queues.hpp"
@@ -191,7 +192,7 @@ void Transfer::pack() {
   if (method_ == Method::Staged) return pack_in_pieces();
   const BorrowedQueues queues(typed_.place.device);
   queue_ = &queues.kernels();
-  ticket_ = plan_->enqueue(*queue_, buffer_.data(), typed_.address);
+  ticket_ = enqueue(*plan_, *queue_, buffer_.data(), typed_.address);
 }
 
 void Transfer::pack_in_pieces() {
@@ -209,7 +210,7 @@ void Transfer::pack_in_pieces() {
   enqueue_all(queues, packed, ticket_, [&] {
     for (std::int64_t begin = 0; begin < bytes; begin += piece) {
       const std::int64_t end = std::min(begin + piece, bytes);
-      packed = plan_->enqueue(queues.kernels(), packed_.data(), typed_.address, {begin, end});
+      packed = enqueue(*plan_, queues.kernels(), packed_.data(), typed_.address, {begin, end});
       queues.copies().wait_for(queues.kernels(), packed);
       ticket_ = queues.copies().copy(buffer_.data() + begin, packed_.data() + begin, end - begin);
     }
@@ -229,7 +230,7 @@ void Transfer::unpack(std::int64_t bytes) {
   if (method_ == Method::Staged) return unpack_in_pieces(bytes);
   const BorrowedQueues queues(typed_.place.device);
   queue_ = &queues.kernels();
-  ticket_ = plan_->enqueue(*queue_, typed_.address, buffer_.data(), part);
+  ticket_ = enqueue(*plan_, *queue_, typed_.address, buffer_.data(), part);
 }
 
 void Transfer::unpack_in_pieces(std::int64_t bytes) {
@@ -249,7 +250,7 @@ void Transfer::unpack_in_pieces(std::int64_t bytes) {
       const std::int64_t end = std::min(begin + piece, bytes);
       copied = queues.copies().copy(packed_.data() + begin, buffer_.data() + begin, end - begin);
       queues.kernels().wait_for(queues.copies(), copied);
-      ticket_ = plan_->enqueue(queues.kernels(), typed_.address, packed_.data(), {begin, end});
+      ticket_ = enqueue(*plan_, queues.kernels(), typed_.address, packed_.data(), {begin, end});
     }
   });
 }

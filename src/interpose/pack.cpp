@@ -165,13 +165,13 @@ bool run_first(const Call<Count>& call, PassOn&& pass_on) {
     last.plan = &plan;
     last.method = method;
     last.places = places;
-    const CopyPlan::Impl* const impl = plan.impl();
+    const cpu::Op* const op = CopyPlanAccess::cpu_op(plan);
     // A larger copy may be run by several threads.
     if (host && typed.elements->dense() && found.bytes <= cpu::kSecondLevelBytes) {
       remember_adjacent(last);
-    } else if (host && impl != nullptr && impl->op != nullptr) {
+    } else if (host && op != nullptr) {
       last.at_once = AtOnce::Op;
-      last.op = impl->op.get();
+      last.op = op;
     }
   }
   call.finish(method, found.bytes);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -10,10 +9,10 @@
 #include <set>
 #include <utility>
 
+#include "copy/cuda/batch.hpp"
 #include "copy/cuda/plan.hpp"
 #include "copy/device_copier.hpp"
 #include "device/cuda/driver.hpp"
-#include "device/cuda/queue.hpp"
 #include "strake/error.hpp"
 
 namespace strake::cuda {
@@ -24,11 +23,14 @@ class CudaCopier final : public DeviceCopier {
   explicit CudaCopier(int devices) noexcept : devices_(devices) {}
 
   std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
-                                      Place from_place, CopyVariant variant) override;
-  Ticket enqueue_batch(Queue& queue, std::span<const Item> items) override;
+                                      Place from_place, CopyVariant variant, int device) override;
+  std::unique_ptr<DeviceBatch> compile_batch(int device, std::span<const Place> slots,
+                                             std::span<const CopyBatch::Copy> copies) override;
 
  private:
   void require_device(int device) const;
+  /// Lets kernels of `device` reach a place. \throws Unsupported
+  void reach(int device, Place place);
   void enable_peer(int device, int peer);
 
   int devices_;
@@ -71,59 +73,39 @@ void CudaCopier::enable_peer(int device, int peer) {
   peers_.emplace(device, peer);
 }
 
+void CudaCopier::reach(int device, Place place) {
+  if (place.kind != MemoryKind::Device || place.device == device) return;
+  require_device(place.device);
+  enable_peer(device, place.device);
+}
+
 std::unique_ptr<DevicePlan> CudaCopier::compile(const Layout& to, Place to_place,
                                                 const Layout& from, Place from_place,
-                                                CopyVariant variant) {
-  const int device = device_of(to_place, from_place);
+                                                CopyVariant variant, int device) {
+  if (device < 0) device = device_of(to_place, from_place);
   require_device(device);
-  if (from_place.kind == MemoryKind::Device && from_place.device != device) {
-    require_device(from_place.device);
-    enable_peer(device, from_place.device);
-  }
+  reach(device, to_place);
+  reach(device, from_place);
   return std::make_unique<CudaPlan>(device, to, to_place, from, from_place, variant);
 }
 
-Ticket CudaCopier::enqueue_batch(Queue& queue, std::span<const Item> items) {
-  auto& cuda_queue = static_cast<CudaQueue&>(queue);
-  // Tiles are counted with 32 bits: an item past this runs alone.
-  constexpr std::int64_t kMaxTiles = std::int64_t{1} << 30;
-  std::array<BatchItem, kBatchItems> table;
-  int count = 0;
-  std::int64_t tiles = 0;
-  Ticket ticket;
-  const auto flush = [&] {
-    if (count == 0) return;
-    const DeviceScope scope(queue.device());
-    const Signal signal = cuda_queue.next_signal(tiles);
-    check(launch_batch(table.data(), count, static_cast<std::int32_t>(tiles), signal,
-                       cuda_queue.kernels()));
-    ticket = cuda_queue.finish(signal);
-    count = 0;
-    tiles = 0;
-  };
-  for (const Item& item : items) {
-    const auto& plan = static_cast<const CudaPlan&>(*item.plan);
-    if (plan.device() != queue.device()) {
-      throw InvalidArgument(fmt::format("a plan of device {} in a batch for device {}",
-                                        plan.device(), queue.device()));
+std::unique_ptr<DeviceBatch> CudaCopier::compile_batch(int device, std::span<const Place> slots,
+                                                       std::span<const CopyBatch::Copy> copies) {
+  require_device(device);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const CopyBatch::Copy& copy = copies[i];
+    if (copy.to.size_bytes() == 0) continue;
+    for (const std::int32_t slot : {copy.to_slot, copy.from_slot}) {
+      const Place place = slots[static_cast<std::size_t>(slot)];
+      if (place.kind == MemoryKind::Host) {
+        throw Unsupported(fmt::format(
+            "copy {} of the batch: slot {} is pageable host memory, which device {} can't reach", i,
+            slot, device));
+      }
+      reach(device, place);
     }
-    if (plan.size_bytes() == 0) continue;
-    const int log2 = plan.word_log2(item.to, item.from);
-    const std::int64_t words = plan.size_bytes() >> log2;
-    const std::int64_t own_tiles = (words + kBatchTileWords - 1) / kBatchTileWords;
-    if (plan.staged() || (words << log2) != plan.size_bytes() || own_tiles >= kMaxTiles) {
-      const Ticket single = plan.enqueue(queue, item.to, item.from, ByteRange::all());
-      if (single.progress != nullptr) ticket = single;
-      continue;
-    }
-    if (count == kBatchItems || tiles + own_tiles >= kMaxTiles) flush();
-    table[static_cast<std::size_t>(count++)] = {
-        plan.tables().device_to,         plan.tables().device_from, item.to, item.from, words, log2,
-        static_cast<std::int32_t>(tiles)};
-    tiles += own_tiles;
   }
-  flush();
-  return ticket;
+  return std::make_unique<CudaBatch>(device, copies, static_cast<int>(slots.size()));
 }
 
 }  // namespace

@@ -48,12 +48,6 @@ __device__ __forceinline__ void store_word(std::byte* address, Word<Log2> value)
   *reinterpret_cast<Word<Log2>*>(address) = value;
 }
 
-/// The block that holds a word of a ranked list.
-__device__ __forceinline__ std::uint32_t block_of(const Rank* ranks, std::uint32_t word) {
-  const uint2 rank = reinterpret_cast<const uint2*>(ranks)[word >> 5];
-  return rank.y + __popc(rank.x << (31 - (word & 31)));
-}
-
 /// To be called by all threads between the reading of tables and the first access to the bytes that
 /// are moved. From the start of this kernel the next one of the stream may be set up, and this one
 /// was set up while the one before ran: 1.2 to 1.5 us less for each of a row of kernels (H200).
@@ -134,7 +128,7 @@ cudaError_t with_word(int word_log2, Function&& f) {
 
 /// Starts a kernel of kThreads threads a block. The kernel must call wait_for_work_before().
 template <typename... Parameters, typename... Arguments>
-cudaError_t start_kernel(void (*kernel)(Parameters...), unsigned blocks, const Stream& stream,
+cudaError_t start_kernel(void (*kernel)(Parameters...), unsigned blocks, const Lane& lane,
                          const Arguments&... arguments) {
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -142,9 +136,9 @@ cudaError_t start_kernel(void (*kernel)(Parameters...), unsigned blocks, const S
   cudaLaunchConfig_t config{};
   config.gridDim = blocks;
   config.blockDim = kThreads;
-  config.stream = stream.stream;
+  config.stream = lane.stream;
   config.attrs = &early;
-  config.numAttrs = stream.early ? 1 : 0;
+  config.numAttrs = lane.early ? 1 : 0;
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "copy/batch_index.h"
 #include "copy/cuda/ranks.hpp"
 #include "copy/index.h"
 #include "device/cuda/signal.hpp"
@@ -35,13 +36,10 @@ struct BoxLaunch {
   bool prefetch = false;  ///< the target's lines, in device memory
 };
 [[nodiscard]] cudaError_t launch_box(const BoxLaunch& launch, const Signal& signal,
-                                     const Stream& stream);
+                                     const Lane& lane);
 
 /// One side of a copy: a layout's root (by value) and its tables in device memory.
-struct Side {
-  strake_node root;
-  strake_tree tree;
-};
+using Side = strake_rooted_tree;
 
 /// Packed bytes [begin, end) between a dense run and a list of equal blocks (root kind BLOCKS).
 struct BlocksLaunch {
@@ -54,7 +52,7 @@ struct BlocksLaunch {
   std::int64_t end = 0;
 };
 [[nodiscard]] cudaError_t launch_blocks(const BlocksLaunch& launch, Unroll unroll,
-                                        const Signal& signal, const Stream& stream);
+                                        const Signal& signal, const Lane& lane);
 
 /// Packed bytes [begin, end) between a dense run and a list of blocks, whose words are a multiple
 /// of the run's words.
@@ -69,7 +67,7 @@ struct RankedLaunch {
   bool prefetch = false;  ///< the target's lines, in device memory
 };
 [[nodiscard]] cudaError_t launch_ranked(const RankedLaunch& launch, Unroll unroll,
-                                        const Signal& signal, const Stream& stream);
+                                        const Signal& signal, const Lane& lane);
 
 /// \{ The same for blocks at any alignment, of no less than a word (1 << kShiftedWordLog2 bytes),
 /// in runs of no less than two.
@@ -81,7 +79,7 @@ struct GatherLaunch {
   std::int64_t end = 0;
 };
 [[nodiscard]] cudaError_t launch_gather(const GatherLaunch& launch, Unroll unroll,
-                                        const Signal& signal, const Stream& stream);
+                                        const Signal& signal, const Lane& lane);
 
 struct ScatterLaunch {
   ScatterView list;
@@ -94,7 +92,7 @@ struct ScatterLaunch {
   bool prefetch = false;         ///< the target's lines, in device memory
 };
 [[nodiscard]] cudaError_t launch_scatter(const ScatterLaunch& launch, Unroll unroll,
-                                         const Signal& signal, const Stream& stream);
+                                         const Signal& signal, const Lane& lane);
 /// \}
 
 /// Packed bytes [begin, end) between any two layouts.
@@ -108,24 +106,21 @@ struct TreeLaunch {
   std::int64_t end = 0;
 };
 [[nodiscard]] cudaError_t launch_tree(const TreeLaunch& launch, Unroll unroll, const Signal& signal,
-                                      const Stream& stream);
+                                      const Lane& lane);
 
-/// One copy of a batch. Both sides' descriptors lie in device memory.
-struct BatchItem {
-  const Side* to;
-  const Side* from;
-  std::byte* to_base;
-  const std::byte* from_base;
-  std::int64_t words;
-  std::int32_t word_log2;
-  std::int32_t first_tile;  ///< tiles of the items before
+/// Slots whose addresses fit the parameters of a launch, 32,764 bytes.
+inline constexpr int kBatchSlots = 4000;
+/// All copies of a batch, whose tables lie in device memory.
+struct BatchLaunch {
+  const strake_batch_copy* copies = nullptr;
+  const strake_batch_tile* tiles = nullptr;
+  std::uint32_t tile_count = 0;
+  int tile_log2 = 0;
+  bool boxes_only = false;            ///< no side is ranked or a tree
+  std::byte* const* bases = nullptr;  ///< of the slots, in host memory
+  int slots = 0;                      ///< at most kBatchSlots
 };
-/// Items in one launch: their table travels with the launch, whose parameters may take 32,764
-/// bytes.
-inline constexpr int kBatchItems = 640;
-/// Words of one tile of a batch: 256 threads of 2 words.
-inline constexpr std::int64_t kBatchTileWords = 512;
-[[nodiscard]] cudaError_t launch_batch(const BatchItem* items, int count, std::int32_t tiles,
-                                       const Signal& signal, const Stream& stream);
+[[nodiscard]] cudaError_t launch_batch(const BatchLaunch& launch, const Signal& signal,
+                                       const Lane& lane);
 
 }  // namespace strake::cuda

@@ -6,10 +6,10 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <utility>
 
+#include "device/cuda/stream.hpp"
 #include "strake/error.hpp"
 
 namespace strake::cuda {
@@ -49,6 +49,10 @@ std::int64_t round_up(std::int64_t value, int log2) {
   return (value + mask) & ~mask;
 }
 
+ByteRange within(ByteRange part, std::int64_t size_bytes) {
+  return {std::max<std::int64_t>(part.begin, 0), std::min(part.end, size_bytes)};
+}
+
 bool fits_box(const Layout& layout) {
   const auto dims = layout.dims();
   if (layout.kind() != Layout::Kind::Box || dims.size() > STRAKE_BOX_DIMS) return false;
@@ -63,17 +67,15 @@ std::byte* dense_base(std::byte* chunk, std::int64_t position) {
                                       static_cast<std::uintptr_t>(position));
 }
 
-Unroll unroll_for(const CudaQueue& queue, std::int64_t words) {
-  return {words <= queue.multiprocessors() * kThreadsPerMultiprocessor ? 1 : 4};
+Unroll unroll_for(const Lane& lane, std::int64_t words) {
+  return {words <= lane.multiprocessors * kThreadsPerMultiprocessor ? 1 : 4};
 }
 
-Signal next_signal(CudaQueue& queue, std::int64_t words, Unroll unroll) {
+Signal next_signal(const Lane& lane, std::int64_t words, Unroll unroll) {
+  if (lane.queue == nullptr) return {};
   constexpr std::int64_t kThreadsPerBlock = 256;
-  return queue.next_signal(words / (kThreadsPerBlock * unroll.words_per_thread) + 1);
+  return lane.queue->next_signal(words / (kThreadsPerBlock * unroll.words_per_thread) + 1);
 }
-
-constexpr std::int64_t kSidesBytes = 2 * std::int64_t{sizeof(Side)};
-static_assert(kSidesBytes % (1 << kMaxWordLog2) == 0);
 
 template <typename Value>
 std::int64_t bytes_of(const std::vector<Value>& table) {
@@ -91,33 +93,13 @@ std::vector<std::byte> joined(const std::vector<First>& first, const std::vector
 
 }  // namespace
 
-void DeviceImage::upload(std::span<const std::byte> image) {
-  // Beside all other work of the device, one upload at a time. Never destroyed: at exit the runtime
-  // may be gone.
-  struct Uploads {
-    std::mutex mutex;
-    std::map<int, cudaStream_t> streams;
-  };
-  static auto& uploads = *new Uploads;
-  const DeviceScope scope(device_);
-  const std::lock_guard lock(uploads.mutex);
-  cudaStream_t& stream = uploads.streams[device_];
-  if (stream == nullptr) check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  check(cudaMemcpyAsync(block_.data(), image.data(), image.size(), cudaMemcpyHostToDevice, stream));
-  check(cudaStreamSynchronize(stream));
-}
-
 DeviceTables::DeviceTables(int device, const Tables& to_tables, const Tables& from_tables)
-    : image_(device, kSidesBytes + to_tables.image_bytes() + from_tables.image_bytes()) {
-  const std::byte* const address = image_.address();
-  const std::int64_t from_at = kSidesBytes + to_tables.image_bytes();
+    : image_(device, to_tables.image_bytes() + from_tables.image_bytes()) {
+  const std::int64_t from_at = to_tables.image_bytes();
   std::vector<std::byte> image(static_cast<std::size_t>(from_at + from_tables.image_bytes()));
-  to = {to_tables.root(), to_tables.pack_image(image.data() + kSidesBytes, address + kSidesBytes)};
-  from = {from_tables.root(), from_tables.pack_image(image.data() + from_at, address + from_at)};
-  std::memcpy(image.data(), &to, sizeof(Side));
-  std::memcpy(image.data() + sizeof(Side), &from, sizeof(Side));
-  device_to = reinterpret_cast<const Side*>(address);
-  device_from = device_to + 1;
+  to = {to_tables.root(), to_tables.pack_image(image.data(), image_.address())};
+  from = {from_tables.root(),
+          from_tables.pack_image(image.data() + from_at, image_.address() + from_at)};
   image_.upload(image);
 }
 
@@ -190,6 +172,11 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
     form_ = Form::Tree;
   }
   if (form_ == Form::Blocks || form_ == Form::Ranked) strided_ = strided;
+  if (!to_dense && !from_dense) {
+    const CopyBatch::Copy copy{to, 0, from, 1};
+    auto pair = std::make_unique<CudaBatch>(device, std::span(&copy, 1), 2);
+    if (!pair->has_trees()) pair_ = std::move(pair);
+  }
 
   if (to_dense || from_dense) {
     const EngineCopy engine = EngineCopy::plan(strided);
@@ -205,6 +192,8 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
   const bool reads_tables =
       form_ == Form::Blocks || form_ == Form::Tree || size_bytes() >= kBoxLimit;
   if (reads_tables) (void)tables();
+  // The others need them only where a base address is not aligned.
+  if (word_log2_ < kNarrowWordLog2 && size_bytes() >= kShiftedLeastRun) (void)make_shifted();
 }
 
 void CudaPlan::prepare_boxes(const Tables& strided) {
@@ -228,6 +217,8 @@ void CudaPlan::prepare_boxes(const Tables& strided) {
   }
 }
 
+CudaPlan::~CudaPlan() = default;
+
 std::string CudaPlan::description() const {
   if (staged()) return device_half_->description() + ", staged through pinned memory";
   if (engine_.form() != EngineCopy::Form::None)
@@ -242,6 +233,7 @@ std::string CudaPlan::description() const {
   if (form_ == Form::Blocks) form = "blocks";
   if (form_ == Form::Ranked) form = "ranked";
   if (form_ == Form::Tree) form = "tree";
+  if (pair_ != nullptr) form = "pair";
   return fmt::format("cuda {} {}B words", form, 1 << word_log2_);
 }
 
@@ -257,12 +249,12 @@ int CudaPlan::word_log2(const std::byte* to, const std::byte* from) const noexce
 
 Ticket CudaPlan::enqueue(Queue& queue, std::byte* to, const std::byte* from, ByteRange part) const {
   auto& cuda_queue = static_cast<CudaQueue&>(queue);
-  part = {std::max<std::int64_t>(part.begin, 0), std::min(part.end, size_bytes())};
+  part = within(part, size_bytes());
   if (part.begin >= part.end) return {};
   const DeviceScope scope(device_);
   if (stage_to_) return run_to_pageable(cuda_queue, to, from, part);
   if (stage_from_) return run_from_pageable(cuda_queue, to, from, part);
-  return cuda_queue.finish(start(cuda_queue, to, from, part, true));
+  return cuda_queue.finish(start(cuda_queue.lane(), to, from, part));
 }
 
 void CudaPlan::enqueue_untracked(Queue& queue, std::byte* to, const std::byte* from,
@@ -271,76 +263,85 @@ void CudaPlan::enqueue_untracked(Queue& queue, std::byte* to, const std::byte* f
     (void)enqueue(queue, to, from, part);
     return;
   }
-  part = {std::max<std::int64_t>(part.begin, 0), std::min(part.end, size_bytes())};
+  part = within(part, size_bytes());
   if (part.begin >= part.end) return;
   const DeviceScope scope(device_);
-  (void)start(static_cast<CudaQueue&>(queue), to, from, part, false);
+  (void)start(static_cast<CudaQueue&>(queue).lane().untracked(), to, from, part);
 }
 
-Signal CudaPlan::start(CudaQueue& queue, std::byte* to, const std::byte* from, ByteRange part,
-                       bool tracked) const {
-  if (!engine_.takes(part.begin, part.end)) {
-    return launch(queue, to, from, part.begin, part.end, tracked);
+void CudaPlan::enqueue(DeviceStream& stream, std::byte* to, const std::byte* from,
+                       ByteRange part) const {
+  part = within(part, size_bytes());
+  if (part.begin >= part.end) return;
+  const DeviceScope scope(device_);
+  (void)start(static_cast<CudaStream&>(stream).lane(), to, from, part);
+}
+
+Signal CudaPlan::start(const Lane& lane, std::byte* to, const std::byte* from,
+                       ByteRange part) const {
+  if (pair_ != nullptr && part == ByteRange{0, size_bytes()}) {
+    const std::array bases = {to, const_cast<std::byte*>(from)};
+    return pair_->launch(lane, bases);
   }
+  if (!engine_.takes(part.begin, part.end)) return launch(lane, to, from, part.begin, part.end);
   const bool pack = task_ == Task::Pack;
   auto* const source = const_cast<std::byte*>(from);
   engine_.enqueue(pack, pack ? to + to_.root().offset : source + from_.root().offset,
-                  pack ? source : to, part.begin, part.end, pack ? from_ : to_, queue.stream());
+                  pack ? source : to, part.begin, part.end, pack ? from_ : to_, lane.stream);
   return {};
 }
 
-Signal CudaPlan::launch(CudaQueue& queue, std::byte* to, const std::byte* from, std::int64_t begin,
-                        std::int64_t end, bool tracked) const {
+Signal CudaPlan::launch(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
+                        std::int64_t end) const {
   const int log2 = word_log2(to, from);
   const std::int64_t body = std::min(round_up(begin, log2), end);
   const std::int64_t body_end = std::max(body, end & ~((std::int64_t{1} << log2) - 1));
   if (log2 < kNarrowWordLog2 && end - begin >= kShiftedLeastRun && make_shifted()) {
-    return launch_shifted(queue, to, from, begin, end, tracked);
+    return launch_shifted(lane, to, from, begin, end);
   }
+  // Only the last one signals.
+  const auto lane_until = [&](std::int64_t last) { return last == end ? lane : lane.untracked(); };
   if (begin < body) {
-    const Signal signal = launch_words(queue, to, from, begin, body, 0, tracked && body == end);
+    const Signal signal = launch_words(lane_until(body), to, from, begin, body, 0);
     if (body == end) return signal;
   }
   if (body < body_end) {
-    const Signal signal =
-        launch_words(queue, to, from, body, body_end, log2, tracked && body_end == end);
+    const Signal signal = launch_words(lane_until(body_end), to, from, body, body_end, log2);
     if (body_end == end) return signal;
   }
-  return launch_words(queue, to, from, body_end, end, 0, tracked);
+  return launch_words(lane, to, from, body_end, end, 0);
 }
 
-Signal CudaPlan::launch_words(CudaQueue& queue, std::byte* to, const std::byte* from,
-                              std::int64_t begin, std::int64_t end, int word_log2,
-                              bool tracked) const {
+Signal CudaPlan::launch_words(const Lane& lane, std::byte* to, const std::byte* from,
+                              std::int64_t begin, std::int64_t end, int word_log2) const {
   const std::int64_t words = (end - begin) >> word_log2;
   const bool box = form_ == Form::Box && (end >> word_log2) < kBoxLimit;
-  const Unroll unroll = box ? Unroll{1} : unroll_for(queue, words);
-  const Signal signal = tracked ? next_signal(queue, words, unroll) : Signal{};
+  const Unroll unroll = box ? Unroll{1} : unroll_for(lane, words);
+  const Signal signal = next_signal(lane, words, unroll);
   const bool pack = task_ == Task::Pack;
   auto* const source = const_cast<std::byte*>(from);
   std::byte* const dense = pack ? to + to_.root().offset : source + from_.root().offset;
   std::byte* const strided = pack ? source + from_.root().offset : to + to_.root().offset;
-  const Stream stream = queue.kernels();
 
   if (box) {
     check(launch_box({boxes_[static_cast<std::size_t>(word_log2)], dims_, word_log2, task_, dense,
                       strided, static_cast<std::uint32_t>(begin >> word_log2),
                       static_cast<std::uint32_t>(words), prefetches(to)},
-                     signal, stream));
+                     signal, lane));
   } else if (form_ == Form::Ranked) {
     check(
         launch_ranked({ranked_->view, word_log2, task_, dense, strided, begin, end, prefetches(to)},
-                      unroll, signal, stream));
+                      unroll, signal, lane));
   } else if (form_ == Form::Blocks) {
     check(launch_blocks({pack ? tables().from : tables().to, word_log2, task_, dense,
                          pack ? source : to, begin, end},
-                        unroll, signal, stream));
+                        unroll, signal, lane));
   } else {
     const bool bare = form_ == Form::Run;
     check(launch_tree(
         {bare ? Side{to_.root(), {}} : tables().to, bare ? Side{from_.root(), {}} : tables().from,
          word_log2, to, from, begin, end},
-        unroll, signal, stream));
+        unroll, signal, lane));
   }
   return signal;
 }
@@ -367,24 +368,24 @@ bool CudaPlan::make_shifted() const {
   return gather_ != nullptr || scatter_ != nullptr;
 }
 
-Signal CudaPlan::launch_shifted(CudaQueue& queue, std::byte* to, const std::byte* from,
-                                std::int64_t begin, std::int64_t end, bool tracked) const {
+Signal CudaPlan::launch_shifted(const Lane& lane, std::byte* to, const std::byte* from,
+                                std::int64_t begin, std::int64_t end) const {
   to += to_.root().offset;
   from += from_.root().offset;
   if (gather_ != nullptr) {
     const std::int64_t words = ((end - begin) >> kShiftedWordLog2) + 2;
-    const Unroll unroll = unroll_for(queue, words);
-    const Signal signal = tracked ? next_signal(queue, words, unroll) : Signal{};
-    check(launch_gather({gather_->view, to, from, begin, end}, unroll, signal, queue.kernels()));
+    const Unroll unroll = unroll_for(lane, words);
+    const Signal signal = next_signal(lane, words, unroll);
+    check(launch_gather({gather_->view, to, from, begin, end}, unroll, signal, lane));
     return signal;
   }
   const auto& blocks = scatter_->blocks;
   const std::uint32_t first = blocks[static_cast<std::size_t>(to_.block_at(begin))].first_word;
   const std::uint32_t last = blocks[static_cast<std::size_t>(to_.block_at(end - 1)) + 1].first_word;
-  const Unroll unroll = unroll_for(queue, last - first);
-  const Signal signal = tracked ? next_signal(queue, last - first, unroll) : Signal{};
+  const Unroll unroll = unroll_for(lane, last - first);
+  const Signal signal = next_signal(lane, last - first, unroll);
   check(launch_scatter({scatter_->view, from, to, begin, end, first, last, prefetches(to)}, unroll,
-                       signal, queue.kernels()));
+                       signal, lane));
   return signal;
 }
 

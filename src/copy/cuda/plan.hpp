@@ -8,41 +8,24 @@
 #include <span>
 #include <vector>
 
+#include "copy/cuda/batch.hpp"
 #include "copy/cuda/engine_copy.hpp"
+#include "copy/cuda/image.hpp"
 #include "copy/cuda/kernels.hpp"
 #include "copy/cuda/ranks.hpp"
 #include "copy/cuda/tables.hpp"
 #include "copy/device_copier.hpp"
-#include "device/cuda/block.hpp"
 #include "device/cuda/queue.hpp"
 
 namespace strake::cuda {
 
-/// Device memory that holds tables.
-class DeviceImage {
- public:
-  /// \throws OutOfMemory
-  DeviceImage(int device, std::int64_t bytes)
-      : device_(device), block_({MemoryKind::Device, device}, bytes) {}
-
-  [[nodiscard]] const std::byte* address() const noexcept { return block_.data(); }
-  /// Copies `image` to its begin and waits.
-  void upload(std::span<const std::byte> image);
-
- private:
-  int device_;
-  Block block_;
-};
-
-/// Both sides' descriptors in device memory.
+/// Both sides' tables in device memory.
 class DeviceTables {
  public:
   DeviceTables(int device, const Tables& to, const Tables& from);
 
-  Side to;                          ///< held here, its tables on the device
-  Side from;                        ///< the same
-  const Side* device_to = nullptr;  ///< the same, in device memory
-  const Side* device_from = nullptr;
+  Side to;  ///< held here, its tables on the device
+  Side from;
 
  private:
   DeviceImage image_;
@@ -83,38 +66,39 @@ class CudaPlan final : public DevicePlan {
  public:
   CudaPlan(int device, const Layout& to, Place to_place, const Layout& from, Place from_place,
            CopyVariant variant);
+  ~CudaPlan() override;
 
   [[nodiscard]] std::int64_t size_bytes() const noexcept override { return to_.size_bytes(); }
   [[nodiscard]] std::string description() const override;
   Ticket enqueue(Queue& queue, std::byte* to, const std::byte* from, ByteRange part) const override;
   void enqueue_untracked(Queue& queue, std::byte* to, const std::byte* from,
                          ByteRange part) const override;
-
-  /// Whether a side is pageable host memory, which no kernel reaches.
-  [[nodiscard]] bool staged() const noexcept { return stage_to_ || stage_from_; }
+  void enqueue(DeviceStream& stream, std::byte* to, const std::byte* from,
+               ByteRange part) const override;
+  [[nodiscard]] bool staged() const noexcept override { return stage_to_ || stage_from_; }
   [[nodiscard]] int device() const noexcept override { return device_; }
+
+ private:
   [[nodiscard]] const DeviceTables& tables() const;
   /// Widest word for these base addresses. [log2 bytes]
   [[nodiscard]] int word_log2(const std::byte* to, const std::byte* from) const noexcept;
 
- private:
   enum class Form : std::uint8_t { Run, Box, Blocks, Ranked, Tree };
 
   void prepare_boxes(const Tables& strided);
   /// Enqueues a part that is not empty and not staged. The signal that its last kernel raises, if
-  /// `tracked` and cheap.
-  Signal start(CudaQueue& queue, std::byte* to, const std::byte* from, ByteRange part,
-               bool tracked) const;
+  /// the lane is tracked and it is cheap.
+  Signal start(const Lane& lane, std::byte* to, const std::byte* from, ByteRange part) const;
   /// Kernel launches for [begin, end): ragged ends apart from the body.
-  Signal launch(CudaQueue& queue, std::byte* to, const std::byte* from, std::int64_t begin,
-                std::int64_t end, bool tracked) const;
-  Signal launch_words(CudaQueue& queue, std::byte* to, const std::byte* from, std::int64_t begin,
-                      std::int64_t end, int word_log2, bool tracked) const;
+  Signal launch(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
+                std::int64_t end) const;
+  Signal launch_words(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
+                      std::int64_t end, int word_log2) const;
   /// Makes the tables of a list whose bytes are not aligned to wider words, of the plan's
   /// direction. False where there are none.
   bool make_shifted() const;
-  Signal launch_shifted(CudaQueue& queue, std::byte* to, const std::byte* from, std::int64_t begin,
-                        std::int64_t end, bool tracked) const;
+  Signal launch_shifted(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
+                        std::int64_t end) const;
   /// Whether the lines that a run writes in part shall be fetched before.
   [[nodiscard]] bool prefetches(const std::byte* to) const noexcept;
   /// \{ Chunk by chunk through the queue's pinned buffers: the kernel of one chunk runs beside the
@@ -143,6 +127,7 @@ class CudaPlan final : public DevicePlan {
   mutable std::once_flag uploaded_;
   mutable std::unique_ptr<DeviceTables> tables_;
   std::unique_ptr<DeviceRanked> ranked_;
+  std::unique_ptr<CudaBatch> pair_;  ///< of this one copy, for whole runs from layout to layout
   mutable std::once_flag shifted_made_;
   mutable std::unique_ptr<DeviceGather> gather_;
   mutable std::unique_ptr<DeviceScatter> scatter_;

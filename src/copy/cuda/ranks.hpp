@@ -6,17 +6,15 @@
 #include <optional>
 #include <vector>
 
+#include "copy/batch_index.h"
+
 namespace strake {
 class Layout;
 }
 
 namespace strake::cuda {
 
-/// 32 words: a bit for each word that begins a block, and the number of the last block before them.
-struct Rank {
-  std::uint32_t begins = 0;
-  std::uint32_t before = 0;
-};
+using Rank = strake_rank;
 
 /// A list whose blocks are whole words: word w of block b lies (deltas[b] + w) words from offset 0.
 struct RankedView {

@@ -80,7 +80,7 @@ struct GatherArguments {
 
 /// The block that holds a packed byte.
 __device__ __forceinline__ std::uint32_t block_at(const GatherView& list, std::uint32_t byte) {
-  const std::uint32_t number = block_of(list.ranks, byte / kWord);
+  const std::uint32_t number = strake_block_of(list.ranks, byte / kWord);
   // The bits tell which block begins last in the byte's word.
   return list.blocks[number].position > byte ? number - 1 : number;
 }
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kThreads) gather_kernel(const __grid_constant_
   for (int i = 0; i < PerThread; ++i) {
     at[i] = a.first + min(index + i * kThreads, a.words - 1) * kWord;
     const std::uint32_t last = at[i] + kWord - 1;
-    std::uint32_t number = block_of(a.list.ranks, last / kWord);
+    std::uint32_t number = strake_block_of(a.list.ranks, last / kWord);
     // Not by block_at(): what may be needed is fetched at once, not one after the other.
     const GatherBlock* const block = a.list.blocks + number;
     GatherBlock found = *block;
@@ -170,7 +170,7 @@ struct Piece {
 };
 
 __device__ __forceinline__ Piece piece_of(const ScatterArguments& a, std::uint32_t word) {
-  const std::uint32_t number = block_of(a.list.ranks, word);
+  const std::uint32_t number = strake_block_of(a.list.ranks, word);
   const auto packed = reinterpret_cast<const uint4*>(a.list.blocks)[number];
   const ScatterBlock block{static_cast<std::int32_t>(packed.x), packed.y, packed.z, packed.w};
   std::byte* const target = a.strided + block.offset;
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 cudaError_t launch_gather(const GatherLaunch& launch, Unroll unroll, const Signal& signal,
-                          const Stream& stream) {
+                          const Lane& lane) {
   const auto address = reinterpret_cast<std::uintptr_t>(launch.dense + launch.begin);
   const std::int64_t first = launch.begin + static_cast<std::int64_t>(-address & (kWord - 1));
   const std::int64_t words = (launch.end - first) / kWord;
@@ -224,12 +224,12 @@ cudaError_t launch_gather(const GatherLaunch& launch, Unroll unroll, const Signa
                                   static_cast<std::uint32_t>(words)};
   // Of 2 to 4 words a thread 3 are the fastest (H200).
   return unroll.words_per_thread > 1
-             ? start_kernel(gather_kernel<3>, blocks_for(words, 3), stream, arguments, signal)
-             : start_kernel(gather_kernel<1>, blocks_for(words, 1), stream, arguments, signal);
+             ? start_kernel(gather_kernel<3>, blocks_for(words, 3), lane, arguments, signal)
+             : start_kernel(gather_kernel<1>, blocks_for(words, 1), lane, arguments, signal);
 }
 
 cudaError_t launch_scatter(const ScatterLaunch& launch, Unroll unroll, const Signal& signal,
-                           const Stream& stream) {
+                           const Lane& lane) {
   const ScatterArguments arguments{launch.list,
                                    launch.dense,
                                    launch.strided,
@@ -240,8 +240,8 @@ cudaError_t launch_scatter(const ScatterLaunch& launch, Unroll unroll, const Sig
                                    launch.prefetch};
   const std::int64_t words = launch.end_word - launch.first_word;
   return unroll.words_per_thread > 1
-             ? start_kernel(scatter_kernel<2>, blocks_for(words, 2), stream, arguments, signal)
-             : start_kernel(scatter_kernel<1>, blocks_for(words, 1), stream, arguments, signal);
+             ? start_kernel(scatter_kernel<2>, blocks_for(words, 2), lane, arguments, signal)
+             : start_kernel(scatter_kernel<1>, blocks_for(words, 1), lane, arguments, signal);
 }
 
 }  // namespace strake::cuda

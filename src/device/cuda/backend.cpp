@@ -13,6 +13,7 @@
 #include "device/cuda/driver.hpp"
 #include "device/cuda/probe.hpp"
 #include "device/cuda/queue.hpp"
+#include "device/cuda/stream.hpp"
 #include "strake/error.hpp"
 
 namespace strake::cuda {
@@ -36,6 +37,9 @@ class CudaBackend final : public DeviceBackend {
   bool query(const void* address, AllocationInfo& info) const noexcept override;
   bool knows(const void* address, std::uint64_t& buffer_id) const noexcept override;
   std::unique_ptr<Queue> make_queue(int device) override;
+  std::unique_ptr<DeviceStream> make_stream(int device) override;
+  std::unique_ptr<DeviceStream> adopt_stream(void* stream, int device) override;
+  std::unique_ptr<DeviceEvent> make_event(int device) override;
   void* allocate(Place place, std::int64_t bytes) override;
   void deallocate(Place place, void* address) noexcept override;
 
@@ -137,6 +141,35 @@ std::unique_ptr<Queue> CudaBackend::make_queue(int device) {
   require_device(device);
   const Traits& traits = traits_of(device);
   return std::make_unique<CudaQueue>(device, traits.multiprocessors, traits.early, core().spin_ns);
+}
+
+std::unique_ptr<DeviceStream> CudaBackend::make_stream(int device) {
+  require_device(device);
+  const Traits& traits = traits_of(device);
+  const DeviceScope scope(device);
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return std::make_unique<CudaStream>(device, stream, CudaStream::Owned::Yes,
+                                      traits.multiprocessors, traits.early);
+}
+
+std::unique_ptr<DeviceStream> CudaBackend::adopt_stream(void* stream, int device) {
+  auto* const native = static_cast<cudaStream_t>(stream);
+  if (device != -1) require_device(device);
+  const bool fixed = device != -1 && is_default_stream(native);
+  const int actual = fixed ? device : device_of_stream(native);
+  if (device != -1 && actual != device) {
+    throw InvalidArgument(
+        fmt::format("the stream is of device {}, not of device {}", actual, device));
+  }
+  const Traits& traits = traits_of(actual);
+  return std::make_unique<CudaStream>(actual, native, CudaStream::Owned::No, traits.multiprocessors,
+                                      traits.early);
+}
+
+std::unique_ptr<DeviceEvent> CudaBackend::make_event(int device) {
+  require_device(device);
+  return std::make_unique<CudaEvent>(device);
 }
 
 void* CudaBackend::allocate(Place place, std::int64_t bytes) {

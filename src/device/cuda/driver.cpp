@@ -31,8 +31,11 @@ bool load(Driver& d) {
   // The names carry the versions of the signatures that cuda.h declares.
   return library != nullptr && find(library, "cuCtxGetCurrent", d.ctx_get_current) &&
          find(library, "cuCtxSetCurrent", d.ctx_set_current) &&
+         find(library, "cuCtxGetDevice", d.ctx_get_device) &&
          find(library, "cuDevicePrimaryCtxRetain", d.primary_ctx_retain) &&
          find(library, "cuPointerGetAttributes", d.pointer_get_attributes) &&
+         find(library, "cuStreamGetCtx", d.stream_get_ctx) &&
+         find(library, "cuStreamGetCaptureInfo_v2", d.stream_get_capture_info) &&
          find(library, "cuStreamWriteValue64_v2", d.stream_write_value64) &&
          find(library, "cuStreamWaitValue64_v2", d.stream_wait_value64) &&
          find(library, "cuThreadExchangeStreamCaptureMode", d.thread_exchange_capture_mode) &&

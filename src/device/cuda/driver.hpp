@@ -5,6 +5,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <source_location>
 
 namespace strake::cuda {
@@ -20,8 +21,12 @@ void check(CUresult code, std::source_location where = std::source_location::cur
 struct Driver {
   CUresult (*ctx_get_current)(CUcontext*);
   CUresult (*ctx_set_current)(CUcontext);
+  CUresult (*ctx_get_device)(CUdevice*);
   CUresult (*primary_ctx_retain)(CUcontext*, CUdevice);
   CUresult (*pointer_get_attributes)(unsigned, CUpointer_attribute*, void**, CUdeviceptr);
+  CUresult (*stream_get_ctx)(CUstream, CUcontext*);
+  CUresult (*stream_get_capture_info)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*,
+                                      const CUgraphNode**, std::size_t*);
   CUresult (*stream_write_value64)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
   CUresult (*stream_wait_value64)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
   CUresult (*thread_exchange_capture_mode)(CUstreamCaptureMode*);

@@ -27,10 +27,8 @@ class CudaQueue final : public Queue {
   void wait(Ticket ticket) override;
   [[nodiscard]] int device() const noexcept override { return device_; }
 
-  [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
-  /// The same, for kernels.
-  [[nodiscard]] Stream kernels() const noexcept { return {stream_, early_}; }
-  [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
+  /// For work that the next ticket is for.
+  [[nodiscard]] Lane lane() noexcept { return {stream_, early_, multiprocessors_, this}; }
 
   /// The signal of the next ticket, for a kernel of `blocks` blocks to raise itself: empty where a
   /// separate write is cheaper. `finish` then gives the ticket.

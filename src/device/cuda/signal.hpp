@@ -15,11 +15,22 @@ struct Signal {
   unsigned* arrivals = nullptr;  ///< device memory, zero between kernels
 };
 
-/// Where a kernel runs, and whether it may be set up while the one before it still runs (devices of
-/// compute capability 9.0 and later).
-struct Stream {
+class CudaQueue;
+
+/// Where kernels run. A plain value.
+struct Lane {
   cudaStream_t stream = nullptr;
+  /// Whether a kernel may be set up while the one before it still runs (devices of compute
+  /// capability 9.0 and later).
   bool early = false;
+  int multiprocessors = 1;
+  /// Its next ticket is signalled by the work's last kernel where that is cheap; null: nobody waits
+  /// for this work alone.
+  CudaQueue* queue = nullptr;
+
+  [[nodiscard]] Lane untracked() const noexcept {
+    return {stream, early, multiprocessors, nullptr};
+  }
 };
 
 }  // namespace strake::cuda

@@ -1,0 +1,78 @@
+#include "copy/cuda/batch.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "copy/cuda/batch_tables.hpp"
+#include "device/cuda/driver.hpp"
+#include "device/cuda/queue.hpp"
+#include "device/cuda/stream.hpp"
+
+namespace strake::cuda {
+namespace {
+
+// A multiprocessor runs this many warps at once. Twice as many tiles let it begin some while others
+// end.
+constexpr std::int64_t kWarpsPerMultiprocessor = 64;
+constexpr std::int64_t kWaves = 2;
+
+static_assert(CopyBatch::kMaxSlots == kBatchSlots);
+
+int multiprocessors_of(int device) {
+  int count = 0;
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}
+
+}  // namespace
+
+CudaBatch::CudaBatch(int device, std::span<const CopyBatch::Copy> copies, int slots)
+    : device_(device) {
+  const BatchTables tables(copies, multiprocessors_of(device) * kWarpsPerMultiprocessor * kWaves);
+  has_trees_ = tables.has_trees();
+  const int narrow = 1 << tables.narrowest_log2();
+  const int wide = 1 << tables.widest_log2();
+  description_ = fmt::format(
+      "cuda batch of {} copies, {} words", copies.size(),
+      narrow == wide ? fmt::format("{}B", wide) : fmt::format("{}B to {}B", narrow, wide));
+  if (tables.tiles() == 0) return;
+  std::vector<std::byte> image(static_cast<std::size_t>(tables.image_bytes()));
+  image_ = std::make_unique<DeviceImage>(device, tables.image_bytes());
+  const BatchTables::View view = tables.pack_image(image.data(), image_->address());
+  image_->upload(image);
+  launch_.copies = view.copies;
+  launch_.tiles = view.tiles;
+  launch_.tile_count = static_cast<std::uint32_t>(tables.tiles());
+  launch_.tile_log2 = tables.tile_log2();
+  launch_.boxes_only = tables.boxes_only();
+  launch_.slots = slots;
+}
+
+std::string CudaBatch::description() const { return description_; }
+
+Signal CudaBatch::launch(const Lane& lane, std::span<std::byte* const> bases) const {
+  constexpr std::int64_t kTilesPerBlock = 8;
+  BatchLaunch launch = launch_;
+  launch.bases = bases.data();
+  const Signal signal = lane.queue == nullptr
+                            ? Signal{}
+                            : lane.queue->next_signal(launch.tile_count / kTilesPerBlock + 1);
+  check(launch_batch(launch, signal, lane));
+  return signal;
+}
+
+void CudaBatch::enqueue(DeviceStream& stream, std::span<std::byte* const> bases) const {
+  if (image_ == nullptr) return;
+  const DeviceScope scope(device_);
+  (void)launch(static_cast<CudaStream&>(stream).lane(), bases);
+}
+
+Ticket CudaBatch::enqueue(Queue& queue, std::span<std::byte* const> bases) const {
+  if (image_ == nullptr) return {};
+  auto& cuda_queue = static_cast<CudaQueue&>(queue);
+  const DeviceScope scope(device_);
+  return cuda_queue.finish(launch(cuda_queue.lane(), bases));
+}
+
+}  // namespace strake::cuda

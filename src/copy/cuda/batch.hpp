@@ -1,0 +1,39 @@
+/// \file  One compiled batch of copies on a device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "copy/cuda/image.hpp"
+#include "copy/cuda/kernels.hpp"
+#include "copy/device_copier.hpp"
+
+namespace strake::cuda {
+
+/// Immutable. Its tables lie in device memory from the start.
+class CudaBatch final : public DeviceBatch {
+ public:
+  /// Copies between `slots` slots, all of memory that the device reaches.
+  CudaBatch(int device, std::span<const CopyBatch::Copy> copies, int slots);
+
+  [[nodiscard]] std::string description() const override;
+  void enqueue(DeviceStream& stream, std::span<std::byte* const> bases) const override;
+  Ticket enqueue(Queue& queue, std::span<std::byte* const> bases) const override;
+
+  /// Whether a side is neither dense nor a box nor a ranked list.
+  [[nodiscard]] bool has_trees() const noexcept { return has_trees_; }
+  /// The one launch, within a DeviceScope; the signal that it raises.
+  Signal launch(const Lane& lane, std::span<std::byte* const> bases) const;
+
+ private:
+  int device_;
+  bool has_trees_ = false;
+  std::string description_;
+  std::unique_ptr<DeviceImage> image_;
+  BatchLaunch launch_;  // but for the bases
+};
+
+}  // namespace strake::cuda

@@ -1,0 +1,231 @@
+#include "copy/cuda/batch_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "copy/cuda/ranks.hpp"
+#include "copy/cuda/tables.hpp"
+#include "strake/error.hpp"
+
+namespace strake::cuda {
+namespace {
+
+constexpr std::int64_t kNarrowWords = std::numeric_limits<std::int32_t>::max();
+constexpr int kSmallestTileLog2 = 5;  // a word for each lane of a warp
+constexpr int kLargestTileLog2 = 9;
+constexpr std::int64_t kAlign = 16;
+
+constexpr std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+template <typename Value>
+std::int64_t section(std::size_t count) {
+  return aligned(static_cast<std::int64_t>(count * sizeof(Value)));
+}
+
+int log2_of(std::int64_t bytes) {
+  return bytes == 0 ? kMaxWordLog2
+                    : std::min(kMaxWordLog2, std::countr_zero(static_cast<std::uint64_t>(bytes)));
+}
+
+/// Whether its words can be found with 32-bit indices and dims as of strake_side.
+bool fits_box(const Layout& layout, int word_log2) {
+  const auto dims = layout.dims();
+  if (layout.kind() != Layout::Kind::Box || dims.size() > STRAKE_BOX_DIMS) return false;
+  // All sums of distances that can occur are within this one.
+  std::int64_t span = layout.block_bytes() >> word_log2;
+  for (const Dim& dim : dims) {
+    if (dim.count > kNarrowWords) return false;
+    const std::int64_t stride = std::abs(dim.stride_bytes >> word_log2);
+    if (stride > kNarrowWords) return false;
+    span += (dim.count - 1) * stride;
+    if (span > kNarrowWords) return false;
+  }
+  return true;
+}
+
+void fill_box(strake_side& side, const Layout& layout, int word_log2) {
+  const auto dims = layout.dims();
+  side.kind = STRAKE_SIDE_BOX;
+  side.dims = static_cast<strake_i32>(dims.size());
+  side.block = strake_make_div32(static_cast<strake_u32>(layout.block_bytes() >> word_log2));
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const Dim& dim = dims[dims.size() - 1 - i];
+    side.stride[i] = static_cast<strake_i32>(dim.stride_bytes >> word_log2);
+    if (i + 1 < dims.size()) side.count[i] = strake_make_div32(static_cast<strake_u32>(dim.count));
+  }
+}
+
+}  // namespace
+
+struct BatchTables::Irregular {
+  Layout layout;  // to compare with
+  std::optional<RankedTable> ranked;
+  std::optional<Tables> tree;
+  std::int64_t at = 0;  // of the image's part for these tables
+
+  [[nodiscard]] std::int64_t image_bytes() const {
+    if (ranked)
+      return section<Rank>(ranked->ranks.size()) + section<strake_i32>(ranked->deltas.size());
+    return section<strake_rooted_tree>(1) + aligned(tree->image_bytes());
+  }
+};
+
+BatchTables::~BatchTables() = default;
+
+BatchTables::BatchTables(std::span<const CopyBatch::Copy> copies, std::int64_t enough) {
+  copies_.reserve(copies.size());
+  for (const CopyBatch::Copy& copy : copies) {
+    const std::int64_t bytes = copy.to.size_bytes();
+    if (bytes == 0) continue;
+    const auto add_part = [&](std::int64_t begin, std::int64_t length, int word_log2) {
+      if (length == 0) return;
+      const bool dense = copy.to.is_dense() && copy.from.is_dense();
+      add(dense ? Layout::dense(length, copy.to.offset() + begin) : copy.to, copy.to_slot,
+          dense ? Layout::dense(length, copy.from.offset() + begin) : copy.from, copy.from_slot,
+          word_log2);
+    };
+    if (copy.to.is_dense() && copy.from.is_dense()) {
+      // Words where both runs are aligned, and single bytes at their ends.
+      const int log2 = log2_of(copy.to.offset() - copy.from.offset());
+      const std::int64_t word = std::int64_t{1} << log2;
+      const std::int64_t head = std::min(bytes, -copy.to.offset() & (word - 1));
+      const std::int64_t body = (bytes - head) & ~(word - 1);
+      add_part(0, head, 0);
+      add_part(head, body, log2);
+      add_part(head + body, bytes - head - body, 0);
+      continue;
+    }
+    int log2 = std::min(log2_of(copy.to.offset()), log2_of(copy.from.offset()));
+    for (const Layout* const layout : {&copy.to, &copy.from}) {
+      if (!layout->is_dense()) log2 = std::min(log2, Tables(*layout).word_log2());
+    }
+    add_part(0, bytes, log2);
+  }
+  for (const auto& [key, tables] : irregular_) {
+    tables->at = irregular_bytes_;
+    irregular_bytes_ += tables->image_bytes();
+  }
+  cut_into_tiles(enough);
+}
+
+void BatchTables::add(const Layout& to, std::int32_t to_slot, const Layout& from,
+                      std::int32_t from_slot, int word_log2) {
+  narrowest_ = copies_.empty() ? word_log2 : std::min(narrowest_, word_log2);
+  widest_ = std::max(widest_, word_log2);
+  strake_batch_copy copy{};
+  copy.words = to.size_bytes() >> word_log2;
+  copy.word_log2 = word_log2;
+  const bool wide = copy.words > kNarrowWords;
+  copy.to = side_of(to, to_slot, word_log2, wide);
+  copy.from = side_of(from, from_slot, word_log2, wide);
+  copies_.push_back(copy);
+}
+
+strake_side BatchTables::side_of(const Layout& layout, std::int32_t slot, int word_log2,
+                                 bool wide) {
+  strake_side side{};
+  side.offset = layout.offset();
+  side.slot = slot;
+  const Irregular* tables = nullptr;
+  if (layout.is_dense() && !wide) {
+    side.kind = STRAKE_SIDE_DENSE;
+  } else if (!wide && fits_box(layout, word_log2)) {
+    fill_box(side, layout, word_log2);
+  } else {
+    tables = &irregular(layout.shifted(-layout.offset()), word_log2, wide);
+    side.kind = tables->ranked ? STRAKE_SIDE_RANKED : STRAKE_SIDE_TREE;
+    has_trees_ = has_trees_ || !tables->ranked;
+  }
+  sides_.push_back(tables);
+  return side;
+}
+
+const BatchTables::Irregular& BatchTables::irregular(const Layout& layout, int word_log2,
+                                                     bool wide) {
+  const Hash128 hash = layout.hash();
+  const Key key{hash.lo, hash.hi, wide ? -1 : word_log2};
+  const auto [begin, end] = irregular_.equal_range(key);
+  for (auto found = begin; found != end; ++found) {
+    if (found->second->layout == layout) return *found->second;
+  }
+  auto made = std::make_unique<Irregular>();
+  made->layout = layout;
+  if (layout.kind() == Layout::Kind::Blocks && !wide)
+    made->ranked = RankedTable::make(layout, word_log2);
+  if (!made->ranked) made->tree.emplace(layout);
+  return *irregular_.emplace(key, std::move(made))->second;
+}
+
+void BatchTables::cut_into_tiles(std::int64_t enough) {
+  const auto count = [&](int log2) {
+    std::int64_t tiles = 0;
+    for (const strake_batch_copy& copy : copies_)
+      tiles += (copy.words + (std::int64_t{1} << log2) - 1) >> log2;
+    return tiles;
+  };
+  tile_log2_ = kSmallestTileLog2;
+  while (tile_log2_ < kLargestTileLog2 && count(tile_log2_ + 1) >= enough) ++tile_log2_;
+  const std::int64_t tiles = count(tile_log2_);
+  if (tiles > kNarrowWords) {
+    throw InvalidArgument(fmt::format("a batch of {} tiles of {} words: at most {} are possible",
+                                      tiles, std::int64_t{1} << tile_log2_, kNarrowWords));
+  }
+  tiles_.reserve(static_cast<std::size_t>(tiles));
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    const std::int64_t own = (copies_[i].words + (std::int64_t{1} << tile_log2_) - 1) >> tile_log2_;
+    for (std::int64_t tile = 0; tile < own; ++tile)
+      tiles_.push_back({static_cast<strake_u32>(i), static_cast<strake_u32>(tile)});
+  }
+}
+
+std::int64_t BatchTables::image_bytes() const noexcept {
+  return section<strake_batch_copy>(copies_.size()) + section<strake_batch_tile>(tiles_.size()) +
+         irregular_bytes_;
+}
+
+BatchTables::View BatchTables::pack_image(std::byte* image, const std::byte* address) const {
+  const std::int64_t tiles_at = section<strake_batch_copy>(copies_.size());
+  const std::int64_t irregular_at = tiles_at + section<strake_batch_tile>(tiles_.size());
+  const auto write = [&](std::int64_t at, const auto& table) {
+    using Value = typename std::remove_cvref_t<decltype(table)>::value_type;
+    if (!table.empty()) std::memcpy(image + at, table.data(), table.size() * sizeof(Value));
+    return reinterpret_cast<const Value*>(address + at);
+  };
+  for (const auto& [key, tables] : irregular_) {
+    const std::int64_t at = irregular_at + tables->at;
+    if (tables->ranked) {
+      (void)write(at, tables->ranked->ranks);
+      (void)write(at + section<Rank>(tables->ranked->ranks.size()), tables->ranked->deltas);
+    } else {
+      const std::int64_t tree_at = at + section<strake_rooted_tree>(1);
+      const strake_rooted_tree rooted = {
+          tables->tree->root(), tables->tree->pack_image(image + tree_at, address + tree_at)};
+      std::memcpy(image + at, &rooted, sizeof(rooted));
+    }
+  }
+  std::vector<strake_batch_copy> copies = copies_;
+  for (std::size_t i = 0; i < sides_.size(); ++i) {
+    const Irregular* const tables = sides_[i];
+    if (tables == nullptr) continue;
+    strake_side& side = i % 2 == 0 ? copies[i / 2].to : copies[i / 2].from;
+    const std::byte* const at = address + irregular_at + tables->at;
+    if (tables->ranked) {
+      side.ranks = reinterpret_cast<const strake_rank*>(at);
+      side.deltas =
+          reinterpret_cast<const strake_i32*>(at + section<Rank>(tables->ranked->ranks.size()));
+    } else {
+      side.rooted = reinterpret_cast<const strake_rooted_tree*>(at);
+    }
+  }
+  return {write(0, copies), write(tiles_at, tiles_)};
+}
+
+}  // namespace strake::cuda

@@ -1,0 +1,69 @@
+/// \file  A batch as the tables that its kernel walks: copies, tiles, and what their layouts need.
+/// No CUDA in here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "copy/batch_index.h"
+#include "strake/copy.hpp"
+
+namespace strake::cuda {
+
+/// The tables of one batch. Cost: O(copies + tiles + metadata of the layouts).
+class BatchTables {
+ public:
+  /// A tile is of 32 to 512 words: as large as keeps their number at `enough`, which is work for
+  /// every warp of the device. \throws InvalidArgument  2^31 tiles or more
+  BatchTables(std::span<const CopyBatch::Copy> copies, std::int64_t enough);
+  ~BatchTables();
+
+  [[nodiscard]] std::int64_t tiles() const noexcept {
+    return static_cast<std::int64_t>(tiles_.size());
+  }
+  [[nodiscard]] int tile_log2() const noexcept { return tile_log2_; }
+  /// The narrowest and the widest word of the copies. [log2 bytes]
+  [[nodiscard]] int narrowest_log2() const noexcept { return narrowest_; }
+  [[nodiscard]] int widest_log2() const noexcept { return widest_; }
+  /// Whether all sides are dense or boxes; whether some are neither these nor ranked lists.
+  [[nodiscard]] bool boxes_only() const noexcept { return irregular_.empty(); }
+  [[nodiscard]] bool has_trees() const noexcept { return has_trees_; }
+
+  /// Bytes of the image.
+  [[nodiscard]] std::int64_t image_bytes() const noexcept;
+  /// Where the image's first tables lie.
+  struct View {
+    const strake_batch_copy* copies = nullptr;
+    const strake_batch_tile* tiles = nullptr;
+  };
+  /// Writes all tables to `image` as they shall lie at `address`, for a reader there.
+  View pack_image(std::byte* image, const std::byte* address) const;
+
+ private:
+  struct Irregular;  // the tables of a layout that is no box
+  /// A layout at offset 0 by its hash, and the copy's word [log2 bytes]; -1: for 64-bit indices.
+  using Key = std::tuple<std::uint64_t, std::uint64_t, int>;
+
+  void add(const Layout& to, std::int32_t to_slot, const Layout& from, std::int32_t from_slot,
+           int word_log2);
+  strake_side side_of(const Layout& layout, std::int32_t slot, int word_log2, bool wide);
+  const Irregular& irregular(const Layout& layout, int word_log2, bool wide);
+  void cut_into_tiles(std::int64_t enough);
+
+  std::vector<strake_batch_copy> copies_;
+  std::vector<strake_batch_tile> tiles_;
+  std::multimap<Key, std::unique_ptr<Irregular>> irregular_;
+  std::vector<const Irregular*> sides_;  // of each copy: to, from; null: dense or a box
+  std::int64_t irregular_bytes_ = 0;
+  int tile_log2_ = 0;
+  int narrowest_ = 0;
+  int widest_ = 0;
+  bool has_trees_ = false;
+};
+
+}  // namespace strake::cuda

@@ -1,0 +1,26 @@
+#include "copy/cuda/image.hpp"
+
+#include <map>
+#include <mutex>
+
+#include "device/cuda/driver.hpp"
+
+namespace strake::cuda {
+
+void DeviceImage::upload(std::span<const std::byte> image) {
+  // Beside all other work of the device, one upload at a time. Never destroyed: at exit the runtime
+  // may be gone.
+  struct Uploads {
+    std::mutex mutex;
+    std::map<int, cudaStream_t> streams;
+  };
+  static auto& uploads = *new Uploads;
+  const DeviceScope scope(device_);
+  const std::lock_guard lock(uploads.mutex);
+  cudaStream_t& stream = uploads.streams[device_];
+  if (stream == nullptr) check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  check(cudaMemcpyAsync(block_.data(), image.data(), image.size(), cudaMemcpyHostToDevice, stream));
+  check(cudaStreamSynchronize(stream));
+}
+
+}  // namespace strake::cuda

@@ -1,0 +1,167 @@
+#include "device/cuda/stream.hpp"
+
+#include <fmt/format.h>
+
+#include "device/cuda/driver.hpp"
+#include "strake/error.hpp"
+
+namespace strake::cuda {
+namespace {
+
+[[noreturn]] void refuse_implicit() {
+  throw Unsupported(
+      "the legacy default stream can't be used while another stream of its device is captured");
+}
+
+}  // namespace
+
+CudaEvent::CudaEvent(int device) : device_(device) {
+  const DeviceScope scope(device);
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
+}
+
+CudaEvent::~CudaEvent() {
+  try {
+    const DeviceScope scope(device_);
+    (void)cudaEventDestroy(event_);
+  } catch (const Error&) {
+    // The runtime is gone at exit, and the event with it.
+  }
+  (void)cudaGetLastError();
+}
+
+void CudaEvent::require_uncaptured() const {
+  if (capture_ != 0) {
+    throw Unsupported(
+        "the event was recorded in a stream that was being captured: the host can't wait for it");
+  }
+}
+
+bool CudaEvent::query() const {
+  require_uncaptured();
+  const DeviceScope scope(device_);
+  const cudaError_t code = cudaEventQuery(event_);
+  if (code == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  check(code);
+  return true;
+}
+
+void CudaEvent::synchronize() const {
+  require_uncaptured();
+  const DeviceScope scope(device_);
+  check(cudaEventSynchronize(event_));
+}
+
+CudaStream::~CudaStream() {
+  if (owned_ == Owned::No) return;
+  try {
+    const DeviceScope scope(device_);
+    (void)cudaStreamDestroy(stream_);
+  } catch (const Error&) {
+    // The runtime is gone at exit, and the stream with it.
+  }
+  (void)cudaGetLastError();
+}
+
+bool CudaStream::capturing() const {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const cudaError_t code = cudaStreamIsCapturing(stream_, &status);
+  if (code == cudaErrorStreamCaptureImplicit) {
+    (void)cudaGetLastError();
+    refuse_implicit();
+  }
+  check(code);
+  return status != cudaStreamCaptureStatusNone;
+}
+
+std::uint64_t CudaStream::capture() const {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t id = 0;
+  const CUresult code =
+      driver()->stream_get_capture_info(stream_, &status, &id, nullptr, nullptr, nullptr);
+  if (code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) refuse_implicit();
+  // The user's own dependencies may be of kinds that this question has no words for.
+  if (code != CUDA_ERROR_LOSSY_QUERY) check(code);
+  return status == CU_STREAM_CAPTURE_STATUS_NONE ? 0 : id;
+}
+
+void CudaStream::require_uncaptured() const {
+  if (capturing()) {
+    throw Unsupported(
+        "the stream is being captured: the host can't ask for its work or wait for it");
+  }
+}
+
+void CudaStream::record(DeviceEvent& event) {
+  auto& cuda_event = static_cast<CudaEvent&>(event);
+  const DeviceScope scope(device_);
+  const std::uint64_t id = capture();
+  check(cudaEventRecord(cuda_event.event_, stream_));
+  cuda_event.capture_ = id;
+}
+
+void CudaStream::wait(const DeviceEvent& event) {
+  const auto& cuda_event = static_cast<const CudaEvent&>(event);
+  const DeviceScope scope(device_);
+  const std::uint64_t id = capture();
+  // A stream that is not captured joins the capture of the event.
+  if (id != 0 && id != cuda_event.capture_) {
+    throw Unsupported(
+        fmt::format("the stream is part of capture {}, and the event was recorded {}", id,
+                    cuda_event.capture_ == 0 ? "outside of any"
+                                             : fmt::format("in capture {}", cuda_event.capture_)));
+  }
+  check(cudaStreamWaitEvent(stream_, cuda_event.event_, 0));
+}
+
+bool CudaStream::query() const {
+  const DeviceScope scope(device_);
+  require_uncaptured();
+  const cudaError_t code = cudaStreamQuery(stream_);
+  if (code == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  check(code);
+  return true;
+}
+
+void CudaStream::synchronize() const {
+  const DeviceScope scope(device_);
+  require_uncaptured();
+  check(cudaStreamSynchronize(stream_));
+}
+
+Lane CudaStream::lane() const {
+  // A kernel that is set up early would be an edge of the graph of a kind that many programs can't
+  // read.
+  return {stream_, early_ && !capturing(), multiprocessors_, nullptr};
+}
+
+bool is_default_stream(cudaStream_t stream) noexcept {
+  return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+}
+
+int device_of_stream(cudaStream_t stream) {
+  const Driver* const d = driver();
+  CUcontext before = nullptr;
+  check(d->ctx_get_current(&before));
+  CUcontext context = before;
+  if (!is_default_stream(stream)) check(d->stream_get_ctx(stream, &context));
+  if (context == nullptr) return 0;  // the runtime's own choice for a thread that has made none
+  CUdevice device = 0;
+  if (context != before) check(d->ctx_set_current(context));
+  const CUresult code = d->ctx_get_device(&device);
+  if (context != before) check(d->ctx_set_current(before));
+  check(code);
+  if (context != primary_context(device)) {
+    throw InvalidArgument(fmt::format(
+        "the stream is of another context than the primary one of its device, {}", device));
+  }
+  return device;
+}
+
+}  // namespace strake::cuda

@@ -1,0 +1,88 @@
+#include "strake/stream.hpp"
+
+#include <utility>
+
+#include "device/backend.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+namespace {
+
+DeviceBackend& loaded_backend() {
+  DeviceBackend* const backend = device_backend();
+  if (backend == nullptr) {
+    throw Unsupported(
+        "no device back end is loaded: the process uses no device, or has no plug-in for it");
+  }
+  return *backend;
+}
+
+}  // namespace
+
+Event::Event() noexcept = default;
+Event::Event(Event&&) noexcept = default;
+Event& Event::operator=(Event&&) noexcept = default;
+Event::~Event() = default;
+
+void Event::require_recorded() const {
+  if (!recorded_) throw InvalidArgument("the event was never recorded");
+}
+
+bool Event::query() const {
+  require_recorded();
+  return device_event_ == nullptr || device_event_->query();
+}
+
+void Event::synchronize() const {
+  require_recorded();
+  if (device_event_ != nullptr) device_event_->synchronize();
+}
+
+Stream::Stream() noexcept = default;
+Stream::Stream(Stream&&) noexcept = default;
+Stream& Stream::operator=(Stream&&) noexcept = default;
+Stream::~Stream() = default;
+Stream::Stream(std::unique_ptr<DeviceStream> stream) noexcept : device_stream_(std::move(stream)) {}
+
+Stream Stream::make(int device) { return Stream(loaded_backend().make_stream(device)); }
+
+Stream Stream::adopt(CUstream_st* stream, int device) {
+  return Stream(loaded_backend().adopt_stream(stream, device));
+}
+
+int Stream::device() const noexcept {
+  return device_stream_ != nullptr ? device_stream_->device() : -1;
+}
+
+CUstream_st* Stream::native() const noexcept {
+  return device_stream_ != nullptr ? static_cast<CUstream_st*>(device_stream_->native()) : nullptr;
+}
+
+void Stream::record(Event& event) {
+  if (device_stream_ == nullptr) {
+    event.device_event_.reset();
+  } else {
+    if (event.device_event_ == nullptr || event.device_event_->device() != device())
+      event.device_event_ = loaded_backend().make_event(device());
+    device_stream_->record(*event.device_event_);
+  }
+  event.recorded_ = true;
+}
+
+void Stream::wait(const Event& event) {
+  event.require_recorded();
+  if (event.device_event_ == nullptr) return;
+  if (device_stream_ == nullptr) {
+    event.device_event_->synchronize();
+  } else {
+    device_stream_->wait(*event.device_event_);
+  }
+}
+
+bool Stream::query() const { return device_stream_ == nullptr || device_stream_->query(); }
+
+void Stream::synchronize() const {
+  if (device_stream_ != nullptr) device_stream_->synchronize();
+}
+
+}  // namespace strake
