@@ -1,4 +1,4 @@
-/// \file  Batches, order between queues, captures in progress, and the caller's current device.
+/// \file  Order between queues, captures in progress, and the caller's current device.
 #include <cuda.h>
 
 #include <memory>
@@ -11,47 +11,6 @@ namespace strake {
 namespace {
 
 constexpr Place kDevice{MemoryKind::Device, 0};
-
-TEST(DeviceBatch, moves_many_different_copies) {
-  STRAKE_NEEDS_DEVICE();
-  struct Copy {
-    Layout to;
-    Layout from;
-    std::unique_ptr<Spread> target;
-    std::unique_ptr<Spread> source;
-    std::unique_ptr<DevicePlan> plan;
-    std::vector<std::byte> expected;
-    MemoryKind to_kind = MemoryKind::Device;
-  };
-  // More than one launch takes; every 50th ends in pageable memory, which no batch reaches.
-  std::vector<Copy> copies(700);
-  std::vector<DeviceCopier::Item> items;
-  std::mt19937_64 random(3);
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    Copy& copy = copies[i];
-    copy.from = random_layout(random, std::int64_t{1} << i % 5);
-    copy.to = i % 3 == 0 ? copy.from : Layout::dense(copy.from.size_bytes());
-    if (i % 7 == 0) std::swap(copy.from, copy.to);
-    if (i % 50 == 49) copy.to_kind = MemoryKind::Host;
-    copy.target =
-        std::make_unique<Spread>(copy.to_kind, copy.to, static_cast<std::int64_t>(i % 11));
-    copy.source = std::make_unique<Spread>(MemoryKind::Device, copy.from, 0);
-    copy.expected = random_bytes(copy.target->bytes, i);
-    const auto given = random_bytes(copy.source->bytes, i + 10000);
-    copy.target->memory.write(copy.expected);
-    copy.source->memory.write(given);
-    copy_expected(copy.to, copy.expected, copy.target->base, copy.from, given, copy.source->base,
-                  ByteRange::all());
-    copy.plan = copier().compile(copy.to, place_of(copy.to_kind), copy.from, kDevice);
-    items.push_back({copy.plan.get(), copy.target->address(), copy.source->address()});
-  }
-  const auto queue = backend().make_queue(0);
-  queue->wait(copier().enqueue_batch(*queue, items));
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    EXPECT_TRUE(copies[i].target->memory.read() == copies[i].expected) << "copy " << i;
-  }
-  queue->wait(copier().enqueue_batch(*queue, {}));
-}
 
 TEST(DeviceQueue, gives_tickets_that_are_done_in_order) {
   STRAKE_NEEDS_DEVICE();

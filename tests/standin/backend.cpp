@@ -9,7 +9,9 @@
 #include <functional>
 #include <mutex>
 #include <random>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "copy/device_copier.hpp"
 #include "cuda_runtime_api.h"
@@ -57,6 +59,10 @@ class Queue final : public strake::Queue {
     });
   }
 
+  bool idle() {
+    const std::lock_guard lock(mutex_);
+    return reached({&done_, issued_});
+  }
   bool done(Ticket ticket) override { return reached(ticket); }
   void wait(Ticket ticket) override {
     while (!reached(ticket)) std::this_thread::yield();
@@ -96,6 +102,49 @@ class Queue final : public strake::Queue {
   std::thread worker_;
 };
 
+class Event final : public strake::DeviceEvent {
+ public:
+  explicit Event(int device) : device_(device) {}
+  int device() const noexcept override { return device_; }
+  bool query() const override { return queue_ == nullptr || queue_->done(ticket_); }
+  void synchronize() const override {
+    if (queue_ != nullptr) queue_->wait(ticket_);
+  }
+
+ private:
+  friend class Stream;
+  int device_;
+  Queue* queue_ = nullptr;
+  Ticket ticket_;
+};
+
+class Stream final : public strake::DeviceStream {
+ public:
+  explicit Stream(int device) : queue_(device) {}
+  ~Stream() override { synchronize(); }
+  int device() const noexcept override { return queue_.device(); }
+  void* native() const noexcept override { return &queue_; }
+  bool capturing() const override { return false; }
+  void record(strake::DeviceEvent& event) override {
+    auto& own = static_cast<Event&>(event);
+    own.queue_ = &queue_;
+    own.ticket_ = queue_.push([] {});
+  }
+  void wait(const strake::DeviceEvent& event) override {
+    const auto& own = static_cast<const Event&>(event);
+    if (own.queue_ != nullptr) queue_.wait_for(*own.queue_, own.ticket_);
+  }
+  bool query() const override { return queue_.idle(); }
+  void synchronize() const override {
+    queue_.wait(queue_.push([] {}));
+  }
+
+  Queue& queue() noexcept { return queue_; }
+
+ private:
+  mutable Queue queue_;
+};
+
 class Plan final : public strake::DevicePlan {
  public:
   Plan(const Layout& to, const Layout& from, int device)
@@ -115,6 +164,11 @@ class Plan final : public strake::DevicePlan {
     return static_cast<Queue&>(queue).push(
         [this, to_there, from_there, part] { plan_.run(to_there, from_there, part); });
   }
+  void enqueue(strake::DeviceStream& stream, std::byte* to, const std::byte* from,
+               ByteRange part) const override {
+    (void)enqueue(static_cast<Stream&>(stream).queue(), to, from, part);
+  }
+  bool staged() const noexcept override { return false; }
 
  private:
   CopyPlan plan_;
@@ -125,21 +179,57 @@ class Plan final : public strake::DevicePlan {
 
 bool has_kernels() noexcept { return std::getenv("STANDIN_NO_KERNELS") == nullptr; }
 
+/// One task for all copies.
+class Batch final : public strake::DeviceBatch {
+ public:
+  explicit Batch(std::span<const strake::CopyBatch::Copy> copies) {
+    for (const auto& copy : copies) {
+      runs_.push_back({CopyPlan::compile(copy.to, Place{}, copy.from, Place{}),
+                       static_cast<std::size_t>(copy.to_slot),
+                       static_cast<std::size_t>(copy.from_slot), copy.to.bounds().begin,
+                       copy.from.bounds().begin});
+    }
+  }
+  std::string description() const override { return "stand-in batch"; }
+  void enqueue(strake::DeviceStream& stream, std::span<std::byte* const> bases) const override {
+    (void)enqueue(static_cast<Stream&>(stream).queue(), bases);
+  }
+  Ticket enqueue(strake::Queue& queue, std::span<std::byte* const> bases) const override {
+    return static_cast<Queue&>(queue).push(
+        [this, given = std::vector<std::byte*>(bases.begin(), bases.end())] {
+          for (const Run& run : runs_) {
+            run.plan.run(reach(given[run.to] + run.to_begin) - run.to_begin,
+                         reach(given[run.from] + run.from_begin) - run.from_begin);
+          }
+        });
+  }
+
+ private:
+  struct Run {
+    CopyPlan plan;
+    std::size_t to;
+    std::size_t from;
+    std::int64_t to_begin;
+    std::int64_t from_begin;
+  };
+  std::vector<Run> runs_;
+};
+
 class Copier final : public strake::DeviceCopier {
  public:
   std::unique_ptr<strake::DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
-                                              Place from_place,
-                                              strake::CopyVariant /*variant*/) override {
+                                              Place from_place, strake::CopyVariant /*variant*/,
+                                              int device) override {
     if (!has_kernels()) throw strake::Unsupported("the stand-in has no kernels");
-    return std::make_unique<Plan>(to, from, std::max({to_place.device, from_place.device, 0}));
+    return std::make_unique<Plan>(
+        to, from, device >= 0 ? device : std::max({to_place.device, from_place.device, 0}));
   }
 
-  Ticket enqueue_batch(strake::Queue& queue, std::span<const Item> items) override {
-    Ticket last;
-    for (const Item& item : items) {
-      last = item.plan->enqueue(queue, item.to, item.from, ByteRange::all());
-    }
-    return last;
+  std::unique_ptr<strake::DeviceBatch> compile_batch(
+      int /*device*/, std::span<const Place> /*slots*/,
+      std::span<const strake::CopyBatch::Copy> copies) override {
+    if (!has_kernels()) throw strake::Unsupported("the stand-in has no kernels");
+    return std::make_unique<Batch>(copies);
   }
 };
 
@@ -169,6 +259,16 @@ class Backend final : public strake::DeviceBackend {
 
   std::unique_ptr<strake::Queue> make_queue(int device) override {
     return std::make_unique<Queue>(device);
+  }
+
+  std::unique_ptr<strake::DeviceStream> make_stream(int device) override {
+    return std::make_unique<Stream>(device);
+  }
+  std::unique_ptr<strake::DeviceStream> adopt_stream(void* /*stream*/, int /*device*/) override {
+    throw strake::Unsupported("the stand-in has no streams but those it makes");
+  }
+  std::unique_ptr<strake::DeviceEvent> make_event(int device) override {
+    return std::make_unique<Event>(device);
   }
 
   void* allocate(Place place, std::int64_t bytes) override {

@@ -80,20 +80,34 @@ TEST(CopyPlan, pinned_memory_is_the_cpus_when_no_device_takes_part) {
   EXPECT_STREQ(plan.backend(), "cpu");
 }
 
-TEST(CopyBatch, runs_every_copy) {
-  const CopyPlan pack = CopyPlan::compile(Layout::dense(8), {}, every_second_byte(8), {});
-  const CopyPlan unpack = CopyPlan::compile(every_second_byte(8), {}, Layout::dense(8), {});
+TEST(CopyPlan, for_the_cpu_runs_on_its_stream_alone) {
+  const CopyPlan plan = CopyPlan::compile(Layout::dense(8), {}, every_second_byte(8), {});
   const std::vector<std::byte> source = numbered(16);
   std::vector<std::byte> packed(8);
-  std::vector<std::byte> spread(15);
-  const CopyItem items[] = {{&pack, packed.data(), source.data()},
-                            {&unpack, spread.data(), source.data() + 1}};
-  run_batch(items);
-  for (std::size_t i = 0; i < 8; ++i) {
-    EXPECT_EQ(packed[i], source[2 * i]);
-    EXPECT_EQ(spread[2 * i], source[i + 1]);
-  }
-  EXPECT_EQ(spread[1], std::byte{0});
+  Stream cpu;
+  plan.enqueue(cpu, packed.data(), source.data());
+  EXPECT_EQ(packed[7], source[14]);
+}
+
+TEST(Stream, of_the_cpu_is_always_done) {
+  Stream cpu;
+  EXPECT_EQ(cpu.device(), -1);
+  EXPECT_EQ(cpu.native(), nullptr);
+  EXPECT_TRUE(cpu.query());
+  cpu.synchronize();
+  Event event;
+  EXPECT_THROW((void)event.query(), InvalidArgument);
+  EXPECT_THROW(event.synchronize(), InvalidArgument);
+  EXPECT_THROW(cpu.wait(event), InvalidArgument);
+  cpu.record(event);
+  EXPECT_TRUE(event.query());
+  event.synchronize();
+  cpu.wait(event);
+}
+
+TEST(Stream, of_a_device_needs_one) {
+  EXPECT_THROW((void)Stream::make(0), Unsupported);
+  EXPECT_THROW((void)Stream::adopt(nullptr), Unsupported);
 }
 
 }  // namespace

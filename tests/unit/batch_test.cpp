@@ -1,0 +1,154 @@
+/// \file  Batches on the CPU, and what all batches refuse.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "copy/batch_check.hpp"
+#include "settings/settings.hpp"
+#include "strake/copy.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+namespace {
+
+using Copy = CopyBatch::Copy;
+using Slot = CopyBatch::Slot;
+
+std::vector<std::byte> numbered(std::size_t bytes) {
+  std::vector<std::byte> values(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) values[i] = static_cast<std::byte>(i);
+  return values;
+}
+
+Layout every_second_byte(std::int64_t count) {
+  const Dim dims[] = {{count, 2}};
+  return Layout::box(0, 1, dims);
+}
+
+/// What compiling says.
+std::string refusal(const std::vector<Slot>& slots, const std::vector<Copy>& copies,
+                    int device = -1) {
+  try {
+    (void)CopyBatch::compile(slots, copies, device);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(CopyBatch, runs_every_copy_with_the_addresses_of_the_run) {
+  const std::vector<Slot> slots(3);
+  const CopyBatch batch = CopyBatch::compile(
+      slots, std::vector<Copy>{{Layout::dense(8), 0, every_second_byte(8), 2},
+                               {every_second_byte(8), 1, Layout::dense(8, 1), 2}});
+  EXPECT_EQ(batch.device(), -1);
+  EXPECT_EQ(batch.size_bytes(), 16);
+  EXPECT_EQ(batch.description(), "cpu batch of 2 copies");
+  std::vector<std::byte> source = numbered(16);
+  Stream cpu;
+  for (int run = 0; run < 2; ++run) {
+    std::vector<std::byte> packed(8);
+    std::vector<std::byte> spread(15);
+    const std::vector<std::byte*> bases = {packed.data(), spread.data(), source.data()};
+    if (run == 0) {
+      batch.run(bases);
+    } else {
+      batch.enqueue(cpu, bases);
+    }
+    for (std::size_t i = 0; i < 8; ++i) {
+      EXPECT_EQ(packed[i], source[2 * i]);
+      EXPECT_EQ(spread[2 * i], source[i + 1]);
+    }
+    EXPECT_EQ(spread[1], std::byte{0});
+  }
+}
+
+TEST(CopyBatch, copies_are_in_order_on_the_cpu) {
+  const CopyBatch batch = CopyBatch::compile(
+      std::vector<Slot>(3), std::vector<Copy>{{Layout::dense(4), 1, Layout::dense(4), 0},
+                                              {Layout::dense(4), 2, Layout::dense(4), 1}});
+  std::vector<std::byte> a = numbered(4);
+  std::vector<std::byte> b(4);
+  std::vector<std::byte> c(4);
+  batch.run(std::vector<std::byte*>{a.data(), b.data(), c.data()});
+  EXPECT_EQ(c, a);
+}
+
+TEST(CopyBatch, of_nothing_does_nothing) {
+  const CopyBatch none;
+  none.run({});
+  EXPECT_EQ(none.size_bytes(), 0);
+  const CopyBatch empty =
+      CopyBatch::compile(std::vector<Slot>(1), std::vector<Copy>{{Layout(), 0, Layout(), 0}});
+  empty.run(std::vector<std::byte*>{nullptr});
+  EXPECT_EQ(empty.size_bytes(), 0);
+}
+
+TEST(CopyBatch, refuses_what_cannot_be_meant) {
+  const std::vector<Slot> slots = {{}, {{}, 10}};
+  EXPECT_EQ(refusal(slots, {{Layout::dense(8), 0, Layout::dense(9), 1}}),
+            "copy 0 of the batch: 9 bytes (box(start 0, 9 B)) to 8 bytes (box(start 0, 8 B))");
+  EXPECT_EQ(refusal(slots, {{Layout::dense(8), 0, Layout::dense(8), 2}}),
+            "copy 0 of the batch: there is no slot 2, only 2");
+  EXPECT_EQ(refusal(slots, {{Layout::dense(8), -1, Layout::dense(8), 1}}),
+            "copy 0 of the batch: there is no slot -1, only 2");
+  EXPECT_EQ(refusal(slots, {{Layout::dense(8), 0, Layout::dense(8, 2), 1},
+                            {Layout::dense(8), 0, Layout::dense(8, 3), 1}}),
+            "copy 1 of the batch: box(start 3, 8 B) has bytes [3, 11), but slot 1 has bytes [0, "
+            "10)");
+  EXPECT_EQ(refusal(std::vector<Slot>(CopyBatch::kMaxSlots + 1), {}),
+            "a batch with 4001 slots: at most 4000 are possible");
+  EXPECT_EQ(refusal(slots, {}, 3), "no device back end is loaded for a batch of device 3");
+}
+
+TEST(CopyBatch, refuses_another_number_of_addresses) {
+  const CopyBatch batch = CopyBatch::compile(
+      std::vector<Slot>(2), std::vector<Copy>{{Layout::dense(8), 0, Layout::dense(8), 1}});
+  std::vector<std::byte> memory(8);
+  EXPECT_THROW(batch.run(std::vector<std::byte*>{memory.data()}), InvalidArgument);
+}
+
+/// What a check of every run says.
+std::string finding(const std::vector<Copy>& copies, const std::vector<std::byte*>& bases) {
+  try {
+    check_batch(copies, bases);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(CopyBatchCheck, names_the_two_copies_that_write_one_byte) {
+  const auto at = [](std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); };
+  const Layout spread = every_second_byte(100);  // bytes 0 to 198
+  const std::vector<Copy> copies = {{Layout::dense(100, 300), 0, Layout::dense(100), 1},
+                                    {spread, 0, Layout::dense(100), 1},
+                                    {Layout::dense(1, 101), 0, Layout::dense(1), 1},
+                                    {Layout::dense(2, 0), 2, Layout::dense(2), 1}};
+  EXPECT_EQ(finding(copies, {at(0x1000), at(0x5000), at(0x3000)}), "nothing");
+  EXPECT_EQ(
+      finding(copies, {at(0x1000), at(0x5000), at(0x1000 + 198)}),
+      "copies 1 (box(start 0, 1 B, 100 x 2) in slot 0) and 3 (box(start 0, 2 B) in slot 2) of "
+      "the batch both write the byte at 0x10c6");
+  EXPECT_EQ(finding(copies, {at(0x1000), at(0x5000), at(0x1000 + 398)}),
+            "copies 0 (box(start 300, 100 B) in slot 0) and 3 (box(start 0, 2 B) in slot 2) of the "
+            "batch both write the byte at 0x118e");
+}
+
+/// With STRAKE_CHECK=1 (a test of its own).
+TEST(CopyBatchChecked, every_run_is_checked_and_refused_before_it_moves_a_byte) {
+  if (!settings::flag(settings::Id::check)) GTEST_SKIP() << "only with STRAKE_CHECK=1";
+  const CopyBatch batch = CopyBatch::compile(
+      std::vector<Slot>(3), std::vector<Copy>{{Layout::dense(8), 0, Layout::dense(8), 2},
+                                              {Layout::dense(8), 1, Layout::dense(8), 2}});
+  std::vector<std::byte> to(12);
+  std::vector<std::byte> from = numbered(8);
+  EXPECT_THROW(batch.run(std::vector<std::byte*>{to.data(), to.data() + 4, from.data()}),
+               InvalidArgument);
+  EXPECT_EQ(to, std::vector<std::byte>(12));
+}
+
+}  // namespace
+}  // namespace strake
