@@ -35,11 +35,14 @@ struct CopyPlanAccess {
   }
 };
 
-/// Enqueues a plan for a device on one of the library's own queues. \throws  as CopyPlan::enqueue()
+/// Enqueues a plan on one of the library's own queues, of the plan's device; one for the CPU runs at
+/// once. \throws  as CopyPlan::enqueue()
 [[nodiscard]] inline Ticket enqueue(const CopyPlan& plan, Queue& queue, std::byte* to,
                                     const std::byte* from, ByteRange part = ByteRange::all()) {
   const auto* const impl = CopyPlanAccess::of(plan);
-  return impl == nullptr ? Ticket{} : impl->device->enqueue(queue, to, from, part);
+  if (impl != nullptr && impl->device) return impl->device->enqueue(queue, to, from, part);
+  plan.run(to, from, part);
+  return {};
 }
 
 /// Whether a device has to take part: device memory, or managed memory, which may be on the device.
