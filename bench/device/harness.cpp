@@ -38,13 +38,18 @@ void require(bool condition, const char* what, std::source_location where) {
   std::exit(1);
 }
 
-Memory::Memory(strake::MemoryKind kind, std::int64_t bytes) : kind_(kind), bytes_(bytes) {
+Memory::Memory(strake::MemoryKind kind, std::int64_t bytes, int device)
+    : kind_(kind), bytes_(bytes), device_(device) {
   void* memory = nullptr;
+  int before = 0;
+  check(cudaGetDevice(&before));
+  check(cudaSetDevice(device));
   if (kind == strake::MemoryKind::Device) {
     check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)));
   } else {
     check(cudaHostAlloc(&memory, static_cast<std::size_t>(bytes), cudaHostAllocDefault));
   }
+  check(cudaSetDevice(before));
   data_ = static_cast<std::byte*>(memory);
 }
 
@@ -91,28 +96,32 @@ Harness::Harness(const Options& options, const Report& report)
 
 Harness::~Harness() { check(cudaFreeHost(release_)); }
 
-std::vector<double> Harness::device_seconds(int calls, int samples,
-                                            const std::function<void(int)>& enqueue) const {
+double Harness::device_sample(int calls, cudaStream_t stream, bool held,
+                              const std::function<void(int)>& enqueue) const {
   cudaEvent_t begin{};
   cudaEvent_t end{};
   check(cudaEventCreate(&begin));
   check(cudaEventCreate(&end));
-  std::vector<double> seconds;
-  for (int sample = -1; sample < samples; ++sample) {
-    *static_cast<volatile int*>(release_) = 0;
-    check(launch_hold(release_, cudaStreamLegacy));
-    check(cudaEventRecord(begin, cudaStreamLegacy));
-    for (int i = 0; i < calls; ++i) enqueue(i);
-    check(cudaEventRecord(end, cudaStreamLegacy));
-    *static_cast<volatile int*>(release_) = 1;
-    check(cudaEventSynchronize(end));
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin, end));
-    // The first warms up.
-    if (sample >= 0) seconds.push_back(milliseconds * 1e-3 / calls);
-  }
+  *static_cast<volatile int*>(release_) = 0;
+  if (held) check(launch_hold(release_, stream));
+  check(cudaEventRecord(begin, stream));
+  for (int i = 0; i < calls; ++i) enqueue(i);
+  check(cudaEventRecord(end, stream));
+  *static_cast<volatile int*>(release_) = 1;
+  check(cudaEventSynchronize(end));
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, begin, end));
   check(cudaEventDestroy(begin));
   check(cudaEventDestroy(end));
+  return milliseconds * 1e-3 / calls;
+}
+
+std::vector<double> Harness::device_seconds(int calls, int samples,
+                                            const std::function<void(int)>& enqueue) const {
+  (void)device_sample(calls, cudaStreamLegacy, true, enqueue);  // warms up
+  std::vector<double> seconds;
+  for (int sample = 0; sample < samples; ++sample)
+    seconds.push_back(device_sample(calls, cudaStreamLegacy, true, enqueue));
   return seconds;
 }
 

@@ -27,13 +27,13 @@ void require(bool condition, const char* what,
 /// Device or pinned memory for as long as it is in scope.
 class Memory {
  public:
-  Memory(strake::MemoryKind kind, std::int64_t bytes);
+  Memory(strake::MemoryKind kind, std::int64_t bytes, int device = 0);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::int64_t size() const { return bytes_; }
-  [[nodiscard]] strake::Place place() const { return {kind_, 0}; }
+  [[nodiscard]] strake::Place place() const { return {kind_, device_}; }
   /// Bytes that differ from place to place and from seed to seed.
   void fill(unsigned seed);
   [[nodiscard]] std::vector<std::byte> read(std::int64_t offset, std::int64_t bytes) const;
@@ -41,6 +41,7 @@ class Memory {
  private:
   strake::MemoryKind kind_;
   std::int64_t bytes_;
+  int device_;
   std::byte* data_ = nullptr;
 };
 
@@ -61,6 +62,10 @@ class Harness {
   /// blocking stream.
   [[nodiscard]] std::vector<double> device_seconds(int calls, int samples,
                                                    const std::function<void(int)>& enqueue) const;
+  /// One sample of that, on a stream of the current device. Not `held`: the first call may start at
+  /// once, so that the host's time counts where it is the longer one.
+  [[nodiscard]] double device_sample(int calls, cudaStream_t stream, bool held,
+                                     const std::function<void(int)>& enqueue) const;
 
   /// Bytes read plus bytes written per second of a large contiguous copy.
   [[nodiscard]] double copy_rate() const { return copy_rate_; }
@@ -99,5 +104,6 @@ void run_strided(Harness& harness);
 void run_shapes(Harness& harness);
 void run_latency(Harness& harness);
 void run_paths(Harness& harness);
+void run_batch(Harness& harness);
 
 }  // namespace bench

@@ -26,6 +26,11 @@ FIELDS = [
     ("empty_kernel_us", "empty us", "{:.2f}"),
     ("of_empty_kernel", "x empty", "{:.2f}"),
     ("enqueue_us", "enqueue us", "{:.2f}"),
+    ("empty_alone_us", "empty alone us", "{:.2f}"),
+    ("x_bound", "x bound", "{:.2f}"),
+    ("x_payload_bound", "x payload bound", "{:.2f}"),
+    ("copy_gigabytes_per_s", "copy GB/s", "{:.0f}"),
+    ("gigabytes_per_s", "GB/s", "{:.1f}"),
     ("bytes_per_touch", "B/touch", "{:.1f}"),
     ("plan", "plan", "{}"),
 ]

@@ -1,0 +1,81 @@
+/// \file  Cases of batches: the halo regions of grids and other copies between slots, and their
+/// check on the host.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/harness.hpp"
+#include "device/ways.hpp"
+#include "strake/copy.hpp"
+#include "strake/stream.hpp"
+
+namespace bench {
+
+/// Cubes of doubles with `radius` ghost cells on every side, one cube for each quantity.
+struct Grid {
+  std::int64_t cells;
+  std::int64_t radius;
+  int quantities;
+  [[nodiscard]] std::int64_t side() const { return cells + 2 * radius; }
+  /// Of one quantity.
+  [[nodiscard]] std::int64_t bytes() const {
+    return side() * side() * side() * static_cast<std::int64_t>(sizeof(double));
+  }
+};
+
+/// Which of the 26 regions.
+enum class Regions { All, XFaces, YzFaces };
+[[nodiscard]] const char* name_of(Regions regions);
+
+/// One allocation for each quantity.
+using GridMemory = std::vector<std::unique_ptr<Memory>>;
+[[nodiscard]] GridMemory make_memory(const Grid& grid, int device);
+
+/// Copies between slots, and two sets of addresses. Calls use them by turns: so little is still in
+/// the cache from the call before.
+struct BatchCase {
+  std::vector<strake::CopyBatch::Slot> slots;
+  std::vector<strake::CopyBatch::Copy> copies;
+  std::array<std::vector<std::byte*>, 2> bases;
+  /// Bytes that must be read from and written to memory: lines of 64 bytes and sectors of 32.
+  std::int64_t crossing_bytes = 0;
+  [[nodiscard]] std::int64_t payload_bytes() const;
+};
+
+/// The regions at the border of the interior, of all quantities, packed back to back.
+[[nodiscard]] std::int64_t halo_bytes(const Grid& grid, Regions regions);
+/// These regions of grid `a` (or `b`) to a dense run in `dense_a` (or `dense_b`).
+[[nodiscard]] BatchCase halo_to_dense(const Grid& grid, Regions regions, const GridMemory& a,
+                                      const GridMemory& b, const Memory& dense_a,
+                                      const Memory& dense_b);
+/// These regions of grid `a` to the opposite ghost regions of grid `b`, and the other way round if
+/// both are on one device.
+[[nodiscard]] BatchCase halo_to_halo(const Grid& grid, Regions regions, const GridMemory& a,
+                                     const GridMemory& b);
+
+/// The copies as one batch of the stream's device. The stream must outlive it.
+[[nodiscard]] Way batch_way(const std::string& name, strake::Stream& stream, const BatchCase& batch,
+                            int calls);
+
+/// Compares what a way does with what a case says: bytes copied, and no others written.
+class Checker {
+ public:
+  /// For slots of up to so many bytes.
+  explicit Checker(std::int64_t slot_bytes);
+  /// Ends the process if a byte is wrong.
+  void check_answer(const BatchCase& batch, const Way& way) const;
+
+ private:
+  Memory to_;
+  Memory from_;
+};
+
+/// The part for two devices; its tables, for the end.
+[[nodiscard]] std::vector<TextTable> run_batch_peer(Harness& harness);
+
+}  // namespace bench

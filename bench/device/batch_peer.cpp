@@ -1,0 +1,167 @@
+/// \file  Batches between two devices, by the target's (pull) and by the source's (push): the halo
+/// of a grid, and blocks of one length against contiguous copies.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "device/batch_cases.hpp"
+#include "device/harness.hpp"
+
+namespace bench {
+namespace {
+
+using strake::Layout;
+
+constexpr int kSource = 0;
+constexpr int kTarget = 1;
+constexpr std::int64_t kPayload = std::int64_t{8} << 20;
+
+struct TwoDevices {
+  Harness& harness;
+  strake::Stream source;
+  strake::Stream target;
+  TextTable halos;
+  TextTable blocks;
+};
+
+std::vector<double> gigabytes(const std::vector<double>& seconds, std::int64_t bytes) {
+  std::vector<double> rates;
+  for (const double s : seconds) rates.push_back(static_cast<double>(bytes) / s * 1e-9);
+  return rates;
+}
+
+void run_halo(TwoDevices& bench, const Grid& grid, Regions regions, const GridMemory& a,
+              const GridMemory& b, const Checker& checker) {
+  const std::string name = "batch_peer_" + std::to_string(grid.cells) + "r" +
+                           std::to_string(grid.radius) + "_" + name_of(regions) + "_to_halo";
+  if (!bench.harness.options().selects(name)) return;
+  const BatchCase halo = halo_to_halo(grid, regions, a, b);
+  constexpr int kCalls = 10;
+  const std::vector<Way> ways = {batch_way("pull", bench.target, halo, kCalls),
+                                 batch_way("push", bench.source, halo, kCalls)};
+  for (const Way& way : ways) checker.check_answer(halo, way);
+  const auto times = measure_in_turns(bench.harness, ways, bench.harness.options().quick ? 2 : 15);
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const Summary us = summarize(to_microseconds(times[i].in_a_row));
+    const double alone_us = summarize(times[i].alone).median * 1e6;
+    const double rate = static_cast<double>(halo.payload_bytes()) / us.median * 1e-3;
+    bench.harness.report().line(name + "_" + ways[i].name, us, "-us",
+                                {{"alone_us", alone_us},
+                                 {"payload_bytes", halo.payload_bytes()},
+                                 {"gigabytes_per_s", rate},
+                                 {"plan", ways[i].plan}});
+    bench.halos.add({i == 0 ? name : "", ways[i].name, number(us.median, 1), number(alone_us, 1),
+                     number(rate, 1)});
+  }
+}
+
+/// One copy from the source's memory to the target's.
+BatchCase one_copy(const Layout& to, const Memory& target, const Layout& from,
+                   const Memory& source) {
+  BatchCase batch;
+  batch.slots = {{source.place(), from.bounds().end}, {target.place(), to.bounds().end}};
+  batch.copies = {{to, 1, from, 0}};
+  for (auto& bases : batch.bases) bases = {source.data(), target.data()};
+  return batch;
+}
+
+Way peer_copy_way(const std::string& name, const strake::Stream& stream, const Memory& target,
+                  const Memory& source, int calls) {
+  return {name,
+          stream.native(),
+          stream.device(),
+          calls,
+          true,
+          [native = stream.native(), &target, &source](int) {
+            check(cudaMemcpyPeerAsync(target.data(), kTarget, source.data(), kSource,
+                                      static_cast<std::size_t>(kPayload), native));
+          },
+          ""};
+}
+
+void run_blocks(TwoDevices& bench, std::int64_t block, const Memory& source, const Memory& target,
+                const Checker& checker) {
+  const std::string name = "batch_peer_" + std::to_string(block) + "B";
+  if (!bench.harness.options().selects(name)) return;
+  const strake::Dim rows{kPayload / block, 2 * block};
+  const Layout box = Layout::box(0, block, {&rows, 1});
+  const Layout dense = Layout::dense(kPayload);
+  constexpr int kCalls = 10;
+  std::vector<Way> ways;
+  const auto add = [&](const std::string& way, const Layout& to, const Layout& from) {
+    const BatchCase copy = one_copy(to, target, from, source);
+    for (strake::Stream* const stream : {&bench.target, &bench.source}) {
+      ways.push_back(
+          batch_way(way + (stream == &bench.target ? "_pull" : "_push"), *stream, copy, kCalls));
+      checker.check_answer(copy, ways.back());
+    }
+  };
+  add("box_to_dense", dense, box);
+  add("dense_to_box", box, dense);
+  add("box_to_box", box, box);
+  add("dense_to_dense", dense, dense);
+  const BatchCase contiguous = one_copy(dense, target, dense, source);
+  for (const strake::Stream* const stream : {&bench.target, &bench.source}) {
+    ways.push_back(peer_copy_way(stream == &bench.target ? "memcpy_pull" : "memcpy_push", *stream,
+                                 target, source, kCalls));
+    checker.check_answer(contiguous, ways.back());
+  }
+  const auto times = measure_in_turns(bench.harness, ways, bench.harness.options().quick ? 2 : 15);
+  std::vector<std::string> cells = {std::to_string(block)};
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const Summary rate = summarize(gigabytes(times[i].in_a_row, kPayload));
+    bench.harness.report().line(
+        name + "_" + ways[i].name, rate, "+GB/s",
+        {{"alone_us", summarize(times[i].alone).median * 1e6}, {"plan", ways[i].plan}});
+    cells.push_back(number(rate.median, 1));
+  }
+  bench.blocks.add(std::move(cells));
+}
+
+bool two_devices() {
+  int devices = 0;
+  check(cudaGetDeviceCount(&devices));
+  if (devices < 2) {
+    std::fprintf(stderr, "one device: batches between two are not measured\n");
+    return false;
+  }
+  int target_reaches = 0;
+  int source_reaches = 0;
+  check(cudaDeviceCanAccessPeer(&target_reaches, kTarget, kSource));
+  check(cudaDeviceCanAccessPeer(&source_reaches, kSource, kTarget));
+  if (target_reaches != 0 && source_reaches != 0) return true;
+  std::fprintf(stderr, "no peer access: batches between two devices are not measured\n");
+  return false;
+}
+
+}  // namespace
+
+std::vector<TextTable> run_batch_peer(Harness& harness) {
+  if (!two_devices()) return {};
+  TwoDevices bench{harness,
+                   strake::Stream::make(kSource),
+                   strake::Stream::make(kTarget),
+                   {"Halo of a grid between two devices (us; GB/s of payload)",
+                    {"case", "way", "in a row", "alone", "GB/s"}},
+                   {"8 MiB in blocks, pitch twice the block, between two devices (GB/s of payload; "
+                    "b: box, d: dense)",
+                    {"block", "b>d pull", "b>d push", "d>b pull", "d>b push", "b>b pull",
+                     "b>b push", "d>d pull", "d>d push", "memcpy pull", "memcpy push"}}};
+  {
+    const Grid grid{harness.options().quick ? 64 : 256, 3, 8};
+    const Checker checker(grid.bytes());
+    const GridMemory a = make_memory(grid, kSource);
+    const GridMemory b = make_memory(grid, kTarget);
+    for (const Regions regions : {Regions::All, Regions::XFaces, Regions::YzFaces})
+      run_halo(bench, grid, regions, a, b, checker);
+  }
+  Memory source(strake::MemoryKind::Device, 2 * kPayload, kSource);
+  const Memory target(strake::MemoryKind::Device, 2 * kPayload, kTarget);
+  source.fill(47);
+  const Checker checker(2 * kPayload);
+  for (const std::int64_t block : {8, 16, 32, 64, 128, 256, 512, 1024, 4096})
+    run_blocks(bench, block, source, target, checker);
+  return {bench.halos, bench.blocks};
+}
+
+}  // namespace bench

@@ -1,0 +1,55 @@
+/// \file  Ways to do the same work, measured in turns, and tables of what they took.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/harness.hpp"
+
+namespace bench {
+
+/// One way to do some work, on a stream of its device.
+struct Way {
+  std::string name;
+  cudaStream_t stream = nullptr;
+  int device = 0;
+  int calls = 1;     ///< in a row, for one sample
+  bool held = true;  ///< whether all these calls are queued before the first may start
+  std::function<void(int)> enqueue;
+  std::string plan;  ///< for people
+};
+/// A kernel that does nothing.
+[[nodiscard]] Way empty_way(cudaStream_t stream, int calls);
+/// A contiguous copy within one device.
+[[nodiscard]] Way copy_way(cudaStream_t stream, const Memory& to, const Memory& from, int calls);
+
+/// [seconds]
+struct Times {
+  std::vector<double> in_a_row;  ///< device time of one of many calls
+  std::vector<double> alone;     ///< from a call until its stream is done, by the host's clock
+};
+/// Each round measures each way once, so that clocks and other changes of the machine meet all
+/// alike.
+[[nodiscard]] std::vector<Times> measure_in_turns(const Harness& harness,
+                                                  const std::vector<Way>& ways, int rounds);
+
+/// A table for people.
+class TextTable {
+ public:
+  TextTable(std::string title, std::vector<std::string> headings);
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// Nothing if it has no rows.
+  void print(std::FILE* file) const;
+
+ private:
+  std::string title_;
+  std::vector<std::vector<std::string>> rows_;  // the headings first
+};
+[[nodiscard]] std::string number(double value, int digits);
+
+}  // namespace bench
