@@ -37,8 +37,9 @@ typedef struct strake_side {
   strake_i64 offset;  // of the first byte, from the slot's base
   strake_i32 slot;
   strake_i32 kind;
-  // BOX, all in words, innermost first.
-  strake_i32 dims;
+  // BOX, all in words, innermost first. Unused dims have stride 0, and the count before them is
+  // 2^31.
+  strake_i32 reserved;
   strake_div32 block;
   strake_div32 count[STRAKE_BOX_DIMS - 1];
   strake_i32 stride[STRAKE_BOX_DIMS];
@@ -48,10 +49,21 @@ typedef struct strake_side {
   STRAKE_GLOBAL const strake_rooted_tree* rooted;  // TREE
 } strake_side;
 
+/// How a copy is carried out.
+enum strake_batch_way {
+  STRAKE_WAY_RUN,     // from dense to dense
+  STRAKE_WAY_PACK,    // from box to dense
+  STRAKE_WAY_UNPACK,  // from dense to box
+  STRAKE_WAY_BOXES,   // between boxes of one shape: one division finds a word in both
+  STRAKE_WAY_ANY,
+};
+
 /// One copy of a batch.
 typedef struct strake_batch_copy {
   strake_i64 words;
   strake_i32 word_log2;
+  strake_i32 way;
+  strake_i32 prefetch;  // whether the lines that are written are fetched first
   strake_i32 reserved;
   strake_side to;
   strake_side from;
@@ -79,32 +91,31 @@ STRAKE_FN strake_u32 strake_block_of(STRAKE_GLOBAL const strake_rank* ranks, str
   return rank.before + strake_popcount(rank.begins << (31 - (word & 31)));
 }
 
-/// \{ How many words from the first byte word `word` lies.
-STRAKE_FN strake_i32 strake_box_words(STRAKE_GLOBAL const strake_side* side, strake_u32 word) {
-  strake_u32 rest = strake_quot32(side->block, word);
-  strake_i32 offset = (strake_i32)(word - rest * side->block.divisor);
-  strake_i32 stride = side->stride[0];
-  for (int i = 0; i + 1 < STRAKE_BOX_DIMS; ++i) {
-    if (i + 1 < side->dims) {
-      const strake_u32 next = strake_quot32(side->count[i], rest);
-      offset += (strake_i32)(rest - next * side->count[i].divisor) * stride;
-      rest = next;
-      stride = side->stride[i + 1];
-    }
+/// How many words from the first byte word `word` of a box lies; `dims` is a constant where this is
+/// inlined.
+STRAKE_FN strake_i32 strake_box_words(const strake_div32* block, const strake_div32* count,
+                                      const strake_i32* stride, int dims, strake_u32 word) {
+  strake_u32 rest = strake_quot32(*block, word);
+  strake_i32 offset = (strake_i32)(word - rest * block->divisor);
+  for (int i = 0; i + 1 < dims; ++i) {
+    const strake_u32 next = strake_quot32(count[i], rest);
+    offset += (strake_i32)(rest - next * count[i].divisor) * stride[i];
+    rest = next;
   }
-  return offset + (strake_i32)rest * stride;
+  return offset + (strake_i32)rest * stride[dims - 1];
 }
+/// The same in a ranked list.
 STRAKE_FN strake_i64 strake_ranked_words(STRAKE_GLOBAL const strake_side* side, strake_u32 word) {
   return (strake_i64)side->deltas[strake_block_of(side->ranks, word)] + word;
 }
-/// \}
 
 /// Bytes from the slot's base to word `word`, in any kind of side.
 STRAKE_FN strake_i64 strake_side_offset(STRAKE_GLOBAL const strake_side* side, int word_log2,
                                         strake_i64 word) {
   strake_i64 words = word;
   if (side->kind == STRAKE_SIDE_BOX) {
-    words = strake_box_words(side, (strake_u32)word);
+    const strake_side box = *side;
+    words = strake_box_words(&box.block, box.count, box.stride, STRAKE_BOX_DIMS, (strake_u32)word);
   } else if (side->kind == STRAKE_SIDE_RANKED) {
     words = strake_ranked_words(side, (strake_u32)word);
   } else if (side->kind == STRAKE_SIDE_TREE) {

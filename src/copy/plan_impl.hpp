@@ -35,8 +35,8 @@ struct CopyPlanAccess {
   }
 };
 
-/// Enqueues a plan on one of the library's own queues, of the plan's device; one for the CPU runs at
-/// once. \throws  as CopyPlan::enqueue()
+/// Enqueues a plan on one of the library's own queues, of the plan's device; one for the CPU runs
+/// at once. \throws  as CopyPlan::enqueue()
 [[nodiscard]] inline Ticket enqueue(const CopyPlan& plan, Queue& queue, std::byte* to,
                                     const std::byte* from, ByteRange part = ByteRange::all()) {
   const auto* const impl = CopyPlanAccess::of(plan);

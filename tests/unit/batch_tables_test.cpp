@@ -14,6 +14,8 @@ namespace {
 
 using Copy = CopyBatch::Copy;
 
+const std::vector<Place> kPlaces(8, Place{MemoryKind::Device, 0});
+
 /// Where a byte goes to and comes from: slot and offset of both.
 struct Moved {
   std::int32_t to_slot;
@@ -85,7 +87,7 @@ TEST(BatchTables, move_every_byte_of_every_copy) {
       if (pick(random, 0, 1) == 0) std::swap(copy.to, copy.from);
       copies.push_back(copy);
     }
-    const BatchTables tables(copies, pick(random, 0, 2) * 500);
+    const BatchTables tables(kPlaces, copies, pick(random, 0, 2) * 500);
     ASSERT_TRUE(found(tables) == expected(copies)) << "round " << round;
   }
 }
@@ -96,7 +98,7 @@ TEST(BatchTables, runs_are_moved_by_wide_words_between_their_ends) {
       for (const std::int64_t bytes : {1, 15, 16, 17, 100, 5000}) {
         const std::vector<Copy> copies = {
             {Layout::dense(bytes, to), 0, Layout::dense(bytes, from), 1}};
-        const BatchTables tables(copies, 0);
+        const BatchTables tables(kPlaces, copies, 0);
         ASSERT_TRUE(found(tables) == expected(copies)) << to << " " << from << " " << bytes;
         if (bytes >= 100 && (to - from) % 16 == 0) {
           EXPECT_EQ(tables.widest_log2(), 4);
@@ -113,17 +115,18 @@ TEST(BatchTables, a_hundred_thousand_copies) {
     const Layout box = Layout::box(1000 * i, 8, dims);
     copies.push_back({Layout::dense(box.size_bytes(), 40 * i), 0, box, 1});
   }
-  const BatchTables tables(copies, 10'000);
+  const BatchTables tables(kPlaces, copies, 10'000);
   EXPECT_EQ(tables.tiles(), 100'000);
   EXPECT_TRUE(found(tables) == expected(copies));
 }
 
 TEST(BatchTables, faces_of_eight_gibibytes_are_boxes) {
-  const Dim dims[] = {{1024, 8 << 20}, {1024, 8 << 10}};
+  const Dim dims[] = {{1024, (8 << 20) + 8192}, {1024, 8 << 10}};
   const Layout face = Layout::box(8, 8, dims);
   const std::vector<Copy> copies = {{Layout::dense(face.size_bytes()), 0, face, 1}};
-  const BatchTables tables(copies, 0);
-  EXPECT_TRUE(tables.boxes_only());
+  const BatchTables tables(kPlaces, copies, 0);
+  EXPECT_FALSE(tables.has_any());
+  EXPECT_EQ(tables.box_dims(), 2);
   EXPECT_TRUE(found(tables) == expected(copies));
 }
 
@@ -131,7 +134,7 @@ TEST(BatchTables, distances_of_more_than_31_bits_are_trees) {
   const Dim dims[] = {{3, std::int64_t{1} << 40}, {5, 24}};
   const Layout far = Layout::box(8, 8, dims);
   const std::vector<Copy> copies = {{Layout::dense(far.size_bytes()), 0, far, 1}};
-  const BatchTables tables(copies, 0);
+  const BatchTables tables(kPlaces, copies, 0);
   EXPECT_TRUE(tables.has_trees());
   EXPECT_TRUE(found(tables) == expected(copies));
 }
@@ -140,12 +143,12 @@ TEST(BatchTables, equal_lists_share_their_tables) {
   Random random(9);
   const Layout list = cut_anew(random, 4000);
   std::vector<Copy> copies = {{Layout::dense(4000), 0, list, 1}};
-  const std::int64_t one = BatchTables(copies, 0).image_bytes();
-  const std::int64_t tiles = BatchTables(copies, 0).tiles();
+  const std::int64_t one = BatchTables(kPlaces, copies, 0).image_bytes();
+  const std::int64_t tiles = BatchTables(kPlaces, copies, 0).tiles();
   copies.push_back({Layout::dense(4000), 2, list.shifted(64), 3});
-  EXPECT_LE(BatchTables(copies, 0).image_bytes(),
+  EXPECT_LE(BatchTables(kPlaces, copies, 0).image_bytes(),
             one + static_cast<std::int64_t>(sizeof(strake_batch_copy)) + 8 * tiles + 16);
-  EXPECT_TRUE(found(BatchTables(copies, 0)) == expected(copies));
+  EXPECT_TRUE(found(BatchTables(kPlaces, copies, 0)) == expected(copies));
 }
 
 }  // namespace

@@ -12,10 +12,8 @@
 namespace strake::cuda {
 namespace {
 
-// A multiprocessor runs this many warps at once. Twice as many tiles let it begin some while others
-// end.
-constexpr std::int64_t kWarpsPerMultiprocessor = 64;
-constexpr std::int64_t kWaves = 2;
+// Twice as many as it runs warps of this kernel at once.
+constexpr std::int64_t kTilesPerMultiprocessor = 64;
 
 static_assert(CopyBatch::kMaxSlots == kBatchSlots);
 
@@ -27,9 +25,10 @@ int multiprocessors_of(int device) {
 
 }  // namespace
 
-CudaBatch::CudaBatch(int device, std::span<const CopyBatch::Copy> copies, int slots)
+CudaBatch::CudaBatch(int device, std::span<const Place> slots,
+                     std::span<const CopyBatch::Copy> copies)
     : device_(device) {
-  const BatchTables tables(copies, multiprocessors_of(device) * kWarpsPerMultiprocessor * kWaves);
+  const BatchTables tables(slots, copies, multiprocessors_of(device) * kTilesPerMultiprocessor);
   has_trees_ = tables.has_trees();
   const int narrow = 1 << tables.narrowest_log2();
   const int wide = 1 << tables.widest_log2();
@@ -45,19 +44,18 @@ CudaBatch::CudaBatch(int device, std::span<const CopyBatch::Copy> copies, int sl
   launch_.tiles = view.tiles;
   launch_.tile_count = static_cast<std::uint32_t>(tables.tiles());
   launch_.tile_log2 = tables.tile_log2();
-  launch_.boxes_only = tables.boxes_only();
-  launch_.slots = slots;
+  launch_.box_dims = tables.box_dims();
+  launch_.any = tables.has_any();
+  launch_.slots = static_cast<int>(slots.size());
 }
 
 std::string CudaBatch::description() const { return description_; }
 
 Signal CudaBatch::launch(const Lane& lane, std::span<std::byte* const> bases) const {
-  constexpr std::int64_t kTilesPerBlock = 8;
   BatchLaunch launch = launch_;
   launch.bases = bases.data();
-  const Signal signal = lane.queue == nullptr
-                            ? Signal{}
-                            : lane.queue->next_signal(launch.tile_count / kTilesPerBlock + 1);
+  const Signal signal =
+      lane.queue == nullptr ? Signal{} : lane.queue->next_signal(batch_blocks(launch, lane));
   check(launch_batch(launch, signal, lane));
   return signal;
 }

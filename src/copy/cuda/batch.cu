@@ -1,5 +1,5 @@
-/// \file  Many different copies in one launch: each warp finds its tile in a table, and the tile's
-/// copy in another.
+/// \file  Many different copies in one launch. Each warp moves every so manieth tile: it finds the
+/// tile's copy in a table, and the tile's words by the copy's own arithmetic.
 #include "copy/cuda/device_code.cuh"
 
 namespace strake::cuda {
@@ -7,8 +7,13 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int kWarps = kThreads / kWarp;
-// Words that a lane has in flight.
-constexpr int kInFlight = 4;
+// Blocks that a multiprocessor runs at once, by the registers that its kernels need.
+constexpr int kBlocksOfBoxes = 4;
+constexpr int kBlocksOfAny = 3;
+
+/// Words that a lane has in flight: 64 bytes, but no more than 8.
+template <int Log2>
+constexpr int kDeep = Log2 == 4 ? 4 : 8;
 
 template <int Slots>
 struct BatchArguments {
@@ -19,129 +24,169 @@ struct BatchArguments {
   std::byte* bases[Slots];
 };
 
-/// A side's words by one of its kinds. `first` is the tile's first word, in words of the copy; a
-/// word that is moved is the narrower one of 1 << Log2 bytes that the addresses allow: 1 <<
-/// narrower of them make one of the copy's.
-struct Words {
-  std::byte* base;
-  std::int64_t first;
-  int word_log2;
+/// A tile of a copy. What is moved are words of 1 << Log2 bytes, the widest that the addresses
+/// allow: 1 << narrower of them make a word of the copy's.
+struct Tile {
+  std::byte* to;
+  const std::byte* from;
+  std::int64_t first;   ///< in words of the copy
+  std::uint32_t count;  ///< in words that are moved
+  int word_log2;        ///< of the copy
   int narrower;
 };
 
+/// Bytes from a word of the copy to a part of it.
 template <int Log2>
-__device__ __forceinline__ std::byte* dense_word(const Words& words, std::uint32_t at) {
-  return words.base + (words.first << words.word_log2) + (static_cast<std::int64_t>(at) << Log2);
+__device__ __forceinline__ std::uint32_t part_of(const Tile& tile, std::uint32_t at) {
+  return (at & ((1U << tile.narrower) - 1)) << Log2;
 }
 
-__device__ __forceinline__ std::uint32_t part_of(const Words& words, std::uint32_t at) {
-  return at & ((1U << words.narrower) - 1);
+/// Bytes from the run's first byte to word `at` of the tile.
+template <int Log2>
+__device__ __forceinline__ std::int64_t run_offset(const Tile& tile, std::uint32_t at) {
+  return (tile.first << tile.word_log2) + (static_cast<std::int64_t>(at) << Log2);
+}
+
+/// A box's arithmetic, and the strides of both sides.
+template <int Dims>
+struct Box {
+  strake_div32 block;
+  strake_div32 count[Dims - 1];
+  strake_i32 stride[Dims];
+};
+
+template <int Dims>
+__device__ __forceinline__ Box<Dims> load_box(const strake_side& side) {
+  Box<Dims> box;
+  box.block = side.block;
+#pragma unroll
+  for (int i = 0; i + 1 < Dims; ++i) box.count[i] = side.count[i];
+#pragma unroll
+  for (int i = 0; i < Dims; ++i) box.stride[i] = side.stride[i];
+  return box;
+}
+
+template <int Log2, int Dims>
+__device__ __forceinline__ std::int64_t box_offset(const Box<Dims>& box, const Tile& tile,
+                                                   std::uint32_t at) {
+  const std::uint32_t word = static_cast<std::uint32_t>(tile.first) + (at >> tile.narrower);
+  const std::int64_t words = strake_box_words(&box.block, box.count, box.stride, Dims, word);
+  return (words << tile.word_log2) + part_of<Log2>(tile, at);
 }
 
 template <int Log2>
-__device__ __forceinline__ std::byte* box_word(const strake_side& side, const Words& words,
-                                               std::uint32_t at) {
-  const std::uint32_t word = static_cast<std::uint32_t>(words.first) + (at >> words.narrower);
-  return words.base +
-         (static_cast<std::int64_t>(strake_box_words(&side, word)) << words.word_log2) +
-         (part_of(words, at) << Log2);
+__device__ __forceinline__ std::int64_t any_offset(const strake_side& side, const Tile& tile,
+                                                   std::uint32_t at) {
+  const std::int64_t word = tile.first + (at >> tile.narrower);
+  return strake_side_offset(&side, tile.word_log2, word) - side.offset + part_of<Log2>(tile, at);
 }
 
-template <int Log2>
-__device__ __forceinline__ std::byte* any_word(const strake_side& side, const Words& words,
-                                               std::uint32_t at) {
-  const std::int64_t word = words.first + (at >> words.narrower);
-  return words.base + (strake_side_offset(&side, words.word_log2, word) - side.offset) +
-         (part_of(words, at) << Log2);
-}
-
-/// Moves words [0, count) of a tile: every load of a group before its stores.
+/// Moves the tile's words: every load of a group before its stores. Past the end the last word is
+/// loaded again and dropped, so that the loads need no branches.
 template <int Log2, typename Source, typename Target>
-__device__ __forceinline__ void move_words(std::uint32_t count, Source source, Target target) {
+__device__ __forceinline__ void move_words(const Tile& tile, bool prefetch, Source source,
+                                           Target target) {
+  constexpr int kWords = kDeep<Log2>;
   const std::uint32_t lane = threadIdx.x % kWarp;
-  for (std::uint32_t group = 0; group < count; group += kInFlight * kWarp) {
-    Word<Log2> words[kInFlight];
+  for (std::uint32_t group = lane; group < tile.count; group += kWords * kWarp) {
+    Word<Log2> words[kWords];
+    if (prefetch) {
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      const std::uint32_t at = group + lane + i * kWarp;
-      if (at < count) words[i] = load_word<Log2>(source(at));
+      for (int i = 0; i < kWords; ++i)
+        prefetch_line(tile.to + target(min(group + i * kWarp, tile.count - 1)));
     }
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      const std::uint32_t at = group + lane + i * kWarp;
-      if (at < count) store_word<Log2>(target(at), words[i]);
+    for (int i = 0; i < kWords; ++i)
+      words[i] = load_word<Log2>(tile.from + source(min(group + i * kWarp, tile.count - 1)));
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      const std::uint32_t at = group + i * kWarp;
+      if (at < tile.count) store_word<Log2>(tile.to + target(at), words[i]);
     }
   }
 }
 
-template <int Log2, bool BoxesOnly>
-__device__ __forceinline__ void move_batch_tile(const strake_batch_copy& copy, const Words& to,
-                                                const Words& from, std::uint32_t count) {
-  const bool to_dense = copy.to.kind == STRAKE_SIDE_DENSE;
-  const bool from_dense = copy.from.kind == STRAKE_SIDE_DENSE;
-  const auto to_run = [&](std::uint32_t at) { return dense_word<Log2>(to, at); };
-  const auto from_run = [&](std::uint32_t at) { return dense_word<Log2>(from, at); };
-  if constexpr (!BoxesOnly) {
-    if (copy.to.kind > STRAKE_SIDE_BOX || copy.from.kind > STRAKE_SIDE_BOX) {
+template <int Log2, int Dims, bool Any>
+__device__ __forceinline__ void move_batch_tile(const strake_batch_copy& copy, const Tile& tile) {
+  const auto run = [&](std::uint32_t at) { return run_offset<Log2>(tile, at); };
+  switch (copy.way) {
+    case STRAKE_WAY_RUN:
+      move_words<Log2>(tile, false, run, run);
+      break;
+    case STRAKE_WAY_PACK: {
+      const Box<Dims> box = load_box<Dims>(copy.from);
       move_words<Log2>(
-          count, [&](std::uint32_t at) { return any_word<Log2>(copy.from, from, at); },
-          [&](std::uint32_t at) { return any_word<Log2>(copy.to, to, at); });
-      return;
+          tile, false, [&](std::uint32_t at) { return box_offset<Log2>(box, tile, at); }, run);
+      break;
     }
-  }
-  const strake_side to_side = copy.to;
-  const strake_side from_side = copy.from;
-  const auto to_box = [&](std::uint32_t at) { return box_word<Log2>(to_side, to, at); };
-  const auto from_box = [&](std::uint32_t at) { return box_word<Log2>(from_side, from, at); };
-  if (to_dense && from_dense) {
-    move_words<Log2>(count, from_run, to_run);
-  } else if (to_dense) {
-    move_words<Log2>(count, from_box, to_run);
-  } else if (from_dense) {
-    move_words<Log2>(count, from_run, to_box);
-  } else {
-    move_words<Log2>(count, from_box, to_box);
+    case STRAKE_WAY_UNPACK: {
+      const Box<Dims> box = load_box<Dims>(copy.to);
+      move_words<Log2>(tile, copy.prefetch != 0, run,
+                       [&](std::uint32_t at) { return box_offset<Log2>(box, tile, at); });
+      break;
+    }
+    case STRAKE_WAY_BOXES: {
+      // Both have one shape: the divisions of the two are the same, and are made once.
+      const Box<Dims> to = load_box<Dims>(copy.to);
+      Box<Dims> from = to;
+#pragma unroll
+      for (int i = 0; i < Dims; ++i) from.stride[i] = copy.from.stride[i];
+      move_words<Log2>(
+          tile, copy.prefetch != 0,
+          [&](std::uint32_t at) { return box_offset<Log2>(from, tile, at); },
+          [&](std::uint32_t at) { return box_offset<Log2>(to, tile, at); });
+      break;
+    }
+    default:
+      if constexpr (Any) {
+        move_words<Log2>(
+            tile, copy.prefetch != 0,
+            [&](std::uint32_t at) { return any_offset<Log2>(copy.from, tile, at); },
+            [&](std::uint32_t at) { return any_offset<Log2>(copy.to, tile, at); });
+      }
   }
 }
 
-template <bool BoxesOnly, int Slots>
-__global__ void __launch_bounds__(kThreads)
+template <int Dims, bool Any, int Slots>
+__global__ void __launch_bounds__(kThreads, Any ? kBlocksOfAny : kBlocksOfBoxes)
     batch_kernel(const __grid_constant__ BatchArguments<Slots> a,
                  const __grid_constant__ Signal signal) {
-  const std::uint32_t number = blockIdx.x * kWarps + threadIdx.x / kWarp;
-  const bool any = number < a.tile_count;
-  const strake_batch_tile tile = any ? a.tiles[number] : strake_batch_tile{0, 0};
-  const strake_batch_copy& copy = a.copies[tile.copy];
-  const int word_log2 = copy.word_log2;
-  const std::int64_t first = static_cast<std::int64_t>(tile.index) << a.tile_log2;
-  const auto words =
-      static_cast<std::uint32_t>(any ? min(copy.words - first, std::int64_t{1} << a.tile_log2) : 0);
-  std::byte* const to = a.bases[copy.to.slot] + copy.to.offset;
-  std::byte* const from = a.bases[copy.from.slot] + copy.from.offset;
-  // The addresses may allow no word as wide as the layouts do.
-  const std::uintptr_t low =
-      reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from);
-  const int log2 = min(word_log2, __ffs(static_cast<int>(low) | (1 << word_log2)) - 1);
-  const int narrower = word_log2 - log2;
-  const Words to_words = {to, first, word_log2, narrower};
-  const Words from_words = {from, first, word_log2, narrower};
-  const std::uint32_t count = words << narrower;
+  std::uint32_t number = blockIdx.x * kWarps + threadIdx.x / kWarp;
+  strake_batch_tile next = number < a.tile_count ? a.tiles[number] : strake_batch_tile{0, 0};
   wait_for_work_before();
-  switch (log2) {
-    case 4:
-      move_batch_tile<4, BoxesOnly>(copy, to_words, from_words, count);
-      break;
-    case 3:
-      move_batch_tile<3, BoxesOnly>(copy, to_words, from_words, count);
-      break;
-    case 2:
-      move_batch_tile<2, BoxesOnly>(copy, to_words, from_words, count);
-      break;
-    case 1:
-      move_batch_tile<1, BoxesOnly>(copy, to_words, from_words, count);
-      break;
-    default:
-      move_batch_tile<0, BoxesOnly>(copy, to_words, from_words, count);
+  while (number < a.tile_count) {
+    const strake_batch_copy& copy = a.copies[next.copy];
+    Tile tile;
+    tile.first = static_cast<std::int64_t>(next.index) << a.tile_log2;
+    number += gridDim.x * kWarps;
+    if (number < a.tile_count) next = a.tiles[number];
+    tile.word_log2 = copy.word_log2;
+    tile.to = a.bases[copy.to.slot] + copy.to.offset;
+    tile.from = a.bases[copy.from.slot] + copy.from.offset;
+    const std::uintptr_t low =
+        reinterpret_cast<std::uintptr_t>(tile.to) | reinterpret_cast<std::uintptr_t>(tile.from);
+    const int log2 =
+        min(tile.word_log2, __ffs(static_cast<int>(low & 15) | (1 << tile.word_log2)) - 1);
+    tile.narrower = tile.word_log2 - log2;
+    tile.count =
+        static_cast<std::uint32_t>(min(copy.words - tile.first, std::int64_t{1} << a.tile_log2))
+        << tile.narrower;
+    switch (log2) {
+      case 4:
+        move_batch_tile<4, Dims, Any>(copy, tile);
+        break;
+      case 3:
+        move_batch_tile<3, Dims, Any>(copy, tile);
+        break;
+      case 2:
+        move_batch_tile<2, Dims, Any>(copy, tile);
+        break;
+      case 1:
+        move_batch_tile<1, Dims, Any>(copy, tile);
+        break;
+      default:
+        move_batch_tile<0, Dims, Any>(copy, tile);
+    }
   }
   raise_signal(signal);
 }
@@ -154,11 +199,21 @@ cudaError_t start_batch(const BatchLaunch& launch, const Signal& signal, const L
   arguments.tile_count = launch.tile_count;
   arguments.tile_log2 = launch.tile_log2;
   for (int i = 0; i < launch.slots; ++i) arguments.bases[i] = launch.bases[i];
-  return start_kernel(launch.boxes_only ? batch_kernel<true, Slots> : batch_kernel<false, Slots>,
-                      (launch.tile_count + kWarps - 1) / kWarps, lane, arguments, signal);
+  const auto blocks = static_cast<unsigned>(batch_blocks(launch, lane));
+  const auto kernel = launch.any             ? batch_kernel<STRAKE_BOX_DIMS, true, Slots>
+                      : launch.box_dims <= 2 ? batch_kernel<2, false, Slots>
+                                             : batch_kernel<STRAKE_BOX_DIMS, false, Slots>;
+  return start_kernel(kernel, blocks, lane, arguments, signal);
 }
 
 }  // namespace
+
+std::int64_t batch_blocks(const BatchLaunch& launch, const Lane& lane) noexcept {
+  const std::int64_t most =
+      std::int64_t{lane.multiprocessors} * (launch.any ? kBlocksOfAny : kBlocksOfBoxes);
+  const std::int64_t enough = (std::int64_t{launch.tile_count} + kWarps - 1) / kWarps;
+  return enough < most ? enough : most;
+}
 
 cudaError_t launch_batch(const BatchLaunch& launch, const Signal& signal, const Lane& lane) {
   // Parameters cost launch time by their size.

@@ -16,8 +16,8 @@ namespace strake::cuda {
 /// Immutable. Its tables lie in device memory from the start.
 class CudaBatch final : public DeviceBatch {
  public:
-  /// Copies between `slots` slots, all of memory that the device reaches.
-  CudaBatch(int device, std::span<const CopyBatch::Copy> copies, int slots);
+  /// Copies between slots of the given places, all of memory that the device reaches.
+  CudaBatch(int device, std::span<const Place> slots, std::span<const CopyBatch::Copy> copies);
 
   [[nodiscard]] std::string description() const override;
   void enqueue(DeviceStream& stream, std::span<std::byte* const> bases) const override;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "copy/cuda/lines.hpp"
 #include "copy/cuda/ranks.hpp"
 #include "copy/cuda/tables.hpp"
 #include "strake/error.hpp"
@@ -35,6 +36,19 @@ int log2_of(std::int64_t bytes) {
                     : std::min(kMaxWordLog2, std::countr_zero(static_cast<std::uint64_t>(bytes)));
 }
 
+/// For a target in device memory.
+bool fetches_lines(const Layout& to) {
+  if (to.kind() == Layout::Kind::Blocks)
+    return fetches_list_lines(to.size_bytes(),
+                              static_cast<std::int64_t>(to.block_offsets().size()));
+  if (to.kind() != Layout::Kind::Box || to.is_dense()) return false;
+  const bool whole_sectors = std::ranges::all_of(
+      to.dims(), [](const Dim& dim) { return dim.stride_bytes % kSectorBytes == 0; });
+  // A base address is most often a whole sector's.
+  return fetches_box_lines(to.block_bytes(), whole_sectors,
+                           static_cast<std::uint64_t>(to.offset()));
+}
+
 /// Whether its words can be found with 32-bit indices and dims as of strake_side.
 bool fits_box(const Layout& layout, int word_log2) {
   const auto dims = layout.dims();
@@ -54,13 +68,31 @@ bool fits_box(const Layout& layout, int word_log2) {
 void fill_box(strake_side& side, const Layout& layout, int word_log2) {
   const auto dims = layout.dims();
   side.kind = STRAKE_SIDE_BOX;
-  side.dims = static_cast<strake_i32>(dims.size());
   side.block = strake_make_div32(static_cast<strake_u32>(layout.block_bytes() >> word_log2));
+  for (strake_div32& count : side.count) count = strake_make_div32(strake_u32{1} << 31);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const Dim& dim = dims[dims.size() - 1 - i];
     side.stride[i] = static_cast<strake_i32>(dim.stride_bytes >> word_log2);
     if (i + 1 < dims.size()) side.count[i] = strake_make_div32(static_cast<strake_u32>(dim.count));
   }
+}
+
+bool same_shape(const Layout& a, const Layout& b) {
+  const auto same_count = [](const Dim& x, const Dim& y) { return x.count == y.count; };
+  return a.block_bytes() == b.block_bytes() && std::ranges::equal(a.dims(), b.dims(), same_count);
+}
+
+strake_batch_way way_of(const Layout& to, const strake_side& to_side, const Layout& from,
+                        const strake_side& from_side) {
+  const bool to_dense = to_side.kind == STRAKE_SIDE_DENSE;
+  const bool from_dense = from_side.kind == STRAKE_SIDE_DENSE;
+  const bool to_box = to_side.kind == STRAKE_SIDE_BOX;
+  const bool from_box = from_side.kind == STRAKE_SIDE_BOX;
+  if (to_dense && from_dense) return STRAKE_WAY_RUN;
+  if (to_dense && from_box) return STRAKE_WAY_PACK;
+  if (to_box && from_dense) return STRAKE_WAY_UNPACK;
+  if (to_box && from_box && same_shape(to, from)) return STRAKE_WAY_BOXES;
+  return STRAKE_WAY_ANY;
 }
 
 }  // namespace
@@ -80,7 +112,9 @@ struct BatchTables::Irregular {
 
 BatchTables::~BatchTables() = default;
 
-BatchTables::BatchTables(std::span<const CopyBatch::Copy> copies, std::int64_t enough) {
+BatchTables::BatchTables(std::span<const Place> places, std::span<const CopyBatch::Copy> copies,
+                         std::int64_t enough)
+    : places_(places.begin(), places.end()) {
   copies_.reserve(copies.size());
   for (const CopyBatch::Copy& copy : copies) {
     const std::int64_t bytes = copy.to.size_bytes();
@@ -126,6 +160,14 @@ void BatchTables::add(const Layout& to, std::int32_t to_slot, const Layout& from
   const bool wide = copy.words > kNarrowWords;
   copy.to = side_of(to, to_slot, word_log2, wide);
   copy.from = side_of(from, from_slot, word_log2, wide);
+  copy.way = way_of(to, copy.to, from, copy.from);
+  copy.prefetch =
+      places_[static_cast<std::size_t>(to_slot)].kind == MemoryKind::Device && fetches_lines(to);
+  for (const Layout* const layout : {&to, &from}) {
+    if (layout->kind() == Layout::Kind::Box)
+      box_dims_ = std::max(box_dims_, static_cast<int>(layout->dims().size()));
+  }
+  has_any_ = has_any_ || copy.way == STRAKE_WAY_ANY;
   copies_.push_back(copy);
 }
 

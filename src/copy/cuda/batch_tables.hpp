@@ -19,8 +19,10 @@ namespace strake::cuda {
 class BatchTables {
  public:
   /// A tile is of 32 to 512 words: as large as keeps their number at `enough`, which is work for
-  /// every warp of the device. \throws InvalidArgument  2^31 tiles or more
-  BatchTables(std::span<const CopyBatch::Copy> copies, std::int64_t enough);
+  /// every warp of the device. `places` are those of the slots. \throws InvalidArgument  2^31 tiles
+  /// or more
+  BatchTables(std::span<const Place> places, std::span<const CopyBatch::Copy> copies,
+              std::int64_t enough);
   ~BatchTables();
 
   [[nodiscard]] std::int64_t tiles() const noexcept {
@@ -30,8 +32,10 @@ class BatchTables {
   /// The narrowest and the widest word of the copies. [log2 bytes]
   [[nodiscard]] int narrowest_log2() const noexcept { return narrowest_; }
   [[nodiscard]] int widest_log2() const noexcept { return widest_; }
-  /// Whether all sides are dense or boxes; whether some are neither these nor ranked lists.
-  [[nodiscard]] bool boxes_only() const noexcept { return irregular_.empty(); }
+  /// The most dims that a box has. Whether copies are carried out by STRAKE_WAY_ANY, and whether
+  /// they have sides that are trees.
+  [[nodiscard]] int box_dims() const noexcept { return box_dims_; }
+  [[nodiscard]] bool has_any() const noexcept { return has_any_; }
   [[nodiscard]] bool has_trees() const noexcept { return has_trees_; }
 
   /// Bytes of the image.
@@ -55,6 +59,7 @@ class BatchTables {
   const Irregular& irregular(const Layout& layout, int word_log2, bool wide);
   void cut_into_tiles(std::int64_t enough);
 
+  std::vector<Place> places_;
   std::vector<strake_batch_copy> copies_;
   std::vector<strake_batch_tile> tiles_;
   std::multimap<Key, std::unique_ptr<Irregular>> irregular_;
@@ -63,6 +68,8 @@ class BatchTables {
   int tile_log2_ = 0;
   int narrowest_ = 0;
   int widest_ = 0;
+  int box_dims_ = 0;
+  bool has_any_ = false;
   bool has_trees_ = false;
 };
 

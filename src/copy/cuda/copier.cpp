@@ -105,7 +105,7 @@ std::unique_ptr<DeviceBatch> CudaCopier::compile_batch(int device, std::span<con
       reach(device, place);
     }
   }
-  return std::make_unique<CudaBatch>(device, copies, static_cast<int>(slots.size()));
+  return std::make_unique<CudaBatch>(device, slots, copies);
 }
 
 }  // namespace

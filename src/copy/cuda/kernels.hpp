@@ -116,10 +116,13 @@ struct BatchLaunch {
   const strake_batch_tile* tiles = nullptr;
   std::uint32_t tile_count = 0;
   int tile_log2 = 0;
-  bool boxes_only = false;            ///< no side is ranked or a tree
+  int box_dims = 0;                   ///< the most that a box has
+  bool any = false;                   ///< some copies are of STRAKE_WAY_ANY
   std::byte* const* bases = nullptr;  ///< of the slots, in host memory
   int slots = 0;                      ///< at most kBatchSlots
 };
+/// Blocks of threads that the launch takes: no more than run at once.
+[[nodiscard]] std::int64_t batch_blocks(const BatchLaunch& launch, const Lane& lane) noexcept;
 [[nodiscard]] cudaError_t launch_batch(const BatchLaunch& launch, const Signal& signal,
                                        const Lane& lane);
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "copy/cuda/lines.hpp"
 #include "device/cuda/stream.hpp"
 #include "strake/error.hpp"
 
@@ -31,11 +32,6 @@ constexpr int kNarrowWordLog2 = 2;
 constexpr std::int64_t kShiftedShortest = std::int64_t{1} << kShiftedWordLog2;
 // [bytes] Wherever they begin, these hold a whole word.
 constexpr std::int64_t kShiftedLeastRun = 2 * kShiftedShortest;
-// Device memory is fetched by 64 bytes and written by 32. Where a run writes both halves of many
-// lines in part, fetching the lines first saves time (lists of 8 to 128 bytes 10 %, a face of 24
-// bytes 2 of 5.4 us, H200); where it writes parts of one half, that would fetch twice the bytes.
-constexpr std::int64_t kLineBytes = 64;
-constexpr std::int64_t kSectorBytes = 32;
 // Every multiprocessor runs this many threads: less work than that is spread as thin as it goes.
 constexpr std::int64_t kThreadsPerMultiprocessor = 2048;
 
@@ -174,7 +170,8 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
   if (form_ == Form::Blocks || form_ == Form::Ranked) strided_ = strided;
   if (!to_dense && !from_dense) {
     const CopyBatch::Copy copy{to, 0, from, 1};
-    auto pair = std::make_unique<CudaBatch>(device, std::span(&copy, 1), 2);
+    const std::array places = {to_place, from_place};
+    auto pair = std::make_unique<CudaBatch>(device, places, std::span(&copy, 1));
     if (!pair->has_trees()) pair_ = std::move(pair);
   }
 
@@ -391,17 +388,15 @@ Signal CudaPlan::launch_shifted(const Lane& lane, std::byte* to, const std::byte
 
 bool CudaPlan::prefetches(const std::byte* to) const noexcept {
   if (task_ == Task::Pack || !to_device_memory_) return false;
-  if (form_ != Form::Box) return size_bytes() > to_.listed_blocks() * kSectorBytes / 2;
+  if (form_ != Form::Box) return fetches_list_lines(size_bytes(), to_.listed_blocks());
   const strake_node& root = to_.root();
-  const auto block = static_cast<std::int64_t>(root.unit.divisor);
-  if (block <= kSectorBytes / 2 || block >= kLineBytes) return false;
+  bool whole_sectors = true;
   for (int i = 0; i < root.count; ++i) {
-    // Blocks lie anywhere in the lines: most have bytes in both halves of one.
-    if (to_.view().levels[root.first + i].stride_bytes % kSectorBytes != 0) return true;
+    if (to_.view().levels[root.first + i].stride_bytes % kSectorBytes != 0) whole_sectors = false;
   }
-  const auto first =
-      reinterpret_cast<std::uintptr_t>(to) + static_cast<std::uintptr_t>(root.offset);
-  return static_cast<std::int64_t>(first % kSectorBytes) + block > kSectorBytes;
+  return fetches_box_lines(
+      static_cast<std::int64_t>(root.unit.divisor), whole_sectors,
+      reinterpret_cast<std::uintptr_t>(to) + static_cast<std::uintptr_t>(root.offset));
 }
 
 Ticket CudaPlan::run_from_pageable(CudaQueue& queue, std::byte* to, const std::byte* from,
