@@ -74,12 +74,10 @@ class Stream {
   /// Blocks the host until it is. \throws  as query()
   void synchronize() const;
 
-  /// For the library itself: null for the CPU's.
-  [[nodiscard]] DeviceStream* device_stream() const noexcept { return device_stream_.get(); }
-
  private:
+  friend struct StreamAccess;  // the library's own
   explicit Stream(std::unique_ptr<DeviceStream> stream) noexcept;
-  std::unique_ptr<DeviceStream> device_stream_;
+  std::unique_ptr<DeviceStream> device_stream_;  // null for the CPU's
 };
 
 }  // namespace strake

@@ -86,23 +86,29 @@ void require_sound(std::span<const CopyBatch::Slot> slots,
   }
 }
 
-/// The device that runs the batch; -1: the CPU. \throws Unsupported
-int device_of(std::span<const CopyBatch::Slot> slots, int asked) {
-  const std::string_view forced = settings::text(settings::Id::backend);
-  int device = asked;
-  for (std::size_t i = 0; i < slots.size() && device < 0; ++i) {
-    if (needs_device(slots[i].place)) device = std::max(slots[i].place.device, 0);
-  }
-  if (forced == "cuda") return std::max(device, 0);
-  if (forced == "cpu" && device >= 0) {
-    for (const CopyBatch::Slot& slot : slots) {
-      if (!slot.place.on_host())
-        throw Unsupported(
-            fmt::format("STRAKE_BACKEND=cpu cannot copy memory of device {}", slot.place.device));
+/// The device of the first target that needs one, else of the first such source; -1: the CPU.
+int device_of(std::span<const CopyBatch::Slot> slots, std::span<const CopyBatch::Copy> copies) {
+  for (const auto side : {&CopyBatch::Copy::to_slot, &CopyBatch::Copy::from_slot}) {
+    for (const CopyBatch::Copy& copy : copies) {
+      const Place place = slots[static_cast<std::size_t>(copy.*side)].place;
+      if (needs_device(place)) return std::max(place.device, 0);
     }
-    return -1;
   }
-  return device;
+  return -1;
+}
+
+/// The same where the setting asks for a back end. \throws Unsupported
+int forced_device(std::span<const CopyBatch::Slot> slots, int device) {
+  const std::string_view forced = settings::text(settings::Id::backend);
+  if (forced == "cuda") return std::max(device, 0);
+  if (forced != "cpu" || device < 0) return device;
+  for (const CopyBatch::Slot& slot : slots) {
+    if (!slot.place.on_host()) {
+      throw Unsupported(
+          fmt::format("STRAKE_BACKEND=cpu cannot copy memory of device {}", slot.place.device));
+    }
+  }
+  return -1;
 }
 
 }  // namespace
@@ -152,7 +158,7 @@ void CopyBatch::Impl::enqueue(Stream& stream, std::span<std::byte* const> bases)
   require_same_device(stream, device, "batch");
   require_sound(bases);
   if (batch_ == nullptr) return run_on_cpu(bases);
-  batch_->enqueue(*stream.device_stream(), bases);
+  batch_->enqueue(*StreamAccess::of(stream), bases);
 }
 
 void CopyBatch::Impl::run(std::span<std::byte* const> bases) const {
@@ -170,7 +176,7 @@ std::string CopyBatch::Impl::description() const {
 CopyBatch CopyBatch::compile(std::span<const Slot> slots, std::span<const Copy> copies,
                              int device) {
   require_sound(slots, copies);
-  const int runs_it = device_of(slots, device);
+  const int runs_it = forced_device(slots, device >= 0 ? device : device_of(slots, copies));
   return CopyBatch(runs_it < 0 ? std::make_unique<const Impl>(slots, copies)
                                : std::make_unique<const Impl>(runs_it, slots, copies));
 }

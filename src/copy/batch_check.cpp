@@ -23,9 +23,14 @@ std::uintptr_t address_of(const std::byte* base) { return reinterpret_cast<std::
 
 void require_within_memory(std::size_t copy, const Layout& layout, std::int32_t slot,
                            const std::byte* base) {
+  if (layout.size_bytes() == 0) return;
+  if (base == nullptr) {
+    throw InvalidArgument(
+        fmt::format("copy {} of the batch: slot {} has a null address", copy, slot));
+  }
   DeviceBackend* const backend = device_backend();
   AllocationInfo memory;
-  if (backend == nullptr || layout.size_bytes() == 0) return;
+  if (backend == nullptr) return;
   const ByteRange bounds = layout.bounds();
   if (!backend->query(base, memory) || memory.base == 0) return;
   const std::uintptr_t begin = address_of(base) + static_cast<std::uintptr_t>(bounds.begin);

@@ -89,7 +89,7 @@ void CopyPlan::enqueue(Stream& stream, std::byte* to, const std::byte* from, Byt
   if (!impl_) return;
   require_same_device(stream, impl_->ordinal, "plan");
   if (impl_->op) return run(to, from, part);
-  DeviceStream& device_stream = *stream.device_stream();
+  DeviceStream& device_stream = *StreamAccess::of(stream);
   if (!impl_->device->staged()) return impl_->device->enqueue(device_stream, to, from, part);
   if (device_stream.capturing()) {
     throw Unsupported(

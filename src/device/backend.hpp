@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "strake/place.hpp"
+#include "strake/stream.hpp"
 
 namespace strake {
 
@@ -75,6 +76,14 @@ class DeviceStream {
   [[nodiscard]] virtual bool query() const = 0;
   virtual void synchronize() const = 0;
   /// \}
+};
+
+/// The inside of a stream, for the library itself.
+struct StreamAccess {
+  /// Null for the CPU's.
+  [[nodiscard]] static DeviceStream* of(const Stream& stream) noexcept {
+    return stream.device_stream_.get();
+  }
 };
 
 /// A device runtime. Calls keep the caller's current device as it was and are safe while another

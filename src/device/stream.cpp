@@ -12,7 +12,8 @@ DeviceBackend& loaded_backend() {
   DeviceBackend* const backend = device_backend();
   if (backend == nullptr) {
     throw Unsupported(
-        "no device back end is loaded: the process uses no device, or has no plug-in for it");
+        "no device back end is loaded: the process has not used its device yet, or Strake has no "
+        "plug-in for it");
   }
   return *backend;
 }

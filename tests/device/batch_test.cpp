@@ -181,6 +181,24 @@ TEST(DeviceBatch, reaches_pinned_and_managed_memory_but_not_pageable) {
   EXPECT_THROW((void)batch_of(MemoryKind::Device, MemoryKind::Host), Unsupported);
 }
 
+/// With STRAKE_CHECK=1 (a test of its own).
+TEST(DeviceBatchChecked, refuses_addresses_whose_memory_is_too_small) {
+  STRAKE_NEEDS_DEVICE();
+  if (std::getenv("STRAKE_CHECK") == nullptr) GTEST_SKIP() << "only with STRAKE_CHECK=1";
+  (void)backend();
+  const CopyBatch batch =
+      CopyBatch::compile(std::vector<Slot>{{kDevice}, {kDevice}},
+                         std::vector<Copy>{{Layout::dense(8, 1 << 20), 0, Layout::dense(8), 1}});
+  const Memory small(MemoryKind::Device, 1 << 20);
+  const Memory large(MemoryKind::Device, (1 << 20) + 8);
+  Stream stream = Stream::make(0);
+  EXPECT_THROW(batch.enqueue(stream, std::vector{small.data(), large.data()}), InvalidArgument);
+  batch.enqueue(stream, std::vector{large.data(), small.data()});
+  EXPECT_THROW(batch.enqueue(stream, std::vector{large.data() + 16, small.data()}),
+               InvalidArgument);
+  stream.synchronize();
+}
+
 TEST(DeviceBatch, refuses_streams_that_are_not_its_own) {
   STRAKE_NEEDS_DEVICE();
   (void)backend();

@@ -58,6 +58,7 @@ TEST(DeviceStream, orders_copies_with_the_users_work) {
   const Memory result(MemoryKind::Device, kBytes / 2);
   const UserStream own;
   const UserStream blocking(cudaStreamDefault);
+  plan.run(to.data(), from.data());  // the first launch of a kernel may wait for all streams
   int value = 0;
   for (const cudaStream_t native : {cudaStream_t(own), cudaStream_t(blocking),
                                     cudaStream_t(nullptr), cudaStreamLegacy, cudaStreamPerThread}) {
@@ -298,10 +299,11 @@ TEST(DeviceStream, refuses_what_is_not_its_devices) {
 TEST(DeviceStream, refuses_a_stream_of_another_context) {
   STRAKE_NEEDS_DEVICE();
   (void)backend();
+  // As their signatures were in CUDA 4.0, which cuda.h keeps by their second versions.
   const auto entry = [](const char* name) {
     void* found = nullptr;
     cudaDriverEntryPointQueryResult result{};
-    EXPECT_EQ(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result),
+    EXPECT_EQ(cudaGetDriverEntryPointByVersion(name, &found, 4000, cudaEnableDefault, &result),
               cudaSuccess);
     return found;
   };
@@ -319,21 +321,6 @@ TEST(DeviceStream, refuses_a_stream_of_another_context) {
   EXPECT_EQ(pop(&popped), CUDA_SUCCESS);
   EXPECT_THROW((void)Stream::adopt(stream), InvalidArgument);
   EXPECT_EQ(destroy(context), CUDA_SUCCESS);
-}
-
-TEST(DeviceStream, reports_a_stream_that_was_destroyed) {
-  STRAKE_NEEDS_DEVICE();
-  (void)backend();
-  const CopyPlan plan = CopyPlan::compile(packed(), kDevice, strided(), kDevice);
-  const Memory from(MemoryKind::Device, kBytes);
-  const Memory to(MemoryKind::Device, kBytes / 2);
-  cudaStream_t native = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking), cudaSuccess);
-  Stream stream = Stream::adopt(native);
-  ASSERT_EQ(cudaStreamDestroy(native), cudaSuccess);
-  EXPECT_THROW(plan.enqueue(stream, to.data(), from.data()), CudaError);
-  EXPECT_THROW((void)stream.query(), CudaError);
-  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
 }  // namespace

@@ -137,6 +137,12 @@ TEST(CopyBatchCheck, names_the_two_copies_that_write_one_byte) {
             "batch both write the byte at 0x118e");
 }
 
+TEST(CopyBatchCheck, asks_for_addresses) {
+  EXPECT_EQ(finding({{Layout::dense(1), 0, Layout::dense(1), 1}}, {nullptr, nullptr}),
+            "copy 0 of the batch: slot 0 has a null address");
+  EXPECT_EQ(finding({{Layout(), 0, Layout(), 1}}, {nullptr, nullptr}), "nothing");
+}
+
 /// With STRAKE_CHECK=1 (a test of its own).
 TEST(CopyBatchChecked, every_run_is_checked_and_refused_before_it_moves_a_byte) {
   if (!settings::flag(settings::Id::check)) GTEST_SKIP() << "only with STRAKE_CHECK=1";
