@@ -139,6 +139,21 @@ TEST(BatchTables, distances_of_more_than_31_bits_are_trees) {
   EXPECT_TRUE(found(tables) == expected(copies));
 }
 
+TEST(BatchTables, long_parts_are_copies_of_their_own) {
+  const Dim rows[] = {{100, 64}};
+  const Dim others[] = {{30, 128}, {10, 16}};
+  const std::vector<Layout> fields = {Layout::box(0, 8, rows), Layout::box(10'000, 8, others)};
+  const Layout all = Layout::sequence(fields).shifted(16);
+  const Layout many = all.repeated(3, 20'000);
+  const std::vector<Copy> copies = {{Layout::dense(all.size_bytes(), 24), 0, all, 1},
+                                    {all.shifted(64), 0, all, 1},
+                                    {many, 0, Layout::dense(many.size_bytes()), 1},
+                                    {many, 0, many.shifted(8), 1}};
+  const BatchTables tables(kPlaces, copies, 0);
+  EXPECT_FALSE(tables.has_any());
+  EXPECT_TRUE(found(tables) == expected(copies));
+}
+
 TEST(BatchTables, equal_lists_share_their_tables) {
   Random random(9);
   const Layout list = cut_anew(random, 4000);

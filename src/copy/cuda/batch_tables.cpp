@@ -95,6 +95,52 @@ strake_batch_way way_of(const Layout& to, const strake_side& to_side, const Layo
   return STRAKE_WAY_ANY;
 }
 
+/// The parts of a layout that is made of parts, if they are few and long; else nothing.
+std::vector<Layout> parts_of(const Layout& layout) {
+  // Each part is at least a tile of its own.
+  constexpr std::int64_t kShortest = 512;  // [bytes], on average
+  std::vector<Layout> parts;
+  if (layout.kind() == Layout::Kind::Sequence) {
+    if (layout.size_bytes() < kShortest * static_cast<std::int64_t>(layout.parts().size()))
+      return {};
+    for (const Layout& part : layout.parts()) parts.push_back(part.shifted(layout.offset()));
+  } else if (layout.kind() == Layout::Kind::Repeat) {
+    const Dim dim = layout.dims()[0];
+    if (layout.size_bytes() < kShortest * dim.count) return {};
+    for (std::int64_t i = 0; i < dim.count; ++i)
+      parts.push_back(layout.parts()[0].shifted(layout.offset() + i * dim.stride_bytes));
+  }
+  return parts;
+}
+
+/// A dense layout cut as `parts` are.
+std::vector<Layout> cut_as(const Layout& dense, const std::vector<Layout>& parts) {
+  std::vector<Layout> cut;
+  std::int64_t at = dense.offset();
+  for (const Layout& part : parts) {
+    cut.push_back(Layout::dense(part.size_bytes(), at));
+    at += part.size_bytes();
+  }
+  return cut;
+}
+
+/// A copy of a layout that is made of parts as one copy for each part, which may be a box; nothing
+/// where it has none, or where the two sides are not cut alike.
+std::vector<CopyBatch::Copy> parts_of(const CopyBatch::Copy& copy) {
+  std::vector<Layout> to = parts_of(copy.to);
+  std::vector<Layout> from = parts_of(copy.from);
+  if (to.empty() && copy.to.is_dense()) to = cut_as(copy.to, from);
+  if (from.empty() && copy.from.is_dense()) from = cut_as(copy.from, to);
+  const auto same_size = [](const Layout& a, const Layout& b) {
+    return a.size_bytes() == b.size_bytes();
+  };
+  if (!std::ranges::equal(to, from, same_size)) return {};
+  std::vector<CopyBatch::Copy> copies;
+  for (std::size_t i = 0; i < to.size(); ++i)
+    copies.push_back({to[i], copy.to_slot, from[i], copy.from_slot});
+  return copies;
+}
+
 }  // namespace
 
 struct BatchTables::Irregular {
@@ -116,33 +162,7 @@ BatchTables::BatchTables(std::span<const Place> places, std::span<const CopyBatc
                          std::int64_t enough)
     : places_(places.begin(), places.end()) {
   copies_.reserve(copies.size());
-  for (const CopyBatch::Copy& copy : copies) {
-    const std::int64_t bytes = copy.to.size_bytes();
-    if (bytes == 0) continue;
-    const auto add_part = [&](std::int64_t begin, std::int64_t length, int word_log2) {
-      if (length == 0) return;
-      const bool dense = copy.to.is_dense() && copy.from.is_dense();
-      add(dense ? Layout::dense(length, copy.to.offset() + begin) : copy.to, copy.to_slot,
-          dense ? Layout::dense(length, copy.from.offset() + begin) : copy.from, copy.from_slot,
-          word_log2);
-    };
-    if (copy.to.is_dense() && copy.from.is_dense()) {
-      // Words where both runs are aligned, and single bytes at their ends.
-      const int log2 = log2_of(copy.to.offset() - copy.from.offset());
-      const std::int64_t word = std::int64_t{1} << log2;
-      const std::int64_t head = std::min(bytes, -copy.to.offset() & (word - 1));
-      const std::int64_t body = (bytes - head) & ~(word - 1);
-      add_part(0, head, 0);
-      add_part(head, body, log2);
-      add_part(head + body, bytes - head - body, 0);
-      continue;
-    }
-    int log2 = std::min(log2_of(copy.to.offset()), log2_of(copy.from.offset()));
-    for (const Layout* const layout : {&copy.to, &copy.from}) {
-      if (!layout->is_dense()) log2 = std::min(log2, Tables(*layout).word_log2());
-    }
-    add_part(0, bytes, log2);
-  }
+  for (const CopyBatch::Copy& copy : copies) add(copy);
   for (const auto& [key, tables] : irregular_) {
     tables->at = irregular_bytes_;
     irregular_bytes_ += tables->image_bytes();
@@ -150,8 +170,39 @@ BatchTables::BatchTables(std::span<const Place> places, std::span<const CopyBatc
   cut_into_tiles(enough);
 }
 
-void BatchTables::add(const Layout& to, std::int32_t to_slot, const Layout& from,
-                      std::int32_t from_slot, int word_log2) {
+void BatchTables::add(const CopyBatch::Copy& copy) {
+  if (copy.to.size_bytes() == 0) return;
+  if (copy.to.is_dense() && copy.from.is_dense()) return add_run(copy);
+  const auto parts = parts_of(copy);
+  for (const CopyBatch::Copy& part : parts) add(part);
+  if (!parts.empty()) return;
+  int log2 = std::min(log2_of(copy.to.offset()), log2_of(copy.from.offset()));
+  for (const Layout* const layout : {&copy.to, &copy.from}) {
+    if (!layout->is_dense()) log2 = std::min(log2, Tables(*layout).word_log2());
+  }
+  add_words(copy, log2);
+}
+
+void BatchTables::add_run(const CopyBatch::Copy& copy) {
+  // Words where both runs are aligned, and single bytes at their ends.
+  const std::int64_t bytes = copy.to.size_bytes();
+  const int log2 = log2_of(copy.to.offset() - copy.from.offset());
+  const std::int64_t word = std::int64_t{1} << log2;
+  const std::int64_t head = std::min(bytes, -copy.to.offset() & (word - 1));
+  const std::int64_t body = (bytes - head) & ~(word - 1);
+  const auto add_part = [&](std::int64_t begin, std::int64_t length, int word_log2) {
+    if (length == 0) return;
+    add_words({Layout::dense(length, copy.to.offset() + begin), copy.to_slot,
+               Layout::dense(length, copy.from.offset() + begin), copy.from_slot},
+              word_log2);
+  };
+  add_part(0, head, 0);
+  add_part(head, body, log2);
+  add_part(head + body, bytes - head - body, 0);
+}
+
+void BatchTables::add_words(const CopyBatch::Copy& given, int word_log2) {
+  const auto& [to, to_slot, from, from_slot] = given;
   narrowest_ = copies_.empty() ? word_log2 : std::min(narrowest_, word_log2);
   widest_ = std::max(widest_, word_log2);
   strake_batch_copy copy{};

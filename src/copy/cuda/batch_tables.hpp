@@ -53,8 +53,11 @@ class BatchTables {
   /// A layout at offset 0 by its hash, and the copy's word [log2 bytes]; -1: for 64-bit indices.
   using Key = std::tuple<std::uint64_t, std::uint64_t, int>;
 
-  void add(const Layout& to, std::int32_t to_slot, const Layout& from, std::int32_t from_slot,
-           int word_log2);
+  void add(const CopyBatch::Copy& copy);
+  /// From dense to dense.
+  void add_run(const CopyBatch::Copy& copy);
+  /// All in words of this size.
+  void add_words(const CopyBatch::Copy& copy, int word_log2);
   strake_side side_of(const Layout& layout, std::int32_t slot, int word_log2, bool wide);
   const Irregular& irregular(const Layout& layout, int word_log2, bool wide);
   void cut_into_tiles(std::int64_t enough);
