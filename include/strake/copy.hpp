@@ -17,15 +17,17 @@ namespace strake {
 
 /// A layout compiled for one pair of memories: the fewest launches that move its bytes. Packing is
 /// dense ← layout, unpacking layout ← dense. Immutable once made: threads may share one plan and
-/// run it on different streams at the same time. It must outlive its runs, and graphs that it is
-/// part of.
+/// run it on different streams at the same time. Destroy it only when all its runs are complete and
+/// no graph will run it: its tables are reused at once.
 class CopyPlan {
  public:
   /// Local (no communication). Host-only plans need no device. Byte i of `from` in packed order
-  /// becomes byte i of `to`. `device` runs it: of two devices the target's pulls and the source's
-  /// pushes; -1: the target's, else the source's, or the CPU if neither needs a device. \throws
+  /// becomes byte i of `to`. `device` runs the copy. Between two devices, the target's device pulls
+  /// and the source's pushes. -1: the target's, else the source's, or the CPU if neither needs a
+  /// device. Memory of another device is reached as cudaDeviceEnablePeerAccess() allows: its owner
+  /// must have opened what comes from a memory pool or a mapping of the driver's. \throws
   /// InvalidArgument  the two sizes differ, or there is no such device. \throws Unsupported  no
-  /// back end reaches both memories.
+  /// back end reaches both memories. \throws OutOfMemory, CudaError
   static CopyPlan compile(const Layout& to, Place to_place, const Layout& from, Place from_place,
                           int device = -1);
 
@@ -43,14 +45,19 @@ class CopyPlan {
   [[nodiscard]] const char* backend() const noexcept;
 
   /// Moves the packed bytes `part` and returns when `to` is complete and `from` reusable. `to` and
-  /// `from` are the base addresses of the layouts. \throws CudaError
+  /// `from` are the base addresses of the layouts. On a device it runs after the work that is in
+  /// the legacy default stream, and in no order with other streams. \throws CudaError
   void run(std::byte* to, const std::byte* from, ByteRange part = ByteRange::all()) const;
   /// Enqueues the same on `stream` and returns: `to` is complete, and `from` reusable, once
   /// `stream` has passed this point. Within a capture it becomes part of the graph, which copies
-  /// between these two addresses at every launch. Plans for the CPU run at once, on the CPU's
-  /// stream alone. Pageable host memory at one end: the host waits for the stream, copies, and
-  /// waits for that. \throws InvalidArgument  the stream is not of the plan's device; Unsupported
-  /// the stream is being captured and the host would have to take part; CudaError
+  /// between these two addresses at every launch. It allocates nothing and waits for nothing, with
+  /// one exception: if one end is pageable host memory, the host waits for the stream, then copies,
+  /// and returns when the copy is done. Plans for the CPU run at once, on the CPU's stream alone. A
+  /// kernel that is enqueued next with the attribute of programmatic stream serialization must call
+  /// cudaGridDependencySynchronize() before it uses what earlier work wrote. \throws
+  /// InvalidArgument  the stream is not of the plan's device; Unsupported  the stream is being
+  /// captured and the host would have to take part, or it is the legacy default stream and another
+  /// stream of the device is being captured; CudaError
   void enqueue(Stream& stream, std::byte* to, const std::byte* from,
                ByteRange part = ByteRange::all()) const;
 
@@ -63,10 +70,11 @@ class CopyPlan {
 
 /// Many different copies in one: on a device one launch, whatever their number. Each copy is
 /// between two slots, whose base addresses are given at each run, so that buffers may alternate.
-/// The copies are in no order on a device, and one after the other on the CPU; where two of them
-/// write the same byte the result is undefined (STRAKE_CHECK=1 finds it). Immutable once made:
-/// threads may share one batch and run it on different streams at the same time. It must outlive
-/// its runs, and graphs that it is part of.
+/// The copies are in no order on a device, and one after the other on the CPU. Where two of them
+/// write the same byte, or (on a device) one reads what one writes, the result is undefined;
+/// STRAKE_CHECK=1 finds that. Immutable once made: threads may share one batch and run it on
+/// different streams at the same time. Destroy it only when all its runs are complete and no graph
+/// will run it: its tables are reused at once.
 class CopyBatch {
  public:
   /// A memory that copies are from or to.
@@ -88,8 +96,9 @@ class CopyBatch {
 
   /// Local (no communication). Uploads what a device needs: ~240 bytes a copy, 8 bytes for each
   /// tile of 32 to 512 words, and the tables of layouts that are no boxes. `device` runs all
-  /// copies; -1: the device of the first slot that has one, or the CPU if no slot needs a device.
-  /// \throws InvalidArgument  sizes that differ, a slot that does not exist, bytes outside of a
+  /// copies; -1: the device of the first target in device memory, else of the first such source,
+  /// else of managed memory, or the CPU. Memory of another device is reached as for a plan. \throws
+  /// InvalidArgument  sizes that differ, a slot or a device that does not exist, bytes outside of a
   /// slot whose size was given, too many slots; Unsupported  pageable memory in a copy of a device,
   /// a device that can't reach a slot, no back end; OutOfMemory, CudaError
   static CopyBatch compile(std::span<const Slot> slots, std::span<const Copy> copies,
@@ -112,10 +121,12 @@ class CopyBatch {
   /// this point. Within a capture it becomes part of the graph, which keeps these addresses. A
   /// batch for the CPU runs at once, on the CPU's stream alone. \throws InvalidArgument  the stream
   /// is not of the batch's device, `bases` are not as many as the slots; with STRAKE_CHECK=1 also
-  /// targets that overlap, and bytes outside of the memory that a base lies in; CudaError. Nothing
-  /// is enqueued then.
+  /// bytes that are touched twice, an address that is not of its slot's place, and bytes outside of
+  /// the memory there; Unsupported  as for a plan, whose rule for kernels that are enqueued next
+  /// holds, too; CudaError. Nothing is enqueued then.
   void enqueue(Stream& stream, std::span<std::byte* const> bases) const;
-  /// The same; returns when it is done.
+  /// Runs all copies and returns when they are complete. On a device they run after the work that
+  /// is in the legacy default stream, and in no order with other streams. \throws  as enqueue()
   void run(std::span<std::byte* const> bases) const;
 
  private:

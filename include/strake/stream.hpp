@@ -15,16 +15,17 @@ class DeviceStream;
 /// For one thread at a time.
 class Event {
  public:
-  /// One that was never recorded.
+  /// Not recorded yet: query(), synchronize() and Stream::wait() throw InvalidArgument.
   Event() noexcept;
-  Event(Event&&) noexcept;
-  Event& operator=(Event&&) noexcept;
+  /// The other one is then as if never recorded.
+  Event(Event&& other) noexcept;
+  Event& operator=(Event&& other) noexcept;
   ~Event();
 
   /// Whether the work before it is complete. \throws InvalidArgument  it was never recorded;
   /// Unsupported  it was recorded in a stream that was being captured; CudaError
   [[nodiscard]] bool query() const;
-  /// Blocks the host until it is. \throws  as query()
+  /// Blocks the host until that work is complete. \throws  as query()
   void synchronize() const;
 
  private:
@@ -34,24 +35,27 @@ class Event {
   bool recorded_ = false;
 };
 
-/// An in-order queue of work. On the CPU's, work is complete when the call that enqueues it
-/// returns. What is enqueued on a device's may be captured in a CUDA graph. For one thread at a
-/// time; several may be the same stream of the runtime.
+/// An in-order queue of work: the CPU's, on which each call is complete when it returns, or a
+/// device's. Work on a device's stream may be captured in a CUDA graph. Several objects may name
+/// one stream of the runtime. For one thread at a time.
 class Stream {
  public:
   /// The CPU's.
   Stream() noexcept;
   /// A new stream of a device, ordered with other streams, the default ones too, by events alone.
   /// It is destroyed with this object, after its work. \throws InvalidArgument  there is no such
-  /// device; Unsupported  the process uses no device runtime, or Strake has no back end for it;
-  /// CudaError
+  /// device; Unsupported  the process has not used its device yet, or Strake has no back end for
+  /// it; CudaError
   [[nodiscard]] static Stream make(int device);
-  /// A stream of the user's, which must outlive this object and is not destroyed with it: of the
-  /// runtime or the driver, or a default stream: null or `cudaStreamLegacy`, `cudaStreamPerThread`.
-  /// The device is the stream's own; for a default stream it is `device`, or the current one (-1).
-  /// \throws InvalidArgument  it is a stream of another device than `device`, or of another context
-  /// than its device's primary one; Unsupported, CudaError
+  /// A stream of the user's: one of the runtime or the driver; null or `cudaStreamLegacy`;
+  /// `cudaStreamPerThread`, which is the calling thread's at each call (a program that is compiled
+  /// for per-thread default streams names it so, not by null). It is not destroyed with this
+  /// object, and must outlive it: CUDA can't tell a stream that was destroyed. The device is the
+  /// stream's own; for a default stream it is `device`, or the current one (-1). \throws
+  /// InvalidArgument  it is a stream of another device than `device`, or of another context than
+  /// its device's primary one; Unsupported, CudaError
   [[nodiscard]] static Stream adopt(CUstream_st* stream, int device = -1);
+  /// The other one is the CPU's then.
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
   ~Stream();
@@ -62,16 +66,19 @@ class Stream {
   [[nodiscard]] CUstream_st* native() const noexcept;
 
   /// `event` becomes the point after the work that was enqueued so far. The first time it makes an
-  /// event of the runtime (~1 us more). \throws CudaError
+  /// event of the runtime (~1 us more). \throws Unsupported  this is the legacy default stream, and
+  /// another stream of the device is being captured; CudaError
   void record(Event& event);
   /// Work that is enqueued later starts after `event`, of any device. The device waits, not the
-  /// host; only on the CPU's stream the host does. \throws InvalidArgument  it was never recorded;
-  /// Unsupported  one of the two is part of a capture and the other is not; CudaError
+  /// host; only on the CPU's stream the host does. A stream joins the capture that `event` was
+  /// recorded in. \throws InvalidArgument  `event` was never recorded; Unsupported  this stream is
+  /// being captured and `event` is not of that capture, or this is the legacy default stream and a
+  /// capture goes on; CudaError  the capture of `event` has ended
   void wait(const Event& event);
-  /// Whether all work that was enqueued is complete. \throws Unsupported  it is being captured;
-  /// CudaError
+  /// Whether all work that was enqueued is complete. \throws Unsupported  it is being captured, or
+  /// as record(); CudaError
   [[nodiscard]] bool query() const;
-  /// Blocks the host until it is. \throws  as query()
+  /// Blocks the host until that work is complete. \throws  as query()
   void synchronize() const;
 
  private:

@@ -44,10 +44,18 @@ class CopyBatch::Impl {
 
   std::unique_ptr<DeviceBatch> batch_;  // on a device
   std::vector<Run> runs_;               // otherwise
-  std::vector<Copy> checked_;           // at every run
+  std::vector<Copy> checked_;           // at every run, if there are any
+  std::vector<Place> places_;           // of the slots
 };
 
 namespace {
+
+std::vector<Place> places_of(std::span<const CopyBatch::Slot> slots) {
+  std::vector<Place> places;
+  places.reserve(slots.size());
+  for (const CopyBatch::Slot& slot : slots) places.push_back(slot.place);
+  return places;
+}
 
 void require_slot(std::size_t copy, std::int32_t slot, std::size_t slots) {
   if (slot >= 0 && static_cast<std::size_t>(slot) < slots) return;
@@ -86,12 +94,15 @@ void require_sound(std::span<const CopyBatch::Slot> slots,
   }
 }
 
-/// The device of the first target that needs one, else of the first such source; -1: the CPU.
+/// The device of the first target in device memory, else of the first such source, else of managed
+/// memory; -1: the CPU.
 int device_of(std::span<const CopyBatch::Slot> slots, std::span<const CopyBatch::Copy> copies) {
-  for (const auto side : {&CopyBatch::Copy::to_slot, &CopyBatch::Copy::from_slot}) {
-    for (const CopyBatch::Copy& copy : copies) {
-      const Place place = slots[static_cast<std::size_t>(copy.*side)].place;
-      if (needs_device(place)) return std::max(place.device, 0);
+  for (const MemoryKind kind : {MemoryKind::Device, MemoryKind::Managed}) {
+    for (const auto side : {&CopyBatch::Copy::to_slot, &CopyBatch::Copy::from_slot}) {
+      for (const CopyBatch::Copy& copy : copies) {
+        const Place place = slots[static_cast<std::size_t>(copy.*side)].place;
+        if (place.kind == kind) return std::max(place.device, 0);
+      }
     }
   }
   return -1;
@@ -115,21 +126,18 @@ int forced_device(std::span<const CopyBatch::Slot> slots, int device) {
 
 CopyBatch::Impl::Impl(int batch_device, std::span<const Slot> batch_slots,
                       std::span<const Copy> copies)
-    : device(batch_device), slots(batch_slots.size()) {
+    : device(batch_device), slots(batch_slots.size()), places_(places_of(batch_slots)) {
   DeviceCopier* const copier = device_copier();
   if (copier == nullptr) {
     throw Unsupported(fmt::format("no device back end is loaded for a batch of device {}", device));
   }
-  std::vector<Place> places;
-  places.reserve(slots);
-  for (const Slot& slot : batch_slots) places.push_back(slot.place);
-  batch_ = copier->compile_batch(device, places, copies);
+  batch_ = copier->compile_batch(device, places_, copies);
   for (const Copy& copy : copies) size_bytes += copy.to.size_bytes();
   if (settings::flag(settings::Id::check)) checked_.assign(copies.begin(), copies.end());
 }
 
 CopyBatch::Impl::Impl(std::span<const Slot> batch_slots, std::span<const Copy> copies)
-    : slots(batch_slots.size()) {
+    : slots(batch_slots.size()), places_(places_of(batch_slots)) {
   runs_.reserve(copies.size());
   for (const Copy& copy : copies) {
     const auto to = static_cast<std::size_t>(copy.to_slot);
@@ -147,7 +155,7 @@ void CopyBatch::Impl::require_sound(std::span<std::byte* const> bases) const {
     throw InvalidArgument(
         fmt::format("{} base addresses for a batch with {} slots", bases.size(), slots));
   }
-  if (!checked_.empty()) check_batch(checked_, bases);
+  if (!checked_.empty()) check_batch(checked_, places_, bases, device >= 0);
 }
 
 void CopyBatch::Impl::run_on_cpu(std::span<std::byte* const> bases) const {

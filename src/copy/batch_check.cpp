@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "device/backend.hpp"
@@ -12,71 +13,131 @@
 namespace strake {
 namespace {
 
-/// Bytes [begin, end) that a copy writes.
-struct Written {
+using Copy = CopyBatch::Copy;
+
+// No memory lies below.
+constexpr std::uintptr_t kFirstPage = 4096;
+
+/// Bytes [begin, end) that a copy reads or writes.
+struct Touched {
   std::uintptr_t begin;
   std::uintptr_t end;
   std::size_t copy;
+  bool written;
 };
 
-std::uintptr_t address_of(const std::byte* base) { return reinterpret_cast<std::uintptr_t>(base); }
-
-void require_within_memory(std::size_t copy, const Layout& layout, std::int32_t slot,
-                           const std::byte* base) {
-  if (layout.size_bytes() == 0) return;
-  if (base == nullptr) {
-    throw InvalidArgument(
-        fmt::format("copy {} of the batch: slot {} has a null address", copy, slot));
-  }
-  DeviceBackend* const backend = device_backend();
-  AllocationInfo memory;
-  if (backend == nullptr) return;
-  const ByteRange bounds = layout.bounds();
-  if (!backend->query(base, memory) || memory.base == 0) return;
-  const std::uintptr_t begin = address_of(base) + static_cast<std::uintptr_t>(bounds.begin);
-  const std::uintptr_t end = address_of(base) + static_cast<std::uintptr_t>(bounds.end);
-  if (begin >= memory.base && end <= memory.base + memory.size_bytes) return;
-  throw InvalidArgument(
-      fmt::format("copy {} of the batch: {} in slot {} has bytes [{:#x}, {:#x}), but the memory of "
-                  "its base {:#x} "
-                  "has bytes [{:#x}, {:#x})",
-                  copy, layout.to_string(), slot, begin, end, address_of(base), memory.base,
-                  memory.base + memory.size_bytes));
+std::uintptr_t address_of(const std::byte* base, std::int64_t offset) {
+  return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
 }
 
-void require_apart(std::span<const CopyBatch::Copy> copies, std::vector<Written>& written) {
-  std::sort(written.begin(), written.end(),
-            [](const Written& a, const Written& b) { return a.begin < b.begin; });
-  std::size_t furthest = 0;  // of those that begin before, the one that ends last
-  for (std::size_t i = 1; i < written.size(); ++i) {
-    const Written& before = written[furthest];
-    const Written& after = written[i];
-    if (after.end > before.end) furthest = i;
-    if (after.begin >= before.end || after.copy == before.copy) continue;
+std::string to_text(const Layout& layout, std::int32_t slot) {
+  return fmt::format("{} in slot {}", layout.to_string(), slot);
+}
+
+bool same_memory(Place a, Place b) {
+  return a.kind == b.kind && (a.kind != MemoryKind::Device || a.device == b.device);
+}
+
+/// One side of a copy.
+struct Side {
+  std::size_t copy;
+  const Layout& layout;
+  std::int32_t slot;
+  const std::byte* base;
+};
+
+void require_address(const Side& side) {
+  if (address_of(side.base, side.layout.bounds().begin) >= kFirstPage) return;
+  throw InvalidArgument(fmt::format("copy {} of the batch: slot {} has the address {:#x}",
+                                    side.copy, side.slot, address_of(side.base, 0)));
+}
+
+void require_memory(const Side& side, Place place) {
+  DeviceBackend* const backend = device_backend();
+  if (backend == nullptr) return;
+  const ByteRange bounds = side.layout.bounds();
+  const std::uintptr_t begin = address_of(side.base, bounds.begin);
+  const std::uintptr_t end = address_of(side.base, bounds.end);
+  AllocationInfo memory;
+  const bool known = backend->query(side.base + bounds.begin, memory);
+  const Place found = known ? memory.place : Place{};
+  if (!same_memory(found, place)) {
     throw InvalidArgument(fmt::format(
-        "copies {} ({} in slot {}) and {} ({} in slot {}) of the batch both write the byte at "
-        "{:#x}",
-        before.copy, copies[before.copy].to.to_string(), copies[before.copy].to_slot, after.copy,
-        copies[after.copy].to.to_string(), copies[after.copy].to_slot, after.begin));
+        "copy {} of the batch: {} begins at {:#x}, which is {} memory of device {}, not {} of {}",
+        side.copy, to_text(side.layout, side.slot), begin, name_of(found.kind), found.device,
+        name_of(place.kind), place.device));
+  }
+  if (memory.base == 0 || end <= memory.base + memory.size_bytes) return;
+  throw InvalidArgument(fmt::format(
+      "copy {} of the batch: {} has bytes [{:#x}, {:#x}), but the memory there has bytes "
+      "[{:#x}, {:#x})",
+      side.copy, to_text(side.layout, side.slot), begin, end, memory.base,
+      memory.base + memory.size_bytes));
+}
+
+[[noreturn]] void refuse(std::span<const Copy> copies, const Touched& a, const Touched& b) {
+  const auto text = [&](const Touched& touched) {
+    const Copy& copy = copies[touched.copy];
+    return fmt::format(
+        "copy {} {} it ({})", touched.copy, touched.written ? "writes" : "reads",
+        touched.written ? to_text(copy.to, copy.to_slot) : to_text(copy.from, copy.from_slot));
+  };
+  const bool ordered = a.copy < b.copy || (a.copy == b.copy && !a.written);
+  throw InvalidArgument(fmt::format("the byte at {:#x} is touched twice by the batch: {}, and {}",
+                                    std::max(a.begin, b.begin), text(ordered ? a : b),
+                                    text(ordered ? b : a)));
+}
+
+/// Of what begins before, what ends last; and what ends last of other copies than that one.
+struct Furthest {
+  Touched first{0, 0, 0, false};
+  Touched other{0, 0, 0, false};
+  void add(const Touched& touched) {
+    if (touched.end > first.end) {
+      if (touched.copy != first.copy) other = first;
+      first = touched;
+    } else if (touched.copy != first.copy && touched.end > other.end) {
+      other = touched;
+    }
+  }
+};
+
+void require_apart(std::span<const Copy> copies, std::vector<Touched>& all) {
+  std::ranges::sort(all, {}, &Touched::begin);
+  Furthest reads;
+  Furthest writes;
+  for (const Touched& touched : all) {
+    // A copy may write a byte twice: its layout says so.
+    const Touched& written =
+        touched.written && writes.first.copy == touched.copy ? writes.other : writes.first;
+    if (touched.begin < written.end) refuse(copies, written, touched);
+    if (touched.written && touched.begin < reads.first.end) refuse(copies, reads.first, touched);
+    (touched.written ? writes : reads).add(touched);
   }
 }
 
 }  // namespace
 
-void check_batch(std::span<const CopyBatch::Copy> copies, std::span<std::byte* const> bases) {
-  std::vector<Written> written;
+void check_batch(std::span<const Copy> copies, std::span<const Place> places,
+                 std::span<std::byte* const> bases, bool on_device) {
+  std::vector<Touched> all;
   for (std::size_t i = 0; i < copies.size(); ++i) {
-    const CopyBatch::Copy& copy = copies[i];
-    const std::byte* const to = bases[static_cast<std::size_t>(copy.to_slot)];
-    require_within_memory(i, copy.to, copy.to_slot, to);
-    require_within_memory(i, copy.from, copy.from_slot,
-                          bases[static_cast<std::size_t>(copy.from_slot)]);
-    copy.to.for_each_block([&](std::int64_t offset, std::int64_t length) {
-      const std::uintptr_t begin = address_of(to) + static_cast<std::uintptr_t>(offset);
-      written.push_back({begin, begin + static_cast<std::uintptr_t>(length), i});
-    });
+    const Copy& copy = copies[i];
+    if (copy.to.size_bytes() == 0) continue;
+    const auto at = [](std::int32_t slot) { return static_cast<std::size_t>(slot); };
+    for (const Side& side : {Side{i, copy.to, copy.to_slot, bases[at(copy.to_slot)]},
+                             Side{i, copy.from, copy.from_slot, bases[at(copy.from_slot)]}}) {
+      const bool written = &side.layout == &copy.to;
+      require_address(side);
+      if (on_device) require_memory(side, places[at(side.slot)]);
+      if (!written && !on_device) continue;
+      side.layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
+        const std::uintptr_t begin = address_of(side.base, offset);
+        all.push_back({begin, begin + static_cast<std::uintptr_t>(length), i, written});
+      });
+    }
   }
-  require_apart(copies, written);
+  require_apart(copies, all);
 }
 
 }  // namespace strake

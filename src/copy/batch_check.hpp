@@ -8,9 +8,11 @@
 
 namespace strake {
 
-/// \throws InvalidArgument  two copies write the same byte, or one touches bytes outside of the
-/// memory that the base of its slot lies in (where the device runtime knows that memory). Cost:
-/// O(blocks of all targets) of time and memory.
-void check_batch(std::span<const CopyBatch::Copy> copies, std::span<std::byte* const> bases);
+/// \throws InvalidArgument  two copies write the same byte; `on_device`, where copies are in no
+/// order: one reads a byte that another (or itself) writes, or a slot's address is not of the
+/// slot's place, or bytes lie outside of the memory there. Cost: O(blocks of all layouts) of time
+/// and memory.
+void check_batch(std::span<const CopyBatch::Copy> copies, std::span<const Place> places,
+                 std::span<std::byte* const> bases, bool on_device);
 
 }  // namespace strake

@@ -1,5 +1,6 @@
 #include "strake/stream.hpp"
 
+#include <memory>
 #include <utility>
 
 #include "device/backend.hpp"
@@ -21,8 +22,14 @@ DeviceBackend& loaded_backend() {
 }  // namespace
 
 Event::Event() noexcept = default;
-Event::Event(Event&&) noexcept = default;
-Event& Event::operator=(Event&&) noexcept = default;
+Event::Event(Event&& other) noexcept
+    : device_event_(std::move(other.device_event_)),
+      recorded_(std::exchange(other.recorded_, false)) {}
+Event& Event::operator=(Event&& other) noexcept {
+  device_event_ = std::move(other.device_event_);
+  recorded_ = std::exchange(other.recorded_, false);
+  return *this;
+}
 Event::~Event() = default;
 
 void Event::require_recorded() const {
@@ -63,9 +70,12 @@ void Stream::record(Event& event) {
   if (device_stream_ == nullptr) {
     event.device_event_.reset();
   } else {
+    // What throws leaves the event as it was.
+    std::unique_ptr<DeviceEvent> made;
     if (event.device_event_ == nullptr || event.device_event_->device() != device())
-      event.device_event_ = loaded_backend().make_event(device());
-    device_stream_->record(*event.device_event_);
+      made = loaded_backend().make_event(device());
+    device_stream_->record(made != nullptr ? *made : *event.device_event_);
+    if (made != nullptr) event.device_event_ = std::move(made);
   }
   event.recorded_ = true;
 }

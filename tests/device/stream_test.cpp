@@ -273,6 +273,70 @@ TEST(DeviceCapture, stays_valid_after_what_it_refuses) {
   EXPECT_TRUE(all_are(host, 0));
 }
 
+TEST(DeviceCapture, of_the_threads_own_default_stream) {
+  STRAKE_NEEDS_DEVICE();
+  (void)backend();
+  const CopyPlan plan = CopyPlan::compile(packed(), kDevice, strided(), kDevice);
+  Memory from(MemoryKind::Device, kBytes);
+  const Memory to(MemoryKind::Device, kBytes / 2);
+  Stream stream = Stream::adopt(cudaStreamPerThread);
+  const Graph graph(cudaStreamPerThread, cudaStreamCaptureModeThreadLocal,
+                    [&] { plan.enqueue(stream, to.data(), from.data()); });
+  from.write(std::vector<std::byte>(kBytes, std::byte{4}));
+  graph.launch(cudaStreamPerThread);
+  stream.synchronize();
+  EXPECT_TRUE(all_are(to.read(), 4));
+}
+
+TEST(DeviceCapture, is_not_joined_by_the_legacy_default_stream) {
+  STRAKE_NEEDS_DEVICE();
+  (void)backend();
+  const CopyPlan plan = CopyPlan::compile(packed(), kDevice, strided(), kDevice);
+  const Memory from(MemoryKind::Device, kBytes);
+  const Memory to(MemoryKind::Device, kBytes / 2);
+  Stream stream = Stream::make(0);
+  Stream legacy = Stream::adopt(nullptr);
+  Event event;
+  const Graph graph(stream.native(), cudaStreamCaptureModeGlobal, [&] {
+    plan.enqueue(stream, to.data(), from.data());
+    stream.record(event);
+    EXPECT_THROW(legacy.wait(event), Unsupported);
+  });
+  EXPECT_EQ(graph.nodes(), 1U);
+  // An event can be recorded anew, outside.
+  stream.record(event);
+  legacy.wait(event);
+  event.synchronize();
+}
+
+TEST(DeviceStream, waits_for_events_of_another_device) {
+  STRAKE_NEEDS_DEVICE();
+  (void)backend();
+  int devices = 0;
+  ASSERT_EQ(cudaGetDeviceCount(&devices), cudaSuccess);
+  if (devices < 2) GTEST_SKIP() << "one device only";
+  const CopyPlan plan = CopyPlan::compile(packed(), kDevice, strided(), {MemoryKind::Device, 1}, 0);
+  ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+  const Memory from(MemoryKind::Device, kBytes);
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  const Memory to(MemoryKind::Device, kBytes / 2);
+  // The default stream of a device that is not the current one.
+  Stream other = Stream::adopt(nullptr, 1);
+  EXPECT_EQ(other.device(), 1);
+  Stream own = Stream::make(0);
+  Event event;
+  own.record(event);
+  ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+  delay(nullptr);
+  ASSERT_EQ(cudaMemsetAsync(from.data(), 3, kBytes, nullptr), cudaSuccess);
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  other.record(event);
+  own.wait(event);
+  plan.enqueue(own, to.data(), from.data());
+  own.synchronize();
+  EXPECT_TRUE(all_are(to.read(), 3));
+}
+
 TEST(DeviceStream, refuses_what_is_not_its_devices) {
   STRAKE_NEEDS_DEVICE();
   (void)backend();

@@ -87,7 +87,7 @@ TEST(BatchTables, move_every_byte_of_every_copy) {
       if (pick(random, 0, 1) == 0) std::swap(copy.to, copy.from);
       copies.push_back(copy);
     }
-    const BatchTables tables(kPlaces, copies, pick(random, 0, 2) * 500);
+    const BatchTables tables(0, kPlaces, copies, pick(random, 0, 2) * 500);
     ASSERT_TRUE(found(tables) == expected(copies)) << "round " << round;
   }
 }
@@ -98,7 +98,7 @@ TEST(BatchTables, runs_are_moved_by_wide_words_between_their_ends) {
       for (const std::int64_t bytes : {1, 15, 16, 17, 100, 5000}) {
         const std::vector<Copy> copies = {
             {Layout::dense(bytes, to), 0, Layout::dense(bytes, from), 1}};
-        const BatchTables tables(kPlaces, copies, 0);
+        const BatchTables tables(0, kPlaces, copies, 0);
         ASSERT_TRUE(found(tables) == expected(copies)) << to << " " << from << " " << bytes;
         if (bytes >= 100 && (to - from) % 16 == 0) {
           EXPECT_EQ(tables.widest_log2(), 4);
@@ -115,7 +115,7 @@ TEST(BatchTables, a_hundred_thousand_copies) {
     const Layout box = Layout::box(1000 * i, 8, dims);
     copies.push_back({Layout::dense(box.size_bytes(), 40 * i), 0, box, 1});
   }
-  const BatchTables tables(kPlaces, copies, 10'000);
+  const BatchTables tables(0, kPlaces, copies, 10'000);
   EXPECT_EQ(tables.tiles(), 100'000);
   EXPECT_TRUE(found(tables) == expected(copies));
 }
@@ -124,7 +124,7 @@ TEST(BatchTables, faces_of_eight_gibibytes_are_boxes) {
   const Dim dims[] = {{1024, (8 << 20) + 8192}, {1024, 8 << 10}};
   const Layout face = Layout::box(8, 8, dims);
   const std::vector<Copy> copies = {{Layout::dense(face.size_bytes()), 0, face, 1}};
-  const BatchTables tables(kPlaces, copies, 0);
+  const BatchTables tables(0, kPlaces, copies, 0);
   EXPECT_FALSE(tables.has_any());
   EXPECT_EQ(tables.box_dims(), 2);
   EXPECT_TRUE(found(tables) == expected(copies));
@@ -134,36 +134,51 @@ TEST(BatchTables, distances_of_more_than_31_bits_are_trees) {
   const Dim dims[] = {{3, std::int64_t{1} << 40}, {5, 24}};
   const Layout far = Layout::box(8, 8, dims);
   const std::vector<Copy> copies = {{Layout::dense(far.size_bytes()), 0, far, 1}};
-  const BatchTables tables(kPlaces, copies, 0);
+  const BatchTables tables(0, kPlaces, copies, 0);
   EXPECT_TRUE(tables.has_trees());
   EXPECT_TRUE(found(tables) == expected(copies));
 }
 
 TEST(BatchTables, long_parts_are_copies_of_their_own) {
-  const Dim rows[] = {{100, 64}};
-  const Dim others[] = {{30, 128}, {10, 16}};
-  const std::vector<Layout> fields = {Layout::box(0, 8, rows), Layout::box(10'000, 8, others)};
+  const Dim rows[] = {{1000, 64}};
+  const Dim others[] = {{30, 1280}, {40, 16}};
+  const std::vector<Layout> fields = {Layout::box(0, 8, rows), Layout::box(100'000, 8, others)};
   const Layout all = Layout::sequence(fields).shifted(16);
-  const Layout many = all.repeated(3, 20'000);
+  const Layout many = all.repeated(3, 200'000);
   const std::vector<Copy> copies = {{Layout::dense(all.size_bytes(), 24), 0, all, 1},
                                     {all.shifted(64), 0, all, 1},
                                     {many, 0, Layout::dense(many.size_bytes()), 1},
                                     {many, 0, many.shifted(8), 1}};
-  const BatchTables tables(kPlaces, copies, 0);
+  const BatchTables tables(0, kPlaces, copies, 0);
   EXPECT_FALSE(tables.has_any());
   EXPECT_TRUE(found(tables) == expected(copies));
+}
+
+TEST(BatchTables, short_or_many_parts_stay_one_copy) {
+  const std::vector<std::int64_t> offsets = {0, 100, 250};
+  const std::vector<std::int64_t> lengths = {30, 60, 10};
+  const Layout record = Layout::blocks(offsets, lengths);
+  // A thousand records of 100 bytes; a thousand of a hundred times that.
+  for (const Layout& layout :
+       {record.repeated(1000, 300), record.repeated(100, 300).repeated(1000, 40'000)}) {
+    const std::vector<Copy> copies = {{Layout::dense(layout.size_bytes()), 0, layout, 1}};
+    const BatchTables tables(0, kPlaces, copies, 0);
+    EXPECT_TRUE(tables.has_trees());
+    EXPECT_LT(tables.image_bytes() - 8 * tables.tiles(), 10'000);
+    EXPECT_TRUE(found(tables) == expected(copies));
+  }
 }
 
 TEST(BatchTables, equal_lists_share_their_tables) {
   Random random(9);
   const Layout list = cut_anew(random, 4000);
   std::vector<Copy> copies = {{Layout::dense(4000), 0, list, 1}};
-  const std::int64_t one = BatchTables(kPlaces, copies, 0).image_bytes();
-  const std::int64_t tiles = BatchTables(kPlaces, copies, 0).tiles();
+  const std::int64_t one = BatchTables(0, kPlaces, copies, 0).image_bytes();
+  const std::int64_t tiles = BatchTables(0, kPlaces, copies, 0).tiles();
   copies.push_back({Layout::dense(4000), 2, list.shifted(64), 3});
-  EXPECT_LE(BatchTables(kPlaces, copies, 0).image_bytes(),
+  EXPECT_LE(BatchTables(0, kPlaces, copies, 0).image_bytes(),
             one + static_cast<std::int64_t>(sizeof(strake_batch_copy)) + 8 * tiles + 16);
-  EXPECT_TRUE(found(BatchTables(kPlaces, copies, 0)) == expected(copies));
+  EXPECT_TRUE(found(BatchTables(0, kPlaces, copies, 0)) == expected(copies));
 }
 
 }  // namespace

@@ -111,36 +111,62 @@ TEST(CopyBatch, refuses_another_number_of_addresses) {
 }
 
 /// What a check of every run says.
-std::string finding(const std::vector<Copy>& copies, const std::vector<std::byte*>& bases) {
+std::string finding(const std::vector<Copy>& copies, const std::vector<std::byte*>& bases,
+                    bool on_device = false) {
   try {
-    check_batch(copies, bases);
+    check_batch(copies, std::vector<Place>(bases.size()), bases, on_device);
   } catch (const InvalidArgument& error) {
     return error.what();
   }
   return "nothing";
 }
 
+std::byte* at(std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); }
+
 TEST(CopyBatchCheck, names_the_two_copies_that_write_one_byte) {
-  const auto at = [](std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); };
   const Layout spread = every_second_byte(100);  // bytes 0 to 198
   const std::vector<Copy> copies = {{Layout::dense(100, 300), 0, Layout::dense(100), 1},
                                     {spread, 0, Layout::dense(100), 1},
                                     {Layout::dense(1, 101), 0, Layout::dense(1), 1},
                                     {Layout::dense(2, 0), 2, Layout::dense(2), 1}};
   EXPECT_EQ(finding(copies, {at(0x1000), at(0x5000), at(0x3000)}), "nothing");
+  EXPECT_EQ(finding(copies, {at(0x1000), at(0x5000), at(0x1000 + 198)}),
+            "the byte at 0x10c6 is touched twice by the batch: copy 1 writes it (box(start 0, 1 B, "
+            "100 x 2) in slot 0), and copy 3 writes it (box(start 0, 2 B) in slot 2)");
   EXPECT_EQ(
-      finding(copies, {at(0x1000), at(0x5000), at(0x1000 + 198)}),
-      "copies 1 (box(start 0, 1 B, 100 x 2) in slot 0) and 3 (box(start 0, 2 B) in slot 2) of "
-      "the batch both write the byte at 0x10c6");
-  EXPECT_EQ(finding(copies, {at(0x1000), at(0x5000), at(0x1000 + 398)}),
-            "copies 0 (box(start 300, 100 B) in slot 0) and 3 (box(start 0, 2 B) in slot 2) of the "
-            "batch both write the byte at 0x118e");
+      finding(copies, {at(0x1000), at(0x5000), at(0x1000 + 398)}),
+      "the byte at 0x118e is touched twice by the batch: copy 0 writes it (box(start 300, 100 "
+      "B) in slot 0), and copy 3 writes it (box(start 0, 2 B) in slot 2)");
+}
+
+TEST(CopyBatchCheck, on_a_device_finds_what_is_read_and_written) {
+  const std::vector<Copy> copies = {{Layout::dense(8), 0, Layout::dense(8, 100), 0},
+                                    {Layout::dense(8, 200), 0, Layout::dense(8, 4), 0}};
+  EXPECT_EQ(finding(copies, {at(0x1000)}), "nothing");
+  EXPECT_EQ(
+      finding(copies, {at(0x1000)}, true),
+      "the byte at 0x1004 is touched twice by the batch: copy 0 writes it (box(start 0, 8 B) in "
+      "slot 0), and copy 1 reads it (box(start 4, 8 B) in slot 0)");
+  const std::vector<Copy> onto_itself = {{Layout::dense(8), 0, Layout::dense(8, 4), 0}};
+  EXPECT_EQ(
+      finding(onto_itself, {at(0x1000)}, true),
+      "the byte at 0x1004 is touched twice by the batch: copy 0 reads it (box(start 4, 8 B) in "
+      "slot 0), and copy 0 writes it (box(start 0, 8 B) in slot 0)");
+  // Two may read one byte, and one may write a byte twice.
+  const Dim twice[] = {{2, 0}};
+  const std::vector<Copy> sound = {{Layout::dense(8), 0, Layout::dense(8, 100), 0},
+                                   {Layout::dense(8, 16), 0, Layout::dense(8, 96), 0},
+                                   {Layout::box(32, 8, twice), 0, Layout::dense(16, 200), 0}};
+  EXPECT_EQ(finding(sound, {at(0x1000)}, true), "nothing");
 }
 
 TEST(CopyBatchCheck, asks_for_addresses) {
   EXPECT_EQ(finding({{Layout::dense(1), 0, Layout::dense(1), 1}}, {nullptr, nullptr}),
-            "copy 0 of the batch: slot 0 has a null address");
+            "copy 0 of the batch: slot 0 has the address 0x0");
   EXPECT_EQ(finding({{Layout(), 0, Layout(), 1}}, {nullptr, nullptr}), "nothing");
+  // Layouts may be of absolute addresses.
+  EXPECT_EQ(finding({{Layout::dense(1, 0x5000), 0, Layout::dense(1, 0x6000), 0}}, {nullptr}),
+            "nothing");
 }
 
 /// With STRAKE_CHECK=1 (a test of its own).

@@ -17,18 +17,13 @@ constexpr std::int64_t kTilesPerMultiprocessor = 64;
 
 static_assert(CopyBatch::kMaxSlots == kBatchSlots);
 
-int multiprocessors_of(int device) {
-  int count = 0;
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
-}
-
 }  // namespace
 
 CudaBatch::CudaBatch(int device, std::span<const Place> slots,
                      std::span<const CopyBatch::Copy> copies)
     : device_(device) {
-  const BatchTables tables(slots, copies, multiprocessors_of(device) * kTilesPerMultiprocessor);
+  const Lane lane = loading_lane(device);
+  const BatchTables tables(device, slots, copies, lane.multiprocessors * kTilesPerMultiprocessor);
   has_trees_ = tables.has_trees();
   const int narrow = 1 << tables.narrowest_log2();
   const int wide = 1 << tables.widest_log2();
@@ -47,6 +42,8 @@ CudaBatch::CudaBatch(int device, std::span<const Place> slots,
   launch_.box_dims = tables.box_dims();
   launch_.any = tables.has_any();
   launch_.slots = static_cast<int>(slots.size());
+  const DeviceScope scope(device);
+  (void)launch(lane, std::vector<std::byte*>(slots.size()));
 }
 
 std::string CudaBatch::description() const { return description_; }

@@ -1,4 +1,4 @@
-/// \file  Many different copies in one launch. Each warp moves every so manieth tile: it finds the
+/// \file  Many different copies in one launch. Of n warps each moves every n-th tile: it finds the
 /// tile's copy in a table, and the tile's words by the copy's own arithmetic.
 #include "copy/cuda/device_code.cuh"
 

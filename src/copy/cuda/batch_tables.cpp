@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kNarrowWords = std::numeric_limits<std::int32_t>::max();
 constexpr int kSmallestTileLog2 = 5;  // a word for each lane of a warp
 constexpr int kLargestTileLog2 = 9;
+constexpr std::int64_t kMostParts = 256;  // that one copy is made into
 constexpr std::int64_t kAlign = 16;
 
 constexpr std::int64_t aligned(std::int64_t bytes) {
@@ -36,7 +37,7 @@ int log2_of(std::int64_t bytes) {
                     : std::min(kMaxWordLog2, std::countr_zero(static_cast<std::uint64_t>(bytes)));
 }
 
-/// For a target in device memory.
+/// For a target in the device's own memory.
 bool fetches_lines(const Layout& to) {
   if (to.kind() == Layout::Kind::Blocks)
     return fetches_list_lines(to.size_bytes(),
@@ -95,18 +96,19 @@ strake_batch_way way_of(const Layout& to, const strake_side& to_side, const Layo
   return STRAKE_WAY_ANY;
 }
 
-/// The parts of a layout that is made of parts, if they are few and long; else nothing.
-std::vector<Layout> parts_of(const Layout& layout) {
-  // Each part is at least a tile of its own.
-  constexpr std::int64_t kShortest = 512;  // [bytes], on average
+/// The parts of a layout that is made of parts, if they are long and no more than `most`; else
+/// nothing.
+std::vector<Layout> parts_of(const Layout& layout, std::int64_t most) {
+  // Its record, of 240 bytes, shall be little beside what a part moves. [bytes], on average
+  constexpr std::int64_t kShortest = 4096;
   std::vector<Layout> parts;
   if (layout.kind() == Layout::Kind::Sequence) {
-    if (layout.size_bytes() < kShortest * static_cast<std::int64_t>(layout.parts().size()))
-      return {};
+    const auto count = static_cast<std::int64_t>(layout.parts().size());
+    if (count > most || layout.size_bytes() / kShortest < count) return {};
     for (const Layout& part : layout.parts()) parts.push_back(part.shifted(layout.offset()));
   } else if (layout.kind() == Layout::Kind::Repeat) {
     const Dim dim = layout.dims()[0];
-    if (layout.size_bytes() < kShortest * dim.count) return {};
+    if (dim.count > most || layout.size_bytes() / kShortest < dim.count) return {};
     for (std::int64_t i = 0; i < dim.count; ++i)
       parts.push_back(layout.parts()[0].shifted(layout.offset() + i * dim.stride_bytes));
   }
@@ -126,9 +128,9 @@ std::vector<Layout> cut_as(const Layout& dense, const std::vector<Layout>& parts
 
 /// A copy of a layout that is made of parts as one copy for each part, which may be a box; nothing
 /// where it has none, or where the two sides are not cut alike.
-std::vector<CopyBatch::Copy> parts_of(const CopyBatch::Copy& copy) {
-  std::vector<Layout> to = parts_of(copy.to);
-  std::vector<Layout> from = parts_of(copy.from);
+std::vector<CopyBatch::Copy> parts_of(const CopyBatch::Copy& copy, std::int64_t most) {
+  std::vector<Layout> to = parts_of(copy.to, most);
+  std::vector<Layout> from = parts_of(copy.from, most);
   if (to.empty() && copy.to.is_dense()) to = cut_as(copy.to, from);
   if (from.empty() && copy.from.is_dense()) from = cut_as(copy.from, to);
   const auto same_size = [](const Layout& a, const Layout& b) {
@@ -158,11 +160,14 @@ struct BatchTables::Irregular {
 
 BatchTables::~BatchTables() = default;
 
-BatchTables::BatchTables(std::span<const Place> places, std::span<const CopyBatch::Copy> copies,
-                         std::int64_t enough)
-    : places_(places.begin(), places.end()) {
+BatchTables::BatchTables(int device, std::span<const Place> places,
+                         std::span<const CopyBatch::Copy> copies, std::int64_t enough)
+    : device_(device), places_(places.begin(), places.end()) {
   copies_.reserve(copies.size());
-  for (const CopyBatch::Copy& copy : copies) add(copy);
+  for (const CopyBatch::Copy& copy : copies) {
+    parts_left_ = kMostParts;
+    add(copy);
+  }
   for (const auto& [key, tables] : irregular_) {
     tables->at = irregular_bytes_;
     irregular_bytes_ += tables->image_bytes();
@@ -173,7 +178,8 @@ BatchTables::BatchTables(std::span<const Place> places, std::span<const CopyBatc
 void BatchTables::add(const CopyBatch::Copy& copy) {
   if (copy.to.size_bytes() == 0) return;
   if (copy.to.is_dense() && copy.from.is_dense()) return add_run(copy);
-  const auto parts = parts_of(copy);
+  const auto parts = parts_of(copy, parts_left_);
+  parts_left_ -= static_cast<std::int64_t>(parts.size());
   for (const CopyBatch::Copy& part : parts) add(part);
   if (!parts.empty()) return;
   int log2 = std::min(log2_of(copy.to.offset()), log2_of(copy.from.offset()));
@@ -212,8 +218,8 @@ void BatchTables::add_words(const CopyBatch::Copy& given, int word_log2) {
   copy.to = side_of(to, to_slot, word_log2, wide);
   copy.from = side_of(from, from_slot, word_log2, wide);
   copy.way = way_of(to, copy.to, from, copy.from);
-  copy.prefetch =
-      places_[static_cast<std::size_t>(to_slot)].kind == MemoryKind::Device && fetches_lines(to);
+  const Place own{MemoryKind::Device, device_};
+  copy.prefetch = places_[static_cast<std::size_t>(to_slot)] == own && fetches_lines(to);
   for (const Layout* const layout : {&to, &from}) {
     if (layout->kind() == Layout::Kind::Box)
       box_dims_ = std::max(box_dims_, static_cast<int>(layout->dims().size()));
@@ -228,7 +234,7 @@ strake_side BatchTables::side_of(const Layout& layout, std::int32_t slot, int wo
   side.offset = layout.offset();
   side.slot = slot;
   const Irregular* tables = nullptr;
-  if (layout.is_dense() && !wide) {
+  if (layout.is_dense()) {
     side.kind = STRAKE_SIDE_DENSE;
   } else if (!wide && fits_box(layout, word_log2)) {
     fill_box(side, layout, word_log2);

@@ -21,7 +21,7 @@ class BatchTables {
   /// A tile is of 32 to 512 words: as large as keeps their number at `enough`, which is work for
   /// every warp of the device. `places` are those of the slots. \throws InvalidArgument  2^31 tiles
   /// or more
-  BatchTables(std::span<const Place> places, std::span<const CopyBatch::Copy> copies,
+  BatchTables(int device, std::span<const Place> places, std::span<const CopyBatch::Copy> copies,
               std::int64_t enough);
   ~BatchTables();
 
@@ -62,7 +62,9 @@ class BatchTables {
   const Irregular& irregular(const Layout& layout, int word_log2, bool wide);
   void cut_into_tiles(std::int64_t enough);
 
+  int device_;
   std::vector<Place> places_;
+  std::int64_t parts_left_ = 0;  // that the copy at hand may still be made into
   std::vector<strake_batch_copy> copies_;
   std::vector<strake_batch_tile> tiles_;
   std::multimap<Key, std::unique_ptr<Irregular>> irregular_;

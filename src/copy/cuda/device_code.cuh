@@ -130,6 +130,10 @@ cudaError_t with_word(int word_log2, Function&& f) {
 template <typename... Parameters, typename... Arguments>
 cudaError_t start_kernel(void (*kernel)(Parameters...), unsigned blocks, const Lane& lane,
                          const Arguments&... arguments) {
+  if (lane.load_only) {
+    cudaFuncAttributes attributes{};
+    return cudaFuncGetAttributes(&attributes, kernel);
+  }
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;

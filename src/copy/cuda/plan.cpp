@@ -171,8 +171,13 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
   if (!to_dense && !from_dense) {
     const CopyBatch::Copy copy{to, 0, from, 1};
     const std::array places = {to_place, from_place};
-    auto pair = std::make_unique<CudaBatch>(device, places, std::span(&copy, 1));
-    if (!pair->has_trees()) pair_ = std::move(pair);
+    try {
+      auto pair = std::make_unique<CudaBatch>(device, places, std::span(&copy, 1));
+      if (!pair->has_trees()) pair_ = std::move(pair);
+    } catch (const OutOfMemory&) {
+      // By the tree, then.
+      (void)cudaGetLastError();
+    }
   }
 
   if (to_dense || from_dense) {
@@ -191,6 +196,10 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
   if (reads_tables) (void)tables();
   // The others need them only where a base address is not aligned.
   if (word_log2_ < kNarrowWordLog2 && size_bytes() >= kShiftedLeastRun) (void)make_shifted();
+  // As for a run of aligned addresses.
+  if (size_bytes() == 0) return;
+  const DeviceScope scope(device);
+  (void)start_kernels(loading_lane(device), nullptr, nullptr, {0, size_bytes()});
 }
 
 void CudaPlan::prepare_boxes(const Tables& strided) {
@@ -276,11 +285,7 @@ void CudaPlan::enqueue(DeviceStream& stream, std::byte* to, const std::byte* fro
 
 Signal CudaPlan::start(const Lane& lane, std::byte* to, const std::byte* from,
                        ByteRange part) const {
-  if (pair_ != nullptr && part == ByteRange{0, size_bytes()}) {
-    const std::array bases = {to, const_cast<std::byte*>(from)};
-    return pair_->launch(lane, bases);
-  }
-  if (!engine_.takes(part.begin, part.end)) return launch(lane, to, from, part.begin, part.end);
+  if (!engine_.takes(part.begin, part.end)) return start_kernels(lane, to, from, part);
   const bool pack = task_ == Task::Pack;
   auto* const source = const_cast<std::byte*>(from);
   engine_.enqueue(pack, pack ? to + to_.root().offset : source + from_.root().offset,
@@ -288,12 +293,23 @@ Signal CudaPlan::start(const Lane& lane, std::byte* to, const std::byte* from,
   return {};
 }
 
+Signal CudaPlan::start_kernels(const Lane& lane, std::byte* to, const std::byte* from,
+                               ByteRange part) const {
+  if (pair_ == nullptr || part != ByteRange{0, size_bytes()})
+    return launch(lane, to, from, part.begin, part.end);
+  const std::array bases = {to, const_cast<std::byte*>(from)};
+  return pair_->launch(lane, bases);
+}
+
 Signal CudaPlan::launch(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
                         std::int64_t end) const {
   const int log2 = word_log2(to, from);
   const std::int64_t body = std::min(round_up(begin, log2), end);
   const std::int64_t body_end = std::max(body, end & ~((std::int64_t{1} << log2) - 1));
-  if (log2 < kNarrowWordLog2 && end - begin >= kShiftedLeastRun && make_shifted()) {
+  // On a stream of the user's tables are not made at run time.
+  const bool may_shift = log2 < kNarrowWordLog2 && end - begin >= kShiftedLeastRun;
+  if (may_shift &&
+      (shifted_.load(std::memory_order_acquire) || (lane.queue != nullptr && make_shifted()))) {
     return launch_shifted(lane, to, from, begin, end);
   }
   // Only the last one signals.
@@ -361,8 +377,9 @@ bool CudaPlan::make_shifted() const {
       // No memory for the table: single bytes, then.
       (void)cudaGetLastError();
     }
+    shifted_.store(gather_ != nullptr || scatter_ != nullptr, std::memory_order_release);
   });
-  return gather_ != nullptr || scatter_ != nullptr;
+  return shifted_.load(std::memory_order_acquire);
 }
 
 Signal CudaPlan::launch_shifted(const Lane& lane, std::byte* to, const std::byte* from,

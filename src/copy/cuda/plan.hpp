@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -89,6 +90,9 @@ class CudaPlan final : public DevicePlan {
   /// Enqueues a part that is not empty and not staged. The signal that its last kernel raises, if
   /// the lane is tracked and it is cheap.
   Signal start(const Lane& lane, std::byte* to, const std::byte* from, ByteRange part) const;
+  /// The same by kernels.
+  Signal start_kernels(const Lane& lane, std::byte* to, const std::byte* from,
+                       ByteRange part) const;
   /// Kernel launches for [begin, end): ragged ends apart from the body.
   Signal launch(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
                 std::int64_t end) const;
@@ -129,6 +133,7 @@ class CudaPlan final : public DevicePlan {
   std::unique_ptr<DeviceRanked> ranked_;
   std::unique_ptr<CudaBatch> pair_;  ///< of this one copy, for whole runs from layout to layout
   mutable std::once_flag shifted_made_;
+  mutable std::atomic<bool> shifted_ = false;  ///< there are tables for it
   mutable std::unique_ptr<DeviceGather> gather_;
   mutable std::unique_ptr<DeviceScatter> scatter_;
 };

@@ -150,7 +150,7 @@ std::unique_ptr<DeviceStream> CudaBackend::make_stream(int device) {
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   return std::make_unique<CudaStream>(device, stream, CudaStream::Owned::Yes,
-                                      traits.multiprocessors, traits.early);
+                                      traits.multiprocessors);
 }
 
 std::unique_ptr<DeviceStream> CudaBackend::adopt_stream(void* stream, int device) {
@@ -160,11 +160,11 @@ std::unique_ptr<DeviceStream> CudaBackend::adopt_stream(void* stream, int device
   const int actual = fixed ? device : device_of_stream(native);
   if (device != -1 && actual != device) {
     throw InvalidArgument(
-        fmt::format("the stream is of device {}, not of device {}", actual, device));
+        fmt::format("the stream {} is of device {}, not of device {}", stream, actual, device));
   }
   const Traits& traits = traits_of(actual);
-  return std::make_unique<CudaStream>(actual, native, CudaStream::Owned::No, traits.multiprocessors,
-                                      traits.early);
+  return std::make_unique<CudaStream>(actual, native, CudaStream::Owned::No,
+                                      traits.multiprocessors);
 }
 
 std::unique_ptr<DeviceEvent> CudaBackend::make_event(int device) {

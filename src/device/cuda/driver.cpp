@@ -81,6 +81,12 @@ CUcontext primary_context(int device) {
   return context;
 }
 
+int multiprocessors_of(int device) {
+  int count = 0;
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}
+
 DeviceScope::DeviceScope(int device) {
   const CUcontext wanted = primary_context(device);
   const Driver* d = driver();

@@ -38,6 +38,9 @@ struct Driver {
 /// The primary context of a device, retained at first use. Later calls ~1 ns. \throws CudaError
 [[nodiscard]] CUcontext primary_context(int device);
 
+/// How many multiprocessors a device has. ~100 ns. \throws CudaError
+[[nodiscard]] int multiprocessors_of(int device);
+
 /// While it lives, this thread's current device is `device`, and calls that a capture in progress
 /// elsewhere would forbid are allowed. Both are put back as they were (a thread without a context
 /// has none afterwards). ~40 ns.

@@ -28,7 +28,14 @@ class CudaQueue final : public Queue {
   [[nodiscard]] int device() const noexcept override { return device_; }
 
   /// For work that the next ticket is for.
-  [[nodiscard]] Lane lane() noexcept { return {stream_, early_, multiprocessors_, this}; }
+  [[nodiscard]] Lane lane() noexcept {
+    Lane lane;
+    lane.stream = stream_;
+    lane.early = early_;
+    lane.multiprocessors = multiprocessors_;
+    lane.queue = this;
+    return lane;
+  }
 
   /// The signal of the next ticket, for a kernel of `blocks` blocks to raise itself: empty where a
   /// separate write is cheaper. `finish` then gives the ticket.

@@ -28,8 +28,14 @@ struct Lane {
   /// for this work alone.
   CudaQueue* queue = nullptr;
 
+  /// Kernels are only loaded: their first launch, which may be while others wait for it, does not
+  /// have to.
+  bool load_only = false;
+
   [[nodiscard]] Lane untracked() const noexcept {
-    return {stream, early, multiprocessors, nullptr};
+    Lane lane = *this;
+    lane.queue = nullptr;
+    return lane;
   }
 };
 

@@ -13,6 +13,8 @@ namespace {
       "the legacy default stream can't be used while another stream of its device is captured");
 }
 
+bool is_legacy(cudaStream_t stream) { return stream == nullptr || stream == cudaStreamLegacy; }
+
 }  // namespace
 
 CudaEvent::CudaEvent(int device) : device_(device) {
@@ -67,6 +69,7 @@ CudaStream::~CudaStream() {
 }
 
 bool CudaStream::capturing() const {
+  const DeviceScope scope(device_);
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   const cudaError_t code = cudaStreamIsCapturing(stream_, &status);
   if (code == cudaErrorStreamCaptureImplicit) {
@@ -83,9 +86,8 @@ std::uint64_t CudaStream::capture() const {
   const CUresult code =
       driver()->stream_get_capture_info(stream_, &status, &id, nullptr, nullptr, nullptr);
   if (code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) refuse_implicit();
-  // The user's own dependencies may be of kinds that this question has no words for.
-  if (code != CUDA_ERROR_LOSSY_QUERY) check(code);
-  return status == CU_STREAM_CAPTURE_STATUS_NONE ? 0 : id;
+  check(code);
+  return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
 }
 
 void CudaStream::require_uncaptured() const {
@@ -107,7 +109,11 @@ void CudaStream::wait(const DeviceEvent& event) {
   const auto& cuda_event = static_cast<const CudaEvent&>(event);
   const DeviceScope scope(device_);
   const std::uint64_t id = capture();
-  // A stream that is not captured joins the capture of the event.
+  // A stream that is not captured joins the capture of the event, which the legacy one can't.
+  if (id == 0 && cuda_event.capture_ != 0 && is_legacy(stream_)) {
+    throw Unsupported(
+        "the legacy default stream can't wait for an event of a stream that is captured");
+  }
   if (id != 0 && id != cuda_event.capture_) {
     throw Unsupported(
         fmt::format("the stream is part of capture {}, and the event was recorded {}", id,
@@ -136,13 +142,17 @@ void CudaStream::synchronize() const {
 }
 
 Lane CudaStream::lane() const {
-  // A kernel that is set up early would be an edge of the graph of a kind that many programs can't
-  // read.
-  return {stream_, early_ && !capturing(), multiprocessors_, nullptr};
+  if (is_legacy(stream_)) (void)capturing();
+  // No kernel is set up early: the user's kernels around it need not expect that, and in a graph it
+  // would be an edge of a kind that many programs can't read.
+  Lane lane;
+  lane.stream = stream_;
+  lane.multiprocessors = multiprocessors_;
+  return lane;
 }
 
 bool is_default_stream(cudaStream_t stream) noexcept {
-  return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+  return is_legacy(stream) || stream == cudaStreamPerThread;
 }
 
 int device_of_stream(cudaStream_t stream) {
@@ -158,8 +168,9 @@ int device_of_stream(cudaStream_t stream) {
   if (context != before) check(d->ctx_set_current(before));
   check(code);
   if (context != primary_context(device)) {
-    throw InvalidArgument(fmt::format(
-        "the stream is of another context than the primary one of its device, {}", device));
+    throw InvalidArgument(
+        fmt::format("the stream {} is of another context than the primary one of its device, {}",
+                    static_cast<void*>(stream), device));
   }
   return device;
 }

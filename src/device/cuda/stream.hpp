@@ -34,12 +34,8 @@ class CudaEvent final : public DeviceEvent {
 class CudaStream final : public DeviceStream {
  public:
   enum class Owned : bool { No, Yes };
-  CudaStream(int device, cudaStream_t stream, Owned owned, int multiprocessors, bool early) noexcept
-      : device_(device),
-        stream_(stream),
-        owned_(owned),
-        multiprocessors_(multiprocessors),
-        early_(early) {}
+  CudaStream(int device, cudaStream_t stream, Owned owned, int multiprocessors) noexcept
+      : device_(device), stream_(stream), owned_(owned), multiprocessors_(multiprocessors) {}
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
@@ -52,7 +48,7 @@ class CudaStream final : public DeviceStream {
   [[nodiscard]] bool query() const override;
   void synchronize() const override;
 
-  /// For kernels, within a DeviceScope.
+  /// For kernels. \throws Unsupported  as capturing()
   [[nodiscard]] Lane lane() const;
 
  private:
@@ -64,7 +60,6 @@ class CudaStream final : public DeviceStream {
   cudaStream_t stream_;
   Owned owned_;
   int multiprocessors_;
-  bool early_;
 };
 
 /// Whether it is a name for the default stream, of either kind, of the current device.
