@@ -18,11 +18,8 @@ namespace strake {
 
 class CopyBatch::Impl {
  public:
-  /// \{ On a device.
-  Impl(int device, std::span<const Slot> batch_slots, std::span<const Copy> copies);
-  /// On the CPU.
-  Impl(std::span<const Slot> batch_slots, std::span<const Copy> copies);
-  /// \}
+  /// For a device; -1: the CPU.
+  Impl(int device, std::span<const Slot> slots, std::span<const Copy> copies);
 
   void enqueue(Stream& stream, std::span<std::byte* const> bases) const;
   void run(std::span<std::byte* const> bases) const;
@@ -30,7 +27,6 @@ class CopyBatch::Impl {
 
   int device = -1;
   std::int64_t size_bytes = 0;
-  std::size_t slots = 0;
 
  private:
   /// A copy on the CPU.
@@ -124,36 +120,31 @@ int forced_device(std::span<const CopyBatch::Slot> slots, int device) {
 
 }  // namespace
 
-CopyBatch::Impl::Impl(int batch_device, std::span<const Slot> batch_slots,
-                      std::span<const Copy> copies)
-    : device(batch_device), slots(batch_slots.size()), places_(places_of(batch_slots)) {
-  DeviceCopier* const copier = device_copier();
-  if (copier == nullptr) {
-    throw Unsupported(fmt::format("no device back end is loaded for a batch of device {}", device));
-  }
-  batch_ = copier->compile_batch(device, places_, copies);
+CopyBatch::Impl::Impl(int batch_device, std::span<const Slot> slots, std::span<const Copy> copies)
+    : device(batch_device), places_(places_of(slots)) {
   for (const Copy& copy : copies) size_bytes += copy.to.size_bytes();
   if (settings::flag(settings::Id::check)) checked_.assign(copies.begin(), copies.end());
-}
-
-CopyBatch::Impl::Impl(std::span<const Slot> batch_slots, std::span<const Copy> copies)
-    : slots(batch_slots.size()), places_(places_of(batch_slots)) {
+  if (device >= 0) {
+    DeviceCopier* const copier = device_copier();
+    if (copier == nullptr) {
+      throw Unsupported(
+          fmt::format("no device back end is loaded for a batch of device {}", device));
+    }
+    batch_ = copier->compile_batch(device, places_, copies);
+    return;
+  }
   runs_.reserve(copies.size());
   for (const Copy& copy : copies) {
     const auto to = static_cast<std::size_t>(copy.to_slot);
     const auto from = static_cast<std::size_t>(copy.from_slot);
-    runs_.push_back(
-        {CopyPlan::compile(copy.to, batch_slots[to].place, copy.from, batch_slots[from].place), to,
-         from});
-    size_bytes += copy.to.size_bytes();
+    runs_.push_back({CopyPlan::compile(copy.to, places_[to], copy.from, places_[from]), to, from});
   }
-  if (settings::flag(settings::Id::check)) checked_.assign(copies.begin(), copies.end());
 }
 
 void CopyBatch::Impl::require_sound(std::span<std::byte* const> bases) const {
-  if (bases.size() != slots) {
+  if (bases.size() != places_.size()) {
     throw InvalidArgument(
-        fmt::format("{} base addresses for a batch with {} slots", bases.size(), slots));
+        fmt::format("{} base addresses for a batch with {} slots", bases.size(), places_.size()));
   }
   if (!checked_.empty()) check_batch(checked_, places_, bases, device >= 0);
 }
@@ -185,8 +176,7 @@ CopyBatch CopyBatch::compile(std::span<const Slot> slots, std::span<const Copy> 
                              int device) {
   require_sound(slots, copies);
   const int runs_it = forced_device(slots, device >= 0 ? device : device_of(slots, copies));
-  return CopyBatch(runs_it < 0 ? std::make_unique<const Impl>(slots, copies)
-                               : std::make_unique<const Impl>(runs_it, slots, copies));
+  return CopyBatch(std::make_unique<const Impl>(runs_it, slots, copies));
 }
 
 CopyBatch::CopyBatch() = default;

@@ -16,6 +16,11 @@
 namespace strake {
 namespace {
 
+/// Whether a device has to take part: device memory, or managed memory, which may be on the device.
+bool needs_device(Place place) {
+  return place.kind == MemoryKind::Device || place.kind == MemoryKind::Managed;
+}
+
 /// "device 0", "host".
 std::string to_text(Place place) {
   return place.device < 0 ? name_of(place.kind)

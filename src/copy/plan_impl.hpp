@@ -45,11 +45,6 @@ struct CopyPlanAccess {
   return {};
 }
 
-/// Whether a device has to take part: device memory, or managed memory, which may be on the device.
-[[nodiscard]] inline bool needs_device(Place place) noexcept {
-  return place.kind == MemoryKind::Device || place.kind == MemoryKind::Managed;
-}
-
 /// \throws InvalidArgument  `stream` is not of `device` (-1: the CPU)
 void require_same_device(const Stream& stream, int device, const char* what);
 

@@ -7,6 +7,7 @@
 
 #include "copy/batch_check.hpp"
 #include "settings/settings.hpp"
+#include "small_copies.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 
@@ -15,17 +16,6 @@ namespace {
 
 using Copy = CopyBatch::Copy;
 using Slot = CopyBatch::Slot;
-
-std::vector<std::byte> numbered(std::size_t bytes) {
-  std::vector<std::byte> values(bytes);
-  for (std::size_t i = 0; i < bytes; ++i) values[i] = static_cast<std::byte>(i);
-  return values;
-}
-
-Layout every_second_byte(std::int64_t count) {
-  const Dim dims[] = {{count, 2}};
-  return Layout::box(0, 1, dims);
-}
 
 /// What compiling says.
 std::string refusal(const std::vector<Slot>& slots, const std::vector<Copy>& copies,

@@ -6,21 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "small_copies.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
 namespace {
-
-std::vector<std::byte> numbered(std::size_t bytes) {
-  std::vector<std::byte> values(bytes);
-  for (std::size_t i = 0; i < bytes; ++i) values[i] = static_cast<std::byte>(i);
-  return values;
-}
-
-Layout every_second_byte(std::int64_t count) {
-  const Dim dims[] = {{count, 2}};
-  return Layout::box(0, 1, dims);
-}
 
 TEST(CopyPlan, packs_on_the_cpu) {
   const CopyPlan plan = CopyPlan::compile(Layout::dense(8), {}, every_second_byte(8), {});
