@@ -65,8 +65,7 @@ class DeviceCopier {
   virtual ~DeviceCopier() = default;
   /// A plan for `device`, or (-1) for the device of the target, else of the source. It must outlive
   /// its runs. Engine falls back to a kernel where an engine can't reach a place. \throws
-  /// Unsupported
-  ///  both places are plain host memory, or no peer access.
+  /// Unsupported  both places are plain host memory, or no peer access.
   virtual std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
                                               Place from_place,
                                               CopyVariant variant = CopyVariant::Auto,

@@ -109,14 +109,6 @@ std::unique_ptr<DeviceBatch> CudaCopier::compile_batch(int device, std::span<con
 }
 
 }  // namespace
-
-Lane loading_lane(int device) {
-  Lane lane;
-  lane.multiprocessors = multiprocessors_of(device);
-  lane.load_only = true;
-  return lane;
-}
-
 }  // namespace strake::cuda
 
 extern "C" __attribute__((visibility("default"))) strake::DeviceCopier* strake_make_device_copier(

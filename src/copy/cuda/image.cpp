@@ -7,6 +7,13 @@
 
 namespace strake::cuda {
 
+Lane loading_lane(int device) {
+  Lane lane;
+  lane.multiprocessors = multiprocessors_of(device);
+  lane.load_only = true;
+  return lane;
+}
+
 void DeviceImage::upload(std::span<const std::byte> image) {
   // Beside all other work of the device, one upload at a time. Never destroyed: at exit the runtime
   // may be gone.

@@ -1,15 +1,17 @@
-/// \file  Tables in device memory, uploaded when a copy is compiled.
+/// \file  What compiling a copy brings to a device: tables in its memory, and loaded kernels.
 #pragma once
-
-#include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "device/cuda/block.hpp"
+#include "device/cuda/signal.hpp"
 
 namespace strake::cuda {
+
+/// A lane of a device that only loads kernels.
+[[nodiscard]] Lane loading_lane(int device);
 
 /// Device memory that holds tables.
 class DeviceImage {

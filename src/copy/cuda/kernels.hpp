@@ -14,9 +14,6 @@
 
 namespace strake::cuda {
 
-/// A lane of a device that only loads kernels.
-[[nodiscard]] Lane loading_lane(int device);
-
 enum class Task : std::uint8_t { Pack, Unpack };
 
 /// How many words each thread moves (all its loads go before its stores): more hide latency, fewer

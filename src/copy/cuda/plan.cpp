@@ -193,13 +193,13 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
   }
   const bool reads_tables =
       form_ == Form::Blocks || form_ == Form::Tree || size_bytes() >= kBoxLimit;
-  if (reads_tables) (void)tables();
+  if (reads_tables) tables_ = std::make_unique<DeviceTables>(device, to_, from_);
   // The others need them only where a base address is not aligned.
   if (word_log2_ < kNarrowWordLog2 && size_bytes() >= kShiftedLeastRun) (void)make_shifted();
-  // As for a run of aligned addresses.
+  // Those of a run of aligned addresses.
   if (size_bytes() == 0) return;
   const DeviceScope scope(device);
-  (void)start_kernels(loading_lane(device), nullptr, nullptr, {0, size_bytes()});
+  (void)launch(loading_lane(device), nullptr, nullptr, 0, size_bytes());
 }
 
 void CudaPlan::prepare_boxes(const Tables& strided) {
@@ -223,8 +223,6 @@ void CudaPlan::prepare_boxes(const Tables& strided) {
   }
 }
 
-CudaPlan::~CudaPlan() = default;
-
 std::string CudaPlan::description() const {
   if (staged()) return device_half_->description() + ", staged through pinned memory";
   if (engine_.form() != EngineCopy::Form::None)
@@ -241,11 +239,6 @@ std::string CudaPlan::description() const {
   if (form_ == Form::Tree) form = "tree";
   if (pair_ != nullptr) form = "pair";
   return fmt::format("cuda {} {}B words", form, 1 << word_log2_);
-}
-
-const DeviceTables& CudaPlan::tables() const {
-  std::call_once(uploaded_, [&] { tables_ = std::make_unique<DeviceTables>(device_, to_, from_); });
-  return *tables_;
 }
 
 int CudaPlan::word_log2(const std::byte* to, const std::byte* from) const noexcept {
@@ -285,20 +278,16 @@ void CudaPlan::enqueue(DeviceStream& stream, std::byte* to, const std::byte* fro
 
 Signal CudaPlan::start(const Lane& lane, std::byte* to, const std::byte* from,
                        ByteRange part) const {
-  if (!engine_.takes(part.begin, part.end)) return start_kernels(lane, to, from, part);
+  if (pair_ != nullptr && part == ByteRange{0, size_bytes()}) {
+    const std::array bases = {to, const_cast<std::byte*>(from)};
+    return pair_->launch(lane, bases);
+  }
+  if (!engine_.takes(part.begin, part.end)) return launch(lane, to, from, part.begin, part.end);
   const bool pack = task_ == Task::Pack;
   auto* const source = const_cast<std::byte*>(from);
   engine_.enqueue(pack, pack ? to + to_.root().offset : source + from_.root().offset,
                   pack ? source : to, part.begin, part.end, pack ? from_ : to_, lane.stream);
   return {};
-}
-
-Signal CudaPlan::start_kernels(const Lane& lane, std::byte* to, const std::byte* from,
-                               ByteRange part) const {
-  if (pair_ == nullptr || part != ByteRange{0, size_bytes()})
-    return launch(lane, to, from, part.begin, part.end);
-  const std::array bases = {to, const_cast<std::byte*>(from)};
-  return pair_->launch(lane, bases);
 }
 
 Signal CudaPlan::launch(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
@@ -346,13 +335,13 @@ Signal CudaPlan::launch_words(const Lane& lane, std::byte* to, const std::byte* 
         launch_ranked({ranked_->view, word_log2, task_, dense, strided, begin, end, prefetches(to)},
                       unroll, signal, lane));
   } else if (form_ == Form::Blocks) {
-    check(launch_blocks({pack ? tables().from : tables().to, word_log2, task_, dense,
+    check(launch_blocks({pack ? tables_->from : tables_->to, word_log2, task_, dense,
                          pack ? source : to, begin, end},
                         unroll, signal, lane));
   } else {
     const bool bare = form_ == Form::Run;
     check(launch_tree(
-        {bare ? Side{to_.root(), {}} : tables().to, bare ? Side{from_.root(), {}} : tables().from,
+        {bare ? Side{to_.root(), {}} : tables_->to, bare ? Side{from_.root(), {}} : tables_->from,
          word_log2, to, from, begin, end},
         unroll, signal, lane));
   }

@@ -67,7 +67,6 @@ class CudaPlan final : public DevicePlan {
  public:
   CudaPlan(int device, const Layout& to, Place to_place, const Layout& from, Place from_place,
            CopyVariant variant);
-  ~CudaPlan() override;
 
   [[nodiscard]] std::int64_t size_bytes() const noexcept override { return to_.size_bytes(); }
   [[nodiscard]] std::string description() const override;
@@ -80,7 +79,6 @@ class CudaPlan final : public DevicePlan {
   [[nodiscard]] int device() const noexcept override { return device_; }
 
  private:
-  [[nodiscard]] const DeviceTables& tables() const;
   /// Widest word for these base addresses. [log2 bytes]
   [[nodiscard]] int word_log2(const std::byte* to, const std::byte* from) const noexcept;
 
@@ -90,9 +88,6 @@ class CudaPlan final : public DevicePlan {
   /// Enqueues a part that is not empty and not staged. The signal that its last kernel raises, if
   /// the lane is tracked and it is cheap.
   Signal start(const Lane& lane, std::byte* to, const std::byte* from, ByteRange part) const;
-  /// The same by kernels.
-  Signal start_kernels(const Lane& lane, std::byte* to, const std::byte* from,
-                       ByteRange part) const;
   /// Kernel launches for [begin, end): ragged ends apart from the body.
   Signal launch(const Lane& lane, std::byte* to, const std::byte* from, std::int64_t begin,
                 std::int64_t end) const;
@@ -128,8 +123,7 @@ class CudaPlan final : public DevicePlan {
   EngineCopy engine_;
   /// Staged: the device's half, between its layout and a dense pinned chunk.
   std::unique_ptr<CudaPlan> device_half_;
-  mutable std::once_flag uploaded_;
-  mutable std::unique_ptr<DeviceTables> tables_;
+  std::unique_ptr<DeviceTables> tables_;  ///< for the kernels that read them
   std::unique_ptr<DeviceRanked> ranked_;
   std::unique_ptr<CudaBatch> pair_;  ///< of this one copy, for whole runs from layout to layout
   mutable std::once_flag shifted_made_;

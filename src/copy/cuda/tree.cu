@@ -1,4 +1,4 @@
-/// \file  Any layout <-> any layout, each thread finds its word in the tables.
+/// \file  Any layout <-> any layout: each thread finds its word in the tables.
 #include "copy/cuda/device_code.cuh"
 
 namespace strake::cuda {

@@ -24,8 +24,7 @@ class CudaBackend final : public DeviceBackend {
   explicit CudaBackend(int devices) : devices_(devices) {
     for (int device = 0; device < devices; ++device) {
       Traits& traits = traits_.emplace_back();
-      check(
-          cudaDeviceGetAttribute(&traits.multiprocessors, cudaDevAttrMultiProcessorCount, device));
+      traits.multiprocessors = multiprocessors_of(device);
       check(cudaDeviceGetAttribute(&traits.major, cudaDevAttrComputeCapabilityMajor, device));
     }
   }
@@ -188,13 +187,9 @@ void* CudaBackend::allocate(Place place, std::int64_t bytes) {
 }
 
 void CudaBackend::deallocate(Place place, void* address) noexcept {
-  try {
-    const DeviceScope scope(place.device);
+  release_on(place.device, [&] {
     (void)(place.kind == MemoryKind::Device ? cudaFree(address) : cudaFreeHost(address));
-  } catch (const Error&) {
-    // The runtime is gone at exit, and the memory with it.
-  }
-  (void)cudaGetLastError();
+  });
 }
 
 }  // namespace

@@ -59,6 +59,15 @@ void check(CUresult code, std::source_location where) {
   raise(code == CUDA_ERROR_OUT_OF_MEMORY, static_cast<int>(code), text, where);
 }
 
+bool is_complete(cudaError_t query, std::source_location where) {
+  if (query == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  check(query, where);
+  return true;
+}
+
 const Driver* driver() noexcept {
   static Driver table{};
   static const bool complete = load(table);

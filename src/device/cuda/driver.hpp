@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <source_location>
 
+#include "strake/error.hpp"
+
 namespace strake::cuda {
 
 /// \{ Throws CudaError (OutOfMemory where memory ran out) with the caller's place, and clears the
@@ -15,6 +17,10 @@ namespace strake::cuda {
 void check(cudaError_t code, std::source_location where = std::source_location::current());
 void check(CUresult code, std::source_location where = std::source_location::current());
 /// \}
+
+/// Whether the work that a query asked about is complete. \throws  as check()
+[[nodiscard]] bool is_complete(cudaError_t query,
+                               std::source_location where = std::source_location::current());
 
 /// Functions of the driver that the runtime does not offer, found in the library that the process
 /// has loaded.
@@ -56,5 +62,17 @@ class DeviceScope {
   bool switched_ = false;
   CUstreamCaptureMode capture_mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
+
+/// Frees what belongs to a device by `release`. Nothing where the runtime is gone, as it may be at
+/// exit: what it had is gone with it.
+template <typename Release>
+void release_on(int device, Release&& release) noexcept {
+  try {
+    const DeviceScope scope(device);
+    release();
+  } catch (const Error&) {
+  }
+  (void)cudaGetLastError();
+}
 
 }  // namespace strake::cuda

@@ -61,14 +61,10 @@ CudaQueue::CudaQueue(int device, int multiprocessors, bool early, std::int64_t s
 CudaQueue::~CudaQueue() { destroy_stream(); }
 
 void CudaQueue::destroy_stream() noexcept {
-  // At exit the runtime may be gone already: then there is nothing to destroy.
-  try {
-    const DeviceScope scope(device_);
+  release_on(device_, [this] {
     (void)cudaStreamSynchronize(stream_);
     (void)cudaStreamDestroy(stream_);
-  } catch (const Error&) {
-  }
-  (void)cudaGetLastError();
+  });
 }
 
 Ticket CudaQueue::copy(void* to, const void* from, std::int64_t bytes) {
@@ -99,12 +95,7 @@ bool CudaQueue::reached(Ticket ticket) const noexcept {
 
 void CudaQueue::check_health(Ticket ticket) {
   const DeviceScope scope(device_);
-  const cudaError_t state = cudaStreamQuery(stream_);
-  if (state == cudaErrorNotReady) {
-    (void)cudaGetLastError();
-    return;
-  }
-  check(state);
+  if (!is_complete(cudaStreamQuery(stream_))) return;
   if (ticket.progress == progress_ && !reached(ticket)) {
     throw CudaError(fmt::format("the stream is idle, but ticket {} of {} was never signalled",
                                 ticket.value, issued_),

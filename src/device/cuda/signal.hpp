@@ -27,9 +27,8 @@ struct Lane {
   /// Its next ticket is signalled by the work's last kernel where that is cheap; null: nobody waits
   /// for this work alone.
   CudaQueue* queue = nullptr;
-
-  /// Kernels are only loaded: their first launch, which may be while others wait for it, does not
-  /// have to.
+  /// Kernels are loaded, not launched. A first launch would load them, and might wait for all work
+  /// of the device.
   bool load_only = false;
 
   [[nodiscard]] Lane untracked() const noexcept {

@@ -23,13 +23,7 @@ CudaEvent::CudaEvent(int device) : device_(device) {
 }
 
 CudaEvent::~CudaEvent() {
-  try {
-    const DeviceScope scope(device_);
-    (void)cudaEventDestroy(event_);
-  } catch (const Error&) {
-    // The runtime is gone at exit, and the event with it.
-  }
-  (void)cudaGetLastError();
+  release_on(device_, [this] { (void)cudaEventDestroy(event_); });
 }
 
 void CudaEvent::require_uncaptured() const {
@@ -42,13 +36,7 @@ void CudaEvent::require_uncaptured() const {
 bool CudaEvent::query() const {
   require_uncaptured();
   const DeviceScope scope(device_);
-  const cudaError_t code = cudaEventQuery(event_);
-  if (code == cudaErrorNotReady) {
-    (void)cudaGetLastError();
-    return false;
-  }
-  check(code);
-  return true;
+  return is_complete(cudaEventQuery(event_));
 }
 
 void CudaEvent::synchronize() const {
@@ -59,13 +47,7 @@ void CudaEvent::synchronize() const {
 
 CudaStream::~CudaStream() {
   if (owned_ == Owned::No) return;
-  try {
-    const DeviceScope scope(device_);
-    (void)cudaStreamDestroy(stream_);
-  } catch (const Error&) {
-    // The runtime is gone at exit, and the stream with it.
-  }
-  (void)cudaGetLastError();
+  release_on(device_, [this] { (void)cudaStreamDestroy(stream_); });
 }
 
 bool CudaStream::capturing() const {
@@ -126,13 +108,7 @@ void CudaStream::wait(const DeviceEvent& event) {
 bool CudaStream::query() const {
   const DeviceScope scope(device_);
   require_uncaptured();
-  const cudaError_t code = cudaStreamQuery(stream_);
-  if (code == cudaErrorNotReady) {
-    (void)cudaGetLastError();
-    return false;
-  }
-  check(code);
-  return true;
+  return is_complete(cudaStreamQuery(stream_));
 }
 
 void CudaStream::synchronize() const {
