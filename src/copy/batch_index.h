@@ -39,7 +39,6 @@ typedef struct strake_side {
   strake_i32 kind;
   // BOX, all in words, innermost first. Unused dims have stride 0, and the count before them is
   // 2^31.
-  strake_i32 reserved;
   strake_div32 block;
   strake_div32 count[STRAKE_BOX_DIMS - 1];
   strake_i32 stride[STRAKE_BOX_DIMS];

@@ -48,10 +48,13 @@ inline Place place_of(MemoryKind kind) {
   return kind == MemoryKind::Host ? Place{} : Place{kind, 0};
 }
 
-/// Memory of one kind for as long as it is in scope.
+/// Memory of one kind for as long as it is in scope; device 0 is the current one.
 class Memory {
  public:
-  Memory(MemoryKind kind, std::int64_t bytes) : kind_(kind), bytes_(bytes) {
+  Memory(MemoryKind kind, std::int64_t bytes, int device = 0) : kind_(kind), bytes_(bytes) {
+    if (device != 0) {
+      EXPECT_EQ(cudaSetDevice(device), cudaSuccess);
+    }
     const auto size = static_cast<std::size_t>(bytes) + 1;
     void* memory = nullptr;
     cudaError_t code = cudaSuccess;
@@ -60,6 +63,9 @@ class Memory {
     if (kind == MemoryKind::Managed) code = cudaMallocManaged(&memory, size);
     if (kind == MemoryKind::Device) code = cudaMalloc(&memory, size);
     EXPECT_EQ(code, cudaSuccess);
+    if (device != 0) {
+      EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
+    }
     data_ = static_cast<std::byte*>(memory);
   }
   ~Memory() {

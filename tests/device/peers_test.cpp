@@ -36,23 +36,6 @@ std::vector<Pair> pairs() {
           {Layout::dense(100'000), Layout::dense(100'000, 3)}};
 }
 
-/// Memory of one device for as long as it is in scope.
-class On {
- public:
-  On(int device, std::int64_t bytes) {
-    EXPECT_EQ(cudaSetDevice(device), cudaSuccess);
-    EXPECT_EQ(cudaMalloc(&data_, static_cast<std::size_t>(bytes)), cudaSuccess);
-    EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
-  }
-  ~On() { (void)cudaFree(data_); }
-  On(const On&) = delete;
-  On& operator=(const On&) = delete;
-  [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(data_); }
-
- private:
-  void* data_ = nullptr;
-};
-
 void write(std::byte* to, const std::vector<std::byte>& bytes) {
   ASSERT_EQ(cudaMemcpy(to, bytes.data(), bytes.size(), cudaMemcpyDefault), cudaSuccess);
 }
@@ -93,8 +76,8 @@ TEST(DevicePeers, copies_are_pulled_and_pushed) {
   ASSERT_EQ(cudaGetDeviceCount(&devices), cudaSuccess);
   if (devices < 2) GTEST_SKIP() << "one device only";
   for (const Pair& pair : pairs()) {
-    const On to(1, pair.to.bounds().end);
-    const On from(0, pair.from.bounds().end);
+    const Memory to(MemoryKind::Device, pair.to.bounds().end, 1);
+    const Memory from(MemoryKind::Device, pair.from.bounds().end);
     const auto given = random_bytes(pair.from.bounds().end, 6);
     write(from.data(), given);
     for (const int by : {0, 1}) {
@@ -159,7 +142,7 @@ TEST(DeviceIpc, copies_are_pulled_from_and_pushed_to_another_process) {
     const Place own_place{MemoryKind::Device, 0};
     EXPECT_EQ(classify(theirs), their_place);
     const auto given = random_bytes(kShared, 6);
-    const On own(0, kShared);
+    const Memory own(MemoryKind::Device, kShared);
     for (const Pair& pair : pairs())
       expect_moved(pair, own_place, own.data(), their_place, theirs, given, 0);
     write(own.data(), given);

@@ -316,9 +316,7 @@ TEST(DeviceStream, waits_for_events_of_another_device) {
   ASSERT_EQ(cudaGetDeviceCount(&devices), cudaSuccess);
   if (devices < 2) GTEST_SKIP() << "one device only";
   const CopyPlan plan = CopyPlan::compile(packed(), kDevice, strided(), {MemoryKind::Device, 1}, 0);
-  ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
-  const Memory from(MemoryKind::Device, kBytes);
-  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  const Memory from(MemoryKind::Device, kBytes, 1);
   const Memory to(MemoryKind::Device, kBytes / 2);
   // The default stream of a device that is not the current one.
   Stream other = Stream::adopt(nullptr, 1);

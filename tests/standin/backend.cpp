@@ -7,10 +7,12 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "copy/device_copier.hpp"
@@ -158,17 +160,20 @@ class Plan final : public strake::DevicePlan {
   int device() const noexcept override { return device_; }
   Ticket enqueue(strake::Queue& queue, std::byte* to, const std::byte* from,
                  ByteRange part) const override {
-    // The base of a layout may lie outside of its memory.
-    std::byte* const to_there = reach(to + to_begin_) - to_begin_;
-    const std::byte* const from_there = reach(from + from_begin_) - from_begin_;
-    return static_cast<Queue&>(queue).push(
-        [this, to_there, from_there, part] { plan_.run(to_there, from_there, part); });
+    return static_cast<Queue&>(queue).push(task(to, from, part));
   }
   void enqueue(strake::DeviceStream& stream, std::byte* to, const std::byte* from,
                ByteRange part) const override {
     (void)enqueue(static_cast<Stream&>(stream).queue(), to, from, part);
   }
   bool staged() const noexcept override { return false; }
+
+  std::function<void()> task(std::byte* to, const std::byte* from, ByteRange part) const {
+    // The base of a layout may lie outside of its memory.
+    std::byte* const to_there = reach(to + to_begin_) - to_begin_;
+    const std::byte* const from_there = reach(from + from_begin_) - from_begin_;
+    return [this, to_there, from_there, part] { plan_.run(to_there, from_there, part); };
+  }
 
  private:
   CopyPlan plan_;
@@ -182,12 +187,11 @@ bool has_kernels() noexcept { return std::getenv("STANDIN_NO_KERNELS") == nullpt
 /// One task for all copies.
 class Batch final : public strake::DeviceBatch {
  public:
-  explicit Batch(std::span<const strake::CopyBatch::Copy> copies) {
+  Batch(std::span<const strake::CopyBatch::Copy> copies, int device) {
     for (const auto& copy : copies) {
-      runs_.push_back({CopyPlan::compile(copy.to, Place{}, copy.from, Place{}),
+      runs_.push_back({std::make_unique<Plan>(copy.to, copy.from, device),
                        static_cast<std::size_t>(copy.to_slot),
-                       static_cast<std::size_t>(copy.from_slot), copy.to.bounds().begin,
-                       copy.from.bounds().begin});
+                       static_cast<std::size_t>(copy.from_slot)});
     }
   }
   std::string description() const override { return "stand-in batch"; }
@@ -195,22 +199,19 @@ class Batch final : public strake::DeviceBatch {
     (void)enqueue(static_cast<Stream&>(stream).queue(), bases);
   }
   Ticket enqueue(strake::Queue& queue, std::span<std::byte* const> bases) const override {
-    return static_cast<Queue&>(queue).push(
-        [this, given = std::vector<std::byte*>(bases.begin(), bases.end())] {
-          for (const Run& run : runs_) {
-            run.plan.run(reach(given[run.to] + run.to_begin) - run.to_begin,
-                         reach(given[run.from] + run.from_begin) - run.from_begin);
-          }
-        });
+    std::vector<std::function<void()>> tasks;
+    for (const Run& run : runs_)
+      tasks.push_back(run.plan->task(bases[run.to], bases[run.from], ByteRange::all()));
+    return static_cast<Queue&>(queue).push([tasks = std::move(tasks)] {
+      for (const auto& task : tasks) task();
+    });
   }
 
  private:
   struct Run {
-    CopyPlan plan;
+    std::unique_ptr<Plan> plan;
     std::size_t to;
     std::size_t from;
-    std::int64_t to_begin;
-    std::int64_t from_begin;
   };
   std::vector<Run> runs_;
 };
@@ -226,10 +227,10 @@ class Copier final : public strake::DeviceCopier {
   }
 
   std::unique_ptr<strake::DeviceBatch> compile_batch(
-      int /*device*/, std::span<const Place> /*slots*/,
+      int device, std::span<const Place> /*slots*/,
       std::span<const strake::CopyBatch::Copy> copies) override {
     if (!has_kernels()) throw strake::Unsupported("the stand-in has no kernels");
-    return std::make_unique<Batch>(copies);
+    return std::make_unique<Batch>(copies, device);
   }
 };
 

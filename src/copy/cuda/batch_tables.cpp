@@ -21,21 +21,13 @@ constexpr std::int64_t kNarrowWords = std::numeric_limits<std::int32_t>::max();
 constexpr int kSmallestTileLog2 = 5;  // a word for each lane of a warp
 constexpr int kLargestTileLog2 = 9;
 constexpr std::int64_t kMostParts = 256;  // that one copy is made into
-constexpr std::int64_t kAlign = 16;
-
-constexpr std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
-}
 
 template <typename Value>
 std::int64_t section(std::size_t count) {
-  return aligned(static_cast<std::int64_t>(count * sizeof(Value)));
+  return section_bytes(count, sizeof(Value));
 }
 
-int log2_of(std::int64_t bytes) {
-  return bytes == 0 ? kMaxWordLog2
-                    : std::min(kMaxWordLog2, std::countr_zero(static_cast<std::uint64_t>(bytes)));
-}
+int log2_of(std::int64_t offset) { return widest_word_log2(static_cast<std::uint64_t>(offset)); }
 
 /// For a target in the device's own memory.
 bool fetches_lines(const Layout& to) {
@@ -154,7 +146,7 @@ struct BatchTables::Irregular {
   [[nodiscard]] std::int64_t image_bytes() const {
     if (ranked)
       return section<Rank>(ranked->ranks.size()) + section<strake_i32>(ranked->deltas.size());
-    return section<strake_rooted_tree>(1) + aligned(tree->image_bytes());
+    return section<strake_rooted_tree>(1) + tree->image_bytes();
   }
 };
 

@@ -37,7 +37,7 @@ constexpr std::int64_t kThreadsPerMultiprocessor = 2048;
 
 int address_log2(const std::byte* base, std::int64_t offset) {
   const auto address = reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
-  return address == 0 ? kMaxWordLog2 : std::min(kMaxWordLog2, std::countr_zero(address));
+  return widest_word_log2(address);
 }
 
 std::int64_t round_up(std::int64_t value, int log2) {

@@ -9,14 +9,6 @@ namespace {
 
 constexpr std::int64_t kNarrowMax = std::numeric_limits<strake_i32>::max();
 
-// Sections of an image begin where any of the tables' types may lie.
-constexpr std::int64_t kSectionAlign = 16;
-
-std::int64_t section(std::size_t count, std::size_t bytes) {
-  const auto size = static_cast<std::int64_t>(count * bytes);
-  return (size + kSectionAlign - 1) / kSectionAlign * kSectionAlign;
-}
-
 }  // namespace
 
 Tables::Tables(const Layout& layout) : size_(layout.size_bytes()) {
@@ -25,8 +17,7 @@ Tables::Tables(const Layout& layout) : size_(layout.size_bytes()) {
 }
 
 void Tables::require_aligned(std::int64_t bytes) noexcept {
-  if (bytes != 0)
-    word_log2_ = std::min(word_log2_, std::countr_zero(static_cast<std::uint64_t>(bytes)));
+  word_log2_ = std::min(word_log2_, widest_word_log2(static_cast<std::uint64_t>(bytes)));
 }
 
 void Tables::fill(std::size_t index, const Layout& layout) {
@@ -160,9 +151,10 @@ std::int64_t Tables::block_at(std::int64_t p) const noexcept {
 }
 
 std::int64_t Tables::image_bytes() const noexcept {
-  return section(nodes_.size(), sizeof(strake_node)) +
-         section(levels_.size(), sizeof(strake_level)) + section(wide_.size(), sizeof(strake_i64)) +
-         section(narrow_.size(), sizeof(strake_i32));
+  return section_bytes(nodes_.size(), sizeof(strake_node)) +
+         section_bytes(levels_.size(), sizeof(strake_level)) +
+         section_bytes(wide_.size(), sizeof(strake_i64)) +
+         section_bytes(narrow_.size(), sizeof(strake_i32));
 }
 
 strake_tree Tables::pack_image(std::byte* image, const std::byte* address) const {
@@ -171,7 +163,7 @@ strake_tree Tables::pack_image(std::byte* image, const std::byte* address) const
     using Value = typename std::remove_reference_t<decltype(table)>::value_type;
     if (!table.empty()) std::memcpy(image + at, table.data(), table.size() * sizeof(Value));
     const auto* where = reinterpret_cast<const Value*>(address + at);
-    at += section(table.size(), sizeof(Value));
+    at += section_bytes(table.size(), sizeof(Value));
     return where;
   };
   strake_tree tree{};

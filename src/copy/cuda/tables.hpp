@@ -2,6 +2,9 @@
 /// here.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -13,6 +16,18 @@ namespace strake::cuda {
 
 /// Log2 of the widest word that a kernel moves: 16 bytes.
 inline constexpr int kMaxWordLog2 = 4;
+
+/// Log2 of the widest word that an address, or what is OR-ed of several, is a multiple of.
+[[nodiscard]] constexpr int widest_word_log2(std::uint64_t address) noexcept {
+  return std::min(kMaxWordLog2, std::countr_zero(address));
+}
+
+/// Sections of an image in device memory begin where any of the tables' types may lie. The bytes
+/// that one takes.
+[[nodiscard]] constexpr std::int64_t section_bytes(std::size_t count, std::size_t bytes) noexcept {
+  constexpr std::int64_t kAlign = 16;
+  return (static_cast<std::int64_t>(count * bytes) + kAlign - 1) / kAlign * kAlign;
+}
 
 /// The tables of one layout in host memory. Plain value. Cost: O(metadata of the layout).
 class Tables {
