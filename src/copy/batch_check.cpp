@@ -8,15 +8,13 @@
 #include <vector>
 
 #include "device/backend.hpp"
+#include "memory/first_page.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
 namespace {
 
 using Copy = CopyBatch::Copy;
-
-// No memory lies below.
-constexpr std::uintptr_t kFirstPage = 4096;
 
 /// Bytes [begin, end) that a copy reads or writes.
 struct Touched {

@@ -15,6 +15,7 @@
 #include "exchange/transfer.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
+#include "memory/first_page.hpp"
 #include "memory/per_thread.hpp"
 #include "mpi/types.hpp"
 
@@ -43,10 +44,6 @@ struct Found {
 struct Examined : Found {
   Typed typed;  ///< set unless the method is System
 };
-
-/// No buffer begins below this: a null pointer with a small offset is an argument that the MPI
-/// library refuses.
-inline constexpr std::uintptr_t kFirstPage = 4096;
 
 /// The address `offset` bytes after `base`, which under MPI_BOTTOM is null.
 inline std::uintptr_t address_of(const void* base, std::int64_t offset) noexcept {
