@@ -96,36 +96,37 @@ void run_grid(OneDevice& bench, const Grid& grid, const std::vector<Regions>& pa
   }
 }
 
-/// Small copies between two memories in 16 parts, each a slot.
-BatchCase small_copies(int count, const Memory& from, const Memory& to) {
-  constexpr int kSlots = 8;
+/// Small copies between two memories, each in so many parts, each of them a slot.
+BatchCase small_copies(int count, int parts, const Memory& from, const Memory& to) {
+  constexpr std::int64_t kAligned = 256;
   constexpr std::int64_t kBlock = 8;
   constexpr strake::Dim kRows{4, 2 * kBlock};
   constexpr std::int64_t kFromBytes = kRows.count * kRows.stride_bytes;
   constexpr std::int64_t kToBytes = kRows.count * kBlock;
   BatchCase batch;
   for (const Memory* const memory : {&from, &to}) {
-    const std::int64_t part = memory->size() / kSlots;
-    for (int slot = 0; slot < kSlots; ++slot) {
+    const std::int64_t part = memory->size() / parts / kAligned * kAligned;
+    for (int slot = 0; slot < parts; ++slot) {
       batch.slots.push_back({memory->place(), part});
       for (auto& bases : batch.bases) bases.push_back(memory->data() + slot * part);
     }
   }
   for (int i = 0; i < count; ++i) {
-    batch.copies.push_back({Layout::dense(kToBytes, i / kSlots * kToBytes), kSlots + i % kSlots,
-                            Layout::box(i / kSlots * kFromBytes, kBlock, {&kRows, 1}), i % kSlots});
+    batch.copies.push_back({Layout::dense(kToBytes, i / parts * kToBytes), parts + i % parts,
+                            Layout::box(i / parts * kFromBytes, kBlock, {&kRows, 1}), i % parts});
   }
   return batch;
 }
 
-void run_host_time(OneDevice& bench, int count) {
-  const std::string name = "batch_host_time_" + std::to_string(count);
+void run_host_time(OneDevice& bench, int count, int slots) {
+  const std::string name =
+      "batch_host_time_" + std::to_string(count) + "_slots_" + std::to_string(slots);
   if (!bench.harness.options().selects(name)) return;
   constexpr std::int64_t kMemory = std::int64_t{8} << 20;
   Memory from(strake::MemoryKind::Device, kMemory);
   const Memory to(strake::MemoryKind::Device, kMemory);
   from.fill(41);
-  const BatchCase batch = small_copies(count, from, to);
+  const BatchCase batch = small_copies(count, slots / 2, from, to);
   const Way ours = batch_way(name, bench.stream, batch, 1);
   const Way empty = empty_way(bench.stream.native(), 1);
   Checker(kMemory).check_answer(batch, ours);
@@ -153,8 +154,8 @@ void run_host_time(OneDevice& bench, int count) {
                               {{"empty_kernel_us", empty_us},
                                {"of_empty_kernel", ours_us / empty_us},
                                {"plan", ours.plan}});
-  bench.host.add({std::to_string(count), number(ours_us, 2), number(empty_us, 2),
-                  number(ours_us / empty_us, 2)});
+  bench.host.add({std::to_string(count), std::to_string(slots), number(ours_us, 2),
+                  number(empty_us, 2), number(ours_us / empty_us, 2)});
 }
 
 /// Whether cases of this part are asked for: their names begin with "batch".
@@ -173,20 +174,24 @@ void run_batch(Harness& harness) {
   const bool quick = harness.options().quick;
   std::vector<TextTable> tables;
   {
-    OneDevice bench{harness,
-                    strake::Stream::make(0),
-                    {strake::MemoryKind::Device, kCopyBytes},
-                    {strake::MemoryKind::Device, kCopyBytes},
-                    {"Halo of a grid on one device (us; MB; GB/s, read + written; x: times the "
-                     "bound)",
-                     {"case", "way", "in a row", "alone", "payload", "crossing", "copy", "x bound",
-                      "x payload"}},
-                    {"Host time of an enqueue (us)", {"copies", "batch", "empty kernel", "x"}}};
+    OneDevice bench{
+        harness,
+        strake::Stream::make(0),
+        {strake::MemoryKind::Device, kCopyBytes},
+        {strake::MemoryKind::Device, kCopyBytes},
+        {"Halo of a grid on one device (us; MB; GB/s, read + written; x: times the "
+         "bound)",
+         {"case", "way", "in a row", "alone", "payload", "crossing", "copy", "x bound",
+          "x payload"}},
+        {"Host time of an enqueue (us)", {"copies", "slots", "batch", "empty kernel", "x"}}};
     bench.copy_from.fill(43);
     run_grid(bench, {quick ? 64 : 256, 3, 8}, {Regions::All, Regions::XFaces, Regions::YzFaces},
              {20, 2, quick ? 2 : 11});
     run_grid(bench, {32, 1, 1}, {Regions::All}, {100, 5, quick ? 5 : 101});
-    for (const int count : {1, 208, 100000}) run_host_time(bench, count);
+    constexpr int kFewSlots = 16;
+    for (const int count : {1, 208, 100000}) run_host_time(bench, count, kFewSlots);
+    for (const int slots : {18, 258, strake::CopyBatch::kMaxSlots})
+      run_host_time(bench, strake::CopyBatch::kMaxSlots, slots);
     tables = {bench.halos, bench.host};
   }
   for (const TextTable& table : run_batch_peer(harness)) tables.push_back(table);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <compare>
 #include <utility>
 #include <vector>
 
@@ -22,9 +24,10 @@ struct Moved {
   std::int64_t to;
   std::int32_t from_slot;
   std::int64_t from;
-  friend bool operator==(const Moved&, const Moved&) = default;
+  friend auto operator<=>(const Moved&, const Moved&) = default;
 };
 
+/// In the order of addresses: a batch has none of its own.
 std::vector<Moved> expected(const std::vector<Copy>& copies) {
   std::vector<Moved> moved;
   for (const Copy& copy : copies) {
@@ -33,10 +36,11 @@ std::vector<Moved> expected(const std::vector<Copy>& copies) {
     for (std::size_t i = 0; i < to.size(); ++i)
       moved.push_back({copy.to_slot, to[i], copy.from_slot, from[i]});
   }
+  std::ranges::sort(moved);
   return moved;
 }
 
-/// As the kernel: by tiles, and by their words.
+/// As the kernel: by tiles, and by their words. In the same order.
 std::vector<Moved> found(const BatchTables& tables) {
   std::vector<std::byte> image(static_cast<std::size_t>(tables.image_bytes()) + 16);
   const auto skew = reinterpret_cast<std::uintptr_t>(image.data()) % 16;
@@ -56,6 +60,7 @@ std::vector<Moved> found(const BatchTables& tables) {
         moved.push_back({copy.to.slot, to + byte, copy.from.slot, from + byte});
     }
   }
+  std::ranges::sort(moved);
   return moved;
 }
 
@@ -106,6 +111,41 @@ TEST(BatchTables, runs_are_moved_by_wide_words_between_their_ends) {
       }
     }
   }
+}
+
+TEST(BatchTables, rows_that_interleave_are_one_copy) {
+  const Dim rows[] = {{40, 12 * 256}, {12, 256}};
+  const auto face = [&](std::int64_t begin) { return Layout::box(begin, 24, rows); };
+  const auto packed = [&](std::int64_t at) {
+    return Layout::dense(face(0).size_bytes(), at * face(0).size_bytes());
+  };
+  const std::vector<Copy> copies = {
+      {packed(0), 0, face(0), 1},   {packed(1), 0, face(232), 1},  // joined
+      {face(208), 2, face(24), 1},  {face(0), 2, face(184), 1},    // joined
+      {packed(2), 0, face(512), 1}, {face(24), 2, packed(3), 0}};  // of other rows, other ways
+  const BatchTables tables(0, kPlaces, copies, 0);
+  std::vector<std::byte> image(static_cast<std::size_t>(tables.image_bytes()));
+  const BatchTables::View view = tables.pack_image(image.data(), image.data());
+  std::vector<std::int64_t> words(4);
+  for (std::int64_t i = 0; i < tables.tiles(); ++i)
+    words.at(view.tiles[i].copy) = view.copies[view.tiles[i].copy].words;
+  const std::int64_t one = face(0).size_bytes() / 8;
+  EXPECT_EQ(words, (std::vector<std::int64_t>{2 * one, 2 * one, one, one}));
+  EXPECT_TRUE(found(tables) == expected(copies));
+}
+
+TEST(BatchTables, neighbouring_rows_of_two_copies_are_moved_together) {
+  // The last and the first columns of 64 rows: the end of each row and the begin of the next.
+  const Dim rows[] = {{64, 4096}};
+  const Layout first = Layout::box(0, 64, rows);
+  const Layout last = Layout::box(4096 - 64, 64, rows);
+  const std::vector<Copy> copies = {{Layout::dense(first.size_bytes()), 0, first, 1},
+                                    {Layout::dense(last.size_bytes(), 8192), 0, last, 1}};
+  const BatchTables tables(0, kPlaces, copies, 1000);
+  std::vector<std::byte> image(static_cast<std::size_t>(tables.image_bytes()));
+  const BatchTables::View view = tables.pack_image(image.data(), image.data());
+  ASSERT_GE(tables.tiles(), 4);
+  for (std::int64_t i = 0; i < tables.tiles(); ++i) EXPECT_EQ(view.tiles[i].copy, i % 2);
 }
 
 TEST(BatchTables, a_hundred_thousand_copies) {

@@ -201,7 +201,7 @@ cudaError_t start_batch(const BatchLaunch& launch, const Signal& signal, const L
   for (int i = 0; i < launch.slots; ++i) arguments.bases[i] = launch.bases[i];
   const auto blocks = static_cast<unsigned>(batch_blocks(launch, lane));
   const auto kernel = launch.any             ? batch_kernel<STRAKE_BOX_DIMS, true, Slots>
-                      : launch.box_dims <= 2 ? batch_kernel<2, false, Slots>
+                      : launch.box_dims <= 3 ? batch_kernel<3, false, Slots>
                                              : batch_kernel<STRAKE_BOX_DIMS, false, Slots>;
   return start_kernel(kernel, blocks, lane, arguments, signal);
 }

@@ -18,7 +18,7 @@ namespace strake::cuda {
 /// The tables of one batch. Cost: O(copies + tiles + metadata of the layouts).
 class BatchTables {
  public:
-  /// A tile is of 32 to 512 words: as large as keeps their number at `enough`, which is work for
+  /// A tile is of 32 to 256 words: as large as keeps their number at `enough`, which is work for
   /// every warp of the device. `places` are those of the slots. \throws InvalidArgument  2^31 tiles
   /// or more
   BatchTables(int device, std::span<const Place> places, std::span<const CopyBatch::Copy> copies,
@@ -60,6 +60,7 @@ class BatchTables {
   void add_words(const CopyBatch::Copy& copy, int word_log2);
   strake_side side_of(const Layout& layout, std::int32_t slot, int word_log2, bool wide);
   const Irregular& irregular(const Layout& layout, int word_log2, bool wide);
+  void join_pairs();
   void cut_into_tiles(std::int64_t enough);
 
   int device_;
