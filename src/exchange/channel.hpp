@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "exchange/shared/inbox.hpp"
 #include "strake/place.hpp"
 
 namespace strake::exchange {
@@ -25,6 +26,8 @@ struct Parcel {
 struct Arrival {
   std::int64_t bytes = 0;  ///< that a receive got; a receive may get fewer than it has room for
   bool lost = false;       ///< cancelled, or failed and told elsewhere: there is nothing to unpack
+  /// Where the bytes are, if not in the parcel.
+  std::optional<shared::Delivery> delivery = {};
 };
 
 /// One end of one message at a time. One thread at a time.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "exchange/shared/envelopes.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/world.hpp"
@@ -41,11 +42,14 @@ void MpiChannel::init(const Parcel& parcel) {
 void MpiChannel::post(const Parcel& parcel) {
   const mpi::RealMpi& real = mpi::real_mpi();
   const auto& [rank, tag, comm] = peer_;
-  room_ = parcel.bytes;
+  parcel_ = parcel;
+  delivery_.reset();
+  if (sends()) shared::mark_send(parcel.bytes, peer_);
   if (persistent_) {
     if (request_ == MPI_REQUEST_NULL) init(parcel);  // Open MPI has freed one that failed
     if (sends()) mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
     mpi::check(real.MPI_Start(&request_), "MPI_Start");
+    if (!sends() && comm_ == nullptr) comm_ = shared::communicator_of_receive(parcel.bytes, comm);
     return;
   }
   if (sends()) {
@@ -63,6 +67,7 @@ void MpiChannel::post(const Parcel& parcel) {
         real.MPI_Irecv(parcel.data, wire.count(), wire.type(), rank, tag, comm, &request_),
         "MPI_Irecv");
   }
+  comm_ = shared::communicator_of_receive(parcel.bytes, comm);
 }
 
 std::optional<Arrival> MpiChannel::poll() {
@@ -84,10 +89,12 @@ std::optional<Arrival> MpiChannel::poll() {
     // MPICH 5 has forgotten the error of a persistent request.
     throw MessageFailed(code != MPI_SUCCESS ? code : status.MPI_ERROR, persistent_);
   }
+  look_for_envelope();
   // Open MPI tells no error of a message that is too long, and where the room was filled just so,
-  // never.
-  if (mpi::quirks::kLongMessagesOverrun && !sends() && mpi::received_bytes(status_) > room_ &&
-      !was_cancelled()) {
+  // never; none of the libraries knows what an envelope stands for.
+  if ((mpi::quirks::kLongMessagesOverrun || delivery_) && !sends() &&
+      mpi::received_bytes(status_) > parcel_.bytes && !was_cancelled()) {
+    if (delivery_) delivery_->done();
     throw MessageFailed(MPI_ERR_TRUNCATE, true);
   }
   // The status is known: MPICH 5 has made a persistent request inactive when it told, and Test's is
@@ -96,8 +103,15 @@ std::optional<Arrival> MpiChannel::poll() {
   return arrival();
 }
 
+void MpiChannel::look_for_envelope() {
+  if (sends() || !shared::like_envelope(mpi::received_bytes(status_)) || was_cancelled()) return;
+  delivery_ =
+      shared::open(status_, comm_, shared::read_landed(parcel_.data, parcel_.memory));
+  if (delivery_) shared::set_bytes(status_, delivery_->bytes());
+}
+
 Arrival MpiChannel::arrival() const noexcept {
-  return {sends() ? 0 : mpi::received_bytes(status_), was_cancelled()};
+  return {sends() ? 0 : mpi::received_bytes(status_), was_cancelled(), delivery_};
 }
 
 bool MpiChannel::was_cancelled() const noexcept {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "exchange/channel.hpp"
+#include "mpi/communicators.hpp"
 #include "mpi/peers.hpp"
 #include "mpi/wire.hpp"
 #include "strake/error.hpp"
@@ -82,13 +83,16 @@ class MpiChannel final : public Channel {
   void check_request(int code, const char* function) const;
   [[nodiscard]] bool was_cancelled() const noexcept;
   [[nodiscard]] Arrival arrival() const noexcept;
+  void look_for_envelope();
 
   mpi::Peer peer_;
   StartSend start_ = nullptr;
   InitSend init_ = nullptr;
   MPI_Message* message_ = nullptr;
   bool persistent_ = false;
-  std::int64_t room_ = 0;  ///< of the posted receive [bytes]
+  Parcel parcel_;  ///< the posted one
+  mpi::CommunicatorPtr comm_;                 ///< of the peer, where an envelope may come
+  std::optional<shared::Delivery> delivery_;  ///< what has come, if not in the parcel
   MPI_Request request_ = MPI_REQUEST_NULL;
   MPI_Status status_{};
 };

@@ -1,12 +1,14 @@
 #include "exchange/transfer.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "copy/plan_impl.hpp"
 #include "exchange/backoff.hpp"
 #include "exchange/mixed.hpp"
 #include "exchange/queues.hpp"
+#include "exchange/shared/post_office.hpp"
 #include "mpi/wire.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -83,7 +85,7 @@ void Transfer::acquire() {
 
 Transfer::~Transfer() {
   if (state_ == State::Posted) {
-    buffer_.leak();
+    if (!lease_) buffer_.leak();
     return;
   }
   // Of one that is done the device's runtime may be gone.
@@ -95,11 +97,32 @@ Transfer::~Transfer() {
   }
 }
 
+void Transfer::share(const shared::Destination& to) {
+  shared::PostOffice* const office = shared::PostOffice::get();
+  if (office == nullptr || method_ != Method::Pack || typed_.mixed) return;
+  lease_ = office->lease(to, size_bytes());
+  if (lease_) method_ = Method::Shared;
+}
+
 void Transfer::start() {
   cancelled_ = false;
   arrival_ = {};
-  if (direction_ == Direction::Send) pack();
+  if (direction_ == Direction::Send && !lease_) pack();
   state_ = State::Leaving;
+}
+
+/// The channel has let go of the envelope.
+void Transfer::release_lease() noexcept {
+  if (!lease_) return;
+  if (shared::PostOffice* const office = shared::PostOffice::get()) office->outbox().release(*lease_);
+  lease_.reset();
+  method_ = Method::Pack;
+}
+
+void Transfer::withdraw() noexcept {
+  if (!lease_) return;
+  if (shared::PostOffice* const office = shared::PostOffice::get())
+    office->outbox().withdraw(*lease_);
 }
 
 bool Transfer::step(Channel& channel) {
@@ -138,7 +161,10 @@ void Transfer::post(Channel& channel) {
   try {
     wait_until_copied();
     channel.post(parcel());
+    if (lease_) pack_shared();
   } catch (...) {
+    withdraw();
+    release_lease();
     state_ = State::Idle;
     throw;
   }
@@ -159,6 +185,7 @@ void Transfer::finish(Channel& channel) {
 
 void Transfer::arrived(const Arrival& arrival) {
   state_ = State::Idle;
+  release_lease();
   take(arrival);
   state_ = State::Idle;
   wait_until_copied();
@@ -175,8 +202,48 @@ void Transfer::take(const Arrival& arrival) {
   arrival_ = arrival;
   const bool unpacks = direction_ == Direction::Receive && !arrival.lost && arrival.bytes > 0;
   // A truncated message reports its own length.
-  if (unpacks) unpack(std::min(arrival.bytes, size_bytes()));
+  if (arrival.delivery) {
+    if (unpacks) unpack_shared(*arrival.delivery, std::min(arrival.bytes, size_bytes()));
+    arrival.delivery->done();
+  } else if (unpacks) {
+    unpack(std::min(arrival.bytes, size_bytes()));
+  }
   state_ = State::Arriving;
+}
+
+namespace {
+
+/// [bytes] While one piece is packed the receiver unpacks the one before. Small enough for both to
+/// find them in a cache.
+constexpr std::int64_t kSharedPiece = 64 << 10;
+
+}  // namespace
+
+void Transfer::pack_shared() {
+  const std::int64_t bytes = size_bytes();
+  for (std::int64_t begin = 0; begin < bytes;) {
+    const std::int64_t end = std::min(begin + kSharedPiece, bytes);
+    plan_->run(lease_->data(), typed_.address, {begin, end});
+    lease_->packed(end);
+    begin = end;
+  }
+}
+
+void Transfer::unpack_shared(const shared::Delivery& delivery, std::int64_t bytes) {
+  if (method_ == Method::Pack && !typed_.mixed) {
+    delivery.for_each_piece(bytes, [&](ByteRange piece) {
+      plan_->run(typed_.address, delivery.data(), piece);
+    });
+    return;
+  }
+  delivery.wait_until(bytes);
+  if (buffer_.place().kind == MemoryKind::Device) {
+    const BorrowedQueues queues(typed_.place.device);
+    queues.copies().wait(queues.copies().copy(buffer_.data(), delivery.data(), bytes));
+  } else {
+    std::memcpy(buffer_.data(), delivery.data(), static_cast<std::size_t>(bytes));
+  }
+  unpack(bytes);
 }
 
 void Transfer::pack() {

@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "exchange/channel.hpp"
 #include "exchange/plans.hpp"
+#include "exchange/shared/outbox.hpp"
 #include "machine/method.hpp"
 #include "memory/pool.hpp"
 
@@ -44,6 +46,12 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
+  /// The next message, a send that would be packed in host memory, goes by memory that its receiver
+  /// shares, if there is room: then post() packs it once the channel has the envelope, while the
+  /// receiver unpacks what is there. The channel's post() must not wait for the receiver.
+  void share(const shared::Destination& to);
+  /// The posted message is lost for sure.
+  void withdraw() noexcept;
   /// Begins: packs a send (host memory), or starts to (device memory). \throws OutOfMemory,
   /// CudaError
   void start();
@@ -69,6 +77,7 @@ class Transfer {
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return typed_.elements->size_bytes(); }
   /// What the channel gets.
   [[nodiscard]] Parcel parcel() const noexcept {
+    if (lease_) return {lease_->envelope(), shared::kEnvelopeBytes, MemoryKind::Host};
     return {buffer_.data(), size_bytes(), buffer_.place().kind};
   }
   /// How the last message ended.
@@ -77,8 +86,11 @@ class Transfer {
  private:
   void acquire();
   void pack();
+  void pack_shared();
   void pack_in_pieces();
+  void release_lease() noexcept;
   void unpack(std::int64_t bytes);
+  void unpack_shared(const shared::Delivery& delivery, std::int64_t bytes);
   void unpack_in_pieces(std::int64_t bytes);
   void take(const Arrival& arrival);
   bool copied();
@@ -92,6 +104,7 @@ class Transfer {
   Arrival arrival_;
   PoolBlock buffer_;                ///< the channel's
   PoolBlock packed_;                ///< staged: packed bytes in device memory
+  std::optional<shared::Lease> lease_;  ///< shared: where the bytes are packed
   const CopyPlan* plan_ = nullptr;  ///< of the elements, where one is needed
   Queue* queue_ = nullptr;          ///< the one that `ticket_` is of
   Ticket ticket_;

@@ -4,8 +4,11 @@
 #include <utility>
 
 #include "interpose/examine.hpp"
+#include "interpose/landing.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/statuses.hpp"
+#include "mpi/peers.hpp"
 #include "mpi/wire.hpp"
 
 namespace strake::interpose {
@@ -17,7 +20,28 @@ using exchange::HandOverChannel;
 using exchange::Parcel;
 using exchange::Transfer;
 using exchange::wire_of;
+using mpi::Peer;
 using mpi::Wire;
+
+/// The call may not wait for the receiver before all is packed.
+int send_envelope(Function function, const Peer& peer, Transfer& transfer) {
+  const mpi::RealMpi& real = real_mpi();
+  const exchange::StartSend start = function == Function::MPI_Ssend   ? real.MPI_Issend
+                                    : function == Function::MPI_Rsend ? real.MPI_Irsend
+                                                                      : real.MPI_Isend;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = MPI_SUCCESS;
+  HandOverChannel channel([&](const Parcel& parcel) {
+    const Wire wire = wire_of(parcel, peer);
+    code = start(parcel.data, wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, &request);
+  });
+  transfer.post(channel);
+  const bool given = code == MPI_SUCCESS && request != MPI_REQUEST_NULL;
+  if (given) code = real.MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (!given) transfer.withdraw();
+  transfer.arrived({});
+  return code;
+}
 
 template <typename Real, typename Count>
 int send(Function function, Real real, const void* buffer, Count count, MPI_Datatype type, int rank,
@@ -25,16 +49,23 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
   const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm); };
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
-    if (const Found* left =
-            left_before(Direction::Send, Style::Blocking, rank, buffer, count, type)) {
+    const Peer peer{rank, tag, comm};
+    const Found* const left =
+        left_before(Direction::Send, Style::Blocking, rank, buffer, count, type);
+    if (left != nullptr && !may_be_shared(*left)) {
+      mark_left(*left, count, type, peer);
       return leave_to(pass_on, function, *left);
     }
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
+    share_instead(found, const_cast<void*>(buffer), count, type, peer);
     std::optional<Transfer> transfer;
-    if (!take(found, [&] { begin(Direction::Send, found, transfer); })) {
+    if (!take(found, [&] { begin_send(found, peer, function, transfer); })) {
+      mark_left(found, count, type, peer);
       return leave_to(pass_on, function, found);
     }
     note(function, transfer->method(), found.reason, found.bytes);
+    if (transfer->method() == Method::Shared) return send_envelope(function, peer, *transfer);
+    exchange::shared::mark_send(found.bytes, peer);
     int code = MPI_SUCCESS;
     CallChannel channel([&](const Parcel& parcel) {
       const Wire wire = wire_of(parcel, {rank, tag, comm});
@@ -46,16 +77,23 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
   });
 }
 
-/// Lends a status of ours where the caller wants none, and else the caller's own.
-class StatusOr {
- public:
-  explicit StatusOr(MPI_Status* status) : status_(status == MPI_STATUS_IGNORE ? &own_ : status) {}
-  MPI_Status* get() { return status_; }
-
- private:
-  MPI_Status own_{};
-  MPI_Status* status_;
-};
+/// Calls `call(status)`, which receives. Whether a message came, of which the status then tells.
+template <typename Call>
+bool came(Function function, MPI_Status& status, int& code, const Call& call) {
+  // MPICH returns MPI_SUCCESS, since 4.3, where an error handler of the application's has returned:
+  // then only the status tells.
+  const MPI_Status before = status;
+  status.MPI_SOURCE = MPI_UNDEFINED;
+  status.MPI_ERROR = MPI_SUCCESS;
+  code = call(&status);
+  const bool refused = status.MPI_SOURCE == MPI_UNDEFINED;
+  if (refused) status = before;
+  const int error = status.MPI_ERROR;
+  if (!mpi::quirks::kSendrecvReplaceSetsError || function != Function::MPI_Sendrecv_replace) {
+    status.MPI_ERROR = before.MPI_ERROR;
+  }
+  return code == MPI_SUCCESS && !refused && error == MPI_SUCCESS;
+}
 
 /// One call that receives: `call(data, count, type, status)`. Its code, and how its message ended.
 template <typename Call>
@@ -64,27 +102,59 @@ int receive_into(Function function, const Parcel& parcel, MPI_Comm comm, MPI_Sta
   const Wire wire = wire_of(parcel);
   arrival.lost = true;
   StatusOr status(user_status);
-  // MPICH returns MPI_SUCCESS, since 4.3, where an error handler of the application's has returned:
-  // then only the status tells.
-  const MPI_Status before = *status.get();
-  status.get()->MPI_SOURCE = MPI_UNDEFINED;
-  status.get()->MPI_ERROR = MPI_SUCCESS;
-  const int code = call(parcel.data, wire.count(), wire.type(), status.get());
-  const bool refused = status.get()->MPI_SOURCE == MPI_UNDEFINED;
-  if (refused) *status.get() = before;
-  const int error = status.get()->MPI_ERROR;
-  if (!mpi::quirks::kSendrecvReplaceSetsError || function != Function::MPI_Sendrecv_replace) {
-    status.get()->MPI_ERROR = before.MPI_ERROR;
+  int code = MPI_SUCCESS;
+  const auto ask = [&](MPI_Status* at) { return call(parcel.data, wire.count(), wire.type(), at); };
+  if (!came(function, *status.get(), code, ask)) return code;
+  std::int64_t bytes = mpi::received_bytes(*status.get());
+  if (exchange::shared::like_envelope(bytes)) {
+    namespace shared = exchange::shared;
+    const auto landed = shared::read_landed(parcel.data, parcel.memory);
+    arrival.delivery = shared::open(*status.get(), mpi::communicator(comm), landed);
+    if (arrival.delivery) {
+      bytes = arrival.delivery->bytes();
+      shared::set_bytes(*status.get(), bytes);
+    }
   }
-  if (code != MPI_SUCCESS || refused || error != MPI_SUCCESS) return code;
-  const std::int64_t bytes = mpi::received_bytes(*status.get());
   if (bytes > parcel.bytes) {
+    if (arrival.delivery) {
+      arrival.delivery->done();
+      arrival.delivery.reset();
+      return raise(comm, MPI_ERR_TRUNCATE);
+    }
     return mpi::quirks::kLongMessagesOverrun ? raise(comm, MPI_ERR_TRUNCATE) : MPI_ERR_TRUNCATE;
   }
-  arrival = {.bytes = bytes, .lost = false};
+  arrival.bytes = bytes;
+  arrival.lost = false;
   return MPI_SUCCESS;
 }
 
+/// Leaves a receive to the MPI library: `ask(buffer, count, type, status)`. `counted`: as what it is
+/// counted; null: its call is counted already.
+template <typename Ask, typename Count>
+int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
+                 MPI_Datatype type, MPI_Comm comm, MPI_Status* user_status,
+                 const Found* counted) {
+  const auto with = [&](MPI_Status* at) {
+    return post([&](void* into, Count as_many, MPI_Datatype as) { return ask(into, as_many, as, at); },
+                found, buffer, count, type);
+  };
+  if (!exchange::shared::may_get_envelope(room_of(found))) {
+    if (counted != nullptr) note(function, Method::System, counted->reason, counted->bytes);
+    return with(user_status);
+  }
+  StatusOr status(user_status);
+  int code = MPI_SUCCESS;
+  const bool received = came(function, *status.get(), code, with);
+  bool shared = false;
+  const auto where = [&] { return Landing(buffer, count, type, found); };
+  const bool fits = !received || settle_left(*status.get(), comm, where, shared);
+  if (shared) {
+    note(function, Method::Shared, Reason::None, mpi::received_bytes(*status.get()));
+  } else if (counted != nullptr) {
+    note(function, Method::System, counted->reason, counted->bytes);
+  }
+  return fits ? code : raise(comm, MPI_ERR_TRUNCATE);
+}
 /// The steps of a receive that was started; `call` as above.
 template <typename Call>
 int receive(Function function, const Examined& found, Transfer& transfer, MPI_Comm comm,
@@ -93,7 +163,8 @@ int receive(Function function, const Examined& found, Transfer& transfer, MPI_Co
   CallChannel channel([&](const Parcel& parcel) {
     Arrival arrival;
     code = receive_into(function, parcel, comm, status, call, arrival);
-    if (!arrival.lost) note(function, transfer.method(), found.reason, arrival.bytes);
+    const Method method = arrival.delivery ? Method::Shared : transfer.method();
+    if (!arrival.lost) note(function, method, found.reason, arrival.bytes);
     return arrival;
   });
   transfer.finish(channel);
@@ -103,12 +174,13 @@ int receive(Function function, const Examined& found, Transfer& transfer, MPI_Co
 template <typename Real, typename Count>
 int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
          MPI_Status* status) {
-  const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
-    return real(into, as_many, as, rank, tag, comm, status);
+  const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
+    return real(into, as_many, as, rank, tag, comm, at);
   };
-  const auto pass_on = [&] { return ask(buffer, count, type); };
+  const auto pass_on = [&] { return ask(buffer, count, type, status); };
   const auto leave_as = [&](const Found& found) {
-    return leave_receive(ask, Function::MPI_Recv, found, buffer, count, type);
+    return leave_receive(Function::MPI_Recv, ask, found, buffer, count, type, comm, status,
+                           &found);
   };
   return receiving(comm, pass_on, [&] {
     Requests::get().hand_on();
@@ -130,16 +202,17 @@ template <typename Real, typename Count>
 int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
           MPI_Status* status) {
   const MPI_Comm comm = forget_message(message);
-  const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
-    return real(into, as_many, as, message, status);
+  const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
+    return real(into, as_many, as, message, at);
   };
-  const auto pass_on = [&] { return ask(buffer, count, type); };
+  const auto pass_on = [&] { return ask(buffer, count, type, status); };
   return receiving(comm, pass_on, [&] {
     Requests::get().hand_on();
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     std::optional<Transfer> transfer;
     if (!take(found, [&] { begin(Direction::Receive, found, transfer); })) {
-      return leave_receive(ask, Function::MPI_Mrecv, found, buffer, count, type);
+      return leave_receive(Function::MPI_Mrecv, ask, found, buffer, count, type, comm, status,
+                           &found);
     }
     return receive(Function::MPI_Mrecv, found, *transfer, comm, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
@@ -153,12 +226,13 @@ struct PartOfCall {
   const std::byte* data = nullptr;
   std::optional<Wire> wire;
   /// Waits until the transfer is packed.
-  void take(Transfer& transfer, int to, MPI_Comm comm) {
+  void take(Transfer& transfer, const Peer& peer) {
     HandOverChannel channel([&](const Parcel& parcel) {
       mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
-      wire.emplace(parcel.memory, parcel.bytes, to, comm);
+      wire.emplace(parcel.memory, parcel.bytes, peer.rank, peer.comm);
       data = parcel.data;
     });
+    if (transfer.method() != Method::Shared) exchange::shared::mark_send(transfer.size_bytes(), peer);
     transfer.post(channel);
   }
 };
@@ -177,8 +251,12 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
         left_before(Direction::Send, Style::Blocking, to, send_buffer, send_count, send_type);
     const Found* const left_too =
         left_before(Direction::Receive, Style::Blocking, from, recv_buffer, recv_count, recv_type);
-    if (left != nullptr && left_too != nullptr && !left_too->as_bytes)
+    const Peer peer{to, send_tag, comm};
+    if (left != nullptr && left_too != nullptr && !left_too->as_bytes && !may_be_shared(*left) &&
+        !exchange::shared::may_get_envelope(room_of(*left_too))) {
+      mark_left(*left, send_count, send_type, peer);
       return leave_to(pass_on, Function::MPI_Sendrecv, *left);
+    }
     Examined out{kNobody, {}};
     Examined in{kNobody, {}};
     if (to != MPI_PROC_NULL)
@@ -187,14 +265,15 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
       in = examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;
-    take(out, [&] { begin(Direction::Send, out, outgoing); });
+    share_instead(out, const_cast<void*>(send_buffer), send_count, send_type, peer);
+    take(out, [&] { begin_send(out, peer, Function::MPI_Sendrecv, outgoing); });
     take(in, [&] { begin(Direction::Receive, in, incoming); });
     PartOfCall part;
     if (out.method != Method::System) {
-      part.take(*outgoing, to, comm);
       note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);
-    } else if (in.method == Method::System) {
-      note(Function::MPI_Sendrecv, Method::System, out.reason, out.bytes);
+      part.take(*outgoing, peer);
+    } else {
+      mark_left(out, send_count, send_type, peer);
     }
     const void* data = part.wire ? part.data : send_buffer;
     const Count data_count = part.wire ? static_cast<Count>(part.wire->count()) : send_count;
@@ -206,10 +285,8 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
       return code;
     };
     if (in.method == Method::System) {
-      const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
-        return call(into, as_many, as, status);
-      };
-      return post(ask, in, recv_buffer, recv_count, recv_type);
+      return leave_receive(Function::MPI_Sendrecv, call, in, recv_buffer, recv_count, recv_type,
+                          comm, status, out.method == Method::System ? &out : nullptr);
     }
     return receive(Function::MPI_Sendrecv, in, *incoming, comm, status, call);
   });
@@ -218,10 +295,11 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
 template <typename Real, typename Count>
 int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, int to, int send_tag,
                      int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
-  const auto ask = [&](void* there, Count as_many, MPI_Datatype as) {
-    return real(there, as_many, as, to, send_tag, from, recv_tag, comm, status);
+  const auto ask = [&](void* there, Count as_many, MPI_Datatype as, MPI_Status* at) {
+    return real(there, as_many, as, to, send_tag, from, recv_tag, comm, at);
   };
-  const auto pass_on = [&] { return ask(buffer, count, type); };
+  const auto pass_on = [&] { return ask(buffer, count, type, status); };
+  const Peer peer{to, send_tag, comm};
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
@@ -232,13 +310,15 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
     std::optional<Transfer> incoming;
     const auto make = [&] {
       begin(Direction::Receive, found, incoming);
-      begin(Direction::Send, found, outgoing);
+      begin_send(found, peer, Function::MPI_Sendrecv_replace, outgoing);
     };
     if (!take(found, make)) {
-      return leave_receive(ask, Function::MPI_Sendrecv_replace, found, buffer, count, type);
+      mark_left(found, count, type, peer);
+      return leave_receive(Function::MPI_Sendrecv_replace, ask, found, buffer, count, type, comm,
+                           status, &found);
     }
     PartOfCall part;
-    part.take(*outgoing, to, comm);
+    part.take(*outgoing, peer);
     const auto call = [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
       const int code =
           real_mpi().MPI_Sendrecv(part.data, part.wire->count(), part.wire->type(), to, send_tag,

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "exchange/method.hpp"
+#include "interpose/sharing.hpp"
 #include "mpi/world.hpp"
 
 namespace strake::interpose {
@@ -46,6 +47,8 @@ struct Totals {
   std::array<std::array<Count, kMethods>, kFunctions> by_method{};
   std::array<Count, kReasons> by_reason{};
   std::int64_t saved_ns = 0;  ///< by packing, where the MPI library's time was measured
+  std::array<std::uint64_t, kSharings> ranks_sharing{};
+  std::uint64_t pairs_sharing = 0;  ///< a rank, and one that it has sent to by shared memory
 };
 
 /// Called after an event was counted, on the thread of the call, or for a receive on that of the

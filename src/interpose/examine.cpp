@@ -50,6 +50,20 @@ bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined
   return true;
 }
 
+bool share_instead(Examined& found, void* buffer, std::int64_t count, MPI_Datatype type,
+                   const mpi::Peer& to) {
+  if (found.method != Method::System || !may_be_shared(found)) return false;
+  const auto there = exchange::shared::destination(to);
+  if (!there || !exchange::shared::PostOffice::get()->reaches(there->rank)) return false;
+  mpi::TypeRecord* const record = mpi::find_type(type);
+  if (record == nullptr || !resolve(buffer, count, *record, found) ||
+      !found.typed.place.in_host_memory() || found.typed.mixed)
+    return false;
+  found.method = Method::Pack;
+  found.reason = Reason::None;
+  return true;
+}
+
 /// [bytes] Up to here a message comes in one piece.
 constexpr std::int64_t kOnePiece = 512;
 

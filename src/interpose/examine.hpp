@@ -12,43 +12,27 @@
 #include "device/backend.hpp"
 #include "device/loaded_objects.hpp"
 #include "exchange/method.hpp"
+#include "exchange/shared/envelopes.hpp"
 #include "exchange/transfer.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
+#include "interpose/found.hpp"
 #include "memory/first_page.hpp"
 #include "memory/per_thread.hpp"
 #include "mpi/types.hpp"
 
 namespace strake::interpose {
 
-using exchange::Reason;
 using exchange::Typed;
-using machine::Direction;
-using machine::Method;
 using mpi::Use;
 
 /// Whether the call may wait for its message; a choice depends on it.
 enum class Style : std::uint8_t { Blocking, Nonblocking };
 
-/// How the bytes of a call should travel.
-struct Found {
-  std::int64_t bytes = 0;  ///< 0 where not known
-  Method method = Method::System;
-  Reason reason = Reason::None;
-  /// A receive that is left to the MPI library asks it for MPI_BYTE from `lowest` on, not the type
-  /// (docs/decisions/0005-wire-types.md).
-  bool as_bytes = false;
-  std::int64_t lowest = 0;  ///< offset of the first byte in memory
-};
 /// The same with the typed bytes themselves.
 struct Examined : Found {
   Typed typed;  ///< set unless the method is System
 };
-
-/// The address `offset` bytes after `base`, which under MPI_BOTTOM is null.
-inline std::uintptr_t address_of(const void* base, std::int64_t offset) noexcept {
-  return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
-}
 
 /// Whether there can be memory `offset` bytes after `base`: at no address that a null pointer leads
 /// to, forwards or backwards.
@@ -191,6 +175,29 @@ inline void begin(Direction direction, const Examined& found,
   transfer->start();
 }
 
+/// A send that would be left to the MPI library as the faster way goes by memory that its receiver
+/// shares, if it can: that is faster still.
+bool share_instead(Examined& found, void* buffer, std::int64_t count, MPI_Datatype type,
+                   const mpi::Peer& to);
+inline bool may_be_shared(const Found& found) noexcept {
+  return found.reason == Reason::LibraryIsFaster &&
+         exchange::shared::may_send_envelope(found.bytes);
+}
+
+/// The same of a send, which goes by memory that its receiver shares if it can. The call that takes
+/// the parcel must not wait for the receiver.
+inline void begin_send(const Examined& found, const mpi::Peer& to, Function function,
+                       std::optional<exchange::Transfer>& transfer) {
+  transfer.emplace(Direction::Send, found.typed, found.method);
+  // A buffered send's bytes are the MPI library's.
+  const bool buffered = function == Function::MPI_Bsend || function == Function::MPI_Ibsend;
+  if (found.method == Method::Pack && !buffered &&
+      exchange::shared::may_send_envelope(found.bytes)) {
+    if (const auto there = exchange::shared::destination(to)) transfer->share(*there);
+  }
+  transfer->start();
+}
+
 /// Counts what was decided.
 inline void note(Function function, Method method, Reason reason, std::int64_t bytes) noexcept {
   record({function, method, reason, bytes});
@@ -211,10 +218,25 @@ int post(const Call& call, const Found& found, void* buffer, Count count, MPI_Da
   return call(reinterpret_cast<void*>(address_of(buffer, found.lowest)),
               static_cast<Count>(found.bytes), MPI_BYTE);
 }
-template <typename Call, typename Count>
-int leave_receive(const Call& call, Function function, const Found& found, void* buffer,
-                  Count count, MPI_Datatype type) {
-  return leave_to([&] { return post(call, found, buffer, count, type); }, function, found);
+/// Of a receive; negative where it is not known. [bytes]
+inline std::int64_t room_of(const Found& found) noexcept {
+  return found.bytes > 0 || found.reason == Reason::Empty ? found.bytes : -1;
+}
+/// Enters a receive that is left to the MPI library, since an envelope may come to it: `call()` makes
+/// its request, or (`persistent`) one that may be started.
+template <typename Call>
+int watch(Function function, const Found& found, void* buffer, std::int64_t count,
+          MPI_Datatype type, MPI_Comm comm, const MPI_Request* request, const Call& call,
+          bool persistent = false) {
+  if (!exchange::shared::may_get_envelope(room_of(found))) return call();
+  PendingTable::Owned pending = PendingTable::get().make(function, found.reason, comm);
+  const int code = call();
+  if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) return code;
+  pending->landing.emplace(buffer, count, type, found);
+  pending->persistent = persistent;
+  pending->active = !persistent;
+  PendingTable::get().add(*request, std::move(pending));
+  return code;
 }
 
 }  // namespace strake::interpose

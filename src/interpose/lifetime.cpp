@@ -6,6 +6,7 @@
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/sharing.hpp"
 #include "interpose/summary.hpp"
 #include "job/report.hpp"
 #include "mpi/world.hpp"
@@ -18,6 +19,7 @@ bool g_ends_with_self = false;
 int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
   end_pending();
   Requests::get().shut_down();
+  end_sharing();
   return MPI_SUCCESS;
 }
 
@@ -48,6 +50,7 @@ int started(int code) noexcept {
   int rank = 0;
   real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0 && !spawned) settings::report_complaints();
+  begin_sharing(rank, spawned);
   return code;
 }
 
@@ -106,6 +109,7 @@ STRAKE_MPI int MPI_Session_finalize(MPI_Session* session) {
 STRAKE_MPI int MPI_Finalize() {
   if (!g_ends_with_self) end_pending();
   g_ends_with_self ? Requests::get().hand_on() : Requests::get().shut_down();
+  if (!g_ends_with_self) end_sharing();
   report_start();  // MPI_Init may have been called past Strake
   summarise();
   const int code = real_mpi().MPI_Finalize();

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "interpose/examine.hpp"
+#include "interpose/landing.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/requests.hpp"
 #include "mpi/peers.hpp"
@@ -37,6 +38,7 @@ int give(PendingTable::Owned pending, const MPI_Request* request, Call&& call) {
   Transfer& transfer = *pending->transfer;
   transfer.post(channel);
   const bool given = code == MPI_SUCCESS && *request != MPI_REQUEST_NULL;
+  if (!given) transfer.withdraw();
   if (!given || (transfer.direction() == Direction::Send && is_shared_complete(*request))) {
     pending->give_up();
   } else {
@@ -51,6 +53,7 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
            PassOn&& pass_on) {
   Requests::get().hand_on();
   std::optional<Transfer> transfer;
+  exchange::shared::mark_send(found.bytes, peer);
   if (!take(found, [&] { begin(Direction::Send, found, transfer); })) {
     return leave_to(pass_on, Function::MPI_Ibsend, found);
   }
@@ -72,40 +75,50 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
   if (request == nullptr) return pass_on();
   return sending(comm, pass_on, [&] {
     Requests& ours = Requests::get();
-    if (const Found* left =
-            left_before(Direction::Send, Style::Nonblocking, rank, buffer, count, type)) {
+    const Peer peer{rank, tag, comm};
+    const Found* const left =
+        left_before(Direction::Send, Style::Nonblocking, rank, buffer, count, type);
+    if (left != nullptr && !may_be_shared(*left)) {
       ours.hand_on();  // what was sent before leaves before
+      mark_left(*left, count, type, peer);
       return leave_to(pass_on, function, *left);
     }
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
+    share_instead(found, const_cast<void*>(buffer), count, type, peer);
     if (found.method == Method::Pack && function != Function::MPI_Ibsend) {
       ours.hand_on();  // what was sent before leaves before
       PendingTable::Owned pending;
       const auto make = [&] {
         pending = PendingTable::get().make(function, found.reason, comm);
-        begin(Direction::Send, found, pending->transfer);
+        begin_send(found, peer, function, pending->transfer);
       };
-      if (!take(found, make)) return leave_to(pass_on, function, found);
-      note(function, Method::Pack, found.reason, found.bytes);
+      if (!take(found, make)) {
+        mark_left(found, count, type, peer);
+        return leave_to(pass_on, function, found);
+      }
+      const Method method = pending->transfer->method();
+      note(function, method, found.reason, found.bytes);
+      if (method != Method::Shared) exchange::shared::mark_send(found.bytes, peer);
       return give(std::move(pending), request, [&](const Parcel& parcel) {
-        const Wire wire = wire_of(parcel, Peer{rank, tag, comm});
+        const Wire wire = wire_of(parcel, peer);
         return start(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
       });
     }
-    if (found.method != Method::System && !mpi::sendable({rank, tag, comm})) {
+    if (found.method != Method::System && !mpi::sendable(peer)) {
       found.method = Method::System;
       found.reason = Reason::BadArguments;
     }
     if (function == Function::MPI_Ibsend)
-      return ibsend(found, start, {rank, tag, comm}, request, pass_on);
+      return ibsend(found, start, peer, request, pass_on);
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation = ours.make_operation(function, found.reason, found.typed, found.method,
-                                      Direction::Send, Peer{rank, tag, comm}, start);
+                                      Direction::Send, peer, start);
       operation->start();
     };
     if (!take(found, make)) {
       ours.hand_on();  // what was sent before leaves before
+      mark_left(found, count, type, peer);
       return leave_to(pass_on, function, found);
     }
     *request = ours.launch(operation);
@@ -114,13 +127,26 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
   });
 }
 
+/// Leaves a receive to the MPI library: `ask(buffer, count, type)` makes its request.
+template <typename Ask, typename Count>
+int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
+                  MPI_Datatype type, MPI_Comm comm, const MPI_Request* request) {
+  // Of one that is watched it is counted when the message has come by which way it came.
+  if (!exchange::shared::may_get_envelope(room_of(found)))
+    note(function, Method::System, found.reason, found.bytes);
+  return watch(function, found, buffer, count, type, comm, request,
+               [&] { return post(ask, found, buffer, count, type); });
+}
+
 /// A receive: `ask(buffer, count, type)` asks the MPI library for it. `channel`: what an
 /// operation's channel is made of.
 template <typename Ask, typename Count, typename... Channel>
 int receive(Function function, const Ask& ask, void* buffer, Count count, MPI_Datatype type,
             MPI_Comm comm, MPI_Request* request, Channel... channel) {
   Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
-  const auto leave = [&] { return leave_receive(ask, function, found, buffer, count, type); };
+  const auto leave = [&] {
+    return leave_receive(function, ask, found, buffer, count, type, comm, request);
+  };
   if (found.method == Method::Pack) {
     PendingTable::Owned pending;
     const auto make = [&] {
@@ -155,7 +181,7 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
   return boundary(comm, pass_on, [&] {
     if (const Found* left =
             left_before(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
-      return leave_receive(ask, Function::MPI_Irecv, *left, buffer, count, type);
+      return leave_receive(Function::MPI_Irecv, ask, *left, buffer, count, type, comm, request);
     }
     return receive(Function::MPI_Irecv, ask, buffer, count, type, comm, request, Direction::Receive,
                    Peer{rank, tag, comm});
@@ -177,18 +203,25 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
 }
 
 #if STRAKE_MPI_SESSIONS
+/// The send of such a call leaves by the MPI library.
+void mark_combined(const void* buffer, std::int64_t count, MPI_Datatype type, const Peer& peer) {
+  if (exchange::shared::PostOffice::get() == nullptr || t_depth != 0 || g_disabled) return;
+  mark_left(examine(Direction::Send, Style::Nonblocking, buffer, count, type), count, type, peer);
+}
+
 /// A nonblocking send and receive with one request is left to the MPI library, but for how it takes
 /// the bytes: `call(buffer, count, type)`.
 template <typename Call, typename Count>
 int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int from,
-             MPI_Comm comm) {
+             MPI_Comm comm, const MPI_Request* request) {
   const auto pass_on = [&] { return call(buffer, count, type); };
   return sending(comm, pass_on, [&] {
     record_passed(Reason::Combined);
     Requests::get().hand_on();
-    if (from == MPI_PROC_NULL) return pass_on();
+    if (from == MPI_PROC_NULL || request == nullptr) return pass_on();
     const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
-    return post(call, found, buffer, count, type);
+    return watch(Function::MPI_Irecv, found, buffer, count, type, comm, request,
+                 [&] { return post(call, found, buffer, count, type); });
   });
 }
 
@@ -200,7 +233,8 @@ int isendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype
     return real(send_buffer, send_count, send_type, to, send_tag, into, as_many, as, from, recv_tag,
                 comm, request);
   };
-  return combined(call, recv_buffer, recv_count, recv_type, from, comm);
+  mark_combined(send_buffer, send_count, send_type, {to, send_tag, comm});
+  return combined(call, recv_buffer, recv_count, recv_type, from, comm, request);
 }
 
 template <typename Real, typename Count>
@@ -209,7 +243,8 @@ int isendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, i
   const auto call = [&](void* there, Count as_many, MPI_Datatype as) {
     return real(there, as_many, as, to, send_tag, from, recv_tag, comm, request);
   };
-  return combined(call, buffer, count, type, from, comm);
+  mark_combined(buffer, count, type, {to, send_tag, comm});
+  return combined(call, buffer, count, type, from, comm, request);
 }
 #endif
 

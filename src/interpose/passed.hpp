@@ -8,6 +8,7 @@
 #include "interpose/counters.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/untestable.hpp"
+#include "mpi/communicators.hpp"
 
 namespace strake::interpose {
 
@@ -18,8 +19,11 @@ struct Kind {
   bool may_block;
   /// What kind of request the call returns by its last argument.
   Untestable untestable = Untestable::No;
+  /// Whether the call makes a communicator, its last argument, of its first one.
+  bool makes_communicator = false;
 };
 inline constexpr Kind kBlocking{exchange::Reason::None, true};
+inline constexpr Kind kCommunicator{exchange::Reason::None, true, Untestable::No, true};
 inline constexpr Kind kCollective{exchange::Reason::Collective, true};
 inline constexpr Kind kNonblocking{exchange::Reason::Collective, false};
 /// The standard lets a put wait for the lock, or for the target's post.
@@ -40,6 +44,11 @@ int pass(Real real, Args... args) {
   const int code = real(args...);
   if constexpr (kind.may_block) {
     if (t_depth == 0) look_at_freed();
+  }
+  if constexpr (kind.makes_communicator) {
+    const auto all = std::tie(args...);
+    if (code == MPI_SUCCESS && exchange::shared::PostOffice::get() != nullptr)
+      mpi::name_communicator(std::get<0>(all), *std::get<sizeof...(args) - 1>(all));
   }
   if constexpr (kind.untestable != Untestable::No) {
     if (code == MPI_SUCCESS)

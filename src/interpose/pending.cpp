@@ -1,6 +1,7 @@
 #include "interpose/pending.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -60,27 +61,67 @@ bool may_be_cancelled(const Pending& pending) noexcept {
   return pending.may_be_gone || mpi::g_multiple;
 }
 
+/// What a receive has got.
+exchange::shared::Landed landed_in(const Pending& pending) {
+  if (pending.landing) return pending.landing->landed();
+  const exchange::Parcel parcel = pending.transfer->parcel();
+  return exchange::shared::read_landed(parcel.data, parcel.memory);
+}
+
+/// Looks for an envelope in what a receive has got; from then on the status tells of what it stands
+/// for.
+std::optional<exchange::shared::Delivery> look(Pending& pending, MPI_Status& status) {
+  namespace shared = exchange::shared;
+  pending.told.looked = true;
+  if (!shared::like_envelope(mpi::received_bytes(status))) return std::nullopt;
+  const auto delivery = shared::open(status, pending.communicator, landed_in(pending),
+                                     pending.told.message_seen);
+  if (delivery) {
+    pending.told.bytes = delivery->bytes();
+    shared::set_bytes(status, delivery->bytes());
+  }
+  return delivery;
+}
+
 /// The message has ended as `status` says, and well: unpacks what a receive got. False: more than
 /// there was room for.
-bool end_transfer(Pending& pending, const MPI_Status& status) {
-  Transfer& transfer = *pending.transfer;
-  if (transfer.state() != Transfer::State::Posted) return true;  // MPI_Request_get_status was here
-  if (!pending.receives() || (may_be_cancelled(pending) && was_cancelled(status))) {
+bool end_transfer(Pending& pending, MPI_Status& status) {
+  if (pending.told.looked) {  // MPI_Request_get_status was here
+    if (pending.told.bytes >= 0) exchange::shared::set_bytes(status, pending.told.bytes);
+    return pending.told.fits;
+  }
+  const bool cancelled = may_be_cancelled(pending) && was_cancelled(status);
+  if (!pending.receives() || cancelled) {
+    if (cancelled && pending.transfer) pending.transfer->withdraw();
     pending.give_up();
     return true;
   }
+  const auto delivery = look(pending, status);
+  if (pending.landing) {
+    if (delivery) {
+      record({pending.function, Method::Shared, exchange::Reason::None, delivery->bytes()});
+      pending.told.fits = pending.landing->take(*delivery);
+    } else if (!pending.persistent) {
+      record({pending.function, Method::System, pending.reason, pending.landing->room()});
+    }
+    return pending.told.fits;
+  }
+  Transfer& transfer = *pending.transfer;
   const std::int64_t bytes = mpi::received_bytes(status);
-  if (mpi::quirks::kLongMessagesOverrun && bytes > transfer.size_bytes()) {
+  if ((mpi::quirks::kLongMessagesOverrun || delivery) && bytes > transfer.size_bytes()) {
+    if (delivery) delivery->done();
     pending.give_up();
+    pending.told.fits = false;
     return false;
   }
-  record({pending.function, transfer.method(), pending.reason, bytes});
-  transfer.arrived({.bytes = bytes, .lost = false});
+  const Method method = delivery ? Method::Shared : transfer.method();
+  record({pending.function, method, pending.reason, bytes});
+  transfer.arrived({.bytes = bytes, .lost = false, .delivery = delivery});
   return true;
 }
 
 /// The request is complete: what remains is done. False: its message was too long.
-bool complete(Pending& pending, MPI_Request request, const MPI_Status& status, bool failed) {
+bool complete(Pending& pending, MPI_Request request, MPI_Status& status, bool failed) {
   // The entry is taken out first: an error, or an exception, leaves none behind.
   PendingTable::Owned owned;
   if (!pending.persistent || request == MPI_REQUEST_NULL) {
@@ -90,6 +131,7 @@ bool complete(Pending& pending, MPI_Request request, const MPI_Status& status, b
   if (failed) pending.give_up();
   const bool fits = failed || end_transfer(pending, status);
   pending.may_be_gone = false;
+  pending.told = {};
   return fits;
 }
 
@@ -111,6 +153,10 @@ PendingTable::Owned PendingTable::make(Function function, exchange::Reason reaso
 
 void PendingTable::recycle(Pending* pending) noexcept {
   pending->transfer.reset();
+  pending->communicator.reset();
+  pending->landing.reset();
+  pending->marked.reset();
+  pending->told = {};
   pending->persistent = false;
   pending->active = true;
   pending->may_be_gone = false;
@@ -121,6 +167,10 @@ void PendingTable::recycle(Pending* pending) noexcept {
 
 void PendingTable::add(MPI_Request request, Owned pending) noexcept {
   Pending* const entry = pending.release();
+  if (entry->receives()) {
+    const std::int64_t room = entry->transfer ? entry->transfer->size_bytes() : entry->landing->room();
+    entry->communicator = exchange::shared::communicator_of_receive(room, entry->comm);
+  }
   entry->key = mpi::key_of(request);
   const Lock lock(mutex_);
   link(entry);
@@ -305,10 +355,51 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
   return too_long.raise_on(code);
 }
 
-void unpack_pending(Pending& pending, const MPI_Status& status) {
-  const bool too_long = mpi::quirks::kLongMessagesOverrun &&
+bool unpack_pending(Pending& pending, MPI_Status& status) {
+  if (!pending.active || !pending.receives()) return true;
+  const bool too_long = mpi::quirks::kLongMessagesOverrun && pending.transfer &&
+                        !pending.told.looked &&
                         mpi::received_bytes(status) > pending.transfer->size_bytes();
-  if (pending.active && pending.receives() && !too_long) end_transfer(pending, status);
+  return too_long || end_transfer(pending, status);
+}
+
+namespace {
+
+MPI_Request handle_of(const Pending& pending) noexcept {
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::memcpy(&request, &pending.key, sizeof(request));
+  return request;
+}
+
+/// A receive whose message nobody has looked at yet: what it has got is no longer the next.
+void see_pending(Pending& pending, const MPI_Status& probed, const mpi::CommunicatorPtr& comm) {
+  namespace shared = exchange::shared;
+  if (!pending.active || pending.communicator == nullptr || pending.told.looked) return;
+  shared::see(probed, comm, landed_in(pending));
+  // Of a persistent one MPICH 5 tells once.
+  if (pending.persistent || pending.communicator != comm || pending.told.message_seen) return;
+  int flag = 0;
+  MPI_Status status;
+  if (real_mpi().MPI_Request_get_status(handle_of(pending), &flag, &status) != MPI_SUCCESS ||
+      flag == 0 || mpi::received_bytes(status) != shared::kEnvelopeBytes)
+    return;
+  if (shared::is_envelope(status, comm, landed_in(pending))) return;
+  shared::see_message(status, comm);
+  pending.told.message_seen = true;
+}
+
+}  // namespace
+
+void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched) {
+  namespace shared = exchange::shared;
+  if (!shared::like_envelope(mpi::received_bytes(status))) return;
+  Requests::get().progress();
+  const mpi::CommunicatorPtr known = mpi::communicator(comm);
+  if (!PendingTable::empty()) {
+    PendingTable::get().for_each(
+        [&](Pending& pending) { see_pending(pending, status, known); });
+  }
+  shared::set_bytes(status, shared::bytes_of_probed(status, known, matched));
 }
 
 int free_pending(Pending& pending, MPI_Request* request) {

@@ -20,7 +20,9 @@
 #include "exchange/method.hpp"
 #include "exchange/transfer.hpp"
 #include "interpose/counters.hpp"
+#include "interpose/landing.hpp"
 #include "memory/scratch.hpp"
+#include "mpi/peers.hpp"
 
 namespace strake::interpose {
 
@@ -34,9 +36,22 @@ struct Pending {
   bool active = true;        ///< false: a persistent one that was not started
   bool may_be_gone = false;  ///< the application has asked to cancel it
   bool claimed = false;      ///< it is not in the table, but a call's that may complete it
+  /// Of a receive to which an envelope may come.
+  mpi::CommunicatorPtr communicator;
+  /// Of one that is left to the MPI library, which has no transfer: where its bytes come.
+  std::optional<Landing> landing;
+  /// Of a persistent send of an envelope's size: where it goes each time.
+  std::optional<mpi::Peer> marked;
+  /// What an envelope has told, once it was looked for.
+  struct Told {
+    bool looked = false;
+    bool fits = true;
+    std::int64_t bytes = -1;  ///< negative: there was none
+    bool message_seen = false;  ///< a probe has met the message, which is none
+  } told;
 
   [[nodiscard]] bool receives() const noexcept {
-    return transfer->direction() == machine::Direction::Receive;
+    return transfer ? transfer->direction() == machine::Direction::Receive : landing.has_value();
   }
   /// The message has ended without bytes to unpack, or was never taken.
   void give_up() {
@@ -81,6 +96,13 @@ class PendingTable {
   void put_back(Pending* pending) noexcept;
   /// Takes it out for good.
   Owned remove(Pending* pending) noexcept;
+  /// Calls `visit` for each entry; it may not add or remove any.
+  template <typename Visit>
+  void for_each(const Visit& visit) {
+    for (Pending* bucket : buckets_) {
+      for (Pending* at = bucket; at != nullptr; at = at->next) visit(*at);
+    }
+  }
   /// Every entry's buffer is leaked: MPI ends, and what is still in flight is its own.
   void leak_all() noexcept;
 
@@ -140,7 +162,11 @@ int finish_any_pending(PendingList& list, const MPI_Request* requests, int index
 int finish_some_pending(PendingList& list, const MPI_Request* requests, int outcount,
                         const int* indices, MPI_Status* statuses, int code);
 /// MPI_Request_get_status has said that the request is complete.
-void unpack_pending(Pending& pending, const MPI_Status& status);
+/// False: what an envelope stands for is longer than the receive.
+bool unpack_pending(Pending& pending, MPI_Status& status);
+/// A probe on `comm` has told by `status` of a message of an envelope's size: makes it tell the true
+/// size. `matched`: the probe has matched it.
+void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched);
 
 /// MPI_Request_free: the message goes on by itself. The handle becomes null.
 int free_pending(Pending& pending, MPI_Request* request);

@@ -65,6 +65,9 @@ class Starting {
   /// \throws OutOfMemory
   void add(std::size_t i, Pending* pending) {
     if (pending == nullptr) return;
+    if (pending->marked) exchange::shared::mark_send(exchange::shared::kEnvelopeBytes, *pending->marked);
+    entries_[i] = pending;
+    if (!pending->transfer) return;
     Transfer& transfer = *pending->transfer;
     const bool sends = transfer.direction() == Direction::Send;
     HandOverChannel channel([&](const Parcel& parcel) {
@@ -72,7 +75,6 @@ class Starting {
     });
     transfer.start();
     transfer.post(channel);
-    entries_[i] = pending;
     if (sends) {
       note(pending->function, transfer.method(), pending->reason, transfer.size_bytes());
     }
@@ -88,6 +90,18 @@ class Starting {
  private:
   Scratch<Pending*> entries_;
 };
+
+/// Leaves a send to the MPI library.
+template <typename PassOn>
+int leave_send(const PassOn& pass_on, Function function, const Found& found, const Peer& peer,
+               const MPI_Request* request) {
+  if (!exchange::shared::like_envelope(found.bytes)) return leave_to(pass_on, function, found);
+  PendingTable::Owned pending = PendingTable::get().make(function, found.reason, peer.comm);
+  const int code = leave_to(pass_on, function, found);
+  if (code != MPI_SUCCESS) return code;
+  pending->marked = peer;
+  return keep(std::move(pending), *request, code);
+}
 
 template <typename Real, typename Count>
 int send_init(Function function, Real real, InitSend init, const void* buffer, Count count,
@@ -106,7 +120,8 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
         pending = PendingTable::get().make(function, found.reason, comm);
         pending->transfer.emplace(Direction::Send, found.typed, found.method);
       };
-      if (!take(found, take_memory)) return leave_to(pass_on, function, found);
+      if (!take(found, take_memory)) return leave_send(pass_on, function, found, peer, request);
+      if (found.bytes == exchange::shared::kEnvelopeBytes) pending->marked = peer;
       const Parcel parcel = pending->transfer->parcel();
       const mpi::Wire wire = wire_of(parcel, peer);
       const int code = init(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
@@ -118,7 +133,7 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
                                                  Direction::Send, peer);
       operation->make_persistent(init);
     };
-    if (!take(found, make)) return leave_to(pass_on, function, found);
+    if (!take(found, make)) return leave_send(pass_on, function, found, peer, request);
     return give_out(std::move(operation), init, peer, request);
   });
 }
@@ -139,15 +154,19 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
     const Peer peer{rank, tag, comm};
+    const auto leave = [&] {
+      note(Function::MPI_Recv_init, Method::System, found.reason, found.bytes);
+      return watch(
+          Function::MPI_Recv_init, found, buffer, count, type, comm, request,
+          [&] { return post(ask, found, buffer, count, type); }, true);
+    };
     if (found.method == Method::Pack) {
       PendingTable::Owned pending;
       const auto take_memory = [&] {
         pending = PendingTable::get().make(Function::MPI_Recv_init, found.reason, comm);
         pending->transfer.emplace(Direction::Receive, found.typed, found.method);
       };
-      if (!take(found, take_memory)) {
-        return leave_receive(ask, Function::MPI_Recv_init, found, buffer, count, type);
-      }
+      if (!take(found, take_memory)) return leave();
       const Parcel parcel = pending->transfer->parcel();
       const mpi::Wire wire = wire_of(parcel);
       const int code = real_mpi().MPI_Recv_init(parcel.data, wire.count(), wire.type(), rank, tag,
@@ -160,9 +179,7 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
                                                  found.method, Direction::Receive, peer);
       operation->make_persistent(nullptr);
     };
-    if (!take(found, make)) {
-      return leave_receive(ask, Function::MPI_Recv_init, found, buffer, count, type);
-    }
+    if (!take(found, make)) return leave();
     return give_out(std::move(operation), nullptr, peer, request);
   });
 }

@@ -1,11 +1,22 @@
-// Probes and statuses. Strake's messages are ordinary ones of the true size, so the MPI library's
-// answers are right. A probe is only an occasion for progress.
+// Probes and statuses. Most of Strake's messages are ordinary ones of the true size, so the MPI
+// library's answers are right, and a probe is only an occasion for progress. Of an envelope it tells
+// what that stands for.
 #include "interpose/boundary.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/passed.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/statuses.hpp"
 
 namespace {
+
+/// After a probe that has found a message.
+void found(MPI_Status* status, MPI_Comm comm, bool matched) {
+  if (strake::exchange::shared::PostOffice::get() == nullptr || strake::interpose::t_depth != 0 ||
+      status == MPI_STATUS_IGNORE)
+    return;
+  const strake::interpose::Inside inside;
+  strake::interpose::tell_true_size(*status, comm, matched);
+}
 
 /// After MPI_Mprobe or MPI_Improbe has matched a message.
 int matched(int code, const MPI_Message* message, MPI_Comm comm) {
@@ -20,20 +31,33 @@ using namespace strake::interpose;
 
 STRAKE_MPI int MPI_Iprobe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   if (t_depth == 0) Requests::get().progress(nullptr);
-  return real_mpi().MPI_Iprobe(rank, tag, comm, flag, status);
+  const int code = real_mpi().MPI_Iprobe(rank, tag, comm, flag, status);
+  if (code == MPI_SUCCESS && *flag != 0) found(status, comm, false);
+  return code;
+}
+
+STRAKE_MPI int MPI_Probe(int rank, int tag, MPI_Comm comm, MPI_Status* status) {
+  const int code = pass<kBlocking>(real_mpi().MPI_Probe, rank, tag, comm, status);
+  if (code == MPI_SUCCESS) found(status, comm, false);
+  return code;
 }
 
 STRAKE_MPI int MPI_Mprobe(int rank, int tag, MPI_Comm comm, MPI_Message* message,
                           MPI_Status* status) {
-  const int code = pass<kBlocking>(real_mpi().MPI_Mprobe, rank, tag, comm, message, status);
+  StatusOr told(status);
+  const int code = pass<kBlocking>(real_mpi().MPI_Mprobe, rank, tag, comm, message, told.get());
+  if (code == MPI_SUCCESS) found(told.get(), comm, true);
   return matched(code, message, comm);
 }
 
 STRAKE_MPI int MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                            MPI_Status* status) {
   if (t_depth == 0) Requests::get().progress(nullptr);
-  const int code = real_mpi().MPI_Improbe(rank, tag, comm, flag, message, status);
-  return code == MPI_SUCCESS && *flag != 0 ? matched(code, message, comm) : code;
+  StatusOr told(status);
+  const int code = real_mpi().MPI_Improbe(rank, tag, comm, flag, message, told.get());
+  if (code != MPI_SUCCESS || *flag == 0) return code;
+  found(told.get(), comm, true);
+  return matched(code, message, comm);
 }
 
 STRAKE_MPI int MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {

@@ -16,6 +16,17 @@
 
 namespace strake::interpose {
 
+/// Lends a status of ours where the caller wants none, and else the caller's own.
+class StatusOr {
+ public:
+  explicit StatusOr(MPI_Status* status) : status_(status == MPI_STATUS_IGNORE ? &own_ : status) {}
+  MPI_Status* get() { return status_; }
+
+ private:
+  MPI_Status own_{};
+  MPI_Status* status_;
+};
+
 /// The caller's, or statuses of Strake's own where the caller wants none: receives are unpacked by
 /// them, and they alone tell which requests a failure has left as they were.
 class Statuses {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "interpose/counters.hpp"
+#include "interpose/sharing.hpp"
 #include "machine/locate.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -21,7 +22,8 @@ using mpi::real_mpi;
 
 bool g_spawned = false;
 
-constexpr Method kAccelerated[] = {Method::Pack, Method::Device, Method::OneShot, Method::Staged};
+constexpr Method kAccelerated[] = {Method::Shared, Method::Pack, Method::Device,
+                                  Method::OneShot, Method::Staged};
 
 std::string human_bytes(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -93,6 +95,14 @@ std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
   if (const std::string what = unmeasured(totals); !what.empty()) {
     text += "  by built-in choices: " + what + "\n";
   }
+  for (int i = 0; i < kSharings; ++i) {
+    const std::uint64_t ranks_of_it = totals.ranks_sharing[static_cast<std::size_t>(i)];
+    if (ranks_of_it == 0 || ranks == 1) continue;
+    const auto what = static_cast<Sharing>(i);
+    text += what == Sharing::Yes
+                ? fmt::format("  shared memory: {} pairs of ranks\n", totals.pairs_sharing)
+                : fmt::format("  no shared memory for {} ranks: {}\n", ranks_of_it, name_of(what));
+  }
   if (totals.saved_ns > 0) {
     text += fmt::format(
         "  saved in MPI_Pack: {:.3f} s (the MPI library's time for the same types was measured)\n",
@@ -143,6 +153,11 @@ nlohmann::ordered_json json_summary(const Totals& totals, int ranks, bool whole_
     const Count& count = totals.by_reason[static_cast<std::size_t>(i)];
     if (count.calls != 0) json["reasons"][name_of(static_cast<Reason>(i))] = to_json(count);
   }
+  json["shared_memory"] = {{"pairs", totals.pairs_sharing}};
+  for (int i = 0; i < kSharings; ++i) {
+    json["shared_memory"]["ranks"][name_of(static_cast<Sharing>(i))] =
+        totals.ranks_sharing[static_cast<std::size_t>(i)];
+  }
   return json;
 }
 
@@ -183,6 +198,8 @@ void summarise() noexcept {
     real.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     real.MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     Totals totals = interpose::totals();
+    totals.ranks_sharing[static_cast<std::size_t>(sharing())] = 1;
+    totals.pairs_sharing = static_cast<std::uint64_t>(ranks_shared_with());
     if (whole_job) add_up(totals);
     if (rank != 0 || !summary_wanted()) return;
     if (settings::flag(settings::Id::summary)) {

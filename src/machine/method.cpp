@@ -3,7 +3,7 @@
 namespace strake::machine {
 
 const char* name_of(Method method) noexcept {
-  constexpr const char* kNames[] = {"system", "pack", "device", "one-shot", "staged"};
+  constexpr const char* kNames[] = {"system", "pack", "device", "one-shot", "staged", "shared"};
   return kNames[static_cast<int>(method)];
 }
 

@@ -15,8 +15,9 @@ enum class Method : std::uint8_t {
   Device,   ///< pack in device memory, hand that to a GPU-aware MPI
   OneShot,  ///< pack straight into mapped host memory
   Staged,   ///< pack in device memory, copy to pinned host memory, piece by piece
+  Shared,   ///< pack into memory that the receiver shares, who unpacks it from there
 };
-inline constexpr int kMethods = 5;
+inline constexpr int kMethods = 6;
 
 /// "system", "pack", …
 [[nodiscard]] const char* name_of(Method method) noexcept;

@@ -185,6 +185,7 @@ double Model::end(Method method, const Query& query, Direction direction) const 
     case Method::System:
       return 0;
     case Method::Pack:
+    case Method::Shared:
       return kPacked + time_of(cpu_[at], query, query.bytes);
     case Method::Device:
       return operation + time_of(device_[at], query, query.bytes);

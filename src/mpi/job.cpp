@@ -1,5 +1,8 @@
 #include "mpi/job.hpp"
 
+#include <fmt/format.h>
+#include <sys/socket.h>
+
 #include <cstdlib>
 
 namespace strake::mpi {
@@ -31,6 +34,24 @@ std::optional<bool> on_one_node(std::int64_t pretended) noexcept {
   }
   const std::optional<long> nodes = number("SLURM_STEP_NUM_NODES");
   return nodes ? std::optional(*nodes == 1) : std::nullopt;
+}
+
+std::optional<std::string> launch_id() {
+  for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}) {
+    if (const char* const value = std::getenv(name)) return fmt::format("{}={}", name, value);
+  }
+  // Hydra names no job; but all ranks of one have their sockets from one process.
+  if (const std::optional<long> wire = number("PMI_FD")) {
+    ucred maker{};
+    socklen_t size = sizeof(maker);
+    if (getsockopt(static_cast<int>(*wire), SOL_SOCKET, SO_PEERCRED, &maker, &size) == 0 &&
+        maker.pid > 0)
+      return fmt::format("PMI_FD={}", maker.pid);
+  }
+  const std::optional<long> job = number("SLURM_JOB_ID");
+  const std::optional<long> step = number("SLURM_STEP_ID");
+  if (job && step) return fmt::format("SLURM={}.{}", *job, *step);
+  return std::nullopt;
 }
 
 }  // namespace strake::mpi

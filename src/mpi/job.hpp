@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "settings/settings.hpp"
 
@@ -15,5 +16,9 @@ namespace strake::mpi {
 /// one pretended node of `pretended` ranks (0: none is pretended).
 [[nodiscard]] std::optional<bool> on_one_node(
     std::int64_t pretended = settings::number(settings::Id::ranks_per_node)) noexcept;
+
+/// What the launcher says to the ranks of one MPI_COMM_WORLD on a node, and to nobody else: two jobs
+/// of one script differ by it. Nothing where it says no such thing.
+[[nodiscard]] std::optional<std::string> launch_id();
 
 }  // namespace strake::mpi

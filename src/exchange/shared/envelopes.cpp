@@ -1,0 +1,83 @@
+#include "exchange/shared/envelopes.hpp"
+
+#include <cstring>
+
+#include "device/backend.hpp"
+#include "exchange/queues.hpp"
+#include "mpi/real_mpi.hpp"
+#include "strake/memory.hpp"
+
+namespace strake::exchange::shared {
+
+std::optional<Destination> destination(const mpi::Peer& peer) noexcept {
+  if (PostOffice::get() == nullptr || peer.rank < 0) return std::nullopt;
+  const mpi::CommunicatorPtr comm = mpi::named_communicator(peer.comm);
+  if (comm == nullptr) return std::nullopt;
+  const int rank = comm->world_rank(peer.rank);
+  if (rank < 0) return std::nullopt;
+  return Destination{rank, peer.tag, comm->name};
+}
+
+void mark_like_envelope(const mpi::Peer& peer) {
+  if (const auto to = destination(peer)) PostOffice::get()->mark(*to);
+}
+
+Landed read_landed(const std::byte* data, MemoryKind memory) {
+  Landed landed;
+  if (memory == MemoryKind::Device) {
+    const BorrowedQueues queues(classify(data).device);
+    queues.copies().wait(queues.copies().copy(landed.data(), data, landed.size()));
+  } else {
+    std::memcpy(landed.data(), data, landed.size());
+  }
+  return landed;
+}
+
+namespace {
+
+/// Where a message came from.
+Destination origin(const MPI_Status& status, const mpi::CommunicatorPtr& comm) noexcept {
+  if (comm == nullptr) return {};
+  return {comm->world_rank(status.MPI_SOURCE), status.MPI_TAG, comm->name};
+}
+
+}  // namespace
+
+std::optional<Delivery> open(const MPI_Status& status, const mpi::CommunicatorPtr& comm, const Landed& landed,
+                             bool marked) {
+  const Destination from = origin(status, comm);
+  if (from.rank < 0) return std::nullopt;
+  Inbox& inbox = PostOffice::get()->inbox();
+  auto delivery = inbox.open(landed.data(), from.rank);
+  if (!delivery && !marked) inbox.drop_mark(from.rank, from.tag, from.comm);
+  return delivery;
+}
+
+void see(const MPI_Status& probed, const mpi::CommunicatorPtr& comm, const Landed& landed) {
+  const Destination from = origin(probed, comm);
+  if (from.rank >= 0) PostOffice::get()->inbox().see(landed.data(), from.rank);
+}
+
+bool is_envelope(const MPI_Status& received, const mpi::CommunicatorPtr& comm, const Landed& landed) {
+  const Destination from = origin(received, comm);
+  return from.rank >= 0 && PostOffice::get()->inbox().is_envelope(landed.data(), from.rank);
+}
+
+void see_message(const MPI_Status& received, const mpi::CommunicatorPtr& comm) {
+  const Destination from = origin(received, comm);
+  if (from.rank >= 0) PostOffice::get()->inbox().drop_mark(from.rank, from.tag, from.comm);
+}
+
+std::int64_t bytes_of_probed(const MPI_Status& probed, const mpi::CommunicatorPtr& comm,
+                             bool matched) {
+  const Destination from = origin(probed, comm);
+  return from.rank < 0
+             ? kEnvelopeBytes
+             : PostOffice::get()->inbox().bytes_of_next(from.rank, from.tag, from.comm, matched);
+}
+
+void set_bytes(MPI_Status& status, std::int64_t bytes) noexcept {
+  mpi::real_mpi().MPI_Status_set_elements_x(&status, MPI_BYTE, bytes);
+}
+
+}  // namespace strake::exchange::shared

@@ -1,0 +1,79 @@
+/// \file  Envelopes as MPI's messages: sent in place of long messages to ranks that share memory,
+/// and told from other messages by who receives them.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "exchange/shared/post_office.hpp"
+#include "mpi/communicators.hpp"
+#include "mpi/peers.hpp"
+#include "strake/place.hpp"
+
+namespace strake::exchange::shared {
+
+/// Whether a message of so many bytes may be an envelope, or shall not be taken for one.
+[[nodiscard]] inline bool like_envelope(std::int64_t bytes) noexcept {
+  return bytes == kEnvelopeBytes && PostOffice::get() != nullptr;
+}
+
+/// Whether an envelope may come to a receive with that room (negative: it is not known).
+[[nodiscard]] inline bool may_get_envelope(std::int64_t room) noexcept {
+  return (room < 0 || room >= kEnvelopeBytes) && PostOffice::get() != nullptr;
+}
+/// Whether a message of so many bytes may go by an envelope.
+[[nodiscard]] inline bool may_send_envelope(std::int64_t bytes) noexcept {
+  const PostOffice* const office = PostOffice::get();
+  return office != nullptr && bytes >= office->limit();
+}
+
+/// Where a send goes; nothing where envelopes can't go: the process takes no part, the communicator
+/// has no name, or there is no such rank.
+[[nodiscard]] std::optional<Destination> destination(const mpi::Peer& peer) noexcept;
+
+/// The general case of mark_send().
+void mark_like_envelope(const mpi::Peer& peer);
+/// A send of `bytes` goes by MPI: to be called before it does. < 1 ns unless they are an envelope's.
+inline void mark_send(std::int64_t bytes, const mpi::Peer& peer) {
+  if (like_envelope(bytes)) mark_like_envelope(peer);
+}
+
+/// What is to be remembered of a receive's communicator, which may be freed before the message comes.
+[[nodiscard]] inline mpi::CommunicatorPtr communicator_of_receive(std::int64_t room,
+                                                                  MPI_Comm comm) noexcept {
+  return may_get_envelope(room) ? mpi::communicator(comm) : nullptr;
+}
+
+/// The first bytes of a message, where they can be looked at.
+using Landed = std::array<std::byte, sizeof(Envelope)>;
+/// Of a message that has come into memory of that kind. \throws CudaError
+[[nodiscard]] Landed read_landed(const std::byte* data, MemoryKind memory);
+
+/// What a received message of an envelope's size names: `landed` are its bytes, `status` is of its
+/// receive on `comm`, which was asked for (mpi::communicator) when the receive was. Nothing where it is a message of its own. \throws Error  the page is not as it
+/// should be
+/// `marked`: a probe has met it already (see()).
+[[nodiscard]] std::optional<Delivery> open(const MPI_Status& status, const mpi::CommunicatorPtr& comm,
+                                           const Landed& landed, bool marked = false);
+/// A probe on `comm` has found a message of an envelope's size. Others of that size from there may
+/// have come to receives that nobody has looked at since: call see() for those first.
+/// \{ The envelope `landed` is known, if it is one from there.
+void see(const MPI_Status& probed, const mpi::CommunicatorPtr& comm, const Landed& landed);
+/// Whether a message is an envelope.
+[[nodiscard]] bool is_envelope(const MPI_Status& received, const mpi::CommunicatorPtr& comm, const Landed& landed);
+/// A message of its own, by the status of its receive.
+void see_message(const MPI_Status& received, const mpi::CommunicatorPtr& comm);
+/// \}
+/// The bytes of the message that the probe has found.
+/// `matched`: and has matched, so that it is no longer the next.
+[[nodiscard]] std::int64_t bytes_of_probed(const MPI_Status& probed,
+                                           const mpi::CommunicatorPtr& comm, bool matched);
+
+/// Tells a status that so many bytes came.
+void set_bytes(MPI_Status& status, std::int64_t bytes) noexcept;
+
+}  // namespace strake::exchange::shared

@@ -1,0 +1,86 @@
+/// \file  What a rank shares with the other ranks of its node: slots, one for each message that it
+/// has sent and that was not received yet, and the memory that their bytes are packed into. The
+/// sender writes a slot, makes it live, and sends an envelope, which is an ordinary message of MPI's
+/// that names the slot: so MPI matches, orders and cancels it. Who receives the envelope takes the
+/// bytes from the page, and marks the slot done; then the sender uses it again.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace strake::exchange::shared {
+
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint64_t kMagic = 0x656b617274736731;  // "1gstrake"
+inline constexpr std::uint32_t kSlots = 1024;
+
+/// [bytes] A size that few messages of users have; those that do get a slot, too, so that a probe
+/// can tell which one is next. Long enough that a receive with less room, as those of edges and
+/// corners are, is none of Strake's business: the MPI library itself finds an envelope too long for
+/// it, as the message would be. Short enough for the fast path of small messages (1024 bytes with a
+/// header in Open MPI). A multiple of 32, since it may end no element of a receive's type.
+inline constexpr std::int64_t kEnvelopeBytes = 992;
+/// Bytes that the wire may use behind an envelope.
+inline constexpr std::int64_t kEnvelopeRoom = 96;
+
+/// What an envelope begins with; the rest is without meaning.
+struct Envelope {
+  std::uint64_t nonce = 0;  ///< the page's
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+};
+
+enum class State : std::uint32_t {
+  Free,  ///< the sender's
+  Live,  ///< the receiver's, who may not know of it yet
+  Seen,  ///< the same; it was matched, so that no probe will find it
+  Done,  ///< the sender's again
+};
+
+/// One message. Written by the sender while free; then only `state` (by the receiver) and `packed`
+/// change.
+struct alignas(64) Slot {
+  std::atomic<State> state{State::Free};
+  std::uint32_t generation = 0;  ///< counts the slot's messages
+  std::int32_t to = 0;           ///< rank in MPI_COMM_WORLD
+  std::int32_t tag = 0;
+  std::uint64_t comm = 0;      ///< the communicator's name (mpi/communicators.hpp)
+  std::uint64_t sequence = 0;  ///< of all that the sender has sent by slots
+  std::int64_t bytes = 0;
+  std::int64_t at = 0;  ///< offset in the page; negative: the bytes came by MPI
+  /// How many bytes are packed.
+  alignas(64) std::atomic<std::int64_t> packed{0};
+};
+static_assert(std::atomic<State>::is_always_lock_free);
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+struct Header {
+  std::uint64_t magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::int32_t rank = 0;  ///< in MPI_COMM_WORLD
+  std::uint64_t nonce = 0;
+  std::int64_t bytes = 0;  ///< of the page
+};
+
+/// A page begins with this; then come envelopes, each in a place of kEnvelopeBytes + kEnvelopeRoom,
+/// and the packed bytes.
+struct Page {
+  Header header;
+  std::atomic<std::uint32_t> slots_used{0};  ///< the slots before this one were ever used
+  std::array<Slot, kSlots> slots;
+};
+inline constexpr std::int64_t kEnvelopePlace = kEnvelopeBytes + kEnvelopeRoom;
+inline constexpr std::int64_t kEnvelopesAt =
+    (static_cast<std::int64_t>(sizeof(Page)) + 4095) / 4096 * 4096;
+inline constexpr std::int64_t kBytesAt =
+    (kEnvelopesAt + kSlots * kEnvelopePlace + 4095) / 4096 * 4096;
+
+/// What introduces a page to another rank, beside its descriptor.
+struct Introduction {
+  Header header;
+  std::uint64_t job = 0;
+};
+
+}  // namespace strake::exchange::shared

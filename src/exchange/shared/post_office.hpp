@@ -1,0 +1,66 @@
+/// \file  Messages between ranks of a node by memory that they share: this rank's page, those of the
+/// others, and which ranks can be reached so. A rank takes part if it runs under `strake run`, on
+/// its own, in a job that its launcher names, without MPI_THREAD_MULTIPLE.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exchange/shared/inbox.hpp"
+#include "exchange/shared/outbox.hpp"
+#include "memory/sharing/descriptor_socket.hpp"
+
+namespace strake::exchange::shared {
+
+class PostOffice {
+ public:
+  /// That of the process; null unless it takes part. < 1 ns.
+  [[nodiscard]] static PostOffice* get() noexcept {
+    return s_open.load(std::memory_order_acquire);
+  }
+  /// `job`: what all ranks of MPI_COMM_WORLD and nobody else know. Where no memory or name can be
+  /// had, the process takes no part, and the log says why.
+  static void open(const std::string& job, std::int32_t rank, std::int32_t ranks) noexcept;
+  /// Before MPI ends: nothing is sent any more, and what is here can still be received.
+  static void close() noexcept;
+
+  /// A slot for a message; nothing: it has to go by MPI.
+  [[nodiscard]] std::optional<Lease> lease(const Destination& to, std::int64_t bytes) {
+    return bytes >= limit_ && reaches(to.rank) ? outbox_.lease(to, bytes) : std::nullopt;
+  }
+  /// [bytes] Shorter messages go by MPI.
+  [[nodiscard]] std::int64_t limit() const noexcept { return limit_; }
+  /// Whether that rank shares memory with this one. ~1 ns once it is known.
+  [[nodiscard]] bool reaches(std::int32_t rank) {
+    const Reach known = reach_[static_cast<std::size_t>(rank)];
+    return known == Reach::Yes || (known == Reach::Unknown && introduce(rank));
+  }
+  /// A message of an envelope's size goes there by MPI.
+  void mark(const Destination& to);
+  /// How many ranks this one has introduced itself to.
+  [[nodiscard]] int ranks_reached() const noexcept;
+  [[nodiscard]] Outbox& outbox() noexcept { return outbox_; }
+  [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
+
+ private:
+  enum class Reach : std::uint8_t { Unknown, Yes, No };
+  PostOffice(const std::string& job, std::int32_t rank, std::int32_t ranks);
+  [[nodiscard]] std::string name_of(std::int32_t rank) const;
+  bool introduce(std::int32_t rank);
+
+  static inline constinit std::atomic<PostOffice*> s_open{nullptr};
+  std::uint64_t job_;
+  std::int32_t rank_;
+  std::int64_t limit_;
+  sharing::DescriptorSocket socket_;
+  Outbox outbox_;
+  Inbox inbox_;
+  std::vector<Reach> reach_;
+  std::vector<std::uint8_t> attempts_;
+};
+
+}  // namespace strake::exchange::shared

@@ -1,0 +1,29 @@
+/// \file  What is known of the bytes of a call.
+#pragma once
+
+#include <cstdint>
+
+#include "exchange/method.hpp"
+
+namespace strake::interpose {
+
+using exchange::Reason;
+using machine::Direction;
+using machine::Method;
+
+/// How the bytes of a call should travel.
+struct Found {
+  std::int64_t bytes = 0;  ///< 0 where not known
+  Method method = Method::System;
+  Reason reason = Reason::None;
+  /// A receive that is left to the MPI library asks it for MPI_BYTE from `lowest` on, not the type
+  /// (docs/decisions/0005-wire-types.md).
+  bool as_bytes = false;
+  std::int64_t lowest = 0;  ///< offset of the first byte in memory
+};
+/// The address `offset` bytes after `base`, which under MPI_BOTTOM is null.
+inline std::uintptr_t address_of(const void* base, std::int64_t offset) noexcept {
+  return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
+}
+
+}  // namespace strake::interpose

@@ -1,0 +1,145 @@
+#include "interpose/landing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "exchange/mixed.hpp"
+#include "device/backend.hpp"
+#include "exchange/plans.hpp"
+#include "mpi/real_mpi.hpp"
+#include "mpi/types.hpp"
+#include "strake/error.hpp"
+#include "strake/memory.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using mpi::real_mpi;
+using exchange::shared::Delivery;
+using exchange::shared::kEnvelopeBytes;
+using exchange::shared::Landed;
+
+constexpr Place kHost = {MemoryKind::Host, -1};
+
+std::int64_t size_of(MPI_Datatype type) {
+  MPI_Count bytes = 0;
+  mpi::check(real_mpi().MPI_Type_size_x(type, &bytes), "MPI_Type_size_x");
+  return static_cast<std::int64_t>(bytes);
+}
+
+int as_int(std::int64_t value, const char* what) {
+  if (value > std::numeric_limits<int>::max())
+    throw Unsupported(fmt::format("{} of {}, of a type that can't be decoded", what, value));
+  return static_cast<int>(value);
+}
+
+bool on_host(const std::byte* address) {
+  return device_backend() == nullptr || classify(address).in_host_memory();
+}
+
+}  // namespace
+
+Landing::Landing(void* buffer, std::int64_t count, MPI_Datatype type, const Found& found)
+    : address_(static_cast<std::byte*>(buffer)), count_(count), room_(found.bytes) {
+  if (found.reason == Reason::Contiguous || found.reason == Reason::Empty || count <= 0) return;
+  mpi::TypeRecord* const record = mpi::find_type(type);
+  if (record != nullptr && !record->waits() && record->decodable()) {
+    elements_ = record->elements(count);
+    room_ = elements_->size_bytes();
+    if (elements_->dense()) {
+      address_ = reinterpret_cast<std::byte*>(
+          address_of(address_, elements_->layout().offset()));
+      elements_.reset();
+    }
+    return;
+  }
+  room_ = size_of(type) * count;
+  mpi::check(real_mpi().MPI_Type_dup(type, &opaque_), "MPI_Type_dup");
+}
+
+Landing::~Landing() {
+  if (opaque_ != MPI_DATATYPE_NULL) real_mpi().MPI_Type_free(&opaque_);
+}
+
+const std::byte* Landing::first() const noexcept {
+  if (elements_ == nullptr) return address_;
+  return reinterpret_cast<const std::byte*>(
+      address_of(address_, elements_->layout().bounds().begin));
+}
+
+std::vector<std::byte> Landing::pack_opaque() const {
+  std::vector<std::byte> all(static_cast<std::size_t>(room_));
+  int at = 0;
+  mpi::check(real_mpi().MPI_Pack(address_, as_int(count_, "a count"), opaque_, all.data(),
+                                 as_int(room_, "a message"), &at, MPI_COMM_WORLD),
+             "MPI_Pack");
+  return all;
+}
+
+Landed Landing::landed() const {
+  Landed landed;
+  if (opaque_ != MPI_DATATYPE_NULL) {
+    std::memcpy(landed.data(), pack_opaque().data(), landed.size());
+  } else if (elements_ != nullptr && on_host(first())) {
+    exchange::plans_of(*elements_)
+        .plan(Direction::Send, kHost, kHost)
+        .run(landed.data(), address_, {0, sizeof(landed)});
+  } else if (elements_ != nullptr) {
+    exchange::copy_mixed(Direction::Send, elements_->layout(), address_, landed.data(),
+                         {0, sizeof(landed)});
+  } else if (on_host(first())) {
+    std::memcpy(landed.data(), address_, landed.size());
+  } else {
+    exchange::copy_mixed(Direction::Send, Layout::dense(room_), address_, landed.data(),
+                         {0, sizeof(landed)});
+  }
+  return landed;
+}
+
+bool Landing::take(const Delivery& delivery) {
+  const std::int64_t bytes = std::min(room_, delivery.bytes());
+  auto* const from = const_cast<std::byte*>(delivery.data());
+  const bool in_pieces = opaque_ == MPI_DATATYPE_NULL && on_host(first());
+  if (!in_pieces) delivery.wait_until(bytes);
+  if (opaque_ != MPI_DATATYPE_NULL) {
+    // The last element may be there in part: all are read, and written back.
+    std::vector<std::byte> all = pack_opaque();
+    std::memcpy(all.data(), from, static_cast<std::size_t>(bytes));
+    int at = 0;
+    mpi::check(real_mpi().MPI_Unpack(all.data(), as_int(room_, "a message"), &at, address_,
+                                     as_int(count_, "a count"), opaque_, MPI_COMM_WORLD),
+               "MPI_Unpack");
+  } else if (elements_ != nullptr) {
+    if (in_pieces) {
+      const CopyPlan& plan = exchange::plans_of(*elements_).plan(Direction::Receive, kHost, kHost);
+      delivery.for_each_piece(
+          bytes, [&](ByteRange piece) { plan.run(address_, delivery.data(), piece); });
+    } else {
+      exchange::copy_mixed(Direction::Receive, elements_->layout(), address_, from, {0, bytes});
+    }
+  } else if (in_pieces) {
+    delivery.for_each_piece(bytes, [&](ByteRange piece) {
+      std::memcpy(address_ + piece.begin, from + piece.begin,
+                  static_cast<std::size_t>(piece.end - piece.begin));
+    });
+  } else {
+    exchange::copy_mixed(Direction::Receive, Layout::dense(room_), address_, from, {0, bytes});
+  }
+  delivery.done();
+  return delivery.bytes() <= room_;
+}
+
+void mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
+                    const mpi::Peer& peer) {
+  if (peer.rank < 0 || count <= 0) return;
+  std::int64_t bytes = found.bytes;
+  const bool not_told = found.reason == Reason::NotDecodable || found.reason == Reason::NoKernels;
+  if (bytes == 0 && not_told) bytes = size_of(type) * count;
+  exchange::shared::mark_send(bytes, peer);
+}
+
+}  // namespace strake::interpose

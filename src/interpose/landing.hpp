@@ -1,0 +1,69 @@
+/// \file  Receives that are left to the MPI library, and sends that are: an envelope may come to the
+/// ones, and the others may be taken for one (exchange/shared/envelopes.hpp).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "exchange/shared/envelopes.hpp"
+#include "interpose/found.hpp"
+#include "mpi/elements.hpp"
+#include "mpi/wire.hpp"
+
+namespace strake::interpose {
+
+/// Where such a receive puts its bytes.
+class Landing {
+ public:
+  /// `found` is what was found of the `count` elements of `type` at `buffer`, a type that the MPI
+  /// library has accepted. It may be freed while the message is in flight.
+  Landing(void* buffer, std::int64_t count, MPI_Datatype type, const Found& found);
+  ~Landing();
+  Landing(const Landing&) = delete;
+  Landing& operator=(const Landing&) = delete;
+
+  /// What has come, if there is room for an envelope.
+  [[nodiscard]] exchange::shared::Landed landed() const;
+  /// Unpacks what an envelope has announced, and tells the sender. False: it is longer than the
+  /// receive.
+  [[nodiscard]] bool take(const exchange::shared::Delivery& delivery);
+  [[nodiscard]] std::int64_t room() const noexcept { return room_; }
+
+ private:
+  [[nodiscard]] const std::byte* first() const noexcept;
+  [[nodiscard]] std::vector<std::byte> pack_opaque() const;
+
+  std::byte* address_;
+  std::int64_t count_;
+  std::int64_t room_;
+  mpi::ElementsPtr elements_;               ///< null: dense at address_, or opaque
+  MPI_Datatype opaque_ = MPI_DATATYPE_NULL;  ///< of a type that only the MPI library can read
+};
+
+/// The receive of which `status` tells has ended well: takes what an envelope has announced, and
+/// makes the status tell of that. `where` makes the Landing. False: it is longer than the receive.
+template <typename Where>
+[[nodiscard]] bool settle_left(MPI_Status& status, MPI_Comm comm, const Where& where,
+                               bool& shared) {
+  if (!exchange::shared::like_envelope(mpi::received_bytes(status))) return true;
+  Landing landing = where();
+  const auto delivery =
+      exchange::shared::open(status, mpi::communicator(comm), landing.landed());
+  shared = delivery.has_value();
+  if (!shared) return true;
+  exchange::shared::set_bytes(status, delivery->bytes());
+  return landing.take(*delivery);
+}
+
+/// Before a send that is left to the MPI library.
+void mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
+                    const mpi::Peer& peer);
+inline void mark_left(const Found& found, std::int64_t count, MPI_Datatype type,
+                      const mpi::Peer& peer) {
+  if (exchange::shared::PostOffice::get() != nullptr) mark_left_send(found, count, type, peer);
+}
+
+}  // namespace strake::interpose

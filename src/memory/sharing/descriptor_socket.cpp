@@ -1,0 +1,125 @@
+#include "memory/sharing/descriptor_socket.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "strake/error.hpp"
+
+namespace strake::sharing {
+namespace {
+
+constexpr std::size_t kLongestMessage = 256;
+
+struct Address {
+  sockaddr_un name{};
+  socklen_t size = 0;
+
+  /// Size 0: the name is too long. The leading zero makes it one outside of the file system.
+  explicit Address(const std::string& text) noexcept {
+    name.sun_family = AF_UNIX;
+    if (text.size() + 1 > sizeof(name.sun_path)) return;
+    std::memcpy(name.sun_path + 1, text.data(), text.size());
+    size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  }
+  [[nodiscard]] const sockaddr* get() const noexcept {
+    return reinterpret_cast<const sockaddr*>(&name);
+  }
+};
+
+/// The ancillary data of one message: a descriptor, and who sent it.
+union Ancillary {
+  cmsghdr aligned;
+  char room[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(ucred))];
+};
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (number_ >= 0) close(number_);
+}
+Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(number_, other.number_);
+  return *this;
+}
+
+DescriptorSocket::DescriptorSocket(const std::string& name)
+    : socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+  const Address address(name);
+  const int yes = 1;
+  if (socket_.get() < 0 || address.size == 0 ||
+      setsockopt(socket_.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0 ||
+      bind(socket_.get(), address.get(), address.size) != 0) {
+    throw Unsupported(fmt::format("there can be no socket named '{}': {}", name,
+                                  address.size == 0 ? "too long" : std::strerror(errno)));
+  }
+}
+
+DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
+                                              std::span<const std::byte> message,
+                                              int descriptor) const noexcept {
+  Address address(to);
+  if (address.size == 0) return Sent::NoReceiver;
+  iovec part{const_cast<std::byte*>(message.data()), message.size()};
+  Ancillary ancillary{};
+  msghdr header{};
+  header.msg_name = &address.name;
+  header.msg_namelen = address.size;
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = ancillary.room;
+  header.msg_controllen = CMSG_SPACE(sizeof(int));
+  cmsghdr* const rights = CMSG_FIRSTHDR(&header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(descriptor));
+  ssize_t sent = 0;
+  do {
+    sent = sendmsg(socket_.get(), &header, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  if (sent >= 0) return Sent::Yes;
+  return errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS ? Sent::Full
+                                                                      : Sent::NoReceiver;
+}
+
+std::optional<DescriptorSocket::Received> DescriptorSocket::receive() const {
+  for (;;) {
+    Received received;
+    received.message.resize(kLongestMessage);
+    iovec part{received.message.data(), received.message.size()};
+    Ancillary ancillary{};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = ancillary.room;
+    header.msg_controllen = sizeof(ancillary.room);
+    const ssize_t bytes = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return std::nullopt;
+    ucred sender{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
+    for (cmsghdr* at = CMSG_FIRSTHDR(&header); at != nullptr; at = CMSG_NXTHDR(&header, at)) {
+      if (at->cmsg_level != SOL_SOCKET) continue;
+      if (at->cmsg_type == SCM_RIGHTS) {
+        int descriptor = -1;
+        std::memcpy(&descriptor, CMSG_DATA(at), sizeof(descriptor));
+        received.descriptor = Descriptor(descriptor);
+      } else if (at->cmsg_type == SCM_CREDENTIALS) {
+        std::memcpy(&sender, CMSG_DATA(at), sizeof(sender));
+      }
+    }
+    const bool whole = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+    if (!whole || sender.uid != geteuid() || received.descriptor.get() < 0) continue;
+    received.message.resize(static_cast<std::size_t>(bytes));
+    received.process = sender.pid;
+    return received;
+  }
+}
+
+}  // namespace strake::sharing

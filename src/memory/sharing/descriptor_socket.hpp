@@ -1,0 +1,53 @@
+/// \file  Hands descriptors to other processes of the same user on this machine. A socket has a
+/// name outside of the file system, which goes with its process. Nobody needs to listen: what was
+/// sent waits, also after its sender's end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace strake::sharing {
+
+/// A descriptor that is closed with this object.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) noexcept : number_(number) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  [[nodiscard]] int get() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+class DescriptorSocket {
+ public:
+  /// \throws Unsupported  the name is taken or too long, or no socket is left
+  explicit DescriptorSocket(const std::string& name);
+
+  enum class Sent : std::uint8_t { Yes, NoReceiver, Full };
+  /// Never waits. NoReceiver: there is no such socket on this machine, in this network namespace,
+  /// or of this user.
+  [[nodiscard]] Sent send(const std::string& to, std::span<const std::byte> message,
+                          int descriptor) const noexcept;
+
+  struct Received {
+    std::vector<std::byte> message;
+    Descriptor descriptor;
+    pid_t process = 0;  ///< as this process sees it; 0: it is in another namespace
+  };
+  /// What waits, from processes of the same user: all else is dropped. Nothing if nothing waits.
+  [[nodiscard]] std::optional<Received> receive() const;
+
+ private:
+  Descriptor socket_;
+};
+
+}  // namespace strake::sharing

@@ -1,0 +1,105 @@
+#include "memory/sharing/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "strake/error.hpp"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U  // Linux 6.3
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14
+#endif
+
+namespace strake::sharing {
+namespace {
+
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+
+int make_descriptor() {
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  const int made = memfd_create("strake", kFlags | MFD_NOEXEC_SEAL);
+  // Kernels before 6.3 know no such flag.
+  return made < 0 && errno == EINVAL ? memfd_create("strake", kFlags) : made;
+}
+
+std::byte* map_pages(int descriptor, std::int64_t bytes) {
+  void* const data = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+                          MAP_SHARED, descriptor, 0);
+  return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
+}
+
+}  // namespace
+
+SharedMemory SharedMemory::make(std::int64_t bytes) {
+  const int descriptor = make_descriptor();
+  std::byte* data = nullptr;
+  if (descriptor >= 0 && ftruncate(descriptor, bytes) == 0 &&
+      fcntl(descriptor, F_ADD_SEALS, kSeals) == 0) {
+    data = map_pages(descriptor, bytes);
+  }
+  if (data == nullptr) {
+    const int error = errno;
+    if (descriptor >= 0) close(descriptor);
+    throw OutOfMemory(fmt::format("{} bytes of shared memory can't be had: {}", bytes,
+                                  std::strerror(error)));
+  }
+  return {data, bytes, descriptor};
+}
+
+SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes) {
+  struct stat found {};
+  if (fstat(descriptor, &found) != 0 || found.st_size != bytes) {
+    throw InvalidArgument(fmt::format("shared memory of {} bytes, where {} were announced",
+                                      found.st_size, bytes));
+  }
+  const int seals = fcntl(descriptor, F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+    throw InvalidArgument("shared memory that may shrink is not mapped");
+  std::byte* const data = map_pages(descriptor, bytes);
+  if (data == nullptr) {
+    throw OutOfMemory(fmt::format("{} bytes of shared memory can't be mapped: {}", bytes,
+                                  std::strerror(errno)));
+  }
+  return {data, bytes, -1};
+}
+
+SharedMemory::~SharedMemory() {
+  if (data_ != nullptr) munmap(data_, static_cast<std::size_t>(bytes_));
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+bool SharedMemory::populate(std::int64_t begin, std::int64_t end) const noexcept {
+  static const std::int64_t page = sysconf(_SC_PAGESIZE);
+  begin = begin / page * page;
+  end = (end + page - 1) / page * page;
+  if (begin >= end) return true;
+  int code = 0;
+  do {
+    code = madvise(data_ + begin, static_cast<std::size_t>(end - begin), MADV_POPULATE_WRITE);
+  } while (code != 0 && (errno == EINTR || errno == EAGAIN));
+  // Kernels before 5.14 don't know it: the pages come when they are touched.
+  return code == 0 || errno == EINVAL;
+}
+
+}  // namespace strake::sharing

@@ -1,0 +1,40 @@
+/// \file  Memory that other processes can map, without a name in any file system: it goes when the
+/// last process that has it ends, however that ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace strake::sharing {
+
+class SharedMemory {
+ public:
+  SharedMemory() noexcept = default;
+  /// Zeroes, of which none is taken from the machine before it is populated or touched.
+  /// \throws OutOfMemory  no descriptor, or no address range, is left
+  [[nodiscard]] static SharedMemory make(std::int64_t bytes);
+  /// Maps what another process made. The descriptor stays the caller's. \throws InvalidArgument
+  /// it has another size, or may shrink, which would be fatal here; OutOfMemory
+  [[nodiscard]] static SharedMemory map(int descriptor, std::int64_t bytes);
+  ~SharedMemory();
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&& other) noexcept;
+
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  /// To be given to other processes; negative where it was mapped.
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  /// Brings the pages of [begin, end) into this process, so that no touch of them waits, or kills
+  /// the process for want of memory. False: there is no memory for them.
+  [[nodiscard]] bool populate(std::int64_t begin, std::int64_t end) const noexcept;
+
+ private:
+  SharedMemory(std::byte* data, std::int64_t bytes, int descriptor) noexcept
+      : data_(data), bytes_(bytes), descriptor_(descriptor) {}
+
+  std::byte* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+  int descriptor_ = -1;
+};
+
+}  // namespace strake::sharing

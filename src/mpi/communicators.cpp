@@ -1,0 +1,156 @@
+#include "mpi/communicators.hpp"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "mpi/real_mpi.hpp"
+#include "mpi/types.hpp"
+
+namespace strake::mpi {
+namespace {
+
+int g_key = MPI_KEYVAL_INVALID;
+/// Raised whenever a communicator that is known is freed.
+std::atomic<std::uint64_t> g_freed{1};
+
+/// How often communicators of the same ranks were made from one parent.
+std::mutex g_mutex;
+std::map<std::uint64_t, std::uint64_t>& times_made() {
+  static auto& made = *new std::map<std::uint64_t, std::uint64_t>;
+  return made;
+}
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9E3779B97F4A7C15U + (hash << 12) + (hash >> 4);
+  hash *= 0xBF58476D1CE4E5B9U;
+  return hash ^ (hash >> 31);
+}
+
+/// Those that are known, by handle. Never destroyed: other threads may outlive main.
+struct Registry {
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, CommunicatorPtr> known;
+};
+Registry& registry() {
+  static auto& made = *new Registry;
+  return made;
+}
+
+/// The communicator is about to be freed: its handle may be given to another one.
+int forget(MPI_Comm comm, int /*key*/, void* /*value*/, void* /*state*/) {
+  const std::lock_guard lock(registry().mutex);
+  registry().known.erase(key_of(comm));
+  g_freed.fetch_add(1, std::memory_order_release);
+  return MPI_SUCCESS;
+}
+
+std::vector<int> world_ranks(MPI_Comm comm) {
+  const RealMpi& real = real_mpi();
+  int size = 0;
+  check(real.MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  if (comm == MPI_COMM_WORLD) return ranks;
+  std::vector<int> in_world(ranks.size());
+  MPI_Group own = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  check(real.MPI_Comm_group(comm, &own), "MPI_Comm_group");
+  check(real.MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+  check(real.MPI_Group_translate_ranks(own, size, ranks.data(), world, in_world.data()),
+        "MPI_Group_translate_ranks");
+  real.MPI_Group_free(&own);
+  real.MPI_Group_free(&world);
+  return in_world;
+}
+
+CommunicatorPtr known(MPI_Comm comm) {
+  const std::lock_guard lock(registry().mutex);
+  const auto found = registry().known.find(key_of(comm));
+  return found != registry().known.end() ? found->second : nullptr;
+}
+
+/// \throws std::bad_alloc
+CommunicatorPtr remember(MPI_Comm comm, std::uint64_t name, std::vector<int> world) {
+  auto made = std::make_shared<const Communicator>(Communicator{name, std::move(world)});
+  // The attribute tells when it is freed.
+  if (real_mpi().MPI_Comm_set_attr(comm, g_key, nullptr) != MPI_SUCCESS) return nullptr;
+  const std::lock_guard lock(registry().mutex);
+  registry().known.insert_or_assign(key_of(comm), made);
+  g_freed.fetch_add(1, std::memory_order_release);  // it may be remembered as unknown
+  return made;
+}
+
+bool is_intra(MPI_Comm comm) noexcept {
+  int inter = 1;
+  return comm != MPI_COMM_NULL &&
+         real_mpi().MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0;
+}
+
+}  // namespace
+
+bool begin_communicators() noexcept {
+  if (real_mpi().MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &g_key, nullptr) !=
+      MPI_SUCCESS) {
+    g_key = MPI_KEYVAL_INVALID;
+    return false;
+  }
+  try {
+    return remember(MPI_COMM_WORLD, 1, world_ranks(MPI_COMM_WORLD)) != nullptr;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept {
+  if (made == MPI_COMM_NULL) return;
+  const CommunicatorPtr from = named_communicator(parent);
+  if (from == nullptr || !is_intra(made)) return;
+  try {
+    std::vector<int> world = world_ranks(made);
+    std::uint64_t name = from->name;
+    for (const int rank : world) name = mix(name, static_cast<std::uint64_t>(rank));
+    std::uint64_t times = 0;
+    {
+      const std::lock_guard lock(g_mutex);
+      times = ++times_made()[name];
+    }
+    (void)remember(made, mix(name, times), std::move(world));
+  } catch (const std::exception&) {
+    // It stays without a name.
+  }
+}
+
+CommunicatorPtr named_communicator(MPI_Comm comm) noexcept {
+  struct Last {
+    MPI_Comm comm = MPI_COMM_NULL;
+    std::uint64_t freed = 0;
+    CommunicatorPtr found;
+  };
+  static thread_local Last last;
+  if (g_key == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return nullptr;
+  const std::uint64_t freed = g_freed.load(std::memory_order_acquire);
+  if (last.comm != comm || last.freed != freed) {
+    last = {comm, freed, known(comm)};
+    if (last.found != nullptr && last.found->name == 0) last.found = nullptr;
+  }
+  return last.found;
+}
+
+CommunicatorPtr communicator(MPI_Comm comm) noexcept {
+  if (CommunicatorPtr named = named_communicator(comm)) return named;
+  if (g_key == MPI_KEYVAL_INVALID) return nullptr;
+  try {
+    if (CommunicatorPtr found = known(comm)) return found;
+    return is_intra(comm) ? remember(comm, 0, world_ranks(comm)) : nullptr;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+}  // namespace strake::mpi

@@ -1,0 +1,39 @@
+/// \file  What is known of a communicator: a name that all of its ranks give it without asking each
+/// other, and its ranks' numbers in MPI_COMM_WORLD.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace strake::mpi {
+
+struct Communicator {
+  /// 0: it was made in a way that gives it no name.
+  std::uint64_t name = 0;
+  std::vector<int> world;  ///< its ranks in MPI_COMM_WORLD; MPI_UNDEFINED: a rank of another job
+
+  /// Negative if there is no such rank, or it is of another job.
+  [[nodiscard]] int world_rank(int rank) const noexcept {
+    const bool there = rank >= 0 && rank < static_cast<int>(world.size());
+    const int number = there ? world[static_cast<std::size_t>(rank)] : MPI_UNDEFINED;
+    return number >= 0 ? number : -1;
+  }
+};
+
+using CommunicatorPtr = std::shared_ptr<const Communicator>;
+
+/// After MPI_Init, before the functions below: names MPI_COMM_WORLD. False if that can't be done.
+[[nodiscard]] bool begin_communicators() noexcept;
+/// All ranks of `parent` that are in `made` have made it, by calls in the same order. Cost: O(ranks
+/// of it). Does nothing before begin_communicators().
+void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept;
+/// One that has a name, or null: asks the MPI library nothing, so `comm` may be no communicator at
+/// all. ~5 ns for the one that this thread asked for last.
+[[nodiscard]] CommunicatorPtr named_communicator(MPI_Comm comm) noexcept;
+/// The same of any, without a name perhaps; null for an intercommunicator. `comm` is a communicator.
+[[nodiscard]] CommunicatorPtr communicator(MPI_Comm comm) noexcept;
+
+}  // namespace strake::mpi
