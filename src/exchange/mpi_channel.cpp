@@ -49,7 +49,7 @@ void MpiChannel::post(const Parcel& parcel) {
     if (request_ == MPI_REQUEST_NULL) init(parcel);  // Open MPI has freed one that failed
     if (sends()) mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
     mpi::check(real.MPI_Start(&request_), "MPI_Start");
-    if (!sends() && comm_ == nullptr) comm_ = shared::communicator_of_receive(parcel.bytes, comm);
+    if (!sends() && comm_ == nullptr) comm_ = shared::communicator_of_receive(parcel.bytes, rank, comm);
     return;
   }
   if (sends()) {
@@ -67,7 +67,7 @@ void MpiChannel::post(const Parcel& parcel) {
         real.MPI_Irecv(parcel.data, wire.count(), wire.type(), rank, tag, comm, &request_),
         "MPI_Irecv");
   }
-  comm_ = shared::communicator_of_receive(parcel.bytes, comm);
+  if (comm_ == nullptr) comm_ = shared::communicator_of_receive(parcel.bytes, rank, comm);
 }
 
 std::optional<Arrival> MpiChannel::poll() {
@@ -76,6 +76,11 @@ std::optional<Arrival> MpiChannel::poll() {
   if (mpi::quirks::kAskingRaises && (mpi::g_multiple || !mpi::in_world())) {
     mpi::check(real.MPI_Test(&request_, &flag, &status_), "MPI_Test");
     if (flag == 0) return std::nullopt;
+    look_for_envelope();
+    if (delivery_ && delivery_->bytes() > parcel_.bytes) {
+      delivery_->done();
+      throw MessageFailed(MPI_ERR_TRUNCATE, true);
+    }
     return arrival();
   }
   // Asking leaves the request as it is and raises nothing: an error is raised later, in the call
@@ -106,7 +111,8 @@ std::optional<Arrival> MpiChannel::poll() {
 void MpiChannel::look_for_envelope() {
   if (sends() || !shared::like_envelope(mpi::received_bytes(status_)) || was_cancelled()) return;
   delivery_ =
-      shared::open(status_, comm_, shared::read_landed(parcel_.data, parcel_.memory));
+      shared::open(status_, comm_, shared::read_landed(parcel_.data, parcel_.memory),
+                   message_ != nullptr ? shared::Met::Matched : shared::Met::No);
   if (delivery_) shared::set_bytes(status_, delivery_->bytes());
 }
 

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <optional>
+#include <utility>
 
 #include "exchange/channel.hpp"
 #include "mpi/communicators.hpp"
@@ -52,8 +53,10 @@ class MpiChannel final : public Channel {
   /// Of a send that `start` starts.
   MpiChannel(const mpi::Peer& peer, StartSend start) : peer_(peer), start_(start) {}
   /// Of the receive of a message that was matched on `comm`; `message` lives until it is posted.
-  MpiChannel(MPI_Message* message, MPI_Comm comm)
-      : peer_{MPI_ANY_SOURCE, MPI_ANY_TAG, comm}, message_(message) {}
+  MpiChannel(MPI_Message* message, MPI_Comm comm, mpi::CommunicatorPtr communicator)
+      : peer_{MPI_ANY_SOURCE, MPI_ANY_TAG, comm},
+        message_(message),
+        comm_(std::move(communicator)) {}
   ~MpiChannel() override;
   MpiChannel(const MpiChannel&) = delete;
   MpiChannel& operator=(const MpiChannel&) = delete;

@@ -67,6 +67,17 @@ Transfer::Transfer(Direction direction, const Typed& typed, Method method)
   }
 }
 
+Transfer::Transfer(const Typed& typed, const shared::Lease& lease)
+    : typed_(typed), direction_(Direction::Send), method_(Method::Shared), lease_(lease) {
+  try {
+    plan_ = &plans_of(*typed_.elements).plan(direction_, kHost, kHost);
+  } catch (...) {
+    withdraw();
+    release_lease();
+    throw;
+  }
+}
+
 void Transfer::acquire() {
   mpi::Elements& elements = *typed_.elements;
   const std::int64_t bytes = elements.size_bytes();
@@ -88,6 +99,10 @@ Transfer::~Transfer() {
     if (!lease_) buffer_.leak();
     return;
   }
+  if (lease_) {
+    withdraw();  // it was never posted
+    release_lease();
+  }
   // Of one that is done the device's runtime may be gone.
   if (state_ == State::Idle) return;
   try {
@@ -95,13 +110,6 @@ Transfer::~Transfer() {
   } catch (...) {
     // The device has failed: nothing runs there any more.
   }
-}
-
-void Transfer::share(const shared::Destination& to) {
-  shared::PostOffice* const office = shared::PostOffice::get();
-  if (office == nullptr || method_ != Method::Pack || typed_.mixed) return;
-  lease_ = office->lease(to, size_bytes());
-  if (lease_) method_ = Method::Shared;
 }
 
 void Transfer::start() {
@@ -116,7 +124,6 @@ void Transfer::release_lease() noexcept {
   if (!lease_) return;
   if (shared::PostOffice* const office = shared::PostOffice::get()) office->outbox().release(*lease_);
   lease_.reset();
-  method_ = Method::Pack;
 }
 
 void Transfer::withdraw() noexcept {
@@ -161,7 +168,6 @@ void Transfer::post(Channel& channel) {
   try {
     wait_until_copied();
     channel.post(parcel());
-    if (lease_) pack_shared();
   } catch (...) {
     withdraw();
     release_lease();
@@ -169,6 +175,7 @@ void Transfer::post(Channel& channel) {
     throw;
   }
   state_ = State::Posted;
+  if (lease_) pack_shared();
 }
 
 void Transfer::finish(Channel& channel) {
@@ -203,8 +210,8 @@ void Transfer::take(const Arrival& arrival) {
   const bool unpacks = direction_ == Direction::Receive && !arrival.lost && arrival.bytes > 0;
   // A truncated message reports its own length.
   if (arrival.delivery) {
+    const shared::Taken taken(*arrival.delivery);
     if (unpacks) unpack_shared(*arrival.delivery, std::min(arrival.bytes, size_bytes()));
-    arrival.delivery->done();
   } else if (unpacks) {
     unpack(std::min(arrival.bytes, size_bytes()));
   }
@@ -221,11 +228,16 @@ constexpr std::int64_t kSharedPiece = 64 << 10;
 
 void Transfer::pack_shared() {
   const std::int64_t bytes = size_bytes();
-  for (std::int64_t begin = 0; begin < bytes;) {
-    const std::int64_t end = std::min(begin + kSharedPiece, bytes);
-    plan_->run(lease_->data(), typed_.address, {begin, end});
-    lease_->packed(end);
-    begin = end;
+  try {
+    for (std::int64_t begin = 0; begin < bytes;) {
+      const std::int64_t end = std::min(begin + kSharedPiece, bytes);
+      plan_->run(lease_->data(), typed_.address, {begin, end});
+      lease_->packed(end);
+      begin = end;
+    }
+  } catch (...) {
+    lease_->packed(shared::kFailed);  // the receiver may wait for it
+    throw;
   }
 }
 

@@ -40,17 +40,17 @@ class Transfer {
   /// Takes the memory that the method needs, and compiles the copy. Falls back to the next method,
   /// once, when memory runs out. \throws OutOfMemory
   Transfer(Direction direction, const Typed& typed, Method method);
+  /// The same of one send by memory that its receiver shares: post() packs it once the channel has
+  /// the envelope, while the receiver unpacks what is there. The channel's post() must not wait for
+  /// the receiver. \throws std::bad_alloc
+  Transfer(const Typed& typed, const shared::Lease& lease);
   /// The memory of a message that the channel still has is never used again: nobody will know when
   /// the channel is done with it. Waits for a device's copy.
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// The next message, a send that would be packed in host memory, goes by memory that its receiver
-  /// shares, if there is room: then post() packs it once the channel has the envelope, while the
-  /// receiver unpacks what is there. The channel's post() must not wait for the receiver.
-  void share(const shared::Destination& to);
-  /// The posted message is lost for sure.
+  /// A posted message by shared memory is lost for sure.
   void withdraw() noexcept;
   /// Begins: packs a send (host memory), or starts to (device memory). \throws OutOfMemory,
   /// CudaError

@@ -18,29 +18,45 @@ using exchange::Arrival;
 using exchange::CallChannel;
 using exchange::HandOverChannel;
 using exchange::Parcel;
+using exchange::StartSend;
 using exchange::Transfer;
 using exchange::wire_of;
 using mpi::Peer;
 using mpi::Wire;
 
-/// The call may not wait for the receiver before all is packed.
-int send_envelope(Function function, const Peer& peer, Transfer& transfer) {
-  const mpi::RealMpi& real = real_mpi();
-  const exchange::StartSend start = function == Function::MPI_Ssend   ? real.MPI_Issend
-                                    : function == Function::MPI_Rsend ? real.MPI_Irsend
-                                                                      : real.MPI_Isend;
-  MPI_Request request = MPI_REQUEST_NULL;
-  int code = MPI_SUCCESS;
-  HandOverChannel channel([&](const Parcel& parcel) {
-    const Wire wire = wire_of(parcel, peer);
-    code = start(parcel.data, wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, &request);
-  });
-  transfer.post(channel);
-  const bool given = code == MPI_SUCCESS && request != MPI_REQUEST_NULL;
-  if (given) code = real.MPI_Wait(&request, MPI_STATUS_IGNORE);
-  if (!given) transfer.withdraw();
-  transfer.arrived({});
-  return code;
+/// A send by shared memory inside one call: its envelope leaves first, by a call that does not wait
+/// for the receiver, and its bytes are packed then.
+class EnvelopeSend {
+ public:
+  EnvelopeSend(StartSend start, const Peer& peer, Transfer& transfer) : transfer_(transfer) {
+    HandOverChannel channel([&](const Parcel& parcel) {
+      const Wire wire = wire_of(parcel, peer);
+      code_ = start(parcel.data, wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, &request_);
+    });
+    transfer.post(channel);
+    if (!given()) transfer.withdraw();
+  }
+  /// Whether the MPI library has it; else code() says why not.
+  [[nodiscard]] bool given() const noexcept {
+    return code_ == MPI_SUCCESS && request_ != MPI_REQUEST_NULL;
+  }
+  [[nodiscard]] int code() const noexcept { return code_; }
+  /// Waits until the send is complete.
+  int finish() {
+    if (given()) code_ = real_mpi().MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    transfer_.arrived({});
+    return code_;
+  }
+
+ private:
+  Transfer& transfer_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  int code_ = MPI_SUCCESS;
+};
+
+StartSend start_of(Function function) {
+  if (function == Function::MPI_Ssend) return real_mpi().MPI_Issend;
+  return function == Function::MPI_Rsend ? real_mpi().MPI_Irsend : real_mpi().MPI_Isend;
 }
 
 template <typename Real, typename Count>
@@ -57,14 +73,19 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
       return leave_to(pass_on, function, *left);
     }
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
-    share_instead(found, const_cast<void*>(buffer), count, type, peer);
     std::optional<Transfer> transfer;
-    if (!take(found, [&] { begin_send(found, peer, function, transfer); })) {
+    const bool buffered = function == Function::MPI_Bsend;  // its bytes are the MPI library's
+    const auto make = [&] {
+      buffered ? begin_packed(Direction::Send, found, transfer)
+               : begin_send(found, buffer, count, type, peer, transfer);
+    };
+    if (!take(found, make)) {
       mark_left(found, count, type, peer);
       return leave_to(pass_on, function, found);
     }
     note(function, transfer->method(), found.reason, found.bytes);
-    if (transfer->method() == Method::Shared) return send_envelope(function, peer, *transfer);
+    if (transfer->method() == Method::Shared)
+      return EnvelopeSend(start_of(function), peer, *transfer).finish();
     exchange::shared::mark_send(found.bytes, peer);
     int code = MPI_SUCCESS;
     CallChannel channel([&](const Parcel& parcel) {
@@ -95,21 +116,39 @@ bool came(Function function, MPI_Status& status, int& code, const Call& call) {
   return code == MPI_SUCCESS && !refused && error == MPI_SUCCESS;
 }
 
+/// Where a receive's message may come from.
+struct From {
+  int source;
+  MPI_Comm comm;
+  mpi::CommunicatorPtr matched;  ///< of a message that a probe has matched
+
+  /// Null: no envelope comes.
+  [[nodiscard]] mpi::CommunicatorPtr known(std::int64_t room) const {
+    return matched != nullptr ? matched
+                              : exchange::shared::communicator_of_receive(room, source, comm);
+  }
+  [[nodiscard]] exchange::shared::Met met() const noexcept {
+    return matched != nullptr ? exchange::shared::Met::Matched : exchange::shared::Met::No;
+  }
+};
+
 /// One call that receives: `call(data, count, type, status)`. Its code, and how its message ended.
 template <typename Call>
-int receive_into(Function function, const Parcel& parcel, MPI_Comm comm, MPI_Status* user_status,
-                 Call&& call, Arrival& arrival) {
+int receive_into(Function function, const Parcel& parcel, const From& from,
+                 MPI_Status* user_status, Call&& call, Arrival& arrival) {
   const Wire wire = wire_of(parcel);
+  const mpi::CommunicatorPtr known = from.known(parcel.bytes);
+  const MPI_Comm comm = from.comm;
   arrival.lost = true;
   StatusOr status(user_status);
   int code = MPI_SUCCESS;
   const auto ask = [&](MPI_Status* at) { return call(parcel.data, wire.count(), wire.type(), at); };
   if (!came(function, *status.get(), code, ask)) return code;
   std::int64_t bytes = mpi::received_bytes(*status.get());
-  if (exchange::shared::like_envelope(bytes)) {
+  if (known != nullptr && exchange::shared::like_envelope(bytes)) {
     namespace shared = exchange::shared;
     const auto landed = shared::read_landed(parcel.data, parcel.memory);
-    arrival.delivery = shared::open(*status.get(), mpi::communicator(comm), landed);
+    arrival.delivery = shared::open(*status.get(), known, landed, from.met());
     if (arrival.delivery) {
       bytes = arrival.delivery->bytes();
       shared::set_bytes(*status.get(), bytes);
@@ -132,13 +171,14 @@ int receive_into(Function function, const Parcel& parcel, MPI_Comm comm, MPI_Sta
 /// counted; null: its call is counted already.
 template <typename Ask, typename Count>
 int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
-                 MPI_Datatype type, MPI_Comm comm, MPI_Status* user_status,
-                 const Found* counted) {
+                  MPI_Datatype type, const From& from, MPI_Status* user_status,
+                  const Found* counted) {
   const auto with = [&](MPI_Status* at) {
     return post([&](void* into, Count as_many, MPI_Datatype as) { return ask(into, as_many, as, at); },
                 found, buffer, count, type);
   };
-  if (!exchange::shared::may_get_envelope(room_of(found))) {
+  const mpi::CommunicatorPtr known = from.known(room_of(found));
+  if (known == nullptr) {
     if (counted != nullptr) note(function, Method::System, counted->reason, counted->bytes);
     return with(user_status);
   }
@@ -147,22 +187,35 @@ int leave_receive(Function function, const Ask& ask, const Found& found, void* b
   const bool received = came(function, *status.get(), code, with);
   bool shared = false;
   const auto where = [&] { return Landing(buffer, count, type, found); };
-  const bool fits = !received || settle_left(*status.get(), comm, where, shared);
+  const bool fits = !received || settle_left(*status.get(), known, from.met(), where, shared);
   if (shared) {
     note(function, Method::Shared, Reason::None, mpi::received_bytes(*status.get()));
   } else if (counted != nullptr) {
     note(function, Method::System, counted->reason, counted->bytes);
   }
-  return fits ? code : raise(comm, MPI_ERR_TRUNCATE);
+  return fits ? code : raise(from.comm, MPI_ERR_TRUNCATE);
+}
+
+/// A receive from inside another call, such as one from an error handler of the application's: left
+/// to the MPI library, and not counted.
+template <typename Ask, typename Count>
+int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type, const From& from,
+                    MPI_Status* status) {
+  if (g_disabled || exchange::shared::PostOffice::get() == nullptr)
+    return ask(buffer, count, type, status);
+  return guarded(from.comm, [&] {
+    return leave_receive(Function::MPI_Recv, ask, Found{}, buffer, count, type, from, status,
+                         nullptr);
+  });
 }
 /// The steps of a receive that was started; `call` as above.
 template <typename Call>
-int receive(Function function, const Examined& found, Transfer& transfer, MPI_Comm comm,
+int receive(Function function, const Examined& found, Transfer& transfer, const From& from,
             MPI_Status* status, Call&& call) {
   int code = MPI_SUCCESS;
   CallChannel channel([&](const Parcel& parcel) {
     Arrival arrival;
-    code = receive_into(function, parcel, comm, status, call, arrival);
+    code = receive_into(function, parcel, from, status, call, arrival);
     const Method method = arrival.delivery ? Method::Shared : transfer.method();
     if (!arrival.lost) note(function, method, found.reason, arrival.bytes);
     return arrival;
@@ -177,10 +230,10 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(into, as_many, as, rank, tag, comm, at);
   };
-  const auto pass_on = [&] { return ask(buffer, count, type, status); };
+  const From from{rank, comm, nullptr};
+  const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, from, status); };
   const auto leave_as = [&](const Found& found) {
-    return leave_receive(Function::MPI_Recv, ask, found, buffer, count, type, comm, status,
-                           &found);
+    return leave_receive(Function::MPI_Recv, ask, found, buffer, count, type, from, status, &found);
   };
   return receiving(comm, pass_on, [&] {
     Requests::get().hand_on();
@@ -190,8 +243,8 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
     }
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     std::optional<Transfer> transfer;
-    if (!take(found, [&] { begin(Direction::Receive, found, transfer); })) return leave_as(found);
-    return receive(Function::MPI_Recv, found, *transfer, comm, status,
+    if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); })) return leave_as(found);
+    return receive(Function::MPI_Recv, found, *transfer, from, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, rank, tag, comm, at);
                    });
@@ -201,49 +254,80 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
 template <typename Real, typename Count>
 int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
           MPI_Status* status) {
-  const MPI_Comm comm = forget_message(message);
+  const Origin origin = forget_message(message);
+  const MPI_Comm comm = origin.comm;
+  const From from{MPI_ANY_SOURCE, comm, origin.communicator};
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(into, as_many, as, message, at);
   };
-  const auto pass_on = [&] { return ask(buffer, count, type, status); };
+  const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, from, status); };
   return receiving(comm, pass_on, [&] {
     Requests::get().hand_on();
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     std::optional<Transfer> transfer;
-    if (!take(found, [&] { begin(Direction::Receive, found, transfer); })) {
-      return leave_receive(Function::MPI_Mrecv, ask, found, buffer, count, type, comm, status,
+    if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); })) {
+      return leave_receive(Function::MPI_Mrecv, ask, found, buffer, count, type, from, status,
                            &found);
     }
-    return receive(Function::MPI_Mrecv, found, *transfer, comm, status,
+    return receive(Function::MPI_Mrecv, found, *transfer, from, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, message, at);
                    });
   });
 }
 
-/// A packed send that leaves by a call which also receives.
-struct PartOfCall {
-  const std::byte* data = nullptr;
-  std::optional<Wire> wire;
+/// The packed send of a call that also receives: it leaves by that call, or, by shared memory, before
+/// it.
+class SendOfCall {
+ public:
   /// Waits until the transfer is packed.
   void take(Transfer& transfer, const Peer& peer) {
+    transfer_ = &transfer;
+    if (transfer.method() == Method::Shared) {
+      envelope_.emplace(real_mpi().MPI_Isend, peer, transfer);
+      return;
+    }
+    exchange::shared::mark_send(transfer.size_bytes(), peer);
     HandOverChannel channel([&](const Parcel& parcel) {
       mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
-      wire.emplace(parcel.memory, parcel.bytes, peer.rank, peer.comm);
-      data = parcel.data;
+      wire_.emplace(parcel.memory, parcel.bytes, peer.rank, peer.comm);
+      data_ = parcel.data;
     });
-    if (transfer.method() != Method::Shared) exchange::shared::mark_send(transfer.size_bytes(), peer);
     transfer.post(channel);
   }
+  /// Runs `both(data, wire)`, which sends that (null: what the caller was given) and receives, or
+  /// `receive()`, where the send has left before. The code of it all.
+  template <typename Both, typename Receive>
+  int run(const Both& both, const Receive& receive) {
+    if (!envelope_) {
+      const int code = both(data_, wire_ ? &*wire_ : nullptr);
+      if (transfer_ != nullptr) transfer_->arrived({});
+      return code;
+    }
+    if (!envelope_->given()) return envelope_->finish();
+    const int received = receive();
+    const int sent = envelope_->finish();
+    return received != MPI_SUCCESS ? received : sent;
+  }
+
+ private:
+  Transfer* transfer_ = nullptr;
+  const std::byte* data_ = nullptr;
+  std::optional<Wire> wire_;
+  std::optional<EnvelopeSend> envelope_;
 };
 
-template <typename Real, typename Count>
-int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype send_type, int to,
-             int send_tag, void* recv_buffer, Count recv_count, MPI_Datatype recv_type, int from,
-             int recv_tag, MPI_Comm comm, MPI_Status* status) {
+template <typename Real, typename Recv, typename Count>
+int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
+             MPI_Datatype send_type, int to, int send_tag, void* recv_buffer, Count recv_count,
+             MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
+  const From origin{from, comm, nullptr};
+  const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
+    return real(send_buffer, send_count, send_type, to, send_tag, into, as_many, as, from, recv_tag,
+                comm, at);
+  };
   const auto pass_on = [&] {
-    return real(send_buffer, send_count, send_type, to, send_tag, recv_buffer, recv_count,
-                recv_type, from, recv_tag, comm, status);
+    return pass_on_receive(ask, recv_buffer, recv_count, recv_type, origin, status);
   };
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
@@ -255,7 +339,8 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
     if (left != nullptr && left_too != nullptr && !left_too->as_bytes && !may_be_shared(*left) &&
         !exchange::shared::may_get_envelope(room_of(*left_too))) {
       mark_left(*left, send_count, send_type, peer);
-      return leave_to(pass_on, Function::MPI_Sendrecv, *left);
+      note(Function::MPI_Sendrecv, Method::System, left->reason, left->bytes);
+      return ask(recv_buffer, recv_count, recv_type, status);
     }
     Examined out{kNobody, {}};
     Examined in{kNobody, {}};
@@ -265,30 +350,28 @@ int sendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype 
       in = examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;
-    share_instead(out, const_cast<void*>(send_buffer), send_count, send_type, peer);
-    take(out, [&] { begin_send(out, peer, Function::MPI_Sendrecv, outgoing); });
-    take(in, [&] { begin(Direction::Receive, in, incoming); });
-    PartOfCall part;
+    take(in, [&] { begin_packed(Direction::Receive, in, incoming); });
+    take(out, [&] { begin_send(out, send_buffer, send_count, send_type, peer, outgoing); });
+    SendOfCall sent;
     if (out.method != Method::System) {
       note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);
-      part.take(*outgoing, peer);
+      sent.take(*outgoing, peer);
     } else {
       mark_left(out, send_count, send_type, peer);
     }
-    const void* data = part.wire ? part.data : send_buffer;
-    const Count data_count = part.wire ? static_cast<Count>(part.wire->count()) : send_count;
-    const MPI_Datatype data_type = part.wire ? part.wire->type() : send_type;
-    const auto call = [&](void* into, Count into_count, MPI_Datatype into_type, MPI_Status* at) {
-      const int code = real(data, data_count, data_type, to, send_tag, into, into_count, into_type,
-                            from, recv_tag, comm, at);
-      if (outgoing) outgoing->arrived({});
-      return code;
+    const auto call = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
+      const auto both = [&](const std::byte* data, const Wire* wire) {
+        if (wire == nullptr) return ask(into, as_many, as, at);
+        return real(data, static_cast<Count>(wire->count()), wire->type(), to, send_tag, into,
+                    as_many, as, from, recv_tag, comm, at);
+      };
+      return sent.run(both, [&] { return recv(into, as_many, as, from, recv_tag, comm, at); });
     };
     if (in.method == Method::System) {
       return leave_receive(Function::MPI_Sendrecv, call, in, recv_buffer, recv_count, recv_type,
-                          comm, status, out.method == Method::System ? &out : nullptr);
+                           origin, status, out.method == Method::System ? &out : nullptr);
     }
-    return receive(Function::MPI_Sendrecv, in, *incoming, comm, status, call);
+    return receive(Function::MPI_Sendrecv, in, *incoming, origin, status, call);
   });
 }
 
@@ -298,7 +381,8 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
   const auto ask = [&](void* there, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(there, as_many, as, to, send_tag, from, recv_tag, comm, at);
   };
-  const auto pass_on = [&] { return ask(buffer, count, type, status); };
+  const From origin{from, comm, nullptr};
+  const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, origin, status); };
   const Peer peer{to, send_tag, comm};
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
@@ -309,24 +393,27 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;
     const auto make = [&] {
-      begin(Direction::Receive, found, incoming);
-      begin_send(found, peer, Function::MPI_Sendrecv_replace, outgoing);
+      begin_packed(Direction::Receive, found, incoming);
+      Examined out = found;
+      begin_send(out, buffer, count, type, peer, outgoing);
     };
-    if (!take(found, make)) {
+    if (found.method == Method::System || !take(found, make)) {
       mark_left(found, count, type, peer);
-      return leave_receive(Function::MPI_Sendrecv_replace, ask, found, buffer, count, type, comm,
+      return leave_receive(Function::MPI_Sendrecv_replace, ask, found, buffer, count, type, origin,
                            status, &found);
     }
-    PartOfCall part;
-    part.take(*outgoing, peer);
+    SendOfCall sent;
+    sent.take(*outgoing, peer);
     const auto call = [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
-      const int code =
-          real_mpi().MPI_Sendrecv(part.data, part.wire->count(), part.wire->type(), to, send_tag,
-                                  data, bytes, packed, from, recv_tag, comm, at);
-      outgoing->arrived({});
-      return code;
+      const auto both = [&](const std::byte* out, const Wire* wire) {
+        return real_mpi().MPI_Sendrecv(out, wire->count(), wire->type(), to, send_tag, data, bytes,
+                                       packed, from, recv_tag, comm, at);
+      };
+      return sent.run(both, [&] {
+        return real_mpi().MPI_Recv(data, bytes, packed, from, recv_tag, comm, at);
+      });
     };
-    return receive(Function::MPI_Sendrecv_replace, found, *incoming, comm, status, call);
+    return receive(Function::MPI_Sendrecv_replace, found, *incoming, origin, status, call);
   });
 }
 
@@ -368,7 +455,7 @@ STRAKE_MPI int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message
 STRAKE_MPI int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
                             int send_tag, void* recv_buffer, int recv_count, MPI_Datatype recv_type,
                             int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
-  return sendrecv(real_mpi().MPI_Sendrecv, send_buffer, send_count, send_type, to, send_tag,
+  return sendrecv(real_mpi().MPI_Sendrecv, real_mpi().MPI_Recv, send_buffer, send_count, send_type, to, send_tag,
                   recv_buffer, recv_count, recv_type, from, recv_tag, comm, status);
 }
 
@@ -414,7 +501,7 @@ STRAKE_MPI int MPI_Sendrecv_c(const void* send_buffer, MPI_Count send_count, MPI
                               int to, int send_tag, void* recv_buffer, MPI_Count recv_count,
                               MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
                               MPI_Status* status) {
-  return sendrecv(real_mpi().MPI_Sendrecv_c, send_buffer, send_count, send_type, to, send_tag,
+  return sendrecv(real_mpi().MPI_Sendrecv_c, real_mpi().MPI_Recv_c, send_buffer, send_count, send_type, to, send_tag,
                   recv_buffer, recv_count, recv_type, from, recv_tag, comm, status);
 }
 

@@ -50,16 +50,23 @@ bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined
   return true;
 }
 
-bool share_instead(Examined& found, void* buffer, std::int64_t count, MPI_Datatype type,
-                   const mpi::Peer& to) {
-  if (found.method != Method::System || !may_be_shared(found)) return false;
+bool begin_shared(Examined& found, void* buffer, std::int64_t count, MPI_Datatype type,
+                  const mpi::Peer& to, std::optional<exchange::Transfer>& transfer) {
   const auto there = exchange::shared::destination(to);
-  if (!there || !exchange::shared::PostOffice::get()->reaches(there->rank)) return false;
-  mpi::TypeRecord* const record = mpi::find_type(type);
-  if (record == nullptr || !resolve(buffer, count, *record, found) ||
-      !found.typed.place.in_host_memory() || found.typed.mixed)
-    return false;
-  found.method = Method::Pack;
+  exchange::shared::PostOffice& office = *exchange::shared::PostOffice::get();
+  if (!there || !office.reaches(there->rank)) return false;
+  Examined packed = found;
+  if (found.method == Method::System) {
+    mpi::TypeRecord* const record = mpi::find_type(type);
+    if (record == nullptr || !resolve(buffer, count, *record, packed)) return false;
+  }
+  if (!packed.typed.place.in_host_memory() || packed.typed.mixed) return false;
+  const auto lease = office.lease(*there, packed.bytes);
+  if (!lease) return false;
+  transfer.emplace(packed.typed, *lease);
+  transfer->start();
+  found = packed;
+  found.method = Method::Shared;
   found.reason = Reason::None;
   return true;
 }

@@ -17,6 +17,7 @@
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/found.hpp"
+#include "interpose/messages.hpp"
 #include "memory/first_page.hpp"
 #include "memory/per_thread.hpp"
 #include "mpi/types.hpp"
@@ -152,14 +153,20 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
 /// packs as it goes. Device memory has had its other method by then.
 [[nodiscard]] bool can_leave(const Examined& found, const std::exception& error) noexcept;
 
+/// A send that would be left to the MPI library as the faster way: by memory that its receiver shares
+/// it would be faster still.
+inline bool may_be_shared(const Found& found) noexcept {
+  return found.reason == Reason::LibraryIsFaster &&
+         exchange::shared::may_send_envelope(found.bytes);
+}
 /// Runs `make`, which takes what the method needs, before the MPI library is asked for anything.
 /// False: the call is left to the MPI library, as `found` then says.
 template <typename Make>
 bool take(Examined& found, Make&& make) {
-  if (found.method == Method::System) return false;
+  if (found.method == Method::System && !may_be_shared(found)) return false;
   try {
     make();
-    return true;
+    return found.method != Method::System;
   } catch (const std::exception& error) {
     if (!can_leave(found, error)) throw;
     found.method = Method::System;
@@ -168,34 +175,28 @@ bool take(Examined& found, Make&& make) {
   }
 }
 
-/// Makes the transfer and starts it. \throws OutOfMemory, CudaError
-inline void begin(Direction direction, const Examined& found,
+/// Makes the transfer and starts it; does nothing for one that is left to the MPI library.
+/// \throws OutOfMemory, CudaError
+inline void begin_packed(Direction direction, const Examined& found,
                   std::optional<exchange::Transfer>& transfer) {
+  if (found.method == Method::System) return;
   transfer.emplace(direction, found.typed, found.method);
   transfer->start();
 }
 
-/// A send that would be left to the MPI library as the faster way goes by memory that its receiver
-/// shares, if it can: that is faster still.
-bool share_instead(Examined& found, void* buffer, std::int64_t count, MPI_Datatype type,
-                   const mpi::Peer& to);
-inline bool may_be_shared(const Found& found) noexcept {
-  return found.reason == Reason::LibraryIsFaster &&
-         exchange::shared::may_send_envelope(found.bytes);
-}
-
-/// The same of a send, which goes by memory that its receiver shares if it can. The call that takes
-/// the parcel must not wait for the receiver.
-inline void begin_send(const Examined& found, const mpi::Peer& to, Function function,
-                       std::optional<exchange::Transfer>& transfer) {
-  transfer.emplace(Direction::Send, found.typed, found.method);
-  // A buffered send's bytes are the MPI library's.
-  const bool buffered = function == Function::MPI_Bsend || function == Function::MPI_Ibsend;
-  if (found.method == Method::Pack && !buffered &&
-      exchange::shared::may_send_envelope(found.bytes)) {
-    if (const auto there = exchange::shared::destination(to)) transfer->share(*there);
-  }
-  transfer->start();
+/// Makes the transfer of a send that goes by shared memory, if it can: the elements must be packed, or
+/// may_be_shared(). False: it can't, and nothing is changed. The call that takes the parcel must not
+/// wait for the receiver.
+bool begin_shared(Examined& found, void* buffer, std::int64_t count, MPI_Datatype type,
+                  const mpi::Peer& to, std::optional<exchange::Transfer>& transfer);
+/// Makes the transfer of a send, and starts it. \throws OutOfMemory, CudaError
+inline void begin_send(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
+                       const mpi::Peer& to, std::optional<exchange::Transfer>& transfer) {
+  const bool packs = found.method == Method::Pack;
+  if ((packs || may_be_shared(found)) && exchange::shared::may_send_envelope(found.bytes) &&
+      begin_shared(found, const_cast<void*>(buffer), count, type, to, transfer))
+    return;
+  begin_packed(Direction::Send, found, transfer);
 }
 
 /// Counts what was decided.
@@ -223,13 +224,19 @@ inline std::int64_t room_of(const Found& found) noexcept {
   return found.bytes > 0 || found.reason == Reason::Empty ? found.bytes : -1;
 }
 /// Enters a receive that is left to the MPI library, since an envelope may come to it: `call()` makes
-/// its request, or (`persistent`) one that may be started.
+/// its request, or (`persistent`) one that may be started. `origin`: the communicator, and more of it
+/// where a probe has matched the message.
 template <typename Call>
 int watch(Function function, const Found& found, void* buffer, std::int64_t count,
-          MPI_Datatype type, MPI_Comm comm, const MPI_Request* request, const Call& call,
-          bool persistent = false) {
-  if (!exchange::shared::may_get_envelope(room_of(found))) return call();
-  PendingTable::Owned pending = PendingTable::get().make(function, found.reason, comm);
+          MPI_Datatype type, int source, const Origin& origin, const MPI_Request* request,
+          const Call& call, bool persistent = false) {
+  if (!exchange::shared::may_get_envelope(room_of(found)) || source == MPI_PROC_NULL) return call();
+  PendingTable::Owned pending = PendingTable::get().make(function, found.reason, origin.comm);
+  pending->source = source;
+  if (origin.communicator != nullptr) {
+    pending->communicator = origin.communicator;
+    pending->told.met = exchange::shared::Met::Matched;
+  }
   const int code = call();
   if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) return code;
   pending->landing.emplace(buffer, count, type, found);

@@ -101,6 +101,7 @@ Landed Landing::landed() const {
 }
 
 bool Landing::take(const Delivery& delivery) {
+  const exchange::shared::Taken taken(delivery);
   const std::int64_t bytes = std::min(room_, delivery.bytes());
   auto* const from = const_cast<std::byte*>(delivery.data());
   const bool in_pieces = opaque_ == MPI_DATATYPE_NULL && on_host(first());
@@ -129,7 +130,6 @@ bool Landing::take(const Delivery& delivery) {
   } else {
     exchange::copy_mixed(Direction::Receive, Layout::dense(room_), address_, from, {0, bytes});
   }
-  delivery.done();
   return delivery.bytes() <= room_;
 }
 

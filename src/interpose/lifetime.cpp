@@ -92,7 +92,10 @@ STRAKE_MPI int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Sessi
   if (code != MPI_SUCCESS) return code;
   ++g_sessions;
   report_start();
-  if (is_multiple(*session)) set_multiple();
+  if (is_multiple(*session)) {
+    set_multiple();
+    stop_sharing();
+  }
   return code;
 }
 

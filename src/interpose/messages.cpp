@@ -9,7 +9,7 @@ namespace {
 
 struct Messages {
   std::mutex mutex;
-  std::unordered_map<MPI_Message, MPI_Comm> comms;
+  std::unordered_map<MPI_Message, Origin> origins;
 };
 
 /// Never destroyed, since other threads may outlive main.
@@ -24,17 +24,17 @@ void remember_message(MPI_Message message, MPI_Comm comm) noexcept {
   if (message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) return;
   try {
     const std::lock_guard lock(messages().mutex);
-    messages().comms.insert_or_assign(message, comm);
+    messages().origins.insert_or_assign(message, Origin{comm, mpi::communicator(comm)});
   } catch (const std::bad_alloc&) {
     // Its errors are then raised on MPI_COMM_WORLD.
   }
 }
 
-MPI_Comm forget_message(const MPI_Message* message) {
-  if (message == nullptr) return MPI_COMM_WORLD;
+Origin forget_message(const MPI_Message* message) {
+  if (message == nullptr) return {};
   const std::lock_guard lock(messages().mutex);
-  const auto known = messages().comms.extract(*message);
-  return known ? known.mapped() : MPI_COMM_WORLD;
+  const auto known = messages().origins.extract(*message);
+  return known ? known.mapped() : Origin{};
 }
 
 }  // namespace strake::interpose

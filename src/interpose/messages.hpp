@@ -4,12 +4,18 @@
 
 #include <mpi.h>
 
+#include "mpi/communicators.hpp"
+
 namespace strake::interpose {
 
 /// A probe has matched the message there. (Where no memory is left for it, it is not known.)
 void remember_message(MPI_Message message, MPI_Comm comm) noexcept;
-/// Where a probe matched the message; MPI_COMM_WORLD where that is not known. Before the MPI
-/// library may give the handle out again.
-[[nodiscard]] MPI_Comm forget_message(const MPI_Message* message);
+/// Where a probe matched a message.
+struct Origin {
+  MPI_Comm comm = MPI_COMM_WORLD;
+  mpi::CommunicatorPtr communicator;  ///< known, and not freed since
+};
+/// MPI_COMM_WORLD where that is not known. Before the MPI library may give the handle out again.
+[[nodiscard]] Origin forget_message(const MPI_Message* message);
 
 }  // namespace strake::interpose

@@ -50,11 +50,11 @@ int give(PendingTable::Owned pending, const MPI_Request* request, Call&& call) {
 /// The call copies the message, or refuses it for want of room: nothing is left to wait for.
 template <typename PassOn>
 int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* request,
-           PassOn&& pass_on) {
+           PassOn&& pass_on, std::int64_t count, MPI_Datatype type) {
   Requests::get().hand_on();
   std::optional<Transfer> transfer;
-  exchange::shared::mark_send(found.bytes, peer);
-  if (!take(found, [&] { begin(Direction::Send, found, transfer); })) {
+  mark_left(found, count, type, peer);
+  if (!take(found, [&] { begin_packed(Direction::Send, found, transfer); })) {
     return leave_to(pass_on, Function::MPI_Ibsend, found);
   }
   note(Function::MPI_Ibsend, transfer->method(), found.reason, found.bytes);
@@ -84,13 +84,13 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       return leave_to(pass_on, function, *left);
     }
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
-    share_instead(found, const_cast<void*>(buffer), count, type, peer);
-    if (found.method == Method::Pack && function != Function::MPI_Ibsend) {
+    const bool buffered = function == Function::MPI_Ibsend;  // its bytes are the MPI library's
+    if (!buffered && (found.method == Method::Pack || may_be_shared(found))) {
       ours.hand_on();  // what was sent before leaves before
       PendingTable::Owned pending;
       const auto make = [&] {
         pending = PendingTable::get().make(function, found.reason, comm);
-        begin_send(found, peer, function, pending->transfer);
+        begin_send(found, buffer, count, type, peer, pending->transfer);
       };
       if (!take(found, make)) {
         mark_left(found, count, type, peer);
@@ -108,8 +108,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       found.method = Method::System;
       found.reason = Reason::BadArguments;
     }
-    if (function == Function::MPI_Ibsend)
-      return ibsend(found, start, peer, request, pass_on);
+    if (buffered) return ibsend(found, start, peer, request, pass_on, count, type);
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation = ours.make_operation(function, found.reason, found.typed, found.method,
@@ -127,14 +126,26 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
   });
 }
 
+/// A receive from inside another call, such as one from an error handler of the application's.
+template <typename Ask, typename Count>
+int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type, int source,
+                    const Origin& origin, const MPI_Request* request) {
+  const auto call = [&] { return ask(buffer, count, type); };
+  if (g_disabled || exchange::shared::PostOffice::get() == nullptr) return call();
+  return guarded(origin.comm, [&] {
+    return watch(Function::MPI_Irecv, Found{}, buffer, count, type, source, origin, request, call);
+  });
+}
+
 /// Leaves a receive to the MPI library: `ask(buffer, count, type)` makes its request.
 template <typename Ask, typename Count>
 int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
-                  MPI_Datatype type, MPI_Comm comm, const MPI_Request* request) {
+                  MPI_Datatype type, int source, const Origin& origin,
+                  const MPI_Request* request) {
   // Of one that is watched it is counted when the message has come by which way it came.
   if (!exchange::shared::may_get_envelope(room_of(found)))
     note(function, Method::System, found.reason, found.bytes);
-  return watch(function, found, buffer, count, type, comm, request,
+  return watch(function, found, buffer, count, type, source, origin, request,
                [&] { return post(ask, found, buffer, count, type); });
 }
 
@@ -142,16 +153,21 @@ int leave_receive(Function function, const Ask& ask, const Found& found, void* b
 /// operation's channel is made of.
 template <typename Ask, typename Count, typename... Channel>
 int receive(Function function, const Ask& ask, void* buffer, Count count, MPI_Datatype type,
-            MPI_Comm comm, MPI_Request* request, Channel... channel) {
+            int source, const Origin& origin, MPI_Request* request, Channel... channel) {
   Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
   const auto leave = [&] {
-    return leave_receive(function, ask, found, buffer, count, type, comm, request);
+    return leave_receive(function, ask, found, buffer, count, type, source, origin, request);
   };
   if (found.method == Method::Pack) {
     PendingTable::Owned pending;
     const auto make = [&] {
-      pending = PendingTable::get().make(function, found.reason, comm);
-      begin(Direction::Receive, found, pending->transfer);
+      pending = PendingTable::get().make(function, found.reason, origin.comm);
+      pending->source = source;
+      if (origin.communicator != nullptr) {
+        pending->communicator = origin.communicator;
+        pending->told.met = exchange::shared::Met::Matched;
+      }
+      begin_packed(Direction::Receive, found, pending->transfer);
     };
     if (!take(found, make)) return leave();
     return give(std::move(pending), request, [&](const Parcel& parcel) {
@@ -176,29 +192,38 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, rank, tag, comm, request);
   };
-  const auto pass_on = [&] { return ask(buffer, count, type); };
-  if (request == nullptr) return pass_on();
+  if (request == nullptr) return ask(buffer, count, type);
+  const Origin origin{comm, nullptr};
+  const auto pass_on = [&] {
+    return pass_on_receive(ask, buffer, count, type, rank, origin, request);
+  };
   return boundary(comm, pass_on, [&] {
     if (const Found* left =
             left_before(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
-      return leave_receive(Function::MPI_Irecv, ask, *left, buffer, count, type, comm, request);
+      return leave_receive(Function::MPI_Irecv, ask, *left, buffer, count, type, rank, origin,
+                           request);
     }
-    return receive(Function::MPI_Irecv, ask, buffer, count, type, comm, request, Direction::Receive,
-                   Peer{rank, tag, comm});
+    return receive(Function::MPI_Irecv, ask, buffer, count, type, rank, origin, request,
+                   Direction::Receive, Peer{rank, tag, comm});
   });
 }
 
 template <typename Real, typename Count>
 int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
            MPI_Request* request) {
-  const MPI_Comm comm = forget_message(message);
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, message, request);
   };
-  const auto pass_on = [&] { return ask(buffer, count, type); };
-  if (request == nullptr) return pass_on();
-  return boundary(comm, pass_on, [&] {
-    return receive(Function::MPI_Imrecv, ask, buffer, count, type, comm, request, message, comm);
+  if (request == nullptr) return ask(buffer, count, type);
+  const bool nobody = message != nullptr && *message == MPI_MESSAGE_NO_PROC;
+  const int source = nobody ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+  const Origin origin = forget_message(message);
+  const auto pass_on = [&] {
+    return pass_on_receive(ask, buffer, count, type, source, origin, request);
+  };
+  return boundary(origin.comm, pass_on, [&] {
+    return receive(Function::MPI_Imrecv, ask, buffer, count, type, source, origin, request, message,
+                   origin);
   });
 }
 
@@ -206,7 +231,10 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
 /// The send of such a call leaves by the MPI library.
 void mark_combined(const void* buffer, std::int64_t count, MPI_Datatype type, const Peer& peer) {
   if (exchange::shared::PostOffice::get() == nullptr || t_depth != 0 || g_disabled) return;
-  mark_left(examine(Direction::Send, Style::Nonblocking, buffer, count, type), count, type, peer);
+  (void)guarded(peer.comm, [&] {
+    mark_left(examine(Direction::Send, Style::Nonblocking, buffer, count, type), count, type, peer);
+    return MPI_SUCCESS;
+  });
 }
 
 /// A nonblocking send and receive with one request is left to the MPI library, but for how it takes
@@ -214,14 +242,19 @@ void mark_combined(const void* buffer, std::int64_t count, MPI_Datatype type, co
 template <typename Call, typename Count>
 int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int from,
              MPI_Comm comm, const MPI_Request* request) {
-  const auto pass_on = [&] { return call(buffer, count, type); };
+  const Origin origin{comm, nullptr};
+  const auto pass_on = [&] {
+    return request == nullptr
+               ? call(buffer, count, type)
+               : pass_on_receive(call, buffer, count, type, from, origin, request);
+  };
   return sending(comm, pass_on, [&] {
     record_passed(Reason::Combined);
     Requests::get().hand_on();
     if (from == MPI_PROC_NULL || request == nullptr) return pass_on();
     const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
-    return watch(Function::MPI_Irecv, found, buffer, count, type, comm, request,
-                 [&] { return post(call, found, buffer, count, type); });
+    return watch(Function::MPI_Irecv, found, buffer, count, type, from, Origin{comm, nullptr},
+                 request, [&] { return post(call, found, buffer, count, type); });
   });
 }
 

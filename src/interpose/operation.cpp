@@ -37,11 +37,11 @@ Operation::Operation(Function function, exchange::Reason reason, const exchange:
       status_(empty_status()) {}
 
 Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-                     machine::Method method, MPI_Message* message, MPI_Comm comm)
+                     machine::Method method, MPI_Message* message, const Origin& origin)
     : function_(function),
       reason_(reason),
       transfer_(Direction::Receive, typed, method),
-      channel_(message, comm),
+      channel_(message, origin.comm, origin.communicator),
       status_(empty_status()) {}
 
 Operation::~Operation() {

@@ -13,6 +13,7 @@
 #include "exchange/progress.hpp"
 #include "exchange/transfer.hpp"
 #include "interpose/counters.hpp"
+#include "interpose/messages.hpp"
 #include "mpi/peers.hpp"
 
 namespace strake::interpose {
@@ -28,7 +29,7 @@ class Operation final : public exchange::Flight {
             exchange::StartSend start_send = nullptr);
   /// Of a receive of a message that was matched on `comm`. \throws OutOfMemory
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-            machine::Method method, MPI_Message* message, MPI_Comm comm);
+            machine::Method method, MPI_Message* message, const Origin& origin);
   ~Operation() override;
 
   /// From now on it may be started any number of times, over one persistent request of the MPI

@@ -9,6 +9,7 @@
 
 #include "interpose/boundary.hpp"
 #include "interpose/outcomes.hpp"
+#include "interpose/quiet_world.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/types.hpp"
 #include "mpi/wire.hpp"
@@ -73,9 +74,10 @@ exchange::shared::Landed landed_in(const Pending& pending) {
 std::optional<exchange::shared::Delivery> look(Pending& pending, MPI_Status& status) {
   namespace shared = exchange::shared;
   pending.told.looked = true;
-  if (!shared::like_envelope(mpi::received_bytes(status))) return std::nullopt;
+  if (pending.communicator == nullptr || !shared::like_envelope(mpi::received_bytes(status)))
+    return std::nullopt;
   const auto delivery = shared::open(status, pending.communicator, landed_in(pending),
-                                     pending.told.message_seen);
+                                     pending.told.met);
   if (delivery) {
     pending.told.bytes = delivery->bytes();
     shared::set_bytes(status, delivery->bytes());
@@ -153,6 +155,7 @@ PendingTable::Owned PendingTable::make(Function function, exchange::Reason reaso
 
 void PendingTable::recycle(Pending* pending) noexcept {
   pending->transfer.reset();
+  pending->source = MPI_ANY_SOURCE;
   pending->communicator.reset();
   pending->landing.reset();
   pending->marked.reset();
@@ -167,9 +170,9 @@ void PendingTable::recycle(Pending* pending) noexcept {
 
 void PendingTable::add(MPI_Request request, Owned pending) noexcept {
   Pending* const entry = pending.release();
-  if (entry->receives()) {
+  if (entry->receives() && entry->communicator == nullptr) {
     const std::int64_t room = entry->transfer ? entry->transfer->size_bytes() : entry->landing->room();
-    entry->communicator = exchange::shared::communicator_of_receive(room, entry->comm);
+    entry->communicator = exchange::shared::communicator_of_receive(room, entry->source, entry->comm);
   }
   entry->key = mpi::key_of(request);
   const Lock lock(mutex_);
@@ -377,7 +380,9 @@ void see_pending(Pending& pending, const MPI_Status& probed, const mpi::Communic
   if (!pending.active || pending.communicator == nullptr || pending.told.looked) return;
   shared::see(probed, comm, landed_in(pending));
   // Of a persistent one MPICH 5 tells once.
-  if (pending.persistent || pending.communicator != comm || pending.told.message_seen) return;
+  if (pending.persistent || pending.communicator != comm ||
+      pending.told.met != shared::Met::No)
+    return;
   int flag = 0;
   MPI_Status status;
   if (real_mpi().MPI_Request_get_status(handle_of(pending), &flag, &status) != MPI_SUCCESS ||
@@ -385,7 +390,7 @@ void see_pending(Pending& pending, const MPI_Status& probed, const mpi::Communic
     return;
   if (shared::is_envelope(status, comm, landed_in(pending))) return;
   shared::see_message(status, comm);
-  pending.told.message_seen = true;
+  pending.told.met = shared::Met::Dropped;
 }
 
 }  // namespace
@@ -393,8 +398,11 @@ void see_pending(Pending& pending, const MPI_Status& probed, const mpi::Communic
 void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched) {
   namespace shared = exchange::shared;
   if (!shared::like_envelope(mpi::received_bytes(status))) return;
+  const QuietWorld quiet;  // it asks about requests, which may have failed
   Requests::get().progress();
   const mpi::CommunicatorPtr known = mpi::communicator(comm);
+  if (known == nullptr) return;
+  if (g_freed.load(std::memory_order_relaxed) != 0) step_freed();
   if (!PendingTable::empty()) {
     PendingTable::get().for_each(
         [&](Pending& pending) { see_pending(pending, status, known); });

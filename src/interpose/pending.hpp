@@ -36,6 +36,7 @@ struct Pending {
   bool active = true;        ///< false: a persistent one that was not started
   bool may_be_gone = false;  ///< the application has asked to cancel it
   bool claimed = false;      ///< it is not in the table, but a call's that may complete it
+  int source = MPI_ANY_SOURCE;  ///< of a receive
   /// Of a receive to which an envelope may come.
   mpi::CommunicatorPtr communicator;
   /// Of one that is left to the MPI library, which has no transfer: where its bytes come.
@@ -47,7 +48,8 @@ struct Pending {
     bool looked = false;
     bool fits = true;
     std::int64_t bytes = -1;  ///< negative: there was none
-    bool message_seen = false;  ///< a probe has met the message, which is none
+    /// How probes have met the message, which is none.
+    exchange::shared::Met met = exchange::shared::Met::No;
   } told;
 
   [[nodiscard]] bool receives() const noexcept {

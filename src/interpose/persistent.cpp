@@ -144,7 +144,11 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, rank, tag, comm, request);
   };
-  const auto pass_on = [&] { return ask(buffer, count, type); };
+  const auto pass_on = [&] {
+    return watch(
+        Function::MPI_Recv_init, Found{}, buffer, count, type, rank, Origin{comm, nullptr}, request,
+        [&] { return ask(buffer, count, type); }, true);
+  };
   return boundary(comm, pass_on, [&] {
     Examined found =
         examine(Direction::Receive, Style::Nonblocking, buffer, count, type, Use::Often);
@@ -157,13 +161,14 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
     const auto leave = [&] {
       note(Function::MPI_Recv_init, Method::System, found.reason, found.bytes);
       return watch(
-          Function::MPI_Recv_init, found, buffer, count, type, comm, request,
+          Function::MPI_Recv_init, found, buffer, count, type, rank, Origin{comm, nullptr}, request,
           [&] { return post(ask, found, buffer, count, type); }, true);
     };
     if (found.method == Method::Pack) {
       PendingTable::Owned pending;
       const auto take_memory = [&] {
         pending = PendingTable::get().make(Function::MPI_Recv_init, found.reason, comm);
+        pending->source = rank;
         pending->transfer.emplace(Direction::Receive, found.typed, found.method);
       };
       if (!take(found, take_memory)) return leave();

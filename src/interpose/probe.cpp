@@ -11,16 +11,18 @@ namespace {
 
 /// After a probe that has found a message.
 void found(MPI_Status* status, MPI_Comm comm, bool matched) {
-  if (strake::exchange::shared::PostOffice::get() == nullptr || strake::interpose::t_depth != 0 ||
+  if (strake::exchange::shared::PostOffice::get() == nullptr || strake::interpose::g_disabled ||
       status == MPI_STATUS_IGNORE)
     return;
-  const strake::interpose::Inside inside;
-  strake::interpose::tell_true_size(*status, comm, matched);
+  (void)strake::interpose::guarded(comm, [&] {
+    strake::interpose::tell_true_size(*status, comm, matched);
+    return MPI_SUCCESS;
+  });
 }
 
 /// After MPI_Mprobe or MPI_Improbe has matched a message.
 int matched(int code, const MPI_Message* message, MPI_Comm comm) {
-  if (code == MPI_SUCCESS && strake::interpose::t_depth == 0)
+  if (code == MPI_SUCCESS)
     strake::interpose::remember_message(*message, comm);
   return code;
 }

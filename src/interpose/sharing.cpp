@@ -120,6 +120,10 @@ void begin_sharing(int rank, bool spawned) noexcept {
   }
 }
 
+void stop_sharing() noexcept {
+  if (PostOffice* const office = PostOffice::get()) office->stop_sending();
+}
+
 void end_sharing() noexcept {
   g_shared_with = ranks_shared_with();
   PostOffice::close();

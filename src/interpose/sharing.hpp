@@ -22,6 +22,8 @@ inline constexpr int kSharings = 6;
 
 /// In MPI_Init: takes part if it can be. `rank` is that in MPI_COMM_WORLD.
 void begin_sharing(int rank, bool spawned) noexcept;
+/// Several threads may be in MPI from now on: nothing more is sent by shared memory.
+void stop_sharing() noexcept;
 /// Before MPI ends.
 void end_sharing() noexcept;
 [[nodiscard]] Sharing sharing() noexcept;

@@ -109,7 +109,7 @@ bool begin_communicators() noexcept {
 
 void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept {
   if (made == MPI_COMM_NULL) return;
-  const CommunicatorPtr from = named_communicator(parent);
+  const CommunicatorPtr from = communicator(parent);
   if (from == nullptr || !is_intra(made)) return;
   try {
     std::vector<int> world = world_ranks(made);
@@ -126,31 +126,18 @@ void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept {
   }
 }
 
-CommunicatorPtr named_communicator(MPI_Comm comm) noexcept {
+const CommunicatorPtr& communicator(MPI_Comm comm) noexcept {
+  static const CommunicatorPtr none;
   struct Last {
     MPI_Comm comm = MPI_COMM_NULL;
     std::uint64_t freed = 0;
     CommunicatorPtr found;
   };
   static thread_local Last last;
-  if (g_key == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return nullptr;
+  if (g_key == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return none;
   const std::uint64_t freed = g_freed.load(std::memory_order_acquire);
-  if (last.comm != comm || last.freed != freed) {
-    last = {comm, freed, known(comm)};
-    if (last.found != nullptr && last.found->name == 0) last.found = nullptr;
-  }
+  if (last.comm != comm || last.freed != freed) last = {comm, freed, known(comm)};
   return last.found;
-}
-
-CommunicatorPtr communicator(MPI_Comm comm) noexcept {
-  if (CommunicatorPtr named = named_communicator(comm)) return named;
-  if (g_key == MPI_KEYVAL_INVALID) return nullptr;
-  try {
-    if (CommunicatorPtr found = known(comm)) return found;
-    return is_intra(comm) ? remember(comm, 0, world_ranks(comm)) : nullptr;
-  } catch (const std::exception&) {
-    return nullptr;
-  }
 }
 
 }  // namespace strake::mpi

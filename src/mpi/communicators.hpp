@@ -11,7 +11,6 @@
 namespace strake::mpi {
 
 struct Communicator {
-  /// 0: it was made in a way that gives it no name.
   std::uint64_t name = 0;
   std::vector<int> world;  ///< its ranks in MPI_COMM_WORLD; MPI_UNDEFINED: a rank of another job
 
@@ -30,10 +29,7 @@ using CommunicatorPtr = std::shared_ptr<const Communicator>;
 /// All ranks of `parent` that are in `made` have made it, by calls in the same order. Cost: O(ranks
 /// of it). Does nothing before begin_communicators().
 void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept;
-/// One that has a name, or null: asks the MPI library nothing, so `comm` may be no communicator at
+/// One that has a name; null for others, whose making Strake has not seen or can't name: asks the MPI library nothing, so `comm` may be no communicator at
 /// all. ~5 ns for the one that this thread asked for last.
-[[nodiscard]] CommunicatorPtr named_communicator(MPI_Comm comm) noexcept;
-/// The same of any, without a name perhaps; null for an intercommunicator. `comm` is a communicator.
-[[nodiscard]] CommunicatorPtr communicator(MPI_Comm comm) noexcept;
-
+[[nodiscard]] const CommunicatorPtr& communicator(MPI_Comm comm) noexcept;
 }  // namespace strake::mpi

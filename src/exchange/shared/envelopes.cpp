@@ -11,7 +11,7 @@ namespace strake::exchange::shared {
 
 std::optional<Destination> destination(const mpi::Peer& peer) noexcept {
   if (PostOffice::get() == nullptr || peer.rank < 0) return std::nullopt;
-  const mpi::CommunicatorPtr comm = mpi::named_communicator(peer.comm);
+  const mpi::CommunicatorPtr& comm = mpi::communicator(peer.comm);
   if (comm == nullptr) return std::nullopt;
   const int rank = comm->world_rank(peer.rank);
   if (rank < 0) return std::nullopt;
@@ -33,6 +33,13 @@ Landed read_landed(const std::byte* data, MemoryKind memory) {
   return landed;
 }
 
+mpi::CommunicatorPtr communicator_of_receive(std::int64_t room, int source, MPI_Comm comm) {
+  if (!may_get_envelope(room)) return nullptr;
+  const mpi::CommunicatorPtr& known = mpi::communicator(comm);
+  if (known != nullptr) PostOffice::get()->inbox().expect(known->world_rank(source));
+  return known;
+}
+
 namespace {
 
 /// Where a message came from.
@@ -44,12 +51,13 @@ Destination origin(const MPI_Status& status, const mpi::CommunicatorPtr& comm) n
 }  // namespace
 
 std::optional<Delivery> open(const MPI_Status& status, const mpi::CommunicatorPtr& comm, const Landed& landed,
-                             bool marked) {
+                             Met met) {
   const Destination from = origin(status, comm);
   if (from.rank < 0) return std::nullopt;
   Inbox& inbox = PostOffice::get()->inbox();
   auto delivery = inbox.open(landed.data(), from.rank);
-  if (!delivery && !marked) inbox.drop_mark(from.rank, from.tag, from.comm);
+  if (!delivery && met != Met::Dropped)
+    inbox.drop_mark(from.rank, from.tag, from.comm, met == Met::Matched);
   return delivery;
 }
 

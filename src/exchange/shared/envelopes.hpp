@@ -42,11 +42,10 @@ inline void mark_send(std::int64_t bytes, const mpi::Peer& peer) {
   if (like_envelope(bytes)) mark_like_envelope(peer);
 }
 
-/// What is to be remembered of a receive's communicator, which may be freed before the message comes.
-[[nodiscard]] inline mpi::CommunicatorPtr communicator_of_receive(std::int64_t room,
-                                                                  MPI_Comm comm) noexcept {
-  return may_get_envelope(room) ? mpi::communicator(comm) : nullptr;
-}
+/// Before a receive from `source` (a rank, or MPI_ANY_SOURCE) is waited for: what is to be remembered
+/// of its communicator, which may be freed before the message comes. Null: no envelope comes.
+[[nodiscard]] mpi::CommunicatorPtr communicator_of_receive(std::int64_t room, int source,
+                                                           MPI_Comm comm);
 
 /// The first bytes of a message, where they can be looked at.
 using Landed = std::array<std::byte, sizeof(Envelope)>;
@@ -56,9 +55,15 @@ using Landed = std::array<std::byte, sizeof(Envelope)>;
 /// What a received message of an envelope's size names: `landed` are its bytes, `status` is of its
 /// receive on `comm`, which was asked for (mpi::communicator) when the receive was. Nothing where it is a message of its own. \throws Error  the page is not as it
 /// should be
-/// `marked`: a probe has met it already (see()).
-[[nodiscard]] std::optional<Delivery> open(const MPI_Status& status, const mpi::CommunicatorPtr& comm,
-                                           const Landed& landed, bool marked = false);
+enum class Met : std::uint8_t {
+  No,
+  Matched,  ///< by a probe, and received from there
+  Dropped,  ///< by see_message()
+};
+/// `met`: how probes have met it before.
+[[nodiscard]] std::optional<Delivery> open(const MPI_Status& status,
+                                           const mpi::CommunicatorPtr& comm, const Landed& landed,
+                                           Met met = Met::No);
 /// A probe on `comm` has found a message of an envelope's size. Others of that size from there may
 /// have come to receives that nobody has looked at since: call see() for those first.
 /// \{ The envelope `landed` is known, if it is one from there.

@@ -1,5 +1,9 @@
 #include "exchange/shared/inbox.hpp"
 
+#include <signal.h>
+
+#include <bit>
+#include <cerrno>
 #include <cstring>
 
 #include "exchange/backoff.hpp"
@@ -7,17 +11,34 @@
 #include "strake/error.hpp"
 
 namespace strake::exchange::shared {
+namespace {
 
-std::int64_t Delivery::wait_until(std::int64_t end) const noexcept {
-  std::int64_t packed = slot_->packed.load(std::memory_order_acquire);
-  for (Backoff backoff; packed < end; packed = slot_->packed.load(std::memory_order_acquire))
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr auto kAcquire = std::memory_order_acquire;
+
+/// Changes a state that nobody has changed since.
+void change(Slot& slot, State from, State to) noexcept {
+  slot.state.compare_exchange_strong(from, to, std::memory_order_acq_rel);
+}
+
+}  // namespace
+
+std::int64_t Delivery::wait_until(std::int64_t end) const {
+  std::int64_t packed = slot_->packed.load(kAcquire);
+  Backoff backoff;
+  for (std::uint32_t turns = 1; packed < end; packed = slot_->packed.load(kAcquire), ++turns) {
+    if (packed < 0) throw Error("the sender of a message by shared memory could not pack it");
+    // A system call: not at each turn.
+    if (turns % 4096 == 0 && sender_ > 0 && kill(sender_, 0) != 0 && errno == ESRCH)
+      throw Error("the sender of a message by shared memory has died");
     backoff.pause();
+  }
   return packed;
 }
 
 Inbox::Inbox(const sharing::DescriptorSocket& socket, std::uint64_t job, std::int32_t self,
              std::int32_t ranks)
-    : socket_(socket), job_(job), self_(self), neighbours_(static_cast<std::size_t>(ranks)) {}
+    : socket_(socket), job_(job), self_(self), pages_(static_cast<std::size_t>(ranks)) {}
 
 void Inbox::take_introductions() {
   while (const auto received = socket_.receive()) {
@@ -29,31 +50,39 @@ void Inbox::take_introductions() {
     }
     std::memcpy(&made, received->message.data(), sizeof(made));
     const Header& told = made.header;
+    const auto ranks = static_cast<std::int32_t>(pages_.size());
     if (told.magic != kMagic || told.version != kVersion || made.job != job_ || told.rank < 0 ||
-        told.rank >= static_cast<std::int32_t>(neighbours_.size()) || told.bytes < kBytesAt) {
-      log::warn("the page of rank {} (version {}, {} bytes) is refused: version {} of this job was "
-                "expected",
-                told.rank, told.version, told.bytes, kVersion);
+        told.rank >= ranks || told.ranks != ranks || told.bytes < Parts(ranks).bytes) {
+      log::warn("the page of rank {} of {} (version {}, {} bytes) is refused: version {} of this "
+                "job of {} ranks was expected",
+                told.rank, told.ranks, told.version, told.bytes, kVersion, ranks);
       continue;
     }
-    Neighbour& neighbour = neighbours_[static_cast<std::size_t>(told.rank)];
+    Neighbour& neighbour = pages_[static_cast<std::size_t>(told.rank)];
     if (neighbour.memory.data() != nullptr) continue;
     try {
       neighbour.memory = sharing::SharedMemory::map(received->descriptor.get(), told.bytes);
-      (void)neighbour.memory.populate(0, sizeof(Page));
-      neighbour.populated = kBytesAt;
+      neighbour.process = received->process;
+      (void)neighbour.memory.populate(0, Parts(ranks).envelopes);
+      auto* const readers =
+          reinterpret_cast<Reader*>(neighbour.memory.data() + Parts(ranks).readers);
+      readers[self_].store(1, std::memory_order_release);
     } catch (const Error& error) {
       log::warn("the page of rank {} can't be used: {}", told.rank, error.what());
     }
   }
 }
 
-Page* Inbox::page_of(std::int32_t from) {
-  if (from < 0 || from >= static_cast<std::int32_t>(neighbours_.size())) return nullptr;
-  Neighbour& neighbour = neighbours_[static_cast<std::size_t>(from)];
-  // A page is introduced before its first envelope leaves.
-  if (neighbour.memory.data() == nullptr) take_introductions();
-  return reinterpret_cast<Page*>(neighbour.memory.data());
+void Inbox::look(std::int32_t from) {
+  std::uint32_t& looks = from < 0 ? looks_ : pages_[static_cast<std::size_t>(from)].looks;
+  // At the first, second, fourth, eighth… time, and at each 1024th.
+  ++looks;
+  if (std::has_single_bit(looks) || looks % 1024 == 0) take_introductions();
+}
+
+Page* Inbox::page_of(std::int32_t from) noexcept {
+  if (from < 0 || from >= static_cast<std::int32_t>(pages_.size())) return nullptr;
+  return reinterpret_cast<Page*>(pages_[static_cast<std::size_t>(from)].memory.data());
 }
 
 /// The slot that an envelope names, if it is one.
@@ -64,63 +93,69 @@ Slot* Inbox::slot_of(const std::byte* landed, std::int32_t from) {
   std::memcpy(&envelope, landed, sizeof(envelope));
   if (envelope.nonce != page->header.nonce || envelope.slot >= kSlots) return nullptr;
   Slot& slot = page->slots[envelope.slot];
-  const State state = slot.state.load(std::memory_order_acquire);
+  const State state = slot.state.load(kAcquire);
   if (state != State::Live && state != State::Seen) return nullptr;
-  return slot.generation == envelope.generation && slot.to == self_ ? &slot : nullptr;
+  return slot.generation.load(kRelaxed) == envelope.generation && slot.to.load(kRelaxed) == self_
+             ? &slot
+             : nullptr;
 }
 
 std::optional<Delivery> Inbox::open(const std::byte* landed, std::int32_t from) {
   Slot* const slot = slot_of(landed, from);
   if (slot == nullptr) return std::nullopt;
-  Neighbour& neighbour = neighbours_[static_cast<std::size_t>(from)];
-  const std::int64_t at = slot->at;
-  const std::int64_t bytes = slot->bytes;
+  Neighbour& neighbour = pages_[static_cast<std::size_t>(from)];
+  const std::int64_t at = slot->at.load(kRelaxed);
+  const std::int64_t bytes = slot->bytes.load(kRelaxed);
   const std::int64_t room = neighbour.memory.bytes();
-  if (at < kBytesAt || bytes <= kEnvelopeBytes || at > room || bytes > room - at) {
+  const std::int64_t first = Parts(static_cast<std::int32_t>(pages_.size())).bytes;
+  if (at < first || bytes <= kEnvelopeBytes || at > room || bytes > room - at)
     throw Error("a message by shared memory names bytes that are not there");
-  }
-  if (neighbour.populated < at + bytes) {
-    (void)neighbour.memory.populate(neighbour.populated, at + bytes);
-    neighbour.populated = at + bytes;
-  }
-  return Delivery(*slot, neighbour.memory.data() + at, bytes);
+  (void)neighbour.memory.populate(at, at + bytes);
+  return Delivery(*slot, neighbour.memory.data() + at, bytes, neighbour.process);
 }
 
 void Inbox::see(const std::byte* landed, std::int32_t from) {
-  if (Slot* const slot = slot_of(landed, from))
-    slot->state.store(State::Seen, std::memory_order_release);
+  if (Slot* const slot = slot_of(landed, from)) change(*slot, State::Live, State::Seen);
 }
 
 template <typename Wanted>
-Slot* Inbox::oldest_slot(std::int32_t from, std::int32_t tag, std::uint64_t comm,
+Slot* Inbox::oldest_slot(std::int32_t from, std::int32_t tag, std::uint64_t comm, State state,
                          const Wanted& wanted) {
   Page* const page = page_of(from);
   if (page == nullptr) return nullptr;
   Slot* oldest = nullptr;
-  const std::uint32_t used = page->slots_used.load(std::memory_order_acquire);
+  std::uint64_t least = 0;
+  const std::uint32_t used = page->slots_used.load(kAcquire);
   for (std::uint32_t i = 0; i < kSlots && i < used; ++i) {
     Slot& slot = page->slots[i];
-    const State state = slot.state.load(std::memory_order_acquire);
-    if (state != State::Live && state != State::Seen) continue;
-    if (slot.to != self_ || slot.tag != tag || slot.comm != comm || !wanted(slot, state)) continue;
-    if (oldest == nullptr || slot.sequence < oldest->sequence) oldest = &slot;
+    if (slot.state.load(kAcquire) != state) continue;
+    const std::uint64_t sequence = slot.sequence.load(kRelaxed);
+    const bool mine = slot.to.load(kRelaxed) == self_ && slot.tag.load(kRelaxed) == tag &&
+                      slot.comm.load(kRelaxed) == comm && wanted(slot);
+    // Another rank's may have become another message meanwhile; nobody else changes this one's.
+    std::atomic_thread_fence(kAcquire);
+    if (!mine || slot.state.load(kRelaxed) != state) continue;
+    if (oldest != nullptr && sequence > least) continue;
+    oldest = &slot;
+    least = sequence;
   }
   return oldest;
 }
 
-void Inbox::drop_mark(std::int32_t from, std::int32_t tag, std::uint64_t comm) {
-  const auto is_mark = [](const Slot& slot, State) { return slot.at < 0; };
-  if (Slot* const mark = oldest_slot(from, tag, comm, is_mark))
-    mark->state.store(State::Done, std::memory_order_release);
+void Inbox::drop_mark(std::int32_t from, std::int32_t tag, std::uint64_t comm, bool matched) {
+  const auto is_mark = [](const Slot& slot) { return slot.at.load(kRelaxed) < 0; };
+  const State state = matched ? State::Seen : State::Live;
+  if (Slot* const mark = oldest_slot(from, tag, comm, state, is_mark))
+    change(*mark, state, State::Done);
 }
 
 std::int64_t Inbox::bytes_of_next(std::int32_t from, std::int32_t tag, std::uint64_t comm,
                                   bool matched) {
-  const auto is_live = [](const Slot&, State state) { return state == State::Live; };
-  Slot* const next = oldest_slot(from, tag, comm, is_live);
+  const auto is_any = [](const Slot&) { return true; };
+  Slot* const next = oldest_slot(from, tag, comm, State::Live, is_any);
   if (next == nullptr) return kEnvelopeBytes;
-  if (matched) next->state.store(State::Seen, std::memory_order_release);
-  return next->bytes;
+  if (matched) change(*next, State::Live, State::Seen);
+  return next->bytes.load(kRelaxed);
 }
 
 }  // namespace strake::exchange::shared

@@ -3,87 +3,79 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <utility>
+
+#include "strake/error.hpp"
 
 namespace strake::exchange::shared {
 namespace {
 
-constexpr int kSmallestBlock = 12;       // a page of memory [log2 bytes]
-constexpr std::int32_t kNone = -1;
-constexpr std::size_t kFewSlots = 64;  // a probe looks at all that were ever used
+// As many become free as are taken, so the memory in use stays what is in flight, and in a cache.
+constexpr std::uint32_t kAtATime = 2;
 
 }  // namespace
 
-Outbox::Outbox(std::int32_t rank, std::uint64_t nonce, std::int64_t bytes)
-    : memory_(sharing::SharedMemory::make(kBytesAt + bytes)),
-      end_(kBytesAt),
-      next_free_(static_cast<std::size_t>(bytes >> kSmallestBlock)) {
-  first_free_.fill(kNone);
+Outbox::Outbox(std::int32_t rank, std::int32_t ranks, std::uint64_t nonce, std::int64_t bytes)
+    : parts_(ranks), memory_(sharing::SharedMemory::make(parts_.bytes + bytes)), blocks_(bytes) {
+  if (!memory_.populate(0, parts_.bytes)) throw OutOfMemory("no memory for a page of messages");
   Page* const made = new (memory_.data()) Page;
   made->header.rank = rank;
+  made->header.ranks = ranks;
   made->header.nonce = nonce;
   made->header.bytes = memory_.bytes();
   free_slots_.reserve(kSlots);
-  used_slots_.reserve(kSlots);
   for (std::uint32_t i = kSlots; i > 0; --i) free_slots_.push_back(i - 1);
 }
 
 bool Outbox::take_slot(std::uint32_t& number) {
-  if (free_slots_.empty() || used_slots_.size() >= collect_at_) collect();
+  if (free_slots_.empty()) collect(kSlots);
   if (free_slots_.empty()) return false;
   number = free_slots_.back();
   free_slots_.pop_back();
+  used_slots_[(first_used_ + used_++) % kSlots] = number;
   if (number >= page().slots_used.load(std::memory_order_relaxed))
     page().slots_used.store(number + 1, std::memory_order_release);
-  used_slots_.push_back(number);
   return true;
 }
 
-std::optional<std::int64_t> Outbox::take_block(int size_class) {
-  std::int32_t& first = first_free_[static_cast<std::size_t>(size_class)];
-  if (first == kNone) collect();
-  if (first != kNone) {
-    const std::int64_t at = kBytesAt + (std::int64_t{first} << kSmallestBlock);
-    first = next_free_[static_cast<std::size_t>(first)];
-    return at;
+std::optional<std::int64_t> Outbox::take_block(std::int64_t bytes) {
+  auto offset = blocks_.take(bytes);
+  if (!offset) {
+    collect(kSlots);
+    offset = blocks_.take(bytes);
   }
-  const std::int64_t bytes = class_bytes(size_class);
-  if (memory_.bytes() - end_ < bytes || !memory_.populate(end_, end_ + bytes)) return std::nullopt;
-  end_ += bytes;
-  return end_ - bytes;
-}
-
-void Outbox::free_block(int size_class, std::int64_t at) noexcept {
-  const auto number = static_cast<std::int32_t>((at - kBytesAt) >> kSmallestBlock);
-  std::int32_t& first = first_free_[static_cast<std::size_t>(size_class)];
-  next_free_[static_cast<std::size_t>(number)] = std::exchange(first, number);
+  if (!offset) return std::nullopt;
+  const std::int64_t at = parts_.bytes + *offset;
+  if (memory_.populate(at, at + bytes)) return at;
+  blocks_.give_back(*offset, bytes);
+  return std::nullopt;
 }
 
 void Outbox::fill(Slot& slot, const Destination& to, std::int64_t bytes, std::int64_t at) {
-  ++slot.generation;
-  slot.to = to.rank;
-  slot.tag = to.tag;
-  slot.comm = to.comm;
-  slot.sequence = ++sequence_;
-  slot.bytes = bytes;
-  slot.at = at;
-  slot.packed.store(0, std::memory_order_relaxed);
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  slot.generation.store(slot.generation.load(kRelaxed) + 1, kRelaxed);
+  slot.to.store(to.rank, kRelaxed);
+  slot.tag.store(to.tag, kRelaxed);
+  slot.comm.store(to.comm, kRelaxed);
+  slot.sequence.store(++sequence_, kRelaxed);
+  slot.bytes.store(bytes, kRelaxed);
+  slot.at.store(at, kRelaxed);
+  slot.packed.store(0, kRelaxed);
   slot.state.store(State::Live, std::memory_order_release);
 }
 
 std::optional<Lease> Outbox::lease(const Destination& to, std::int64_t bytes) {
-  const int size_class = std::max(size_class_of(bytes), kSmallestBlock);
-  const std::optional<std::int64_t> at = take_block(size_class);
+  collect(kAtATime);
+  const std::optional<std::int64_t> at = take_block(bytes);
   std::uint32_t number = 0;
   if (!at) return std::nullopt;
   if (!take_slot(number)) {
-    free_block(size_class, *at);
+    blocks_.give_back(*at - parts_.bytes, bytes);
     return std::nullopt;
   }
   Slot& slot = page().slots[number];
-  own_[number] = {size_class, *at, false};
+  own_[number] = {*at, bytes, false};
   fill(slot, to, bytes, *at);
-  std::byte* const place = memory_.data() + kEnvelopesAt + number * kEnvelopePlace;
+  std::byte* const place = memory_.data() + parts_.envelopes + number * kEnvelopePlace;
   Envelope envelope;
   envelope.nonce = header().nonce;
   envelope.slot = number;
@@ -94,8 +86,9 @@ std::optional<Lease> Outbox::lease(const Destination& to, std::int64_t bytes) {
 
 bool Outbox::mark(const Destination& to) {
   std::uint32_t number = 0;
+  collect(kAtATime);
   if (!take_slot(number)) return false;
-  own_[number] = {-1, -1, true};
+  own_[number] = {-1, 0, true};
   fill(page().slots[number], to, kEnvelopeBytes, -1);
   return true;
 }
@@ -109,18 +102,22 @@ void Outbox::withdraw(const Lease& lease) noexcept {
   release(lease);
 }
 
-/// What the receivers are done with can be used again.
-void Outbox::collect() {
-  std::erase_if(used_slots_, [&](std::uint32_t number) {
+/// What the receivers are done with can be used again. Looks at that many, in turn.
+void Outbox::collect(std::uint32_t most) {
+  for (std::uint32_t looked = std::min(most, used_); looked > 0; --looked) {
+    const std::uint32_t number = used_slots_[first_used_ % kSlots];
+    first_used_ = (first_used_ + 1) % kSlots;
     Slot& slot = page().slots[number];
     const Own& own = own_[number];
-    if (!own.released || slot.state.load(std::memory_order_acquire) != State::Done) return false;
+    if (!own.released || slot.state.load(std::memory_order_acquire) != State::Done) {
+      used_slots_[(first_used_ + used_ - 1) % kSlots] = number;
+      continue;
+    }
+    --used_;
     slot.state.store(State::Free, std::memory_order_relaxed);
-    if (own.size_class >= 0) free_block(own.size_class, own.at);
+    if (own.at >= 0) blocks_.give_back(own.at - parts_.bytes, own.bytes);
     free_slots_.push_back(number);
-    return true;
-  });
-  collect_at_ = std::max(kFewSlots, 2 * used_slots_.size());
+  }
 }
 
 }  // namespace strake::exchange::shared

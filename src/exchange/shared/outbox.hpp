@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "exchange/shared/page.hpp"
+#include "memory/sharing/buddies.hpp"
 #include "memory/sharing/shared_memory.hpp"
-#include "memory/size_class.hpp"
 
 namespace strake::exchange::shared {
 
@@ -29,7 +29,7 @@ class Lease {
   [[nodiscard]] std::byte* envelope() const noexcept { return envelope_; }
   /// Room for the message.
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
-  /// The bytes before `end` are there.
+  /// The bytes before `end` are there; kFailed: no more will come.
   void packed(std::int64_t end) const noexcept {
     slot_->packed.store(end, std::memory_order_release);
   }
@@ -44,11 +44,17 @@ class Lease {
 /// One thread at a time.
 class Outbox {
  public:
-  /// `bytes` for messages. \throws OutOfMemory
-  Outbox(std::int32_t rank, std::uint64_t nonce, std::int64_t bytes);
+  /// Of rank `rank` of `ranks` in MPI_COMM_WORLD; `bytes` for messages. \throws OutOfMemory
+  Outbox(std::int32_t rank, std::int32_t ranks, std::uint64_t nonce, std::int64_t bytes);
 
   [[nodiscard]] const Header& header() const noexcept { return page().header; }
   [[nodiscard]] int descriptor() const noexcept { return memory_.descriptor(); }
+
+  /// Whether that rank has mapped the page, and will find what it is sent.
+  [[nodiscard]] bool is_read_by(std::int32_t rank) const noexcept {
+    const auto* const readers = reinterpret_cast<const Reader*>(memory_.data() + parts_.readers);
+    return readers[rank].load(std::memory_order_acquire) != 0;
+  }
 
   /// A live slot with room for a message; nothing if there is none, or no memory. ~50 ns.
   [[nodiscard]] std::optional<Lease> lease(const Destination& to, std::int64_t bytes);
@@ -62,8 +68,8 @@ class Outbox {
  private:
   /// What only this process knows of a slot.
   struct Own {
-    int size_class = -1;  ///< of the block; -1: it has none
-    std::int64_t at = -1;
+    std::int64_t at = -1;    ///< of its block in the page; negative: it has none
+    std::int64_t bytes = 0;  ///< asked for
     bool released = false;
   };
   [[nodiscard]] Page& page() const noexcept { return *reinterpret_cast<Page*>(memory_.data()); }
@@ -71,21 +77,20 @@ class Outbox {
     return static_cast<std::uint32_t>(&slot - page().slots.data());
   }
   bool take_slot(std::uint32_t& number);
-  std::optional<std::int64_t> take_block(int size_class);
-  void free_block(int size_class, std::int64_t at) noexcept;
+  std::optional<std::int64_t> take_block(std::int64_t bytes);
   void fill(Slot& slot, const Destination& to, std::int64_t bytes, std::int64_t at);
-  void collect();
+  void collect(std::uint32_t most);
 
+  Parts parts_;
   sharing::SharedMemory memory_;
-  std::int64_t end_;  ///< of the blocks that were made
+  sharing::Buddies blocks_;  ///< of the memory behind parts_.bytes
   std::uint64_t sequence_ = 0;
   std::vector<std::uint32_t> free_slots_;
-  std::vector<std::uint32_t> used_slots_;
-  std::size_t collect_at_ = 0;  ///< that many used slots
+  /// Those in use, in turn: a ring.
+  std::array<std::uint32_t, kSlots> used_slots_{};
+  std::uint32_t first_used_ = 0;
+  std::uint32_t used_ = 0;
   std::array<Own, kSlots> own_{};
-  /// Blocks that wait, the last one first: by the number of their first kSmallestBlock.
-  std::array<std::int32_t, kSizeClasses> first_free_;
-  std::vector<std::int32_t> next_free_;
 };
 
 }  // namespace strake::exchange::shared

@@ -39,20 +39,22 @@ enum class State : std::uint32_t {
   Done,  ///< the sender's again
 };
 
-/// One message. Written by the sender while free; then only `state` (by the receiver) and `packed`
-/// change.
+/// One message. Written by the sender while it is free; then only `state` (by the receiver) and
+/// `packed` change. Others may read at any time: what they read holds if the state is as it was
+/// before.
 struct alignas(64) Slot {
   std::atomic<State> state{State::Free};
-  std::uint32_t generation = 0;  ///< counts the slot's messages
-  std::int32_t to = 0;           ///< rank in MPI_COMM_WORLD
-  std::int32_t tag = 0;
-  std::uint64_t comm = 0;      ///< the communicator's name (mpi/communicators.hpp)
-  std::uint64_t sequence = 0;  ///< of all that the sender has sent by slots
-  std::int64_t bytes = 0;
-  std::int64_t at = 0;  ///< offset in the page; negative: the bytes came by MPI
-  /// How many bytes are packed.
+  std::atomic<std::uint32_t> generation{0};  ///< counts the slot's messages
+  std::atomic<std::int32_t> to{0};           ///< rank in MPI_COMM_WORLD
+  std::atomic<std::int32_t> tag{0};
+  std::atomic<std::uint64_t> comm{0};      ///< the communicator's name (mpi/communicators.hpp)
+  std::atomic<std::uint64_t> sequence{0};  ///< of all that the sender has sent by slots
+  std::atomic<std::int64_t> bytes{0};
+  std::atomic<std::int64_t> at{0};  ///< offset in the page; negative: the bytes came by MPI
+  /// How many bytes are packed; kFailed: no more will come.
   alignas(64) std::atomic<std::int64_t> packed{0};
 };
+inline constexpr std::int64_t kFailed = -1;
 static_assert(std::atomic<State>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
@@ -62,20 +64,39 @@ struct Header {
   std::int32_t rank = 0;  ///< in MPI_COMM_WORLD
   std::uint64_t nonce = 0;
   std::int64_t bytes = 0;  ///< of the page
+  std::int32_t ranks = 0;  ///< of MPI_COMM_WORLD
+  std::int32_t unused = 0;
 };
 
-/// A page begins with this; then come envelopes, each in a place of kEnvelopeBytes + kEnvelopeRoom,
-/// and the packed bytes.
+/// A page begins with this. Then come a byte for each rank of MPI_COMM_WORLD, which that rank sets
+/// once it has mapped the page; envelopes, each in a place of kEnvelopeBytes + kEnvelopeRoom; and the
+/// packed bytes.
 struct Page {
   Header header;
   std::atomic<std::uint32_t> slots_used{0};  ///< the slots before this one were ever used
   std::array<Slot, kSlots> slots;
 };
 inline constexpr std::int64_t kEnvelopePlace = kEnvelopeBytes + kEnvelopeRoom;
-inline constexpr std::int64_t kEnvelopesAt =
-    (static_cast<std::int64_t>(sizeof(Page)) + 4095) / 4096 * 4096;
-inline constexpr std::int64_t kBytesAt =
-    (kEnvelopesAt + kSlots * kEnvelopePlace + 4095) / 4096 * 4096;
+
+/// Where the parts of a page begin.
+struct Parts {
+  std::int64_t readers;
+  std::int64_t envelopes;
+  std::int64_t bytes;
+
+  explicit constexpr Parts(std::int32_t ranks) noexcept
+      : readers(sizeof(Page)),
+        envelopes(rounded(readers + ranks)),
+        bytes(rounded(envelopes + kSlots * kEnvelopePlace)) {}
+
+ private:
+  static constexpr std::int64_t rounded(std::int64_t at) noexcept {
+    constexpr std::int64_t kPage = 4096;
+    return (at + kPage - 1) / kPage * kPage;
+  }
+};
+using Reader = std::atomic<std::uint8_t>;
+static_assert(sizeof(Reader) == 1);
 
 /// What introduces a page to another rank, beside its descriptor.
 struct Introduction {

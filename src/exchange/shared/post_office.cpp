@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <random>
 #include <span>
 
@@ -30,25 +31,22 @@ std::uint64_t job_number(const std::string& job) {
   return hash_of(fmt::format("{} {}", geteuid(), job));
 }
 
-// A rank that has not begun to take part yet, or that has a full queue, may do so later.
-constexpr int kAttempts = 32;
-
 }  // namespace
 
 PostOffice::PostOffice(const std::string& job, std::int32_t rank, std::int32_t ranks)
     : job_(job_number(job)),
       rank_(rank),
       limit_(settings::number(settings::Id::share_limit)),
+      outbox_(rank, ranks, make_nonce(), settings::number(settings::Id::share_bytes)),
       socket_(name_of(rank)),
-      outbox_(rank, make_nonce(), settings::number(settings::Id::share_bytes)),
       inbox_(socket_, job_, rank, ranks),
-      reach_(static_cast<std::size_t>(ranks), Reach::Unknown),
-      attempts_(static_cast<std::size_t>(ranks)) {
+      neighbours_(static_cast<std::size_t>(ranks)) {
   // A message to oneself is one copy in the MPI library already.
-  reach_[static_cast<std::size_t>(rank)] = Reach::No;
+  neighbours_[static_cast<std::size_t>(rank)].reach = Reach::No;
   const std::int64_t node = settings::number(settings::Id::ranks_per_node);
   for (std::int32_t other = 0; node > 0 && other < ranks; ++other) {
-    if (other / node != rank / node) reach_[static_cast<std::size_t>(other)] = Reach::No;
+    if (other / node != rank / node)
+      neighbours_[static_cast<std::size_t>(other)].reach = Reach::No;
   }
 }
 
@@ -69,32 +67,39 @@ void PostOffice::close() noexcept {
   s_open.store(nullptr, std::memory_order_release);
 }
 
+void PostOffice::stop_sending() noexcept {
+  for (Neighbour& neighbour : neighbours_) neighbour.reach = Reach::No;
+}
+
 bool PostOffice::introduce(std::int32_t rank) {
-  const auto at = static_cast<std::size_t>(rank);
-  const Introduction made{outbox_.header(), job_};
-  using Sent = sharing::DescriptorSocket::Sent;
-  const Sent sent =
-      socket_.send(name_of(rank), std::as_bytes(std::span(&made, 1)), outbox_.descriptor());
-  if (sent == Sent::Yes) {
-    reach_[at] = Reach::Yes;
+  Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
+  inbox_.expect(rank);  // the other rank may wait for an answer, too
+  if (neighbour.reach == Reach::Introduced) {
+    if (!outbox_.is_read_by(rank)) return false;
+    neighbour.reach = Reach::Yes;
     log::debug("rank {} sends to rank {} by shared memory", rank_, rank);
     return true;
   }
-  if (++attempts_[at] == kAttempts) {
-    reach_[at] = Reach::No;
-    log::debug("rank {} can't reach rank {} by shared memory", rank_, rank);
-  }
+  // It may not have begun yet, may have a full queue, or may never take part: tried ever more rarely.
+  if (!std::has_single_bit(++neighbour.attempts)) return false;
+  const Introduction made{outbox_.header(), job_};
+  const auto message = std::as_bytes(std::span(&made, 1));
+  if (socket_.send(name_of(rank), message, outbox_.descriptor()) ==
+      sharing::DescriptorSocket::Sent::Yes)
+    neighbour.reach = Reach::Introduced;
   return false;
 }
 
 int PostOffice::ranks_reached() const noexcept {
-  return static_cast<int>(std::count(reach_.begin(), reach_.end(), Reach::Yes));
+  return static_cast<int>(
+      std::count_if(neighbours_.begin(), neighbours_.end(),
+                    [](const Neighbour& neighbour) { return neighbour.reach == Reach::Yes; }));
 }
 
 void PostOffice::mark(const Destination& to) {
-  const auto at = static_cast<std::size_t>(to.rank);
   // Once one has gone unmarked, a probe could not tell it from an envelope.
-  if (reach_[at] != Reach::No && (!reaches(to.rank) || !outbox_.mark(to))) reach_[at] = Reach::No;
+  if (!reaches(to.rank) || !outbox_.mark(to))
+    neighbours_[static_cast<std::size_t>(to.rank)].reach = Reach::No;
 }
 
 }  // namespace strake::exchange::shared

@@ -34,11 +34,14 @@ class PostOffice {
   }
   /// [bytes] Shorter messages go by MPI.
   [[nodiscard]] std::int64_t limit() const noexcept { return limit_; }
-  /// Whether that rank shares memory with this one. ~1 ns once it is known.
+  /// Whether that rank has mapped this one's page. Introduces this rank at the first call, and some
+  /// of the later ones. ~1 ns once it is known.
   [[nodiscard]] bool reaches(std::int32_t rank) {
-    const Reach known = reach_[static_cast<std::size_t>(rank)];
-    return known == Reach::Yes || (known == Reach::Unknown && introduce(rank));
+    const Reach known = neighbours_[static_cast<std::size_t>(rank)].reach;
+    return known == Reach::Yes || (known != Reach::No && introduce(rank));
   }
+  /// From now on everything goes by MPI; what is on its way still comes.
+  void stop_sending() noexcept;
   /// A message of an envelope's size goes there by MPI.
   void mark(const Destination& to);
   /// How many ranks this one has introduced itself to.
@@ -47,7 +50,16 @@ class PostOffice {
   [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
 
  private:
-  enum class Reach : std::uint8_t { Unknown, Yes, No };
+  enum class Reach : std::uint8_t {
+    Unknown,
+    Introduced,  ///< it has not answered yet
+    Yes,
+    No,
+  };
+  struct Neighbour {
+    Reach reach = Reach::Unknown;
+    std::uint32_t attempts = 0;
+  };
   PostOffice(const std::string& job, std::int32_t rank, std::int32_t ranks);
   [[nodiscard]] std::string name_of(std::int32_t rank) const;
   bool introduce(std::int32_t rank);
@@ -56,11 +68,10 @@ class PostOffice {
   std::uint64_t job_;
   std::int32_t rank_;
   std::int64_t limit_;
-  sharing::DescriptorSocket socket_;
   Outbox outbox_;
+  sharing::DescriptorSocket socket_;  ///< the last thing that can fail: who finds it may send
   Inbox inbox_;
-  std::vector<Reach> reach_;
-  std::vector<std::uint8_t> attempts_;
+  std::vector<Neighbour> neighbours_;
 };
 
 }  // namespace strake::exchange::shared

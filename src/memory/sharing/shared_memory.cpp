@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -22,6 +23,7 @@
 namespace strake::sharing {
 namespace {
 
+constexpr std::int64_t kChunk = 64 << 10;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 int make_descriptor() {
@@ -38,6 +40,12 @@ std::byte* map_pages(int descriptor, std::int64_t bytes) {
 }
 
 }  // namespace
+
+SharedMemory::SharedMemory(std::byte* data, std::int64_t bytes, int descriptor)
+    : data_(data),
+      bytes_(bytes),
+      descriptor_(descriptor),
+      populated_(static_cast<std::size_t>((bytes + kChunk - 1) / kChunk)) {}
 
 SharedMemory SharedMemory::make(std::int64_t bytes) {
   const int descriptor = make_descriptor();
@@ -80,26 +88,33 @@ SharedMemory::~SharedMemory() {
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      populated_(std::move(other.populated_)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(populated_, other.populated_);
   return *this;
 }
 
-bool SharedMemory::populate(std::int64_t begin, std::int64_t end) const noexcept {
-  static const std::int64_t page = sysconf(_SC_PAGESIZE);
-  begin = begin / page * page;
-  end = (end + page - 1) / page * page;
-  if (begin >= end) return true;
-  int code = 0;
-  do {
-    code = madvise(data_ + begin, static_cast<std::size_t>(end - begin), MADV_POPULATE_WRITE);
-  } while (code != 0 && (errno == EINTR || errno == EAGAIN));
-  // Kernels before 5.14 don't know it: the pages come when they are touched.
-  return code == 0 || errno == EINVAL;
+bool SharedMemory::populate(std::int64_t begin, std::int64_t end) {
+  for (std::int64_t chunk = begin / kChunk; chunk * kChunk < end; ++chunk) {
+    if (populated_[static_cast<std::size_t>(chunk)]) continue;
+    std::int64_t last = chunk + 1;  // several at once, where they are together
+    while (last * kChunk < end && !populated_[static_cast<std::size_t>(last)]) ++last;
+    const std::int64_t bytes = std::min(last * kChunk, bytes_) - chunk * kChunk;
+    int code = 0;
+    do {
+      code = madvise(data_ + chunk * kChunk, static_cast<std::size_t>(bytes), MADV_POPULATE_WRITE);
+    } while (code != 0 && (errno == EINTR || errno == EAGAIN));
+    // Kernels before 5.14 don't know it: the pages come when they are touched.
+    if (code != 0 && errno != EINVAL) return false;
+    for (; chunk < last; ++chunk) populated_[static_cast<std::size_t>(chunk)] = true;
+    --chunk;
+  }
+  return true;
 }
 
 }  // namespace strake::sharing

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace strake::sharing {
 
@@ -25,16 +26,17 @@ class SharedMemory {
   /// To be given to other processes; negative where it was mapped.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   /// Brings the pages of [begin, end) into this process, so that no touch of them waits, or kills
-  /// the process for want of memory. False: there is no memory for them.
-  [[nodiscard]] bool populate(std::int64_t begin, std::int64_t end) const noexcept;
+  /// the process for want of memory. False: there is no memory for them. Cost: a bit for each 64 KiB
+  /// that are there already.
+  [[nodiscard]] bool populate(std::int64_t begin, std::int64_t end);
 
  private:
-  SharedMemory(std::byte* data, std::int64_t bytes, int descriptor) noexcept
-      : data_(data), bytes_(bytes), descriptor_(descriptor) {}
+  SharedMemory(std::byte* data, std::int64_t bytes, int descriptor);
 
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
   int descriptor_ = -1;
+  std::vector<bool> populated_;  ///< by chunks
 };
 
 }  // namespace strake::sharing

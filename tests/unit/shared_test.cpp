@@ -1,0 +1,463 @@
+/// \file  Messages by shared memory, without MPI: two ranks in one process, or in two.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "exchange/shared/inbox.hpp"
+#include "exchange/shared/outbox.hpp"
+#include "memory/sharing/buddies.hpp"
+#include "memory/sharing/descriptor_socket.hpp"
+#include "memory/sharing/shared_memory.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange::shared {
+namespace {
+
+using sharing::DescriptorSocket;
+using sharing::SharedMemory;
+using Sent = DescriptorSocket::Sent;
+
+constexpr std::uint64_t kJob = 77;
+constexpr std::uint64_t kNonce = 0x123456789abcdef0;
+constexpr std::uint64_t kWorld = 1;
+constexpr std::int64_t kMemory = std::int64_t{1} << 20;
+
+std::string own_name(const char* what) {
+  static std::atomic<int> count{0};
+  return "strake-test-" + std::to_string(getpid()) + "-" + what + std::to_string(++count);
+}
+
+/// Ranks 0, which sends, and 1.
+struct Pair {
+  std::string name = own_name("receiver");
+  DescriptorSocket sends{own_name("sender")};
+  DescriptorSocket receives{name};
+  Outbox outbox{0, 2, kNonce, kMemory};
+  Inbox inbox{receives, kJob, 1, 2};
+
+  void introduce() {
+    ASSERT_EQ(send(Introduction{outbox.header(), kJob}), Sent::Yes);
+    EXPECT_FALSE(outbox.is_read_by(1));
+    inbox.take_introductions();
+    EXPECT_TRUE(outbox.is_read_by(1));
+    EXPECT_FALSE(outbox.is_read_by(0));
+  }
+  Sent send(const Introduction& made, int descriptor = -1) {
+    return sends.send(name, std::as_bytes(std::span(&made, 1)),
+                      descriptor < 0 ? outbox.descriptor() : descriptor);
+  }
+};
+
+Destination to_one(int tag = 5, std::uint64_t comm = kWorld) { return {1, tag, comm}; }
+
+std::vector<std::byte> bytes_of(int seed, std::int64_t count) {
+  std::mt19937 random(static_cast<unsigned>(seed));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count));
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
+/// Packs in pieces, as a send does.
+void pack(const Lease& lease, const std::vector<std::byte>& bytes, std::size_t piece = 1000) {
+  for (std::size_t begin = 0; begin < bytes.size(); begin += piece) {
+    const std::size_t count = std::min(piece, bytes.size() - begin);
+    std::memcpy(lease.data() + begin, bytes.data() + begin, count);
+    lease.packed(static_cast<std::int64_t>(begin + count));
+  }
+}
+
+std::vector<std::byte> take(const Delivery& delivery) {
+  std::vector<std::byte> taken(static_cast<std::size_t>(delivery.bytes()));
+  delivery.for_each_piece(delivery.bytes(), [&](ByteRange piece) {
+    std::memcpy(taken.data() + piece.begin, delivery.data() + piece.begin,
+                static_cast<std::size_t>(piece.end - piece.begin));
+  });
+  delivery.done();
+  return taken;
+}
+
+TEST(Shared, a_message_goes_and_its_memory_is_used_again) {
+  Pair pair;
+  pair.introduce();
+  const auto sent = bytes_of(1, 50'000);
+  const auto lease = pair.outbox.lease(to_one(), 50'000);
+  ASSERT_TRUE(lease);
+  pack(*lease, sent);
+  const auto delivery = pair.inbox.open(lease->envelope(), 0);
+  ASSERT_TRUE(delivery);
+  EXPECT_EQ(delivery->bytes(), 50'000);
+  EXPECT_NE(delivery->data(), lease->data());  // mapped twice
+  // Neither is enough alone: that MPI has let go of the envelope, that the receiver is done.
+  pair.outbox.release(*lease);
+  const auto second = pair.outbox.lease(to_one(), 50'000);
+  ASSERT_TRUE(second);
+  EXPECT_NE(second->data(), lease->data());
+  EXPECT_EQ(take(*delivery), sent);
+  const auto third = pair.outbox.lease(to_one(), 50'000);
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->data(), lease->data());
+  // The old envelope names nothing any more.
+  EXPECT_FALSE(pair.inbox.open(second->envelope(), 1));
+}
+
+TEST(Shared, an_envelope_is_good_once_and_for_its_receiver_alone) {
+  Pair pair;
+  pair.introduce();
+  const auto lease = pair.outbox.lease(to_one(), 2000);
+  ASSERT_TRUE(lease);
+  pack(*lease, bytes_of(2, 2000));
+  std::vector<std::byte> landed(lease->envelope(), lease->envelope() + kEnvelopeBytes);
+  for (const std::size_t byte : {0U, 7U, 8U, 11U, 12U, 15U}) {
+    landed[byte] ^= std::byte{0x80};
+    EXPECT_FALSE(pair.inbox.open(landed.data(), 0)) << byte;
+    landed[byte] ^= std::byte{0x80};
+  }
+  EXPECT_FALSE(pair.inbox.open(landed.data(), 1));   // from another rank
+  EXPECT_FALSE(pair.inbox.open(landed.data(), -1));  // of another job
+  EXPECT_FALSE(pair.inbox.open(landed.data(), 2));
+  const auto elsewhere = pair.outbox.lease({0, 5, kWorld}, 2000);
+  ASSERT_TRUE(elsewhere);
+  EXPECT_FALSE(pair.inbox.open(elsewhere->envelope(), 0));
+  const auto delivery = pair.inbox.open(landed.data(), 0);
+  ASSERT_TRUE(delivery);
+  delivery->done();
+  EXPECT_FALSE(pair.inbox.open(landed.data(), 0));
+}
+
+TEST(Shared, where_no_memory_or_slot_is_left_the_message_goes_another_way) {
+  Pair pair;
+  pair.introduce();
+  EXPECT_FALSE(pair.outbox.lease(to_one(), kMemory + 1));
+  std::vector<Lease> leases;
+  while (auto lease = pair.outbox.lease(to_one(), kMemory / 8)) leases.push_back(*lease);
+  EXPECT_EQ(leases.size(), 8U);
+  pair.outbox.withdraw(leases[3]);
+  const auto again = pair.outbox.lease(to_one(), kMemory / 8);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->data(), leases[3].data());
+  EXPECT_FALSE(pair.outbox.lease(to_one(), kMemory / 8));
+
+  Pair other;
+  std::uint32_t marks = 0;
+  while (other.outbox.mark(to_one())) ++marks;
+  EXPECT_EQ(marks, kSlots);
+}
+
+TEST(Shared, a_probe_is_told_of_the_next_message) {
+  Pair pair;
+  pair.introduce();
+  const auto bytes_of_next = [&](bool matched = false) {
+    return pair.inbox.bytes_of_next(0, 5, kWorld, matched);
+  };
+  EXPECT_EQ(bytes_of_next(), kEnvelopeBytes);  // none goes by a slot
+  ASSERT_TRUE(pair.outbox.mark(to_one()));
+  const auto first = pair.outbox.lease(to_one(), 3000);
+  ASSERT_TRUE(pair.outbox.lease(to_one(6), 7000));
+  ASSERT_TRUE(pair.outbox.lease(to_one(5, 2), 8000));
+  const auto second = pair.outbox.lease(to_one(), 4000);
+  ASSERT_TRUE(pair.outbox.mark(to_one()));
+  const auto third = pair.outbox.lease(to_one(), 5000);
+  ASSERT_TRUE(first && second && third);
+  EXPECT_EQ(bytes_of_next(), kEnvelopeBytes);
+  pair.inbox.drop_mark(0, 5, kWorld);  // the first message was received
+  EXPECT_EQ(bytes_of_next(), 3000);
+  EXPECT_EQ(bytes_of_next(true), 3000);  // matched, and not received yet
+  EXPECT_EQ(bytes_of_next(), 4000);
+  pair.inbox.see(second->envelope(), 0);  // it has come to a receive that was posted before
+  EXPECT_EQ(bytes_of_next(true), kEnvelopeBytes);
+  EXPECT_EQ(bytes_of_next(), 5000);
+  pair.inbox.drop_mark(0, 5, kWorld);  // there is no other one that was not matched
+  EXPECT_EQ(bytes_of_next(), 5000);
+  pair.inbox.drop_mark(0, 5, kWorld, true);  // the one that was matched
+  EXPECT_EQ(bytes_of_next(), 5000);
+  EXPECT_TRUE(pair.inbox.open(first->envelope(), 0));
+  EXPECT_TRUE(pair.inbox.open(second->envelope(), 0));
+}
+
+TEST(Shared, pages_that_are_not_as_expected_are_refused) {
+  const auto refused = [](auto&& change, bool unsealed = false) {
+    Pair pair;
+    Introduction made{pair.outbox.header(), kJob};
+    change(made);
+    int descriptor = -1;
+    if (unsealed) {
+      descriptor = memfd_create("strake-test", MFD_CLOEXEC);
+      EXPECT_EQ(ftruncate(descriptor, made.header.bytes), 0);
+    }
+    EXPECT_EQ(pair.send(made, descriptor), Sent::Yes);
+    if (descriptor >= 0) close(descriptor);
+    const auto lease = pair.outbox.lease(to_one(), 2000);
+    pair.inbox.take_introductions();
+    EXPECT_FALSE(pair.outbox.is_read_by(1));
+    EXPECT_FALSE(pair.inbox.open(lease->envelope(), 0));
+    // A good one after it is taken.
+    pair.introduce();
+    EXPECT_TRUE(pair.inbox.open(lease->envelope(), 0));
+  };
+  refused([](Introduction& made) { made.header.magic = 1; });
+  refused([](Introduction& made) { made.header.version = kVersion + 1; });
+  refused([](Introduction& made) { made.job = kJob + 1; });
+  refused([](Introduction& made) { made.header.rank = 2; });
+  refused([](Introduction& made) { made.header.rank = -1; });
+  refused([](Introduction& made) { made.header.ranks = 3; });
+  refused([](Introduction& made) { made.header.bytes = 100; });
+  refused([](Introduction& made) { made.header.bytes += 4096; });
+  refused([](Introduction&) {}, true);
+
+  Pair pair;
+  const std::byte nothing[3] = {};
+  EXPECT_EQ(pair.sends.send(pair.name, nothing, pair.outbox.descriptor()), Sent::Yes);
+  pair.inbox.take_introductions();
+  EXPECT_FALSE(pair.outbox.is_read_by(1));
+}
+
+TEST(Shared, pages_are_looked_for_ever_more_rarely) {
+  Pair pair;
+  const auto introduced_after = [&](int looks) {
+    for (int i = 0; i < looks; ++i) pair.inbox.expect(0);
+    return pair.outbox.is_read_by(1);
+  };
+  EXPECT_FALSE(introduced_after(5));
+  ASSERT_EQ(pair.send(Introduction{pair.outbox.header(), kJob}), Sent::Yes);
+  EXPECT_FALSE(introduced_after(2));  // the sixth and seventh
+  EXPECT_TRUE(introduced_after(1));
+}
+
+TEST(Shared, a_receiver_is_told_that_no_more_will_come) {
+  Pair pair;
+  pair.introduce();
+  const auto lease = pair.outbox.lease(to_one(), 2000);
+  lease->packed(1000);
+  const auto delivery = pair.inbox.open(lease->envelope(), 0);
+  ASSERT_TRUE(delivery);
+  EXPECT_EQ(delivery->wait_until(1), 1000);
+  lease->packed(kFailed);
+  EXPECT_THROW(delivery->for_each_piece(2000, [](ByteRange) {}), Error);
+}
+
+TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
+  const std::string name = own_name("survivor");
+  const DescriptorSocket socket(name);
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const DescriptorSocket own(own_name("victim"));
+    Outbox outbox(0, 2, kNonce, kMemory);
+    const Introduction made{outbox.header(), kJob};
+    (void)own.send(name, std::as_bytes(std::span(&made, 1)), outbox.descriptor());
+    const auto lease = outbox.lease(to_one(), 20'000);
+    lease->packed(10'000);
+    const bool written = write(pipe_ends[1], lease->envelope(), kEnvelopeBytes) == kEnvelopeBytes;
+    _exit(written ? 0 : 1);
+  }
+  std::vector<std::byte> landed(kEnvelopeBytes);
+  ASSERT_EQ(read(pipe_ends[0], landed.data(), landed.size()), kEnvelopeBytes);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  Inbox inbox(socket, kJob, 1, 2);
+  inbox.take_introductions();
+  const auto delivery = inbox.open(landed.data(), 0);
+  ASSERT_TRUE(delivery);
+  EXPECT_EQ(delivery->wait_until(1), 10'000);
+  EXPECT_THROW((void)delivery->wait_until(20'000), Error);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+}
+
+/// The receiver's answers to a page that is written at random.
+TEST(Shared, no_page_makes_the_receiver_leave_the_page) {
+  Pair pair;
+  pair.introduce();
+  std::mt19937_64 random(3);
+  auto lease = pair.outbox.lease(to_one(), 2000);
+  ASSERT_TRUE(lease);
+  const SharedMemory page =
+      SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
+  Slot& slot = reinterpret_cast<Page*>(page.data())->slots[0];
+  constexpr std::int64_t kFirst = Parts(2).bytes;
+  const std::int64_t edges[] = {INT64_MIN, -1,      0,       kFirst - 1, kFirst, page.bytes(),
+                                INT64_MAX, kMemory, kSlots, kEnvelopeBytes, 2000};
+  const auto draw = [&] {
+    return random() % 2 == 0 ? edges[random() % std::size(edges)]
+                             : static_cast<std::int64_t>(random());
+  };
+  int opened = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    slot.state.store(static_cast<State>(random() % 5));
+    slot.at.store(draw());
+    slot.bytes.store(draw());
+    slot.packed.store(INT64_MAX);
+    try {
+      const auto delivery = pair.inbox.open(lease->envelope(), 0);
+      if (!delivery) continue;
+      ++opened;
+      EXPECT_GT(delivery->bytes(), kEnvelopeBytes);
+      volatile std::byte last = delivery->data()[delivery->bytes() - 1];
+      (void)last;
+      delivery->for_each_piece(delivery->bytes(), [&](ByteRange piece) {
+        EXPECT_LE(piece.end, delivery->bytes());
+      });
+    } catch (const Error&) {
+      // Refused.
+    }
+  }
+  EXPECT_GT(opened, 0);
+}
+
+TEST(Shared, two_threads_exchange_thousands_of_messages) {
+  Pair pair;
+  pair.introduce();
+  constexpr int kMessages = 3000;
+  std::mutex mutex;
+  std::deque<std::pair<int, std::vector<std::byte>>> wire;  // MPI's part: envelopes
+  const auto size_of = [](int i) { return std::int64_t{993} + i * 37 % 60'000; };
+  std::thread receiver([&] {
+    std::deque<std::pair<int, Delivery>> late;
+    for (int taken = 0; taken < kMessages;) {
+      std::optional<std::pair<int, std::vector<std::byte>>> next;
+      {
+        const std::lock_guard lock(mutex);
+        if (!wire.empty()) {
+          next = std::move(wire.front());
+          wire.pop_front();
+        }
+      }
+      if (next) {
+        const auto delivery = pair.inbox.open(next->second.data(), 0);
+        ASSERT_TRUE(delivery);
+        late.emplace_back(next->first, *delivery);
+      }
+      // Some are looked at later, and out of order.
+      while (!late.empty() && (late.size() > 4 || !next)) {
+        const std::size_t at = late.size() % 2 == 0 ? 0 : late.size() - 1;
+        const auto [number, delivery] = late[at];
+        late.erase(late.begin() + static_cast<std::ptrdiff_t>(at));
+        ASSERT_EQ(take(delivery), bytes_of(number, size_of(number)));
+        ++taken;
+      }
+      if (!next && late.empty()) std::this_thread::yield();
+    }
+  });
+  for (int i = 0; i < kMessages;) {
+    const auto lease = pair.outbox.lease(to_one(), size_of(i));
+    if (!lease) {
+      std::this_thread::yield();
+      continue;
+    }
+    {
+      const std::lock_guard lock(mutex);
+      wire.emplace_back(i, std::vector<std::byte>(lease->envelope(),
+                                                  lease->envelope() + kEnvelopeBytes));
+    }
+    pack(*lease, bytes_of(i, size_of(i)), 4096);
+    pair.outbox.release(*lease);
+    ++i;
+  }
+  receiver.join();
+}
+
+TEST(Sharing, descriptors_reach_other_processes_and_outlive_their_sender) {
+  const std::string name = own_name("parent");
+  const DescriptorSocket socket(name);
+  const pid_t child = fork();
+  if (child == 0) {
+    const SharedMemory memory = SharedMemory::make(4096);
+    std::memcpy(memory.data(), "from the child", 15);
+    const DescriptorSocket own(own_name("child"));
+    const std::byte message[] = {std::byte{7}};
+    _exit(own.send(name, message, memory.descriptor()) == Sent::Yes ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  const auto received = socket.receive();
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->message, std::vector<std::byte>{std::byte{7}});
+  EXPECT_EQ(received->process, child);
+  const SharedMemory memory = SharedMemory::map(received->descriptor.get(), 4096);
+  EXPECT_STREQ(reinterpret_cast<const char*>(memory.data()), "from the child");
+  EXPECT_FALSE(socket.receive());
+}
+
+TEST(Sharing, sockets_that_are_not_there_full_or_taken_are_told) {
+  const std::string name = own_name("one");
+  const DescriptorSocket sends(own_name("two"));
+  const SharedMemory memory = SharedMemory::make(4096);
+  const std::byte message[] = {std::byte{1}};
+  EXPECT_EQ(sends.send(name, message, memory.descriptor()), Sent::NoReceiver);
+  EXPECT_EQ(sends.send(std::string(200, 'x'), message, memory.descriptor()), Sent::NoReceiver);
+  const DescriptorSocket socket(name);
+  EXPECT_THROW(DescriptorSocket{name}, Unsupported);
+  EXPECT_THROW(DescriptorSocket{std::string(200, 'x')}, Unsupported);
+  int taken = 0;
+  Sent sent = Sent::Yes;
+  for (; taken < 10'000 && sent == Sent::Yes; ++taken)
+    sent = sends.send(name, message, memory.descriptor());
+  EXPECT_EQ(sent, Sent::Full);
+  EXPECT_TRUE(socket.receive());
+  EXPECT_EQ(sends.send(name, message, memory.descriptor()), Sent::Yes);
+}
+
+TEST(Sharing, memory_is_shared_sealed_and_of_the_announced_size) {
+  SharedMemory made = SharedMemory::make(3 << 20);
+  EXPECT_TRUE(made.populate(5000, 9000));
+  EXPECT_TRUE(made.populate(1 << 20, 3 << 20));
+  EXPECT_TRUE(made.populate(0, 0));
+  EXPECT_EQ(ftruncate(made.descriptor(), 4096), -1);
+  EXPECT_THROW((void)SharedMemory::map(made.descriptor(), 4096), InvalidArgument);
+  const SharedMemory mapped = SharedMemory::map(made.descriptor(), 3 << 20);
+  made.data()[100] = std::byte{42};
+  EXPECT_EQ(mapped.data()[100], std::byte{42});
+  EXPECT_THROW((void)SharedMemory::make(std::int64_t{1} << 62), OutOfMemory);
+}
+
+TEST(Sharing, blocks_lie_apart_and_are_joined_again) {
+  constexpr std::int64_t kBytes = 37 * sharing::Buddies::kUnit;
+  sharing::Buddies blocks(kBytes);
+  std::mt19937 random(9);
+  struct Block {
+    std::int64_t at, bytes;
+  };
+  std::vector<Block> taken;
+  for (int round = 0; round < 20'000; ++round) {
+    if (random() % 2 == 0) {
+      const auto bytes = static_cast<std::int64_t>(1 + random() % 40'000);
+      const auto at = blocks.take(bytes);
+      if (!at) continue;
+      ASSERT_GE(*at, 0);
+      ASSERT_LE(*at + bytes, kBytes);
+      for (const Block& other : taken)
+        ASSERT_TRUE(*at + bytes <= other.at || other.at + other.bytes <= *at);
+      taken.push_back({*at, bytes});
+    } else if (!taken.empty()) {
+      const std::size_t at = random() % taken.size();
+      blocks.give_back(taken[at].at, taken[at].bytes);
+      taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  }
+  for (const Block& block : taken) blocks.give_back(block.at, block.bytes);
+  EXPECT_EQ(blocks.take(32 * sharing::Buddies::kUnit), 0);  // as large as there is one
+  EXPECT_EQ(blocks.take(32 * sharing::Buddies::kUnit), std::nullopt);
+  EXPECT_TRUE(blocks.take(5 * sharing::Buddies::kUnit - 4096));
+  EXPECT_TRUE(blocks.take(1));
+  EXPECT_FALSE(blocks.take(1));
+}
+
+}  // namespace
+}  // namespace strake::exchange::shared
