@@ -49,7 +49,8 @@ void MpiChannel::post(const Parcel& parcel) {
     if (request_ == MPI_REQUEST_NULL) init(parcel);  // Open MPI has freed one that failed
     if (sends()) mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
     mpi::check(real.MPI_Start(&request_), "MPI_Start");
-    if (!sends() && comm_ == nullptr) comm_ = shared::communicator_of_receive(parcel.bytes, rank, comm);
+    if (!sends() && comm_ == nullptr)
+      comm_ = shared::communicator_of_receive(parcel.bytes, rank, comm);
     return;
   }
   if (sends()) {
@@ -110,9 +111,8 @@ std::optional<Arrival> MpiChannel::poll() {
 
 void MpiChannel::look_for_envelope() {
   if (sends() || !shared::like_envelope(mpi::received_bytes(status_)) || was_cancelled()) return;
-  delivery_ =
-      shared::open(status_, comm_, shared::read_landed(parcel_.data, parcel_.memory),
-                   message_ != nullptr ? shared::Met::Matched : shared::Met::No);
+  delivery_ = shared::open(status_, comm_, shared::read_landed(parcel_.data, parcel_.memory),
+                           message_ != nullptr ? shared::Met::Matched : shared::Met::No);
   if (delivery_) shared::set_bytes(status_, delivery_->bytes());
 }
 

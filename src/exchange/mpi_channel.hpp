@@ -93,7 +93,7 @@ class MpiChannel final : public Channel {
   InitSend init_ = nullptr;
   MPI_Message* message_ = nullptr;
   bool persistent_ = false;
-  Parcel parcel_;  ///< the posted one
+  Parcel parcel_;                             ///< the posted one
   mpi::CommunicatorPtr comm_;                 ///< of the peer, where an envelope may come
   std::optional<shared::Delivery> delivery_;  ///< what has come, if not in the parcel
   MPI_Request request_ = MPI_REQUEST_NULL;

@@ -122,7 +122,8 @@ void Transfer::start() {
 /// The channel has let go of the envelope.
 void Transfer::release_lease() noexcept {
   if (!lease_) return;
-  if (shared::PostOffice* const office = shared::PostOffice::get()) office->outbox().release(*lease_);
+  if (shared::PostOffice* const office = shared::PostOffice::get())
+    office->outbox().release(*lease_);
   lease_.reset();
 }
 
@@ -243,9 +244,8 @@ void Transfer::pack_shared() {
 
 void Transfer::unpack_shared(const shared::Delivery& delivery, std::int64_t bytes) {
   if (method_ == Method::Pack && !typed_.mixed) {
-    delivery.for_each_piece(bytes, [&](ByteRange piece) {
-      plan_->run(typed_.address, delivery.data(), piece);
-    });
+    delivery.for_each_piece(
+        bytes, [&](ByteRange piece) { plan_->run(typed_.address, delivery.data(), piece); });
     return;
   }
   delivery.wait_until(bytes);

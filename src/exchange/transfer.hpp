@@ -102,11 +102,11 @@ class Transfer {
   State state_ = State::Idle;
   bool cancelled_ = false;
   Arrival arrival_;
-  PoolBlock buffer_;                ///< the channel's
-  PoolBlock packed_;                ///< staged: packed bytes in device memory
+  PoolBlock buffer_;                    ///< the channel's
+  PoolBlock packed_;                    ///< staged: packed bytes in device memory
   std::optional<shared::Lease> lease_;  ///< shared: where the bytes are packed
-  const CopyPlan* plan_ = nullptr;  ///< of the elements, where one is needed
-  Queue* queue_ = nullptr;          ///< the one that `ticket_` is of
+  const CopyPlan* plan_ = nullptr;      ///< of the elements, where one is needed
+  Queue* queue_ = nullptr;              ///< the one that `ticket_` is of
   Ticket ticket_;
 };
 

@@ -31,7 +31,8 @@ class EnvelopeSend {
   EnvelopeSend(StartSend start, const Peer& peer, Transfer& transfer) : transfer_(transfer) {
     HandOverChannel channel([&](const Parcel& parcel) {
       const Wire wire = wire_of(parcel, peer);
-      code_ = start(parcel.data, wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, &request_);
+      code_ =
+          start(parcel.data, wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, &request_);
     });
     transfer.post(channel);
     if (!given()) transfer.withdraw();
@@ -134,8 +135,8 @@ struct From {
 
 /// One call that receives: `call(data, count, type, status)`. Its code, and how its message ended.
 template <typename Call>
-int receive_into(Function function, const Parcel& parcel, const From& from,
-                 MPI_Status* user_status, Call&& call, Arrival& arrival) {
+int receive_into(Function function, const Parcel& parcel, const From& from, MPI_Status* user_status,
+                 Call&& call, Arrival& arrival) {
   const Wire wire = wire_of(parcel);
   const mpi::CommunicatorPtr known = from.known(parcel.bytes);
   const MPI_Comm comm = from.comm;
@@ -167,15 +168,16 @@ int receive_into(Function function, const Parcel& parcel, const From& from,
   return MPI_SUCCESS;
 }
 
-/// Leaves a receive to the MPI library: `ask(buffer, count, type, status)`. `counted`: as what it is
-/// counted; null: its call is counted already.
+/// Leaves a receive to the MPI library: `ask(buffer, count, type, status)`. `counted`: as what it
+/// is counted; null: its call is counted already.
 template <typename Ask, typename Count>
 int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
                   MPI_Datatype type, const From& from, MPI_Status* user_status,
                   const Found* counted) {
   const auto with = [&](MPI_Status* at) {
-    return post([&](void* into, Count as_many, MPI_Datatype as) { return ask(into, as_many, as, at); },
-                found, buffer, count, type);
+    return post(
+        [&](void* into, Count as_many, MPI_Datatype as) { return ask(into, as_many, as, at); },
+        found, buffer, count, type);
   };
   const mpi::CommunicatorPtr known = from.known(room_of(found));
   if (known == nullptr) {
@@ -243,7 +245,8 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
     }
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     std::optional<Transfer> transfer;
-    if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); })) return leave_as(found);
+    if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); }))
+      return leave_as(found);
     return receive(Function::MPI_Recv, found, *transfer, from, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, rank, tag, comm, at);
@@ -276,8 +279,8 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
   });
 }
 
-/// The packed send of a call that also receives: it leaves by that call, or, by shared memory, before
-/// it.
+/// The packed send of a call that also receives: it leaves by that call, or, by shared memory,
+/// before it.
 class SendOfCall {
  public:
   /// Waits until the transfer is packed.
@@ -409,9 +412,8 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
         return real_mpi().MPI_Sendrecv(out, wire->count(), wire->type(), to, send_tag, data, bytes,
                                        packed, from, recv_tag, comm, at);
       };
-      return sent.run(both, [&] {
-        return real_mpi().MPI_Recv(data, bytes, packed, from, recv_tag, comm, at);
-      });
+      return sent.run(
+          both, [&] { return real_mpi().MPI_Recv(data, bytes, packed, from, recv_tag, comm, at); });
     };
     return receive(Function::MPI_Sendrecv_replace, found, *incoming, origin, status, call);
   });
@@ -455,8 +457,8 @@ STRAKE_MPI int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message
 STRAKE_MPI int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
                             int send_tag, void* recv_buffer, int recv_count, MPI_Datatype recv_type,
                             int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
-  return sendrecv(real_mpi().MPI_Sendrecv, real_mpi().MPI_Recv, send_buffer, send_count, send_type, to, send_tag,
-                  recv_buffer, recv_count, recv_type, from, recv_tag, comm, status);
+  return sendrecv(real_mpi().MPI_Sendrecv, real_mpi().MPI_Recv, send_buffer, send_count, send_type,
+                  to, send_tag, recv_buffer, recv_count, recv_type, from, recv_tag, comm, status);
 }
 
 STRAKE_MPI int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to,
@@ -501,8 +503,9 @@ STRAKE_MPI int MPI_Sendrecv_c(const void* send_buffer, MPI_Count send_count, MPI
                               int to, int send_tag, void* recv_buffer, MPI_Count recv_count,
                               MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
                               MPI_Status* status) {
-  return sendrecv(real_mpi().MPI_Sendrecv_c, real_mpi().MPI_Recv_c, send_buffer, send_count, send_type, to, send_tag,
-                  recv_buffer, recv_count, recv_type, from, recv_tag, comm, status);
+  return sendrecv(real_mpi().MPI_Sendrecv_c, real_mpi().MPI_Recv_c, send_buffer, send_count,
+                  send_type, to, send_tag, recv_buffer, recv_count, recv_type, from, recv_tag, comm,
+                  status);
 }
 
 STRAKE_MPI int MPI_Sendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to,

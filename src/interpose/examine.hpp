@@ -153,8 +153,8 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
 /// packs as it goes. Device memory has had its other method by then.
 [[nodiscard]] bool can_leave(const Examined& found, const std::exception& error) noexcept;
 
-/// A send that would be left to the MPI library as the faster way: by memory that its receiver shares
-/// it would be faster still.
+/// A send that would be left to the MPI library as the faster way: by memory that its receiver
+/// shares it would be faster still.
 inline bool may_be_shared(const Found& found) noexcept {
   return found.reason == Reason::LibraryIsFaster &&
          exchange::shared::may_send_envelope(found.bytes);
@@ -178,15 +178,15 @@ bool take(Examined& found, Make&& make) {
 /// Makes the transfer and starts it; does nothing for one that is left to the MPI library.
 /// \throws OutOfMemory, CudaError
 inline void begin_packed(Direction direction, const Examined& found,
-                  std::optional<exchange::Transfer>& transfer) {
+                         std::optional<exchange::Transfer>& transfer) {
   if (found.method == Method::System) return;
   transfer.emplace(direction, found.typed, found.method);
   transfer->start();
 }
 
-/// Makes the transfer of a send that goes by shared memory, if it can: the elements must be packed, or
-/// may_be_shared(). False: it can't, and nothing is changed. The call that takes the parcel must not
-/// wait for the receiver.
+/// Makes the transfer of a send that goes by shared memory, if it can: the elements must be packed,
+/// or may_be_shared(). False: it can't, and nothing is changed. The call that takes the parcel must
+/// not wait for the receiver.
 bool begin_shared(Examined& found, void* buffer, std::int64_t count, MPI_Datatype type,
                   const mpi::Peer& to, std::optional<exchange::Transfer>& transfer);
 /// Makes the transfer of a send, and starts it. \throws OutOfMemory, CudaError
@@ -223,9 +223,9 @@ int post(const Call& call, const Found& found, void* buffer, Count count, MPI_Da
 inline std::int64_t room_of(const Found& found) noexcept {
   return found.bytes > 0 || found.reason == Reason::Empty ? found.bytes : -1;
 }
-/// Enters a receive that is left to the MPI library, since an envelope may come to it: `call()` makes
-/// its request, or (`persistent`) one that may be started. `origin`: the communicator, and more of it
-/// where a probe has matched the message.
+/// Enters a receive that is left to the MPI library, since an envelope may come to it: `call()`
+/// makes its request, or (`persistent`) one that may be started. `origin`: the communicator, and
+/// more of it where a probe has matched the message.
 template <typename Call>
 int watch(Function function, const Found& found, void* buffer, std::int64_t count,
           MPI_Datatype type, int source, const Origin& origin, const MPI_Request* request,

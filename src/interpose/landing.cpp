@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "exchange/mixed.hpp"
 #include "device/backend.hpp"
+#include "exchange/mixed.hpp"
 #include "exchange/plans.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/types.hpp"
@@ -18,10 +18,10 @@
 namespace strake::interpose {
 namespace {
 
-using mpi::real_mpi;
 using exchange::shared::Delivery;
 using exchange::shared::kEnvelopeBytes;
 using exchange::shared::Landed;
+using mpi::real_mpi;
 
 constexpr Place kHost = {MemoryKind::Host, -1};
 
@@ -45,14 +45,17 @@ bool on_host(const std::byte* address) {
 
 Landing::Landing(void* buffer, std::int64_t count, MPI_Datatype type, const Found& found)
     : address_(static_cast<std::byte*>(buffer)), count_(count), room_(found.bytes) {
-  if (found.reason == Reason::Contiguous || found.reason == Reason::Empty || count <= 0) return;
+  if (found.reason == Reason::Empty || count <= 0) return;
+  if (found.reason == Reason::Contiguous) {
+    address_ = reinterpret_cast<std::byte*>(address_of(buffer, found.lowest));
+    return;
+  }
   mpi::TypeRecord* const record = mpi::find_type(type);
   if (record != nullptr && !record->waits() && record->decodable()) {
     elements_ = record->elements(count);
     room_ = elements_->size_bytes();
     if (elements_->dense()) {
-      address_ = reinterpret_cast<std::byte*>(
-          address_of(address_, elements_->layout().offset()));
+      address_ = reinterpret_cast<std::byte*>(address_of(address_, elements_->layout().offset()));
       elements_.reset();
     }
     return;
@@ -117,8 +120,8 @@ bool Landing::take(const Delivery& delivery) {
   } else if (elements_ != nullptr) {
     if (in_pieces) {
       const CopyPlan& plan = exchange::plans_of(*elements_).plan(Direction::Receive, kHost, kHost);
-      delivery.for_each_piece(
-          bytes, [&](ByteRange piece) { plan.run(address_, delivery.data(), piece); });
+      delivery.for_each_piece(bytes,
+                              [&](ByteRange piece) { plan.run(address_, delivery.data(), piece); });
     } else {
       exchange::copy_mixed(Direction::Receive, elements_->layout(), address_, from, {0, bytes});
     }

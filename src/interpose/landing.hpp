@@ -1,5 +1,5 @@
-/// \file  Receives that are left to the MPI library, and sends that are: an envelope may come to the
-/// ones, and the others may be taken for one (exchange/shared/envelopes.hpp).
+/// \file  Receives that are left to the MPI library, and sends that are: an envelope may come to
+/// the ones, and the others may be taken for one (exchange/shared/envelopes.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -39,7 +39,7 @@ class Landing {
   std::byte* address_;
   std::int64_t count_;
   std::int64_t room_;
-  mpi::ElementsPtr elements_;               ///< null: dense at address_, or opaque
+  mpi::ElementsPtr elements_;                ///< null: dense at address_, or opaque
   MPI_Datatype opaque_ = MPI_DATATYPE_NULL;  ///< of a type that only the MPI library can read
 };
 

@@ -140,8 +140,7 @@ int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type
 /// Leaves a receive to the MPI library: `ask(buffer, count, type)` makes its request.
 template <typename Ask, typename Count>
 int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
-                  MPI_Datatype type, int source, const Origin& origin,
-                  const MPI_Request* request) {
+                  MPI_Datatype type, int source, const Origin& origin, const MPI_Request* request) {
   // Of one that is watched it is counted when the message has come by which way it came.
   if (!exchange::shared::may_get_envelope(room_of(found)))
     note(function, Method::System, found.reason, found.bytes);
@@ -244,9 +243,8 @@ int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int
              MPI_Comm comm, const MPI_Request* request) {
   const Origin origin{comm, nullptr};
   const auto pass_on = [&] {
-    return request == nullptr
-               ? call(buffer, count, type)
-               : pass_on_receive(call, buffer, count, type, from, origin, request);
+    return request == nullptr ? call(buffer, count, type)
+                              : pass_on_receive(call, buffer, count, type, from, origin, request);
   };
   return sending(comm, pass_on, [&] {
     record_passed(Reason::Combined);

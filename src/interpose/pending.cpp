@@ -76,8 +76,8 @@ std::optional<exchange::shared::Delivery> look(Pending& pending, MPI_Status& sta
   pending.told.looked = true;
   if (pending.communicator == nullptr || !shared::like_envelope(mpi::received_bytes(status)))
     return std::nullopt;
-  const auto delivery = shared::open(status, pending.communicator, landed_in(pending),
-                                     pending.told.met);
+  const auto delivery =
+      shared::open(status, pending.communicator, landed_in(pending), pending.told.met);
   if (delivery) {
     pending.told.bytes = delivery->bytes();
     shared::set_bytes(status, delivery->bytes());
@@ -171,8 +171,10 @@ void PendingTable::recycle(Pending* pending) noexcept {
 void PendingTable::add(MPI_Request request, Owned pending) noexcept {
   Pending* const entry = pending.release();
   if (entry->receives() && entry->communicator == nullptr) {
-    const std::int64_t room = entry->transfer ? entry->transfer->size_bytes() : entry->landing->room();
-    entry->communicator = exchange::shared::communicator_of_receive(room, entry->source, entry->comm);
+    const std::int64_t room =
+        entry->transfer ? entry->transfer->size_bytes() : entry->landing->room();
+    entry->communicator =
+        exchange::shared::communicator_of_receive(room, entry->source, entry->comm);
   }
   entry->key = mpi::key_of(request);
   const Lock lock(mutex_);
@@ -374,13 +376,18 @@ MPI_Request handle_of(const Pending& pending) noexcept {
   return request;
 }
 
+/// MPICH 5 tells of a persistent request once, and takes it for inactive then: it is not asked.
+bool forgets_persistent() {
+  static const bool forgets = exchange::mpi_library().starts_with("MPICH 5");
+  return forgets;
+}
+
 /// A receive whose message nobody has looked at yet: what it has got is no longer the next.
 void see_pending(Pending& pending, const MPI_Status& probed, const mpi::CommunicatorPtr& comm) {
   namespace shared = exchange::shared;
   if (!pending.active || pending.communicator == nullptr || pending.told.looked) return;
   shared::see(probed, comm, landed_in(pending));
-  // Of a persistent one MPICH 5 tells once.
-  if (pending.persistent || pending.communicator != comm ||
+  if ((pending.persistent && forgets_persistent()) || pending.communicator != comm ||
       pending.told.met != shared::Met::No)
     return;
   int flag = 0;
@@ -404,8 +411,7 @@ void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched) {
   if (known == nullptr) return;
   if (g_freed.load(std::memory_order_relaxed) != 0) step_freed();
   if (!PendingTable::empty()) {
-    PendingTable::get().for_each(
-        [&](Pending& pending) { see_pending(pending, status, known); });
+    PendingTable::get().for_each([&](Pending& pending) { see_pending(pending, status, known); });
   }
   shared::set_bytes(status, shared::bytes_of_probed(status, known, matched));
 }

@@ -33,9 +33,9 @@ struct Pending {
   Function function = Function::MPI_Isend;
   exchange::Reason reason = exchange::Reason::None;
   bool persistent = false;
-  bool active = true;        ///< false: a persistent one that was not started
-  bool may_be_gone = false;  ///< the application has asked to cancel it
-  bool claimed = false;      ///< it is not in the table, but a call's that may complete it
+  bool active = true;           ///< false: a persistent one that was not started
+  bool may_be_gone = false;     ///< the application has asked to cancel it
+  bool claimed = false;         ///< it is not in the table, but a call's that may complete it
   int source = MPI_ANY_SOURCE;  ///< of a receive
   /// Of a receive to which an envelope may come.
   mpi::CommunicatorPtr communicator;
@@ -166,8 +166,8 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
 /// MPI_Request_get_status has said that the request is complete.
 /// False: what an envelope stands for is longer than the receive.
 bool unpack_pending(Pending& pending, MPI_Status& status);
-/// A probe on `comm` has told by `status` of a message of an envelope's size: makes it tell the true
-/// size. `matched`: the probe has matched it.
+/// A probe on `comm` has told by `status` of a message of an envelope's size: makes it tell the
+/// true size. `matched`: the probe has matched it.
 void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched);
 
 /// MPI_Request_free: the message goes on by itself. The handle becomes null.

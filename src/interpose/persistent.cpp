@@ -65,7 +65,8 @@ class Starting {
   /// \throws OutOfMemory
   void add(std::size_t i, Pending* pending) {
     if (pending == nullptr) return;
-    if (pending->marked) exchange::shared::mark_send(exchange::shared::kEnvelopeBytes, *pending->marked);
+    if (pending->marked)
+      exchange::shared::mark_send(exchange::shared::kEnvelopeBytes, *pending->marked);
     entries_[i] = pending;
     if (!pending->transfer) return;
     Transfer& transfer = *pending->transfer;

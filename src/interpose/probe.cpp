@@ -1,6 +1,6 @@
 // Probes and statuses. Most of Strake's messages are ordinary ones of the true size, so the MPI
-// library's answers are right, and a probe is only an occasion for progress. Of an envelope it tells
-// what that stands for.
+// library's answers are right, and a probe is only an occasion for progress. Of an envelope it
+// tells what that stands for.
 #include "interpose/boundary.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/passed.hpp"
@@ -22,8 +22,7 @@ void found(MPI_Status* status, MPI_Comm comm, bool matched) {
 
 /// After MPI_Mprobe or MPI_Improbe has matched a message.
 int matched(int code, const MPI_Message* message, MPI_Comm comm) {
-  if (code == MPI_SUCCESS)
-    strake::interpose::remember_message(*message, comm);
+  if (code == MPI_SUCCESS) strake::interpose::remember_message(*message, comm);
   return code;
 }
 

@@ -88,8 +88,8 @@ CommunicatorPtr remember(MPI_Comm comm, std::uint64_t name, std::vector<int> wor
 
 bool is_intra(MPI_Comm comm) noexcept {
   int inter = 1;
-  return comm != MPI_COMM_NULL &&
-         real_mpi().MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0;
+  return comm != MPI_COMM_NULL && real_mpi().MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS &&
+         inter == 0;
 }
 
 }  // namespace

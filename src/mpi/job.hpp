@@ -17,8 +17,8 @@ namespace strake::mpi {
 [[nodiscard]] std::optional<bool> on_one_node(
     std::int64_t pretended = settings::number(settings::Id::ranks_per_node)) noexcept;
 
-/// What the launcher says to the ranks of one MPI_COMM_WORLD on a node, and to nobody else: two jobs
-/// of one script differ by it. Nothing where it says no such thing.
+/// What the launcher says to the ranks of one MPI_COMM_WORLD on a node, and to nobody else: two
+/// jobs of one script differ by it. Nothing where it says no such thing.
 [[nodiscard]] std::optional<std::string> launch_id();
 
 }  // namespace strake::mpi

@@ -287,11 +287,10 @@ TEST(Shared, no_page_makes_the_receiver_leave_the_page) {
   std::mt19937_64 random(3);
   auto lease = pair.outbox.lease(to_one(), 2000);
   ASSERT_TRUE(lease);
-  const SharedMemory page =
-      SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
+  const SharedMemory page = SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
   Slot& slot = reinterpret_cast<Page*>(page.data())->slots[0];
   constexpr std::int64_t kFirst = Parts(2).bytes;
-  const std::int64_t edges[] = {INT64_MIN, -1,      0,       kFirst - 1, kFirst, page.bytes(),
+  const std::int64_t edges[] = {INT64_MIN, -1,      0,      kFirst - 1,     kFirst, page.bytes(),
                                 INT64_MAX, kMemory, kSlots, kEnvelopeBytes, 2000};
   const auto draw = [&] {
     return random() % 2 == 0 ? edges[random() % std::size(edges)]
@@ -310,9 +309,8 @@ TEST(Shared, no_page_makes_the_receiver_leave_the_page) {
       EXPECT_GT(delivery->bytes(), kEnvelopeBytes);
       volatile std::byte last = delivery->data()[delivery->bytes() - 1];
       (void)last;
-      delivery->for_each_piece(delivery->bytes(), [&](ByteRange piece) {
-        EXPECT_LE(piece.end, delivery->bytes());
-      });
+      delivery->for_each_piece(delivery->bytes(),
+                               [&](ByteRange piece) { EXPECT_LE(piece.end, delivery->bytes()); });
     } catch (const Error&) {
       // Refused.
     }
@@ -362,8 +360,8 @@ TEST(Shared, two_threads_exchange_thousands_of_messages) {
     }
     {
       const std::lock_guard lock(mutex);
-      wire.emplace_back(i, std::vector<std::byte>(lease->envelope(),
-                                                  lease->envelope() + kEnvelopeBytes));
+      wire.emplace_back(
+          i, std::vector<std::byte>(lease->envelope(), lease->envelope() + kEnvelopeBytes));
     }
     pack(*lease, bytes_of(i, size_of(i)), 4096);
     pair.outbox.release(*lease);

@@ -50,8 +50,8 @@ Destination origin(const MPI_Status& status, const mpi::CommunicatorPtr& comm) n
 
 }  // namespace
 
-std::optional<Delivery> open(const MPI_Status& status, const mpi::CommunicatorPtr& comm, const Landed& landed,
-                             Met met) {
+std::optional<Delivery> open(const MPI_Status& status, const mpi::CommunicatorPtr& comm,
+                             const Landed& landed, Met met) {
   const Destination from = origin(status, comm);
   if (from.rank < 0) return std::nullopt;
   Inbox& inbox = PostOffice::get()->inbox();
@@ -66,7 +66,8 @@ void see(const MPI_Status& probed, const mpi::CommunicatorPtr& comm, const Lande
   if (from.rank >= 0) PostOffice::get()->inbox().see(landed.data(), from.rank);
 }
 
-bool is_envelope(const MPI_Status& received, const mpi::CommunicatorPtr& comm, const Landed& landed) {
+bool is_envelope(const MPI_Status& received, const mpi::CommunicatorPtr& comm,
+                 const Landed& landed) {
   const Destination from = origin(received, comm);
   return from.rank >= 0 && PostOffice::get()->inbox().is_envelope(landed.data(), from.rank);
 }

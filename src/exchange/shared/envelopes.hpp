@@ -37,13 +37,15 @@ namespace strake::exchange::shared {
 
 /// The general case of mark_send().
 void mark_like_envelope(const mpi::Peer& peer);
-/// A send of `bytes` goes by MPI: to be called before it does. < 1 ns unless they are an envelope's.
+/// A send of `bytes` goes by MPI: to be called before it does. < 1 ns unless they are an
+/// envelope's.
 inline void mark_send(std::int64_t bytes, const mpi::Peer& peer) {
   if (like_envelope(bytes)) mark_like_envelope(peer);
 }
 
-/// Before a receive from `source` (a rank, or MPI_ANY_SOURCE) is waited for: what is to be remembered
-/// of its communicator, which may be freed before the message comes. Null: no envelope comes.
+/// Before a receive from `source` (a rank, or MPI_ANY_SOURCE) is waited for: what is to be
+/// remembered of its communicator, which may be freed before the message comes. Null: no envelope
+/// comes.
 [[nodiscard]] mpi::CommunicatorPtr communicator_of_receive(std::int64_t room, int source,
                                                            MPI_Comm comm);
 
@@ -53,8 +55,8 @@ using Landed = std::array<std::byte, sizeof(Envelope)>;
 [[nodiscard]] Landed read_landed(const std::byte* data, MemoryKind memory);
 
 /// What a received message of an envelope's size names: `landed` are its bytes, `status` is of its
-/// receive on `comm`, which was asked for (mpi::communicator) when the receive was. Nothing where it is a message of its own. \throws Error  the page is not as it
-/// should be
+/// receive on `comm`, which was asked for (mpi::communicator) when the receive was. Nothing where
+/// it is a message of its own. \throws Error  the page is not as it should be
 enum class Met : std::uint8_t {
   No,
   Matched,  ///< by a probe, and received from there
@@ -69,7 +71,8 @@ enum class Met : std::uint8_t {
 /// \{ The envelope `landed` is known, if it is one from there.
 void see(const MPI_Status& probed, const mpi::CommunicatorPtr& comm, const Landed& landed);
 /// Whether a message is an envelope.
-[[nodiscard]] bool is_envelope(const MPI_Status& received, const mpi::CommunicatorPtr& comm, const Landed& landed);
+[[nodiscard]] bool is_envelope(const MPI_Status& received, const mpi::CommunicatorPtr& comm,
+                               const Landed& landed);
 /// A message of its own, by the status of its receive.
 void see_message(const MPI_Status& received, const mpi::CommunicatorPtr& comm);
 /// \}

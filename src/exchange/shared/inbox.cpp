@@ -53,9 +53,10 @@ void Inbox::take_introductions() {
     const auto ranks = static_cast<std::int32_t>(pages_.size());
     if (told.magic != kMagic || told.version != kVersion || made.job != job_ || told.rank < 0 ||
         told.rank >= ranks || told.ranks != ranks || told.bytes < Parts(ranks).bytes) {
-      log::warn("the page of rank {} of {} (version {}, {} bytes) is refused: version {} of this "
-                "job of {} ranks was expected",
-                told.rank, told.ranks, told.version, told.bytes, kVersion, ranks);
+      log::warn(
+          "the page of rank {} of {} (version {}, {} bytes) is refused: version {} of this "
+          "job of {} ranks was expected",
+          told.rank, told.ranks, told.version, told.bytes, kVersion, ranks);
       continue;
     }
     Neighbour& neighbour = pages_[static_cast<std::size_t>(told.rank)];

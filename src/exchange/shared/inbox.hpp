@@ -23,8 +23,8 @@ class Delivery {
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
   /// The packed bytes, once they are there.
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
-  /// Waits until the bytes before `end` are packed, and tells how many are. \throws Error  they will
-  /// not be: packing failed, or the sender is dead
+  /// Waits until the bytes before `end` are packed, and tells how many are. \throws Error  they
+  /// will not be: packing failed, or the sender is dead
   std::int64_t wait_until(std::int64_t end) const;
   /// Calls `take(piece)` for the pieces of the first `bytes`, each as soon as it is packed. \throws
   /// Error  as wait_until()
@@ -68,14 +68,14 @@ class Inbox {
 
   /// Maps the pages that were introduced, and tells their owners.
   void take_introductions();
-  /// The same if a message may come from there (negative: from anywhere) and that page is not known:
-  /// not at each call, but ever more rarely.
+  /// The same if a message may come from there (negative: from anywhere) and that page is not
+  /// known: not at each call, but ever more rarely.
   void expect(std::int32_t from) {
     if (from < 0 || pages_[static_cast<std::size_t>(from)].memory.data() == nullptr) look(from);
   }
 
-  /// What `landed`, the begin of a message of kEnvelopeBytes from `from`, names; nothing where it is
-  /// a message of its own.
+  /// What `landed`, the begin of a message of kEnvelopeBytes from `from`, names; nothing where it
+  /// is a message of its own.
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
   /// Whether they name anything.
   [[nodiscard]] bool is_envelope(const std::byte* landed, std::int32_t from) {
@@ -86,8 +86,8 @@ class Inbox {
   /// A message of an envelope's size, which was none, has come from `from`; `matched`: a probe had
   /// matched it before.
   void drop_mark(std::int32_t from, std::int32_t tag, std::uint64_t comm, bool matched = false);
-  /// The bytes of the next message from there, one of an envelope's size; `matched`: it is no longer
-  /// the next.
+  /// The bytes of the next message from there, one of an envelope's size; `matched`: it is no
+  /// longer the next.
   [[nodiscard]] std::int64_t bytes_of_next(std::int32_t from, std::int32_t tag, std::uint64_t comm,
                                            bool matched);
 

@@ -93,9 +93,7 @@ bool Outbox::mark(const Destination& to) {
   return true;
 }
 
-void Outbox::release(const Lease& lease) noexcept {
-  own_[number_of(*lease.slot_)].released = true;
-}
+void Outbox::release(const Lease& lease) noexcept { own_[number_of(*lease.slot_)].released = true; }
 
 void Outbox::withdraw(const Lease& lease) noexcept {
   lease.slot_->state.store(State::Done, std::memory_order_release);

@@ -1,8 +1,8 @@
 /// \file  What a rank shares with the other ranks of its node: slots, one for each message that it
 /// has sent and that was not received yet, and the memory that their bytes are packed into. The
-/// sender writes a slot, makes it live, and sends an envelope, which is an ordinary message of MPI's
-/// that names the slot: so MPI matches, orders and cancels it. Who receives the envelope takes the
-/// bytes from the page, and marks the slot done; then the sender uses it again.
+/// sender writes a slot, makes it live, and sends an envelope, which is an ordinary message of
+/// MPI's that names the slot: so MPI matches, orders and cancels it. Who receives the envelope
+/// takes the bytes from the page, and marks the slot done; then the sender uses it again.
 #pragma once
 
 #include <array>
@@ -69,8 +69,8 @@ struct Header {
 };
 
 /// A page begins with this. Then come a byte for each rank of MPI_COMM_WORLD, which that rank sets
-/// once it has mapped the page; envelopes, each in a place of kEnvelopeBytes + kEnvelopeRoom; and the
-/// packed bytes.
+/// once it has mapped the page; envelopes, each in a place of kEnvelopeBytes + kEnvelopeRoom; and
+/// the packed bytes.
 struct Page {
   Header header;
   std::atomic<std::uint32_t> slots_used{0};  ///< the slots before this one were ever used

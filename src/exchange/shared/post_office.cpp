@@ -45,8 +45,7 @@ PostOffice::PostOffice(const std::string& job, std::int32_t rank, std::int32_t r
   neighbours_[static_cast<std::size_t>(rank)].reach = Reach::No;
   const std::int64_t node = settings::number(settings::Id::ranks_per_node);
   for (std::int32_t other = 0; node > 0 && other < ranks; ++other) {
-    if (other / node != rank / node)
-      neighbours_[static_cast<std::size_t>(other)].reach = Reach::No;
+    if (other / node != rank / node) neighbours_[static_cast<std::size_t>(other)].reach = Reach::No;
   }
 }
 
@@ -80,7 +79,8 @@ bool PostOffice::introduce(std::int32_t rank) {
     log::debug("rank {} sends to rank {} by shared memory", rank_, rank);
     return true;
   }
-  // It may not have begun yet, may have a full queue, or may never take part: tried ever more rarely.
+  // It may not have begun yet, may have a full queue, or may never take part: tried ever more
+  // rarely.
   if (!std::has_single_bit(++neighbour.attempts)) return false;
   const Introduction made{outbox_.header(), job_};
   const auto message = std::as_bytes(std::span(&made, 1));

@@ -1,6 +1,6 @@
-/// \file  Messages between ranks of a node by memory that they share: this rank's page, those of the
-/// others, and which ranks can be reached so. A rank takes part if it runs under `strake run`, on
-/// its own, in a job that its launcher names, without MPI_THREAD_MULTIPLE.
+/// \file  Messages between ranks of a node by memory that they share: this rank's page, those of
+/// the others, and which ranks can be reached so. A rank takes part if it runs under `strake run`,
+/// on its own, in a job that its launcher names, without MPI_THREAD_MULTIPLE.
 #pragma once
 
 #include <atomic>
@@ -19,9 +19,7 @@ namespace strake::exchange::shared {
 class PostOffice {
  public:
   /// That of the process; null unless it takes part. < 1 ns.
-  [[nodiscard]] static PostOffice* get() noexcept {
-    return s_open.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] static PostOffice* get() noexcept { return s_open.load(std::memory_order_acquire); }
   /// `job`: what all ranks of MPI_COMM_WORLD and nobody else know. Where no memory or name can be
   /// had, the process takes no part, and the log says why.
   static void open(const std::string& job, std::int32_t rank, std::int32_t ranks) noexcept;

@@ -6,8 +6,7 @@
 namespace strake::sharing {
 
 Buddies::Buddies(std::int64_t bytes)
-    : units_(static_cast<std::size_t>(
-          std::min(bytes / kUnit, std::int64_t{1} << (kOrders - 2)))) {
+    : units_(static_cast<std::size_t>(std::min(bytes / kUnit, std::int64_t{1} << (kOrders - 2)))) {
   first_.fill(kNone);
   // As few blocks as there can be, each at a multiple of its size; the lowest ones come first.
   std::int32_t end = static_cast<std::int32_t>(units_.size());

@@ -1,6 +1,6 @@
 /// \file  Blocks of one range of memory: powers of two, that are cut in half as they are needed and
-/// joined again when both halves are free, so that no sizes that were used before stand in the way of
-/// others. What is known of the blocks is not in the memory itself, which others may write.
+/// joined again when both halves are free, so that no sizes that were used before stand in the way
+/// of others. What is known of the blocks is not in the memory itself, which others may write.
 #pragma once
 
 #include <array>

@@ -57,8 +57,8 @@ SharedMemory SharedMemory::make(std::int64_t bytes) {
   if (data == nullptr) {
     const int error = errno;
     if (descriptor >= 0) close(descriptor);
-    throw OutOfMemory(fmt::format("{} bytes of shared memory can't be had: {}", bytes,
-                                  std::strerror(error)));
+    throw OutOfMemory(
+        fmt::format("{} bytes of shared memory can't be had: {}", bytes, std::strerror(error)));
   }
   return {data, bytes, descriptor};
 }
@@ -66,16 +66,16 @@ SharedMemory SharedMemory::make(std::int64_t bytes) {
 SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes) {
   struct stat found {};
   if (fstat(descriptor, &found) != 0 || found.st_size != bytes) {
-    throw InvalidArgument(fmt::format("shared memory of {} bytes, where {} were announced",
-                                      found.st_size, bytes));
+    throw InvalidArgument(
+        fmt::format("shared memory of {} bytes, where {} were announced", found.st_size, bytes));
   }
   const int seals = fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
     throw InvalidArgument("shared memory that may shrink is not mapped");
   std::byte* const data = map_pages(descriptor, bytes);
   if (data == nullptr) {
-    throw OutOfMemory(fmt::format("{} bytes of shared memory can't be mapped: {}", bytes,
-                                  std::strerror(errno)));
+    throw OutOfMemory(
+        fmt::format("{} bytes of shared memory can't be mapped: {}", bytes, std::strerror(errno)));
   }
   return {data, bytes, -1};
 }

@@ -26,8 +26,8 @@ class SharedMemory {
   /// To be given to other processes; negative where it was mapped.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   /// Brings the pages of [begin, end) into this process, so that no touch of them waits, or kills
-  /// the process for want of memory. False: there is no memory for them. Cost: a bit for each 64 KiB
-  /// that are there already.
+  /// the process for want of memory. False: there is no memory for them. Cost: a bit for each 64
+  /// KiB that are there already.
   [[nodiscard]] bool populate(std::int64_t begin, std::int64_t end);
 
  private:
