@@ -80,7 +80,7 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
       buffered ? begin_packed(Direction::Send, found, transfer)
                : begin_send(found, buffer, count, type, peer, transfer);
     };
-    if (!take(found, make)) {
+    if (!(buffered ? take(found, make) : take_send(found, make))) {
       mark_left(found, count, type, peer);
       return leave_to(pass_on, function, found);
     }
@@ -354,7 +354,7 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;
     take(in, [&] { begin_packed(Direction::Receive, in, incoming); });
-    take(out, [&] { begin_send(out, send_buffer, send_count, send_type, peer, outgoing); });
+    take_send(out, [&] { begin_send(out, send_buffer, send_count, send_type, peer, outgoing); });
     SendOfCall sent;
     if (out.method != Method::System) {
       note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);

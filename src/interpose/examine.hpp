@@ -159,11 +159,9 @@ inline bool may_be_shared(const Found& found) noexcept {
   return found.reason == Reason::LibraryIsFaster &&
          exchange::shared::may_send_envelope(found.bytes);
 }
-/// Runs `make`, which takes what the method needs, before the MPI library is asked for anything.
-/// False: the call is left to the MPI library, as `found` then says.
+/// As take() below, of any method.
 template <typename Make>
-bool take(Examined& found, Make&& make) {
-  if (found.method == Method::System && !may_be_shared(found)) return false;
+bool try_to_take(Examined& found, Make&& make) {
   try {
     make();
     return found.method != Method::System;
@@ -175,6 +173,17 @@ bool take(Examined& found, Make&& make) {
   }
 }
 
+/// Runs `make`, which takes what the method needs, before the MPI library is asked for anything.
+/// False: the call is left to the MPI library, as `found` then says.
+template <typename Make>
+bool take(Examined& found, Make&& make) {
+  return found.method != Method::System && try_to_take(found, make);
+}
+/// The same of a send that `make` begins by begin_send().
+template <typename Make>
+bool take_send(Examined& found, Make&& make) {
+  return (found.method != Method::System || may_be_shared(found)) && try_to_take(found, make);
+}
 /// Makes the transfer and starts it; does nothing for one that is left to the MPI library.
 /// \throws OutOfMemory, CudaError
 inline void begin_packed(Direction direction, const Examined& found,

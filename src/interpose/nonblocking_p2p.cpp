@@ -92,7 +92,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
         pending = PendingTable::get().make(function, found.reason, comm);
         begin_send(found, buffer, count, type, peer, pending->transfer);
       };
-      if (!take(found, make)) {
+      if (!take_send(found, make)) {
         mark_left(found, count, type, peer);
         return leave_to(pass_on, function, found);
       }
