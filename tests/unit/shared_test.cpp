@@ -393,6 +393,25 @@ TEST(Sharing, descriptors_reach_other_processes_and_outlive_their_sender) {
   EXPECT_FALSE(socket.receive());
 }
 
+TEST(Sharing, what_other_users_send_is_dropped) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs to become another user";
+  const std::string name = own_name("mine");
+  const DescriptorSocket socket(name);
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (setuid(kNobody) != 0) _exit(2);
+    const SharedMemory memory = SharedMemory::make(4096);
+    const DescriptorSocket own(own_name("stranger"));
+    const std::byte message[] = {std::byte{7}};
+    _exit(own.send(name, message, memory.descriptor()) == Sent::Yes ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_FALSE(socket.receive());
+}
+
 TEST(Sharing, sockets_that_are_not_there_full_or_taken_are_told) {
   const std::string name = own_name("one");
   const DescriptorSocket sends(own_name("two"));
