@@ -25,7 +25,7 @@ int Buddies::order_of(std::int64_t bytes) noexcept {
 void Buddies::push(std::int32_t unit, int order) noexcept {
   std::int32_t& first = first_[static_cast<std::size_t>(order)];
   if (first != kNone) units_[static_cast<std::size_t>(first)].previous = unit;
-  units_[static_cast<std::size_t>(unit)] = {first, kNone, static_cast<std::int8_t>(order)};
+  units_[static_cast<std::size_t>(unit)] = {first, kNone, order};
   first = unit;
 }
 

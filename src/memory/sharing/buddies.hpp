@@ -33,7 +33,7 @@ class Buddies {
   struct Unit {
     std::int32_t next = kNone;
     std::int32_t previous = kNone;
-    std::int8_t order = kNone;  ///< of the free block that begins here
+    std::int32_t order = kNone;  ///< of the free block that begins here
   };
   std::vector<Unit> units_;
   std::array<std::int32_t, kOrders> first_;

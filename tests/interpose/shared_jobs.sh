@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Jobs that share memory: two at once under one name, ranks that take no part, ranks that are killed.
+#   shared_jobs.sh INTERPOSER PROGRAM LAUNCHER FLAG…    the launcher's flags are for two ranks
+set -u
+interposer=$1 program=$2
+shift 2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+pairs() { python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['shared_memory']['pairs'])" "$1"; }
+start() {
+  local name=$1
+  shift
+  "$@" env LD_PRELOAD="$interposer" STRAKE_JOB="shared-jobs-$$" STRAKE_SHARE=1 STRAKE_PROFILE=none \
+    STRAKE_SUMMARY_JSON="$folder/$name.json" "$program" >"$folder/$name.txt" 2>&1
+}
+check() {
+  grep -qx ok "$folder/$1.txt" || fail "$1: $(tail -n 5 "$folder/$1.txt")"
+  [ "$(pairs "$folder/$1.json")" = "$2" ] || fail "$1: $(pairs "$folder/$1.json") pairs share, not $2"
+}
+left() { { ls /dev/shm; grep -ao 'strake-[0-9a-f]*-[0-9]*' /proc/net/unix; } 2>/dev/null | grep strake | sort; }
+
+before=$(left)
+
+# Two jobs under one name, at the same time: each shares within itself.
+start one "$@" &
+start two "$@"
+wait
+check one 2
+check two 2
+
+# A rank that takes no part gets and sends all by MPI.
+cat >"$folder/apart" <<'RANK'
+#!/bin/sh
+[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && export STRAKE_SHARE=0
+exec "$@"
+RANK
+chmod +x "$folder/apart"
+"$@" env LD_PRELOAD="$interposer" STRAKE_JOB="shared-jobs-$$" STRAKE_SHARE=1 STRAKE_PROFILE=none \
+  STRAKE_SUMMARY_JSON="$folder/apart.json" "$folder/apart" "$program" >"$folder/apart.txt" 2>&1
+check apart 0
+
+# Of ranks that are killed nothing is left.
+"$@" env LD_PRELOAD="$interposer" STRAKE_JOB="shared-jobs-$$" STRAKE_SHARE=1 STRAKE_PROFILE=none \
+  sh -c 'echo $$ >>"$1"; exec "$2"' _ "$folder/pids" "$program" >"$folder/killed.txt" 2>&1 &
+job=$!
+until [ -s "$folder/pids" ] && [ "$(wc -l <"$folder/pids")" -ge 2 ]; do sleep 0.05; done
+sleep 0.4
+kill -9 "$(head -n 1 "$folder/pids")" 2>/dev/null
+wait "$job"
+for ((turn = 0; turn < 100; ++turn)); do
+  [ "$(left)" = "$before" ] && break
+  sleep 0.1
+done
+[ "$(left)" = "$before" ] || fail "left behind: $(left)"
+
+[ $failures = 0 ] && echo ok
+exit $((failures > 0))
