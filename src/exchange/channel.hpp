@@ -20,6 +20,7 @@ struct Parcel {
   std::byte* data = nullptr;
   std::int64_t bytes = 0;
   MemoryKind memory = MemoryKind::Host;
+  bool envelope = false;  ///< that names a message in shared memory (exchange/shared)
 };
 
 /// How a message ended.

@@ -44,7 +44,7 @@ void MpiChannel::post(const Parcel& parcel) {
   const auto& [rank, tag, comm] = peer_;
   parcel_ = parcel;
   delivery_.reset();
-  if (sends()) shared::mark_send(parcel.bytes, peer_);
+  if (sends() && !parcel.envelope) shared::mark_send(parcel.bytes, peer_);
   if (persistent_) {
     if (request_ == MPI_REQUEST_NULL) init(parcel);  // Open MPI has freed one that failed
     if (sends()) mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);

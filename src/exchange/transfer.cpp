@@ -115,6 +115,11 @@ Transfer::~Transfer() {
 void Transfer::start() {
   cancelled_ = false;
   arrival_ = {};
+  if (shares_with_) {
+    shared::PostOffice* const office = shared::PostOffice::get();
+    if (office != nullptr) lease_ = office->lease(*shares_with_, size_bytes());
+    method_ = lease_ ? Method::Shared : Method::Pack;
+  }
   if (direction_ == Direction::Send && !lease_) pack();
   state_ = State::Leaving;
 }
@@ -139,15 +144,19 @@ bool Transfer::step(Channel& channel) {
       case State::Leaving:
         if (!copied()) return false;
         if (cancelled_) {
+          withdraw();
+          release_lease();
           arrival_.lost = true;
           break;
         }
         channel.post(parcel());
         state_ = State::Posted;
+        if (lease_) pack_shared();
         return false;
       case State::Posted: {
         const std::optional<Arrival> arrival = channel.poll();
         if (!arrival) return false;
+        if (arrival->lost) withdraw();
         take(*arrival);
         [[fallthrough]];
       }
@@ -158,6 +167,8 @@ bool Transfer::step(Channel& channel) {
         break;
     }
   } catch (...) {
+    if (state_ == State::Leaving) withdraw();
+    release_lease();
     state_ = State::Idle;
     throw;
   }
@@ -193,7 +204,6 @@ void Transfer::finish(Channel& channel) {
 
 void Transfer::arrived(const Arrival& arrival) {
   state_ = State::Idle;
-  release_lease();
   take(arrival);
   state_ = State::Idle;
   wait_until_copied();
@@ -207,6 +217,7 @@ bool Transfer::cancel(Channel& channel) noexcept {
 
 /// The message has ended.
 void Transfer::take(const Arrival& arrival) {
+  release_lease();
   arrival_ = arrival;
   const bool unpacks = direction_ == Direction::Receive && !arrival.lost && arrival.bytes > 0;
   // A truncated message reports its own length.

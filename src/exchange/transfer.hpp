@@ -50,6 +50,9 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
+  /// From now on each send that is packed in host memory goes by memory that its receiver shares,
+  /// as above, if there is room when it starts; else it is packed as before.
+  void share_each(const shared::Destination& to) noexcept { shares_with_ = to; }
   /// A posted message by shared memory is lost for sure.
   void withdraw() noexcept;
   /// Begins: packs a send (host memory), or starts to (device memory). \throws OutOfMemory,
@@ -77,8 +80,8 @@ class Transfer {
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return typed_.elements->size_bytes(); }
   /// What the channel gets.
   [[nodiscard]] Parcel parcel() const noexcept {
-    if (lease_) return {lease_->envelope(), shared::kEnvelopeBytes, MemoryKind::Host};
-    return {buffer_.data(), size_bytes(), buffer_.place().kind};
+    if (lease_) return {lease_->envelope(), shared::kEnvelopeBytes, MemoryKind::Host, true};
+    return {buffer_.data(), size_bytes(), buffer_.place().kind, false};
   }
   /// How the last message ended.
   [[nodiscard]] const Arrival& arrival() const noexcept { return arrival_; }
@@ -102,8 +105,9 @@ class Transfer {
   State state_ = State::Idle;
   bool cancelled_ = false;
   Arrival arrival_;
-  PoolBlock buffer_;                    ///< the channel's
-  PoolBlock packed_;                    ///< staged: packed bytes in device memory
+  PoolBlock buffer_;  ///< the channel's
+  PoolBlock packed_;  ///< staged: packed bytes in device memory
+  std::optional<shared::Destination> shares_with_;
   std::optional<shared::Lease> lease_;  ///< shared: where the bytes are packed
   const CopyPlan* plan_ = nullptr;      ///< of the elements, where one is needed
   Queue* queue_ = nullptr;              ///< the one that `ticket_` is of

@@ -56,6 +56,13 @@ void Operation::make_persistent(exchange::InitSend init) {
   channel_.make_persistent(transfer_.parcel(), init);
 }
 
+void Operation::make_persistent(const exchange::shared::Destination& to) noexcept {
+  persistent_ = true;
+  settled = true;
+  complete_ = true;
+  transfer_.share_each(to);
+}
+
 void Operation::start() {
   status_ = empty_status();
   error_ = MPI_SUCCESS;

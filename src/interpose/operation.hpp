@@ -35,6 +35,9 @@ class Operation final : public exchange::Flight {
   /// From now on it may be started any number of times, over one persistent request of the MPI
   /// library's: a send that `init` makes, or (null) a receive. \throws MpiError
   void make_persistent(exchange::InitSend init);
+  /// The same of a send in host memory that goes by memory which its receiver shares, each time
+  /// that there is room for it.
+  void make_persistent(const exchange::shared::Destination& to) noexcept;
   /// A send starts to be packed; a receive is posted; a buffered send leaves at once.
   /// \throws OutOfMemory, CudaError, MpiError
   void start();

@@ -38,6 +38,10 @@ class PostOffice {
     const Reach known = neighbours_[static_cast<std::size_t>(rank)].reach;
     return known == Reach::Yes || (known != Reach::No && introduce(rank));
   }
+  /// Whether that rank may share memory with this one: it is on this node, and takes part.
+  [[nodiscard]] bool may_reach(std::int32_t rank) {
+    return reaches(rank) || neighbours_[static_cast<std::size_t>(rank)].reach == Reach::Introduced;
+  }
   /// From now on everything goes by MPI; what is on its way still comes.
   void stop_sending() noexcept;
   /// A message of an envelope's size goes there by MPI.
