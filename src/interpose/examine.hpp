@@ -184,6 +184,7 @@ template <typename Make>
 bool take_send(Examined& found, Make&& make) {
   return (found.method != Method::System || may_be_shared(found)) && try_to_take(found, make);
 }
+
 /// Makes the transfer and starts it; does nothing for one that is left to the MPI library.
 /// \throws OutOfMemory, CudaError
 inline void begin_packed(Direction direction, const Examined& found,

@@ -11,7 +11,7 @@
 namespace strake::mpi {
 
 struct Communicator {
-  std::uint64_t name = 0;
+  std::uint64_t name = 0;  ///< two have the same by a chance of 2^-64
   std::vector<int> world;  ///< its ranks in MPI_COMM_WORLD; MPI_UNDEFINED: a rank of another job
 
   /// Negative if there is no such rank, or it is of another job.
@@ -33,4 +33,5 @@ void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept;
 /// MPI library nothing, so `comm` may be no communicator at all. ~5 ns for the one that this thread
 /// asked for last.
 [[nodiscard]] const CommunicatorPtr& communicator(MPI_Comm comm) noexcept;
+
 }  // namespace strake::mpi

@@ -54,15 +54,15 @@ using Landed = std::array<std::byte, sizeof(Envelope)>;
 /// Of a message that has come into memory of that kind. \throws CudaError
 [[nodiscard]] Landed read_landed(const std::byte* data, MemoryKind memory);
 
-/// What a received message of an envelope's size names: `landed` are its bytes, `status` is of its
-/// receive on `comm`, which was asked for (mpi::communicator) when the receive was. Nothing where
-/// it is a message of its own. \throws Error  the page is not as it should be
+/// How a probe has met a message before it was received.
 enum class Met : std::uint8_t {
   No,
   Matched,  ///< by a probe, and received from there
   Dropped,  ///< by see_message()
 };
-/// `met`: how probes have met it before.
+/// What a received message of an envelope's size names: `landed` are its bytes, `status` is of its
+/// receive on `comm`, which was asked for (mpi::communicator) when the receive was. Nothing where
+/// it is a message of its own. \throws Error  the page is not as it should be
 [[nodiscard]] std::optional<Delivery> open(const MPI_Status& status,
                                            const mpi::CommunicatorPtr& comm, const Landed& landed,
                                            Met met = Met::No);

@@ -130,12 +130,12 @@ Slot* Inbox::oldest_slot(std::int32_t from, std::int32_t tag, std::uint64_t comm
   for (std::uint32_t i = 0; i < kSlots && i < used; ++i) {
     Slot& slot = page->slots[i];
     if (slot.state.load(kAcquire) != state) continue;
-    const std::uint64_t sequence = slot.sequence.load(kRelaxed);
-    const bool mine = slot.to.load(kRelaxed) == self_ && slot.tag.load(kRelaxed) == tag &&
-                      slot.comm.load(kRelaxed) == comm && wanted(slot);
-    // Another rank's may have become another message meanwhile; nobody else changes this one's.
-    std::atomic_thread_fence(kAcquire);
-    if (!mine || slot.state.load(kRelaxed) != state) continue;
+    // Another rank's may become another message meanwhile, so its state is asked for again, after
+    // these; nobody else changes this one's.
+    const std::uint64_t sequence = slot.sequence.load(kAcquire);
+    const bool mine = slot.to.load(kAcquire) == self_ && slot.tag.load(kAcquire) == tag &&
+                      slot.comm.load(kAcquire) == comm && wanted(slot);
+    if (!mine || slot.state.load(kAcquire) != state) continue;
     if (oldest != nullptr && sequence > least) continue;
     oldest = &slot;
     least = sequence;
@@ -144,7 +144,7 @@ Slot* Inbox::oldest_slot(std::int32_t from, std::int32_t tag, std::uint64_t comm
 }
 
 void Inbox::drop_mark(std::int32_t from, std::int32_t tag, std::uint64_t comm, bool matched) {
-  const auto is_mark = [](const Slot& slot) { return slot.at.load(kRelaxed) < 0; };
+  const auto is_mark = [](const Slot& slot) { return slot.at.load(kAcquire) < 0; };
   const State state = matched ? State::Seen : State::Live;
   if (Slot* const mark = oldest_slot(from, tag, comm, state, is_mark))
     change(*mark, state, State::Done);
