@@ -77,11 +77,7 @@ std::optional<Arrival> MpiChannel::poll() {
   if (mpi::quirks::kAskingRaises && (mpi::g_multiple || !mpi::in_world())) {
     mpi::check(real.MPI_Test(&request_, &flag, &status_), "MPI_Test");
     if (flag == 0) return std::nullopt;
-    look_for_envelope();
-    if (delivery_ && delivery_->bytes() > parcel_.bytes) {
-      delivery_->done();
-      throw MessageFailed(MPI_ERR_TRUNCATE, true);
-    }
+    look_at_message();
     return arrival();
   }
   // Asking leaves the request as it is and raises nothing: an error is raised later, in the call
@@ -95,25 +91,26 @@ std::optional<Arrival> MpiChannel::poll() {
     // MPICH 5 has forgotten the error of a persistent request.
     throw MessageFailed(code != MPI_SUCCESS ? code : status.MPI_ERROR, persistent_);
   }
-  look_for_envelope();
-  // Open MPI tells no error of a message that is too long, and where the room was filled just so,
-  // never; none of the libraries knows what an envelope stands for.
-  if ((mpi::quirks::kLongMessagesOverrun || delivery_) && !sends() &&
-      mpi::received_bytes(status_) > parcel_.bytes && !was_cancelled()) {
-    if (delivery_) delivery_->done();
-    throw MessageFailed(MPI_ERR_TRUNCATE, true);
-  }
+  look_at_message();
   // The status is known: MPICH 5 has made a persistent request inactive when it told, and Test's is
   // empty.
   mpi::check(real.MPI_Test(&request_, &flag, &status), "MPI_Test");
   return arrival();
 }
 
-void MpiChannel::look_for_envelope() {
-  if (sends() || !shared::like_envelope(mpi::received_bytes(status_)) || was_cancelled()) return;
-  delivery_ = shared::open(status_, comm_, shared::read_landed(parcel_.data, parcel_.memory),
-                           message_ != nullptr ? shared::Met::Matched : shared::Met::No);
-  if (delivery_) shared::set_bytes(status_, delivery_->bytes());
+/// A message has ended well: looks for an envelope, and at its length.
+void MpiChannel::look_at_message() {
+  if (sends() || was_cancelled()) return;
+  const shared::Met met = message_ != nullptr ? shared::Met::Matched : shared::Met::No;
+  delivery_ = shared::look(status_, comm_, met,
+                           [&] { return shared::read_landed(parcel_.data, parcel_.memory); });
+  // Open MPI tells no error of a message that is too long, and where the room was filled just so,
+  // never; none of the libraries knows what an envelope stands for.
+  if ((mpi::quirks::kLongMessagesOverrun || delivery_) &&
+      mpi::received_bytes(status_) > parcel_.bytes) {
+    if (delivery_) delivery_->done();
+    throw MessageFailed(MPI_ERR_TRUNCATE, true);
+  }
 }
 
 Arrival MpiChannel::arrival() const noexcept {

@@ -86,7 +86,7 @@ class MpiChannel final : public Channel {
   void check_request(int code, const char* function) const;
   [[nodiscard]] bool was_cancelled() const noexcept;
   [[nodiscard]] Arrival arrival() const noexcept;
-  void look_for_envelope();
+  void look_at_message();
 
   mpi::Peer peer_;
   StartSend start_ = nullptr;

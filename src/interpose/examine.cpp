@@ -50,24 +50,50 @@ bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined
   return true;
 }
 
-bool begin_shared(Examined& found, void* buffer, std::int64_t count, MPI_Datatype type,
-                  const mpi::Peer& to, std::optional<exchange::Transfer>& transfer) {
-  const auto there = exchange::shared::destination(to);
-  exchange::shared::PostOffice& office = *exchange::shared::PostOffice::get();
-  if (!there || !office.reaches(there->rank)) return false;
+bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type) {
+  if (found.method != Method::Pack && !may_be_shared(found)) return false;
+  if (!exchange::shared::may_send_envelope(found.bytes)) return false;
   Examined packed = found;
   if (found.method == Method::System) {
     mpi::TypeRecord* const record = mpi::find_type(type);
-    if (record == nullptr || !resolve(buffer, count, *record, packed)) return false;
+    if (record == nullptr || !resolve(const_cast<void*>(buffer), count, *record, packed))
+      return false;
   }
   if (!packed.typed.place.in_host_memory() || packed.typed.mixed) return false;
+  found = packed;
+  found.method = Method::Pack;
+  found.reason = Reason::None;
+  return true;
+}
+
+exchange::StartSend start_of(Function function) noexcept {
+  const mpi::RealMpi& real = real_mpi();
+  switch (function) {
+    case Function::MPI_Ssend:
+    case Function::MPI_Ssend_init:
+      return real.MPI_Issend;
+    case Function::MPI_Rsend:
+    case Function::MPI_Rsend_init:
+      return real.MPI_Irsend;
+    default:
+      return real.MPI_Isend;
+  }
+}
+
+bool begin_shared(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
+                  const mpi::Peer& to, std::optional<exchange::Transfer>& transfer) {
+  if (!exchange::shared::may_send_envelope(found.bytes)) return false;
+  exchange::shared::PostOffice& office = *exchange::shared::PostOffice::get();
+  const auto there = exchange::shared::destination(to);
+  Examined packed = found;
+  if (!there || !office.reaches(there->rank) || !pack_for_sharing(packed, buffer, count, type))
+    return false;
   const auto lease = office.lease(*there, packed.bytes);
   if (!lease) return false;
   transfer.emplace(packed.typed, *lease);
   transfer->start();
   found = packed;
   found.method = Method::Shared;
-  found.reason = Reason::None;
   return true;
 }
 

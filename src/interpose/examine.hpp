@@ -12,6 +12,7 @@
 #include "device/backend.hpp"
 #include "device/loaded_objects.hpp"
 #include "exchange/method.hpp"
+#include "exchange/mpi_channel.hpp"
 #include "exchange/shared/envelopes.hpp"
 #include "exchange/transfer.hpp"
 #include "interpose/boundary.hpp"
@@ -194,19 +195,20 @@ inline void begin_packed(Direction direction, const Examined& found,
   transfer->start();
 }
 
-/// Makes the transfer of a send that goes by shared memory, if it can: the elements must be packed,
-/// or may_be_shared(). False: it can't, and nothing is changed. The call that takes the parcel must
-/// not wait for the receiver.
-bool begin_shared(Examined& found, void* buffer, std::int64_t count, MPI_Datatype type,
+/// A send that would be packed, or may_be_shared(), as one that is packed in host memory, which
+/// shared memory asks for. False: it is no such send, and nothing is changed.
+bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type);
+/// The nonblocking function of a send's mode.
+[[nodiscard]] exchange::StartSend start_of(Function function) noexcept;
+/// Makes the transfer of a send that goes by shared memory, if it can. False: it can't, and nothing
+/// is changed. The call that takes the parcel must not wait for the receiver.
+bool begin_shared(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
                   const mpi::Peer& to, std::optional<exchange::Transfer>& transfer);
 /// Makes the transfer of a send, and starts it. \throws OutOfMemory, CudaError
 inline void begin_send(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
                        const mpi::Peer& to, std::optional<exchange::Transfer>& transfer) {
-  const bool packs = found.method == Method::Pack;
-  if ((packs || may_be_shared(found)) && exchange::shared::may_send_envelope(found.bytes) &&
-      begin_shared(found, const_cast<void*>(buffer), count, type, to, transfer))
-    return;
-  begin_packed(Direction::Send, found, transfer);
+  if (!begin_shared(found, buffer, count, type, to, transfer))
+    begin_packed(Direction::Send, found, transfer);
 }
 
 /// Counts what was decided.
@@ -242,11 +244,7 @@ int watch(Function function, const Found& found, void* buffer, std::int64_t coun
           const Call& call, bool persistent = false) {
   if (!exchange::shared::may_get_envelope(room_of(found)) || source == MPI_PROC_NULL) return call();
   PendingTable::Owned pending = PendingTable::get().make(function, found.reason, origin.comm);
-  pending->source = source;
-  if (origin.communicator != nullptr) {
-    pending->communicator = origin.communicator;
-    pending->told.met = exchange::shared::Met::Matched;
-  }
+  pending->comes_from(source, origin);
   const int code = call();
   if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) return code;
   pending->landing.emplace(buffer, count, type, found);

@@ -44,17 +44,16 @@ class Landing {
 };
 
 /// The receive of which `status` tells has ended well: takes what an envelope has announced, and
-/// makes the status tell of that. `where` makes the Landing. False: it is longer than the receive.
+/// makes the status tell of that. `where` makes the Landing in its argument. False: it is longer
+/// than the receive.
 template <typename Where>
 [[nodiscard]] bool settle_left(MPI_Status& status, const mpi::CommunicatorPtr& comm,
                                exchange::shared::Met met, const Where& where, bool& shared) {
-  if (comm == nullptr || !exchange::shared::like_envelope(mpi::received_bytes(status))) return true;
-  Landing landing = where();
-  const auto delivery = exchange::shared::open(status, comm, landing.landed(), met);
+  std::optional<Landing> landing;
+  const auto delivery =
+      exchange::shared::look(status, comm, met, [&] { return where(landing).landed(); });
   shared = delivery.has_value();
-  if (!shared) return true;
-  exchange::shared::set_bytes(status, delivery->bytes());
-  return landing.take(*delivery);
+  return !shared || landing->take(*delivery);
 }
 
 /// Before a send that is left to the MPI library.

@@ -161,11 +161,7 @@ int receive(Function function, const Ask& ask, void* buffer, Count count, MPI_Da
     PendingTable::Owned pending;
     const auto make = [&] {
       pending = PendingTable::get().make(function, found.reason, origin.comm);
-      pending->source = source;
-      if (origin.communicator != nullptr) {
-        pending->communicator = origin.communicator;
-        pending->told.met = exchange::shared::Met::Matched;
-      }
+      pending->comes_from(source, origin);
       begin_packed(Direction::Receive, found, pending->transfer);
     };
     if (!take(found, make)) return leave();
@@ -251,8 +247,8 @@ int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int
     Requests::get().hand_on();
     if (from == MPI_PROC_NULL || request == nullptr) return pass_on();
     const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
-    return watch(Function::MPI_Irecv, found, buffer, count, type, from, Origin{comm, nullptr},
-                 request, [&] { return post(call, found, buffer, count, type); });
+    return watch(Function::MPI_Irecv, found, buffer, count, type, from, origin, request,
+                 [&] { return post(call, found, buffer, count, type); });
   });
 }
 

@@ -1,7 +1,6 @@
 #include "interpose/pending.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -9,7 +8,6 @@
 
 #include "interpose/boundary.hpp"
 #include "interpose/outcomes.hpp"
-#include "interpose/quiet_world.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/types.hpp"
 #include "mpi/wire.hpp"
@@ -62,26 +60,13 @@ bool may_be_cancelled(const Pending& pending) noexcept {
   return pending.may_be_gone || mpi::g_multiple;
 }
 
-/// What a receive has got.
-exchange::shared::Landed landed_in(const Pending& pending) {
-  if (pending.landing) return pending.landing->landed();
-  const exchange::Parcel parcel = pending.transfer->parcel();
-  return exchange::shared::read_landed(parcel.data, parcel.memory);
-}
-
 /// Looks for an envelope in what a receive has got; from then on the status tells of what it stands
 /// for.
 std::optional<exchange::shared::Delivery> look(Pending& pending, MPI_Status& status) {
-  namespace shared = exchange::shared;
   pending.told.looked = true;
-  if (pending.communicator == nullptr || !shared::like_envelope(mpi::received_bytes(status)))
-    return std::nullopt;
-  const auto delivery =
-      shared::open(status, pending.communicator, landed_in(pending), pending.told.met);
-  if (delivery) {
-    pending.told.bytes = delivery->bytes();
-    shared::set_bytes(status, delivery->bytes());
-  }
+  const auto delivery = exchange::shared::look(status, pending.communicator, pending.told.met,
+                                               [&] { return pending.landed(); });
+  if (delivery) pending.told.bytes = delivery->bytes();
   return delivery;
 }
 
@@ -138,6 +123,12 @@ bool complete(Pending& pending, MPI_Request request, MPI_Status& status, bool fa
 }
 
 }  // namespace
+
+exchange::shared::Landed Pending::landed() const {
+  if (landing) return landing->landed();
+  const exchange::Parcel parcel = transfer->parcel();
+  return exchange::shared::read_landed(parcel.data, parcel.memory);
+}
 
 PendingTable::Owned PendingTable::make(Function function, exchange::Reason reason, MPI_Comm comm) {
   Pending* made = nullptr;
@@ -366,55 +357,6 @@ bool unpack_pending(Pending& pending, MPI_Status& status) {
                         !pending.told.looked &&
                         mpi::received_bytes(status) > pending.transfer->size_bytes();
   return too_long || end_transfer(pending, status);
-}
-
-namespace {
-
-MPI_Request handle_of(const Pending& pending) noexcept {
-  MPI_Request request = MPI_REQUEST_NULL;
-  // NOLINTNEXTLINE(bugprone-sizeof-expression): a handle may be a pointer, whose bits are the key
-  std::memcpy(&request, &pending.key, sizeof request);
-  return request;
-}
-
-/// MPICH 5 tells of a persistent request once, and takes it for inactive then: it is not asked.
-bool forgets_persistent() {
-  static const bool forgets = exchange::mpi_library().starts_with("MPICH 5");
-  return forgets;
-}
-
-/// A receive whose message nobody has looked at yet: what it has got is no longer the next.
-void see_pending(Pending& pending, const MPI_Status& probed, const mpi::CommunicatorPtr& comm) {
-  namespace shared = exchange::shared;
-  if (!pending.active || pending.communicator == nullptr || pending.told.looked) return;
-  shared::see(probed, comm, landed_in(pending));
-  if ((pending.persistent && forgets_persistent()) || pending.communicator != comm ||
-      pending.told.met != shared::Met::No)
-    return;
-  int flag = 0;
-  MPI_Status status;
-  if (real_mpi().MPI_Request_get_status(handle_of(pending), &flag, &status) != MPI_SUCCESS ||
-      flag == 0 || mpi::received_bytes(status) != shared::kEnvelopeBytes)
-    return;
-  if (shared::is_envelope(status, comm, landed_in(pending))) return;
-  shared::see_message(status, comm);
-  pending.told.met = shared::Met::Dropped;
-}
-
-}  // namespace
-
-void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched) {
-  namespace shared = exchange::shared;
-  if (!shared::like_envelope(mpi::received_bytes(status))) return;
-  const QuietWorld quiet;  // it asks about requests, which may have failed
-  Requests::get().progress();
-  const mpi::CommunicatorPtr known = mpi::communicator(comm);
-  if (known == nullptr) return;
-  if (g_freed.load(std::memory_order_relaxed) != 0) step_freed();
-  if (!PendingTable::empty()) {
-    PendingTable::get().for_each([&](Pending& pending) { see_pending(pending, status, known); });
-  }
-  shared::set_bytes(status, shared::bytes_of_probed(status, known, matched));
 }
 
 int free_pending(Pending& pending, MPI_Request* request) {

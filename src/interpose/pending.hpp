@@ -21,6 +21,7 @@
 #include "exchange/transfer.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/landing.hpp"
+#include "interpose/messages.hpp"
 #include "memory/scratch.hpp"
 #include "mpi/peers.hpp"
 
@@ -52,6 +53,14 @@ struct Pending {
     exchange::shared::Met met = exchange::shared::Met::No;
   } told;
 
+  /// Of a receive: where its message comes from. `origin` is more where a probe has matched it.
+  void comes_from(int rank, const Origin& origin) {
+    source = rank;
+    communicator = origin.communicator;
+    if (communicator != nullptr) told.met = exchange::shared::Met::Matched;
+  }
+  /// What a receive has got.
+  [[nodiscard]] exchange::shared::Landed landed() const;
   [[nodiscard]] bool receives() const noexcept {
     return transfer ? transfer->direction() == machine::Direction::Receive : landing.has_value();
   }
@@ -166,9 +175,6 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
 /// MPI_Request_get_status has said that the request is complete.
 /// False: what an envelope stands for is longer than the receive.
 bool unpack_pending(Pending& pending, MPI_Status& status);
-/// A probe on `comm` has told by `status` of a message of an envelope's size: makes it tell the
-/// true size. `matched`: the probe has matched it.
-void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched);
 
 /// MPI_Request_free: the message goes on by itself. The handle becomes null.
 int free_pending(Pending& pending, MPI_Request* request);

@@ -105,33 +105,22 @@ int leave_send(const PassOn& pass_on, Function function, const Found& found, con
 }
 
 /// The operation of a send that may go by shared memory, or null.
-std::shared_ptr<Operation> make_shared_send(Function function, const Examined& found, void* buffer,
+std::shared_ptr<Operation> make_shared_send(Function function, Examined found, const void* buffer,
                                             std::int64_t count, MPI_Datatype type,
                                             const Peer& peer) {
-  if (found.method != Method::Pack && !may_be_shared(found)) return nullptr;
-  if (function == Function::MPI_Bsend_init || !exchange::shared::may_send_envelope(found.bytes))
-    return nullptr;
+  const bool buffered = function == Function::MPI_Bsend_init;  // its bytes are the MPI library's
+  if (buffered || !exchange::shared::may_send_envelope(found.bytes)) return nullptr;
   const auto to = exchange::shared::destination(peer);
-  if (!to || !exchange::shared::PostOffice::get()->may_reach(to->rank) || !mpi::sendable(peer))
+  if (!to || !exchange::shared::PostOffice::get()->may_reach(to->rank) || !mpi::sendable(peer) ||
+      !pack_for_sharing(found, buffer, count, type))
     return nullptr;
-  Examined packed = found;
-  if (found.method == Method::System) {
-    mpi::TypeRecord* const record = mpi::find_type(type);
-    if (record == nullptr || !resolve(buffer, count, *record, packed)) return nullptr;
-  }
-  if (!packed.typed.place.in_host_memory() || packed.typed.mixed) return nullptr;
-  const mpi::RealMpi& real = real_mpi();
-  const exchange::StartSend start = function == Function::MPI_Ssend_init   ? real.MPI_Issend
-                                    : function == Function::MPI_Rsend_init ? real.MPI_Irsend
-                                                                           : real.MPI_Isend;
   std::shared_ptr<Operation> operation;
-  packed.method = Method::Pack;
   const auto make = [&] {
-    operation = Requests::get().make_operation(function, Reason::None, packed.typed, packed.method,
-                                               Direction::Send, peer, start);
+    operation = Requests::get().make_operation(function, found.reason, found.typed, found.method,
+                                               Direction::Send, peer, start_of(function));
     operation->make_persistent(*to);
   };
-  return take(packed, make) ? operation : nullptr;
+  return take(found, make) ? operation : nullptr;
 }
 
 template <typename Real, typename Count>
@@ -145,8 +134,7 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
       found.method = Method::System;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
-    if (auto shared =
-            make_shared_send(function, found, const_cast<void*>(buffer), count, type, peer))
+    if (auto shared = make_shared_send(function, found, buffer, count, type, peer))
       return give_out(std::move(shared), init, peer, request);
     if (found.method == Method::Pack) {
       PendingTable::Owned pending;

@@ -6,6 +6,7 @@
 #include "interpose/passed.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/statuses.hpp"
+#include "interpose/true_size.hpp"
 
 namespace {
 

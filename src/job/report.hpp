@@ -3,13 +3,13 @@
 /// `strake run` ends, however it ends. Uses only the C library, and no memory but the stack.
 #pragma once
 
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdio>
 #include <string_view>
+
+#include "job/names.hpp"
 
 namespace strake::job {
 
@@ -23,26 +23,15 @@ enum class Letter : char {
 inline constexpr Letter kLetters[] = {Letter::WithoutMpi, Letter::WithMpi, Letter::Started,
                                       Letter::Refused, Letter::Emptied};
 
-/// The socket's address for a letter.
-struct Address {
-  sockaddr_un name{};
-  socklen_t size = 0;  ///< 0: the id is too long for a name
-
-  Address(std::string_view job, Letter letter) noexcept {
-    name.sun_family = AF_UNIX;
-    // The leading zero makes it a name outside the file system.
-    constexpr std::size_t kRoom = sizeof(name.sun_path) - 1;
-    const int written =
-        std::snprintf(name.sun_path + 1, kRoom, "strake-%.*s-%c", static_cast<int>(job.size()),
-                      job.data(), static_cast<char>(letter));
-    const auto length = static_cast<std::size_t>(written);
-    if (written > 0 && length < kRoom)
-      size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
-  }
-  [[nodiscard]] const sockaddr* get() const noexcept {
-    return reinterpret_cast<const sockaddr*>(&name);
-  }
-};
+/// The socket's address for a letter; of size 0 if the id is too long for a name.
+inline Address address_of(std::string_view job, Letter letter) noexcept {
+  char name[sizeof(sockaddr_un::sun_path)];
+  const int written =
+      std::snprintf(name, sizeof(name), "strake-%.*s-%c", static_cast<int>(job.size()), job.data(),
+                    static_cast<char>(letter));
+  return Address(
+      std::string_view(name, written > 0 ? static_cast<std::size_t>(written) : sizeof(name)));
+}
 
 /// A socket for letters, closed by exec; negative if it can't be made.
 inline int letter_socket() noexcept {
@@ -53,7 +42,7 @@ inline int letter_socket() noexcept {
 /// The connection itself is the message. If the socket's queue is full, the same letter is there
 /// already.
 inline void leave_letter(std::string_view job, Letter letter) noexcept {
-  const Address address(job, letter);
+  const Address address = address_of(job, letter);
   const int fd = job.empty() || address.size == 0 ? -1 : letter_socket();
   if (fd < 0) return;
   (void)connect(fd, address.get(), address.size);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "job/names.hpp"
 #include "machine/profile.hpp"
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
@@ -144,10 +145,6 @@ std::string machine_key_below(const std::string& root) {
 
 std::string machine_key() { return machine_key_below({}); }
 
-std::string hash_of_key(std::string_view key) {
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return fmt::format("{:016x}", hash);
-}
+std::string hash_of_key(std::string_view key) { return fmt::format("{:016x}", job::hash_of(key)); }
 
 }  // namespace strake::machine

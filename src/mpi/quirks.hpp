@@ -105,6 +105,9 @@ inline constexpr bool kStartsActiveRequests = !kOpenMpi;
 /// MPI_COMM_SELF if an error handler was set there (5.0: and only there), otherwise on
 /// MPI_COMM_WORLD.
 inline constexpr bool kAskingRaises = !kOpenMpi;
+/// MPICH 5: MPI_Request_get_status makes a persistent request that is complete inactive, so that it
+/// tells of it once.
+inline constexpr std::string_view kTellsOfPersistentOnce = "MPICH 5";
 /// MPICH, all versions: a call that completes several failed requests raises MPI_ERR_IN_STATUS
 /// once, on MPI_COMM_WORLD; 4.x loses the error codes of the requests. Open MPI raises the first
 /// request's error, on the request's communicator.

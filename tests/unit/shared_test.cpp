@@ -90,6 +90,17 @@ std::vector<std::byte> take(const Delivery& delivery) {
   return taken;
 }
 
+/// Runs `body` in a process of its own, which must return 0.
+template <typename Body>
+pid_t in_child(const Body& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  return child;
+}
+
 TEST(Shared, a_message_goes_and_its_memory_is_used_again) {
   Pair pair;
   pair.introduce();
@@ -254,22 +265,17 @@ TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
   const DescriptorSocket socket(name);
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
+  in_child([&] {
     const DescriptorSocket own(own_name("victim"));
     Outbox outbox(0, 2, kNonce, kMemory);
     const Introduction made{outbox.header(), kJob};
     (void)own.send(name, std::as_bytes(std::span(&made, 1)), outbox.descriptor());
     const auto lease = outbox.lease(to_one(), 20'000);
     lease->packed(10'000);
-    const bool written = write(pipe_ends[1], lease->envelope(), kEnvelopeBytes) == kEnvelopeBytes;
-    _exit(written ? 0 : 1);
-  }
+    return write(pipe_ends[1], lease->envelope(), kEnvelopeBytes) == kEnvelopeBytes ? 0 : 1;
+  });
   std::vector<std::byte> landed(kEnvelopeBytes);
   ASSERT_EQ(read(pipe_ends[0], landed.data(), landed.size()), kEnvelopeBytes);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_EQ(status, 0);
   Inbox inbox(socket, kJob, 1, 2);
   inbox.take_introductions();
   const auto delivery = inbox.open(landed.data(), 0);
@@ -373,17 +379,13 @@ TEST(Shared, two_threads_exchange_thousands_of_messages) {
 TEST(Sharing, descriptors_reach_other_processes_and_outlive_their_sender) {
   const std::string name = own_name("parent");
   const DescriptorSocket socket(name);
-  const pid_t child = fork();
-  if (child == 0) {
+  const pid_t child = in_child([&] {
     const SharedMemory memory = SharedMemory::make(4096);
     std::memcpy(memory.data(), "from the child", 15);
     const DescriptorSocket own(own_name("child"));
     const std::byte message[] = {std::byte{7}};
-    _exit(own.send(name, message, memory.descriptor()) == Sent::Yes ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_EQ(status, 0);
+    return own.send(name, message, memory.descriptor()) == Sent::Yes ? 0 : 1;
+  });
   const auto received = socket.receive();
   ASSERT_TRUE(received);
   EXPECT_EQ(received->message, std::vector<std::byte>{std::byte{7}});
@@ -397,18 +399,14 @@ TEST(Sharing, what_other_users_send_is_dropped) {
   if (geteuid() != 0) GTEST_SKIP() << "needs to become another user";
   const std::string name = own_name("mine");
   const DescriptorSocket socket(name);
-  const pid_t child = fork();
-  if (child == 0) {
+  in_child([&] {
     constexpr uid_t kNobody = 65534;
-    if (setuid(kNobody) != 0) _exit(2);
+    if (setuid(kNobody) != 0) return 2;
     const SharedMemory memory = SharedMemory::make(4096);
     const DescriptorSocket own(own_name("stranger"));
     const std::byte message[] = {std::byte{7}};
-    _exit(own.send(name, message, memory.descriptor()) == Sent::Yes ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_EQ(status, 0);
+    return own.send(name, message, memory.descriptor()) == Sent::Yes ? 0 : 1;
+  });
   EXPECT_FALSE(socket.receive());
 }
 

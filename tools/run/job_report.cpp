@@ -20,7 +20,7 @@ bool is_of_this_user(int caller) {
 
 JobReport::JobReport(const std::string& id) {
   for (const job::Letter letter : job::kLetters) {
-    const job::Address address(id, letter);
+    const job::Address address = job::address_of(id, letter);
     const int fd = job::letter_socket();
     if (fd < 0) continue;
     sockets_[letter] = fd;

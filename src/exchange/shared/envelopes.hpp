@@ -12,6 +12,7 @@
 #include "exchange/shared/post_office.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/peers.hpp"
+#include "mpi/wire.hpp"
 #include "strake/place.hpp"
 
 namespace strake::exchange::shared {
@@ -54,6 +55,9 @@ using Landed = std::array<std::byte, sizeof(Envelope)>;
 /// Of a message that has come into memory of that kind. \throws CudaError
 [[nodiscard]] Landed read_landed(const std::byte* data, MemoryKind memory);
 
+/// Tells a status that so many bytes came.
+void set_bytes(MPI_Status& status, std::int64_t bytes) noexcept;
+
 /// How a probe has met a message before it was received.
 enum class Met : std::uint8_t {
   No,
@@ -66,6 +70,16 @@ enum class Met : std::uint8_t {
 [[nodiscard]] std::optional<Delivery> open(const MPI_Status& status,
                                            const mpi::CommunicatorPtr& comm, const Landed& landed,
                                            Met met = Met::No);
+/// The same where the message may have any size; `read()` gives what has landed. From then on the
+/// status tells of the bytes that an envelope stands for.
+template <typename Read>
+[[nodiscard]] std::optional<Delivery> look(MPI_Status& status, const mpi::CommunicatorPtr& comm,
+                                           Met met, const Read& read) {
+  if (comm == nullptr || !like_envelope(mpi::received_bytes(status))) return std::nullopt;
+  const std::optional<Delivery> delivery = open(status, comm, read(), met);
+  if (delivery) set_bytes(status, delivery->bytes());
+  return delivery;
+}
 /// A probe on `comm` has found a message of an envelope's size. Others of that size from there may
 /// have come to receives that nobody has looked at since: call see() for those first.
 /// \{ The envelope `landed` is known, if it is one from there.
@@ -80,8 +94,5 @@ void see_message(const MPI_Status& received, const mpi::CommunicatorPtr& comm);
 /// `matched`: and has matched, so that it is no longer the next.
 [[nodiscard]] std::int64_t bytes_of_probed(const MPI_Status& probed,
                                            const mpi::CommunicatorPtr& comm, bool matched);
-
-/// Tells a status that so many bytes came.
-void set_bytes(MPI_Status& status, std::int64_t bytes) noexcept;
 
 }  // namespace strake::exchange::shared

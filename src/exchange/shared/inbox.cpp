@@ -38,7 +38,11 @@ std::int64_t Delivery::wait_until(std::int64_t end) const {
 
 Inbox::Inbox(const sharing::DescriptorSocket& socket, std::uint64_t job, std::int32_t self,
              std::int32_t ranks)
-    : socket_(socket), job_(job), self_(self), pages_(static_cast<std::size_t>(ranks)) {}
+    : socket_(socket),
+      job_(job),
+      self_(self),
+      parts_(ranks),
+      pages_(static_cast<std::size_t>(ranks)) {}
 
 void Inbox::take_introductions() {
   while (const auto received = socket_.receive()) {
@@ -52,7 +56,7 @@ void Inbox::take_introductions() {
     const Header& told = made.header;
     const auto ranks = static_cast<std::int32_t>(pages_.size());
     if (told.magic != kMagic || told.version != kVersion || made.job != job_ || told.rank < 0 ||
-        told.rank >= ranks || told.ranks != ranks || told.bytes < Parts(ranks).bytes) {
+        told.rank >= ranks || told.ranks != ranks || told.bytes < parts_.bytes) {
       log::warn(
           "the page of rank {} of {} (version {}, {} bytes) is refused: version {} of this "
           "job of {} ranks was expected",
@@ -64,9 +68,8 @@ void Inbox::take_introductions() {
     try {
       neighbour.memory = sharing::SharedMemory::map(received->descriptor.get(), told.bytes);
       neighbour.process = received->process;
-      (void)neighbour.memory.populate(0, Parts(ranks).envelopes);
-      auto* const readers =
-          reinterpret_cast<Reader*>(neighbour.memory.data() + Parts(ranks).readers);
+      (void)neighbour.memory.populate(0, parts_.envelopes);
+      auto* const readers = reinterpret_cast<Reader*>(neighbour.memory.data() + parts_.readers);
       readers[self_].store(1, std::memory_order_release);
     } catch (const Error& error) {
       log::warn("the page of rank {} can't be used: {}", told.rank, error.what());
@@ -108,8 +111,7 @@ std::optional<Delivery> Inbox::open(const std::byte* landed, std::int32_t from) 
   const std::int64_t at = slot->at.load(kRelaxed);
   const std::int64_t bytes = slot->bytes.load(kRelaxed);
   const std::int64_t room = neighbour.memory.bytes();
-  const std::int64_t first = Parts(static_cast<std::int32_t>(pages_.size())).bytes;
-  if (at < first || bytes <= kEnvelopeBytes || at > room || bytes > room - at)
+  if (at < parts_.bytes || bytes <= kEnvelopeBytes || at > room || bytes > room - at)
     throw Error("a message by shared memory names bytes that are not there");
   (void)neighbour.memory.populate(at, at + bytes);
   return Delivery(*slot, neighbour.memory.data() + at, bytes, neighbour.process);

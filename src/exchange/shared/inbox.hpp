@@ -108,6 +108,7 @@ class Inbox {
   const sharing::DescriptorSocket& socket_;
   std::uint64_t job_;
   std::int32_t self_;
+  Parts parts_;                   ///< of all pages
   std::vector<Neighbour> pages_;  ///< by rank in MPI_COMM_WORLD
   std::uint32_t looks_ = 0;       ///< for pages of any rank
 };

@@ -8,6 +8,7 @@
 #include <random>
 #include <span>
 
+#include "job/names.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
@@ -15,20 +16,13 @@
 namespace strake::exchange::shared {
 namespace {
 
-/// FNV-1a.
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 std::uint64_t make_nonce() {
   std::random_device source;
   return static_cast<std::uint64_t>(source()) << 32 | source();
 }
 
 std::uint64_t job_number(const std::string& job) {
-  return hash_of(fmt::format("{} {}", geteuid(), job));
+  return job::hash_of(fmt::format("{} {}", geteuid(), job));
 }
 
 }  // namespace

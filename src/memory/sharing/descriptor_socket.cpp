@@ -2,35 +2,19 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "job/names.hpp"
 #include "strake/error.hpp"
 
 namespace strake::sharing {
 namespace {
 
 constexpr std::size_t kLongestMessage = 256;
-
-struct Address {
-  sockaddr_un name{};
-  socklen_t size = 0;
-
-  /// Size 0: the name is too long. The leading zero makes it one outside of the file system.
-  explicit Address(const std::string& text) noexcept {
-    name.sun_family = AF_UNIX;
-    if (text.size() + 1 > sizeof(name.sun_path)) return;
-    std::memcpy(name.sun_path + 1, text.data(), text.size());
-    size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
-  }
-  [[nodiscard]] const sockaddr* get() const noexcept {
-    return reinterpret_cast<const sockaddr*>(&name);
-  }
-};
 
 /// The ancillary data of one message: a descriptor, and who sent it.
 union Ancillary {
@@ -40,18 +24,9 @@ union Ancillary {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) close(number_);
-}
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(number_, other.number_);
-  return *this;
-}
-
 DescriptorSocket::DescriptorSocket(const std::string& name)
     : socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-  const Address address(name);
+  const job::Address address(name);
   const int yes = 1;
   if (socket_.get() < 0 || address.size == 0 ||
       setsockopt(socket_.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0 ||
@@ -64,7 +39,7 @@ DescriptorSocket::DescriptorSocket(const std::string& name)
 DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
                                               std::span<const std::byte> message,
                                               int descriptor) const noexcept {
-  Address address(to);
+  job::Address address(to);
   if (address.size == 0) return Sent::NoReceiver;
   iovec part{const_cast<std::byte*>(message.data()), message.size()};
   Ancillary ancillary{};

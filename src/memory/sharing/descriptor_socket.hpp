@@ -12,20 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "memory/sharing/descriptor.hpp"
+
 namespace strake::sharing {
-
-/// A descriptor that is closed with this object.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) noexcept : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  [[nodiscard]] int get() const noexcept { return number_; }
-
- private:
-  int number_;
-};
 
 class DescriptorSocket {
  public:

@@ -26,11 +26,11 @@ namespace {
 constexpr std::int64_t kChunk = 64 << 10;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
-int make_descriptor() {
+Descriptor make_descriptor() {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   const int made = memfd_create("strake", kFlags | MFD_NOEXEC_SEAL);
   // Kernels before 6.3 know no such flag.
-  return made < 0 && errno == EINVAL ? memfd_create("strake", kFlags) : made;
+  return Descriptor(made < 0 && errno == EINVAL ? memfd_create("strake", kFlags) : made);
 }
 
 std::byte* map_pages(int descriptor, std::int64_t bytes) {
@@ -41,26 +41,24 @@ std::byte* map_pages(int descriptor, std::int64_t bytes) {
 
 }  // namespace
 
-SharedMemory::SharedMemory(std::byte* data, std::int64_t bytes, int descriptor)
+SharedMemory::SharedMemory(std::byte* data, std::int64_t bytes, Descriptor descriptor)
     : data_(data),
       bytes_(bytes),
-      descriptor_(descriptor),
+      descriptor_(std::move(descriptor)),
       populated_(static_cast<std::size_t>((bytes + kChunk - 1) / kChunk)) {}
 
 SharedMemory SharedMemory::make(std::int64_t bytes) {
-  const int descriptor = make_descriptor();
+  Descriptor descriptor = make_descriptor();
   std::byte* data = nullptr;
-  if (descriptor >= 0 && ftruncate(descriptor, bytes) == 0 &&
-      fcntl(descriptor, F_ADD_SEALS, kSeals) == 0) {
-    data = map_pages(descriptor, bytes);
+  if (descriptor.get() >= 0 && ftruncate(descriptor.get(), bytes) == 0 &&
+      fcntl(descriptor.get(), F_ADD_SEALS, kSeals) == 0) {
+    data = map_pages(descriptor.get(), bytes);
   }
   if (data == nullptr) {
-    const int error = errno;
-    if (descriptor >= 0) close(descriptor);
     throw OutOfMemory(
-        fmt::format("{} bytes of shared memory can't be had: {}", bytes, std::strerror(error)));
+        fmt::format("{} bytes of shared memory can't be had: {}", bytes, std::strerror(errno)));
   }
-  return {data, bytes, descriptor};
+  return {data, bytes, std::move(descriptor)};
 }
 
 SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes) {
@@ -77,18 +75,17 @@ SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes) {
     throw OutOfMemory(
         fmt::format("{} bytes of shared memory can't be mapped: {}", bytes, std::strerror(errno)));
   }
-  return {data, bytes, -1};
+  return {data, bytes, Descriptor()};
 }
 
 SharedMemory::~SharedMemory() {
   if (data_ != nullptr) munmap(data_, static_cast<std::size_t>(bytes_));
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
+      descriptor_(std::move(other.descriptor_)),
       populated_(std::move(other.populated_)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {

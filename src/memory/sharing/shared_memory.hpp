@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "memory/sharing/descriptor.hpp"
+
 namespace strake::sharing {
 
 class SharedMemory {
@@ -24,18 +26,18 @@ class SharedMemory {
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
   /// To be given to other processes; negative where it was mapped.
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
   /// Brings the pages of [begin, end) into this process, so that no touch of them waits, or kills
   /// the process for want of memory. False: there is no memory for them. Cost: a bit for each 64
   /// KiB that are there already.
   [[nodiscard]] bool populate(std::int64_t begin, std::int64_t end);
 
  private:
-  SharedMemory(std::byte* data, std::int64_t bytes, int descriptor);
+  SharedMemory(std::byte* data, std::int64_t bytes, Descriptor descriptor);
 
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::vector<bool> populated_;  ///< by chunks
 };
 

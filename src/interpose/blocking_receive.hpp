@@ -1,0 +1,153 @@
+/// \file  Receives that one call of the MPI library's carries out: the steps around that call, and
+/// what its status tells.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "exchange/channel.hpp"
+#include "exchange/mpi_channel.hpp"
+#include "exchange/transfer.hpp"
+#include "interpose/boundary.hpp"
+#include "interpose/examine.hpp"
+#include "interpose/landing.hpp"
+#include "interpose/statuses.hpp"
+#include "mpi/communicators.hpp"
+#include "mpi/quirks.hpp"
+#include "mpi/wire.hpp"
+
+namespace strake::interpose {
+
+using exchange::Arrival;
+using exchange::CallChannel;
+using exchange::Parcel;
+using exchange::Transfer;
+using exchange::wire_of;
+using mpi::Wire;
+
+/// Calls `call(status)`, which receives. Whether a message came, of which the status then tells.
+template <typename Call>
+bool came(Function function, MPI_Status& status, int& code, const Call& call) {
+  // MPICH returns MPI_SUCCESS, since 4.3, where an error handler of the application's has returned:
+  // then only the status tells.
+  const MPI_Status before = status;
+  status.MPI_SOURCE = MPI_UNDEFINED;
+  status.MPI_ERROR = MPI_SUCCESS;
+  code = call(&status);
+  const bool refused = status.MPI_SOURCE == MPI_UNDEFINED;
+  if (refused) status = before;
+  const int error = status.MPI_ERROR;
+  if (!mpi::quirks::kSendrecvReplaceSetsError || function != Function::MPI_Sendrecv_replace) {
+    status.MPI_ERROR = before.MPI_ERROR;
+  }
+  return code == MPI_SUCCESS && !refused && error == MPI_SUCCESS;
+}
+
+/// Where a receive's message may come from.
+struct From {
+  int source;
+  MPI_Comm comm;
+  mpi::CommunicatorPtr matched;  ///< of a message that a probe has matched
+
+  /// Null: no envelope comes.
+  [[nodiscard]] mpi::CommunicatorPtr known(std::int64_t room) const {
+    return matched != nullptr ? matched
+                              : exchange::shared::communicator_of_receive(room, source, comm);
+  }
+  [[nodiscard]] exchange::shared::Met met() const noexcept {
+    return matched != nullptr ? exchange::shared::Met::Matched : exchange::shared::Met::No;
+  }
+};
+
+/// One call that receives: `call(data, count, type, status)`. Its code, and how its message ended.
+template <typename Call>
+int receive_into(Function function, const Parcel& parcel, const From& from, MPI_Status* user_status,
+                 Call&& call, Arrival& arrival) {
+  const Wire wire = wire_of(parcel);
+  const mpi::CommunicatorPtr known = from.known(parcel.bytes);
+  const MPI_Comm comm = from.comm;
+  arrival.lost = true;
+  StatusOr status(user_status);
+  int code = MPI_SUCCESS;
+  const auto ask = [&](MPI_Status* at) { return call(parcel.data, wire.count(), wire.type(), at); };
+  if (!came(function, *status.get(), code, ask)) return code;
+  arrival.delivery = exchange::shared::look(*status.get(), known, from.met(), [&] {
+    return exchange::shared::read_landed(parcel.data, parcel.memory);
+  });
+  const std::int64_t bytes = mpi::received_bytes(*status.get());
+  if (bytes > parcel.bytes) {
+    if (arrival.delivery) {
+      arrival.delivery->done();
+      arrival.delivery.reset();
+      return raise(comm, MPI_ERR_TRUNCATE);
+    }
+    return mpi::quirks::kLongMessagesOverrun ? raise(comm, MPI_ERR_TRUNCATE) : MPI_ERR_TRUNCATE;
+  }
+  arrival.bytes = bytes;
+  arrival.lost = false;
+  return MPI_SUCCESS;
+}
+
+/// Leaves a receive to the MPI library: `ask(buffer, count, type, status)`. `counted`: as what it
+/// is counted; null: its call is counted already.
+template <typename Ask, typename Count>
+int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
+                  MPI_Datatype type, const From& from, MPI_Status* user_status,
+                  const Found* counted) {
+  const auto with = [&](MPI_Status* at) {
+    return post(
+        [&](void* into, Count as_many, MPI_Datatype as) { return ask(into, as_many, as, at); },
+        found, buffer, count, type);
+  };
+  const mpi::CommunicatorPtr known = from.known(room_of(found));
+  if (known == nullptr) {
+    if (counted != nullptr) note(function, Method::System, counted->reason, counted->bytes);
+    return with(user_status);
+  }
+  StatusOr status(user_status);
+  int code = MPI_SUCCESS;
+  const bool received = came(function, *status.get(), code, with);
+  bool shared = false;
+  const auto where = [&](std::optional<Landing>& landing) -> const Landing& {
+    return landing.emplace(buffer, count, type, found);
+  };
+  const bool fits = !received || settle_left(*status.get(), known, from.met(), where, shared);
+  if (shared) {
+    note(function, Method::Shared, Reason::None, mpi::received_bytes(*status.get()));
+  } else if (counted != nullptr) {
+    note(function, Method::System, counted->reason, counted->bytes);
+  }
+  return fits ? code : raise(from.comm, MPI_ERR_TRUNCATE);
+}
+
+/// A receive from inside another call, such as one from an error handler of the application's: left
+/// to the MPI library, and not counted.
+template <typename Ask, typename Count>
+int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type, const From& from,
+                    MPI_Status* status) {
+  if (g_disabled || exchange::shared::PostOffice::get() == nullptr)
+    return ask(buffer, count, type, status);
+  return guarded(from.comm, [&] {
+    return leave_receive(Function::MPI_Recv, ask, Found{}, buffer, count, type, from, status,
+                         nullptr);
+  });
+}
+/// The steps of a receive that was started; `call` as above.
+template <typename Call>
+int receive(Function function, const Examined& found, Transfer& transfer, const From& from,
+            MPI_Status* status, Call&& call) {
+  int code = MPI_SUCCESS;
+  CallChannel channel([&](const Parcel& parcel) {
+    Arrival arrival;
+    code = receive_into(function, parcel, from, status, call, arrival);
+    const Method method = arrival.delivery ? Method::Shared : transfer.method();
+    if (!arrival.lost) note(function, method, found.reason, arrival.bytes);
+    return arrival;
+  });
+  transfer.finish(channel);
+  return code;
+}
+
+}  // namespace strake::interpose

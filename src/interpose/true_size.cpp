@@ -1,0 +1,65 @@
+#include "interpose/true_size.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "exchange/method.hpp"
+#include "interpose/pending.hpp"
+#include "interpose/quiet_world.hpp"
+#include "interpose/requests.hpp"
+#include "mpi/quirks.hpp"
+#include "mpi/real_mpi.hpp"
+#include "mpi/wire.hpp"
+
+namespace strake::interpose {
+namespace {
+
+MPI_Request handle_of(const Pending& pending) noexcept {
+  MPI_Request request = MPI_REQUEST_NULL;
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): a handle may be a pointer, whose bits are the key
+  std::memcpy(&request, &pending.key, sizeof request);
+  return request;
+}
+
+/// Then it is not asked.
+bool forgets_persistent() {
+  static const bool forgets =
+      exchange::mpi_library().starts_with(mpi::quirks::kTellsOfPersistentOnce);
+  return forgets;
+}
+
+/// A receive whose message nobody has looked at yet: what it has got is no longer the next.
+void see_pending(Pending& pending, const MPI_Status& probed, const mpi::CommunicatorPtr& comm) {
+  namespace shared = exchange::shared;
+  if (!pending.active || pending.communicator == nullptr || pending.told.looked) return;
+  shared::see(probed, comm, pending.landed());
+  if ((pending.persistent && forgets_persistent()) || pending.communicator != comm ||
+      pending.told.met != shared::Met::No)
+    return;
+  int flag = 0;
+  MPI_Status status;
+  if (mpi::real_mpi().MPI_Request_get_status(handle_of(pending), &flag, &status) != MPI_SUCCESS ||
+      flag == 0 || mpi::received_bytes(status) != shared::kEnvelopeBytes)
+    return;
+  if (shared::is_envelope(status, comm, pending.landed())) return;
+  shared::see_message(status, comm);
+  pending.told.met = shared::Met::Dropped;
+}
+
+}  // namespace
+
+void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched) {
+  namespace shared = exchange::shared;
+  if (!shared::like_envelope(mpi::received_bytes(status))) return;
+  const QuietWorld quiet;  // it asks about requests, which may have failed
+  Requests::get().progress();
+  const mpi::CommunicatorPtr known = mpi::communicator(comm);
+  if (known == nullptr) return;
+  if (g_freed.load(std::memory_order_relaxed) != 0) step_freed();
+  if (!PendingTable::empty()) {
+    PendingTable::get().for_each([&](Pending& pending) { see_pending(pending, status, known); });
+  }
+  shared::set_bytes(status, shared::bytes_of_probed(status, known, matched));
+}
+
+}  // namespace strake::interpose
