@@ -2,7 +2,6 @@
 // only once its operation is there. A running persistent one is hidden from it until then, because
 // its dummy is complete from the start.
 #include <algorithm>
-#include <vector>
 
 #include "exchange/backoff.hpp"
 #include "interpose/boundary.hpp"
@@ -113,7 +112,7 @@ class Others {
       const Untestable how = untestable(all_[i]);
       if (how == Untestable::Beside) continue;
       if (how == Untestable::Again && all_end_) {
-        ended_.push_back({i});
+        ended_.push_back(Ended{i});
         continue;
       }
       places_.push_back(i);
@@ -140,10 +139,10 @@ class Others {
   MPI_Status* statuses_;
   bool all_end_;
   bool found_ = false;
-  std::vector<Ended> ended_;
-  std::vector<std::size_t> places_;
-  std::vector<MPI_Request> requests_;
-  std::vector<MPI_Status> told_of_;
+  Scratch<Ended, Others> ended_;
+  Scratch<std::size_t, Others> places_;
+  Scratch<MPI_Request, Others> requests_;
+  Scratch<MPI_Status, Others> told_of_;
 };
 
 /// Calls `meanwhile()` as long as the operation is not there; gives its error, which ends the wait.

@@ -82,7 +82,8 @@ exchange::StartSend start_of(Function function) noexcept {
 
 bool begin_shared(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
                   const mpi::Peer& to, std::optional<exchange::Transfer>& transfer) {
-  if (!exchange::shared::may_send_envelope(found.bytes)) return false;
+  const bool wanted = found.method == Method::Pack || may_be_shared(found);
+  if (!wanted || !exchange::shared::may_send_envelope(found.bytes)) return false;
   exchange::shared::PostOffice& office = *exchange::shared::PostOffice::get();
   const auto there = exchange::shared::destination(to);
   Examined packed = found;

@@ -10,12 +10,13 @@ namespace strake::interpose {
 enum class Sharing : std::uint8_t {
   Yes,
   Off,        ///< STRAKE_SHARE=0, or STRAKE_DISABLE
+  Alone,      ///< no other rank is on the node
   NoJob,      ///< not under `strake run`, spawned, or of a launcher that names no job
   Threads,    ///< several threads may be in MPI at a time
   Functions,  ///< receives may pass Strake by
   Resources,  ///< no memory, or no socket
 };
-inline constexpr int kSharings = 6;
+inline constexpr int kSharings = 7;
 
 /// For people: "several threads may be in MPI at a time".
 [[nodiscard]] const char* name_of(Sharing sharing) noexcept;
@@ -29,10 +30,5 @@ void end_sharing() noexcept;
 [[nodiscard]] Sharing sharing() noexcept;
 /// How many ranks this one has sent to by shared memory.
 [[nodiscard]] int ranks_shared_with() noexcept;
-
-/// The first function that the MPI library has, that receives, probes, or completes requests, and
-/// that a call of the application's does not reach Strake's own of, or null: a tool in front of
-/// Strake, a profiler in the program, a library that is newer than the mpi.h of this build.
-[[nodiscard]] const char* unreached_function() noexcept;
 
 }  // namespace strake::interpose

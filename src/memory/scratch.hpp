@@ -11,15 +11,15 @@
 namespace strake {
 
 /// Nothing is allocated once a thread has had one as large. A call inside another's scope gets
-/// memory of its own.
-template <typename T>
+/// memory of its own. `For`: two that are in scope at a time, in every such call, have one each.
+template <typename T, typename For = void>
 class Scratch {
  public:
-  explicit Scratch(std::size_t size = 0) : values_(std::move(PerThread<std::vector<T>>::get())) {
+  explicit Scratch(std::size_t size = 0) : values_(std::move(PerThread<Kept>::get().values)) {
     values_.resize(size);
   }
   ~Scratch() {
-    std::vector<T>& kept = PerThread<std::vector<T>>::get();
+    std::vector<T>& kept = PerThread<Kept>::get().values;
     if (kept.capacity() < values_.capacity()) kept = std::move(values_);
     kept.clear();
   }
@@ -35,10 +35,15 @@ class Scratch {
   [[nodiscard]] bool empty() const noexcept { return values_.empty(); }
   T& operator[](std::size_t i) noexcept { return values_[i]; }
   const T& operator[](std::size_t i) const noexcept { return values_[i]; }
+  [[nodiscard]] auto begin() noexcept { return values_.begin(); }
+  [[nodiscard]] auto end() noexcept { return values_.end(); }
   [[nodiscard]] auto begin() const noexcept { return values_.begin(); }
   [[nodiscard]] auto end() const noexcept { return values_.end(); }
 
  private:
+  struct Kept {
+    std::vector<T> values;
+  };
   std::vector<T> values_;
 };
 

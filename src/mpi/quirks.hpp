@@ -50,11 +50,16 @@ inline constexpr std::string_view kLibrary = kOpenMpi ? "Open MPI" : "MPICH";
 /// The library's name in the names of Strake's files.
 inline constexpr std::string_view kFlavor = kOpenMpi ? "openmpi" : "mpich";
 #ifdef OPEN_MPI
+/// How the names of the library's own objects begin, which may call PMPI_Recv: its Fortran library,
+/// its plug-ins (ROMIO).
+inline constexpr std::string_view kOwnObjects[] = {"libmpi.", "libmpi_", "libompi", "mca_"};
 /// Launchers that may belong to the library, the likeliest first.
 inline constexpr const char* kLaunchers[] = {"mpirun.openmpi", "mpirun"};
 /// Variables of which a launcher sets one for each rank of the library.
 inline constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK"};
 #else
+inline constexpr std::string_view kOwnObjects[] = {"libmpi.", "libmpich", "libmpicxx", "libmpifort",
+                                                   "libpmpi"};
 inline constexpr const char* kLaunchers[] = {"mpirun.mpich", "mpirun", "mpirun.openmpi"};
 // Set by Hydra, by Slurm, and by launchers that use PMIx.
 inline constexpr const char* kRankVariables[] = {"PMI_RANK", "PMI_FD", "PMIX_RANK"};

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -66,9 +67,8 @@ DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
 
 std::optional<DescriptorSocket::Received> DescriptorSocket::receive() const {
   for (;;) {
-    Received received;
-    received.message.resize(kLongestMessage);
-    iovec part{received.message.data(), received.message.size()};
+    std::array<std::byte, kLongestMessage> message;
+    iovec part{message.data(), message.size()};
     Ancillary ancillary{};
     msghdr header{};
     header.msg_iov = &part;
@@ -78,6 +78,7 @@ std::optional<DescriptorSocket::Received> DescriptorSocket::receive() const {
     const ssize_t bytes = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes < 0) return std::nullopt;
+    Received received;
     ucred sender{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
     for (cmsghdr* at = CMSG_FIRSTHDR(&header); at != nullptr; at = CMSG_NXTHDR(&header, at)) {
       if (at->cmsg_level != SOL_SOCKET) continue;
@@ -91,7 +92,7 @@ std::optional<DescriptorSocket::Received> DescriptorSocket::receive() const {
     }
     const bool whole = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
     if (!whole || sender.uid != geteuid() || received.descriptor.get() < 0) continue;
-    received.message.resize(static_cast<std::size_t>(bytes));
+    received.message.assign(message.begin(), message.begin() + bytes);
     received.process = sender.pid;
     return received;
   }
