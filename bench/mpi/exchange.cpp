@@ -22,7 +22,8 @@ struct ExchangeCase {
 
   [[nodiscard]] std::string name() const {
     return std::to_string(shape.edge) + "^3_r" + std::to_string(shape.radius) + "_q" +
-           std::to_string(shape.quantities) + "_" + form->name;
+           std::to_string(shape.quantities) + "_" + form->name +
+           (shape.alloc_mem ? "_alloc_mem" : "");
   }
 };
 
@@ -116,12 +117,15 @@ bool measure(const ExchangeCase& one, const RankBox& box, const Budget& budget, 
 
 int main(int argc, char** argv) {
   std::vector<std::string> wanted;
+  std::vector<std::string> memory;
   const bench::Options options = bench::parse_options(
       argc, argv, "Halo exchange with 26 neighbours on any number of ranks",
       {{"--case",
         "EDGE,RADIUS,QUANTITIES,FORM in place of the usual cases, several times if need be; FORM: "
         "p2p, persistent, sendrecv or neighbourhood",
-        &wanted}});
+        &wanted},
+       {"--memory", "of the arrays: plain (the usual), or mpi for that of MPI_Alloc_mem",
+        &memory}});
   std::vector<ExchangeCase> cases;
   for (const std::string& text : wanted) {
     if (!parse_case(text, cases.emplace_back())) {
@@ -130,6 +134,13 @@ int main(int argc, char** argv) {
     }
   }
   if (wanted.empty()) cases = usual_cases(options.quick);
+  for (const std::string& kind : memory) {
+    if (kind != "plain" && kind != "mpi") {
+      std::fprintf(stderr, "--memory takes plain or mpi, not %s\n", kind.c_str());
+      return 2;
+    }
+    for (ExchangeCase& one : cases) one.shape.alloc_mem = kind == "mpi";
+  }
   const bench::Environment mpi(&argc, &argv);
   const bench::Report report("exchange", mpi.ranks(), mpi.library());
   const RankBox box(mpi.rank(), mpi.ranks());

@@ -18,7 +18,14 @@ int RankBox::neighbour(const Triple& direction, int sign) const {
 Halo::Halo(const RankBox& box, const HaloShape& shape)
     : box_(box), shape_(shape), size_(shape.edge + 2 * shape.radius) {
   for (int q = 0; q < shape.quantities; ++q) {
-    arrays_.emplace_back(std::int64_t{8} * size_ * size_ * size_);
+    const std::int64_t bytes = std::int64_t{8} * size_ * size_ * size_;
+    if (!shape_.alloc_mem) {
+      arrays_.emplace_back(bytes);
+      continue;
+    }
+    void* memory = nullptr;
+    MPI_Alloc_mem(bytes, MPI_INFO_NULL, &memory);
+    of_mpi_.emplace_back(static_cast<std::byte*>(memory));
   }
   for (int code = 0; code < 27; ++code) {
     const Triple direction{code / 9 - 1, code / 3 % 3 - 1, code % 3 - 1};
@@ -30,7 +37,8 @@ Halo::Halo(const RankBox& box, const HaloShape& shape)
 }
 
 Datatype Halo::part(const Triple& direction, bool ghost) const {
-  const auto [edge, radius, quantities] = shape_;
+  const int edge = shape_.edge;
+  const int radius = shape_.radius;
   const Triple sizes{size_, size_, size_};
   Triple subsizes{};
   Triple starts{};

@@ -2,9 +2,12 @@
 /// sends to and receives from its 26 neighbours.
 #pragma once
 
+#include <mpi.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "mpi/datatype.hpp"
@@ -29,9 +32,10 @@ class RankBox {
 };
 
 struct HaloShape {
-  int edge = 32;       ///< interior cells of a block in each dimension
-  int radius = 1;      ///< ghost cells on each side; at most `edge`
-  int quantities = 1;  ///< arrays; each travels in messages of its own
+  int edge = 32;           ///< interior cells of a block in each dimension
+  int radius = 1;          ///< ghost cells on each side; at most `edge`
+  int quantities = 1;      ///< arrays; each travels in messages of its own
+  bool alloc_mem = false;  ///< the arrays are of MPI_Alloc_mem
 };
 
 /// What all ranks send in one direction. A rank receives it from the neighbour on the other side.
@@ -51,7 +55,8 @@ class Halo {
   [[nodiscard]] const std::vector<Way>& ways() const { return ways_; }
   [[nodiscard]] int quantities() const { return shape_.quantities; }
   [[nodiscard]] std::byte* array(int quantity) const {
-    return arrays_[static_cast<std::size_t>(quantity)].data();
+    const auto at = static_cast<std::size_t>(quantity);
+    return shape_.alloc_mem ? of_mpi_[at].get() : arrays_[at].data();
   }
   [[nodiscard]] std::int64_t bytes_sent() const;
 
@@ -69,7 +74,11 @@ class Halo {
   const RankBox& box_;
   HaloShape shape_;
   int size_;  // of an array in each dimension, with ghosts
+  struct FreeMem {
+    void operator()(std::byte* memory) const { MPI_Free_mem(memory); }
+  };
   std::vector<Buffer> arrays_;
+  std::vector<std::unique_ptr<std::byte, FreeMem>> of_mpi_;
   std::vector<Way> ways_;
 };
 

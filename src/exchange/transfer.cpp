@@ -26,6 +26,10 @@ Place parcel_place(Method method, Place typed) {
   return {MemoryKind::Pinned, typed.device};
 }
 
+Method by_lease(const shared::Lease& lease) noexcept {
+  return lease.offer() == shared::Offer::None ? Method::Shared : Method::Direct;
+}
+
 /// The method that needs less, or other, memory. Staged needs device memory; one-shot only pinned.
 Method fall_back(Method method, const Typed& typed, const std::exception& reason) {
   const Method next = method == Method::OneShot ? Method::Staged : Method::OneShot;
@@ -68,7 +72,7 @@ Transfer::Transfer(Direction direction, const Typed& typed, Method method)
 }
 
 Transfer::Transfer(const Typed& typed, const shared::Lease& lease)
-    : typed_(typed), direction_(Direction::Send), method_(Method::Shared), lease_(lease) {
+    : typed_(typed), direction_(Direction::Send), method_(by_lease(lease)), lease_(lease) {
   try {
     plan_ = &plans_of(*typed_.elements).plan(direction_, kHost, kHost);
   } catch (...) {
@@ -117,8 +121,9 @@ void Transfer::start() {
   arrival_ = {};
   if (shares_with_) {
     shared::PostOffice* const office = shared::PostOffice::get();
-    if (office != nullptr) lease_ = office->lease(*shares_with_, size_bytes());
-    method_ = lease_ ? Method::Shared : Method::Pack;
+    if (office != nullptr)
+      lease_ = office->lease(*shares_with_, typed_.elements->layout(), typed_.address);
+    method_ = lease_ ? by_lease(*lease_) : Method::Pack;
   }
   if (direction_ == Direction::Send && !lease_) pack();
   state_ = State::Leaving;
@@ -151,7 +156,7 @@ bool Transfer::step(Channel& channel) {
         }
         channel.post(parcel());
         state_ = State::Posted;
-        if (lease_) pack_shared();
+        if (lease_ && !offered()) pack_shared();
         return false;
       case State::Posted: {
         const std::optional<Arrival> arrival = channel.poll();
@@ -161,7 +166,7 @@ bool Transfer::step(Channel& channel) {
         [[fallthrough]];
       }
       case State::Arriving:
-        if (!copied()) return false;
+        if (!copied() || !settle()) return false;
         break;
       case State::Idle:
         break;
@@ -187,7 +192,7 @@ void Transfer::post(Channel& channel) {
     throw;
   }
   state_ = State::Posted;
-  if (lease_) pack_shared();
+  if (lease_ && !offered()) pack_shared();
 }
 
 void Transfer::finish(Channel& channel) {
@@ -207,6 +212,7 @@ void Transfer::arrived(const Arrival& arrival) {
   take(arrival);
   state_ = State::Idle;
   wait_until_copied();
+  for (Backoff backoff; !settle();) backoff.pause();
 }
 
 bool Transfer::cancel(Channel& channel) noexcept {
@@ -217,7 +223,6 @@ bool Transfer::cancel(Channel& channel) noexcept {
 
 /// The message has ended.
 void Transfer::take(const Arrival& arrival) {
-  release_lease();
   arrival_ = arrival;
   const bool unpacks = direction_ == Direction::Receive && !arrival.lost && arrival.bytes > 0;
   // A truncated message reports its own length.
@@ -228,6 +233,46 @@ void Transfer::take(const Arrival& arrival) {
     unpack(std::min(arrival.bytes, size_bytes()));
   }
   state_ = State::Arriving;
+}
+
+/// The sender's part of a message by shared memory is over: its receiver has taken the offer, or
+/// the bytes are packed, as they always are where nothing was offered. False: the receiver may
+/// still claim it, or is taking it.
+bool Transfer::settle() {
+  if (!lease_) return true;
+  shared::PostOffice* const office = shared::PostOffice::get();
+  if (arrival_.lost && offered() && lease_->take_back()) {
+    lease_->packed(shared::kFailed);  // should the receiver have the envelope, it must not wait
+  } else if (offered() && !lease_->taken()) {
+    using Clock = std::chrono::steady_clock;
+    const std::int32_t receiver = lease_->receiver();
+    const auto now = Clock::now();
+    if (!patient_until_) {
+      patient_until_ = now;
+      if (office != nullptr) *patient_until_ += office->patience(receiver, size_bytes());
+    }
+    const shared::Offer open = lease_->offer();
+    if (open == shared::Offer::Open && now < *patient_until_) return false;
+    if (!lease_->take_back()) return false;  // it is being taken
+    if (office != nullptr) office->learn(receiver, open, false);
+    if (office != nullptr && !office->outbox().prepare(*lease_)) {
+      lease_->packed(shared::kFailed);
+      release_lease();
+      throw OutOfMemory("no memory for a message that its receiver did not take");
+    }
+    pack_shared();
+  } else if (offered() && office != nullptr) {
+    office->learn(lease_->receiver(), shared::Offer::Claimed, true);
+  }
+  patient_until_.reset();
+  release_lease();
+  return true;
+}
+
+void Transfer::end_offer() {
+  if (!offered()) return;
+  patient_until_ = std::chrono::steady_clock::time_point{};
+  for (Backoff backoff; !settle();) backoff.pause();
 }
 
 namespace {
@@ -255,17 +300,20 @@ void Transfer::pack_shared() {
 
 void Transfer::unpack_shared(const shared::Delivery& delivery, std::int64_t bytes) {
   if (method_ == Method::Pack && !typed_.mixed) {
-    delivery.for_each_piece(
-        bytes, [&](ByteRange piece) { plan_->run(typed_.address, delivery.data(), piece); });
+    if (delivery.copy_to(typed_.elements->layout(), typed_.address)) return;
+    delivery.for_each_piece(bytes, [&](ByteRange piece, const std::byte* packed) {
+      plan_->run(typed_.address, packed, piece);
+    });
     return;
   }
-  delivery.wait_until(bytes);
-  if (buffer_.place().kind == MemoryKind::Device) {
-    const BorrowedQueues queues(typed_.place.device);
-    queues.copies().wait(queues.copies().copy(buffer_.data(), delivery.data(), bytes));
-  } else {
-    std::memcpy(buffer_.data(), delivery.data(), static_cast<std::size_t>(bytes));
-  }
+  delivery.take_whole(bytes, [&](const std::byte* packed) {
+    if (buffer_.place().kind == MemoryKind::Device) {
+      const BorrowedQueues queues(typed_.place.device);
+      queues.copies().wait(queues.copies().copy(buffer_.data(), packed, bytes));
+    } else {
+      std::memcpy(buffer_.data(), packed, static_cast<std::size_t>(bytes));
+    }
+  });
   unpack(bytes);
 }
 

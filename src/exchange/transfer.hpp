@@ -4,6 +4,7 @@
 /// dissertation 5.5 (device, one-shot, staged).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -42,7 +43,8 @@ class Transfer {
   Transfer(Direction direction, const Typed& typed, Method method);
   /// The same of one send by memory that its receiver shares: post() packs it once the channel has
   /// the envelope, while the receiver unpacks what is there. The channel's post() must not wait for
-  /// the receiver. \throws std::bad_alloc
+  /// the receiver. One that was offered to the receiver is packed only if that takes it too late.
+  /// \throws std::bad_alloc
   Transfer(const Typed& typed, const shared::Lease& lease);
   /// The memory of a message that the channel still has is never used again: nobody will know when
   /// the channel is done with it. Waits for a device's copy.
@@ -53,6 +55,16 @@ class Transfer {
   /// From now on each send that is packed in host memory goes by memory that its receiver shares,
   /// as above, if there is room when it starts; else it is packed as before.
   void share_each(const shared::Destination& to) noexcept { shares_with_ = to; }
+  /// Whether it goes by memory that its receiver shares.
+  [[nodiscard]] bool shares() const noexcept { return lease_.has_value(); }
+  /// Whether the receiver may take the message from where it lies, so that the send must not be
+  /// told complete before arrived().
+  [[nodiscard]] bool offered() const noexcept {
+    return lease_ && lease_->offer() != shared::Offer::None;
+  }
+  /// Ends an offer, whose receiver may not claim it any more: packs the message, or waits until
+  /// that has taken it. Does nothing else. \throws OutOfMemory
+  void end_offer();
   /// A posted message by shared memory is lost for sure.
   void withdraw() noexcept;
   /// Begins: packs a send (host memory), or starts to (device memory). \throws OutOfMemory,
@@ -90,6 +102,7 @@ class Transfer {
   void acquire();
   void pack();
   void pack_shared();
+  bool settle();
   void pack_in_pieces();
   void release_lease() noexcept;
   void unpack(std::int64_t bytes);
@@ -109,8 +122,10 @@ class Transfer {
   PoolBlock packed_;  ///< staged: packed bytes in device memory
   std::optional<shared::Destination> shares_with_;
   std::optional<shared::Lease> lease_;  ///< shared: where the bytes are packed
-  const CopyPlan* plan_ = nullptr;      ///< of the elements, where one is needed
-  Queue* queue_ = nullptr;              ///< the one that `ticket_` is of
+  /// Until when the receiver may claim an offer that MPI is done with.
+  std::optional<std::chrono::steady_clock::time_point> patient_until_;
+  const CopyPlan* plan_ = nullptr;  ///< of the elements, where one is needed
+  Queue* queue_ = nullptr;          ///< the one that `ticket_` is of
   Ticket ticket_;
 };
 

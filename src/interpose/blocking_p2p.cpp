@@ -73,8 +73,7 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
       return leave_to(pass_on, function, found);
     }
     note(function, transfer->method(), found.reason, found.bytes);
-    if (transfer->method() == Method::Shared)
-      return EnvelopeSend(start_of(function), peer, *transfer).finish();
+    if (transfer->shares()) return EnvelopeSend(start_of(function), peer, *transfer).finish();
     exchange::shared::mark_send(found.bytes, peer);
     int code = MPI_SUCCESS;
     CallChannel channel([&](const Parcel& parcel) {
@@ -147,7 +146,7 @@ class SendOfCall {
   /// Waits until the transfer is packed.
   void take(Transfer& transfer, const Peer& peer) {
     transfer_ = &transfer;
-    if (transfer.method() == Method::Shared) {
+    if (transfer.shares()) {
       envelope_.emplace(real_mpi().MPI_Isend, peer, transfer);
       return;
     }

@@ -109,13 +109,13 @@ int leave_receive(Function function, const Ask& ask, const Found& found, void* b
   StatusOr status(user_status);
   int code = MPI_SUCCESS;
   const bool received = came(function, *status.get(), code, with);
-  bool shared = false;
+  std::optional<Method> way;
   const auto where = [&](std::optional<Landing>& landing) -> const Landing& {
     return landing.emplace(buffer, count, type, found);
   };
-  const bool fits = !received || settle_left(*status.get(), known, from.met(), where, shared);
-  if (shared) {
-    note(function, Method::Shared, Reason::None, mpi::received_bytes(*status.get()));
+  const bool fits = !received || settle_left(*status.get(), known, from.met(), where, way);
+  if (way) {
+    note(function, *way, Reason::None, mpi::received_bytes(*status.get()));
   } else if (counted != nullptr) {
     note(function, Method::System, counted->reason, counted->bytes);
   }
@@ -142,7 +142,7 @@ int receive(Function function, const Examined& found, Transfer& transfer, const 
   CallChannel channel([&](const Parcel& parcel) {
     Arrival arrival;
     code = receive_into(function, parcel, from, status, call, arrival);
-    const Method method = arrival.delivery ? Method::Shared : transfer.method();
+    const Method method = arrival.delivery ? method_of(*arrival.delivery) : transfer.method();
     if (!arrival.lost) note(function, method, found.reason, arrival.bytes);
     return arrival;
   });

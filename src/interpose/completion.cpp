@@ -223,7 +223,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Statuses told_of(count, statuses);
   Others others(operations, requests, told_of.data(), true);
   for (Operation* const operation : operations) {
-    if (operation == nullptr) continue;
+    if (operation == nullptr || operation->offered()) continue;
     const int code = wait_for(*operation, [&] { return others.advance(); });
     if (code != MPI_SUCCESS)
       return finish_all_pending(pending, count, requests, told_of.data(), code);
@@ -233,6 +233,11 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   int code = told_of.code_of(
       pending, 1, [&] { return real_mpi().MPI_Waitall(count, requests, told_of.data()); });
   code = finish_all_pending(pending, count, requests, told_of.data(), code);
+  // Those whose receivers may wait for receives of this rank, which are done now.
+  for (Operation* const operation : operations) {
+    if (operation != nullptr && operation->is_persistent())
+      wait_for(*operation, [] { return MPI_SUCCESS; });
+  }
   return others.tell(finish_many(told_of.without_pending(operations, code), told_of.data(),
                                  told(code, operations, requests)));
 }

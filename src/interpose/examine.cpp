@@ -89,12 +89,12 @@ bool begin_shared(Examined& found, const void* buffer, std::int64_t count, MPI_D
   Examined packed = found;
   if (!there || !office.reaches(there->rank) || !pack_for_sharing(packed, buffer, count, type))
     return false;
-  const auto lease = office.lease(*there, packed.bytes);
+  const auto lease = office.lease(*there, packed.typed.elements->layout(), packed.typed.address);
   if (!lease) return false;
   transfer.emplace(packed.typed, *lease);
   transfer->start();
   found = packed;
-  found.method = Method::Shared;
+  found.method = transfer->method();
   return true;
 }
 

@@ -106,34 +106,41 @@ Landed Landing::landed() const {
 bool Landing::take(const Delivery& delivery) {
   const exchange::shared::Taken taken(delivery);
   const std::int64_t bytes = std::min(room_, delivery.bytes());
-  auto* const from = const_cast<std::byte*>(delivery.data());
-  const bool in_pieces = opaque_ == MPI_DATATYPE_NULL && on_host(first());
-  if (!in_pieces) delivery.wait_until(bytes);
-  if (opaque_ != MPI_DATATYPE_NULL) {
-    // The last element may be there in part: all are read, and written back.
-    std::vector<std::byte> all = pack_opaque();
-    std::memcpy(all.data(), from, static_cast<std::size_t>(bytes));
-    int at = 0;
-    mpi::check(real_mpi().MPI_Unpack(all.data(), as_int(room_, "a message"), &at, address_,
-                                     as_int(count_, "a count"), opaque_, MPI_COMM_WORLD),
-               "MPI_Unpack");
-  } else if (elements_ != nullptr) {
-    if (in_pieces) {
-      const CopyPlan& plan = exchange::plans_of(*elements_).plan(Direction::Receive, kHost, kHost);
-      delivery.for_each_piece(bytes,
-                              [&](ByteRange piece) { plan.run(address_, delivery.data(), piece); });
-    } else {
-      exchange::copy_mixed(Direction::Receive, elements_->layout(), address_, from, {0, bytes});
-    }
-  } else if (in_pieces) {
-    delivery.for_each_piece(bytes, [&](ByteRange piece) {
-      std::memcpy(address_ + piece.begin, from + piece.begin,
-                  static_cast<std::size_t>(piece.end - piece.begin));
-    });
+  if (opaque_ == MPI_DATATYPE_NULL && on_host(first())) {
+    take_in_pieces(delivery, bytes);
   } else {
-    exchange::copy_mixed(Direction::Receive, Layout::dense(room_), address_, from, {0, bytes});
+    delivery.take_whole(bytes, [&](const std::byte* packed) { take_whole(packed, bytes); });
   }
   return delivery.bytes() <= room_;
+}
+
+void Landing::take_in_pieces(const Delivery& delivery, std::int64_t bytes) {
+  const CopyPlan* const plan =
+      elements_ != nullptr ? &exchange::plans_of(*elements_).plan(Direction::Receive, kHost, kHost)
+                           : nullptr;
+  if (delivery.copy_to(elements_ != nullptr ? elements_->layout() : Layout::dense(bytes), address_))
+    return;
+  delivery.for_each_piece(bytes, [&](ByteRange piece, const std::byte* packed) {
+    if (plan != nullptr) return plan->run(address_, packed, piece);
+    std::memcpy(address_ + piece.begin, packed + piece.begin,
+                static_cast<std::size_t>(piece.size()));
+  });
+}
+
+void Landing::take_whole(const std::byte* packed, std::int64_t bytes) {
+  if (opaque_ == MPI_DATATYPE_NULL) {
+    const Layout layout = elements_ != nullptr ? elements_->layout() : Layout::dense(room_);
+    exchange::copy_mixed(Direction::Receive, layout, address_, const_cast<std::byte*>(packed),
+                         {0, bytes});
+    return;
+  }
+  // The last element may be there in part: all are read, and written back.
+  std::vector<std::byte> all = pack_opaque();
+  std::memcpy(all.data(), packed, static_cast<std::size_t>(bytes));
+  int at = 0;
+  mpi::check(real_mpi().MPI_Unpack(all.data(), as_int(room_, "a message"), &at, address_,
+                                   as_int(count_, "a count"), opaque_, MPI_COMM_WORLD),
+             "MPI_Unpack");
 }
 
 void mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "exchange/shared/envelopes.hpp"
@@ -14,6 +15,11 @@
 #include "mpi/wire.hpp"
 
 namespace strake::interpose {
+
+/// How an announced message comes.
+[[nodiscard]] inline Method method_of(const exchange::shared::Delivery& delivery) noexcept {
+  return delivery.direct() ? Method::Direct : Method::Shared;
+}
 
 /// Where such a receive puts its bytes.
 class Landing {
@@ -27,7 +33,7 @@ class Landing {
 
   /// What has come, if there is room for an envelope.
   [[nodiscard]] exchange::shared::Landed landed() const;
-  /// Unpacks what an envelope has announced, and tells the sender. False: it is longer than the
+  /// Takes what an envelope has announced, and tells the sender. False: it is longer than the
   /// receive.
   [[nodiscard]] bool take(const exchange::shared::Delivery& delivery);
   [[nodiscard]] std::int64_t room() const noexcept { return room_; }
@@ -35,6 +41,8 @@ class Landing {
  private:
   [[nodiscard]] const std::byte* first() const noexcept;
   [[nodiscard]] std::vector<std::byte> pack_opaque() const;
+  void take_in_pieces(const exchange::shared::Delivery& delivery, std::int64_t bytes);
+  void take_whole(const std::byte* packed, std::int64_t bytes);
 
   std::byte* address_;
   std::int64_t count_;
@@ -44,16 +52,18 @@ class Landing {
 };
 
 /// The receive of which `status` tells has ended well: takes what an envelope has announced, and
-/// makes the status tell of that. `where` makes the Landing in its argument. False: it is longer
-/// than the receive.
+/// makes the status tell of that. `where` makes the Landing in its argument; `way` is how the
+/// message came, if not by MPI. False: it is longer than the receive.
 template <typename Where>
 [[nodiscard]] bool settle_left(MPI_Status& status, const mpi::CommunicatorPtr& comm,
-                               exchange::shared::Met met, const Where& where, bool& shared) {
+                               exchange::shared::Met met, const Where& where,
+                               std::optional<Method>& way) {
   std::optional<Landing> landing;
   const auto delivery =
       exchange::shared::look(status, comm, met, [&] { return where(landing).landed(); });
-  shared = delivery.has_value();
-  return !shared || landing->take(*delivery);
+  if (!delivery) return true;
+  way = method_of(*delivery);
+  return landing->take(*delivery);
 }
 
 /// Before a send that is left to the MPI library.

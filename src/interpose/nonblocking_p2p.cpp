@@ -38,9 +38,11 @@ int give(PendingTable::Owned pending, const MPI_Request* request, Call&& call) {
   Transfer& transfer = *pending->transfer;
   transfer.post(channel);
   const bool given = code == MPI_SUCCESS && *request != MPI_REQUEST_NULL;
-  if (!given) transfer.withdraw();
-  if (!given || (transfer.direction() == Direction::Send && is_shared_complete(*request))) {
+  if (!given) {
+    transfer.withdraw();
     pending->give_up();
+  } else if (transfer.direction() == Direction::Send && is_shared_complete(*request)) {
+    transfer.arrived({});
   } else {
     PendingTable::get().add(*request, std::move(pending));
   }
@@ -96,12 +98,14 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
         mark_left(found, count, type, peer);
         return leave_to(pass_on, function, found);
       }
-      const Method method = pending->transfer->method();
-      note(function, method, found.reason, found.bytes);
-      if (method != Method::Shared) exchange::shared::mark_send(found.bytes, peer);
+      const Transfer& transfer = *pending->transfer;
+      note(function, transfer.method(), found.reason, found.bytes);
+      if (!transfer.shares()) exchange::shared::mark_send(found.bytes, peer);
+      // An offered one needs a request of its own, which no send has that is complete on return.
+      const StartSend begin = transfer.offered() ? real_mpi().MPI_Issend : start;
       return give(std::move(pending), request, [&](const Parcel& parcel) {
         const Wire wire = wire_of(parcel, peer);
-        return start(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
+        return begin(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
       });
     }
     if (found.method != Method::System && !mpi::sendable(peer)) {

@@ -55,6 +55,8 @@ class Operation final : public exchange::Flight {
   }
   void completed() noexcept override;
 
+  /// A send that may end only when its receiver has taken it.
+  [[nodiscard]] bool offered() const noexcept { return transfer_.offered(); }
   [[nodiscard]] bool unpacking() const noexcept {
     return transfer_.state() == exchange::Transfer::State::Arriving;
   }

@@ -70,6 +70,12 @@ std::optional<exchange::shared::Delivery> look(Pending& pending, MPI_Status& sta
   return delivery;
 }
 
+/// The MPI library is done with a send: so is its receiver, or the message is packed then.
+void end_send(Pending& pending) {
+  if (pending.transfer && pending.transfer->state() == Transfer::State::Posted)
+    pending.transfer->arrived({});
+}
+
 /// The message has ended as `status` says, and well: unpacks what a receive got. False: more than
 /// there was room for.
 bool end_transfer(Pending& pending, MPI_Status& status) {
@@ -78,15 +84,19 @@ bool end_transfer(Pending& pending, MPI_Status& status) {
     return pending.told.fits;
   }
   const bool cancelled = may_be_cancelled(pending) && was_cancelled(status);
-  if (!pending.receives() || cancelled) {
-    if (cancelled && pending.transfer) pending.transfer->withdraw();
+  if (cancelled) {
+    if (pending.transfer) pending.transfer->withdraw();
     pending.give_up();
+    return true;
+  }
+  if (!pending.receives()) {
+    end_send(pending);
     return true;
   }
   const auto delivery = look(pending, status);
   if (pending.landing) {
     if (delivery) {
-      record({pending.function, Method::Shared, exchange::Reason::None, delivery->bytes()});
+      record({pending.function, method_of(*delivery), exchange::Reason::None, delivery->bytes()});
       pending.told.fits = pending.landing->take(*delivery);
     } else if (!pending.persistent) {
       record({pending.function, Method::System, pending.reason, pending.landing->room()});
@@ -101,7 +111,7 @@ bool end_transfer(Pending& pending, MPI_Status& status) {
     pending.told.fits = false;
     return false;
   }
-  const Method method = delivery ? Method::Shared : transfer.method();
+  const Method method = delivery ? method_of(*delivery) : transfer.method();
   record({pending.function, method, pending.reason, bytes});
   transfer.arrived({.bytes = bytes, .lost = false, .delivery = delivery});
   return true;
@@ -298,9 +308,11 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
   if (list.empty() || refused(code)) return code;
   const bool told = in_status(code);
   TooLong too_long;
-  for (int i = 0; i < count; ++i) {
+  // Receives first: those that wait for this rank's sends have receives of this rank's to do, too.
+  for (int j = 0; j < 2 * count; ++j) {
+    const int i = j % count;
     Pending* const pending = list[i];
-    if (pending == nullptr || !pending->active) continue;
+    if (pending == nullptr || !pending->active || pending->receives() != (j < count)) continue;
     const int error = told ? statuses[i].MPI_ERROR : code;
     // A failure leaves others as they were.
     const bool left = pending->persistent ? told && class_of(error) == MPI_ERR_PENDING
@@ -310,7 +322,7 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
     const MPI_Comm comm = pending->comm;
     if (!complete(*pending, requests[i], statuses[i], error != MPI_SUCCESS)) {
       if (!told && !too_long.found()) {
-        for (int j = 0; j < count; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
+        for (int k = 0; k < count; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;
       }
       too_long.add(comm, statuses[i]);
     }
@@ -334,15 +346,16 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
   if (list.empty() || outcount == MPI_UNDEFINED || refused(code)) return code;
   const bool told = in_status(code);
   TooLong too_long;
-  for (int i = 0; i < outcount; ++i) {
+  for (int j = 0; j < 2 * outcount; ++j) {  // as above
+    const int i = j % outcount;
     Pending* const pending = list[indices[i]];
-    if (pending == nullptr || !pending->active) continue;
+    if (pending == nullptr || !pending->active || pending->receives() != (j < outcount)) continue;
     list.take(indices[i]);
     const MPI_Comm comm = pending->comm;
     const bool failed = told ? statuses[i].MPI_ERROR != MPI_SUCCESS : code != MPI_SUCCESS;
     if (!complete(*pending, requests[indices[i]], statuses[i], failed)) {
       if (!told && !too_long.found()) {
-        for (int j = 0; j < outcount; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
+        for (int k = 0; k < outcount; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;
       }
       too_long.add(comm, statuses[i]);
     }
@@ -352,7 +365,11 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
 }
 
 bool unpack_pending(Pending& pending, MPI_Status& status) {
-  if (!pending.active || !pending.receives()) return true;
+  if (!pending.active) return true;
+  if (!pending.receives()) {
+    end_send(pending);
+    return true;
+  }
   const bool too_long = mpi::quirks::kLongMessagesOverrun && pending.transfer &&
                         !pending.told.looked &&
                         mpi::received_bytes(status) > pending.transfer->size_bytes();
@@ -365,6 +382,7 @@ int free_pending(Pending& pending, MPI_Request* request) {
     const PendingTable::Owned owned = PendingTable::get().remove(&pending);
     return real_mpi().MPI_Request_free(request);
   }
+  if (pending.transfer) pending.transfer->end_offer();  // the buffer may be used again soon
   const std::lock_guard lock(list.mutex);
   list.all.reserve(list.all.size() + 1);
   list.all.push_back({*request, PendingTable::get().remove(&pending)});

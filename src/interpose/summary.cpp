@@ -22,8 +22,8 @@ using mpi::real_mpi;
 
 bool g_spawned = false;
 
-constexpr Method kAccelerated[] = {Method::Shared, Method::Pack, Method::Device, Method::OneShot,
-                                   Method::Staged};
+constexpr Method kAccelerated[] = {Method::Direct, Method::Shared,  Method::Pack,
+                                   Method::Device, Method::OneShot, Method::Staged};
 
 std::string human_bytes(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

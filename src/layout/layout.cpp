@@ -208,7 +208,7 @@ Layout LayoutBuilder::sequence(std::vector<Layout> parts) {
   for (Layout& part : parts) {
     part = part.shifted(-first);
     node.size_bytes = sum(node.size_bytes, part.size_bytes());
-    node.block_count += part.block_count();
+    node.block_count = sum(node.block_count, part.block_count());
     node.bounds = {std::min(node.bounds.begin, part.bounds().begin),
                    std::max(node.bounds.end, part.bounds().end)};
   }

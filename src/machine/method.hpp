@@ -16,8 +16,9 @@ enum class Method : std::uint8_t {
   OneShot,  ///< pack straight into mapped host memory
   Staged,   ///< pack in device memory, copy to pinned host memory, piece by piece
   Shared,   ///< pack into memory that the receiver shares, who unpacks it from there
+  Direct,   ///< the receiver copies it from where it lies, in memory that it shares
 };
-inline constexpr int kMethods = 6;
+inline constexpr int kMethods = 7;
 
 /// "system", "pack", …
 [[nodiscard]] const char* name_of(Method method) noexcept;

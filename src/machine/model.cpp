@@ -186,6 +186,7 @@ double Model::end(Method method, const Query& query, Direction direction) const 
       return 0;
     case Method::Pack:
     case Method::Shared:
+    case Method::Direct:
       return kPacked + time_of(cpu_[at], query, query.bytes);
     case Method::Device:
       return operation + time_of(device_[at], query, query.bytes);

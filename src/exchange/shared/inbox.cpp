@@ -1,12 +1,18 @@
 #include "exchange/shared/inbox.hpp"
 
+#include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "exchange/backoff.hpp"
+#include "memory/per_thread.hpp"
+#include "memory/sharing/arenas.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -21,7 +27,33 @@ void change(Slot& slot, State from, State to) noexcept {
   slot.state.compare_exchange_strong(from, to, std::memory_order_acq_rel);
 }
 
+/// [bytes] Of a message that lies in the sender's memory, where it is packed on its way: small
+/// enough for a second-level cache.
+constexpr std::int64_t kPiece = 64 << 10;
+
+bool is_dead(pid_t process) noexcept {
+  return process > 0 && kill(process, 0) != 0 && errno == ESRCH;
+}
+
 }  // namespace
+
+bool Delivery::copy_to(const Layout& layout, std::byte* address) const {
+  if (!direct() || layout.size_bytes() != bytes_) return false;
+  source_->layout->plan_to(layout).run(address, source_->base);
+  return true;
+}
+
+Delivery::Piece Delivery::next_piece(std::int64_t begin, std::int64_t bytes) const {
+  if (!direct()) {
+    const std::int64_t packed = wait_until(begin + 1);
+    return {std::min(packed, bytes), data_};
+  }
+  auto& bounce = PerThread<std::array<std::byte, kPiece>>::get();
+  const std::int64_t end = std::min(begin + kPiece, bytes);
+  std::byte* const packed = bounce.data() - begin;
+  source_->layout->packing().run(packed, source_->base, {begin, end});
+  return {end, packed};
+}
 
 std::int64_t Delivery::wait_until(std::int64_t end) const {
   std::int64_t packed = slot_->packed.load(kAcquire);
@@ -29,7 +61,7 @@ std::int64_t Delivery::wait_until(std::int64_t end) const {
   for (std::uint32_t turns = 1; packed < end; packed = slot_->packed.load(kAcquire), ++turns) {
     if (packed < 0) throw Error("the sender of a message by shared memory could not pack it");
     // A system call: not at each turn.
-    if (turns % 4096 == 0 && sender_ > 0 && kill(sender_, 0) != 0 && errno == ESRCH)
+    if (turns % 4096 == 0 && is_dead(sender_))
       throw Error("the sender of a message by shared memory has died");
     backoff.pause();
   }
@@ -37,12 +69,19 @@ std::int64_t Delivery::wait_until(std::int64_t end) const {
 }
 
 Inbox::Inbox(const sharing::DescriptorSocket& socket, std::uint64_t job, std::int32_t self,
-             std::int32_t ranks)
+             std::int32_t ranks, std::size_t layouts)
     : socket_(socket),
       job_(job),
       self_(self),
       parts_(ranks),
-      pages_(static_cast<std::size_t>(ranks)) {}
+      pages_(static_cast<std::size_t>(ranks)),
+      layouts_(layouts) {}
+
+void Inbox::know(const Outbox& own) {
+  pages_[static_cast<std::size_t>(self_)].memory =
+      sharing::SharedMemory::map(own.descriptor(), own.header().bytes);
+  own_ = &own;
+}
 
 void Inbox::take_introductions() {
   while (const auto received = socket_.receive()) {
@@ -63,18 +102,44 @@ void Inbox::take_introductions() {
           told.rank, told.ranks, told.version, told.bytes, kVersion, ranks);
       continue;
     }
-    Neighbour& neighbour = pages_[static_cast<std::size_t>(told.rank)];
-    if (neighbour.memory.data() != nullptr) continue;
     try {
-      neighbour.memory = sharing::SharedMemory::map(received->descriptor.get(), told.bytes);
-      neighbour.process = received->process;
-      (void)neighbour.memory.populate(0, parts_.envelopes);
-      auto* const readers = reinterpret_cast<Reader*>(neighbour.memory.data() + parts_.readers);
-      readers[self_].store(1, std::memory_order_release);
+      made.region == Introduction::kPageItself
+          ? take_page(made, received->descriptor.get(), received->process)
+          : take_region(made, received->descriptor.get());
     } catch (const Error& error) {
-      log::warn("the page of rank {} can't be used: {}", told.rank, error.what());
+      log::warn("memory of rank {} can't be used: {}", told.rank, error.what());
     }
   }
+}
+
+void Inbox::take_page(const Introduction& made, int descriptor, pid_t process) {
+  Neighbour& neighbour = pages_[static_cast<std::size_t>(made.header.rank)];
+  if (neighbour.memory.data() != nullptr) return;
+  neighbour.memory = sharing::SharedMemory::map(descriptor, made.header.bytes);
+  neighbour.process = process;
+  (void)neighbour.memory.populate(0, parts_.envelopes);
+  auto* const readers = reinterpret_cast<Reader*>(neighbour.memory.data() + parts_.readers);
+  readers[self_].store(1, std::memory_order_release);
+}
+
+void Inbox::take_region(const Introduction& made, int descriptor) {
+  Neighbour& neighbour = pages_[static_cast<std::size_t>(made.header.rank)];
+  const Page* const page = page_of(made.header.rank);
+  if (page == nullptr || page->header.nonce != made.header.nonce || made.region < 0 ||
+      made.region >= sharing::Arenas::kMost) {
+    log::warn("memory of rank {} is refused: it is of no page that is known", made.header.rank);
+    return;
+  }
+  neighbour.regions.resize(sharing::Arenas::kMost);
+  Region& region = neighbour.regions[static_cast<std::size_t>(made.region)];
+  region.memory = {};  // what had the number before is freed
+  region.memory = sharing::SharedMemory::map(descriptor, made.region_bytes,
+                                             sharing::SharedMemory::Access::Read);
+  region.generation = made.generation;
+}
+
+bool Inbox::is_gone(std::int32_t rank) const noexcept {
+  return is_dead(pages_[static_cast<std::size_t>(rank)].process);
 }
 
 void Inbox::look(std::int32_t from) {
@@ -104,6 +169,65 @@ Slot* Inbox::slot_of(const std::byte* landed, std::int32_t from) {
              : nullptr;
 }
 
+Source Inbox::source_of(const Slot& slot, Neighbour& neighbour) {
+  const std::int32_t number = slot.region.load(kRelaxed);
+  const std::uint32_t generation = slot.region_generation.load(kRelaxed);
+  const auto found = [&]() -> Region* {
+    if (number < 0 || number >= static_cast<std::int32_t>(neighbour.regions.size())) return nullptr;
+    Region& region = neighbour.regions[static_cast<std::size_t>(number)];
+    return region.generation == generation && region.memory.data() != nullptr ? &region : nullptr;
+  };
+  if (found() == nullptr) take_introductions();  // it was sent before the envelope
+  const Region* const region = found();
+  if (region == nullptr)
+    throw InvalidArgument(fmt::format("allocation {}.{} is not known", number, generation));
+  const std::int64_t at = slot.layout_at.load(kRelaxed);
+  const std::int64_t words = slot.layout_words.load(kRelaxed);
+  constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::int64_t));
+  const std::int64_t room = neighbour.memory.bytes();
+  if (at < parts_.bytes || at % kWord != 0 || at > room || words < 1 || words > (room - at) / kWord)
+    throw InvalidArgument("its layout is not in the page");
+  const auto* const first = reinterpret_cast<const std::int64_t*>(neighbour.memory.data() + at);
+  const Hash128 hash = {slot.layout_lo.load(kRelaxed), slot.layout_hi.load(kRelaxed)};
+  Source source{layouts_.find(hash, std::span(first, static_cast<std::size_t>(words))), nullptr};
+  const std::int64_t base = slot.base.load(kRelaxed);
+  const Layout& layout = source.layout->layout();
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  if (layout.size_bytes() != slot.bytes.load(kRelaxed) ||
+      __builtin_add_overflow(base, layout.bounds().begin, &begin) ||
+      __builtin_add_overflow(base, layout.bounds().end, &end) || begin < 0 ||
+      end > region->memory.bytes())
+    throw InvalidArgument(fmt::format("{} at {} is not in an allocation of {} bytes",
+                                      layout.to_string(), base, region->memory.bytes()));
+  source.base = reinterpret_cast<const std::byte*>(
+      reinterpret_cast<std::intptr_t>(region->memory.data()) + base);
+  return source;
+}
+
+/// Other ranks can write to the page, so what they might have written is not asked for an address.
+Source Inbox::own_source(const Slot& slot) {
+  const auto number = static_cast<std::size_t>(&slot - page_of(self_)->slots.data());
+  const Outbox::Own& own = own_->own(number);
+  return {layouts_.find(own.layout), own.address};
+}
+
+/// Where the message lies, if its sender offers that, and this process can read it there.
+std::optional<Source> Inbox::claim(Slot& slot, std::int32_t from) {
+  if (slot.offer.load(kAcquire) != Offer::Open) return std::nullopt;
+  std::optional<Source> source;
+  try {
+    source =
+        from == self_ ? own_source(slot) : source_of(slot, pages_[static_cast<std::size_t>(from)]);
+  } catch (const std::exception& error) {
+    log::warn("a message of rank {} is taken packed: {}", from, error.what());
+  }
+  Offer open = Offer::Open;
+  const Offer wanted = source ? Offer::Claimed : Offer::Refused;
+  const bool won = slot.offer.compare_exchange_strong(open, wanted, std::memory_order_acq_rel);
+  return won ? source : std::nullopt;
+}
+
 std::optional<Delivery> Inbox::open(const std::byte* landed, std::int32_t from) {
   Slot* const slot = slot_of(landed, from);
   if (slot == nullptr) return std::nullopt;
@@ -113,8 +237,9 @@ std::optional<Delivery> Inbox::open(const std::byte* landed, std::int32_t from) 
   const std::int64_t room = neighbour.memory.bytes();
   if (at < parts_.bytes || bytes <= kEnvelopeBytes || at > room || bytes > room - at)
     throw Error("a message by shared memory names bytes that are not there");
-  (void)neighbour.memory.populate(at, at + bytes);
-  return Delivery(*slot, neighbour.memory.data() + at, bytes, neighbour.process);
+  std::optional<Source> source = claim(*slot, from);
+  if (!source) (void)neighbour.memory.populate(at, at + bytes);
+  return Delivery(*slot, neighbour.memory.data() + at, bytes, neighbour.process, std::move(source));
 }
 
 void Inbox::see(const std::byte* landed, std::int32_t from) {

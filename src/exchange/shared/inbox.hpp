@@ -5,46 +5,81 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "exchange/shared/outbox.hpp"
 #include "exchange/shared/page.hpp"
+#include "exchange/shared/remote_layouts.hpp"
 #include "memory/sharing/descriptor_socket.hpp"
 #include "memory/sharing/shared_memory.hpp"
 #include "strake/copy.hpp"
+#include "strake/layout.hpp"
 
 namespace strake::exchange::shared {
 
-/// A message that is here, or being packed by its sender.
+/// Where a message lies in its sender's memory.
+struct Source {
+  std::shared_ptr<RemoteLayout> layout;
+  const std::byte* base = nullptr;  ///< that the layout counts from
+};
+
+/// A message that is here: packed, being packed by its sender, or where it lies in the sender's
+/// memory, which the sender leaves alone until done().
 class Delivery {
  public:
-  Delivery(Slot& slot, const std::byte* data, std::int64_t bytes, pid_t sender) noexcept
-      : slot_(&slot), data_(data), bytes_(bytes), sender_(sender) {}
+  Delivery(Slot& slot, const std::byte* data, std::int64_t bytes, pid_t sender,
+           std::optional<Source> source) noexcept
+      : slot_(&slot), data_(data), bytes_(bytes), sender_(sender), source_(std::move(source)) {}
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
-  /// The packed bytes, once they are there.
-  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
-  /// Waits until the bytes before `end` are packed, and tells how many are. \throws Error  they
-  /// will not be: packing failed, or the sender is dead
+  /// Whether it comes straight from the sender's memory.
+  [[nodiscard]] bool direct() const noexcept { return source_.has_value(); }
+  /// Copies such a message to `layout` from `address` on, which has as many bytes. False: it comes
+  /// another way, or has more or fewer.
+  bool copy_to(const Layout& layout, std::byte* address) const;
+  /// Of one that is packed: waits until the bytes before `end` are, and tells how many are. \throws
+  /// Error  they will not be: packing failed, or the sender is dead
   std::int64_t wait_until(std::int64_t end) const;
-  /// Calls `take(piece)` for the pieces of the first `bytes`, each as soon as it is packed. \throws
-  /// Error  as wait_until()
+  /// Calls `take(piece, packed)` for the pieces of the first `bytes`, each as soon as it is packed:
+  /// byte i is at packed[i]. \throws Error  as wait_until()
   template <typename Take>
   void for_each_piece(std::int64_t bytes, const Take& take) const {
     for (std::int64_t begin = 0; begin < bytes;) {
-      const std::int64_t packed = wait_until(begin + 1);
-      const std::int64_t end = packed < bytes ? packed : bytes;
-      take(ByteRange{begin, end});
-      begin = end;
+      const Piece piece = next_piece(begin, bytes);
+      take(ByteRange{begin, piece.end}, piece.packed);
+      begin = piece.end;
     }
+  }
+  /// The same, once all are there, and side by side.
+  template <typename Take>
+  void take_whole(std::int64_t bytes, const Take& take) const {
+    if (direct()) return take_gathered(bytes, [&](const std::byte* packed) { take(packed); });
+    wait_until(bytes);
+    take(data_);
   }
   /// The bytes were taken: the sender may use their place again.
   void done() const noexcept { slot_->state.store(State::Done, std::memory_order_release); }
 
  private:
+  struct Piece {
+    std::int64_t end;
+    const std::byte* packed;
+  };
+  [[nodiscard]] Piece next_piece(std::int64_t begin, std::int64_t bytes) const;
+  template <typename Take>
+  void take_gathered(std::int64_t bytes, const Take& take) const {
+    std::vector<std::byte> all(static_cast<std::size_t>(bytes));
+    source_->layout->packing().run(all.data(), source_->base, {0, bytes});
+    take(all.data());
+  }
+
   Slot* slot_;
   const std::byte* data_;
   std::int64_t bytes_;
   pid_t sender_;  ///< 0: not known here
+  std::optional<Source> source_;
 };
 
 /// While it is in scope the bytes of a delivery are being taken, whether that succeeds or not.
@@ -64,9 +99,11 @@ class Inbox {
  public:
   /// Of rank `self` of `ranks` in MPI_COMM_WORLD, whose pages come by `socket`.
   Inbox(const sharing::DescriptorSocket& socket, std::uint64_t job, std::int32_t self,
-        std::int32_t ranks);
+        std::int32_t ranks, std::size_t layouts);
 
-  /// Maps the pages that were introduced, and tells their owners.
+  /// This rank's own page: from now on messages to itself are found, too. \throws OutOfMemory
+  void know(const Outbox& own);
+  /// Maps the pages that were introduced, and tells their owners; and their allocations.
   void take_introductions();
   /// The same if a message may come from there (negative: from anywhere) and that page is not
   /// known: not at each call, but ever more rarely.
@@ -75,8 +112,10 @@ class Inbox {
   }
 
   /// What `landed`, the begin of a message of kEnvelopeBytes from `from`, names; nothing where it
-  /// is a message of its own.
+  /// is a message of its own. An offer is claimed: done() has to follow soon.
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
+  /// Whether that rank's process is known to be gone. A system call.
+  [[nodiscard]] bool is_gone(std::int32_t rank) const noexcept;
   /// Whether they name anything.
   [[nodiscard]] bool is_envelope(const std::byte* landed, std::int32_t from) {
     return slot_of(landed, from) != nullptr;
@@ -92,11 +131,21 @@ class Inbox {
                                            bool matched);
 
  private:
+  struct Region {
+    sharing::SharedMemory memory;
+    std::uint32_t generation = 0;
+  };
   struct Neighbour {
     sharing::SharedMemory memory;
     pid_t process = 0;
-    std::uint32_t looks = 0;  ///< how often it was looked for
+    std::uint32_t looks = 0;      ///< how often it was looked for
+    std::vector<Region> regions;  ///< none, or one for each that there may be
   };
+  void take_page(const Introduction& made, int descriptor, pid_t process);
+  void take_region(const Introduction& made, int descriptor);
+  [[nodiscard]] std::optional<Source> claim(Slot& slot, std::int32_t from);
+  [[nodiscard]] Source source_of(const Slot& slot, Neighbour& neighbour);
+  [[nodiscard]] Source own_source(const Slot& slot);
   [[nodiscard]] Page* page_of(std::int32_t from) noexcept;
   void look(std::int32_t from);
   Slot* slot_of(const std::byte* landed, std::int32_t from);
@@ -111,6 +160,8 @@ class Inbox {
   Parts parts_;                   ///< of all pages
   std::vector<Neighbour> pages_;  ///< by rank in MPI_COMM_WORLD
   std::uint32_t looks_ = 0;       ///< for pages of any rank
+  const Outbox* own_ = nullptr;
+  RemoteLayouts layouts_;
 };
 
 }  // namespace strake::exchange::shared

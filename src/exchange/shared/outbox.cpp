@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "layout/encoding.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::shared {
@@ -11,6 +12,8 @@ namespace {
 
 // As many become free as are taken, so the memory in use stays what is in flight, and in a cache.
 constexpr std::uint32_t kAtATime = 2;
+/// Layouts that lie in the page at a time.
+constexpr std::size_t kMostLayouts = 1024;
 
 }  // namespace
 
@@ -37,15 +40,16 @@ bool Outbox::take_slot(std::uint32_t& number) {
   return true;
 }
 
-std::optional<std::int64_t> Outbox::take_block(std::int64_t bytes) {
+std::optional<std::int64_t> Outbox::take_block(std::int64_t bytes, bool populated) {
   auto offset = blocks_.take(bytes);
   if (!offset) {
     collect(kSlots);
     offset = blocks_.take(bytes);
   }
+  while (!offset && drop_layout()) offset = blocks_.take(bytes);
   if (!offset) return std::nullopt;
   const std::int64_t at = parts_.bytes + *offset;
-  if (memory_.populate(at, at + bytes)) return at;
+  if (!populated || memory_.populate(at, at + bytes)) return at;
   blocks_.give_back(*offset, bytes);
   return std::nullopt;
 }
@@ -60,12 +64,13 @@ void Outbox::fill(Slot& slot, const Destination& to, std::int64_t bytes, std::in
   slot.bytes.store(bytes, kRelaxed);
   slot.at.store(at, kRelaxed);
   slot.packed.store(0, kRelaxed);
+  slot.offer.store(Offer::None, kRelaxed);
   slot.state.store(State::Live, std::memory_order_release);
 }
 
-std::optional<Lease> Outbox::lease(const Destination& to, std::int64_t bytes) {
+std::optional<Lease> Outbox::lease(const Destination& to, std::int64_t bytes, bool populated) {
   collect(kAtATime);
-  const std::optional<std::int64_t> at = take_block(bytes);
+  const std::optional<std::int64_t> at = take_block(bytes, populated);
   std::uint32_t number = 0;
   if (!at) return std::nullopt;
   if (!take_slot(number)) {
@@ -73,7 +78,7 @@ std::optional<Lease> Outbox::lease(const Destination& to, std::int64_t bytes) {
     return std::nullopt;
   }
   Slot& slot = page().slots[number];
-  own_[number] = {*at, bytes, false};
+  held_[number] = {*at, bytes, false, -1};
   fill(slot, to, bytes, *at);
   std::byte* const place = memory_.data() + parts_.envelopes + number * kEnvelopePlace;
   Envelope envelope;
@@ -84,16 +89,94 @@ std::optional<Lease> Outbox::lease(const Destination& to, std::int64_t bytes) {
   return Lease(slot, place, memory_.data() + *at);
 }
 
+bool Outbox::prepare(const Lease& lease) {
+  const Held& own = held_[number_of(*lease.slot_)];
+  return memory_.populate(own.at, own.at + own.bytes);
+}
+
 bool Outbox::mark(const Destination& to) {
   std::uint32_t number = 0;
   collect(kAtATime);
   if (!take_slot(number)) return false;
-  own_[number] = {-1, 0, true};
+  held_[number] = {-1, 0, true, -1};
   fill(page().slots[number], to, kEnvelopeBytes, -1);
   return true;
 }
 
-void Outbox::release(const Lease& lease) noexcept { own_[number_of(*lease.slot_)].released = true; }
+bool Outbox::offer(const Lease& lease, const sharing::Arenas::Region& region,
+                   const std::byte* address, const Layout& layout) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  const std::optional<std::int64_t> number = publish(layout);
+  if (!number) return false;
+  Published& published = layouts_[static_cast<std::size_t>(*number)];
+  ++published.users;
+  held_[number_of(*lease.slot_)].layout = *number;
+  Slot& slot = *lease.slot_;
+  const Hash128 hash = layout.hash();
+  slot.region.store(region.number, kRelaxed);
+  slot.region_generation.store(region.generation, kRelaxed);
+  slot.base.store(
+      reinterpret_cast<std::intptr_t>(address) - reinterpret_cast<std::intptr_t>(region.data),
+      kRelaxed);  // absolute addresses count from null
+  slot.layout_at.store(published.at, kRelaxed);
+  slot.layout_words.store(published.words, kRelaxed);
+  slot.layout_lo.store(hash.lo, kRelaxed);
+  slot.layout_hi.store(hash.hi, kRelaxed);
+  slot.offer.store(Offer::Open, std::memory_order_release);
+  return true;
+}
+
+void Outbox::offer_to_self(const Lease& lease, const std::byte* address, const Layout& layout) {
+  to_self_.resize(kSlots);
+  to_self_[number_of(*lease.slot_)] = {layout, address};
+  lease.slot_->offer.store(Offer::Open, std::memory_order_release);
+}
+
+/// The number of a layout that is in the page, from now on at least; nothing: it finds no room.
+std::optional<std::int64_t> Outbox::publish(const Layout& layout) {
+  const std::uint64_t hash = layout.hash().lo;
+  const auto known = layout_of_.find(hash);
+  if (known != layout_of_.end()) {
+    Published& published = layouts_[static_cast<std::size_t>(known->second)];
+    if (published.layout != layout) return std::nullopt;  // as good as never
+    published.last_use = sequence_;
+    return known->second;
+  }
+  const std::vector<std::int64_t> words = encode(layout);
+  const auto bytes = static_cast<std::int64_t>(words.size() * sizeof(std::int64_t));
+  const std::optional<std::int64_t> at = room_for_layout(bytes);
+  if (!at) return std::nullopt;
+  std::memcpy(memory_.data() + *at, words.data(), static_cast<std::size_t>(bytes));
+  auto place = std::find_if(layouts_.begin(), layouts_.end(),
+                            [](const Published& published) { return published.at < 0; });
+  if (place == layouts_.end()) place = layouts_.emplace(place);
+  *place = {layout, *at, static_cast<std::int64_t>(words.size()), 0, sequence_};
+  return layout_of_[hash] = place - layouts_.begin();
+}
+
+std::optional<std::int64_t> Outbox::room_for_layout(std::int64_t bytes) {
+  if (layout_of_.size() >= kMostLayouts && !drop_layout()) return std::nullopt;
+  return take_block(bytes);
+}
+
+/// Takes the one out that was not used for longest. False: all are in use.
+bool Outbox::drop_layout() {
+  Published* oldest = nullptr;
+  for (Published& published : layouts_) {
+    if (published.at < 0 || published.users > 0) continue;
+    if (oldest == nullptr || published.last_use < oldest->last_use) oldest = &published;
+  }
+  if (oldest == nullptr) return false;
+  layout_of_.erase(oldest->layout.hash().lo);
+  const auto word = static_cast<std::int64_t>(sizeof(std::int64_t));
+  blocks_.give_back(oldest->at - parts_.bytes, oldest->words * word);
+  *oldest = {};
+  return true;
+}
+
+void Outbox::release(const Lease& lease) noexcept {
+  held_[number_of(*lease.slot_)].released = true;
+}
 
 void Outbox::withdraw(const Lease& lease) noexcept {
   lease.slot_->state.store(State::Done, std::memory_order_release);
@@ -106,7 +189,7 @@ void Outbox::collect(std::uint32_t most) {
     const std::uint32_t number = used_slots_[first_used_ % kSlots];
     first_used_ = (first_used_ + 1) % kSlots;
     Slot& slot = page().slots[number];
-    const Own& own = own_[number];
+    const Held& own = held_[number];
     if (!own.released || slot.state.load(std::memory_order_acquire) != State::Done) {
       used_slots_[(first_used_ + used_ - 1) % kSlots] = number;
       continue;
@@ -114,6 +197,7 @@ void Outbox::collect(std::uint32_t most) {
     --used_;
     slot.state.store(State::Free, std::memory_order_relaxed);
     if (own.at >= 0) blocks_.give_back(own.at - parts_.bytes, own.bytes);
+    if (own.layout >= 0) --layouts_[static_cast<std::size_t>(own.layout)].users;
     free_slots_.push_back(number);
   }
 }

@@ -4,11 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "exchange/shared/page.hpp"
+#include "memory/sharing/arenas.hpp"
 #include "memory/sharing/buddies.hpp"
 #include "memory/sharing/shared_memory.hpp"
+#include "strake/layout.hpp"
 
 namespace strake::exchange::shared {
 
@@ -19,8 +22,8 @@ struct Destination {
   std::uint64_t comm = 0;  ///< the communicator's name
 };
 
-/// A message on its way. The sender packs it, sends its envelope, and releases it; it stays until
-/// the receiver is done.
+/// A message on its way. The sender packs it, or has offered it where it lies; it sends the
+/// envelope, and releases it; it stays until the receiver is done.
 class Lease {
  public:
   Lease(Slot& slot, std::byte* envelope, std::byte* data) noexcept
@@ -32,6 +35,23 @@ class Lease {
   /// The bytes before `end` are there; kFailed: no more will come.
   void packed(std::int64_t end) const noexcept {
     slot_->packed.store(end, std::memory_order_release);
+  }
+  /// The receiver has taken the bytes.
+  [[nodiscard]] bool taken() const noexcept {
+    return slot_->state.load(std::memory_order_acquire) == State::Done;
+  }
+  /// Whether it was offered, and nobody has decided yet.
+  [[nodiscard]] Offer offer() const noexcept {
+    return slot_->offer.load(std::memory_order_acquire);
+  }
+  /// Ends an offer. True: the sender has to pack the bytes; false: the receiver is taking them.
+  [[nodiscard]] bool take_back() const noexcept {
+    Offer open = Offer::Open;
+    return slot_->offer.compare_exchange_strong(open, Offer::Back, std::memory_order_acq_rel) ||
+           open != Offer::Claimed;
+  }
+  [[nodiscard]] std::int32_t receiver() const noexcept {
+    return slot_->to.load(std::memory_order_relaxed);
   }
 
  private:
@@ -57,9 +77,31 @@ class Outbox {
   }
 
   /// A live slot with room for a message; nothing if there is none, or no memory. ~50 ns.
-  [[nodiscard]] std::optional<Lease> lease(const Destination& to, std::int64_t bytes);
+  [[nodiscard]] std::optional<Lease> lease(const Destination& to, std::int64_t bytes) {
+    return lease(to, bytes, true);
+  }
+  /// The same of a message that is to be offered: memory for its packed bytes comes by prepare().
+  [[nodiscard]] std::optional<Lease> lease_unpacked(const Destination& to, std::int64_t bytes) {
+    return lease(to, bytes, false);
+  }
+  /// Before it is packed after all. False: there is no memory.
+  [[nodiscard]] bool prepare(const Lease& lease);
   /// A live slot for a message of an envelope's size whose bytes MPI carries. False: there is none.
   [[nodiscard]] bool mark(const Destination& to);
+  /// Lets the receiver take the bytes from where they lie: `layout` from `address` on, all of it in
+  /// `region`, which that rank has been told of. Before the envelope is sent. False: there is no
+  /// room for the layout in the page. ~50 ns for a layout that was offered before.
+  bool offer(const Lease& lease, const sharing::Arenas::Region& region, const std::byte* address,
+             const Layout& layout);
+  /// The same of a message to this rank itself, in any host memory. It takes nothing in the page.
+  void offer_to_self(const Lease& lease, const std::byte* address, const Layout& layout);
+  /// A message to this rank itself, which lies there.
+  struct Own {
+    Layout layout;
+    const std::byte* address = nullptr;
+  };
+  /// \param slot  its number. \throws std::out_of_range  there never was one
+  [[nodiscard]] const Own& own(std::size_t slot) const { return to_self_.at(slot); }
   /// MPI has sent the envelope, and lets go of it.
   void release(const Lease& lease) noexcept;
   /// The envelope was never sent, or was taken back.
@@ -67,17 +109,30 @@ class Outbox {
 
  private:
   /// What only this process knows of a slot.
-  struct Own {
+  struct Held {
     std::int64_t at = -1;    ///< of its block in the page; negative: it has none
     std::int64_t bytes = 0;  ///< asked for
     bool released = false;
+    std::int64_t layout = -1;  ///< what is known of its layout, by number; negative: none
   };
+  /// A layout in the page.
+  struct Published {
+    Layout layout;
+    std::int64_t at = -1;  ///< negative: none is
+    std::int64_t words = 0;
+    std::int32_t users = 0;      ///< slots
+    std::uint64_t last_use = 0;  ///< a sequence number
+  };
+  std::optional<std::int64_t> publish(const Layout& layout);
+  std::optional<std::int64_t> room_for_layout(std::int64_t bytes);
+  bool drop_layout();
   [[nodiscard]] Page& page() const noexcept { return *reinterpret_cast<Page*>(memory_.data()); }
   [[nodiscard]] std::uint32_t number_of(const Slot& slot) const noexcept {
     return static_cast<std::uint32_t>(&slot - page().slots.data());
   }
+  std::optional<Lease> lease(const Destination& to, std::int64_t bytes, bool populated);
   bool take_slot(std::uint32_t& number);
-  std::optional<std::int64_t> take_block(std::int64_t bytes);
+  std::optional<std::int64_t> take_block(std::int64_t bytes, bool populated = true);
   void fill(Slot& slot, const Destination& to, std::int64_t bytes, std::int64_t at);
   void collect(std::uint32_t most);
 
@@ -90,7 +145,10 @@ class Outbox {
   std::array<std::uint32_t, kSlots> used_slots_{};
   std::uint32_t first_used_ = 0;
   std::uint32_t used_ = 0;
-  std::array<Own, kSlots> own_{};
+  std::array<Held, kSlots> held_{};
+  std::vector<Own> to_self_;  ///< none, or one for each slot
+  std::vector<Published> layouts_;
+  std::unordered_map<std::uint64_t, std::int64_t> layout_of_;  ///< its number, by hash
 };
 
 }  // namespace strake::exchange::shared

@@ -12,7 +12,7 @@
 
 namespace strake::exchange::shared {
 
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint64_t kMagic = 0x656b617274736731;  // "1gstrake"
 inline constexpr std::uint32_t kSlots = 1024;
 
@@ -39,9 +39,19 @@ enum class State : std::uint32_t {
   Done,  ///< the sender's again
 };
 
-/// One message. Written by the sender while it is free; then only `state` (by the receiver) and
-/// `packed` change. Others may read at any time: what they read holds if the state is as it was
-/// before.
+/// Whether the receiver may take a message from where it lies in the sender's memory, instead of
+/// packed bytes. Both sides decide at once: each changes Open, and only Open, to what it wants.
+enum class Offer : std::uint32_t {
+  None,
+  Open,
+  Claimed,  ///< the receiver takes it, and the slot will be Done
+  Refused,  ///< the receiver can't, and waits for packed bytes
+  Back,     ///< the sender packs it, now
+};
+
+/// One message. Written by the sender while it is free; then only `state` (by the receiver),
+/// `packed` and `offer` change. Others may read at any time: what they read holds if the state is
+/// as it was before.
 struct alignas(64) Slot {
   std::atomic<State> state{State::Free};
   std::atomic<std::uint32_t> generation{0};  ///< counts the slot's messages
@@ -53,7 +63,19 @@ struct alignas(64) Slot {
   std::atomic<std::int64_t> at{0};  ///< offset in the page; negative: the bytes came by MPI
   /// How many bytes are packed; kFailed: no more will come.
   alignas(64) std::atomic<std::int64_t> packed{0};
+  std::atomic<Offer> offer{Offer::None};
+  /// \{ Of an offer to another rank: an allocation of the sender's, what the layout counts from in
+  /// it, and the layout, encoded, in the page.
+  std::atomic<std::int32_t> region{0};
+  std::atomic<std::uint32_t> region_generation{0};
+  std::atomic<std::int64_t> base{0};
+  std::atomic<std::int64_t> layout_at{0};
+  std::atomic<std::int64_t> layout_words{0};
+  std::atomic<std::uint64_t> layout_lo{0};  ///< its hash
+  std::atomic<std::uint64_t> layout_hi{0};
+  /// \}
 };
+static_assert(sizeof(Slot) == 128, "two lines of the cache");
 inline constexpr std::int64_t kFailed = -1;
 static_assert(std::atomic<State>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
@@ -98,10 +120,16 @@ struct Parts {
 using Reader = std::atomic<std::uint8_t>;
 static_assert(sizeof(Reader) == 1);
 
-/// What introduces a page to another rank, beside its descriptor.
+/// What introduces a page, or an allocation that messages lie in, to another rank, beside its
+/// descriptor.
 struct Introduction {
-  Header header;
+  Header header;  ///< of the page
   std::uint64_t job = 0;
+  std::int32_t region = kPageItself;
+  std::uint32_t generation = 0;
+  std::int64_t region_bytes = 0;
+
+  static constexpr std::int32_t kPageItself = -1;
 };
 
 }  // namespace strake::exchange::shared

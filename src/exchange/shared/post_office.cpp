@@ -31,12 +31,14 @@ PostOffice::PostOffice(const std::string& job, std::int32_t rank, std::int32_t r
     : job_(job_number(job)),
       rank_(rank),
       limit_(settings::number(settings::Id::share_limit)),
+      direct_limit_(settings::number(settings::Id::share_direct)),
       outbox_(rank, ranks, make_nonce(), settings::number(settings::Id::share_bytes)),
       socket_(name_of(rank)),
-      inbox_(socket_, job_, rank, ranks),
+      inbox_(socket_, job_, rank, ranks,
+             static_cast<std::size_t>(settings::number(settings::Id::share_layouts))),
       neighbours_(static_cast<std::size_t>(ranks)) {
-  // A message to oneself is one copy in the MPI library already.
-  neighbours_[static_cast<std::size_t>(rank)].reach = Reach::No;
+  inbox_.know(outbox_);
+  neighbours_[static_cast<std::size_t>(rank)].reach = Reach::Yes;
   const std::int64_t node = settings::number(settings::Id::ranks_per_node);
   for (std::int32_t other = 0; node > 0 && other < ranks; ++other) {
     if (other / node != rank / node) neighbours_[static_cast<std::size_t>(other)].reach = Reach::No;
@@ -84,10 +86,71 @@ bool PostOffice::introduce(std::int32_t rank) {
   return false;
 }
 
+std::optional<Lease> PostOffice::lease(const Destination& to, const Layout& layout,
+                                       const std::byte* address) {
+  const std::int64_t bytes = layout.size_bytes();
+  if (bytes < limit_ || !reaches(to.rank)) return std::nullopt;
+  if (to.rank == rank_ && bytes >= direct_limit_) {
+    const std::optional<Lease> lease = outbox_.lease_unpacked(to, bytes);
+    if (lease) outbox_.offer_to_self(*lease, address, layout);
+    return lease;
+  }
+  const auto region = bytes >= direct_limit_ ? region_of(to.rank, layout, address) : std::nullopt;
+  if (!region) return outbox_.lease(to, bytes);
+  std::optional<Lease> lease = outbox_.lease_unpacked(to, bytes);
+  if (lease && !outbox_.offer(*lease, *region, address, layout) && !outbox_.prepare(*lease)) {
+    outbox_.withdraw(*lease);
+    return std::nullopt;
+  }
+  return lease;
+}
+
+/// The allocation that a message lies in, if that rank was told of it.
+std::optional<sharing::Arenas::Region> PostOffice::region_of(std::int32_t rank,
+                                                             const Layout& layout,
+                                                             const std::byte* address) {
+  Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
+  if (neighbour.refuses) return std::nullopt;
+  const auto at = [&](std::int64_t offset) {
+    return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(address) + offset);
+  };
+  const ByteRange bounds = layout.bounds();
+  auto region = sharing::Arenas::get().find(at(bounds.begin), at(bounds.end));
+  if (!region) return std::nullopt;
+  neighbour.regions.resize(sharing::Arenas::kMost);
+  std::uint32_t& told = neighbour.regions[static_cast<std::size_t>(region->number)];
+  if (told == region->generation) return region;
+  const Introduction made{outbox_.header(), job_, region->number, region->generation,
+                          region->bytes};
+  const auto message = std::as_bytes(std::span(&made, 1));
+  if (socket_.send(name_of(rank), message, region->descriptor) !=
+      sharing::DescriptorSocket::Sent::Yes)
+    return std::nullopt;
+  told = region->generation;
+  return region;
+}
+
+void PostOffice::learn(std::int32_t rank, Offer ended, bool taken) noexcept {
+  Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
+  neighbour.refuses = neighbour.refuses || ended == Offer::Refused;
+  neighbour.luck = std::clamp(neighbour.luck + (taken ? 1 : -1), 0, kMostLuck);
+}
+
+std::chrono::nanoseconds PostOffice::patience(std::int32_t rank,
+                                              std::int64_t bytes) const noexcept {
+  constexpr std::int64_t kAtLeast = 2000;  // [ns]
+  constexpr std::int64_t kBytesPerNs = 4;  // of packing, about
+  // Of a message to itself only this thread could claim it meanwhile.
+  if (rank == rank_ || neighbours_[static_cast<std::size_t>(rank)].luck == 0) return {};
+  return std::chrono::nanoseconds(kAtLeast + bytes / kBytesPerNs);
+}
+
 int PostOffice::ranks_reached() const noexcept {
-  return static_cast<int>(
-      std::count_if(neighbours_.begin(), neighbours_.end(),
-                    [](const Neighbour& neighbour) { return neighbour.reach == Reach::Yes; }));
+  // But for this one.
+  return static_cast<int>(std::count_if(
+             neighbours_.begin(), neighbours_.end(),
+             [](const Neighbour& neighbour) { return neighbour.reach == Reach::Yes; })) -
+         (neighbours_[static_cast<std::size_t>(rank_)].reach == Reach::Yes ? 1 : 0);
 }
 
 void PostOffice::mark(const Destination& to) {

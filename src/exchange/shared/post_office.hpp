@@ -4,6 +4,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,10 +28,17 @@ class PostOffice {
   /// Before MPI ends: nothing is sent any more, and what is here can still be received.
   static void close() noexcept;
 
-  /// A slot for a message; nothing: it has to go by MPI.
-  [[nodiscard]] std::optional<Lease> lease(const Destination& to, std::int64_t bytes) {
-    return bytes >= limit_ && reaches(to.rank) ? outbox_.lease(to, bytes) : std::nullopt;
-  }
+  /// A slot for a message, `layout` from `address` on in host memory; nothing: it has to go by MPI.
+  /// It is offered where it lies, if that rank can read it there.
+  [[nodiscard]] std::optional<Lease> lease(const Destination& to, const Layout& layout,
+                                           const std::byte* address);
+  /// An offer has ended: the receiver has taken it, or it came too late. What is learned of that
+  /// rank decides on the next ones.
+  void learn(std::int32_t rank, Offer ended, bool taken) noexcept;
+  /// How long a sender should wait for an offer of so many bytes to be claimed, once it waits for
+  /// it: about as long as packing them takes, so that it loses no more than it might gain.
+  [[nodiscard]] std::chrono::nanoseconds patience(std::int32_t rank,
+                                                  std::int64_t bytes) const noexcept;
   /// [bytes] Shorter messages go by MPI.
   [[nodiscard]] std::int64_t limit() const noexcept { return limit_; }
   /// Whether that rank has mapped this one's page. Introduces this rank at the first call, and some
@@ -61,15 +70,24 @@ class PostOffice {
   struct Neighbour {
     Reach reach = Reach::Unknown;
     std::uint32_t attempts = 0;
+    bool refuses = false;  ///< it can't read other allocations
+    int luck = kMostLuck;  ///< rises with the offers that it has claimed in time, falls with others
+    /// Generations of the allocations that it was told of; none, or one for each that there may be.
+    std::vector<std::uint32_t> regions;
   };
+  static constexpr int kMostLuck = 8;
   PostOffice(const std::string& job, std::int32_t rank, std::int32_t ranks);
   [[nodiscard]] std::string name_of(std::int32_t rank) const;
   bool introduce(std::int32_t rank);
+  [[nodiscard]] std::optional<sharing::Arenas::Region> region_of(std::int32_t rank,
+                                                                 const Layout& layout,
+                                                                 const std::byte* address);
 
   static inline constinit std::atomic<PostOffice*> s_open{nullptr};
   std::uint64_t job_;
   std::int32_t rank_;
   std::int64_t limit_;
+  std::int64_t direct_limit_;
   Outbox outbox_;
   sharing::DescriptorSocket socket_;  ///< the last thing that can fail: who finds it may send
   Inbox inbox_;

@@ -15,7 +15,7 @@ set(arity_MPI_Init_thread 2)
 function(strake_fortran_entry result name parameters)
   set(${result} "" PARENT_SCOPE)
   # A TYPE(C_PTR) to mpi_f08, though C declares it like a buffer.
-  string(REGEX MATCH "^MPI_(Win_allocate(_shared)?|Buffer_detach)(_c)?$" pointer_result ${name})
+  string(REGEX MATCH "^MPI_(Alloc_mem|Win_allocate(_shared)?|Buffer_detach)(_c)?$" pointer_result ${name})
   if(FLAVOR STREQUAL mpich AND parameters MATCHES "void *\\*" AND NOT pointer_result)
     return()
   endif()

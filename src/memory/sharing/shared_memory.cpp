@@ -33,9 +33,10 @@ Descriptor make_descriptor() {
   return Descriptor(made < 0 && errno == EINVAL ? memfd_create("strake", kFlags) : made);
 }
 
-std::byte* map_pages(int descriptor, std::int64_t bytes) {
-  void* const data = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
-                          MAP_SHARED, descriptor, 0);
+std::byte* map_pages(int descriptor, std::int64_t bytes, SharedMemory::Access access) {
+  const int allowed = access == SharedMemory::Access::Read ? PROT_READ : PROT_READ | PROT_WRITE;
+  void* const data =
+      mmap(nullptr, static_cast<std::size_t>(bytes), allowed, MAP_SHARED, descriptor, 0);
   return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
 }
 
@@ -52,7 +53,7 @@ SharedMemory SharedMemory::make(std::int64_t bytes) {
   std::byte* data = nullptr;
   if (descriptor.get() >= 0 && ftruncate(descriptor.get(), bytes) == 0 &&
       fcntl(descriptor.get(), F_ADD_SEALS, kSeals) == 0) {
-    data = map_pages(descriptor.get(), bytes);
+    data = map_pages(descriptor.get(), bytes, Access::ReadWrite);
   }
   if (data == nullptr) {
     throw OutOfMemory(
@@ -61,7 +62,7 @@ SharedMemory SharedMemory::make(std::int64_t bytes) {
   return {data, bytes, std::move(descriptor)};
 }
 
-SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes) {
+SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes, Access access) {
   struct stat found {};
   if (fstat(descriptor, &found) != 0 || found.st_size != bytes) {
     throw InvalidArgument(
@@ -70,7 +71,7 @@ SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes) {
   const int seals = fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
     throw InvalidArgument("shared memory that may shrink is not mapped");
-  std::byte* const data = map_pages(descriptor, bytes);
+  std::byte* const data = map_pages(descriptor, bytes, access);
   if (data == nullptr) {
     throw OutOfMemory(
         fmt::format("{} bytes of shared memory can't be mapped: {}", bytes, std::strerror(errno)));
@@ -94,6 +95,10 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(populated_, other.populated_);
   return *this;
+}
+
+void SharedMemory::discard() noexcept {
+  (void)fallocate(descriptor_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, bytes_);
 }
 
 bool SharedMemory::populate(std::int64_t begin, std::int64_t end) {

@@ -16,9 +16,11 @@ class SharedMemory {
   /// Zeroes, of which none is taken from the machine before it is populated or touched.
   /// \throws OutOfMemory  no descriptor, or no address range, is left
   [[nodiscard]] static SharedMemory make(std::int64_t bytes);
+  enum class Access : std::uint8_t { Read, ReadWrite };
   /// Maps what another process made. The descriptor stays the caller's. \throws InvalidArgument
   /// it has another size, or may shrink, which would be fatal here; OutOfMemory
-  [[nodiscard]] static SharedMemory map(int descriptor, std::int64_t bytes);
+  [[nodiscard]] static SharedMemory map(int descriptor, std::int64_t bytes,
+                                        Access access = Access::ReadWrite);
   ~SharedMemory();
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
@@ -31,6 +33,9 @@ class SharedMemory {
   /// the process for want of memory. False: there is no memory for them. Cost: a bit for each 64
   /// KiB that are there already.
   [[nodiscard]] bool populate(std::int64_t begin, std::int64_t end);
+  /// Gives all pages back to the machine, also those that other processes have mapped: these read
+  /// zeroes from then on. Of memory that was made here.
+  void discard() noexcept;
 
  private:
   SharedMemory(std::byte* data, std::int64_t bytes, Descriptor descriptor);

@@ -1,0 +1,62 @@
+/// \file  Allocations that other processes can map: a message from there needs no packing, since
+/// its receiver can read it where it lies.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "memory/sharing/shared_memory.hpp"
+
+namespace strake::sharing {
+
+/// All of the process. Threads may share it.
+class Arenas {
+ public:
+  /// Allocations at a time. More are not made here: each costs a descriptor, and a mapping in each
+  /// process that reads it.
+  static constexpr int kMost = 64;
+  /// Shorter ones are not worth that. [bytes]
+  static constexpr std::int64_t kShortest = 64 << 10;
+
+  /// Never destroyed: the application may use its memory until it ends.
+  static Arenas& get() {
+    static auto& made = *new Arenas;
+    return made;
+  }
+  /// Zeroes, at a page's begin; null: there is no room, no memory, or `bytes` are too few. Pages
+  /// come when they are touched first, near who touches them. ~20 us.
+  [[nodiscard]] void* allocate(std::int64_t bytes) noexcept;
+  /// False: it was not allocated here.
+  bool release(const void* address) noexcept;
+
+  /// An allocation, as other processes know it.
+  struct Region {
+    std::int32_t number = 0;       ///< below kMost
+    std::uint32_t generation = 0;  ///< counts the allocations with that number
+    std::int64_t bytes = 0;
+    int descriptor = -1;
+    std::byte* data = nullptr;
+  };
+  /// The allocation that holds all of [first, last). < 1 ns where there is none at all, else ~20.
+  [[nodiscard]] std::optional<Region> find(const std::byte* first, const std::byte* last) {
+    if (count_.load(std::memory_order_acquire) == 0) return std::nullopt;
+    return search(first, last);
+  }
+
+ private:
+  struct Allocation {
+    SharedMemory memory;
+    std::uint32_t generation = 0;
+  };
+  [[nodiscard]] std::optional<Region> search(const std::byte* first, const std::byte* last);
+
+  std::atomic<int> count_{0};
+  std::mutex mutex_;
+  std::array<Allocation, kMost> allocations_;
+};
+
+}  // namespace strake::sharing

@@ -1,0 +1,498 @@
+/// \file  Messages that their receiver copies from the sender's memory, without MPI.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "layout/encoding.hpp"
+#include "memory/sharing/arenas.hpp"
+#include "random_layouts.hpp"
+#include "shared_pair.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange::shared {
+namespace {
+
+using sharing::Arenas;
+using Region = Arenas::Region;
+
+/// An allocation that others can map, with bytes that differ.
+class Allocation {
+ public:
+  explicit Allocation(std::int64_t bytes, int seed = 1)
+      : data_(static_cast<std::byte*>(Arenas::get().allocate(bytes))), bytes_(bytes) {
+    if (data_ == nullptr) throw Error("no memory for a test");
+    const auto values = bytes_of(seed, bytes);
+    std::memcpy(data_, values.data(), values.size());
+  }
+  ~Allocation() { Arenas::get().release(data_); }
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  [[nodiscard]] Region region() const { return *Arenas::get().find(data_, data_ + bytes_); }
+
+ private:
+  std::byte* data_;
+  std::int64_t bytes_;
+};
+
+std::vector<std::byte> packed(const Layout& layout, const std::byte* base) {
+  std::vector<std::byte> bytes;
+  layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
+    bytes.insert(bytes.end(), base + offset, base + offset + length);
+  });
+  return bytes;
+}
+
+struct Direct : Pair {
+  explicit Direct(std::size_t layouts = 256) : Pair(layouts) { introduce(); }
+  void tell_of(const Region& region) {
+    const Introduction made{outbox.header(), kJob, region.number, region.generation, region.bytes};
+    ASSERT_EQ(send(made, region.descriptor), DescriptorSocket::Sent::Yes);
+  }
+  /// One that is offered.
+  Lease offered(const Layout& layout, const Allocation& from, const std::byte* base) {
+    const auto lease = outbox.lease_unpacked(to_one(), layout.size_bytes());
+    if (!lease) throw Error("no room for a message of a test");
+    EXPECT_TRUE(outbox.offer(*lease, from.region(), base, layout)) << layout.to_string();
+    return *lease;
+  }
+};
+
+Layout column(std::int64_t rows) { return Layout::box(8, 16, std::vector<Dim>{{rows, 48}}); }
+
+TEST(Encoding, layouts_come_back_as_they_were) {
+  Random random(4);
+  for (int i = 0; i < 3000; ++i) {
+    const Layout layout = random_layout(random);
+    const Layout back = decode(encode(layout));
+    ASSERT_EQ(back, layout) << layout.to_string();
+    ASSERT_EQ(back.hash(), layout.hash());
+    ASSERT_EQ(back.bounds(), layout.bounds());
+    ASSERT_EQ(back.block_count(), layout.block_count());
+  }
+  EXPECT_EQ(decode(encode(Layout())), Layout());
+}
+
+TEST(Encoding, words_that_are_no_layout_are_refused) {
+  EXPECT_THROW(decode({}), InvalidArgument);
+  for (const std::vector<std::int64_t>& words : std::vector<std::vector<std::int64_t>>{
+           {7, 0},
+           {-1, 0},
+           {0},
+           {0, 0, 0},
+           {1, 0, 0, 0},
+           {1, 0, 8, -1},
+           {1, 0, 8, 1, 0, 8},
+           {1, 0, 8, 2, 5, 8},
+           {1, INT64_MAX, 8, 0},
+           {2, 0, 8, 1000},
+           {2, 0, 0, 2, 0, 100, 0, 8},
+           {2, 0, 0, 2, 0, 100, 0, 8, 8},
+           {3, 0, 5, 8, 0, 0},
+           {4, 0, 0},
+           {4, 0, 2, 1, 0, 8, 0},
+           {1, 0, 8, 3, std::int64_t{1} << 40, 1, std::int64_t{1} << 40, 2, 1, 3}})
+    EXPECT_THROW(decode(words), InvalidArgument) << ::testing::PrintToString(words);
+  std::vector<std::int64_t> deep;
+  for (int i = 0; i < 100'000; ++i) deep.insert(deep.end(), {3, 0, 2, 1 << 20});
+  EXPECT_THROW(decode(deep), InvalidArgument);
+}
+
+TEST(Encoding, words_written_at_random_do_no_harm) {
+  Random random(5);
+  int decoded = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::vector<std::int64_t> words = encode(random_layout(random));
+    if (words.size() > 300) continue;
+    for (std::int64_t changes = pick(random, 1, 3); changes > 0; --changes) {
+      const auto at =
+          static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(words.size()) - 1));
+      constexpr std::int64_t kFar = std::int64_t{1} << 59;
+      const std::int64_t values[] = {0,
+                                     1,
+                                     2,
+                                     4,
+                                     -1,
+                                     kFar,
+                                     -kFar,
+                                     INT64_MAX,
+                                     words[at] + 1,
+                                     static_cast<std::int64_t>(random())};
+      words[at] = values[pick(random, 0, std::ssize(values) - 1)];
+    }
+    try {
+      const Layout layout = decode(words);
+      ++decoded;
+      EXPECT_GE(layout.size_bytes(), 0);
+      EXPECT_LE(layout.bounds().begin, layout.bounds().end);
+    } catch (const InvalidArgument&) {
+      // Refused.
+    }
+  }
+  EXPECT_GT(decoded, 1000);
+}
+
+TEST(Arenas, allocations_are_found_by_their_bytes) {
+  Arenas& arenas = Arenas::get();
+  EXPECT_EQ(arenas.allocate(Arenas::kShortest - 1), nullptr);
+  EXPECT_EQ(arenas.allocate(std::int64_t{1} << 62), nullptr);
+  EXPECT_FALSE(arenas.release(nullptr));
+  int mine = 0;
+  EXPECT_FALSE(arenas.release(&mine));
+  const Allocation one(200'000);
+  const std::byte* const end = one.data() + one.bytes();
+  EXPECT_TRUE(arenas.find(one.data(), end));
+  EXPECT_TRUE(arenas.find(one.data() + 5, end - 5));
+  EXPECT_FALSE(arenas.find(one.data() - 1, end));
+  EXPECT_FALSE(arenas.find(one.data(), end + 1));
+  std::vector<void*> more;
+  while (void* const address = arenas.allocate(Arenas::kShortest)) more.push_back(address);
+  EXPECT_EQ(more.size(), static_cast<std::size_t>(Arenas::kMost) - 1);
+  for (void* const address : more) EXPECT_TRUE(arenas.release(address));
+  EXPECT_FALSE(arenas.release(more[0]));
+}
+
+TEST(Arenas, what_is_freed_is_no_longer_kept_by_who_has_mapped_it) {
+  auto* const address = static_cast<std::byte*>(Arenas::get().allocate(1 << 20));
+  ASSERT_NE(address, nullptr);
+  std::memset(address, 7, 1 << 20);
+  const Region region = *Arenas::get().find(address, address + 1);
+  const auto mapped = sharing::SharedMemory::map(region.descriptor, region.bytes,
+                                                 sharing::SharedMemory::Access::Read);
+  EXPECT_EQ(mapped.data()[5000], std::byte{7});
+  EXPECT_TRUE(Arenas::get().release(address));
+  EXPECT_EQ(mapped.data()[5000], std::byte{0});
+}
+
+TEST(Direct, a_receiver_copies_from_the_senders_memory) {
+  Direct pair;
+  const Allocation from(1 << 20);
+  pair.tell_of(from.region());
+  const Layout layout = column(2000);
+  const Lease lease = pair.offered(layout, from, from.data() + 100);
+  const auto delivery = pair.inbox.open(lease.envelope(), 0);
+  ASSERT_TRUE(delivery);
+  EXPECT_TRUE(delivery->direct());
+  EXPECT_FALSE(lease.taken());
+  EXPECT_FALSE(lease.take_back());  // too late
+  const Layout to = Layout::box(0, 8, std::vector<Dim>{{4000, 24}});
+  std::vector<std::byte> target(100'000);
+  ASSERT_TRUE(delivery->copy_to(to, target.data()));
+  EXPECT_EQ(packed(to, target.data()), packed(layout, from.data() + 100));
+  // A receive with other room gets packed bytes.
+  EXPECT_FALSE(delivery->copy_to(Layout::dense(8), target.data()));
+  EXPECT_EQ(take(*delivery), packed(layout, from.data() + 100));
+  std::vector<std::byte> whole;
+  delivery->take_whole(500, [&](const std::byte* bytes) { whole.assign(bytes, bytes + 500); });
+  EXPECT_TRUE(std::equal(whole.begin(), whole.end(), packed(layout, from.data() + 100).begin()));
+  EXPECT_TRUE(lease.taken());
+}
+
+TEST(Direct, what_cannot_be_read_is_taken_packed) {
+  const Allocation from(1 << 20);
+  const Layout layout = column(2000);
+  const auto refused = [&](const Region& told, auto&& change) {
+    Direct pair;
+    pair.tell_of(told);
+    const Lease lease = pair.offered(layout, from, from.data());
+    auto page = sharing::SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
+    change(reinterpret_cast<Page*>(page.data())->slots[0], page);
+    const auto delivery = pair.inbox.open(lease.envelope(), 0);
+    ASSERT_TRUE(delivery);
+    EXPECT_FALSE(delivery->direct());
+    EXPECT_EQ(lease.offer(), Offer::Refused);
+    EXPECT_TRUE(lease.take_back());
+    ASSERT_TRUE(pair.outbox.prepare(lease));
+    pack(lease, packed(layout, from.data()));
+    EXPECT_EQ(take(*delivery), packed(layout, from.data()));
+  };
+  const auto nothing = [](Slot&, sharing::SharedMemory&) {};
+  Region other = from.region();
+  other.generation += 1;
+  refused(other, nothing);
+  other = from.region();
+  other.number = Arenas::kMost;
+  refused(other, nothing);
+  other = from.region();
+  other.bytes += 4096;
+  refused(other, nothing);
+  const Region good = from.region();
+  refused(good, [](Slot& slot, auto&) { slot.region.store(-1); });
+  refused(good, [](Slot& slot, auto&) { slot.region.store(Arenas::kMost); });
+  refused(good, [](Slot& slot, auto&) { slot.base.store(-9); });
+  refused(good, [](Slot& slot, auto&) { slot.base.store(1 << 20); });
+  refused(good, [](Slot& slot, auto&) { slot.base.store(INT64_MAX); });
+  refused(good, [](Slot& slot, auto&) { slot.layout_at.store(0); });
+  refused(good, [](Slot& slot, auto&) { slot.layout_at.store(slot.layout_at.load() + 1); });
+  refused(good, [](Slot& slot, auto&) { slot.layout_words.store(INT64_MAX); });
+  refused(good, [](Slot& slot, auto&) { slot.layout_words.store(0); });
+  refused(good, [](Slot& slot, auto& page) {
+    *reinterpret_cast<std::int64_t*>(page.data() + slot.layout_at.load()) = 99;
+  });
+  // A page of which nothing is known yet.
+  Pair pair;
+  const Introduction made{pair.outbox.header(), kJob, good.number, good.generation, good.bytes};
+  ASSERT_EQ(pair.send(made, good.descriptor), DescriptorSocket::Sent::Yes);
+  pair.introduce();
+}
+
+TEST(Direct, offers_written_at_random_do_no_harm) {
+  Direct pair;
+  const Allocation from(1 << 20);
+  pair.tell_of(from.region());
+  const Layout layout = column(1000);
+  auto page = sharing::SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
+  Random random(8);
+  int direct = 0;
+  for (int round = 0; round < 5000; ++round) {
+    const Lease lease = pair.offered(layout, from, from.data() + 100);
+    Envelope envelope;
+    std::memcpy(&envelope, lease.envelope(), sizeof(envelope));
+    Slot& slot = reinterpret_cast<Page*>(page.data())->slots[envelope.slot];
+    const auto draw = [&] { return pick(random, -1, 1) * pick(random, 0, 1 << 21); };
+    switch (pick(random, 0, 6)) {
+      case 0:
+        slot.base.store(draw());
+        break;
+      case 1:
+        slot.layout_at.store(draw());
+        slot.layout_lo.store(random());
+        break;
+      case 2:
+        slot.layout_words.store(pick(random, -3, 30));
+        slot.layout_lo.store(random());
+        break;
+      case 3:
+        slot.region.store(static_cast<std::int32_t>(pick(random, -2, 70)));
+        break;
+      case 4:
+        slot.bytes.store(pick(random, 993, 30'000));
+        break;
+      case 5:
+        slot.layout_hi.store(random());
+        break;
+      default:
+        break;
+    }
+    slot.packed.store(INT64_MAX);
+    try {
+      const auto delivery = pair.inbox.open(lease.envelope(), 0);
+      if (!delivery) continue;
+      direct += delivery->direct() ? 1 : 0;
+      (void)take(*delivery);
+    } catch (const Error&) {
+      // Refused.
+    }
+    pair.outbox.withdraw(lease);
+  }
+  EXPECT_GT(direct, 500);
+}
+
+/// All orders in which the steps of both sides can follow each other.
+TEST(Direct, whatever_comes_first_the_bytes_arrive_once) {
+  const Allocation from(1 << 16);
+  const Layout layout = column(100);
+  const auto sent = packed(layout, from.data());
+  int direct = 0;
+  std::vector<int> order = {0, 0, 0, 1, 1, 1};  // the sender's steps are 0
+  do {
+    Direct pair;
+    pair.tell_of(from.region());
+    std::optional<Lease> lease = pair.offered(layout, from, from.data());
+    std::optional<Delivery> delivery;
+    std::vector<std::byte> target(layout.size_bytes());
+    bool packs = false;
+    bool was_packed = false;
+    bool copied = false;
+    const std::function<bool()> steps[2][3] = {
+        {[&] {
+           packs = lease->take_back();
+           return true;
+         },
+         [&] {
+           if (packs) pack(*lease, sent);
+           was_packed = packs;
+           return true;
+         },
+         [&] {  // the send completes
+           if (!packs && !lease->taken()) return false;
+           pair.outbox.release(*lease);
+           return true;
+         }},
+        {[&] {
+           delivery = pair.inbox.open(lease->envelope(), 0);
+           return delivery.has_value();
+         },
+         [&] {
+           if (!delivery->direct() && !was_packed) return false;  // waits
+           if (!delivery->copy_to(Layout::dense(layout.size_bytes()), target.data()))
+             target = take(*delivery);
+           copied = true;
+           return true;
+         },
+         [&] {
+           delivery->done();
+           return true;
+         }}};
+    int at[2] = {0, 0};
+    std::vector<int> waiting(order.begin(), order.end());
+    // A step that has to wait is tried again after the next one.
+    for (int turn = 0; !waiting.empty() && turn < 100; ++turn) {
+      const auto next = std::find_if(waiting.begin(), waiting.end(), [&](int side) {
+        if (!steps[side][at[side]]()) return false;
+        ++at[side];
+        return true;
+      });
+      ASSERT_NE(next, waiting.end()) << "both wait";
+      waiting.erase(next);
+    }
+    ASSERT_TRUE(waiting.empty());
+    EXPECT_TRUE(copied);
+    EXPECT_EQ(target, sent);
+    EXPECT_NE(packs, delivery->direct());
+    direct += delivery->direct() ? 1 : 0;
+  } while (std::next_permutation(order.begin(), order.end()));
+  EXPECT_EQ(direct, 10);
+}
+
+TEST(Direct, a_sender_that_takes_back_races_with_the_receiver) {
+  Direct pair;
+  const Allocation from(1 << 20);
+  pair.tell_of(from.region());
+  const Layout layout = column(200);
+  const auto sent = packed(layout, from.data() + 64);
+  constexpr int kMessages = 5000;
+  std::atomic<const std::byte*> wire{nullptr};
+  std::atomic<int> direct{0};
+  std::thread receiver([&] {
+    Random random(1);
+    for (int i = 0; i < kMessages; ++i) {
+      const std::byte* envelope = nullptr;
+      while ((envelope = wire.exchange(nullptr)) == nullptr) std::this_thread::yield();
+      for (std::int64_t spin = pick(random, 0, 300); spin > 0; --spin)
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+      const auto delivery = pair.inbox.open(envelope, 0);
+      ASSERT_TRUE(delivery);
+      direct += delivery->direct() ? 1 : 0;
+      ASSERT_EQ(take(*delivery), sent);
+    }
+  });
+  Random random(2);
+  int taken_back = 0;
+  for (int i = 0; i < kMessages; ++i) {
+    const Lease lease = pair.offered(layout, from, from.data() + 64);
+    wire.store(lease.envelope());
+    for (std::int64_t spin = pick(random, 0, 300); spin > 0; --spin)
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (pick(random, 0, 1) == 0) std::this_thread::yield();
+    if (lease.take_back()) {
+      ++taken_back;
+      ASSERT_TRUE(pair.outbox.prepare(lease));
+      pack(lease, sent);
+    }
+    while (!lease.taken()) std::this_thread::yield();
+    pair.outbox.release(lease);
+  }
+  receiver.join();
+  EXPECT_EQ(direct + taken_back, kMessages);
+}
+
+/// Any layout to any other of as many bytes, or of more or fewer.
+TEST(Direct, ten_thousand_random_pairs_of_layouts) {
+  Random random(11);
+  Direct pair(2);  // most are decoded anew
+  constexpr std::int64_t kBytes = 4 << 20;
+  const Allocation from(kBytes);
+  pair.tell_of(from.region());
+  std::vector<Layout> layouts;
+  while (layouts.size() < 300) {
+    const Layout layout = random_layout(random);
+    const std::int64_t extent = layout.bounds().size();
+    if (layout.size_bytes() > kEnvelopeBytes && extent < kBytes / 2 &&
+        layout.size_bytes() < 100'000)
+      layouts.push_back(layout);
+  }
+  const auto any = [&]() -> const Layout& {
+    return layouts[static_cast<std::size_t>(pick(random, 0, std::ssize(layouts) - 1))];
+  };
+  int same_size = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const Layout& layout = any();
+    const std::byte* const base = from.data() - layout.bounds().begin + pick(random, 0, 1000);
+    const Lease lease = pair.offered(layout, from, base);
+    const auto delivery = pair.inbox.open(lease.envelope(), 0);
+    ASSERT_TRUE(delivery && delivery->direct());
+    // The target: as many bytes in another order, or any.
+    const std::int64_t bytes = layout.size_bytes();
+    Layout to = any();
+    if (pick(random, 0, 1) == 0) {
+      const std::int64_t block = std::gcd(bytes, std::int64_t{1} << pick(random, 0, 6));
+      to = Layout::box(0, block, std::vector<Dim>{{bytes / block, block + pick(random, 0, 9)}});
+    }
+    const ByteRange bounds = to.bounds();
+    const std::int64_t room = bounds.size() + 128;
+    std::vector<std::byte> target(static_cast<std::size_t>(room), std::byte{0x5a});
+    std::vector<std::byte> expected = target;
+    std::byte* const to_base = target.data() + 64 - bounds.begin;
+    const std::int64_t fits = std::min(bytes, to.size_bytes());
+    const auto sent = packed(layout, base);
+    std::int64_t position = 0;
+    to.for_each_block([&](std::int64_t offset, std::int64_t length) {
+      const std::int64_t count = std::clamp<std::int64_t>(fits - position, 0, length);
+      std::memcpy(expected.data() + 64 - bounds.begin + offset, sent.data() + position,
+                  static_cast<std::size_t>(count));
+      position += length;
+    });
+    if (to.size_bytes() == bytes) {
+      ++same_size;
+      ASSERT_TRUE(delivery->copy_to(to, to_base));
+    } else {
+      constexpr Place kHost = {MemoryKind::Host, -1};
+      const CopyPlan unpack = CopyPlan::compile(to, kHost, Layout::dense(to.size_bytes()), kHost);
+      delivery->for_each_piece(fits, [&](ByteRange piece, const std::byte* bytes_of_piece) {
+        unpack.run(to_base, bytes_of_piece, piece);
+      });
+    }
+    ASSERT_EQ(target, expected) << layout.to_string() << " to " << to.to_string();
+    delivery->done();
+    pair.outbox.release(lease);
+  }
+  EXPECT_GT(same_size, 4000);
+}
+
+TEST(Direct, thousands_of_layouts_find_room_in_the_page) {
+  Direct pair(4);
+  const Allocation from(8 << 20);
+  pair.tell_of(from.region());
+  for (int i = 0; i < 5000; ++i) {
+    const Layout layout = column(70 + i);
+    const Lease lease = pair.offered(layout, from, from.data());
+    const auto delivery = pair.inbox.open(lease.envelope(), 0);
+    ASSERT_TRUE(delivery && delivery->direct());
+    ASSERT_EQ(delivery->bytes(), layout.size_bytes());
+    if (i % 97 == 0) EXPECT_EQ(take(*delivery), packed(layout, from.data()));
+    delivery->done();
+    pair.outbox.release(lease);
+  }
+  // A layout that does not fit at all.
+  Random random(3);
+  std::vector<std::int64_t> offsets(kMemory / 8);
+  std::int64_t at = 0;
+  for (std::int64_t& offset : offsets) offset = at += pick(random, 4, 40);
+  const auto lease = pair.outbox.lease_unpacked(to_one(), 2000);
+  ASSERT_TRUE(lease);
+  EXPECT_FALSE(pair.outbox.offer(*lease, from.region(), from.data(), Layout::blocks(offsets, 3)));
+}
+
+}  // namespace
+}  // namespace strake::exchange::shared

@@ -1,0 +1,87 @@
+/// \file  Two ranks that share memory, in one process and without MPI.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "exchange/shared/inbox.hpp"
+#include "exchange/shared/outbox.hpp"
+#include "memory/sharing/descriptor_socket.hpp"
+#include "memory/sharing/shared_memory.hpp"
+
+namespace strake::exchange::shared {
+
+using sharing::DescriptorSocket;
+using Sent = DescriptorSocket::Sent;
+
+inline constexpr std::uint64_t kJob = 77;
+inline constexpr std::uint64_t kNonce = 0x123456789abcdef0;
+inline constexpr std::uint64_t kWorld = 1;
+inline constexpr std::int64_t kMemory = std::int64_t{1} << 20;
+
+inline std::string own_name(const char* what) {
+  static std::atomic<int> count{0};
+  return "strake-test-" + std::to_string(getpid()) + "-" + what + std::to_string(++count);
+}
+
+/// Ranks 0, which sends, and 1.
+struct Pair {
+  std::string name = own_name("receiver");
+  DescriptorSocket sends{own_name("sender")};
+  DescriptorSocket receives{name};
+  Outbox outbox{0, 2, kNonce, kMemory};
+  Inbox inbox;
+
+  explicit Pair(std::size_t layouts = 256) : inbox(receives, kJob, 1, 2, layouts) {}
+
+  void introduce() {
+    ASSERT_EQ(send(Introduction{outbox.header(), kJob}), Sent::Yes);
+    EXPECT_FALSE(outbox.is_read_by(1));
+    inbox.take_introductions();
+    EXPECT_TRUE(outbox.is_read_by(1));
+    EXPECT_FALSE(outbox.is_read_by(0));
+  }
+  Sent send(const Introduction& made, int descriptor = -1) {
+    return sends.send(name, std::as_bytes(std::span(&made, 1)),
+                      descriptor < 0 ? outbox.descriptor() : descriptor);
+  }
+};
+
+inline Destination to_one(int tag = 5, std::uint64_t comm = kWorld) { return {1, tag, comm}; }
+
+inline std::vector<std::byte> bytes_of(int seed, std::int64_t count) {
+  std::mt19937 random(static_cast<unsigned>(seed));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count));
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
+/// Packs in pieces, as a send does.
+inline void pack(const Lease& lease, const std::vector<std::byte>& bytes,
+                 std::size_t piece = 1000) {
+  for (std::size_t begin = 0; begin < bytes.size(); begin += piece) {
+    const std::size_t count = std::min(piece, bytes.size() - begin);
+    std::memcpy(lease.data() + begin, bytes.data() + begin, count);
+    lease.packed(static_cast<std::int64_t>(begin + count));
+  }
+}
+
+inline std::vector<std::byte> take(const Delivery& delivery) {
+  std::vector<std::byte> taken(static_cast<std::size_t>(delivery.bytes()));
+  delivery.for_each_piece(delivery.bytes(), [&](ByteRange piece, const std::byte* packed) {
+    std::memcpy(taken.data() + piece.begin, packed + piece.begin,
+                static_cast<std::size_t>(piece.size()));
+  });
+  delivery.done();
+  return taken;
+}
+
+}  // namespace strake::exchange::shared
