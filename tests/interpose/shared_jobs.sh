@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Jobs that share memory: two at once under one name, ranks that take no part, ranks that are killed.
-#   shared_jobs.sh INTERPOSER PROGRAM LAUNCHER FLAG…    the launcher's flags are for two ranks
+#   shared_jobs.sh INTERPOSER FAILING PROGRAM LAUNCHER FLAG…    FAILING: the library of failing_calls.c; the launcher's flags
+#                                                               are for two ranks
 set -u
-interposer=$1 program=$2
-shift 2
+interposer=$1 failing=$2 program=$3
+shift 3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failures=0
@@ -44,14 +45,26 @@ chmod +x "$folder/apart"
   STRAKE_SUMMARY_JSON="$folder/apart.json" "$folder/apart" "$program" >"$folder/apart.txt" 2>&1
 check apart 0
 
-# Of ranks that are killed nothing is left.
-"$@" env LD_PRELOAD="$interposer" STRAKE_JOB="shared-jobs-$$" STRAKE_SHARE=1 STRAKE_PROFILE=none \
-  sh -c 'echo $$ >>"$1"; exec "$2"' _ "$folder/pids" "$program" >"$folder/killed.txt" 2>&1 &
-job=$!
-until [ -s "$folder/pids" ] && [ "$(wc -l <"$folder/pids")" -ge 2 ]; do sleep 0.05; done
-sleep 0.4
-kill -9 "$(head -n 1 "$folder/pids")" 2>/dev/null
-wait "$job"
+# Where memory or descriptors can't be had, all goes by MPI.
+calls="memfd_create ftruncate sendmsg"
+case "$*" in *mpich*) ;; *) calls="$calls madvise" ;; esac  # UCX, in MPICH, takes madvise from who is preloaded
+for call in $calls; do
+  "$@" env LD_PRELOAD="$interposer:$failing" FAILING=$call STRAKE_JOB="shared-jobs-$$" STRAKE_PROFILE=none \
+    STRAKE_SUMMARY_JSON="$folder/$call.json" "$program" >"$folder/$call.txt" 2>&1
+  check $call 0
+done
+
+# Of ranks that are killed nothing is left, whatever they were doing.
+for delay in 0.05 0.15 0.3 0.5; do
+  rm -f "$folder/pids"
+  "$@" env LD_PRELOAD="$interposer" STRAKE_JOB="shared-jobs-$$" STRAKE_SHARE_LIMIT=993 STRAKE_PROFILE=none \
+    sh -c 'echo $$ >>"$1"; exec "$2"' _ "$folder/pids" "$program" >"$folder/killed.txt" 2>&1 &
+  job=$!
+  until [ -s "$folder/pids" ] && [ "$(wc -l <"$folder/pids")" -ge 2 ]; do sleep 0.05; done
+  sleep $delay
+  kill -9 "$(head -n 1 "$folder/pids")" 2>/dev/null
+  wait "$job"
+done
 for ((turn = 0; turn < 100; ++turn)); do
   [ "$(left)" = "$before" ] && break
   sleep 0.1

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -344,6 +345,20 @@ TEST(Sharing, what_other_users_send_is_dropped) {
     return own.send(name, message, memory.descriptor()) == Sent::Yes ? 0 : 1;
   });
   EXPECT_FALSE(socket.receive());
+}
+
+TEST(Sharing, what_comes_without_its_descriptor_is_dropped) {
+  const std::string name = own_name("full");
+  const DescriptorSocket socket(name);
+  const DescriptorSocket sends(own_name("giver"));
+  const SharedMemory memory = SharedMemory::make(4096);
+  const std::byte message[] = {std::byte{7}};
+  ASSERT_EQ(sends.send(name, message, memory.descriptor()), Sent::Yes);
+  in_child([&] {
+    const rlimit none = {0, 0};  // for descriptors that are opened from now on
+    return setrlimit(RLIMIT_NOFILE, &none) == 0 && !socket.receive() ? 0 : 1;
+  });
+  EXPECT_FALSE(socket.receive());  // it is gone
 }
 
 TEST(Sharing, sockets_that_are_not_there_full_or_taken_are_told) {

@@ -103,6 +103,7 @@ class Inbox {
 
   /// This rank's own page: from now on messages to itself are found, too. \throws OutOfMemory
   void know(const Outbox& own);
+  [[nodiscard]] RemoteLayouts& layouts() noexcept { return layouts_; }
   /// Maps the pages that were introduced, and tells their owners; and their allocations.
   void take_introductions();
   /// The same if a message may come from there (negative: from anywhere) and that page is not

@@ -126,6 +126,17 @@ bool Outbox::offer(const Lease& lease, const sharing::Arenas::Region& region,
   return true;
 }
 
+void Outbox::keep(const Layout& layout) {
+  if (const auto number = publish(layout)) ++layouts_[static_cast<std::size_t>(*number)].kept;
+}
+
+void Outbox::let_go(const Layout& layout) noexcept {
+  const auto known = layout_of_.find(layout.hash().lo);
+  if (known == layout_of_.end()) return;
+  Published& published = layouts_[static_cast<std::size_t>(known->second)];
+  if (published.layout == layout && published.kept > 0) --published.kept;
+}
+
 void Outbox::offer_to_self(const Lease& lease, const std::byte* address, const Layout& layout) {
   to_self_.resize(kSlots);
   to_self_[number_of(*lease.slot_)] = {layout, address};
@@ -150,7 +161,7 @@ std::optional<std::int64_t> Outbox::publish(const Layout& layout) {
   auto place = std::find_if(layouts_.begin(), layouts_.end(),
                             [](const Published& published) { return published.at < 0; });
   if (place == layouts_.end()) place = layouts_.emplace(place);
-  *place = {layout, *at, static_cast<std::int64_t>(words.size()), 0, sequence_};
+  *place = {layout, *at, static_cast<std::int64_t>(words.size()), 0, 0, sequence_};
   return layout_of_[hash] = place - layouts_.begin();
 }
 
@@ -163,7 +174,7 @@ std::optional<std::int64_t> Outbox::room_for_layout(std::int64_t bytes) {
 bool Outbox::drop_layout() {
   Published* oldest = nullptr;
   for (Published& published : layouts_) {
-    if (published.at < 0 || published.users > 0) continue;
+    if (published.at < 0 || published.users > 0 || published.kept > 0) continue;
     if (oldest == nullptr || published.last_use < oldest->last_use) oldest = &published;
   }
   if (oldest == nullptr) return false;

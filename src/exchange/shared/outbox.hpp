@@ -102,6 +102,9 @@ class Outbox {
   };
   /// \param slot  its number. \throws std::out_of_range  there never was one
   [[nodiscard]] const Own& own(std::size_t slot) const { return to_self_.at(slot); }
+  /// Keeps a layout in the page, if there is room, until let_go() of it.
+  void keep(const Layout& layout);
+  void let_go(const Layout& layout) noexcept;
   /// MPI has sent the envelope, and lets go of it.
   void release(const Lease& lease) noexcept;
   /// The envelope was never sent, or was taken back.
@@ -121,6 +124,7 @@ class Outbox {
     std::int64_t at = -1;  ///< negative: none is
     std::int64_t words = 0;
     std::int32_t users = 0;      ///< slots
+    std::int32_t kept = 0;       ///< how often it is to be kept
     std::uint64_t last_use = 0;  ///< a sequence number
   };
   std::optional<std::int64_t> publish(const Layout& layout);

@@ -130,6 +130,12 @@ std::optional<sharing::Arenas::Region> PostOffice::region_of(std::int32_t rank,
   return region;
 }
 
+void PostOffice::prepare(const Layout& layout) {
+  if (layout.is_dense()) return;
+  outbox_.keep(layout);
+  (void)inbox_.layouts().find(layout)->plan_to(layout);
+}
+
 void PostOffice::learn(std::int32_t rank, Offer ended, bool taken) noexcept {
   Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
   neighbour.refuses = neighbour.refuses || ended == Offer::Refused;

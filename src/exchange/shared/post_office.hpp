@@ -32,6 +32,10 @@ class PostOffice {
   /// It is offered where it lies, if that rank can read it there.
   [[nodiscard]] std::optional<Lease> lease(const Destination& to, const Layout& layout,
                                            const std::byte* address);
+  /// Messages of that layout will come and go: what they need is made now, and stays until
+  /// let_go().
+  void prepare(const Layout& layout);
+  void let_go(const Layout& layout) noexcept { outbox_.let_go(layout); }
   /// An offer has ended: the receiver has taken it, or it came too late. What is learned of that
   /// rank decides on the next ones.
   void learn(std::int32_t rank, Offer ended, bool taken) noexcept;

@@ -1,0 +1,163 @@
+// What include/strake/mpix.h calls: datatypes that all ranks of a communicator commit together.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "exchange/plans.hpp"
+#include "exchange/shared/post_office.hpp"
+#include "interpose/boundary.hpp"
+#include "mpi/communicators.hpp"
+#include "mpi/real_mpi.hpp"
+#include "mpi/types.hpp"
+#include "strake/layout.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using exchange::shared::PostOffice;
+
+struct Committed {
+  MPI_Datatype type;
+  MPI_Comm comm;
+  Layout layout;
+};
+std::mutex g_mutex;
+std::vector<Committed> g_committed;
+
+/// What both functions refuse, by the same arguments on all ranks.
+int refused(const MPI_Datatype* type, MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) return raise(comm, MPI_ERR_COMM);
+  int between_groups = 0;
+  const int code = real_mpi().MPI_Comm_test_inter(comm, &between_groups);
+  if (code != MPI_SUCCESS) return code;
+  if (between_groups != 0) return raise(comm, MPI_ERR_COMM);
+  return type == nullptr ? raise(comm, MPI_ERR_ARG) : MPI_SUCCESS;
+}
+
+/// The greatest of each word over all ranks.
+template <std::size_t kWords>
+std::array<std::uint64_t, kWords> greatest(const std::array<std::uint64_t, kWords>& mine,
+                                           MPI_Comm comm) {
+  std::array<std::uint64_t, kWords> all{};
+  mpi::check(real_mpi().MPI_Allreduce(mine.data(), all.data(), kWords, MPI_UINT64_T, MPI_MAX, comm),
+             "MPI_Allreduce");
+  return all;
+}
+
+/// One element's, if the type can be decoded.
+mpi::ElementsPtr element_of(MPI_Datatype type) {
+  mpi::TypeRecord* const record = mpi::find_type(type);
+  constexpr std::int64_t kWorthwhile = 1 << 20;
+  if (record == nullptr || !record->ready(type, kWorthwhile, mpi::Use::Often) ||
+      !record->decodable())
+    return nullptr;
+  return record->elements(1);
+}
+
+/// Whether messages can go to all ranks by shared memory already; asks those that are not reached.
+bool reaches_all(PostOffice* office, MPI_Comm comm) {
+  const mpi::CommunicatorPtr known = mpi::communicator(comm);
+  bool all = true;
+  for (const int rank : office != nullptr && known != nullptr ? known->world : std::vector<int>())
+    all = rank >= 0 && office->reaches(rank) && all;
+  return all;
+}
+
+/// The ranks of the node that share memory find each other: each introduces itself, then each
+/// answers.
+void introduce_all(PostOffice* office, MPI_Comm comm) {
+  for (int step = 0; step < 2; ++step) {
+    mpi::check(real_mpi().MPI_Barrier(comm), "MPI_Barrier");
+    if (office != nullptr) office->inbox().take_introductions();
+    mpi::check(real_mpi().MPI_Barrier(comm), "MPI_Barrier");
+    (void)reaches_all(office, comm);
+  }
+}
+
+int commit_comm(MPI_Datatype* type, MPI_Comm comm) {
+  if (const int code = refused(type, comm); code != MPI_SUCCESS) return code;
+  const int committed = MPI_Type_commit(type);
+  return guarded(comm, [&] {
+    mpi::ElementsPtr element;
+    if (committed == MPI_SUCCESS) element = element_of(*type);
+    const Hash128 hash = element != nullptr ? element->layout().hash() : Hash128{};
+    PostOffice* const office = PostOffice::get();
+    const std::uint64_t failed = committed != MPI_SUCCESS ? 1 : 0;
+    const std::uint64_t strangers = reaches_all(office, comm) ? 0 : 1;
+    // The least word is the greatest of the complements.
+    const auto all = greatest<6>({hash.lo, ~hash.lo, hash.hi, ~hash.hi, failed, strangers}, comm);
+    if (committed != MPI_SUCCESS) return committed;
+    if (all[4] != 0 || all[0] != ~all[1] || all[2] != ~all[3]) return raise(comm, MPI_ERR_TYPE);
+    const Layout layout = element != nullptr ? element->layout() : Layout();
+    if (all[5] != 0) introduce_all(office, comm);
+    if (office != nullptr) office->prepare(layout);
+    if (element != nullptr && !element->dense()) {
+      constexpr Place kHost = {MemoryKind::Host, -1};
+      for (const Direction direction : {Direction::Send, Direction::Receive})
+        (void)exchange::plans_of(*element).plan(direction, kHost, kHost);
+    }
+    const std::lock_guard lock(g_mutex);
+    g_committed.push_back({*type, comm, layout});
+    return MPI_SUCCESS;
+  });
+}
+
+int free_comm(MPI_Datatype* type, MPI_Comm comm) {
+  if (const int code = refused(type, comm); code != MPI_SUCCESS) return code;
+  return guarded(comm, [&] {
+    std::optional<Committed> found;
+    {
+      const std::lock_guard lock(g_mutex);
+      const auto it = std::find_if(g_committed.begin(), g_committed.end(), [&](const auto& one) {
+        return one.type == *type && one.comm == comm;
+      });
+      if (it != g_committed.end()) found = *it;
+    }
+    const auto unknown = greatest<1>({found ? 0U : 1U}, comm);
+    if (unknown[0] != 0) return raise(comm, MPI_ERR_TYPE);
+    {
+      const std::lock_guard lock(g_mutex);
+      std::erase_if(g_committed,
+                    [&](const auto& one) { return one.type == *type && one.comm == comm; });
+    }
+    if (PostOffice* const office = PostOffice::get()) office->let_go(found->layout);
+    return MPI_Type_free(type);
+  });
+}
+
+}  // namespace
+}  // namespace strake::interpose
+
+STRAKE_MPI int strake_type_commit_comm(MPI_Datatype* type, MPI_Comm comm) {
+  return strake::interpose::commit_comm(type, comm);
+}
+
+STRAKE_MPI int strake_type_free_comm(MPI_Datatype* type, MPI_Comm comm) {
+  return strake::interpose::free_comm(type, comm);
+}
+
+namespace {
+
+/// \{ Fortran's: handles are integers.
+template <typename Function>
+void for_fortran(Function function, MPI_Fint* type, const MPI_Fint* comm, MPI_Fint* ierror) {
+  MPI_Datatype handle = PMPI_Type_f2c(*type);
+  *ierror = function(&handle, PMPI_Comm_f2c(*comm));
+  *type = PMPI_Type_c2f(handle);
+}
+
+}  // namespace
+
+STRAKE_MPI void strake_type_commit_comm_fortran(MPI_Fint* type, const MPI_Fint* comm,
+                                                MPI_Fint* ierror) {
+  for_fortran(strake_type_commit_comm, type, comm, ierror);
+}
+
+STRAKE_MPI void strake_type_free_comm_fortran(MPI_Fint* type, const MPI_Fint* comm,
+                                              MPI_Fint* ierror) {
+  for_fortran(strake_type_free_comm, type, comm, ierror);
+}
+/// \}
