@@ -32,7 +32,7 @@ void finish_if_threaded() {
 /// Gives the message to the MPI library, by a call that makes a request, and enters what remains to
 /// do under that request.
 template <typename Call>
-int give(PendingTable::Owned pending, const MPI_Request* request, Call&& call) {
+int give(PendingTable::Owned pending, MPI_Request* request, Call&& call) {
   int code = MPI_SUCCESS;
   HandOverChannel channel([&](const Parcel& parcel) { code = call(parcel); });
   Transfer& transfer = *pending->transfer;
@@ -42,7 +42,14 @@ int give(PendingTable::Owned pending, const MPI_Request* request, Call&& call) {
     transfer.withdraw();
     pending->give_up();
   } else if (transfer.direction() == Direction::Send && is_shared_complete(*request)) {
-    transfer.arrived({});
+    if (!transfer.offered()) {
+      transfer.arrived({});
+      return code;
+    }
+    // The envelope is sent, but the message not taken: the application gets a request for that.
+    real_mpi().MPI_Wait(request, MPI_STATUS_IGNORE);
+    *request = Requests::make_complete();
+    PendingTable::get().add(*request, std::move(pending));
   } else {
     PendingTable::get().add(*request, std::move(pending));
   }
@@ -101,11 +108,9 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       const Transfer& transfer = *pending->transfer;
       note(function, transfer.method(), found.reason, found.bytes);
       if (!transfer.shares()) exchange::shared::mark_send(found.bytes, peer);
-      // An offered one needs a request of its own, which no send has that is complete on return.
-      const StartSend begin = transfer.offered() ? real_mpi().MPI_Issend : start;
       return give(std::move(pending), request, [&](const Parcel& parcel) {
         const Wire wire = wire_of(parcel, peer);
-        return begin(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
+        return start(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
       });
     }
     if (found.method != Method::System && !mpi::sendable(peer)) {

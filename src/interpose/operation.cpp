@@ -14,6 +14,8 @@ namespace {
 using exchange::Transfer;
 using machine::Direction;
 
+}  // namespace
+
 MPI_Status empty_status() {
   MPI_Status status;
   std::memset(&status, 0, sizeof status);
@@ -24,8 +26,6 @@ MPI_Status empty_status() {
   mpi::real_mpi().MPI_Status_set_cancelled(&status, 0);
   return status;
 }
-
-}  // namespace
 
 Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
                      machine::Method method, Direction direction, const mpi::Peer& peer,

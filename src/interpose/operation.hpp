@@ -18,6 +18,9 @@
 
 namespace strake::interpose {
 
+/// That of a message of which there is nothing to tell.
+[[nodiscard]] MPI_Status empty_status();
+
 /// Who may use it: the thread whose call it is made in, then the one that has claimed it
 /// (exchange::Progress), and once it is complete the one that completes its request.
 class Operation final : public exchange::Flight {

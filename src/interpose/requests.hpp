@@ -113,6 +113,8 @@ class Requests {
 
   /// A generalised request of no operation, which stays incomplete. \throws MpiError
   [[nodiscard]] MPI_Request never();
+  /// One that is complete, with a handle of its own. \throws MpiError
+  [[nodiscard]] static MPI_Request make_complete();
 
  private:
   static Requests& make();

@@ -21,6 +21,7 @@ using exchange::shared::PostOffice;
 
 std::atomic<Sharing> g_sharing{Sharing::Off};
 std::atomic<int> g_shared_with{0};
+std::atomic<std::uint64_t> g_late{0};
 
 Sharing try_to_begin(int rank, bool spawned) {
   const std::string_view job = settings::text(settings::Id::job);
@@ -69,10 +70,16 @@ void stop_sharing() noexcept {
 
 void end_sharing() noexcept {
   g_shared_with = ranks_shared_with();
+  g_late = offers_late();
   PostOffice::close();
 }
 
 Sharing sharing() noexcept { return g_sharing; }
+
+std::uint64_t offers_late() noexcept {
+  const PostOffice* const office = PostOffice::get();
+  return office != nullptr ? office->offers_late() : g_late.load();
+}
 
 int ranks_shared_with() noexcept {
   const PostOffice* const office = PostOffice::get();

@@ -22,8 +22,18 @@ using mpi::real_mpi;
 
 bool g_spawned = false;
 
-constexpr Method kAccelerated[] = {Method::Direct, Method::Shared,  Method::Pack,
-                                   Method::Device, Method::OneShot, Method::Staged};
+struct Way {
+  Method method;
+  const char* what;
+};
+constexpr Way kAccelerated[] = {
+    {Method::Direct, "one copy, from the sender's memory to the receiver's"},
+    {Method::Shared, "packed into memory that both ranks have"},
+    {Method::Pack, "packed, through the MPI library"},
+    {Method::Device, "packed in device memory"},
+    {Method::OneShot, "packed from device into host memory"},
+    {Method::Staged, "packed in device memory, copied to host memory"},
+};
 
 std::string human_bytes(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -56,7 +66,7 @@ Count total(const Totals& totals, Method method) {
 std::string unmeasured(const Totals& totals) {
   if (exchange::forced_method()) return {};
   std::uint64_t choices = totals.by_reason[static_cast<std::size_t>(Reason::LibraryIsFaster)].calls;
-  for (const Method method : kAccelerated) {
+  for (const auto& [method, what] : kAccelerated) {
     choices += total(totals, method).calls;
   }
   using Outcome = machine::Located::Outcome;
@@ -72,11 +82,16 @@ std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
   std::string text = whole_job ? fmt::format("strake: {} rank{}\n", ranks, ranks == 1 ? "" : "s")
                                : "strake: rank 0 (the job did not start under strake run)\n";
   if (settings::flag(settings::Id::disable)) text += "  disabled: every call was passed on\n";
-  for (const Method method : kAccelerated) {
-    const Count count = total(totals, method);
+  for (const Way& way : kAccelerated) {
+    const Count count = total(totals, way.method);
     if (count.calls == 0) continue;
-    text += fmt::format("  accelerated  {:<10} {:>10} calls  {:>10}\n", name_of(method),
-                        count.calls, human_bytes(count.bytes));
+    text += fmt::format("  accelerated  {:<10} {:>10} calls  {:>10}  {}\n", name_of(way.method),
+                        count.calls, human_bytes(count.bytes), way.what);
+  }
+  if (totals.offers_late != 0) {
+    text += fmt::format(
+        "    {:>10} of the messages called direct were packed: their receivers came late\n",
+        totals.offers_late);
   }
   Count system = total(totals, Method::System);
   for (const Reason reason :
@@ -153,7 +168,7 @@ nlohmann::ordered_json json_summary(const Totals& totals, int ranks, bool whole_
     const Count& count = totals.by_reason[static_cast<std::size_t>(i)];
     if (count.calls != 0) json["reasons"][name_of(static_cast<Reason>(i))] = to_json(count);
   }
-  json["shared_memory"] = {{"pairs", totals.pairs_sharing}};
+  json["shared_memory"] = {{"pairs", totals.pairs_sharing}, {"late", totals.offers_late}};
   for (int i = 0; i < kSharings; ++i) {
     json["shared_memory"]["ranks"][name_of(static_cast<Sharing>(i))] =
         totals.ranks_sharing[static_cast<std::size_t>(i)];
@@ -200,6 +215,7 @@ void summarise() noexcept {
     Totals totals = interpose::totals();
     totals.ranks_sharing[static_cast<std::size_t>(sharing())] = 1;
     totals.pairs_sharing = static_cast<std::uint64_t>(ranks_shared_with());
+    totals.offers_late = offers_late();
     if (whole_job) add_up(totals);
     if (rank != 0 || !summary_wanted()) return;
     if (settings::flag(settings::Id::summary)) {

@@ -138,6 +138,7 @@ void PostOffice::prepare(const Layout& layout) {
 
 void PostOffice::learn(std::int32_t rank, Offer ended, bool taken) noexcept {
   Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
+  if (!taken) ++late_;
   neighbour.refuses = neighbour.refuses || ended == Offer::Refused;
   neighbour.luck = std::clamp(neighbour.luck + (taken ? 1 : -1), 0, kMostLuck);
 }

@@ -61,6 +61,8 @@ class PostOffice {
   void mark(const Destination& to);
   /// How many ranks this one has introduced itself to.
   [[nodiscard]] int ranks_reached() const noexcept;
+  /// How many offers were packed after all.
+  [[nodiscard]] std::uint64_t offers_late() const noexcept { return late_; }
   [[nodiscard]] Outbox& outbox() noexcept { return outbox_; }
   [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
 
@@ -96,6 +98,7 @@ class PostOffice {
   sharing::DescriptorSocket socket_;  ///< the last thing that can fail: who finds it may send
   Inbox inbox_;
   std::vector<Neighbour> neighbours_;
+  std::uint64_t late_ = 0;
 };
 
 }  // namespace strake::exchange::shared
