@@ -23,7 +23,7 @@ struct ExchangeCase {
   [[nodiscard]] std::string name() const {
     return std::to_string(shape.edge) + "^3_r" + std::to_string(shape.radius) + "_q" +
            std::to_string(shape.quantities) + "_" + form->name +
-           (shape.alloc_mem ? "_alloc_mem" : "");
+           (shape.memory == MemoryOf::Mpi ? "_alloc_mem" : "");
   }
 };
 
@@ -134,13 +134,9 @@ int main(int argc, char** argv) {
     }
   }
   if (wanted.empty()) cases = usual_cases(options.quick);
-  for (const std::string& kind : memory) {
-    if (kind != "plain" && kind != "mpi") {
-      std::fprintf(stderr, "--memory takes plain or mpi, not %s\n", kind.c_str());
-      return 2;
-    }
-    for (ExchangeCase& one : cases) one.shape.alloc_mem = kind == "mpi";
-  }
+  const std::optional<MemoryOf> of = parse_memory(memory);
+  if (!of) return 2;
+  for (ExchangeCase& one : cases) one.shape.memory = *of;
   const bench::Environment mpi(&argc, &argv);
   const bench::Report report("exchange", mpi.ranks(), mpi.library());
   const RankBox box(mpi.rank(), mpi.ranks());

@@ -18,14 +18,7 @@ int RankBox::neighbour(const Triple& direction, int sign) const {
 Halo::Halo(const RankBox& box, const HaloShape& shape)
     : box_(box), shape_(shape), size_(shape.edge + 2 * shape.radius) {
   for (int q = 0; q < shape.quantities; ++q) {
-    const std::int64_t bytes = std::int64_t{8} * size_ * size_ * size_;
-    if (!shape_.alloc_mem) {
-      arrays_.emplace_back(bytes);
-      continue;
-    }
-    void* memory = nullptr;
-    MPI_Alloc_mem(bytes, MPI_INFO_NULL, &memory);
-    of_mpi_.emplace_back(static_cast<std::byte*>(memory));
+    arrays_.emplace_back(std::int64_t{8} * size_ * size_ * size_, shape_.memory);
   }
   for (int code = 0; code < 27; ++code) {
     const Triple direction{code / 9 - 1, code / 3 % 3 - 1, code % 3 - 1};

@@ -2,16 +2,13 @@
 /// sends to and receives from its 26 neighbours.
 #pragma once
 
-#include <mpi.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "mpi/datatype.hpp"
-#include "support/buffer.hpp"
+#include "mpi/memory.hpp"
 
 namespace bench {
 
@@ -32,10 +29,10 @@ class RankBox {
 };
 
 struct HaloShape {
-  int edge = 32;           ///< interior cells of a block in each dimension
-  int radius = 1;          ///< ghost cells on each side; at most `edge`
-  int quantities = 1;      ///< arrays; each travels in messages of its own
-  bool alloc_mem = false;  ///< the arrays are of MPI_Alloc_mem
+  int edge = 32;       ///< interior cells of a block in each dimension
+  int radius = 1;      ///< ghost cells on each side; at most `edge`
+  int quantities = 1;  ///< arrays; each travels in messages of its own
+  MemoryOf memory = MemoryOf::Heap;
 };
 
 /// What all ranks send in one direction. A rank receives it from the neighbour on the other side.
@@ -55,8 +52,7 @@ class Halo {
   [[nodiscard]] const std::vector<Way>& ways() const { return ways_; }
   [[nodiscard]] int quantities() const { return shape_.quantities; }
   [[nodiscard]] std::byte* array(int quantity) const {
-    const auto at = static_cast<std::size_t>(quantity);
-    return shape_.alloc_mem ? of_mpi_[at].get() : arrays_[at].data();
+    return arrays_[static_cast<std::size_t>(quantity)].data();
   }
   [[nodiscard]] std::int64_t bytes_sent() const;
 
@@ -74,11 +70,7 @@ class Halo {
   const RankBox& box_;
   HaloShape shape_;
   int size_;  // of an array in each dimension, with ghosts
-  struct FreeMem {
-    void operator()(std::byte* memory) const { MPI_Free_mem(memory); }
-  };
-  std::vector<Buffer> arrays_;
-  std::vector<std::unique_ptr<std::byte, FreeMem>> of_mpi_;
+  std::vector<Memory> arrays_;
   std::vector<Way> ways_;
 };
 

@@ -1,9 +1,12 @@
 /// \file  Timing loops in which several ranks take part: all follow the plan that rank 0 makes.
 #pragma once
 
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "support/report.hpp"
@@ -59,6 +62,18 @@ std::array<std::vector<double>, 2> sample_both(const Budget& budget, First&& fir
   return seconds;
 }
 
+/// A function beneath what an interposer takes over, "PMPI_Send". Found by its name, not called by
+/// it: a program that calls PMPI_Recv shares no messages, since they might come there.
+template <typename Function>
+Function find_beneath(const char* name) {
+  void* const found = dlsym(RTLD_DEFAULT, name);
+  if (found == nullptr) {
+    std::fprintf(stderr, "the MPI library has no %s\n", name);
+    std::exit(1);
+  }
+  return reinterpret_cast<Function>(found);
+}
+
 /// Half a round trip between two ranks [us], by `send(to, MPI_Send)` and `receive(from, MPI_Recv)`;
 /// with `beneath` also by the library's own functions, PMPI_Send and PMPI_Recv, which no interposer
 /// takes over.
@@ -77,7 +92,10 @@ std::vector<Summary> half_round_trips(const Budget& budget, int rank, bool benea
   };
   const auto through = [&] { round_trip(MPI_Send, MPI_Recv); };
   if (!beneath) return {half(sample_together(budget, through))};
-  const auto both = sample_both(budget, through, [&] { round_trip(PMPI_Send, PMPI_Recv); });
+  const auto send_beneath = find_beneath<decltype(&MPI_Send)>("PMPI_Send");
+  const auto receive_beneath = find_beneath<decltype(&MPI_Recv)>("PMPI_Recv");
+  const auto both =
+      sample_both(budget, through, [&] { round_trip(send_beneath, receive_beneath); });
   return {half(both[0]), half(both[1])};
 }
 

@@ -7,6 +7,7 @@
 #include "mpi/case.hpp"
 #include "mpi/check.hpp"
 #include "mpi/environment.hpp"
+#include "mpi/memory.hpp"
 #include "mpi/paired_sampling.hpp"
 #include "support/buffer.hpp"
 #include "support/options.hpp"
@@ -18,17 +19,17 @@ using namespace bench;
 
 constexpr int kTag = 7;
 
-void receive(const Case& c, const Buffer& buffer, int from, decltype(&MPI_Recv) recv = MPI_Recv) {
+void receive(const Case& c, const Memory& buffer, int from, decltype(&MPI_Recv) recv = MPI_Recv) {
   recv(buffer.data(), c.count, c.type.get(), from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-void send(const Case& c, const Buffer& buffer, int to, decltype(&MPI_Send) send = MPI_Send) {
+void send(const Case& c, const Memory& buffer, int to, decltype(&MPI_Send) send = MPI_Send) {
   send(buffer.data(), c.count, c.type.get(), to, kTag, MPI_COMM_WORLD);
 }
 
 // Sends once in each direction and compares the received buffer, gaps and all. True on all ranks,
 // or on none.
-bool check_message(const Case& c, const Buffer& buffer, std::int64_t payload, int rank) {
+bool check_message(const Case& c, const Memory& buffer, std::int64_t payload, int rank) {
   const Buffer packed(payload);
   const Buffer expected(c.buffer_bytes);
   const unsigned mine = 1 + static_cast<unsigned>(rank);
@@ -52,12 +53,13 @@ bool check_message(const Case& c, const Buffer& buffer, std::int64_t payload, in
   return all == 1;
 }
 
-bool run_case(const CaseSource& source, const Options& options, const Report& report, int rank) {
+bool run_case(const CaseSource& source, const Options& options, MemoryOf memory,
+              const Report& report, int rank) {
   const Case c = source.make();
   MPI_Datatype type = c.type.get();
   MPI_Type_commit(&type);
   const Traffic traffic = traffic_of(c.blocks, c.buffer_bytes);
-  const Buffer buffer(c.buffer_bytes);
+  const Memory buffer(c.buffer_bytes, memory);
   if (!check_message(c, buffer, traffic.payload_bytes, rank)) {
     if (rank == 0) std::fprintf(stderr, "%s: received bytes are wrong\n", source.name.c_str());
     return false;
@@ -66,7 +68,7 @@ bool run_case(const CaseSource& source, const Options& options, const Report& re
       options.budget, rank, true, [&](int to, auto by) { send(c, buffer, to, by); },
       [&](int from, auto by) { receive(c, buffer, from, by); });
   if (rank == 0) {
-    report.line(source.name, found[0], "-us",
+    report.line(source.name + (memory == MemoryOf::Mpi ? "_alloc_mem" : ""), found[0], "-us",
                 {{"op", "half_round_trip"},
                  {"beneath", found[1].median},
                  {"payload_bytes", traffic.payload_bytes},
@@ -78,8 +80,12 @@ bool run_case(const CaseSource& source, const Options& options, const Report& re
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::vector<std::string> values;
   const bench::Options options = bench::parse_options(
-      argc, argv, "Half round trip of the datatypes of applications between two ranks");
+      argc, argv, "Half round trip of the datatypes of applications between two ranks",
+      {{"--memory", bench::kMemoryHelp, &values}});
+  const std::optional<bench::MemoryOf> memory = bench::parse_memory(values);
+  if (!memory) return 2;
   const bench::CaseList cases = bench::all_cases(options.quick);
   if (options.list) {
     for (const auto& source : cases) std::puts(source.name.c_str());
@@ -90,7 +96,8 @@ int main(int argc, char** argv) {
   const bench::Report report("pingpong", mpi.ranks(), mpi.library());
   bool right = true;
   for (const auto& source : cases) {
-    if (options.selects(source.name)) right &= run_case(source, options, report, mpi.rank());
+    if (options.selects(source.name))
+      right &= run_case(source, options, *memory, report, mpi.rank());
   }
   return right ? 0 : 1;
 }

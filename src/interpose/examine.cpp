@@ -81,7 +81,7 @@ exchange::StartSend start_of(Function function) noexcept {
 }
 
 bool begin_shared(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
-                  const mpi::Peer& to, std::optional<exchange::Transfer>& transfer) {
+                  const mpi::Peer& to, bool idle, std::optional<exchange::Transfer>& transfer) {
   const bool wanted = found.method == Method::Pack || may_be_shared(found);
   if (!wanted || !exchange::shared::may_send_envelope(found.bytes)) return false;
   exchange::shared::PostOffice& office = *exchange::shared::PostOffice::get();
@@ -89,7 +89,8 @@ bool begin_shared(Examined& found, const void* buffer, std::int64_t count, MPI_D
   Examined packed = found;
   if (!there || !office.reaches(there->rank) || !pack_for_sharing(packed, buffer, count, type))
     return false;
-  const auto lease = office.lease(*there, packed.typed.elements->layout(), packed.typed.address);
+  const auto lease =
+      office.lease(*there, packed.typed.elements->layout(), packed.typed.address, idle);
   if (!lease) return false;
   transfer.emplace(packed.typed, *lease);
   transfer->start();

@@ -202,12 +202,14 @@ bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, M
 [[nodiscard]] exchange::StartSend start_of(Function function) noexcept;
 /// Makes the transfer of a send that goes by shared memory, if it can. False: it can't, and nothing
 /// is changed. The call that takes the parcel must not wait for the receiver.
+/// `idle`: the caller does nothing but wait for this send.
 bool begin_shared(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
-                  const mpi::Peer& to, std::optional<exchange::Transfer>& transfer);
+                  const mpi::Peer& to, bool idle, std::optional<exchange::Transfer>& transfer);
 /// Makes the transfer of a send, and starts it. \throws OutOfMemory, CudaError
 inline void begin_send(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
-                       const mpi::Peer& to, std::optional<exchange::Transfer>& transfer) {
-  if (!begin_shared(found, buffer, count, type, to, transfer))
+                       const mpi::Peer& to, bool idle,
+                       std::optional<exchange::Transfer>& transfer) {
+  if (!begin_shared(found, buffer, count, type, to, idle, transfer))
     begin_packed(Direction::Send, found, transfer);
 }
 

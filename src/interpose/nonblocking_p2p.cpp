@@ -99,7 +99,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       PendingTable::Owned pending;
       const auto make = [&] {
         pending = PendingTable::get().make(function, found.reason, comm);
-        begin_send(found, buffer, count, type, peer, pending->transfer);
+        begin_send(found, buffer, count, type, peer, false, pending->transfer);
       };
       if (!take_send(found, make)) {
         mark_left(found, count, type, peer);

@@ -21,6 +21,20 @@ std::uint64_t make_nonce() {
   return static_cast<std::uint64_t>(source()) << 32 | source();
 }
 
+/// Whether another processor should read that layout where it lies. It fetches whole lines from
+/// this one's cache, as slowly as from memory: of short blocks many more than the packed bytes
+/// have, which costs more than packing in the own cache saves. What is too much for that cache is
+/// fetched from afar by either side. Measured on an H100's host (2 MiB of second-level cache): 8
+/// ranks, 64^3, 4096 blocks of 8 B 1.1 times the MPI library's speed when offered, 1.7 when packed;
+/// 128^3, 16384 blocks of 24 B 2.0 and 1.6.
+bool worth_offering(const Layout& layout) noexcept {
+  constexpr std::int64_t kLine = 64;
+  constexpr std::int64_t kMuch = std::int64_t{1} << 20;
+  const std::int64_t bytes = layout.size_bytes();
+  const std::int64_t fetched = bytes + layout.block_count() * kLine;
+  return fetched <= 2 * bytes || fetched >= kMuch;
+}
+
 std::uint64_t job_number(const std::string& job) {
   return job::hash_of(fmt::format("{} {}", geteuid(), job));
 }
@@ -87,15 +101,16 @@ bool PostOffice::introduce(std::int32_t rank) {
 }
 
 std::optional<Lease> PostOffice::lease(const Destination& to, const Layout& layout,
-                                       const std::byte* address) {
+                                       const std::byte* address, bool idle) {
   const std::int64_t bytes = layout.size_bytes();
   if (bytes < limit_ || !reaches(to.rank)) return std::nullopt;
-  if (to.rank == rank_ && bytes >= direct_limit_) {
+  if (idle || bytes < direct_limit_) return outbox_.lease(to, bytes);
+  if (to.rank == rank_) {
     const std::optional<Lease> lease = outbox_.lease_unpacked(to, bytes);
     if (lease) outbox_.offer_to_self(*lease, address, layout);
     return lease;
   }
-  const auto region = bytes >= direct_limit_ ? region_of(to.rank, layout, address) : std::nullopt;
+  const auto region = worth_offering(layout) ? region_of(to.rank, layout, address) : std::nullopt;
   if (!region) return outbox_.lease(to, bytes);
   std::optional<Lease> lease = outbox_.lease_unpacked(to, bytes);
   if (lease && !outbox_.offer(*lease, *region, address, layout) && !outbox_.prepare(*lease)) {

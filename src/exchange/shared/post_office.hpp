@@ -29,9 +29,11 @@ class PostOffice {
   static void close() noexcept;
 
   /// A slot for a message, `layout` from `address` on in host memory; nothing: it has to go by MPI.
-  /// It is offered where it lies, if that rank can read it there.
+  /// It is offered where it lies, if that rank can read it there, unless the sender waits for this
+  /// message alone (`idle`): two processors that pack and unpack at a time are faster than one that
+  /// copies (docs/performance.md).
   [[nodiscard]] std::optional<Lease> lease(const Destination& to, const Layout& layout,
-                                           const std::byte* address);
+                                           const std::byte* address, bool idle = false);
   /// Messages of that layout will come and go: what they need is made now, and stays until
   /// let_go().
   void prepare(const Layout& layout);

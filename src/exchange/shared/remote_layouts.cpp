@@ -1,5 +1,9 @@
 #include "exchange/shared/remote_layouts.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "layout/encoding.hpp"
@@ -11,6 +15,26 @@ constexpr Place kHost = {MemoryKind::Host, -1};
 /// Receives of one layout that differ.
 constexpr std::size_t kMostCompiled = 16;
 
+/// Of two boxes of one shape, the same copy with its loops in the order of the target's strides,
+/// the longest outermost: blocks that lie side by side on both sides become one.
+void sort_loops(Layout& to, Layout& from) {
+  const auto same = [](const Dim& a, const Dim& b) { return a.count == b.count; };
+  if (to.kind() != Layout::Kind::Box || from.kind() != Layout::Kind::Box ||
+      to.block_bytes() != from.block_bytes() || !std::ranges::equal(to.dims(), from.dims(), same))
+    return;
+  std::vector<std::size_t> order(to.dims().size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto stride = [&](std::size_t dim) { return std::abs(to.dims()[dim].stride_bytes); };
+  std::ranges::stable_sort(order, std::ranges::greater(), stride);
+  const auto sorted = [&](const Layout& layout) {
+    std::vector<Dim> dims;
+    for (const std::size_t dim : order) dims.push_back(layout.dims()[dim]);
+    return Layout::box(layout.offset(), layout.block_bytes(), dims);
+  };
+  from = sorted(from);
+  to = sorted(to);
+}
+
 }  // namespace
 
 const CopyPlan& RemoteLayout::plan_to(const Layout& to) {
@@ -18,11 +42,20 @@ const CopyPlan& RemoteLayout::plan_to(const Layout& to) {
     if (known.to == to) return known.plan;
   }
   if (compiled_.size() >= kMostCompiled) compiled_.erase(compiled_.begin());
-  compiled_.push_back({to, CopyPlan::compile(to, kHost, layout_, kHost)});
+  Layout target = to;
+  Layout source = layout_;
+  sort_loops(target, source);
+  compiled_.push_back({to, CopyPlan::compile(target, kHost, source, kHost)});
   return compiled_.back().plan;
 }
 
-const CopyPlan& RemoteLayout::packing() { return plan_to(Layout::dense(layout_.size_bytes())); }
+const CopyPlan& RemoteLayout::packing() {
+  if (!packing_) {
+    const Layout dense = Layout::dense(layout_.size_bytes());
+    packing_ = CopyPlan::compile(dense, kHost, layout_, kHost);
+  }
+  return *packing_;
+}
 
 std::shared_ptr<RemoteLayout> RemoteLayouts::find(Hash128 hash,
                                                   std::span<const std::int64_t> words) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -20,10 +21,10 @@ class RemoteLayout {
  public:
   explicit RemoteLayout(Layout layout) : layout_(std::move(layout)) {}
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
-  /// The copy of it to `to`, of as many bytes. Compiled at first use; ~20 ns then. \throws
-  /// std::bad_alloc
+  /// The copy of it to `to`, of as many bytes; only as a whole, since it takes the bytes in what
+  /// order suits the memories. Compiled at first use; ~20 ns then. \throws std::bad_alloc
   [[nodiscard]] const CopyPlan& plan_to(const Layout& to);
-  /// The copy of it to packed bytes. \throws as plan_to()
+  /// The copy of it to packed bytes, also in parts. \throws as plan_to()
   [[nodiscard]] const CopyPlan& packing();
 
  private:
@@ -33,6 +34,7 @@ class RemoteLayout {
   };
   Layout layout_;
   std::vector<Compiled> compiled_;
+  std::optional<CopyPlan> packing_;
 };
 
 /// Those that were used last. One thread at a time.
