@@ -94,7 +94,9 @@ std::optional<Arrival> MpiChannel::poll() {
   look_at_message();
   // The status is known: MPICH 5 has made a persistent request inactive when it told, and Test's is
   // empty.
-  mpi::check(real.MPI_Test(&request_, &flag, &status), "MPI_Test");
+  const int ended = real.MPI_Test(&request_, &flag, &status);
+  if (ended != MPI_SUCCESS && delivery_) delivery_->done();  // nobody takes it
+  mpi::check(ended, "MPI_Test");
   return arrival();
 }
 

@@ -101,6 +101,7 @@ void Transfer::acquire() {
 Transfer::~Transfer() {
   if (state_ == State::Posted) {
     if (!lease_) buffer_.leak();
+    lose_offer();  // its memory may be used again from now on
     return;
   }
   if (lease_) {
@@ -119,6 +120,7 @@ Transfer::~Transfer() {
 void Transfer::start() {
   cancelled_ = false;
   arrival_ = {};
+  patient_until_.reset();
   if (shares_with_) {
     shared::PostOffice* const office = shared::PostOffice::get();
     if (office != nullptr)
@@ -141,6 +143,11 @@ void Transfer::withdraw() noexcept {
   if (!lease_) return;
   if (shared::PostOffice* const office = shared::PostOffice::get())
     office->outbox().withdraw(*lease_);
+}
+
+/// The message has failed: its receiver may have the envelope all the same.
+void Transfer::lose_offer() noexcept {
+  if (offered() && lease_->take_back()) lease_->packed(shared::kFailed);
 }
 
 bool Transfer::step(Channel& channel) {
@@ -172,7 +179,11 @@ bool Transfer::step(Channel& channel) {
         break;
     }
   } catch (...) {
-    if (state_ == State::Leaving) withdraw();
+    if (state_ == State::Leaving) {
+      withdraw();
+    } else {
+      lose_offer();
+    }
     release_lease();
     state_ = State::Idle;
     throw;
@@ -241,29 +252,38 @@ void Transfer::take(const Arrival& arrival) {
 bool Transfer::settle() {
   if (!lease_) return true;
   shared::PostOffice* const office = shared::PostOffice::get();
-  if (arrival_.lost && offered() && lease_->take_back()) {
-    lease_->packed(shared::kFailed);  // should the receiver have the envelope, it must not wait
+  if (arrival_.lost) {
+    lose_offer();
   } else if (offered() && !lease_->taken()) {
-    using Clock = std::chrono::steady_clock;
-    const std::int32_t receiver = lease_->receiver();
-    const auto now = Clock::now();
-    if (!patient_until_) {
-      patient_until_ = now;
-      if (office != nullptr) *patient_until_ += office->patience(receiver, size_bytes());
-    }
-    const shared::Offer open = lease_->offer();
-    if (open == shared::Offer::Open && now < *patient_until_) return false;
-    if (!lease_->take_back()) return false;  // it is being taken
-    if (office != nullptr) office->learn(receiver, open, false);
-    if (office != nullptr && !office->outbox().prepare(*lease_)) {
-      lease_->packed(shared::kFailed);
-      release_lease();
-      throw OutOfMemory("no memory for a message that its receiver did not take");
-    }
+    if (!end_of_patience(office)) return false;
+    if (office != nullptr && !office->outbox().prepare(*lease_))
+      return false;  // it has to claim it
+    if (!lease_->take_back()) return is_abandoned(office);
+    if (office != nullptr) office->learn(lease_->receiver(), false);
     pack_shared();
   } else if (offered() && office != nullptr) {
-    office->learn(lease_->receiver(), shared::Offer::Claimed, true);
+    office->learn(lease_->receiver(), true);
   }
+  patient_until_.reset();
+  release_lease();
+  return true;
+}
+
+/// Whether the receiver has had its time to claim the offer, or has claimed it.
+bool Transfer::end_of_patience(const shared::PostOffice* office) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!patient_until_) {
+    patient_until_ = now;
+    if (office != nullptr) *patient_until_ += office->patience(lease_->receiver(), size_bytes());
+  }
+  return lease_->offer() != shared::Offer::Open || now >= *patient_until_;
+}
+
+/// Of an offer that is being taken: whether its receiver is dead, so that nobody reads any more.
+bool Transfer::is_abandoned(shared::PostOffice* office) {
+  constexpr unsigned kAtATime = 4096;  // a system call
+  if (office == nullptr || ++turns_ % kAtATime != 0) return false;
+  if (!office->inbox().is_gone(lease_->receiver())) return false;
   patient_until_.reset();
   release_lease();
   return true;

@@ -17,6 +17,10 @@
 
 namespace strake::exchange {
 
+namespace shared {
+class PostOffice;
+}
+
 using machine::Method;
 
 /// What the user named: `elements` at `address`.
@@ -103,6 +107,9 @@ class Transfer {
   void pack();
   void pack_shared();
   bool settle();
+  bool end_of_patience(const shared::PostOffice* office);
+  bool is_abandoned(shared::PostOffice* office);
+  void lose_offer() noexcept;
   void pack_in_pieces();
   void release_lease() noexcept;
   void unpack(std::int64_t bytes);
@@ -124,6 +131,7 @@ class Transfer {
   std::optional<shared::Lease> lease_;  ///< shared: where the bytes are packed
   /// Until when the receiver may claim an offer that MPI is done with.
   std::optional<std::chrono::steady_clock::time_point> patient_until_;
+  unsigned turns_ = 0;              ///< of waiting for one that is being taken
   const CopyPlan* plan_ = nullptr;  ///< of the elements, where one is needed
   Queue* queue_ = nullptr;          ///< the one that `ticket_` is of
   Ticket ticket_;

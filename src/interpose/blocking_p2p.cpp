@@ -10,6 +10,7 @@
 #include "interpose/requests.hpp"
 #include "mpi/peers.hpp"
 #include "mpi/wire.hpp"
+#include "settings/log.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -31,14 +32,27 @@ class EnvelopeSend {
     transfer.post(channel);
     if (!given()) transfer.withdraw();
   }
+  /// The call has left by an exception.
+  ~EnvelopeSend() {
+    if (finished_) return;
+    try {
+      finish();
+    } catch (const std::exception& error) {
+      log::warn("a send by shared memory failed: {}", error.what());
+    }
+  }
+  EnvelopeSend(const EnvelopeSend&) = delete;
+  EnvelopeSend& operator=(const EnvelopeSend&) = delete;
   /// Whether the MPI library has it; else finish() says why not.
   [[nodiscard]] bool given() const noexcept {
     return code_ == MPI_SUCCESS && request_ != MPI_REQUEST_NULL;
   }
   /// Waits until the send is complete.
   int finish() {
-    if (given()) code_ = real_mpi().MPI_Wait(&request_, MPI_STATUS_IGNORE);
-    transfer_.arrived({});
+    finished_ = true;
+    const bool sent = given();
+    if (sent) code_ = real_mpi().MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    transfer_.arrived({.bytes = 0, .lost = !sent});
     return code_;
   }
 
@@ -46,6 +60,7 @@ class EnvelopeSend {
   Transfer& transfer_;
   MPI_Request request_ = MPI_REQUEST_NULL;
   int code_ = MPI_SUCCESS;
+  bool finished_ = false;
 };
 
 template <typename Real, typename Count>
@@ -167,10 +182,14 @@ class SendOfCall {
       if (transfer_ != nullptr) transfer_->arrived({});
       return code;
     }
-    if (!envelope_->given()) return envelope_->finish();
-    const int received = receive();
+    return envelope_->given() ? receive() : envelope_->finish();
+  }
+  /// After all that: what was received is taken, as the receiver of the send may wait for that.
+  /// `code` is the call's so far; returns that of it all.
+  int finish(int code) {
+    if (!envelope_ || !envelope_->given()) return code;
     const int sent = envelope_->finish();
-    return received != MPI_SUCCESS ? received : sent;
+    return code != MPI_SUCCESS ? code : sent;
   }
 
  private:
@@ -232,10 +251,11 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
       return sent.run(both, [&] { return recv(into, as_many, as, from, recv_tag, comm, at); });
     };
     if (in.method == Method::System) {
-      return leave_receive(Function::MPI_Sendrecv, call, in, recv_buffer, recv_count, recv_type,
-                           origin, status, out.method == Method::System ? &out : nullptr);
+      return sent.finish(leave_receive(Function::MPI_Sendrecv, call, in, recv_buffer, recv_count,
+                                       recv_type, origin, status,
+                                       out.method == Method::System ? &out : nullptr));
     }
-    return receive(Function::MPI_Sendrecv, in, *incoming, origin, status, call);
+    return sent.finish(receive(Function::MPI_Sendrecv, in, *incoming, origin, status, call));
   });
 }
 
@@ -277,7 +297,8 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
       return sent.run(
           both, [&] { return real_mpi().MPI_Recv(data, bytes, packed, from, recv_tag, comm, at); });
     };
-    return receive(Function::MPI_Sendrecv_replace, found, *incoming, origin, status, call);
+    return sent.finish(
+        receive(Function::MPI_Sendrecv_replace, found, *incoming, origin, status, call));
   });
 }
 

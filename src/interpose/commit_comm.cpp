@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "exchange/plans.hpp"
@@ -12,6 +11,7 @@
 #include "mpi/communicators.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/types.hpp"
+#include "settings/log.hpp"
 #include "strake/layout.hpp"
 
 namespace strake::interpose {
@@ -51,10 +51,15 @@ std::array<std::uint64_t, kWords> greatest(const std::array<std::uint64_t, kWord
 mpi::ElementsPtr element_of(MPI_Datatype type) {
   mpi::TypeRecord* const record = mpi::find_type(type);
   constexpr std::int64_t kWorthwhile = 1 << 20;
-  if (record == nullptr || !record->ready(type, kWorthwhile, mpi::Use::Often) ||
-      !record->decodable())
+  try {  // the other ranks wait
+    if (record == nullptr || !record->ready(type, kWorthwhile, mpi::Use::Often) ||
+        !record->decodable())
+      return nullptr;
+    return record->elements(1);
+  } catch (const std::exception& error) {
+    log::info("a datatype is committed, and no more: {}", error.what());
     return nullptr;
-  return record->elements(1);
+  }
 }
 
 /// Whether messages can go to all ranks by shared memory already; asks those that are not reached.
@@ -62,7 +67,7 @@ bool reaches_all(PostOffice* office, MPI_Comm comm) {
   const mpi::CommunicatorPtr known = mpi::communicator(comm);
   bool all = true;
   for (const int rank : office != nullptr && known != nullptr ? known->world : std::vector<int>())
-    all = rank >= 0 && office->reaches(rank) && all;
+    all = (rank < 0 || office->reaches(rank) || !office->may_answer(rank)) && all;
   return all;
 }
 
@@ -77,55 +82,69 @@ void introduce_all(PostOffice* office, MPI_Comm comm) {
   }
 }
 
+/// Lets go of what was committed under a handle: another type may have had it before.
+void forget(MPI_Datatype type, MPI_Comm comm) {
+  const std::lock_guard lock(g_mutex);
+  std::erase_if(g_committed, [&](const Committed& one) {
+    if (one.type != type || one.comm != comm) return false;
+    if (PostOffice* const office = PostOffice::get()) office->let_go(one.layout);
+    return true;
+  });
+}
+
 int commit_comm(MPI_Datatype* type, MPI_Comm comm) {
   if (const int code = refused(type, comm); code != MPI_SUCCESS) return code;
   const int committed = MPI_Type_commit(type);
-  return guarded(comm, [&] {
-    mpi::ElementsPtr element;
-    if (committed == MPI_SUCCESS) element = element_of(*type);
-    const Hash128 hash = element != nullptr ? element->layout().hash() : Hash128{};
-    PostOffice* const office = PostOffice::get();
-    const std::uint64_t failed = committed != MPI_SUCCESS ? 1 : 0;
-    const std::uint64_t strangers = reaches_all(office, comm) ? 0 : 1;
-    // The least word is the greatest of the complements.
-    const auto all = greatest<6>({hash.lo, ~hash.lo, hash.hi, ~hash.hi, failed, strangers}, comm);
-    if (committed != MPI_SUCCESS) return committed;
-    if (all[4] != 0 || all[0] != ~all[1] || all[2] != ~all[3]) return raise(comm, MPI_ERR_TYPE);
-    const Layout layout = element != nullptr ? element->layout() : Layout();
-    if (all[5] != 0) introduce_all(office, comm);
-    if (office != nullptr) office->prepare(layout);
-    if (element != nullptr && !element->dense()) {
-      constexpr Place kHost = {MemoryKind::Host, -1};
-      for (const Direction direction : {Direction::Send, Direction::Receive})
-        (void)exchange::plans_of(*element).plan(direction, kHost, kHost);
-    }
-    const std::lock_guard lock(g_mutex);
-    g_committed.push_back({*type, comm, layout});
-    return MPI_SUCCESS;
-  });
+  return receiving(
+      comm, [] { return MPI_ERR_OTHER; },
+      [&] {
+        Requests::get().hand_on();
+        mpi::ElementsPtr element;
+        if (committed == MPI_SUCCESS) {
+          forget(*type, comm);
+          element = element_of(*type);
+        }
+        const Hash128 hash = element != nullptr ? element->layout().hash() : Hash128{};
+        PostOffice* const office = PostOffice::get();
+        const std::uint64_t failed = committed != MPI_SUCCESS ? 1 : 0;
+        const std::uint64_t strangers = reaches_all(office, comm) ? 0 : 1;
+        // The least word is the greatest of the complements.
+        const auto all =
+            greatest<6>({hash.lo, ~hash.lo, hash.hi, ~hash.hi, failed, strangers}, comm);
+        if (committed != MPI_SUCCESS) return committed;
+        if (all[4] != 0 || all[0] != ~all[1] || all[2] != ~all[3]) return raise(comm, MPI_ERR_TYPE);
+        const Layout layout = element != nullptr ? element->layout() : Layout();
+        if (all[5] != 0) introduce_all(office, comm);
+        if (office != nullptr) office->prepare(layout);
+        if (element != nullptr && !element->dense()) {
+          constexpr Place kHost = {MemoryKind::Host, -1};
+          for (const Direction direction : {Direction::Send, Direction::Receive})
+            (void)exchange::plans_of(*element).plan(direction, kHost, kHost);
+        }
+        const std::lock_guard lock(g_mutex);
+        g_committed.push_back({*type, comm, layout});
+        return MPI_SUCCESS;
+      });
 }
 
 int free_comm(MPI_Datatype* type, MPI_Comm comm) {
   if (const int code = refused(type, comm); code != MPI_SUCCESS) return code;
-  return guarded(comm, [&] {
-    std::optional<Committed> found;
-    {
-      const std::lock_guard lock(g_mutex);
-      const auto it = std::find_if(g_committed.begin(), g_committed.end(), [&](const auto& one) {
-        return one.type == *type && one.comm == comm;
+  return receiving(
+      comm, [] { return MPI_ERR_OTHER; },
+      [&] {
+        Requests::get().hand_on();
+        bool found = false;
+        {
+          const std::lock_guard lock(g_mutex);
+          found = std::any_of(g_committed.begin(), g_committed.end(), [&](const Committed& one) {
+            return one.type == *type && one.comm == comm;
+          });
+        }
+        const auto unknown = greatest<1>({found ? 0U : 1U}, comm);
+        if (unknown[0] != 0) return raise(comm, MPI_ERR_TYPE);
+        forget(*type, comm);
+        return MPI_Type_free(type);
       });
-      if (it != g_committed.end()) found = *it;
-    }
-    const auto unknown = greatest<1>({found ? 0U : 1U}, comm);
-    if (unknown[0] != 0) return raise(comm, MPI_ERR_TYPE);
-    {
-      const std::lock_guard lock(g_mutex);
-      std::erase_if(g_committed,
-                    [&](const auto& one) { return one.type == *type && one.comm == comm; });
-    }
-    if (PostOffice* const office = PostOffice::get()) office->let_go(found->layout);
-    return MPI_Type_free(type);
-  });
 }
 
 }  // namespace

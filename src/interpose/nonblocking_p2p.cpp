@@ -47,9 +47,16 @@ int give(PendingTable::Owned pending, MPI_Request* request, Call&& call) {
       return code;
     }
     // The envelope is sent, but the message not taken: the application gets a request for that.
+    MPI_Request own = MPI_REQUEST_NULL;
+    try {
+      own = Requests::make_complete();
+    } catch (const MpiError&) {
+      transfer.arrived({});
+      return code;
+    }
     real_mpi().MPI_Wait(request, MPI_STATUS_IGNORE);
-    *request = Requests::make_complete();
-    PendingTable::get().add(*request, std::move(pending));
+    *request = own;
+    PendingTable::get().add(own, std::move(pending));
   } else {
     PendingTable::get().add(*request, std::move(pending));
   }

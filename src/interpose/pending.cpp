@@ -12,6 +12,8 @@
 #include "mpi/types.hpp"
 #include "mpi/wire.hpp"
 #include "mpi/world.hpp"
+#include "settings/log.hpp"
+#include "strake/error.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -64,8 +66,8 @@ bool may_be_cancelled(const Pending& pending) noexcept {
 /// for.
 std::optional<exchange::shared::Delivery> look(Pending& pending, MPI_Status& status) {
   pending.told.looked = true;
-  const auto delivery = exchange::shared::look(status, pending.communicator, pending.told.met,
-                                               [&] { return pending.landed(); });
+  auto delivery = exchange::shared::look(status, pending.communicator, pending.told.met,
+                                         [&] { return pending.landed(); });
   if (delivery) pending.told.bytes = delivery->bytes();
   return delivery;
 }
@@ -117,8 +119,27 @@ bool end_transfer(Pending& pending, MPI_Status& status) {
   return true;
 }
 
-/// The request is complete: what remains is done. False: its message was too long.
-bool complete(Pending& pending, MPI_Request request, MPI_Status& status, bool failed) {
+/// end_transfer(), as a class of MPI's errors: others that the same call completes have to go on.
+int end_as_class(Pending& pending, MPI_Status& status) noexcept {
+  if (pending.told.failed) return MPI_ERR_OTHER;
+  try {
+    return end_transfer(pending, status) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+  } catch (const OutOfMemory& error) {
+    log::warn("{}", error.what());
+    return MPI_ERR_NO_MEM;
+  } catch (const std::bad_alloc&) {
+    return MPI_ERR_NO_MEM;
+  } catch (const std::exception& error) {
+    log::warn("a message failed: {}", error.what());
+    return MPI_ERR_OTHER;
+  } catch (...) {  // an error handler of the application's
+    return MPI_ERR_OTHER;
+  }
+}
+
+/// The request is complete: what remains is done. The class of its error, if the MPI library has
+/// told none.
+int complete(Pending& pending, MPI_Request request, MPI_Status& status, bool failed) {
   // The entry is taken out first: an error, or an exception, leaves none behind.
   PendingTable::Owned owned;
   if (!pending.persistent || request == MPI_REQUEST_NULL) {
@@ -126,10 +147,10 @@ bool complete(Pending& pending, MPI_Request request, MPI_Status& status, bool fa
   }
   pending.active = false;
   if (failed) pending.give_up();
-  const bool fits = failed || end_transfer(pending, status);
+  const int error = failed ? MPI_SUCCESS : end_as_class(pending, status);
   pending.may_be_gone = false;
   pending.told = {};
-  return fits;
+  return error;
 }
 
 }  // namespace
@@ -197,9 +218,10 @@ void PendingTable::unlink(Pending* pending) noexcept {
 }
 
 Pending* PendingTable::claim(MPI_Request request) noexcept {
-  // One thread alone meets no handle that was given out again. A persistent request keeps its own.
+  // A handle may be there twice: UCX gives all sends that are complete on return one and the same.
+  // A persistent request keeps its own.
   Pending* const pending = find(request);
-  if (pending == nullptr || !mpi::g_multiple || pending->persistent) return pending;
+  if (pending == nullptr || pending->persistent) return pending;
   const Lock lock(mutex_);
   unlink(pending);
   pending->claimed = true;
@@ -275,29 +297,31 @@ int finish_pending(Pending& pending, MPI_Request request, MPI_Status& status, in
     return code;
   }
   const MPI_Comm comm = pending.comm;
-  if (complete(pending, request, status, code != MPI_SUCCESS)) return code;
-  return raise(comm, MPI_ERR_TRUNCATE);
+  const int error = complete(pending, request, status, code != MPI_SUCCESS);
+  return error == MPI_SUCCESS ? code : raise(comm, error);
 }
 
 namespace {
 
-/// Raises for the first message that was too long, where the call has raised nothing.
-class TooLong {
+/// Raises for the first message that has failed, where the call has raised nothing.
+class Failures {
  public:
-  void add(MPI_Comm comm, MPI_Status& status) {
-    if (!found_) comm_ = comm;
-    found_ = true;
-    status.MPI_ERROR = MPI_ERR_TRUNCATE;
+  void add(MPI_Comm comm, int error, MPI_Status& status) {
+    if (!found()) {
+      comm_ = comm;
+      first_ = error;
+    }
+    status.MPI_ERROR = error;
   }
-  [[nodiscard]] bool found() const noexcept { return found_; }
+  [[nodiscard]] bool found() const noexcept { return first_ != MPI_SUCCESS; }
   int raise_on(int code) const {
-    if (!found_) return code;
-    if (code == MPI_SUCCESS) raise(comm_, MPI_ERR_TRUNCATE);
+    if (!found()) return code;
+    if (code == MPI_SUCCESS) raise(comm_, first_);
     return MPI_ERR_IN_STATUS;
   }
 
  private:
-  bool found_ = false;
+  int first_ = MPI_SUCCESS;
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
@@ -307,7 +331,7 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
                        MPI_Status* statuses, int code) {
   if (list.empty() || refused(code)) return code;
   const bool told = in_status(code);
-  TooLong too_long;
+  Failures failures;
   // Receives first: those that wait for this rank's sends have receives of this rank's to do, too.
   for (int j = 0; j < 2 * count; ++j) {
     const int i = j % count;
@@ -320,14 +344,14 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
     if (left) continue;
     list.take(i);
     const MPI_Comm comm = pending->comm;
-    if (!complete(*pending, requests[i], statuses[i], error != MPI_SUCCESS)) {
-      if (!told && !too_long.found()) {
-        for (int k = 0; k < count; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;
-      }
-      too_long.add(comm, statuses[i]);
+    const int failure = complete(*pending, requests[i], statuses[i], error != MPI_SUCCESS);
+    if (failure == MPI_SUCCESS) continue;
+    if (!told && !failures.found()) {
+      for (int k = 0; k < count; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;
     }
+    failures.add(comm, failure, statuses[i]);
   }
-  return too_long.raise_on(code);
+  return failures.raise_on(code);
 }
 
 int finish_any_pending(PendingList& list, const MPI_Request* requests, int index,
@@ -345,7 +369,7 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
                         const int* indices, MPI_Status* statuses, int code) {
   if (list.empty() || outcount == MPI_UNDEFINED || refused(code)) return code;
   const bool told = in_status(code);
-  TooLong too_long;
+  Failures failures;
   for (int j = 0; j < 2 * outcount; ++j) {  // as above
     const int i = j % outcount;
     Pending* const pending = list[indices[i]];
@@ -353,27 +377,31 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
     list.take(indices[i]);
     const MPI_Comm comm = pending->comm;
     const bool failed = told ? statuses[i].MPI_ERROR != MPI_SUCCESS : code != MPI_SUCCESS;
-    if (!complete(*pending, requests[indices[i]], statuses[i], failed)) {
-      if (!told && !too_long.found()) {
-        for (int k = 0; k < outcount; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;
-      }
-      too_long.add(comm, statuses[i]);
+    const int failure = complete(*pending, requests[indices[i]], statuses[i], failed);
+    if (failure == MPI_SUCCESS) continue;
+    if (!told && !failures.found()) {
+      for (int k = 0; k < outcount; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;
     }
+    failures.add(comm, failure, statuses[i]);
   }
   if (code != MPI_SUCCESS) list.drop_freed(requests);
-  return too_long.raise_on(code);
+  return failures.raise_on(code);
 }
 
 bool unpack_pending(Pending& pending, MPI_Status& status) {
   if (!pending.active) return true;
   if (!pending.receives()) {
-    end_send(pending);
+    if (!may_be_cancelled(pending) || !was_cancelled(status)) end_send(pending);
     return true;
   }
   const bool too_long = mpi::quirks::kLongMessagesOverrun && pending.transfer &&
                         !pending.told.looked &&
                         mpi::received_bytes(status) > pending.transfer->size_bytes();
-  return too_long || end_transfer(pending, status);
+  if (too_long) return true;
+  pending.told.failed = true;
+  const bool fits = end_transfer(pending, status);
+  pending.told.failed = false;
+  return fits;
 }
 
 int free_pending(Pending& pending, MPI_Request* request) {
@@ -401,7 +429,7 @@ bool step(Freed& freed) {
   const int code = real_mpi().MPI_Test(&freed.request, &flag, &status);
   if (code == MPI_SUCCESS && flag == 0) return false;
   Pending& pending = *freed.pending;
-  code == MPI_SUCCESS ? void(end_transfer(pending, status)) : pending.give_up();
+  code == MPI_SUCCESS ? void(end_as_class(pending, status)) : pending.give_up();
   if (pending.persistent && freed.request == before) real_mpi().MPI_Request_free(&freed.request);
   return true;
 }

@@ -48,6 +48,7 @@ struct Pending {
   struct Told {
     bool looked = false;
     bool fits = true;
+    bool failed = false;      ///< what came could not be taken
     std::int64_t bytes = -1;  ///< negative: there was none
     /// How probes have met the message, which is none.
     exchange::shared::Met met = exchange::shared::Met::No;

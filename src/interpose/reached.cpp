@@ -47,27 +47,45 @@ constexpr std::string_view kMustReach[] = {
     "MPI_Request_get_status_some",
     "MPI_Request_free",
     "MPI_Cancel",
+    "MPI_Free_mem",  // of what Strake's MPI_Alloc_mem has given
 };
 
 char lower(char letter) noexcept {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-/// Whether `name` is one of those functions in any spelling: MPI_Recv, PMPI_Recv_c, pmpi_recv_,
-/// MPI_RECV, mpi_recv_f08_.
-bool must_reach(std::string_view name) noexcept {
+/// A function's name, taken apart.
+struct Spelling {
+  std::string_view stem;  ///< "MPI_Recv", "mpi_recv"
+  bool c = false;  ///< as in C, or in mpi_f08, whose procedures are known by names of their own
+};
+
+/// MPI_Recv, PMPI_Recv_c, pmpi_recv_, MPI_RECV, mpi_recv_f08_, pmpir_recv_f08_.
+Spelling take_apart(std::string_view name) noexcept {
+  Spelling found;
+  found.c = name.find("MPI_") != name.npos && name.size() > 5 && name[name.size() - 1] >= 'a' &&
+            name[name.size() - 1] <= 'z';
   if (!name.empty() && lower(name.front()) == 'p') name.remove_prefix(1);
-  constexpr std::string_view kPrefix = "mpi_";
-  const auto same = [](char a, char b) { return lower(a) == lower(b); };
-  if (name.size() < kPrefix.size() ||
-      !std::equal(kPrefix.begin(), kPrefix.end(), name.begin(), same))
-    return false;
   while (name.ends_with('_')) name.remove_suffix(1);
   for (const std::string_view form : {"_f08", "_c"}) {
-    if (name.ends_with(form)) name.remove_suffix(form.size());
+    if (!name.ends_with(form)) continue;
+    found.c = true;
+    name.remove_suffix(form.size());
   }
+  found.stem = name;
+  return found;
+}
+
+/// Whether it is one of those functions.
+bool must_reach(std::string_view stem) noexcept {
+  const auto same = [](char a, char b) { return lower(a) == lower(b); };
+  constexpr std::string_view kInside = "mpir_";  // MPICH's PMPI procedures of mpi_f08
+  constexpr std::string_view kPrefix = "mpi_";
+  const bool inside = stem.starts_with(kInside);
+  if (inside) stem.remove_prefix(kInside.size());
   return std::any_of(std::begin(kMustReach), std::end(kMustReach), [&](std::string_view function) {
-    return std::equal(function.begin(), function.end(), name.begin(), name.end(), same);
+    if (inside) function.remove_prefix(kPrefix.size());
+    return std::equal(function.begin(), function.end(), stem.begin(), stem.end(), same);
   });
 }
 
@@ -77,10 +95,15 @@ const void* object_of(const void* address) noexcept {
   return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// Whether what a call by that name reaches is in the object `own`, or is not there at all.
-bool reaches(const std::string& name, const void* own) noexcept {
-  const void* const first = dlsym(RTLD_DEFAULT, name.c_str());
-  return first == nullptr || object_of(first) == own;
+/// The first object that defines a function. A program that is not position-independent, and takes
+/// the function's address, has an entry of its own, by which calls go on to that object.
+const void* first_definition(const char* name) noexcept {
+  void* const first = dlsym(RTLD_DEFAULT, name);
+  Dl_info info;
+  void* entry = nullptr;
+  if (first == nullptr || dladdr1(first, &info, &entry, RTLD_DL_SYMENT) == 0) return first;
+  const auto* const symbol = static_cast<const ElfW(Sym)*>(entry);
+  return symbol != nullptr && symbol->st_shndx == SHN_UNDEF ? dlsym(RTLD_NEXT, name) : first;
 }
 
 /// What another object may call: it has no entry for its own functions alone.
@@ -156,6 +179,21 @@ bool is_of_library(std::string_view file) noexcept {
                      [&](std::string_view begin) { return file.starts_with(begin); });
 }
 
+/// Whether a call by that name comes to Strake's own function, or to none.
+bool reaches(const std::string& name, const void* own) noexcept {
+  const void* const first = first_definition(name.c_str());
+  return first == nullptr || object_of(first) == own;
+}
+
+/// The same where the MPI library's own Fortran procedures call on by C names.
+bool reaches_through_library(const std::string& name) noexcept {
+  Dl_info info;
+  const void* const first = first_definition(name.c_str());
+  if (!mpi::quirks::kMpifCallsC || take_apart(name).c || dladdr(first, &info) == 0) return false;
+  const std::string_view path = info.dli_fname;
+  return is_of_library(path.substr(path.find_last_of('/') + 1));
+}
+
 /// The first of the loader's list, or null.
 const link_map* first_object() noexcept {
   void* const program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
@@ -172,7 +210,7 @@ std::string unreached_function() {
   const void* const own = object_of(&here);
   for (const std::string_view function : kMustReach) {
     for (const char* form : {"", "_c"}) {
-      const std::string name = fmt::format("{}{}", function, form);
+      std::string name = fmt::format("{}{}", function, form);
       if (mpi::find_real(name.c_str()) != nullptr && !reaches(name, own)) return name;
     }
   }
@@ -180,7 +218,9 @@ std::string unreached_function() {
     const Object object(*map);
     if (is_of_library(object.file_name())) continue;
     const std::string_view past = object.find_import([&](std::string_view name) {
-      return must_reach(name) && !reaches(std::string(name), own);
+      if (!must_reach(take_apart(name).stem)) return false;
+      const std::string whole(name);
+      return !reaches(whole, own) && !reaches_through_library(whole);
     });
     if (past.empty()) continue;
     const std::string_view file = object.file_name();

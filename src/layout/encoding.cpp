@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <utility>
 
 #include "layout/node.hpp"
@@ -78,8 +79,9 @@ class Reader {
   }
   [[nodiscard]] bool at_end() const noexcept { return at_ == words_.size(); }
 
- private:
   static constexpr std::int64_t kFarthest = std::int64_t{1} << 60;
+
+ private:
   std::span<const std::int64_t> words_;
   std::size_t at_ = 0;
 };
@@ -91,7 +93,10 @@ Layout read(Reader& reader, int depth);
 Layout read_part(Reader& reader, int depth, std::int64_t offset) {
   const Layout part = read(reader, depth + 1);
   if (part.kind() == Layout::Kind::Empty) throw InvalidArgument("layout: a part is empty");
-  return part.shifted(offset);
+  Layout shifted = part.shifted(offset);
+  if (std::abs(shifted.offset()) > Reader::kFarthest)
+    throw InvalidArgument(fmt::format("layout: a part is at {}", shifted.offset()));
+  return shifted;
 }
 
 Layout read(Reader& reader, int depth) {
@@ -129,8 +134,9 @@ Layout read(Reader& reader, int depth) {
       return LayoutBuilder::repeat(read_part(reader, depth, offset), count, stride);
     }
     case static_cast<int>(Layout::Kind::Sequence): {
-      std::vector<Layout> parts(reader.number(2));
-      for (Layout& part : parts) part = read_part(reader, depth, offset);
+      std::vector<Layout> parts;  // grows with the words that were read
+      for (std::size_t left = reader.number(2); left > 0; --left)
+        parts.push_back(read_part(reader, depth, offset));
       return LayoutBuilder::sequence(std::move(parts));
     }
     default:

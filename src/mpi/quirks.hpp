@@ -50,9 +50,11 @@ inline constexpr std::string_view kLibrary = kOpenMpi ? "Open MPI" : "MPICH";
 /// The library's name in the names of Strake's files.
 inline constexpr std::string_view kFlavor = kOpenMpi ? "openmpi" : "mpich";
 #ifdef OPEN_MPI
-/// How the names of the library's own objects begin, which may call PMPI_Recv: its Fortran library,
-/// its plug-ins (ROMIO).
-inline constexpr std::string_view kOwnObjects[] = {"libmpi.", "libmpi_", "libompi", "mca_"};
+/// How the names of the library's own objects begin, which may call PMPI_Recv: its Fortran, Java
+/// and OpenSHMEM libraries, its plug-ins (ROMIO).
+inline constexpr std::string_view kOwnObjects[] = {"libmpi.",       "libmpi_cxx.",  "libmpi_mpifh.",
+                                                   "libmpi_usempi", "libmpi_java.", "liboshmem.",
+                                                   "mca_"};
 /// Launchers that may belong to the library, the likeliest first.
 inline constexpr const char* kLaunchers[] = {"mpirun.openmpi", "mpirun"};
 /// Variables of which a launcher sets one for each rank of the library.
@@ -138,6 +140,10 @@ inline constexpr bool kHandledErrorsAreSuccess = false;
 #endif
 
 // Fortran.
+
+/// MPICH, all versions: the procedures of mpif.h and `use mpi`, in all spellings, call the C
+/// functions, not those with PMPI_, so that Strake has the calls.
+inline constexpr bool kMpifCallsC = !kOpenMpi;
 
 /// MPICH 4.0.x: mpi_f08's MPI_Waitany, MPI_Testany and so on return indices that begin at 0 (MPICH
 /// issue 6270; earlier and later versions are right). Programs that work with 4.0 rely on that.

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int fails(const char* name, int error) {
@@ -31,6 +32,12 @@ int madvise(void* begin, size_t bytes, int advice) {
   int (*real)(void*, size_t, int) = (int (*)(void*, size_t, int))dlsym(RTLD_NEXT, "madvise");
   const int populates = advice == 22 || advice == 23;
   return populates && fails("madvise", ENOMEM) ? -1 : real(begin, bytes, advice);
+}
+
+/* Those of allocations of other ranks, which are mapped to be read. */
+void* mmap(void* begin, size_t bytes, int allowed, int flags, int descriptor, off_t offset) {
+  if (allowed == PROT_READ && (flags & MAP_SHARED) != 0 && fails("mmap", ENOMEM)) return MAP_FAILED;
+  return (void*)syscall(SYS_mmap, begin, bytes, allowed, flags, descriptor, offset);
 }
 
 /* Those that hand a descriptor on. */

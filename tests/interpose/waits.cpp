@@ -1,5 +1,5 @@
-/// \file  A rank has posted receives, and sits in a call that completes none of them: whoever sends to
-/// it gets through, waits for its sends, and only then makes the call return.
+/// \file  A rank has posted receives, and sits in a call that completes none of them: whoever sends
+/// to it gets through, waits for its sends, and only then makes the call return.
 #include <functional>
 
 #include "described.hpp"

@@ -76,7 +76,7 @@ template <typename Read>
 [[nodiscard]] std::optional<Delivery> look(MPI_Status& status, const mpi::CommunicatorPtr& comm,
                                            Met met, const Read& read) {
   if (comm == nullptr || !like_envelope(mpi::received_bytes(status))) return std::nullopt;
-  const std::optional<Delivery> delivery = open(status, comm, read(), met);
+  std::optional<Delivery> delivery = open(status, comm, read(), met);
   if (delivery) set_bytes(status, delivery->bytes());
   return delivery;
 }

@@ -126,16 +126,18 @@ void Inbox::take_region(const Introduction& made, int descriptor) {
   Neighbour& neighbour = pages_[static_cast<std::size_t>(made.header.rank)];
   const Page* const page = page_of(made.header.rank);
   if (page == nullptr || page->header.nonce != made.header.nonce || made.region < 0 ||
-      made.region >= sharing::Arenas::kMost) {
+      made.region >= kRegions) {
     log::warn("memory of rank {} is refused: it is of no page that is known", made.header.rank);
     return;
   }
-  neighbour.regions.resize(sharing::Arenas::kMost);
+  neighbour.regions.resize(kRegions);
   Region& region = neighbour.regions[static_cast<std::size_t>(made.region)];
   region.memory = {};  // what had the number before is freed
   region.memory = sharing::SharedMemory::map(descriptor, made.region_bytes,
                                              sharing::SharedMemory::Access::Read);
   region.generation = made.generation;
+  auto* const mapped = reinterpret_cast<Mapped*>(neighbour.memory.data() + parts_.mapped);
+  mapped[self_ * kRegions + made.region].store(made.generation, std::memory_order_release);
 }
 
 bool Inbox::is_gone(std::int32_t rank) const noexcept {
@@ -194,12 +196,11 @@ Source Inbox::source_of(const Slot& slot, Neighbour& neighbour) {
   const Layout& layout = source.layout->layout();
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  if (layout.size_bytes() != slot.bytes.load(kRelaxed) ||
-      __builtin_add_overflow(base, layout.bounds().begin, &begin) ||
+  if (__builtin_add_overflow(base, layout.bounds().begin, &begin) ||
       __builtin_add_overflow(base, layout.bounds().end, &end) || begin < 0 ||
       end > region->memory.bytes())
-    throw InvalidArgument(fmt::format("{} at {} is not in an allocation of {} bytes",
-                                      layout.to_string(), base, region->memory.bytes()));
+    throw InvalidArgument(fmt::format("a layout of {} bytes at {} is not in an allocation of {}",
+                                      layout.size_bytes(), base, region->memory.bytes()));
   source.base = reinterpret_cast<const std::byte*>(
       reinterpret_cast<std::intptr_t>(region->memory.data()) + base);
   return source;
@@ -212,32 +213,37 @@ Source Inbox::own_source(const Slot& slot) {
   return {layouts_.find(own.layout), own.address};
 }
 
-/// Where the message lies, if its sender offers that, and this process can read it there.
-std::optional<Source> Inbox::claim(Slot& slot, std::int32_t from) {
-  if (slot.offer.load(kAcquire) != Offer::Open) return std::nullopt;
-  std::optional<Source> source;
-  try {
-    source =
-        from == self_ ? own_source(slot) : source_of(slot, pages_[static_cast<std::size_t>(from)]);
-  } catch (const std::exception& error) {
-    log::warn("a message of rank {} is taken packed: {}", from, error.what());
-  }
+/// Where the message lies, if its sender offers that. What it offers this rank has told it that it
+/// can read: so if it can't, the message is lost, as the sender would wait for it.
+std::optional<Source> Inbox::claim(Slot& slot, std::int32_t from, std::int64_t bytes) {
   Offer open = Offer::Open;
-  const Offer wanted = source ? Offer::Claimed : Offer::Refused;
-  const bool won = slot.offer.compare_exchange_strong(open, wanted, std::memory_order_acq_rel);
-  return won ? source : std::nullopt;
+  if (!slot.offer.compare_exchange_strong(open, Offer::Claimed, std::memory_order_acq_rel))
+    return std::nullopt;
+  try {
+    Source source =
+        from == self_ ? own_source(slot) : source_of(slot, pages_[static_cast<std::size_t>(from)]);
+    if (source.layout->layout().size_bytes() != bytes)
+      throw InvalidArgument(fmt::format("a layout of {} bytes for a message of {}",
+                                        source.layout->layout().size_bytes(), bytes));
+    return source;
+  } catch (const std::exception& error) {
+    slot.state.store(State::Done, std::memory_order_release);
+    throw Error(
+        fmt::format("a message of rank {} can't be read where it lies: {}", from, error.what()));
+  }
 }
 
 std::optional<Delivery> Inbox::open(const std::byte* landed, std::int32_t from) {
   Slot* const slot = slot_of(landed, from);
   if (slot == nullptr) return std::nullopt;
+  if (slot->news.load(kAcquire) != 0) take_introductions();
   Neighbour& neighbour = pages_[static_cast<std::size_t>(from)];
   const std::int64_t at = slot->at.load(kRelaxed);
   const std::int64_t bytes = slot->bytes.load(kRelaxed);
   const std::int64_t room = neighbour.memory.bytes();
   if (at < parts_.bytes || bytes <= kEnvelopeBytes || at > room || bytes > room - at)
     throw Error("a message by shared memory names bytes that are not there");
-  std::optional<Source> source = claim(*slot, from);
+  std::optional<Source> source = claim(*slot, from, bytes);
   if (!source) (void)neighbour.memory.populate(at, at + bytes);
   return Delivery(*slot, neighbour.memory.data() + at, bytes, neighbour.process, std::move(source));
 }

@@ -113,7 +113,8 @@ class Inbox {
   }
 
   /// What `landed`, the begin of a message of kEnvelopeBytes from `from`, names; nothing where it
-  /// is a message of its own. An offer is claimed: done() has to follow soon.
+  /// is a message of its own. An offer is claimed: done() has to follow soon. \throws Error  the
+  /// page is not as it should be
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
   /// Whether that rank's process is known to be gone. A system call.
   [[nodiscard]] bool is_gone(std::int32_t rank) const noexcept;
@@ -144,7 +145,7 @@ class Inbox {
   };
   void take_page(const Introduction& made, int descriptor, pid_t process);
   void take_region(const Introduction& made, int descriptor);
-  [[nodiscard]] std::optional<Source> claim(Slot& slot, std::int32_t from);
+  [[nodiscard]] std::optional<Source> claim(Slot& slot, std::int32_t from, std::int64_t bytes);
   [[nodiscard]] Source source_of(const Slot& slot, Neighbour& neighbour);
   [[nodiscard]] Source own_source(const Slot& slot);
   [[nodiscard]] Page* page_of(std::int32_t from) noexcept;

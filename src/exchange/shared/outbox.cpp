@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint32_t kAtATime = 2;
 /// Layouts that lie in the page at a time.
 constexpr std::size_t kMostLayouts = 1024;
+/// Longer than this part of the packed memory none may be.
+constexpr std::int64_t kLongestLayout = 4;
 
 }  // namespace
 
@@ -26,6 +28,8 @@ Outbox::Outbox(std::int32_t rank, std::int32_t ranks, std::uint64_t nonce, std::
   made->header.nonce = nonce;
   made->header.bytes = memory_.bytes();
   free_slots_.reserve(kSlots);
+  layouts_.reserve(kMostLayouts);
+  layout_of_.reserve(kMostLayouts);
   for (std::uint32_t i = kSlots; i > 0; --i) free_slots_.push_back(i - 1);
 }
 
@@ -65,6 +69,7 @@ void Outbox::fill(Slot& slot, const Destination& to, std::int64_t bytes, std::in
   slot.at.store(at, kRelaxed);
   slot.packed.store(0, kRelaxed);
   slot.offer.store(Offer::None, kRelaxed);
+  slot.news.store(0, kRelaxed);
   slot.state.store(State::Live, std::memory_order_release);
 }
 
@@ -79,6 +84,7 @@ std::optional<Lease> Outbox::lease(const Destination& to, std::int64_t bytes, bo
   }
   Slot& slot = page().slots[number];
   held_[number] = {*at, bytes, false, -1};
+  if (!to_self_.empty()) to_self_[number] = {};
   fill(slot, to, bytes, *at);
   std::byte* const place = memory_.data() + parts_.envelopes + number * kEnvelopePlace;
   Envelope envelope;
@@ -153,6 +159,8 @@ std::optional<std::int64_t> Outbox::publish(const Layout& layout) {
     published.last_use = sequence_;
     return known->second;
   }
+  if (layout.metadata_bytes() > (memory_.bytes() - parts_.bytes) / kLongestLayout)
+    return std::nullopt;
   const std::vector<std::int64_t> words = encode(layout);
   const auto bytes = static_cast<std::int64_t>(words.size() * sizeof(std::int64_t));
   const std::optional<std::int64_t> at = room_for_layout(bytes);
@@ -160,7 +168,7 @@ std::optional<std::int64_t> Outbox::publish(const Layout& layout) {
   std::memcpy(memory_.data() + *at, words.data(), static_cast<std::size_t>(bytes));
   auto place = std::find_if(layouts_.begin(), layouts_.end(),
                             [](const Published& published) { return published.at < 0; });
-  if (place == layouts_.end()) place = layouts_.emplace(place);
+  if (place == layouts_.end()) place = layouts_.emplace(place);  // there is room: kMostLayouts
   *place = {layout, *at, static_cast<std::int64_t>(words.size()), 0, 0, sequence_};
   return layout_of_[hash] = place - layouts_.begin();
 }

@@ -36,6 +36,8 @@ class Lease {
   void packed(std::int64_t end) const noexcept {
     slot_->packed.store(end, std::memory_order_release);
   }
+  /// Lets the receiver look for introductions.
+  void tell_news() const noexcept { slot_->news.store(1, std::memory_order_release); }
   /// The receiver has taken the bytes.
   [[nodiscard]] bool taken() const noexcept {
     return slot_->state.load(std::memory_order_acquire) == State::Done;
@@ -74,6 +76,14 @@ class Outbox {
   [[nodiscard]] bool is_read_by(std::int32_t rank) const noexcept {
     const auto* const readers = reinterpret_cast<const Reader*>(memory_.data() + parts_.readers);
     return readers[rank].load(std::memory_order_acquire) != 0;
+  }
+
+  /// Whether that rank has mapped that allocation.
+  [[nodiscard]] bool is_read_by(std::int32_t rank,
+                                const sharing::Arenas::Region& region) const noexcept {
+    const auto* const mapped = reinterpret_cast<const Mapped*>(memory_.data() + parts_.mapped);
+    return mapped[rank * kRegions + region.number].load(std::memory_order_acquire) ==
+           region.generation;
   }
 
   /// A live slot with room for a message; nothing if there is none, or no memory. ~50 ns.

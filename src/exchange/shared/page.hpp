@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "memory/sharing/arenas.hpp"
+
 namespace strake::exchange::shared {
 
 inline constexpr std::uint32_t kVersion = 2;
@@ -45,7 +47,6 @@ enum class Offer : std::uint32_t {
   None,
   Open,
   Claimed,  ///< the receiver takes it, and the slot will be Done
-  Refused,  ///< the receiver can't, and waits for packed bytes
   Back,     ///< the sender packs it, now
 };
 
@@ -68,6 +69,7 @@ struct alignas(64) Slot {
   /// it, and the layout, encoded, in the page.
   std::atomic<std::int32_t> region{0};
   std::atomic<std::uint32_t> region_generation{0};
+  std::atomic<std::uint32_t> news{0};  ///< of any message: introductions wait for the receiver
   std::atomic<std::int64_t> base{0};
   std::atomic<std::int64_t> layout_at{0};
   std::atomic<std::int64_t> layout_words{0};
@@ -91,8 +93,8 @@ struct Header {
 };
 
 /// A page begins with this. Then come a byte for each rank of MPI_COMM_WORLD, which that rank sets
-/// once it has mapped the page; envelopes, each in a place of kEnvelopeBytes + kEnvelopeRoom; and
-/// the packed bytes.
+/// once it has mapped the page; for each rank the generations of the allocations that it has
+/// mapped; envelopes, each in a place of kEnvelopeBytes + kEnvelopeRoom; and the packed bytes.
 struct Page {
   Header header;
   std::atomic<std::uint32_t> slots_used{0};  ///< the slots before this one were ever used
@@ -100,15 +102,20 @@ struct Page {
 };
 inline constexpr std::int64_t kEnvelopePlace = kEnvelopeBytes + kEnvelopeRoom;
 
+/// Allocations that a rank may have at a time.
+inline constexpr std::int32_t kRegions = sharing::Arenas::kMost;
+
 /// Where the parts of a page begin.
 struct Parts {
   std::int64_t readers;
+  std::int64_t mapped;  ///< sharing::Arenas::kMost words for each rank
   std::int64_t envelopes;
   std::int64_t bytes;
 
   explicit constexpr Parts(std::int32_t ranks) noexcept
       : readers(sizeof(Page)),
-        envelopes(rounded(readers + ranks)),
+        mapped(rounded(readers + ranks)),
+        envelopes(rounded(mapped + ranks * kRegions * std::int64_t{sizeof(std::uint32_t)})),
         bytes(rounded(envelopes + kSlots * kEnvelopePlace)) {}
 
  private:
@@ -117,6 +124,7 @@ struct Parts {
     return (at + kPage - 1) / kPage * kPage;
   }
 };
+using Mapped = std::atomic<std::uint32_t>;
 using Reader = std::atomic<std::uint8_t>;
 static_assert(sizeof(Reader) == 1);
 

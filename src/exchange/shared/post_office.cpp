@@ -105,44 +105,50 @@ std::optional<Lease> PostOffice::lease(const Destination& to, const Layout& layo
   const std::int64_t bytes = layout.size_bytes();
   if (bytes < limit_ || !reaches(to.rank)) return std::nullopt;
   if (idle || bytes < direct_limit_) return outbox_.lease(to, bytes);
-  if (to.rank == rank_) {
-    const std::optional<Lease> lease = outbox_.lease_unpacked(to, bytes);
-    if (lease) outbox_.offer_to_self(*lease, address, layout);
-    return lease;
+  const bool to_self = to.rank == rank_;
+  const auto found =
+      !to_self && worth_offering(layout) ? region_of(to.rank, layout, address) : std::nullopt;
+  const bool offers = to_self || (found && found->known);
+  std::optional<Lease> lease =
+      offers ? outbox_.lease_unpacked(to, bytes) : outbox_.lease(to, bytes);
+  if (!lease) return std::nullopt;
+  try {
+    if (found && found->news) lease->tell_news();
+    if (to_self) outbox_.offer_to_self(*lease, address, layout);
+    const bool packed =
+        offers && !to_self && !outbox_.offer(*lease, found->region, address, layout);
+    if (!packed || outbox_.prepare(*lease)) return lease;
+  } catch (const std::bad_alloc&) {
+    log::info("no memory to offer a message of {} bytes", bytes);
   }
-  const auto region = worth_offering(layout) ? region_of(to.rank, layout, address) : std::nullopt;
-  if (!region) return outbox_.lease(to, bytes);
-  std::optional<Lease> lease = outbox_.lease_unpacked(to, bytes);
-  if (lease && !outbox_.offer(*lease, *region, address, layout) && !outbox_.prepare(*lease)) {
-    outbox_.withdraw(*lease);
-    return std::nullopt;
-  }
-  return lease;
+  outbox_.withdraw(*lease);
+  return std::nullopt;
 }
 
-/// The allocation that a message lies in, if that rank was told of it.
-std::optional<sharing::Arenas::Region> PostOffice::region_of(std::int32_t rank,
-                                                             const Layout& layout,
-                                                             const std::byte* address) {
-  Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
-  if (neighbour.refuses) return std::nullopt;
+/// The allocation that a message lies in, of which that rank is told.
+std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, const Layout& layout,
+                                                           const std::byte* address) {
   const auto at = [&](std::int64_t offset) {
     return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(address) + offset);
   };
   const ByteRange bounds = layout.bounds();
-  auto region = sharing::Arenas::get().find(at(bounds.begin), at(bounds.end));
+  const auto region = sharing::Arenas::get().find(at(bounds.begin), at(bounds.end));
   if (!region) return std::nullopt;
-  neighbour.regions.resize(sharing::Arenas::kMost);
-  std::uint32_t& told = neighbour.regions[static_cast<std::size_t>(region->number)];
-  if (told == region->generation) return region;
-  const Introduction made{outbox_.header(), job_, region->number, region->generation,
-                          region->bytes};
-  const auto message = std::as_bytes(std::span(&made, 1));
-  if (socket_.send(name_of(rank), message, region->descriptor) !=
-      sharing::DescriptorSocket::Sent::Yes)
-    return std::nullopt;
-  told = region->generation;
-  return region;
+  if (outbox_.is_read_by(rank, *region)) return Reachable{*region, true, false};
+  Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
+  neighbour.regions.resize(kRegions);
+  Neighbour::Told& told = neighbour.regions[static_cast<std::size_t>(region->number)];
+  if (told.generation != region->generation) {
+    const Introduction made{outbox_.header(), job_, region->number, region->generation,
+                            region->bytes};
+    const auto message = std::as_bytes(std::span(&made, 1));
+    if (socket_.send(name_of(rank), message, region->descriptor) !=
+        sharing::DescriptorSocket::Sent::Yes)
+      return std::nullopt;
+    told = {region->generation, 0};
+  }
+  // It may be that it can't: asked ever more rarely.
+  return Reachable{*region, false, std::has_single_bit(++told.messages)};
 }
 
 void PostOffice::prepare(const Layout& layout) {
@@ -151,10 +157,9 @@ void PostOffice::prepare(const Layout& layout) {
   (void)inbox_.layouts().find(layout)->plan_to(layout);
 }
 
-void PostOffice::learn(std::int32_t rank, Offer ended, bool taken) noexcept {
+void PostOffice::learn(std::int32_t rank, bool taken) noexcept {
   Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
   if (!taken) ++late_;
-  neighbour.refuses = neighbour.refuses || ended == Offer::Refused;
   neighbour.luck = std::clamp(neighbour.luck + (taken ? 1 : -1), 0, kMostLuck);
 }
 

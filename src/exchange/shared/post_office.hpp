@@ -40,7 +40,7 @@ class PostOffice {
   void let_go(const Layout& layout) noexcept { outbox_.let_go(layout); }
   /// An offer has ended: the receiver has taken it, or it came too late. What is learned of that
   /// rank decides on the next ones.
-  void learn(std::int32_t rank, Offer ended, bool taken) noexcept;
+  void learn(std::int32_t rank, bool taken) noexcept;
   /// How long a sender should wait for an offer of so many bytes to be claimed, once it waits for
   /// it: about as long as packing them takes, so that it loses no more than it might gain.
   [[nodiscard]] std::chrono::nanoseconds patience(std::int32_t rank,
@@ -56,6 +56,14 @@ class PostOffice {
   /// Whether that rank may share memory with this one: it is on this node, and takes part.
   [[nodiscard]] bool may_reach(std::int32_t rank) {
     return reaches(rank) || neighbours_[static_cast<std::size_t>(rank)].reach == Reach::Introduced;
+  }
+  /// Whether one that is not reached may be, once it has taken introductions; not if it was not
+  /// found several times.
+  [[nodiscard]] bool may_answer(std::int32_t rank) const noexcept {
+    constexpr std::uint32_t kOften = 4;
+    const Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
+    return neighbour.reach == Reach::Introduced ||
+           (neighbour.reach == Reach::Unknown && neighbour.attempts < kOften);
   }
   /// From now on everything goes by MPI; what is on its way still comes.
   void stop_sending() noexcept;
@@ -78,18 +86,26 @@ class PostOffice {
   struct Neighbour {
     Reach reach = Reach::Unknown;
     std::uint32_t attempts = 0;
-    bool refuses = false;  ///< it can't read other allocations
     int luck = kMostLuck;  ///< rises with the offers that it has claimed in time, falls with others
-    /// Generations of the allocations that it was told of; none, or one for each that there may be.
-    std::vector<std::uint32_t> regions;
+    /// An allocation that it was told of.
+    struct Told {
+      std::uint32_t generation = 0;
+      std::uint32_t messages = 0;  ///< since then, as long as it has not answered
+    };
+    std::vector<Told> regions;  ///< none, or one for each that there may be
   };
   static constexpr int kMostLuck = 8;
   PostOffice(const std::string& job, std::int32_t rank, std::int32_t ranks);
   [[nodiscard]] std::string name_of(std::int32_t rank) const;
   bool introduce(std::int32_t rank);
-  [[nodiscard]] std::optional<sharing::Arenas::Region> region_of(std::int32_t rank,
-                                                                 const Layout& layout,
-                                                                 const std::byte* address);
+  /// An allocation, and whether a rank can read it by now.
+  struct Reachable {
+    sharing::Arenas::Region region;
+    bool known = false;
+    bool news = false;  ///< it is to look for introductions
+  };
+  [[nodiscard]] std::optional<Reachable> region_of(std::int32_t rank, const Layout& layout,
+                                                   const std::byte* address);
 
   static inline constinit std::atomic<PostOffice*> s_open{nullptr};
   std::uint64_t job_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "layout/encoding.hpp"
+#include "strake/error.hpp"
 
 namespace strake::exchange::shared {
 namespace {
@@ -14,6 +15,8 @@ namespace {
 constexpr Place kHost = {MemoryKind::Host, -1};
 /// Receives of one layout that differ.
 constexpr std::size_t kMostCompiled = 16;
+/// That are kept, about.
+constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
 
 /// Of two boxes of one shape, the same copy with its loops in the order of the target's strides,
 /// the longest outermost: blocks that lie side by side on both sides become one.
@@ -27,8 +30,9 @@ void sort_loops(Layout& to, Layout& from) {
   const auto stride = [&](std::size_t dim) { return std::abs(to.dims()[dim].stride_bytes); };
   std::ranges::stable_sort(order, std::ranges::greater(), stride);
   const auto sorted = [&](const Layout& layout) {
-    std::vector<Dim> dims;
-    for (const std::size_t dim : order) dims.push_back(layout.dims()[dim]);
+    std::vector<Dim> dims(order.size());
+    std::ranges::transform(order, dims.begin(),
+                           [&](std::size_t dim) { return layout.dims()[dim]; });
     return Layout::box(layout.offset(), layout.block_bytes(), dims);
   };
   from = sorted(from);
@@ -62,7 +66,9 @@ std::shared_ptr<RemoteLayout> RemoteLayouts::find(Hash128 hash,
   if (auto known = kept(hash)) return known;
   // The other process might change them meanwhile.
   const std::vector<std::int64_t> copy(words.begin(), words.end());
-  return keep(hash, decode(copy));
+  Layout layout = decode(copy);
+  if (layout.hash() != hash) throw InvalidArgument("its layout is not the one that it is named");
+  return keep(hash, std::move(layout));
 }
 
 std::shared_ptr<RemoteLayout> RemoteLayouts::find(const Layout& layout) {
@@ -80,14 +86,16 @@ std::shared_ptr<RemoteLayout> RemoteLayouts::kept(Hash128 hash) {
 std::shared_ptr<RemoteLayout> RemoteLayouts::keep(Hash128 hash, Layout layout) {
   auto made = std::make_shared<RemoteLayout>(std::move(layout));
   if (most_ == 0) return made;
-  if (const auto known = by_hash_.find(hash.lo); known != by_hash_.end()) {
-    kept_.erase(known->second);
-    by_hash_.erase(known);
-  }
-  if (kept_.size() >= most_) {
+  if (by_hash_.contains(hash.lo)) return made;  // another one's place
+  // A layout is compiled for a few others, as long each.
+  constexpr std::int64_t kPlans = 4;
+  const std::int64_t bytes = kPlans * made->layout().metadata_bytes();
+  while (!kept_.empty() && (kept_.size() >= most_ || bytes_ + bytes > kMostBytes)) {
+    bytes_ -= kPlans * kept_.back().layout->layout().metadata_bytes();
     by_hash_.erase(kept_.back().hash.lo);
     kept_.pop_back();
   }
+  bytes_ += bytes;
   kept_.push_front({hash, made});
   by_hash_[hash.lo] = kept_.begin();
   return made;

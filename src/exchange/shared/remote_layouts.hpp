@@ -58,7 +58,8 @@ class RemoteLayouts {
   std::shared_ptr<RemoteLayout> keep(Hash128 hash, Layout layout);
 
   std::size_t most_;
-  std::list<Kept> kept_;  ///< the last used first
+  std::int64_t bytes_ = 0;  ///< of those that are kept, with what was compiled, about
+  std::list<Kept> kept_;    ///< the last used first
   std::unordered_map<std::uint64_t, std::list<Kept>::iterator> by_hash_;
 };
 

@@ -1,5 +1,7 @@
 #include "memory/sharing/arenas.hpp"
 
+#include <unistd.h>
+
 #include <functional>
 
 #include "settings/log.hpp"
@@ -19,6 +21,7 @@ void* Arenas::allocate(std::int64_t bytes) noexcept {
       return nullptr;
     }
     ++allocation.generation;
+    allocation.owner = getpid();
     count_.fetch_add(1, std::memory_order_release);
     return allocation.memory.data();
   }
@@ -30,8 +33,8 @@ bool Arenas::release(const void* address) noexcept {
   const std::lock_guard lock(mutex_);
   for (Allocation& allocation : allocations_) {
     if (allocation.memory.data() != address) continue;
-    // Others may have it mapped for long.
-    allocation.memory.discard();
+    // Other ranks may have it mapped for long. A child's is its parent's.
+    if (allocation.owner == getpid()) allocation.memory.discard();
     allocation.memory = {};
     count_.fetch_sub(1, std::memory_order_release);
     return true;

@@ -2,6 +2,8 @@
 /// its receiver can read it where it lies.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -51,6 +53,7 @@ class Arenas {
   struct Allocation {
     SharedMemory memory;
     std::uint32_t generation = 0;
+    pid_t owner = 0;  ///< children of fork() have it, too
   };
   [[nodiscard]] std::optional<Region> search(const std::byte* first, const std::byte* last);
 

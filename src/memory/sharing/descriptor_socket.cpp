@@ -83,9 +83,12 @@ std::optional<DescriptorSocket::Received> DescriptorSocket::receive() const {
     for (cmsghdr* at = CMSG_FIRSTHDR(&header); at != nullptr; at = CMSG_NXTHDR(&header, at)) {
       if (at->cmsg_level != SOL_SOCKET) continue;
       if (at->cmsg_type == SCM_RIGHTS) {
-        int descriptor = -1;
-        std::memcpy(&descriptor, CMSG_DATA(at), sizeof(descriptor));
-        received.descriptor = Descriptor(descriptor);
+        // More than one may have come: all but the first are closed.
+        for (std::size_t i = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int); i > 0; --i) {
+          int descriptor = -1;
+          std::memcpy(&descriptor, CMSG_DATA(at) + (i - 1) * sizeof(int), sizeof(descriptor));
+          received.descriptor = Descriptor(descriptor);
+        }
       } else if (at->cmsg_type == SCM_CREDENTIALS) {
         std::memcpy(&sender, CMSG_DATA(at), sizeof(sender));
       }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ namespace strake::sharing {
 namespace {
 
 constexpr std::int64_t kChunk = 64 << 10;
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 Descriptor make_descriptor() {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -49,6 +50,12 @@ SharedMemory::SharedMemory(std::byte* data, std::int64_t bytes, Descriptor descr
       populated_(static_cast<std::size_t>((bytes + kChunk - 1) / kChunk)) {}
 
 SharedMemory SharedMemory::make(std::int64_t bytes) {
+  // Past this limit ftruncate() would end the process.
+  rlimit longest{};
+  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && static_cast<rlim_t>(bytes) > longest.rlim_cur) {
+    throw OutOfMemory(fmt::format("{} bytes of shared memory: files may have {} (ulimit -f)", bytes,
+                                  longest.rlim_cur));
+  }
   Descriptor descriptor = make_descriptor();
   std::byte* data = nullptr;
   if (descriptor.get() >= 0 && ftruncate(descriptor.get(), bytes) == 0 &&
