@@ -2,11 +2,14 @@
 # lib/strake all that the command or the library loads at run time. Both find it relative to their own path.
 include(CMakePackageConfigHelpers)
 
-file(GLOB strake_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/strake/*)
+file(GLOB strake_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/strake/*.hpp)
 target_sources(strake PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${strake_headers})
 # Target all_verify_interface_header_sets compiles each public header by itself.
 set_target_properties(strake PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 set_target_properties(strake_compile PROPERTIES EXPORT_NAME compile)
+# These need MPI, which a user of the library may not have.
+install(FILES ${PROJECT_SOURCE_DIR}/include/strake/mpix.h ${PROJECT_SOURCE_DIR}/include/strake/mpix.f90
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/strake)
 
 # The command and what it preloads are installed where they are built, in tools.
 foreach(plugin strake_cuda strake_interpose_openmpi strake_interpose_mpich strake_interpose_mpich_renamed)

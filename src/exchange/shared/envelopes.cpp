@@ -36,8 +36,21 @@ Landed read_landed(const std::byte* data, MemoryKind memory) {
 mpi::CommunicatorPtr communicator_of_receive(std::int64_t room, int source, MPI_Comm comm) {
   if (!may_get_envelope(room)) return nullptr;
   const mpi::CommunicatorPtr& known = mpi::communicator(comm);
-  if (known != nullptr) PostOffice::get()->inbox().expect(known->world_rank(source));
-  return known;
+  if (known == nullptr) return nullptr;
+  PostOffice& office = *PostOffice::get();
+  const int rank = known->world_rank(source);
+  if (rank < 0) {
+    office.inbox().expect(rank);
+    return known;
+  }
+  (void)office.reaches(rank);  // looks for it, too
+  return office.never_hears_from(rank) ? nullptr : known;
+}
+
+bool never_gets_envelope(int source, MPI_Comm comm) {
+  const mpi::CommunicatorPtr& known = mpi::communicator(comm);
+  const int rank = known != nullptr ? known->world_rank(source) : -1;
+  return rank >= 0 && PostOffice::get()->never_hears_from(rank);
 }
 
 namespace {

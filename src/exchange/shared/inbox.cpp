@@ -114,7 +114,7 @@ void Inbox::take_introductions() {
 
 void Inbox::take_page(const Introduction& made, int descriptor, pid_t process) {
   Neighbour& neighbour = pages_[static_cast<std::size_t>(made.header.rank)];
-  if (neighbour.memory.data() != nullptr) return;
+  if (neighbour.memory.data() != nullptr || neighbour.refused) return;
   neighbour.memory = sharing::SharedMemory::map(descriptor, made.header.bytes);
   neighbour.process = process;
   (void)neighbour.memory.populate(0, parts_.envelopes);

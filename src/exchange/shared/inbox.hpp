@@ -112,6 +112,15 @@ class Inbox {
     if (from < 0 || pages_[static_cast<std::size_t>(from)].memory.data() == nullptr) look(from);
   }
 
+  /// Nothing will ever come from there, and no page is taken. False: one was taken before.
+  bool refuse(std::int32_t from) noexcept {
+    Neighbour& neighbour = pages_[static_cast<std::size_t>(from)];
+    return neighbour.refused = neighbour.memory.data() == nullptr;
+  }
+  [[nodiscard]] bool refuses(std::int32_t from) const noexcept {
+    return pages_[static_cast<std::size_t>(from)].refused;
+  }
+
   /// What `landed`, the begin of a message of kEnvelopeBytes from `from`, names; nothing where it
   /// is a message of its own. An offer is claimed: done() has to follow soon. \throws Error  the
   /// page is not as it should be
@@ -140,6 +149,7 @@ class Inbox {
   struct Neighbour {
     sharing::SharedMemory memory;
     pid_t process = 0;
+    bool refused = false;
     std::uint32_t looks = 0;      ///< how often it was looked for
     std::vector<Region> regions;  ///< none, or one for each that there may be
   };

@@ -16,6 +16,9 @@
 namespace strake::exchange::shared {
 namespace {
 
+/// Messages to or from a rank that was not found, after which it is not looked for any more.
+constexpr std::uint32_t kGivenUp = 64;
+
 std::uint64_t make_nonce() {
   std::random_device source;
   return static_cast<std::uint64_t>(source()) << 32 | source();
@@ -55,7 +58,9 @@ PostOffice::PostOffice(const std::string& job, std::int32_t rank, std::int32_t r
   neighbours_[static_cast<std::size_t>(rank)].reach = Reach::Yes;
   const std::int64_t node = settings::number(settings::Id::ranks_per_node);
   for (std::int32_t other = 0; node > 0 && other < ranks; ++other) {
-    if (other / node != rank / node) neighbours_[static_cast<std::size_t>(other)].reach = Reach::No;
+    if (other / node == rank / node) continue;
+    neighbours_[static_cast<std::size_t>(other)].reach = Reach::No;
+    inbox_.refuse(other);
   }
 }
 
@@ -94,9 +99,14 @@ bool PostOffice::introduce(std::int32_t rank) {
   if (!std::has_single_bit(++neighbour.attempts)) return false;
   const Introduction made{outbox_.header(), job_};
   const auto message = std::as_bytes(std::span(&made, 1));
-  if (socket_.send(name_of(rank), message, outbox_.descriptor()) ==
-      sharing::DescriptorSocket::Sent::Yes)
+  const auto sent = socket_.send(name_of(rank), message, outbox_.descriptor());
+  if (sent == sharing::DescriptorSocket::Sent::Yes) {
     neighbour.reach = Reach::Introduced;
+  } else if (sent == sharing::DescriptorSocket::Sent::NoReceiver &&
+             neighbour.attempts >= kGivenUp && inbox_.refuse(rank)) {
+    // It is on another node, or takes no part. Should it begin yet, it gets no answer.
+    neighbour.reach = Reach::No;
+  }
   return false;
 }
 
