@@ -28,7 +28,7 @@ void stop_sharing() noexcept;
 /// Before MPI ends.
 void end_sharing() noexcept;
 [[nodiscard]] Sharing sharing() noexcept;
-/// How many ranks this one has sent to by shared memory.
+/// How many other ranks this one reaches by shared memory.
 [[nodiscard]] int ranks_shared_with() noexcept;
 /// How many of its messages were to be copied from where they lay, but were packed after all.
 [[nodiscard]] std::uint64_t offers_late() noexcept;

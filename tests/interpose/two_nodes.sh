@@ -45,4 +45,4 @@ cat "$folder/out"
 grep -qx ok "$folder/out" || exit 1
 pairs=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['shared_memory']['pairs'])" "$folder/json")
 echo "$pairs pairs share"
-[ "$pairs" = 2 ]  # each rank sends to the next one: 0 to 1, 2 to 3
+[ "$pairs" = 4 ]  # on each node, each way

@@ -73,7 +73,7 @@ class PostOffice {
   void stop_sending() noexcept;
   /// A message of an envelope's size goes there by MPI.
   void mark(const Destination& to);
-  /// How many ranks this one has introduced itself to.
+  /// How many other ranks have mapped this one's page.
   [[nodiscard]] int ranks_reached() const noexcept;
   /// How many offers were packed after all.
   [[nodiscard]] std::uint64_t offers_late() const noexcept { return late_; }
