@@ -35,29 +35,32 @@ contains
     if (c_associated(address)) call c_f_procpointer(address, procedure_of)
   end function
 
-  subroutine MPIX_Type_commit_comm(type, comm, ierror)
+  subroutine call_either(name, of_mpi, type, comm, ierror)
+    character(*), intent(in) :: name
+    external :: of_mpi
     integer, intent(inout) :: type
     integer, intent(in) :: comm
     integer, intent(out) :: ierror
     procedure(function_of_strake), pointer :: strake
-    strake => found("strake_type_commit_comm_fortran")
+    strake => found(name)
     if (associated(strake)) then
       call strake(type, comm, ierror)
     else
-      call MPI_Type_commit(type, ierror)
+      call of_mpi(type, ierror)
     end if
+  end subroutine
+
+  subroutine MPIX_Type_commit_comm(type, comm, ierror)
+    integer, intent(inout) :: type
+    integer, intent(in) :: comm
+    integer, intent(out) :: ierror
+    call call_either("strake_type_commit_comm_fortran", MPI_Type_commit, type, comm, ierror)
   end subroutine
 
   subroutine MPIX_Type_free_comm(type, comm, ierror)
     integer, intent(inout) :: type
     integer, intent(in) :: comm
     integer, intent(out) :: ierror
-    procedure(function_of_strake), pointer :: strake
-    strake => found("strake_type_free_comm_fortran")
-    if (associated(strake)) then
-      call strake(type, comm, ierror)
-    else
-      call MPI_Type_free(type, ierror)
-    end if
+    call call_either("strake_type_free_comm_fortran", MPI_Type_free, type, comm, ierror)
   end subroutine
 end module

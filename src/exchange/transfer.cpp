@@ -256,9 +256,10 @@ bool Transfer::settle() {
     lose_offer();
   } else if (offered() && !lease_->taken()) {
     if (!end_of_patience(office)) return false;
-    if (office != nullptr && !office->outbox().prepare(*lease_))
-      return false;  // it has to claim it
-    if (!lease_->take_back()) return is_abandoned(office);
+    if (lease_->offer() == shared::Offer::Claimed) return is_abandoned(office);
+    // Without memory for the packed bytes the receiver has to claim it.
+    if (office != nullptr && !office->outbox().prepare(*lease_)) return false;
+    if (!lease_->take_back()) return false;
     if (office != nullptr) office->learn(lease_->receiver(), false);
     pack_shared();
   } else if (offered() && office != nullptr) {
@@ -295,19 +296,12 @@ void Transfer::end_offer() {
   for (Backoff backoff; !settle();) backoff.pause();
 }
 
-namespace {
-
-/// [bytes] While one piece is packed the receiver unpacks the one before. Small enough for both to
-/// find them in a cache.
-constexpr std::int64_t kSharedPiece = 64 << 10;
-
-}  // namespace
-
+/// While one piece is packed the receiver unpacks the one before.
 void Transfer::pack_shared() {
   const std::int64_t bytes = size_bytes();
   try {
     for (std::int64_t begin = 0; begin < bytes;) {
-      const std::int64_t end = std::min(begin + kSharedPiece, bytes);
+      const std::int64_t end = std::min(begin + shared::kPiece, bytes);
       plan_->run(lease_->data(), typed_.address, {begin, end});
       lease_->packed(end);
       begin = end;

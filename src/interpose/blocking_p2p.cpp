@@ -174,7 +174,7 @@ class SendOfCall {
     transfer.post(channel);
   }
   /// Runs `both(data, wire)`, which sends that (null: what the caller was given) and receives, or
-  /// `receive()`, where the send has left before. The code of it all.
+  /// `receive()`, where the send has left before. The code so far: finish() follows.
   template <typename Both, typename Receive>
   int run(const Both& both, const Receive& receive) {
     if (!envelope_) {

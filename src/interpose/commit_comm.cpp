@@ -23,6 +23,10 @@ struct Committed {
   MPI_Datatype type;
   MPI_Comm comm;
   Layout layout;
+
+  [[nodiscard]] bool is(MPI_Datatype other, MPI_Comm on) const noexcept {
+    return type == other && comm == on;
+  }
 };
 std::mutex g_mutex;
 std::vector<Committed> g_committed;
@@ -65,8 +69,9 @@ mpi::ElementsPtr element_of(MPI_Datatype type) {
 /// Whether messages can go to all ranks by shared memory already; asks those that are not reached.
 bool reaches_all(PostOffice* office, MPI_Comm comm) {
   const mpi::CommunicatorPtr known = mpi::communicator(comm);
+  if (office == nullptr || known == nullptr) return true;
   bool all = true;
-  for (const int rank : office != nullptr && known != nullptr ? known->world : std::vector<int>())
+  for (const int rank : known->world)
     all = (rank < 0 || office->reaches(rank) || !office->may_answer(rank)) && all;
   return all;
 }
@@ -86,7 +91,7 @@ void introduce_all(PostOffice* office, MPI_Comm comm) {
 void forget(MPI_Datatype type, MPI_Comm comm) {
   const std::lock_guard lock(g_mutex);
   std::erase_if(g_committed, [&](const Committed& one) {
-    if (one.type != type || one.comm != comm) return false;
+    if (!one.is(type, comm)) return false;
     if (PostOffice* const office = PostOffice::get()) office->let_go(one.layout);
     return true;
   });
@@ -96,7 +101,7 @@ int commit_comm(MPI_Datatype* type, MPI_Comm comm) {
   if (const int code = refused(type, comm); code != MPI_SUCCESS) return code;
   const int committed = MPI_Type_commit(type);
   return receiving(
-      comm, [] { return MPI_ERR_OTHER; },
+      comm, [&] { return committed; },
       [&] {
         Requests::get().hand_on();
         mpi::ElementsPtr element;
@@ -130,15 +135,14 @@ int commit_comm(MPI_Datatype* type, MPI_Comm comm) {
 int free_comm(MPI_Datatype* type, MPI_Comm comm) {
   if (const int code = refused(type, comm); code != MPI_SUCCESS) return code;
   return receiving(
-      comm, [] { return MPI_ERR_OTHER; },
+      comm, [&] { return MPI_Type_free(type); },
       [&] {
         Requests::get().hand_on();
         bool found = false;
         {
           const std::lock_guard lock(g_mutex);
-          found = std::any_of(g_committed.begin(), g_committed.end(), [&](const Committed& one) {
-            return one.type == *type && one.comm == comm;
-          });
+          found = std::any_of(g_committed.begin(), g_committed.end(),
+                              [&](const Committed& one) { return one.is(*type, comm); });
         }
         const auto unknown = greatest<1>({found ? 0U : 1U}, comm);
         if (unknown[0] != 0) return raise(comm, MPI_ERR_TYPE);
@@ -160,7 +164,7 @@ STRAKE_MPI int strake_type_free_comm(MPI_Datatype* type, MPI_Comm comm) {
 
 namespace {
 
-/// \{ Fortran's: handles are integers.
+/// For Fortran, whose handles are integers.
 template <typename Function>
 void for_fortran(Function function, MPI_Fint* type, const MPI_Fint* comm, MPI_Fint* ierror) {
   MPI_Datatype handle = PMPI_Type_f2c(*type);
@@ -179,4 +183,3 @@ STRAKE_MPI void strake_type_free_comm_fortran(MPI_Fint* type, const MPI_Fint* co
                                               MPI_Fint* ierror) {
   for_fortran(strake_type_free_comm, type, comm, ierror);
 }
-/// \}

@@ -51,8 +51,7 @@ bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined
 }
 
 bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type) {
-  if (found.method != Method::Pack && !may_be_shared(found)) return false;
-  if (!exchange::shared::may_send_envelope(found.bytes)) return false;
+  if (!wants_sharing(found)) return false;
   Examined packed = found;
   if (found.method == Method::System) {
     mpi::TypeRecord* const record = mpi::find_type(type);
@@ -82,8 +81,7 @@ exchange::StartSend start_of(Function function) noexcept {
 
 bool begin_shared(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
                   const mpi::Peer& to, bool idle, std::optional<exchange::Transfer>& transfer) {
-  const bool wanted = found.method == Method::Pack || may_be_shared(found);
-  if (!wanted || !exchange::shared::may_send_envelope(found.bytes)) return false;
+  if (!wants_sharing(found)) return false;
   exchange::shared::PostOffice& office = *exchange::shared::PostOffice::get();
   const auto there = exchange::shared::destination(to);
   Examined packed = found;

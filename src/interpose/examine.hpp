@@ -160,6 +160,12 @@ inline bool may_be_shared(const Found& found) noexcept {
   return found.reason == Reason::LibraryIsFaster &&
          exchange::shared::may_send_envelope(found.bytes);
 }
+/// A send that shared memory may carry, packed in host memory: it would be packed, or left as
+/// above.
+inline bool wants_sharing(const Found& found) noexcept {
+  return may_be_shared(found) ||
+         (found.method == Method::Pack && exchange::shared::may_send_envelope(found.bytes));
+}
 /// As take() below, of any method.
 template <typename Make>
 bool try_to_take(Examined& found, Make&& make) {
@@ -195,8 +201,8 @@ inline void begin_packed(Direction direction, const Examined& found,
   transfer->start();
 }
 
-/// A send that would be packed, or may_be_shared(), as one that is packed in host memory, which
-/// shared memory asks for. False: it is no such send, and nothing is changed.
+/// A send that wants_sharing(), as one that is packed in host memory. False: it is no such send,
+/// and nothing is changed.
 bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type);
 /// The nonblocking function of a send's mode.
 [[nodiscard]] exchange::StartSend start_of(Function function) noexcept;

@@ -306,21 +306,29 @@ namespace {
 /// Raises for the first message that has failed, where the call has raised nothing.
 class Failures {
  public:
-  void add(MPI_Comm comm, int error, MPI_Status& status) {
-    if (!found()) {
+  /// Of a call that gave `count` statuses; `told`: with the errors of each.
+  Failures(MPI_Status* statuses, int count, bool told) noexcept
+      : statuses_(statuses), count_(count), told_(told) {}
+  /// Message `i` has ended with that error, or MPI_SUCCESS.
+  void add(int i, MPI_Comm comm, int error) {
+    if (error == MPI_SUCCESS) return;
+    if (first_ == MPI_SUCCESS) {
       comm_ = comm;
       first_ = error;
+      for (int k = 0; !told_ && k < count_; ++k) statuses_[k].MPI_ERROR = MPI_SUCCESS;
     }
-    status.MPI_ERROR = error;
+    statuses_[i].MPI_ERROR = error;
   }
-  [[nodiscard]] bool found() const noexcept { return first_ != MPI_SUCCESS; }
   int raise_on(int code) const {
-    if (!found()) return code;
+    if (first_ == MPI_SUCCESS) return code;
     if (code == MPI_SUCCESS) raise(comm_, first_);
     return MPI_ERR_IN_STATUS;
   }
 
  private:
+  MPI_Status* statuses_;
+  int count_;
+  bool told_;
   int first_ = MPI_SUCCESS;
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
@@ -331,7 +339,7 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
                        MPI_Status* statuses, int code) {
   if (list.empty() || refused(code)) return code;
   const bool told = in_status(code);
-  Failures failures;
+  Failures failures(statuses, count, told);
   // Receives first: those that wait for this rank's sends have receives of this rank's to do, too.
   for (int j = 0; j < 2 * count; ++j) {
     const int i = j % count;
@@ -344,12 +352,7 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
     if (left) continue;
     list.take(i);
     const MPI_Comm comm = pending->comm;
-    const int failure = complete(*pending, requests[i], statuses[i], error != MPI_SUCCESS);
-    if (failure == MPI_SUCCESS) continue;
-    if (!told && !failures.found()) {
-      for (int k = 0; k < count; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;
-    }
-    failures.add(comm, failure, statuses[i]);
+    failures.add(i, comm, complete(*pending, requests[i], statuses[i], error != MPI_SUCCESS));
   }
   return failures.raise_on(code);
 }
@@ -369,7 +372,7 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
                         const int* indices, MPI_Status* statuses, int code) {
   if (list.empty() || outcount == MPI_UNDEFINED || refused(code)) return code;
   const bool told = in_status(code);
-  Failures failures;
+  Failures failures(statuses, outcount, told);
   for (int j = 0; j < 2 * outcount; ++j) {  // as above
     const int i = j % outcount;
     Pending* const pending = list[indices[i]];
@@ -377,12 +380,7 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
     list.take(indices[i]);
     const MPI_Comm comm = pending->comm;
     const bool failed = told ? statuses[i].MPI_ERROR != MPI_SUCCESS : code != MPI_SUCCESS;
-    const int failure = complete(*pending, requests[indices[i]], statuses[i], failed);
-    if (failure == MPI_SUCCESS) continue;
-    if (!told && !failures.found()) {
-      for (int k = 0; k < outcount; ++k) statuses[k].MPI_ERROR = MPI_SUCCESS;
-    }
-    failures.add(comm, failure, statuses[i]);
+    failures.add(i, comm, complete(*pending, requests[indices[i]], statuses[i], failed));
   }
   if (code != MPI_SUCCESS) list.drop_freed(requests);
   return failures.raise_on(code);

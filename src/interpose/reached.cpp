@@ -57,7 +57,7 @@ char lower(char letter) noexcept {
 /// A function's name, taken apart.
 struct Spelling {
   std::string_view stem;  ///< "MPI_Recv", "mpi_recv"
-  bool c = false;  ///< as in C, or in mpi_f08, whose procedures are known by names of their own
+  bool c = false;         ///< of C, or of mpi_f08, whose procedures have names of their own
 };
 
 /// MPI_Recv, PMPI_Recv_c, pmpi_recv_, MPI_RECV, mpi_recv_f08_, pmpir_recv_f08_.
@@ -106,7 +106,12 @@ const void* first_definition(const char* name) noexcept {
   return symbol != nullptr && symbol->st_shndx == SHN_UNDEF ? dlsym(RTLD_NEXT, name) : first;
 }
 
-/// What another object may call: it has no entry for its own functions alone.
+/// The last part of a path.
+std::string_view file_of(std::string_view path) noexcept {
+  return path.substr(path.find_last_of('/') + 1);  // the whole, where there is no other
+}
+
+/// An object that the loader has brought in, and the functions of other objects that it calls.
 class Object {
  public:
   explicit Object(const link_map& map) noexcept : map_(map) {
@@ -136,8 +141,8 @@ class Object {
       }
     }
   }
-  /// Calls `visit(name)` for each symbol of other objects that the object's code refers to, until
-  /// one is wanted.
+  /// The first symbol of another object that it refers to and that is `wanted(name)`; empty: there
+  /// is none.
   template <typename Wanted>
   [[nodiscard]] std::string_view find_import(const Wanted& wanted) const {
     if (symbols_ == nullptr || names_ == nullptr) return {};
@@ -153,8 +158,7 @@ class Object {
     return {};
   }
   [[nodiscard]] std::string_view file_name() const noexcept {
-    const std::string_view path = map_.l_name != nullptr ? map_.l_name : "";
-    return path.substr(path.find_last_of('/') + 1);  // the whole, where there is none
+    return file_of(map_.l_name != nullptr ? map_.l_name : "");
   }
 
  private:
@@ -188,10 +192,9 @@ bool reaches(const std::string& name, const void* own) noexcept {
 /// The same where the MPI library's own Fortran procedures call on by C names.
 bool reaches_through_library(const std::string& name) noexcept {
   Dl_info info;
-  const void* const first = first_definition(name.c_str());
-  if (!mpi::quirks::kMpifCallsC || take_apart(name).c || dladdr(first, &info) == 0) return false;
-  const std::string_view path = info.dli_fname;
-  return is_of_library(path.substr(path.find_last_of('/') + 1));
+  return mpi::quirks::kMpifCallsC && !take_apart(name).c &&
+         dladdr(first_definition(name.c_str()), &info) != 0 &&
+         is_of_library(file_of(info.dli_fname));
 }
 
 /// The first of the loader's list, or null.

@@ -33,9 +33,10 @@ void exchange(MPI_Comm comm, MPI_Datatype type) {
 
 int main(int argc, char** argv) {
   check::init(argc, argv);
-  // Without Strake these are MPI_Type_commit and MPI_Type_free, which know nothing of the others'
-  // types.
-  const bool strake = dlsym(nullptr, "strake_type_commit_comm") != nullptr;
+  // Without Strake, or disabled, these are MPI_Type_commit and MPI_Type_free, which know nothing of
+  // the others' types.
+  const bool strake = dlsym(nullptr, "strake_type_commit_comm") != nullptr &&
+                      std::getenv("STRAKE_DISABLE") == nullptr;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 
   check::section("types of one layout");

@@ -27,10 +27,6 @@ void change(Slot& slot, State from, State to) noexcept {
   slot.state.compare_exchange_strong(from, to, std::memory_order_acq_rel);
 }
 
-/// [bytes] Of a message that lies in the sender's memory, where it is packed on its way: small
-/// enough for a second-level cache.
-constexpr std::int64_t kPiece = 64 << 10;
-
 bool is_dead(pid_t process) noexcept {
   return process > 0 && kill(process, 0) != 0 && errno == ESRCH;
 }
@@ -174,14 +170,10 @@ Slot* Inbox::slot_of(const std::byte* landed, std::int32_t from) {
 Source Inbox::source_of(const Slot& slot, Neighbour& neighbour) {
   const std::int32_t number = slot.region.load(kRelaxed);
   const std::uint32_t generation = slot.region_generation.load(kRelaxed);
-  const auto found = [&]() -> Region* {
-    if (number < 0 || number >= static_cast<std::int32_t>(neighbour.regions.size())) return nullptr;
-    Region& region = neighbour.regions[static_cast<std::size_t>(number)];
-    return region.generation == generation && region.memory.data() != nullptr ? &region : nullptr;
-  };
-  if (found() == nullptr) take_introductions();  // it was sent before the envelope
-  const Region* const region = found();
-  if (region == nullptr)
+  const bool known = number >= 0 && number < std::ssize(neighbour.regions);
+  const Region* const region =
+      known ? &neighbour.regions[static_cast<std::size_t>(number)] : nullptr;
+  if (!known || region->generation != generation || region->memory.data() == nullptr)
     throw InvalidArgument(fmt::format("allocation {}.{} is not known", number, generation));
   const std::int64_t at = slot.layout_at.load(kRelaxed);
   const std::int64_t words = slot.layout_words.load(kRelaxed);

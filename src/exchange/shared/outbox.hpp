@@ -42,7 +42,7 @@ class Lease {
   [[nodiscard]] bool taken() const noexcept {
     return slot_->state.load(std::memory_order_acquire) == State::Done;
   }
-  /// Whether it was offered, and nobody has decided yet.
+  /// None: it was not offered.
   [[nodiscard]] Offer offer() const noexcept {
     return slot_->offer.load(std::memory_order_acquire);
   }
@@ -99,7 +99,7 @@ class Outbox {
   /// A live slot for a message of an envelope's size whose bytes MPI carries. False: there is none.
   [[nodiscard]] bool mark(const Destination& to);
   /// Lets the receiver take the bytes from where they lie: `layout` from `address` on, all of it in
-  /// `region`, which that rank has been told of. Before the envelope is sent. False: there is no
+  /// `region`, which that rank has mapped. Before the envelope is sent. False: there is no
   /// room for the layout in the page. ~50 ns for a layout that was offered before.
   bool offer(const Lease& lease, const sharing::Arenas::Region& region, const std::byte* address,
              const Layout& layout);

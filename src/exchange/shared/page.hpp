@@ -27,6 +27,10 @@ inline constexpr std::int64_t kEnvelopeBytes = 992;
 /// Bytes that the wire may use behind an envelope.
 inline constexpr std::int64_t kEnvelopeRoom = 96;
 
+/// [bytes] What is packed before the other side, or the next step, has it. Small enough for both to
+/// find it in a cache.
+inline constexpr std::int64_t kPiece = 64 << 10;
+
 /// What an envelope begins with; the rest is without meaning.
 struct Envelope {
   std::uint64_t nonce = 0;  ///< the page's

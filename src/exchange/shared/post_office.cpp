@@ -85,6 +85,11 @@ void PostOffice::stop_sending() noexcept {
   for (Neighbour& neighbour : neighbours_) neighbour.reach = Reach::No;
 }
 
+PostOffice::Sent PostOffice::send(std::int32_t rank, const Introduction& made,
+                                  int descriptor) const noexcept {
+  return socket_.send(name_of(rank), std::as_bytes(std::span(&made, 1)), descriptor);
+}
+
 bool PostOffice::introduce(std::int32_t rank) {
   Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
   inbox_.expect(rank);  // the other rank may wait for an answer, too
@@ -97,13 +102,10 @@ bool PostOffice::introduce(std::int32_t rank) {
   // It may not have begun yet, may have a full queue, or may never take part: tried ever more
   // rarely.
   if (!std::has_single_bit(++neighbour.attempts)) return false;
-  const Introduction made{outbox_.header(), job_};
-  const auto message = std::as_bytes(std::span(&made, 1));
-  const auto sent = socket_.send(name_of(rank), message, outbox_.descriptor());
-  if (sent == sharing::DescriptorSocket::Sent::Yes) {
+  const Sent sent = send(rank, {outbox_.header(), job_}, outbox_.descriptor());
+  if (sent == Sent::Yes) {
     neighbour.reach = Reach::Introduced;
-  } else if (sent == sharing::DescriptorSocket::Sent::NoReceiver &&
-             neighbour.attempts >= kGivenUp && inbox_.refuse(rank)) {
+  } else if (sent == Sent::NoReceiver && neighbour.attempts >= kGivenUp && inbox_.refuse(rank)) {
     // It is on another node, or takes no part. Should it begin yet, it gets no answer.
     neighbour.reach = Reach::No;
   }
@@ -151,10 +153,7 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
   if (told.generation != region->generation) {
     const Introduction made{outbox_.header(), job_, region->number, region->generation,
                             region->bytes};
-    const auto message = std::as_bytes(std::span(&made, 1));
-    if (socket_.send(name_of(rank), message, region->descriptor) !=
-        sharing::DescriptorSocket::Sent::Yes)
-      return std::nullopt;
+    if (send(rank, made, region->descriptor) != Sent::Yes) return std::nullopt;
     told = {region->generation, 0};
   }
   // It may be that it can't: asked ever more rarely.
@@ -183,11 +182,11 @@ std::chrono::nanoseconds PostOffice::patience(std::int32_t rank,
 }
 
 int PostOffice::ranks_reached() const noexcept {
-  // But for this one.
-  return static_cast<int>(std::count_if(
-             neighbours_.begin(), neighbours_.end(),
-             [](const Neighbour& neighbour) { return neighbour.reach == Reach::Yes; })) -
-         (neighbours_[static_cast<std::size_t>(rank_)].reach == Reach::Yes ? 1 : 0);
+  const Neighbour& self = neighbours_[static_cast<std::size_t>(rank_)];
+  return static_cast<int>(
+      std::count_if(neighbours_.begin(), neighbours_.end(), [&](const Neighbour& neighbour) {
+        return neighbour.reach == Reach::Yes && &neighbour != &self;
+      }));
 }
 
 void PostOffice::mark(const Destination& to) {

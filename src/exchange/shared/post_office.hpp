@@ -101,6 +101,9 @@ class PostOffice {
   static constexpr int kMostLuck = 8;
   PostOffice(const std::string& job, std::int32_t rank, std::int32_t ranks);
   [[nodiscard]] std::string name_of(std::int32_t rank) const;
+  using Sent = sharing::DescriptorSocket::Sent;
+  [[nodiscard]] Sent send(std::int32_t rank, const Introduction& made,
+                          int descriptor) const noexcept;
   bool introduce(std::int32_t rank);
   /// An allocation, and whether a rank can read it by now.
   struct Reachable {
