@@ -9,30 +9,28 @@ namespace {
 constexpr int kPitch = 13;  // from one box to the next: three to a dimension of the grid
 constexpr std::int64_t kCells = Boxes::kGridBytes / 8;
 constexpr int kPeer = 1;
+constexpr int kShort = 8;
+constexpr int kRoomy = 2048;  // shorter than what ranks share memory for; an envelope fits
 using Body = std::function<void()>;
 using Prepare = std::function<Body(const Functions&)>;
 
-// A message of box `i` at both ends, or 8 bytes of it without a derived type.
+// A message of box `i` at both ends, or, without a derived type, of `dense` bytes.
 struct Message {
   MPI_Datatype type;
   int count;
 };
 
-Message message_of(const Boxes& boxes, int i, bool contiguous) {
-  if (contiguous) return {MPI_BYTE, 8};
+Message message_of(const Boxes& boxes, int i, int dense) {
+  if (dense > 0) return {MPI_BYTE, dense};
   return {boxes.types()[static_cast<std::size_t>(i)].get(), 1};
 }
 
-std::byte* sent_from(const Boxes& boxes, int i, bool contiguous) {
-  return boxes.from() + (contiguous ? 8 * i : 0);
-}
+std::byte* sent_from(const Boxes& boxes, int i, int dense) { return boxes.from() + dense * i; }
 
-std::byte* received_at(const Boxes& boxes, int i, bool contiguous) {
-  return boxes.to() + (contiguous ? 8 * i : 0);
-}
+std::byte* received_at(const Boxes& boxes, int i, int dense) { return boxes.to() + dense * i; }
 
-Prepare isend_wait(const Boxes& b, bool contiguous) {
-  return [&b, m = message_of(b, 0, contiguous)](const Functions& f) -> Body {
+Prepare isend_wait(const Boxes& b, int dense) {
+  return [&b, m = message_of(b, 0, dense)](const Functions& f) -> Body {
     return [&b, &f, m] {
       MPI_Request request;
       f.MPI_Isend(b.from(), m.count, m.type, kPeer, 0, MPI_COMM_WORLD, &request);
@@ -41,8 +39,8 @@ Prepare isend_wait(const Boxes& b, bool contiguous) {
   };
 }
 
-Prepare irecv_wait(const Boxes& b, bool contiguous) {
-  return [&b, m = message_of(b, 0, contiguous)](const Functions& f) -> Body {
+Prepare irecv_wait(const Boxes& b, int dense) {
+  return [&b, m = message_of(b, 0, dense)](const Functions& f) -> Body {
     return [&b, &f, m] {
       MPI_Request request;
       MPI_Status status;
@@ -52,8 +50,8 @@ Prepare irecv_wait(const Boxes& b, bool contiguous) {
   };
 }
 
-Prepare send_recv(const Boxes& b, bool contiguous) {
-  return [&b, m = message_of(b, 0, contiguous)](const Functions& f) -> Body {
+Prepare send_recv(const Boxes& b, int dense) {
+  return [&b, m = message_of(b, 0, dense)](const Functions& f) -> Body {
     return [&b, &f, m] {
       f.MPI_Send(b.from(), m.count, m.type, kPeer, 0, MPI_COMM_WORLD);
       f.MPI_Recv(b.to(), m.count, m.type, kPeer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -61,8 +59,8 @@ Prepare send_recv(const Boxes& b, bool contiguous) {
   };
 }
 
-Prepare sendrecv(const Boxes& b, bool contiguous) {
-  return [&b, m = message_of(b, 0, contiguous)](const Functions& f) -> Body {
+Prepare sendrecv(const Boxes& b, int dense) {
+  return [&b, m = message_of(b, 0, dense)](const Functions& f) -> Body {
     return [&b, &f, m] {
       f.MPI_Sendrecv(b.from(), m.count, m.type, kPeer, 0, b.to(), m.count, m.type, kPeer, 0,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -70,18 +68,17 @@ Prepare sendrecv(const Boxes& b, bool contiguous) {
   };
 }
 
-Prepare many(const Boxes& b, int count, bool contiguous) {
-  return [&b, count, contiguous](const Functions& f) -> Body {
-    return [&b, &f, count, contiguous, requests = std::vector<MPI_Request>(2 * count)]() mutable {
+Prepare many(const Boxes& b, int count, int dense) {
+  return [&b, count, dense](const Functions& f) -> Body {
+    return [&b, &f, count, dense, requests = std::vector<MPI_Request>(2 * count)]() mutable {
       MPI_Request* next = requests.data();
       for (int i = 0; i < count; ++i) {
-        const auto [type, elements] = message_of(b, i, contiguous);
-        f.MPI_Irecv(received_at(b, i, contiguous), elements, type, kPeer, i, MPI_COMM_WORLD,
-                    next++);
+        const auto [type, elements] = message_of(b, i, dense);
+        f.MPI_Irecv(received_at(b, i, dense), elements, type, kPeer, i, MPI_COMM_WORLD, next++);
       }
       for (int i = 0; i < count; ++i) {
-        const auto [type, elements] = message_of(b, i, contiguous);
-        f.MPI_Isend(sent_from(b, i, contiguous), elements, type, kPeer, i, MPI_COMM_WORLD, next++);
+        const auto [type, elements] = message_of(b, i, dense);
+        f.MPI_Isend(sent_from(b, i, dense), elements, type, kPeer, i, MPI_COMM_WORLD, next++);
       }
       f.MPI_Waitall(2 * count, requests.data(), MPI_STATUSES_IGNORE);
     };
@@ -91,18 +88,16 @@ Prepare many(const Boxes& b, int count, bool contiguous) {
 // Persistent requests, freed by the functions that made them.
 class Persistent {
  public:
-  Persistent(const Boxes& b, const Functions& f, int count, bool contiguous)
+  Persistent(const Boxes& b, const Functions& f, int count, int dense)
       : f_(f), requests_(static_cast<std::size_t>(2 * count)) {
     MPI_Request* next = requests_.data();
     for (int i = 0; i < count; ++i) {
-      const auto [type, elements] = message_of(b, i, contiguous);
-      f.MPI_Recv_init(received_at(b, i, contiguous), elements, type, kPeer, i, MPI_COMM_WORLD,
-                      next++);
+      const auto [type, elements] = message_of(b, i, dense);
+      f.MPI_Recv_init(received_at(b, i, dense), elements, type, kPeer, i, MPI_COMM_WORLD, next++);
     }
     for (int i = 0; i < count; ++i) {
-      const auto [type, elements] = message_of(b, i, contiguous);
-      f.MPI_Send_init(sent_from(b, i, contiguous), elements, type, kPeer, i, MPI_COMM_WORLD,
-                      next++);
+      const auto [type, elements] = message_of(b, i, dense);
+      f.MPI_Send_init(sent_from(b, i, dense), elements, type, kPeer, i, MPI_COMM_WORLD, next++);
     }
   }
   Persistent(const Persistent&) = delete;
@@ -126,9 +121,9 @@ class Persistent {
   std::vector<MPI_Request> requests_;
 };
 
-Prepare persistent(const Boxes& b, int count, bool contiguous) {
-  return [&b, count, contiguous](const Functions& f) -> Body {
-    const auto requests = std::make_shared<Persistent>(b, f, count, contiguous);
+Prepare persistent(const Boxes& b, int count, int dense) {
+  return [&b, count, dense](const Functions& f) -> Body {
+    const auto requests = std::make_shared<Persistent>(b, f, count, dense);
     if (count == 1) return [requests] { requests->one_by_one(); };
     return [requests] { requests->all(); };
   };
@@ -194,25 +189,27 @@ std::vector<CallCase> call_cases(std::vector<Boxes>& boxes) {
   Boxes& first = boxes.front();
   const auto bytes = [](const Boxes& b) { return std::to_string(b.box_bytes()) + "B"; };
   std::vector<CallCase> cases = {
-      {"isend_wait_8B", 1, nullptr, 0, isend_wait(first, true)},
-      {"irecv_wait_8B", 1, nullptr, 0, irecv_wait(first, true)},
-      {"send_recv_8B", 2, nullptr, 0, send_recv(first, true)},
-      {"sendrecv_8B", 2, nullptr, 0, sendrecv(first, true)},
-      {"start_wait_8B", 2, nullptr, 0, persistent(first, 1, true)},
+      {"isend_wait_8B", 1, nullptr, 0, isend_wait(first, kShort)},
+      {"irecv_wait_8B", 1, nullptr, 0, irecv_wait(first, kShort)},
+      {"send_recv_8B", 2, nullptr, 0, send_recv(first, kShort)},
+      {"sendrecv_8B", 2, nullptr, 0, sendrecv(first, kShort)},
+      {"start_wait_8B", 2, nullptr, 0, persistent(first, 1, kShort)},
       {"26_irecv_isend_waitall_8B", 2 * Boxes::kBoxes, nullptr, 0,
-       many(first, Boxes::kBoxes, true)},
+       many(first, Boxes::kBoxes, kShort)},
+      {"26_irecv_isend_waitall_2048B", 2 * Boxes::kBoxes, nullptr, 0,
+       many(first, Boxes::kBoxes, kRoomy)},
       {"26_startall_waitall_8B", 2 * Boxes::kBoxes, nullptr, 0,
-       persistent(first, Boxes::kBoxes, true)},
-      {"isend_wait_box_" + bytes(first), 1, &first, 1, isend_wait(first, false), false},
-      {"irecv_isend_waitall_box_" + bytes(first), 2, &first, 1, many(first, 1, false)},
-      {"send_recv_box_" + bytes(first), 2, &first, 1, send_recv(first, false)},
-      {"sendrecv_box_" + bytes(first), 2, &first, 1, sendrecv(first, false)},
-      {"start_wait_box_" + bytes(first), 2, &first, 1, persistent(first, 1, false)}};
+       persistent(first, Boxes::kBoxes, kShort)},
+      {"isend_wait_box_" + bytes(first), 1, &first, 1, isend_wait(first, 0), false},
+      {"irecv_isend_waitall_box_" + bytes(first), 2, &first, 1, many(first, 1, 0)},
+      {"send_recv_box_" + bytes(first), 2, &first, 1, send_recv(first, 0)},
+      {"sendrecv_box_" + bytes(first), 2, &first, 1, sendrecv(first, 0)},
+      {"start_wait_box_" + bytes(first), 2, &first, 1, persistent(first, 1, 0)}};
   for (Boxes& b : boxes) {
     cases.push_back({"26_irecv_isend_waitall_box_" + bytes(b), 2 * Boxes::kBoxes, &b, Boxes::kBoxes,
-                     many(b, Boxes::kBoxes, false)});
+                     many(b, Boxes::kBoxes, 0)});
     cases.push_back({"26_startall_waitall_box_" + bytes(b), 2 * Boxes::kBoxes, &b, Boxes::kBoxes,
-                     persistent(b, Boxes::kBoxes, false)});
+                     persistent(b, Boxes::kBoxes, 0)});
   }
   return cases;
 }

@@ -251,13 +251,12 @@ int watch(Function function, const Found& found, void* buffer, std::int64_t coun
           MPI_Datatype type, int source, const Origin& origin, const MPI_Request* request,
           const Call& call, bool persistent = false) {
   if (!exchange::shared::may_get_envelope(room_of(found)) || source == MPI_PROC_NULL) return call();
-  if (source >= 0 && exchange::shared::never_gets_envelope(source, origin.comm)) {
+  PendingTable::Owned pending = PendingTable::get().make(function, found.reason, origin.comm);
+  if (!pending->comes_from(source, origin, room_of(found))) {
     if (!persistent && found.reason != Reason::None)
       note(function, Method::System, found.reason, found.bytes);
     return call();
   }
-  PendingTable::Owned pending = PendingTable::get().make(function, found.reason, origin.comm);
-  pending->comes_from(source, origin);
   const int code = call();
   if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) return code;
   pending->landing.emplace(buffer, count, type, found);

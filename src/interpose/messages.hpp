@@ -4,6 +4,9 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+
+#include "exchange/shared/envelopes.hpp"
 #include "mpi/communicators.hpp"
 
 namespace strake::interpose {
@@ -14,6 +17,12 @@ void remember_message(MPI_Message message, MPI_Comm comm) noexcept;
 struct Origin {
   MPI_Comm comm = MPI_COMM_WORLD;
   mpi::CommunicatorPtr communicator;  ///< known, and not freed since
+
+  /// Of a receive from `source` with that room. Null: no envelope comes.
+  [[nodiscard]] mpi::CommunicatorPtr communicator_of_receive(int source, std::int64_t room) const {
+    return communicator != nullptr ? communicator
+                                   : exchange::shared::communicator_of_receive(room, source, comm);
+  }
 };
 /// MPI_COMM_WORLD where that is not known. Before the MPI library may give the handle out again.
 [[nodiscard]] Origin forget_message(const MPI_Message* message);

@@ -177,8 +177,8 @@ int receive(Function function, const Ask& ask, void* buffer, Count count, MPI_Da
     PendingTable::Owned pending;
     const auto make = [&] {
       pending = PendingTable::get().make(function, found.reason, origin.comm);
-      pending->comes_from(source, origin);
       begin_packed(Direction::Receive, found, pending->transfer);
+      pending->comes_from(source, origin, pending->transfer->size_bytes());
     };
     if (!take(found, make)) return leave();
     return give(std::move(pending), request, [&](const Parcel& parcel) {

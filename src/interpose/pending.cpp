@@ -137,9 +137,21 @@ int end_as_class(Pending& pending, MPI_Status& status) noexcept {
   }
 }
 
+/// A receive that was only watched has got a message that is no envelope, like most: nothing
+/// remains. False: it may be otherwise.
+bool end_watched(Pending& pending, const MPI_Status& status) {
+  const bool watched =
+      pending.landing && !pending.persistent && !pending.told.looked && !may_be_cancelled(pending);
+  if (!watched || exchange::shared::like_envelope(mpi::received_bytes(status))) return false;
+  record({pending.function, Method::System, pending.reason, pending.landing->room()});
+  const PendingTable::Owned owned = PendingTable::get().remove(&pending);
+  return true;
+}
+
 /// The request is complete: what remains is done. The class of its error, if the MPI library has
 /// told none.
 int complete(Pending& pending, MPI_Request request, MPI_Status& status, bool failed) {
+  if (!failed && end_watched(pending, status)) return MPI_SUCCESS;
   // The entry is taken out first: an error, or an exception, leaves none behind.
   PendingTable::Owned owned;
   if (!pending.persistent || request == MPI_REQUEST_NULL) {
@@ -148,8 +160,10 @@ int complete(Pending& pending, MPI_Request request, MPI_Status& status, bool fai
   pending.active = false;
   if (failed) pending.give_up();
   const int error = failed ? MPI_SUCCESS : end_as_class(pending, status);
-  pending.may_be_gone = false;
-  pending.told = {};
+  if (!owned) {  // it may be started again
+    pending.may_be_gone = false;
+    pending.told = {};
+  }
   return error;
 }
 
@@ -177,7 +191,6 @@ PendingTable::Owned PendingTable::make(Function function, exchange::Reason reaso
 
 void PendingTable::recycle(Pending* pending) noexcept {
   pending->transfer.reset();
-  pending->source = MPI_ANY_SOURCE;
   pending->communicator.reset();
   pending->landing.reset();
   pending->marked.reset();
@@ -192,12 +205,6 @@ void PendingTable::recycle(Pending* pending) noexcept {
 
 void PendingTable::add(MPI_Request request, Owned pending) noexcept {
   Pending* const entry = pending.release();
-  if (entry->receives() && entry->communicator == nullptr) {
-    const std::int64_t room =
-        entry->transfer ? entry->transfer->size_bytes() : entry->landing->room();
-    entry->communicator =
-        exchange::shared::communicator_of_receive(room, entry->source, entry->comm);
-  }
   entry->key = mpi::key_of(request);
   const Lock lock(mutex_);
   link(entry);
@@ -220,12 +227,17 @@ void PendingTable::unlink(Pending* pending) noexcept {
 Pending* PendingTable::claim(MPI_Request request) noexcept {
   // A handle may be there twice: UCX gives all sends that are complete on return one and the same.
   // A persistent request keeps its own.
-  Pending* const pending = find(request);
-  if (pending == nullptr || pending->persistent) return pending;
+  const std::uint64_t key = mpi::key_of(request);
   const Lock lock(mutex_);
-  unlink(pending);
-  pending->claimed = true;
-  return pending;
+  for (Pending** at = &buckets_[bucket_of(key)]; *at != nullptr; at = &(*at)->next) {
+    Pending* const pending = *at;
+    if (pending->key != key) continue;
+    if (pending->persistent) return pending;
+    *at = std::exchange(pending->next, nullptr);
+    pending->claimed = true;
+    return pending;
+  }
+  return nullptr;
 }
 
 void PendingTable::put_back(Pending* pending) noexcept {
@@ -265,24 +277,27 @@ void PendingTable::leak_all() noexcept {
 }
 
 PendingList::PendingList(int count, const MPI_Request* requests)
-    : entries_(PendingTable::empty() || requests == nullptr || count < 0
-                   ? 0
-                   : static_cast<std::size_t>(count)) {
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    entries_[i] =
-        requests[i] == MPI_REQUEST_NULL ? nullptr : PendingTable::get().claim(requests[i]);
+    : count_(PendingTable::empty() || requests == nullptr ? 0 : std::max(count, 0)),
+      entries_(few_.data()) {
+  if (count_ > kFew) {
+    many_ = std::make_unique<Pending*[]>(static_cast<std::size_t>(count_));
+    entries_ = many_.get();
+  }
+  PendingTable& table = PendingTable::get();
+  for (int i = 0; i < count_; ++i) {
+    entries_[i] = requests[i] == MPI_REQUEST_NULL ? nullptr : table.claim(requests[i]);
     any_ = any_ || entries_[i] != nullptr;
   }
 }
 
 PendingList::~PendingList() {
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
+  for (int i = 0; any_ && i < count_; ++i) {
     if (entries_[i] != nullptr) PendingTable::get().put_back(entries_[i]);
   }
 }
 
 void PendingList::drop_freed(const MPI_Request* requests) noexcept {
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
+  for (int i = 0; i < count_; ++i) {
     if (entries_[i] != nullptr && requests[i] == MPI_REQUEST_NULL) {
       const PendingTable::Owned freed =
           PendingTable::get().remove(std::exchange(entries_[i], nullptr));
@@ -340,20 +355,28 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
   if (list.empty() || refused(code)) return code;
   const bool told = in_status(code);
   Failures failures(statuses, count, told);
+  bool sends = false;
+  const auto finish = [&](bool receives) {
+    for (int i = 0; i < count; ++i) {
+      Pending* const pending = list[i];
+      if (pending == nullptr || !pending->active) continue;
+      if (pending->receives() != receives) {
+        sends = true;
+        continue;
+      }
+      const int error = told ? statuses[i].MPI_ERROR : code;
+      // A failure leaves others as they were.
+      const bool left = pending->persistent ? told && class_of(error) == MPI_ERR_PENDING
+                                            : requests[i] != MPI_REQUEST_NULL;
+      if (left) continue;
+      list.take(i);
+      const MPI_Comm comm = pending->comm;
+      failures.add(i, comm, complete(*pending, requests[i], statuses[i], error != MPI_SUCCESS));
+    }
+  };
   // Receives first: those that wait for this rank's sends have receives of this rank's to do, too.
-  for (int j = 0; j < 2 * count; ++j) {
-    const int i = j % count;
-    Pending* const pending = list[i];
-    if (pending == nullptr || !pending->active || pending->receives() != (j < count)) continue;
-    const int error = told ? statuses[i].MPI_ERROR : code;
-    // A failure leaves others as they were.
-    const bool left = pending->persistent ? told && class_of(error) == MPI_ERR_PENDING
-                                          : requests[i] != MPI_REQUEST_NULL;
-    if (left) continue;
-    list.take(i);
-    const MPI_Comm comm = pending->comm;
-    failures.add(i, comm, complete(*pending, requests[i], statuses[i], error != MPI_SUCCESS));
-  }
+  finish(true);
+  if (sends) finish(false);
   return failures.raise_on(code);
 }
 

@@ -34,10 +34,9 @@ struct Pending {
   Function function = Function::MPI_Isend;
   exchange::Reason reason = exchange::Reason::None;
   bool persistent = false;
-  bool active = true;           ///< false: a persistent one that was not started
-  bool may_be_gone = false;     ///< the application has asked to cancel it
-  bool claimed = false;         ///< it is not in the table, but a call's that may complete it
-  int source = MPI_ANY_SOURCE;  ///< of a receive
+  bool active = true;        ///< false: a persistent one that was not started
+  bool may_be_gone = false;  ///< the application has asked to cancel it
+  bool claimed = false;      ///< it is not in the table, but a call's that may complete it
   /// Of a receive to which an envelope may come.
   mpi::CommunicatorPtr communicator;
   /// Of one that is left to the MPI library, which has no transfer: where its bytes come.
@@ -54,11 +53,11 @@ struct Pending {
     exchange::shared::Met met = exchange::shared::Met::No;
   } told;
 
-  /// Of a receive: where its message comes from. `origin` is more where a probe has matched it.
-  void comes_from(int rank, const Origin& origin) {
-    source = rank;
-    communicator = origin.communicator;
-    if (communicator != nullptr) told.met = exchange::shared::Met::Matched;
+  /// Of a receive with that room: where its message comes from. False: no envelope comes.
+  bool comes_from(int source, const Origin& origin, std::int64_t room) {
+    if (origin.communicator != nullptr) told.met = exchange::shared::Met::Matched;
+    communicator = origin.communicator_of_receive(source, room);
+    return communicator != nullptr;
   }
   /// What a receive has got.
   [[nodiscard]] exchange::shared::Landed landed() const;
@@ -144,20 +143,21 @@ class PendingList {
   /// None of the requests has an entry.
   [[nodiscard]] bool empty() const noexcept { return !any_; }
   /// Null where request `i` has none.
-  [[nodiscard]] Pending* operator[](int i) noexcept {
-    return any_ ? entries_[static_cast<std::size_t>(i)] : nullptr;
-  }
+  [[nodiscard]] Pending* operator[](int i) noexcept { return any_ ? entries_[i] : nullptr; }
   /// The same for a request that is complete.
-  Pending* take(int i) noexcept {
-    return any_ ? std::exchange(entries_[static_cast<std::size_t>(i)], nullptr) : nullptr;
-  }
+  Pending* take(int i) noexcept { return any_ ? std::exchange(entries_[i], nullptr) : nullptr; }
   /// After a call that has failed: Open MPI frees each request that has, also where the call tells
   /// of one alone.
   void drop_freed(const MPI_Request* requests) noexcept;
 
  private:
+  static constexpr int kFew = 64;  // a halo exchange has 52 requests
   bool any_ = false;
-  Scratch<Pending*> entries_;
+  int count_;
+  Pending** entries_;
+  std::array<Pending*, kFew>
+      few_;  // NOLINT(cppcoreguidelines-pro-type-member-init): as many as set
+  std::unique_ptr<Pending*[]> many_;
 };
 
 /// After the MPI library's call completed the one request, whose entry was claimed: `code` is what

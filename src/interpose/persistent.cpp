@@ -190,8 +190,8 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
       PendingTable::Owned pending;
       const auto take_memory = [&] {
         pending = PendingTable::get().make(Function::MPI_Recv_init, found.reason, comm);
-        pending->source = rank;
         pending->transfer.emplace(Direction::Receive, found.typed, found.method);
+        pending->comes_from(rank, {comm, nullptr}, pending->transfer->size_bytes());
       };
       if (!take(found, take_memory)) return leave();
       const Parcel parcel = pending->transfer->parcel();

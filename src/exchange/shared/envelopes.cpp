@@ -47,12 +47,6 @@ mpi::CommunicatorPtr communicator_of_receive(std::int64_t room, int source, MPI_
   return office.never_hears_from(rank) ? nullptr : known;
 }
 
-bool never_gets_envelope(int source, MPI_Comm comm) {
-  const mpi::CommunicatorPtr& known = mpi::communicator(comm);
-  const int rank = known != nullptr ? known->world_rank(source) : -1;
-  return rank >= 0 && PostOffice::get()->never_hears_from(rank);
-}
-
 namespace {
 
 /// Where a message came from.

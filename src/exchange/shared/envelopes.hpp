@@ -50,9 +50,6 @@ inline void mark_send(std::int64_t bytes, const mpi::Peer& peer) {
 [[nodiscard]] mpi::CommunicatorPtr communicator_of_receive(std::int64_t room, int source,
                                                            MPI_Comm comm);
 
-/// Whether none comes to a receive from `source` there: it is known to be on another node. ~6 ns.
-[[nodiscard]] bool never_gets_envelope(int source, MPI_Comm comm);
-
 /// The first bytes of a message, where they can be looked at.
 using Landed = std::array<std::byte, sizeof(Envelope)>;
 /// Of a message that has come into memory of that kind. \throws CudaError

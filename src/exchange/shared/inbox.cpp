@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <span>
@@ -142,9 +141,8 @@ bool Inbox::is_gone(std::int32_t rank) const noexcept {
 
 void Inbox::look(std::int32_t from) {
   std::uint32_t& looks = from < 0 ? looks_ : pages_[static_cast<std::size_t>(from)].looks;
-  // At the first, second, fourth, eighth… time, and at each 1024th.
   ++looks;
-  if (std::has_single_bit(looks) || looks % 1024 == 0) take_introductions();
+  if (ever_more_rarely(looks) || looks % 1024 == 0) take_introductions();
 }
 
 Page* Inbox::page_of(std::int32_t from) noexcept {

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <random>
 #include <span>
 
+#include "exchange/backoff.hpp"
 #include "job/names.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -101,7 +101,7 @@ bool PostOffice::introduce(std::int32_t rank) {
   }
   // It may not have begun yet, may have a full queue, or may never take part: tried ever more
   // rarely.
-  if (!std::has_single_bit(++neighbour.attempts)) return false;
+  if (!ever_more_rarely(++neighbour.attempts)) return false;
   const Sent sent = send(rank, {outbox_.header(), job_}, outbox_.descriptor());
   if (sent == Sent::Yes) {
     neighbour.reach = Reach::Introduced;
@@ -157,7 +157,7 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
     told = {region->generation, 0};
   }
   // It may be that it can't: asked ever more rarely.
-  return Reachable{*region, false, std::has_single_bit(++told.messages)};
+  return Reachable{*region, false, ever_more_rarely(++told.messages)};
 }
 
 void PostOffice::prepare(const Layout& layout) {
