@@ -211,5 +211,5 @@ def table_of(results, benchmark, names):
     if benchmark == "latency":
         return added_table(results, benchmark, names, ("send_recv_8B", "call"), LATENCY_NS / 1e3)
     if benchmark == "commit":
-        return added_table(results, benchmark, names, ("subarray_3d", "commit"), COMMIT_US)
+        return added_table(results, benchmark, names, ("subarray_3d", "first use"), COMMIT_US)
     return message_table(results, benchmark, names)

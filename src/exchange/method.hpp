@@ -32,7 +32,7 @@ enum class Reason : std::uint8_t {
   OneSided,         ///< left to the MPI library
   Combined,         ///< a nonblocking send and receive with one request
   NoKernels,        ///< memory of a device that the kernels were not compiled for
-  FewUses,          ///< a datatype of so many blocks that decoding it has not paid so far
+  FewUses,          ///< a datatype that was not used enough for its decoding to pay
 };
 inline constexpr int kReasons = 16;
 

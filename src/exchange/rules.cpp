@@ -63,7 +63,7 @@ const char* name_of(Reason reason) noexcept {
                                     "one-sided operations",
                                     "MPI_Isendrecv and MPI_Isendrecv_replace",
                                     "a device without kernels for it",
-                                    "a long datatype used a few times"};
+                                    "a datatype used a few times"};
   static_assert(std::size(kNames) == kReasons);
   return kNames[static_cast<int>(reason)];
 }

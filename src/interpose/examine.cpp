@@ -4,6 +4,7 @@
 
 #include "exchange/mixed.hpp"
 #include "interpose/requests.hpp"
+#include "mpi/quirks.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -97,9 +98,6 @@ bool begin_shared(Examined& found, const void* buffer, std::int64_t count, MPI_D
   return true;
 }
 
-/// [bytes] Up to here a message comes in one piece.
-constexpr std::int64_t kOnePiece = 512;
-
 void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
                       mpi::TypeRecord& record, Known& known, Examined& result) {
   bool kept = false;
@@ -112,7 +110,8 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
   if (result.method == Method::System && direction == Direction::Receive && record.uneven()) {
     const bool free = choice.reason != Reason::Forced && result.typed.place.in_host_memory();
     result.as_bytes = elements.dense();
-    if (!result.as_bytes && free && result.bytes >= kOnePiece) result.method = Method::Pack;
+    if (!result.as_bytes && free && result.bytes > mpi::quirks::kOnePiece)
+      result.method = Method::Pack;
   }
   if (result.method != Method::System) result.reason = Reason::None;
   if (kept && device_backend() == nullptr) known.settle(result, &elements);

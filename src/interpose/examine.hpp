@@ -120,17 +120,24 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     }
     return result;
   }
+  if (count <= 0) {
+    result.reason = count == 0 ? Reason::Empty : Reason::BadArguments;
+    return result;
+  }
   Known& known = known_slot(direction, style, type, count);
-  if (known.settled || !is_of(known, type, count)) {
+  if (known.settled || known.record == nullptr || !is_of(known, type, count)) {
     const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
-    known = {mpi::key_of(type), generation, count, mpi::find_type(type)};
+    const mpi::InUse found = mpi::use_type(type, count, use);
+    if (found.record == nullptr) {
+      const bool is_new = found.new_size >= 0;
+      result.reason = is_new ? Reason::FewUses : Reason::UnknownType;
+      if (is_new) result.bytes = found.new_size * count;
+      return result;
+    }
+    known = {mpi::key_of(type), generation, count, found.record};
   }
   mpi::TypeRecord* const record = known.record;
-  if (record == nullptr) {
-    result.reason = Reason::UnknownType;
-  } else if (count <= 0) {
-    result.reason = count == 0 ? Reason::Empty : Reason::BadArguments;
-  } else if (!record->ready(type, count, use)) {
+  if (!record->ready(type, count, use)) {
     result.reason = Reason::FewUses;
     result.bytes = record->size_bytes() * count;
   } else if (record->contiguous() && device_backend() == nullptr) {

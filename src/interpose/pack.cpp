@@ -94,9 +94,14 @@ bool run_first(const Call<Count>& call, PassOn&& pass_on) {
     note(function_of(call.direction), Method::System, reason, found.bytes);
     return false;
   };
-  mpi::TypeRecord* record = mpi::find_type(call.type);
-  if (record == nullptr) return leave(Reason::UnknownType);
   if (call.count <= 0) return leave(call.count == 0 ? Reason::Empty : Reason::BadArguments);
+  const mpi::InUse in_use = mpi::use_type(call.type, call.count, Use::Other);
+  mpi::TypeRecord* const record = in_use.record;
+  if (record == nullptr) {
+    const bool is_new = in_use.new_size >= 0;
+    if (is_new) found.bytes = in_use.new_size * call.count;
+    return leave(is_new ? Reason::FewUses : Reason::UnknownType);
+  }
   if (mpi::quirks::kHandlesAreIntegers)
     (void)mpi::is_inter(call.comm);  // raises an error if it is no communicator
   if (!record->ready(call.type, call.count, Use::Other)) {

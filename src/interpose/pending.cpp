@@ -18,22 +18,6 @@
 namespace strake::interpose {
 namespace {
 
-/// Locks only where several threads may be in MPI at a time.
-class Lock {
- public:
-  explicit Lock(std::mutex& mutex) : mutex_(mpi::g_multiple ? &mutex : nullptr) {
-    if (mutex_ != nullptr) mutex_->lock();
-  }
-  ~Lock() {
-    if (mutex_ != nullptr) mutex_->unlock();
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  std::mutex* mutex_;
-};
-
 /// A request that the application has freed, and its message.
 struct Freed {
   MPI_Request request;
@@ -50,6 +34,7 @@ FreedList& freed() {
 
 using exchange::Transfer;
 using machine::Direction;
+using mpi::Lock;
 
 bool was_cancelled(const MPI_Status& status) noexcept {
   int flag = 0;

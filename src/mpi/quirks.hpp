@@ -98,6 +98,8 @@ inline constexpr bool kHolesAreFasterWithinNode = !kOpenMpi;
 /// MPICH, all versions, over UCX: if a message comes in pieces, and a piece ends inside an element
 /// of the receive's datatype, the receive fails.
 inline constexpr bool kPiecesMustEndWithElements = !kOpenMpi;
+/// Messages up to here come in one piece. [bytes]
+inline constexpr std::int64_t kOnePiece = 511;
 
 // Arguments.
 

@@ -5,12 +5,13 @@
 #include <exception>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "device/backend.hpp"
+#include "memory/handle_map.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
+#include "mpi/world.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
@@ -32,16 +33,23 @@ constexpr double kUsesPerDecode = 16;
 /// [bytes]
 constexpr double kBytesPerWork = 600;
 
+/// What a type moves as long as it is new: a record, its first plan and what is found by them take
+/// about as long as the MPI library takes for that. Each use counts, too. [bytes]
+constexpr std::int64_t kNewMoves = 16 << 10;
+constexpr std::int64_t kNewUse = 1 << 10;
+
 using RecordPtr = std::shared_ptr<TypeRecord>;
 
 struct Known {
-  RecordPtr record;
+  RecordPtr record;             ///< null: it is new
   std::int64_t references = 1;  ///< how often the program must free the handle
+  std::int64_t size = -1;       ///< of an element, once asked for [bytes]
+  std::int64_t moved = 0;       ///< as long as it is new [bytes]
 };
 
 struct Registry {
   std::mutex mutex;
-  std::unordered_map<std::uint64_t, Known> types;
+  HandleMap<Known> types;
 };
 
 /// 0 if the library returns an error: then decoding fails as well. [bytes]
@@ -127,7 +135,7 @@ void add_predefined(Registry& registry) {
     if (type == MPI_DATATYPE_NULL) continue;  // a kind that this library was built without
     auto record = std::make_shared<TypeRecord>(size_of(type));
     record->decode(type, INT64_MAX);
-    registry.types[key_of(type)] = {std::move(record)};
+    registry.types.add(key_of(type)).record = std::move(record);
   }
 }
 
@@ -141,12 +149,13 @@ Registry& registry() {
   return instance;
 }
 
-/// The record that a handle has, or null.
-RecordPtr record_of(MPI_Datatype type) {
+/// The record that a handle has, or null: `*is_known` says whether the type is new then.
+RecordPtr record_of(MPI_Datatype type, bool* is_known = nullptr) {
   Registry& known = registry();
-  const std::lock_guard lock(known.mutex);
-  const auto found = known.types.find(key_of(type));
-  return found == known.types.end() ? nullptr : found->second.record;
+  const Lock lock(known.mutex);
+  const Known* const found = known.types.find(key_of(type));
+  if (is_known != nullptr) *is_known = found != nullptr;
+  return found != nullptr ? found->record : nullptr;
 }
 
 bool same_type(const TypeRecord& a, const TypeRecord& b) {
@@ -162,15 +171,27 @@ bool same_type(const TypeRecord& a, const TypeRecord& b) {
 void assign(MPI_Datatype type, RecordPtr record) {
   Known replaced;  // destroyed after the lock is released
   Registry& known = registry();
-  const std::lock_guard lock(known.mutex);
+  const Lock lock(known.mutex);
   if (record == nullptr) {
-    if (auto entry = known.types.extract(key_of(type))) replaced = std::move(entry.mapped());
+    if (Known* const found = known.types.find(key_of(type))) replaced = std::move(*found);
+    known.types.erase(key_of(type));
   } else {
-    Known& entry = known.types[key_of(type)];
+    Known& entry = known.types.add(key_of(type));
     if (entry.record != nullptr && same_type(*entry.record, *record)) return;
     replaced = std::exchange(entry, Known{std::move(record)});
   }
   g_type_generation.fetch_add(1, std::memory_order_release);
+}
+
+/// The record of a type that is new; or the one that another thread has just made.
+TypeRecord* make_record(MPI_Datatype type) {
+  auto record = std::make_shared<TypeRecord>(size_of(type));
+  record->decode(type, kLittleWork);
+  Registry& known = registry();
+  const Lock lock(known.mutex);
+  Known& entry = known.types.add(key_of(type));
+  if (entry.record == nullptr) entry.record = std::move(record);
+  return entry.record.get();
 }
 
 std::shared_ptr<const TypeInfo> known_info(MPI_Datatype type) {
@@ -269,24 +290,56 @@ ElementsPtr TypeRecord::elements(std::int64_t count, bool* kept) {
   return made;
 }
 
-TypeRecord* find_type(MPI_Datatype type) noexcept {
-  Registry& known = registry();
-  const std::lock_guard lock(known.mutex);
-  const auto found = known.types.find(key_of(type));
-  return found == known.types.end() ? nullptr : found->second.record.get();
+namespace {
+
+/// Whether a type that is new stays so although `count` elements of it are used.
+bool stays_new(Known& known, MPI_Datatype type, std::int64_t count, Use use) {
+  if (use == Use::Often || nothing_waits()) return false;
+  if (known.size < 0) known.size = size_of(type);
+  if (known.size > kNewMoves || count > kNewMoves) return false;
+  const std::int64_t bytes = known.size * count;
+  if (use == Use::Receive && quirks::kPiecesMustEndWithElements && bytes > quirks::kOnePiece)
+    return false;  // its elements have to be known
+  known.moved += bytes + kNewUse;
+  return known.moved <= kNewMoves;
 }
+
+/// The record of a type that was just committed; null: it is new.
+RecordPtr know(MPI_Datatype type) {
+  Registry& all = registry();
+  const Lock lock(all.mutex);
+  Known& known = all.types.add(key_of(type));
+  known.size = -1;
+  known.moved = 0;
+  return known.record;
+}
+
+}  // namespace
+
+InUse use_type(MPI_Datatype type, std::int64_t count, Use use) {
+  {
+    Registry& all = registry();
+    const Lock lock(all.mutex);
+    Known* const known = all.types.find(key_of(type));
+    if (known == nullptr) return {};
+    if (known->record != nullptr) return {known->record.get()};
+    if (stays_new(*known, type, count, use)) return {nullptr, known->size};
+  }
+  return {make_record(type)};
+}
+
+TypeRecord* find_type(MPI_Datatype type) { return use_type(type, 1, Use::Often).record; }
 
 void add_type(MPI_Datatype type) noexcept {
   try {
+    const RecordPtr before = know(type);
+    if (before == nullptr || before->predefined()) return;
     const std::int64_t size = size_of(type);
-    const RecordPtr before = record_of(type);
-    if (before != nullptr && before->predefined()) return;
-    const bool waited = before != nullptr && before->waits();
     // The record may be in use. While it waits it fits any type of that size.
-    if (waited && before->size_bytes() == size) return before->doubt();
+    if (before->waits() && before->size_bytes() == size) return before->doubt();
     auto record = std::make_shared<TypeRecord>(size);
     // If the handle had a decoded type, decode this one at once: assign() compares them.
-    record->decode(type, before == nullptr || waited ? kLittleWork : INT64_MAX);
+    record->decode(type, before->waits() ? kLittleWork : INT64_MAX);
     assign(type, std::move(record));
   } catch (const std::exception& error) {
     log::warn("a datatype is left to the MPI library: {}", error.what());
@@ -295,10 +348,11 @@ void add_type(MPI_Datatype type) noexcept {
 
 void add_duplicate(MPI_Datatype of, MPI_Datatype made) noexcept {
   try {
-    const RecordPtr record = record_of(of);
+    bool known = false;
+    const RecordPtr record = record_of(of, &known);
     // A predefined type's record is not for its duplicate, which can be freed.
     // Nor is one that waits, which is decoded through its handle.
-    const bool own = record != nullptr && (record->predefined() || record->waits());
+    const bool own = known && (record == nullptr || record->predefined() || record->waits());
     own ? add_type(made) : assign(made, record);
   } catch (const std::exception& error) {
     log::warn("a duplicated datatype is left to the MPI library: {}", error.what());
@@ -307,22 +361,21 @@ void add_duplicate(MPI_Datatype of, MPI_Datatype made) noexcept {
 
 void add_reference(MPI_Datatype type) noexcept {
   Registry& known = registry();
-  const std::lock_guard lock(known.mutex);
-  if (const auto found = known.types.find(key_of(type)); found != known.types.end()) {
-    ++found->second.references;
-  }
+  const Lock lock(known.mutex);
+  if (Known* const found = known.types.find(key_of(type))) ++found->references;
 }
 
 void remove_type(MPI_Datatype type) noexcept {
-  Known dropped;  // goes when the lock is released
+  RecordPtr dropped;  // goes when the lock is released
   Registry& known = registry();
-  const std::lock_guard lock(known.mutex);
-  const auto found = known.types.find(key_of(type));
-  if (found == known.types.end() || found->second.record->predefined()) return;
-  if (--found->second.references > 0) return;
-  dropped = std::move(found->second);
-  known.types.erase(found);
-  g_type_generation.fetch_add(1, std::memory_order_release);
+  const Lock lock(known.mutex);
+  Known* const found = known.types.find(key_of(type));
+  if (found == nullptr || (found->record != nullptr && found->record->predefined()) ||
+      --found->references > 0)
+    return;
+  dropped = std::move(found->record);
+  known.types.erase(key_of(type));
+  if (dropped != nullptr) g_type_generation.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace strake::mpi

@@ -1,9 +1,11 @@
-/// \file  The records of the datatypes in use: decoded once, found again in nanoseconds. A type of
-/// few blocks is decoded at commit. One of many waits: it is decoded once its uses have cost the
-/// MPI library as much time as decoding takes. Messages of types that wait, and of handles without
-/// a record, are left to the MPI library. A handle has a record from commit (or from dup of a
-/// handle that has one) until it is freed, so that a new type with an old handle can't find an old
-/// record. If the type was freed by PMPI_Type_free, commit of the new type notices.
+/// \file  The records of the datatypes in use: decoded once, found again in nanoseconds. Some
+/// programs make a type, use it once, and free it: so a type is *new* from its commit (or from its
+/// dup) until it has moved a little, and costs next to nothing until then. Its record is made then,
+/// and decoded if it has few blocks. One of many waits: it is decoded once its uses have cost the
+/// MPI library as much time as decoding takes. Messages of types that are new or wait, and of
+/// handles that were never committed here, are left to the MPI library. A handle is known until it
+/// is freed, so that a new type with an old handle can't find an old record. If the type was freed
+/// by PMPI_Type_free, commit of the new type notices.
 #pragma once
 
 #include <mpi.h>
@@ -107,11 +109,18 @@ using TypeSlots = std::array<Entry, std::size_t{1} << kTypeSlotBits>;
   return (low * 0x9E3779B1U) >> (32 - kTypeSlotBits);
 }
 
-/// The record of a handle, or null. The pointer is valid until the type is freed. Under the
-/// lock of all types.
-[[nodiscard]] TypeRecord* find_type(MPI_Datatype type) noexcept;
-/// Adds the record of a type that was just committed. If the handle has a record, it is replaced
-/// unless the types are the same. Never fails: a type that can't be decoded is recorded as such.
+/// What there is of a type that is about to be used. The pointer is valid until the type is freed.
+struct InUse {
+  TypeRecord* record = nullptr;
+  std::int64_t new_size = -1;  ///< of an element, of a type that is new and stays so [bytes]
+};
+/// The same for a use of `count` elements, at least one.
+[[nodiscard]] InUse use_type(MPI_Datatype type, std::int64_t count, Use use);
+/// The record of a handle, made now if the type is new; null if it was never committed here.
+[[nodiscard]] TypeRecord* find_type(MPI_Datatype type);
+
+/// A type was just committed: it is new. If the handle has a record, that is replaced unless the
+/// types are the same. Never fails: a type that can't be decoded is recorded as such.
 void add_type(MPI_Datatype type) noexcept;
 /// Gives `made`, a duplicate of `of`, the record of `of` if there is one.
 void add_duplicate(MPI_Datatype of, MPI_Datatype made) noexcept;

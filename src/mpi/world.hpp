@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 
 namespace strake::mpi {
 
@@ -15,5 +16,21 @@ void leave_world() noexcept;
 /// MPI_THREAD_MULTIPLE: another thread may be in a blocking call, so no work may be left to "the
 /// next call".
 inline constinit std::atomic<bool> g_multiple{false};
+
+/// Locks only where several threads may be in MPI at a time. ~1 ns where not.
+class Lock {
+ public:
+  explicit Lock(std::mutex& mutex) : mutex_(g_multiple ? &mutex : nullptr) {
+    if (mutex_ != nullptr) mutex_->lock();
+  }
+  ~Lock() {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  std::mutex* mutex_;
+};
 
 }  // namespace strake::mpi

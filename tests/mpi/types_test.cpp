@@ -134,6 +134,51 @@ TEST(Types, boxes_and_short_lists_do_not_wait) {
   }
 }
 
+TEST(Types, a_type_is_new_until_it_has_moved_something) {
+  Committed type(MPI_Type_indexed, 3, kLengths, kThen, MPI_INT);
+  for (int life = 0; life < 3; ++life) {  // each handle's life begins anew
+    add_type(type);
+    int uses = 0;
+    for (; uses < 1000; ++uses) {
+      const InUse found = use_type(type, 1, Use::Other);
+      if (found.record != nullptr) break;
+      ASSERT_EQ(found.new_size, 12);
+    }
+    EXPECT_GT(uses, 4);
+    EXPECT_LT(uses, 40);
+    EXPECT_EQ(use_type(type, 1, Use::Other).record, find_type(type));
+    EXPECT_FALSE(find_type(type)->waits());
+    remove_type(type);
+    EXPECT_EQ(use_type(type, 1, Use::Other).record, nullptr);
+    EXPECT_LT(use_type(type, 1, Use::Other).new_size, 0);
+  }
+}
+
+TEST(Types, a_new_type_that_moves_much_or_will_be_used_often_is_known_at_once) {
+  Committed box(MPI_Type_vector, 3000, 1, 3, MPI_DOUBLE);
+  Committed list(MPI_Type_indexed, 3, kLengths, kThen, MPI_INT);
+  add_type(box);
+  EXPECT_NE(use_type(box, 1, Use::Other).record, nullptr);
+  remove_type(box);
+  add_type(list);
+  EXPECT_NE(use_type(list, std::int64_t{1} << 62, Use::Other).record, nullptr);
+  remove_type(list);
+  add_type(list);
+  EXPECT_NE(use_type(list, 1, Use::Often).record, nullptr);
+  remove_type(list);
+}
+
+TEST(Types, a_duplicate_of_a_new_type_is_new) {
+  Committed type(MPI_Type_indexed, 3, kLengths, kThen, MPI_INT);
+  add_type(type);
+  Committed made(MPI_Type_dup, MPI_Datatype(type));
+  add_duplicate(type, made);
+  EXPECT_EQ(use_type(made, 1, Use::Other).new_size, 12);
+  EXPECT_NE(find_type(made), find_type(type));
+  remove_type(made);
+  remove_type(type);
+}
+
 TEST(Types, persistent_requests_do_not_wait) {
   const std::vector<int> places = scattered(1000);
   Committed type(MPI_Type_create_indexed_block, 1000, 2, places.data(), MPI_INT);
@@ -196,6 +241,7 @@ TEST(Types, types_that_grow_a_member_at_a_time) {
     MPI_Type_create_struct(2, ones, at, members, &next);
     MPI_Type_commit(&next);
     add_type(next);
+    (void)find_type(next);  // it is used, too
     types.push_back(next);
   }
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
