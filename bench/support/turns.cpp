@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +14,9 @@
 namespace bench {
 namespace {
 
-constexpr int kPatienceSeconds = 300;
+using std::chrono::milliseconds;
+constexpr milliseconds kPatience{300'000};
+constexpr milliseconds kLongestStep{64};
 
 [[noreturn]] void fail(const char* what, const std::string& name) {
   std::fprintf(stderr, "%s %s: %s\n", what, name.c_str(), std::strerror(errno));
@@ -27,6 +31,15 @@ sem_t* open_semaphore(const std::string& ring, int job, int rank) {
   return semaphore;
 }
 
+bool comes_within(sem_t* semaphore, milliseconds time) {
+  timespec deadline{};
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  const long ns = deadline.tv_nsec + static_cast<long>(time.count()) * 1'000'000;
+  deadline.tv_sec += ns / 1'000'000'000;
+  deadline.tv_nsec = ns % 1'000'000'000;
+  return sem_timedwait(semaphore, &deadline) == 0;
+}
+
 }  // namespace
 
 Turns& Turns::instance() {
@@ -34,7 +47,8 @@ Turns& Turns::instance() {
   return turns;
 }
 
-void Turns::join(int rank) {
+void Turns::join(int rank, void (*meanwhile)()) {
+  meanwhile_ = meanwhile;
   const char* const ring = std::getenv("BENCH_TURNS");
   if (ring == nullptr) return;
   char name[64];
@@ -59,11 +73,11 @@ void Turns::leave() { pass(); }
 
 void Turns::take() {
   if (mine_ == nullptr) return;
-  timespec deadline{};
-  clock_gettime(CLOCK_REALTIME, &deadline);
-  deadline.tv_sec += kPatienceSeconds;
-  while (sem_timedwait(mine_, &deadline) != 0) {
-    if (errno != EINTR) fail("no turn came:", std::getenv("BENCH_TURNS"));
+  milliseconds waited{0};
+  for (milliseconds step{1}; !comes_within(mine_, step); step = std::min(2 * step, kLongestStep)) {
+    waited += step;
+    if (waited > kPatience) fail("no turn came:", std::getenv("BENCH_TURNS"));
+    meanwhile_();
   }
 }
 

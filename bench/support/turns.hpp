@@ -15,8 +15,9 @@ class Turns {
   static Turns& instance();
 
   /// Waits for the others to arrive and for the first turn. Ends the process with status 1 if none
-  /// comes in minutes, as after another job's failure.
-  void join(int rank);
+  /// comes in minutes, as after another job's failure. `meanwhile` is called now and then during
+  /// each wait: another rank of this job may need it to end its slice.
+  void join(int rank, void (*meanwhile)());
   /// Gives the turn away and waits for the next one.
   void next();
   void leave();
@@ -27,6 +28,7 @@ class Turns {
 
   sem_t* mine_ = nullptr;    // tokens for this rank of this job
   sem_t* theirs_ = nullptr;  // for the same rank of the next job
+  void (*meanwhile_)() = nullptr;
 };
 
 }  // namespace bench
