@@ -3,6 +3,7 @@
 /// the same plug-in makes the copies that a device runs (copy/device_copier.hpp).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,6 +20,12 @@ struct AllocationInfo {
   std::uint64_t size_bytes = 0;  ///< its length
   /// Unique in the life of the process: a new allocation at an old address has another one.
   std::uint64_t buffer_id = 0;
+};
+
+/// An allocation of a device, as another process can open it.
+struct ExportedMemory {
+  std::array<std::byte, 64> handle{};
+  std::int64_t bytes = 0;
 };
 
 /// A point in a queue's work. A ticket that was never issued is done.
@@ -38,6 +45,8 @@ class Queue {
   virtual Ticket copy(void* to, const void* from, std::int64_t bytes) = 0;
   /// Later work waits, on the device, for the ticket of another queue of the same device.
   virtual void wait_for(const Queue& other, Ticket ticket) = 0;
+  /// Done once all is that is in the queue, and in the legacy default stream, by now.
+  virtual Ticket mark() = 0;
   /// True once done. \throws CudaError  the device reported a fault (checked now and then).
   /// Any thread may ask, whichever uses the queue.
   virtual bool done(Ticket ticket) = 0;
@@ -112,6 +121,15 @@ class DeviceBackend {
   /// Device or pinned (mapped) host memory. \throws OutOfMemory
   virtual void* allocate(Place place, std::int64_t bytes) = 0;
   virtual void deallocate(Place place, void* address) noexcept = 0;
+
+  /// Lets other processes open the allocation that begins at `info.base`. False: it is of a kind
+  /// that can't be (not of cudaMalloc), or the driver refuses.
+  virtual bool export_memory(const AllocationInfo& info, ExportedMemory& made) const noexcept = 0;
+  /// An allocation of another process, for the thread's current device, which `place` tells.
+  /// \throws CudaError  that device does not reach it, or it is gone
+  virtual std::byte* import_memory(const ExportedMemory& memory, Place& place) = 0;
+  /// \param address  import_memory() gave it.
+  virtual void release_import(Place place, std::byte* address) noexcept = 0;
 };
 
 /// Where device and pinned blocks come from. Usually a pool, since freeing memory of a device waits
@@ -132,7 +150,7 @@ struct DeviceBackendOptions {
 };
 
 /// Raise it when this header changes: a plug-in of another version is refused.
-inline constexpr int kDeviceBackendVersion = 6;
+inline constexpr int kDeviceBackendVersion = 7;
 /// The plug-in's symbol `strake_make_device_backend`. Null if the version differs or no device can
 /// be used.
 using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);

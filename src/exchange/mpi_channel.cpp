@@ -36,6 +36,8 @@ void MpiChannel::init(const Parcel& parcel) {
     check_request(mpi::real_mpi().MPI_Recv_init(parcel.data, wire.count(), wire.type(), rank, tag,
                                                 comm, &request_),
                   "MPI_Recv_init");
+    // The communicator may be freed before the request is started.
+    comm_ = shared::communicator_of_receive(parcel.bytes, rank, comm);
   }
 }
 
@@ -49,8 +51,6 @@ void MpiChannel::post(const Parcel& parcel) {
     if (request_ == MPI_REQUEST_NULL) init(parcel);  // Open MPI has freed one that failed
     if (sends()) mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
     mpi::check(real.MPI_Start(&request_), "MPI_Start");
-    if (!sends() && comm_ == nullptr)
-      comm_ = shared::communicator_of_receive(parcel.bytes, rank, comm);
     return;
   }
   if (sends()) {
@@ -110,7 +110,13 @@ void MpiChannel::look_at_message() {
   // never; none of the libraries knows what an envelope stands for.
   if ((mpi::quirks::kLongMessagesOverrun || delivery_) &&
       mpi::received_bytes(status_) > parcel_.bytes) {
-    if (delivery_) delivery_->done();
+    if (delivery_) {
+      delivery_->done();
+      // The MPI library has no error to raise.
+      int flag = 0;
+      MPI_Status ended;
+      mpi::check(mpi::real_mpi().MPI_Test(&request_, &flag, &ended), "MPI_Test");
+    }
     throw MessageFailed(MPI_ERR_TRUNCATE, true);
   }
 }

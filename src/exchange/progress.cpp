@@ -130,6 +130,21 @@ void Progress::step_some(Flight* mine) noexcept {
 
 void Progress::hand_on_all() noexcept {
   for (Backoff backoff; step_sends();) backoff.pause();
+  if (g_awaited.load(std::memory_order_relaxed) == 0) return;
+  for (Backoff backoff; step_awaited();) backoff.pause();
+}
+
+/// True: some are still awaited, and not because this thread is inside their steps.
+bool Progress::step_awaited() noexcept {
+  bool left = false;
+  Lock lock(mutex_);
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    Flight& flight = *running_[i];
+    if (flight.claimed_by_ == nullptr && flight.awaited()) step_claimed(lock, flight);
+    left = left ||
+           (flight.claimed_by_ != nullptr ? flight.claimed_by_ != this_thread() : flight.awaited());
+  }
+  return left;
 }
 
 bool Progress::any(const std::function<bool(const Flight&)>& is) const {

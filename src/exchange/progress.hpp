@@ -1,6 +1,6 @@
 /// \file  What is in flight, and progress on it. Progress is made in every wrapped call: those that
 /// poll take the steps that are possible now; those that may block first hand every send to its
-/// channel (docs/decisions/0004-progress.md).
+/// channel, and end what another process waits for (docs/decisions/0004-progress.md).
 /// \par Threads
 /// No lock is held while a message takes a step, since a step calls MPI and the device's runtime,
 /// and these may call the application. A thread claims a message for one step; the others pass it
@@ -25,6 +25,8 @@ class Flight {
   virtual void step() noexcept = 0;
   /// A send that the channel does not have yet.
   [[nodiscard]] virtual bool leaving() const noexcept = 0;
+  /// A receive whose sender waits for its next step, which comes soon.
+  [[nodiscard]] virtual bool awaited() const noexcept = 0;
   /// Done. Other threads may ask.
   [[nodiscard]] virtual bool complete() const noexcept = 0;
   /// Nobody will ask for it any more. Other threads may ask.
@@ -37,6 +39,9 @@ class Flight {
   const void* claimed_by_ = nullptr;  ///< a thread; guarded by Progress
   std::size_t place_ = 0;             ///< in Progress::running_
 };
+
+/// How many messages are awaited().
+inline constinit std::atomic<int> g_awaited{0};
 
 class Progress {
  public:
@@ -72,7 +77,7 @@ class Progress {
   /// Steps `mine` (or none, at null) and a few of the others in turn: what a poll costs does not
   /// grow with what is in flight.
   void step_some(Flight* mine) noexcept;
-  /// Until every send is handed over.
+  /// Until every send is handed over, and no other process waits for a step.
   void hand_on() noexcept {
     if (!idle()) hand_on_all();
   }
@@ -87,6 +92,7 @@ class Progress {
   void visit(Lock& lock, Flight& flight) noexcept;
   void drop_if_done(Lock& lock, Flight& flight) noexcept;
   void hand_on_all() noexcept;
+  bool step_awaited() noexcept;
 
   mutable std::mutex mutex_;
   std::atomic<int> count_{0};

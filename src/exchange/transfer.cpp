@@ -7,6 +7,7 @@
 #include "copy/plan_impl.hpp"
 #include "exchange/backoff.hpp"
 #include "exchange/mixed.hpp"
+#include "exchange/progress.hpp"
 #include "exchange/queues.hpp"
 #include "exchange/shared/post_office.hpp"
 #include "mpi/wire.hpp"
@@ -29,6 +30,8 @@ Place parcel_place(Method method, Place typed) {
 Method by_lease(const shared::Lease& lease) noexcept {
   return lease.offer() == shared::Offer::None ? Method::Shared : Method::Direct;
 }
+
+bool on_device(const Typed& typed) noexcept { return typed.place.kind == MemoryKind::Device; }
 
 /// The method that needs less, or other, memory. Staged needs device memory; one-shot only pinned.
 Method fall_back(Method method, const Typed& typed, const std::exception& reason) {
@@ -74,7 +77,7 @@ Transfer::Transfer(Direction direction, const Typed& typed, Method method)
 Transfer::Transfer(const Typed& typed, const shared::Lease& lease)
     : typed_(typed), direction_(Direction::Send), method_(by_lease(lease)), lease_(lease) {
   try {
-    plan_ = &plans_of(*typed_.elements).plan(direction_, kHost, kHost);
+    if (!on_device(typed_)) plan_ = &plans_of(*typed_.elements).plan(direction_, kHost, kHost);
   } catch (...) {
     withdraw();
     release_lease();
@@ -124,10 +127,16 @@ void Transfer::start() {
   if (shares_with_) {
     shared::PostOffice* const office = shared::PostOffice::get();
     if (office != nullptr)
-      lease_ = office->lease(*shares_with_, typed_.elements->layout(), typed_.address);
-    method_ = lease_ ? by_lease(*lease_) : Method::Pack;
+      lease_ =
+          office->lease(*shares_with_, typed_.elements->layout(), typed_.address, typed_.place);
+    method_ = lease_ ? by_lease(*lease_) : unshared_method_;
   }
   if (direction_ == Direction::Send && !lease_) pack();
+  if (lease_ && on_device(typed_)) {
+    const BorrowedQueues queues(typed_.place.device);
+    queue_ = &queues.kernels();
+    ticket_ = queue_->mark();
+  }
   state_ = State::Leaving;
 }
 
@@ -237,7 +246,9 @@ void Transfer::take(const Arrival& arrival) {
   arrival_ = arrival;
   const bool unpacks = direction_ == Direction::Receive && !arrival.lost && arrival.bytes > 0;
   // A truncated message reports its own length.
-  if (arrival.delivery) {
+  if (arrival.delivery && unpacks && pull(*arrival.delivery)) {
+    // It is on its way.
+  } else if (arrival.delivery) {
     const shared::Taken taken(*arrival.delivery);
     if (unpacks) unpack_shared(*arrival.delivery, std::min(arrival.bytes, size_bytes()));
   } else if (unpacks) {
@@ -275,7 +286,8 @@ bool Transfer::end_of_patience(const shared::PostOffice* office) {
   const auto now = std::chrono::steady_clock::now();
   if (!patient_until_) {
     patient_until_ = now;
-    if (office != nullptr) *patient_until_ += office->patience(lease_->receiver(), size_bytes());
+    if (office != nullptr)
+      *patient_until_ += office->patience(lease_->receiver(), size_bytes(), typed_.place);
   }
   return lease_->offer() != shared::Offer::Open || now >= *patient_until_;
 }
@@ -300,6 +312,7 @@ void Transfer::end_offer() {
 void Transfer::pack_shared() {
   const std::int64_t bytes = size_bytes();
   try {
+    if (on_device(typed_)) return pack_from_device();
     for (std::int64_t begin = 0; begin < bytes;) {
       const std::int64_t end = std::min(begin + shared::kPiece, bytes);
       plan_->run(lease_->data(), typed_.address, {begin, end});
@@ -308,6 +321,35 @@ void Transfer::pack_shared() {
     }
   } catch (...) {
     lease_->packed(shared::kFailed);  // the receiver may wait for it
+    throw;
+  }
+}
+
+/// The CPU copies from pinned memory, since the page is not the device's.
+void Transfer::pack_from_device() {
+  const std::int64_t bytes = size_bytes();
+  const PoolBlock packed({MemoryKind::Pinned, typed_.place.device}, bytes);
+  plans_of(*typed_.elements)
+      .plan(Direction::Send, typed_.place, packed.place())
+      .run(packed.data(), typed_.address);
+  std::memcpy(lease_->data(), packed.data(), static_cast<std::size_t>(bytes));
+  lease_->packed(bytes);
+}
+
+/// Starts to copy a message that lies in the memory of the device. False: it comes otherwise.
+bool Transfer::pull(const shared::Delivery& delivery) {
+  if (typed_.mixed) return false;
+  try {
+    auto copy = delivery.pull_to(typed_.elements->layout(), typed_.address, typed_.place);
+    if (!copy) return false;
+    pulled_ = delivery;
+    g_awaited.fetch_add(1, std::memory_order_relaxed);
+    pulling_ = std::move(copy->plan);
+    queue_ = copy->queue;
+    ticket_ = copy->ticket;
+    return true;
+  } catch (...) {
+    delivery.done();  // its sender waits
     throw;
   }
 }
@@ -407,7 +449,24 @@ void Transfer::unpack_in_pieces(std::int64_t bytes) {
   });
 }
 
-bool Transfer::copied() { return ticket_.progress == nullptr || queue_->done(ticket_); }
+bool Transfer::copied() {
+  try {
+    if (ticket_.progress != nullptr && !queue_->done(ticket_)) return false;
+  } catch (...) {
+    end_pull();  // the device has failed
+    throw;
+  }
+  end_pull();
+  return true;
+}
+
+void Transfer::end_pull() noexcept {
+  if (!pulled_) return;
+  pulled_->done();
+  pulled_.reset();
+  g_awaited.fetch_sub(1, std::memory_order_relaxed);
+  pulling_.reset();
+}
 
 void Transfer::wait_until_copied() {
   for (Backoff backoff; !copied();) backoff.pause();

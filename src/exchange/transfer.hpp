@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "exchange/channel.hpp"
@@ -47,7 +48,8 @@ class Transfer {
   Transfer(Direction direction, const Typed& typed, Method method);
   /// The same of one send by memory that its receiver shares: post() packs it once the channel has
   /// the envelope, while the receiver unpacks what is there. The channel's post() must not wait for
-  /// the receiver. One that was offered to the receiver is packed only if that takes it too late.
+  /// the receiver. One that was offered to the receiver is packed only if that takes it too late;
+  /// from a device's memory it is posted once the default stream's earlier work is done.
   /// \throws std::bad_alloc
   Transfer(const Typed& typed, const shared::Lease& lease);
   /// The memory of a message that the channel still has is never used again: nobody will know when
@@ -56,9 +58,12 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// From now on each send that is packed in host memory goes by memory that its receiver shares,
-  /// as above, if there is room when it starts; else it is packed as before.
-  void share_each(const shared::Destination& to) noexcept { shares_with_ = to; }
+  /// From now on each send goes by memory that its receiver shares, as above, if it can when it
+  /// starts; else as before.
+  void share_each(const shared::Destination& to) noexcept {
+    shares_with_ = to;
+    unshared_method_ = method_;
+  }
   /// Whether it goes by memory that its receiver shares.
   [[nodiscard]] bool shares() const noexcept { return lease_.has_value(); }
   /// Whether the receiver may take the message from where it lies, so that the send must not be
@@ -99,6 +104,8 @@ class Transfer {
     if (lease_) return {lease_->envelope(), shared::kEnvelopeBytes, MemoryKind::Host, true};
     return {buffer_.data(), size_bytes(), buffer_.place().kind, false};
   }
+  /// A receive that is being copied from where it lies, for which its sender waits.
+  [[nodiscard]] bool awaited() const noexcept { return pulled_.has_value(); }
   /// How the last message ended.
   [[nodiscard]] const Arrival& arrival() const noexcept { return arrival_; }
 
@@ -106,6 +113,9 @@ class Transfer {
   void acquire();
   void pack();
   void pack_shared();
+  void pack_from_device();
+  bool pull(const shared::Delivery& delivery);
+  void end_pull() noexcept;
   bool settle();
   bool end_of_patience(const shared::PostOffice* office);
   bool is_abandoned(shared::PostOffice* office);
@@ -122,6 +132,7 @@ class Transfer {
   Typed typed_;
   Direction direction_;
   Method method_;
+  Method unshared_method_ = Method::Pack;  ///< of share_each()
   State state_ = State::Idle;
   bool cancelled_ = false;
   Arrival arrival_;
@@ -131,7 +142,10 @@ class Transfer {
   std::optional<shared::Lease> lease_;  ///< shared: where the bytes are packed
   /// Until when the receiver may claim an offer that MPI is done with.
   std::optional<std::chrono::steady_clock::time_point> patient_until_;
-  unsigned turns_ = 0;              ///< of waiting for one that is being taken
+  unsigned turns_ = 0;  ///< of waiting for one that is being taken
+  /// A receive from a device's memory: what it comes from, and the copy on its way.
+  std::optional<shared::Delivery> pulled_;
+  std::shared_ptr<const CopyPlan> pulling_;
   const CopyPlan* plan_ = nullptr;  ///< of the elements, where one is needed
   Queue* queue_ = nullptr;          ///< the one that `ticket_` is of
   Ticket ticket_;

@@ -17,6 +17,7 @@ namespace {
 
 using exchange::HandOverChannel;
 using exchange::StartSend;
+using exchange::shared::Sender;
 using mpi::Peer;
 
 /// A send by shared memory inside one call: its envelope leaves first, by a call that does not wait
@@ -81,7 +82,7 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
     const bool buffered = function == Function::MPI_Bsend;  // its bytes are the MPI library's
     const auto make = [&] {
       buffered ? begin_packed(Direction::Send, found, transfer)
-               : begin_send(found, buffer, count, type, peer, true, transfer);
+               : begin_send(found, buffer, count, type, peer, Sender::Idle, transfer);
     };
     if (!(buffered ? take(found, make) : take_send(found, make))) {
       mark_left(found, count, type, peer);
@@ -233,8 +234,9 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;
     take(in, [&] { begin_packed(Direction::Receive, in, incoming); });
-    take_send(out,
-              [&] { begin_send(out, send_buffer, send_count, send_type, peer, false, outgoing); });
+    take_send(out, [&] {
+      begin_send(out, send_buffer, send_count, send_type, peer, Sender::Busy, outgoing);
+    });
     SendOfCall sent;
     if (out.method != Method::System) {
       note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);
@@ -279,8 +281,7 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
     const auto make = [&] {
       begin_packed(Direction::Receive, found, incoming);
       Examined out = found;
-      // Packed at once, as what comes is written over it.
-      begin_send(out, buffer, count, type, peer, true, outgoing);
+      begin_send(out, buffer, count, type, peer, Sender::Overwrites, outgoing);
     };
     if (found.method == Method::System || !take(found, make)) {
       mark_left(found, count, type, peer);

@@ -223,7 +223,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Statuses told_of(count, statuses);
   Others others(operations, requests, told_of.data(), true);
   for (Operation* const operation : operations) {
-    if (operation == nullptr || operation->offered()) continue;
+    if (operation == nullptr || (operation->is_persistent() && operation->offered())) continue;
     const int code = wait_for(*operation, [&] { return others.advance(); });
     if (code != MPI_SUCCESS)
       return finish_all_pending(pending, count, requests, told_of.data(), code);

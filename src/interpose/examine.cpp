@@ -59,10 +59,12 @@ bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, M
     if (record == nullptr || !resolve(const_cast<void*>(buffer), count, *record, packed))
       return false;
   }
-  if (!packed.typed.place.in_host_memory() || packed.typed.mixed) return false;
+  const Place place = packed.typed.place;
+  const bool device = place.kind == MemoryKind::Device;
+  if (packed.typed.mixed || (!device && !place.in_host_memory())) return false;
+  if (!device) packed.method = Method::Pack;
+  packed.reason = Reason::None;
   found = packed;
-  found.method = Method::Pack;
-  found.reason = Reason::None;
   return true;
 }
 
@@ -80,22 +82,20 @@ exchange::StartSend start_of(Function function) noexcept {
   }
 }
 
-bool begin_shared(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
-                  const mpi::Peer& to, bool idle, std::optional<exchange::Transfer>& transfer) {
-  if (!wants_sharing(found)) return false;
+std::optional<exchange::shared::Lease> lease_for(Examined& found, const void* buffer,
+                                                 std::int64_t count, MPI_Datatype type,
+                                                 const mpi::Peer& to,
+                                                 exchange::shared::Sender sender) {
+  if (!wants_sharing(found)) return std::nullopt;
   exchange::shared::PostOffice& office = *exchange::shared::PostOffice::get();
   const auto there = exchange::shared::destination(to);
   Examined packed = found;
   if (!there || !office.reaches(there->rank) || !pack_for_sharing(packed, buffer, count, type))
-    return false;
-  const auto lease =
-      office.lease(*there, packed.typed.elements->layout(), packed.typed.address, idle);
-  if (!lease) return false;
-  transfer.emplace(packed.typed, *lease);
-  transfer->start();
-  found = packed;
-  found.method = transfer->method();
-  return true;
+    return std::nullopt;
+  auto lease = office.lease(*there, packed.typed.elements->layout(), packed.typed.address,
+                            packed.typed.place, sender);
+  if (lease) found = packed;
+  return lease;
 }
 
 void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,

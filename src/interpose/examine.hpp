@@ -167,11 +167,11 @@ inline bool may_be_shared(const Found& found) noexcept {
   return found.reason == Reason::LibraryIsFaster &&
          exchange::shared::may_send_envelope(found.bytes);
 }
-/// A send that shared memory may carry, packed in host memory: it would be packed, or left as
-/// above.
-inline bool wants_sharing(const Found& found) noexcept {
+/// A send that shared memory may carry: it would be packed, or left as above.
+inline bool wants_sharing(const Examined& found) noexcept {
   return may_be_shared(found) ||
-         (found.method == Method::Pack && exchange::shared::may_send_envelope(found.bytes));
+         (found.method != Method::System &&
+          exchange::shared::may_send_envelope(found.bytes, found.typed.place));
 }
 /// As take() below, of any method.
 template <typename Make>
@@ -208,22 +208,25 @@ inline void begin_packed(Direction direction, const Examined& found,
   transfer->start();
 }
 
-/// A send that wants_sharing(), as one that is packed in host memory. False: it is no such send,
-/// and nothing is changed.
+/// A send that wants_sharing(), as one that is packed, if it lies in host memory or all in a
+/// device's. False: it is no such send, and nothing is changed.
 bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type);
 /// The nonblocking function of a send's mode.
 [[nodiscard]] exchange::StartSend start_of(Function function) noexcept;
-/// Makes the transfer of a send that goes by shared memory, if it can. False: it can't, and nothing
-/// is changed. The call that takes the parcel must not wait for the receiver.
-/// `idle`: the caller does nothing but wait for this send.
-bool begin_shared(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
-                  const mpi::Peer& to, bool idle, std::optional<exchange::Transfer>& transfer);
+/// The place of a send that goes by shared memory, if it can; then `found` is of that. Nothing: it
+/// can't, and nothing is changed. The call that takes the parcel must not wait for the receiver.
+std::optional<exchange::shared::Lease> lease_for(Examined& found, const void* buffer,
+                                                 std::int64_t count, MPI_Datatype type,
+                                                 const mpi::Peer& to,
+                                                 exchange::shared::Sender sender);
 /// Makes the transfer of a send, and starts it. \throws OutOfMemory, CudaError
 inline void begin_send(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type,
-                       const mpi::Peer& to, bool idle,
+                       const mpi::Peer& to, exchange::shared::Sender sender,
                        std::optional<exchange::Transfer>& transfer) {
-  if (!begin_shared(found, buffer, count, type, to, idle, transfer))
-    begin_packed(Direction::Send, found, transfer);
+  const auto lease = lease_for(found, buffer, count, type, to, sender);
+  if (!lease) return begin_packed(Direction::Send, found, transfer);
+  transfer.emplace(found.typed, *lease);
+  transfer->start();
 }
 
 /// Counts what was decided.

@@ -20,6 +20,7 @@ using exchange::Parcel;
 using exchange::StartSend;
 using exchange::Transfer;
 using exchange::wire_of;
+using exchange::shared::Sender;
 using mpi::Peer;
 using mpi::Wire;
 
@@ -106,7 +107,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       PendingTable::Owned pending;
       const auto make = [&] {
         pending = PendingTable::get().make(function, found.reason, comm);
-        begin_send(found, buffer, count, type, peer, false, pending->transfer);
+        begin_send(found, buffer, count, type, peer, Sender::Busy, pending->transfer);
       };
       if (!take_send(found, make)) {
         mark_left(found, count, type, peer);
@@ -127,7 +128,10 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
     if (buffered) return ibsend(found, start, peer, request, pass_on, count, type);
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
-      operation = ours.make_operation(function, found.reason, found.typed, found.method,
+      const auto lease = lease_for(found, buffer, count, type, peer, Sender::Busy);
+      operation =
+          lease ? ours.make_operation(function, found.reason, found.typed, *lease, peer, start)
+                : ours.make_operation(function, found.reason, found.typed, found.method,
                                       Direction::Send, peer, start);
       operation->start();
     };

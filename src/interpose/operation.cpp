@@ -37,6 +37,15 @@ Operation::Operation(Function function, exchange::Reason reason, const exchange:
       status_(empty_status()) {}
 
 Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
+                     const exchange::shared::Lease& lease, const mpi::Peer& peer,
+                     exchange::StartSend start_send)
+    : function_(function),
+      reason_(reason),
+      transfer_(typed, lease),
+      channel_(peer, start_send),
+      status_(empty_status()) {}
+
+Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
                      machine::Method method, MPI_Message* message, const Origin& origin)
     : function_(function),
       reason_(reason),

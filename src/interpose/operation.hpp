@@ -30,6 +30,10 @@ class Operation final : public exchange::Flight {
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
             machine::Method method, machine::Direction direction, const mpi::Peer& peer,
             exchange::StartSend start_send = nullptr);
+  /// Of a send by memory that its receiver shares. \throws std::bad_alloc
+  Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
+            const exchange::shared::Lease& lease, const mpi::Peer& peer,
+            exchange::StartSend start_send);
   /// Of a receive of a message that was matched on `comm`. \throws OutOfMemory
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
             machine::Method method, MPI_Message* message, const Origin& origin);
@@ -50,6 +54,7 @@ class Operation final : public exchange::Flight {
   [[nodiscard]] bool leaving() const noexcept override {
     return transfer_.state() == exchange::Transfer::State::Leaving;
   }
+  [[nodiscard]] bool awaited() const noexcept override { return transfer_.awaited(); }
   [[nodiscard]] bool complete() const noexcept override {
     return complete_.load(std::memory_order_acquire);
   }

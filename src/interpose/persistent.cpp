@@ -109,7 +109,8 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
                                             std::int64_t count, MPI_Datatype type,
                                             const Peer& peer) {
   const bool buffered = function == Function::MPI_Bsend_init;  // its bytes are the MPI library's
-  if (buffered || !exchange::shared::may_send_envelope(found.bytes)) return nullptr;
+  if (buffered || !exchange::shared::may_send_envelope(found.bytes, found.typed.place))
+    return nullptr;
   const auto to = exchange::shared::destination(peer);
   if (!to || !exchange::shared::PostOffice::get()->may_reach(to->rank) || !mpi::sendable(peer) ||
       !pack_for_sharing(found, buffer, count, type))

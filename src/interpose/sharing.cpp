@@ -28,7 +28,8 @@ Sharing try_to_begin(int rank, bool spawned) {
   if (g_disabled || !settings::flag(settings::Id::share)) return Sharing::Off;
   int ranks = 0;
   real_mpi().MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (ranks == 1 || mpi::local_ranks() == 1) return Sharing::Alone;
+  // The only rank of a job may send to itself.
+  if (ranks > 1 && mpi::local_ranks() == 1) return Sharing::Alone;
   const std::optional<std::string> launch = mpi::launch_id();
   if (job.empty() || spawned || !launch) return Sharing::NoJob;
   if (mpi::g_multiple) return Sharing::Threads;

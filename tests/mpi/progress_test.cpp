@@ -32,6 +32,7 @@ class FakeFlight final : public Flight {
     inside_ = false;
   }
   [[nodiscard]] bool leaving() const noexcept override { return leaving_; }
+  [[nodiscard]] bool awaited() const noexcept override { return someone_waits && !complete_; }
   [[nodiscard]] bool complete() const noexcept override { return complete_; }
   [[nodiscard]] bool unwanted() const noexcept override { return wanted == 0; }
   void completed() noexcept override { ++completions; }
@@ -41,6 +42,7 @@ class FakeFlight final : public Flight {
   std::atomic<int> taken = 0;
   std::atomic<int> completions = 0;
   std::atomic<int> wanted = 1;
+  std::atomic<bool> someone_waits = false;
 
  private:
   int steps_;
@@ -78,6 +80,21 @@ TEST(Progress, hands_on_until_every_send_has_left) {
   progress.hand_on();
   EXPECT_FALSE(first->leaving());
   EXPECT_FALSE(second->leaving());
+}
+
+TEST(Progress, hands_on_until_no_other_process_waits) {
+  Progress progress;
+  const auto awaited = add(progress, 0, 5);
+  const auto other = add(progress, 0, 5);
+  awaited->someone_waits = true;
+  progress.hand_on();
+  EXPECT_EQ(awaited->taken, 0);  // nothing says that there are any
+  g_awaited = 1;
+  progress.hand_on();
+  g_awaited = 0;
+  EXPECT_TRUE(awaited->complete());
+  EXPECT_EQ(awaited->completions, 1);
+  EXPECT_EQ(other->taken, 0);
 }
 
 TEST(Progress, a_message_is_told_of_once_and_dropped_when_unwanted) {

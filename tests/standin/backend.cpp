@@ -1,5 +1,8 @@
 // The plug-in for the stand-in's memory. Its queues are threads that take their time, differently
 // for each piece of work: what was enqueued is hardly ever done when it is first asked for.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -11,6 +14,7 @@
 #include <mutex>
 #include <random>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -61,6 +65,9 @@ class Queue final : public strake::Queue {
     });
   }
 
+  Ticket mark() override {
+    return push([] {});
+  }
   bool idle() {
     const std::lock_guard lock(mutex_);
     return reached({&done_, issued_});
@@ -288,6 +295,32 @@ class Backend final : public strake::DeviceBackend {
     if (find(address, gone)) {
       taken_[place.kind == MemoryKind::Pinned ? 1 : 0] -= static_cast<std::int64_t>(gone.bytes);
     }
+    standin::deallocate(address);
+  }
+
+  // By the files of the exporting process.
+  bool export_memory(const AllocationInfo& info,
+                     strake::ExportedMemory& made) const noexcept override {
+    Allocation found;
+    if (!find(reinterpret_cast<const void*>(info.base), found) || found.file < 0) return false;
+    const int handle[] = {getpid(), found.file};
+    std::memcpy(made.handle.data(), handle, sizeof(handle));
+    made.bytes = static_cast<std::int64_t>(found.bytes);
+    return true;
+  }
+  std::byte* import_memory(const strake::ExportedMemory& memory, Place& place) override {
+    int handle[2];
+    std::memcpy(handle, memory.handle.data(), sizeof(handle));
+    const std::string path =
+        "/proc/" + std::to_string(handle[0]) + "/fd/" + std::to_string(handle[1]);
+    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) throw strake::CudaError("no memory of the stand-in is at " + path, 1);
+    place = {MemoryKind::Device, current_device()};
+    void* const made = import_file(file, static_cast<std::size_t>(memory.bytes));
+    close(file);
+    return static_cast<std::byte*>(made);
+  }
+  void release_import(Place /*place*/, std::byte* address) noexcept override {
     standin::deallocate(address);
   }
 

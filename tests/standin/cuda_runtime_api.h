@@ -36,11 +36,16 @@ struct Allocation {
   std::uint64_t id = 0;
   int device = 0;
   bool pinned = false;  ///< page-locked host memory: open to all
+  int file = -1;        ///< that other processes may map; negative: it is another's
 };
 
 /// \throws std::bad_alloc
 void* allocate(std::size_t bytes, int device, bool pinned);
 void deallocate(void* address) noexcept;
+/// Memory of another process, by its file, for the current device.
+void* import_file(int file, std::size_t bytes);
+/// The thread's.
+int current_device() noexcept;
 /// The allocation that an address lies in (or is the end of); false: none.
 bool find(const void* address, Allocation& found) noexcept;
 /// Where the CPU reaches what programs know as `address`: itself for any other memory.

@@ -53,31 +53,48 @@ void unmap(void* address, std::size_t length) {
 
 }  // namespace
 
-void* allocate(std::size_t bytes, int device, bool pinned) {
+namespace {
+
+void* add(int file, std::size_t bytes, int device, bool pinned, bool own) {
   const char* open = std::getenv("STANDIN_OPEN");
   const bool is_open = pinned || (open != nullptr && std::strcmp(open, "1") == 0);
   const std::size_t length = whole_pages(bytes);
-  const int file = memfd_create("standin", MFD_CLOEXEC);
-  if (file < 0) throw std::bad_alloc();
-  void* known = nullptr;
-  void* memory = nullptr;
+  void* const known = map(file, length, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
+  void* memory = known;
   try {
-    if (ftruncate(file, static_cast<off_t>(length)) != 0) throw std::bad_alloc();
-    known = map(file, length, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
-    memory = is_open ? known : map(file, length, PROT_READ | PROT_WRITE);
+    if (!is_open) memory = map(file, length, PROT_READ | PROT_WRITE);
   } catch (...) {
-    if (known != nullptr) unmap(known, length);
-    close(file);
+    unmap(known, length);
     throw;
   }
-  close(file);
   Registry& all = registry();
   const std::unique_lock lock(all.mutex);
   const auto base = reinterpret_cast<std::uintptr_t>(known);
-  all.by_base[base] = {base, bytes, static_cast<std::byte*>(memory), ++all.last_id, device, pinned};
+  all.by_base[base] = {
+      base, bytes, static_cast<std::byte*>(memory), ++all.last_id, device, pinned, own ? file : -1};
   g_initialised = true;
   return known;
 }
+
+}  // namespace
+
+void* allocate(std::size_t bytes, int device, bool pinned) {
+  const int file = memfd_create("standin", MFD_CLOEXEC);
+  if (file < 0) throw std::bad_alloc();
+  try {
+    if (ftruncate(file, static_cast<off_t>(whole_pages(bytes))) != 0) throw std::bad_alloc();
+    return add(file, bytes, device, pinned, true);
+  } catch (...) {
+    close(file);
+    throw;
+  }
+}
+
+void* import_file(int file, std::size_t bytes) {
+  return add(file, bytes, current_device(), false, false);
+}
+
+int current_device() noexcept { return t_device; }
 
 void deallocate(void* address) noexcept {
   if (address == nullptr) return;
@@ -93,6 +110,7 @@ void deallocate(void* address) noexcept {
   const std::size_t length = whole_pages(gone.bytes);
   unmap(address, length);
   if (gone.memory != address) unmap(gone.memory, length);
+  if (gone.file >= 0) close(gone.file);
 }
 
 bool find(const void* address, Allocation& found) noexcept {

@@ -48,6 +48,14 @@ class PretendedDevice final : public DeviceBackend {
     std::free(address);
   }
 
+  bool export_memory(const AllocationInfo&, ExportedMemory&) const noexcept override {
+    return false;
+  }
+  std::byte* import_memory(const ExportedMemory&, Place&) override {
+    throw Unsupported("pretended");
+  }
+  void release_import(Place, std::byte*) noexcept override {}
+
   int calls = 0;
 
  private:

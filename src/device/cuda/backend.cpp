@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,9 @@ class CudaBackend final : public DeviceBackend {
   std::unique_ptr<DeviceEvent> make_event(int device) override;
   void* allocate(Place place, std::int64_t bytes) override;
   void deallocate(Place place, void* address) noexcept override;
+  bool export_memory(const AllocationInfo& info, ExportedMemory& made) const noexcept override;
+  std::byte* import_memory(const ExportedMemory& memory, Place& place) override;
+  void release_import(Place place, std::byte* address) noexcept override;
 
  private:
   struct Traits {
@@ -190,6 +194,38 @@ void CudaBackend::deallocate(Place place, void* address) noexcept {
   release_on(place.device, [&] {
     (void)(place.kind == MemoryKind::Device ? cudaFree(address) : cudaFreeHost(address));
   });
+}
+
+bool CudaBackend::export_memory(const AllocationInfo& info, ExportedMemory& made) const noexcept {
+  cudaIpcMemHandle_t handle{};
+  static_assert(sizeof(handle) == sizeof(made.handle));
+  bool exported = false;
+  try {
+    const DeviceScope scope(info.place.device);
+    exported =
+        cudaIpcGetMemHandle(&handle, reinterpret_cast<void*>(info.base)) == cudaSuccess;  // NOLINT
+  } catch (const Error&) {
+  }
+  (void)cudaGetLastError();
+  std::memcpy(made.handle.data(), &handle, sizeof(handle));
+  made.bytes = static_cast<std::int64_t>(info.size_bytes);
+  return exported;
+}
+
+std::byte* CudaBackend::import_memory(const ExportedMemory& memory, Place& place) {
+  int device = 0;
+  check(cudaGetDevice(&device));
+  const DeviceScope scope(device);
+  cudaIpcMemHandle_t handle{};
+  std::memcpy(&handle, memory.handle.data(), sizeof(handle));
+  void* address = nullptr;
+  check(cudaIpcOpenMemHandle(&address, handle, cudaIpcMemLazyEnablePeerAccess));
+  place = {MemoryKind::Device, device};
+  return static_cast<std::byte*>(address);
+}
+
+void CudaBackend::release_import(Place place, std::byte* address) noexcept {
+  release_on(place.device, [&] { (void)cudaIpcCloseMemHandle(address); });
 }
 
 }  // namespace

@@ -75,6 +75,15 @@ Ticket CudaQueue::copy(void* to, const void* from, std::int64_t bytes) {
   return finish({});
 }
 
+Ticket CudaQueue::mark() {
+  const DeviceScope scope(device_);
+  // Without work there is nothing to mark. The stream, a blocking one, waits for the default one.
+  const bool idle =
+      cudaStreamQuery(cudaStreamLegacy) == cudaSuccess && cudaStreamQuery(stream_) == cudaSuccess;
+  (void)cudaGetLastError();  // not ready, or another stream is being captured
+  return idle ? Ticket{} : finish({});
+}
+
 void CudaQueue::wait_for(const Queue& other, Ticket ticket) {
   if (ticket.progress == nullptr || *ticket.progress >= ticket.value) return;
   if (other.device() != device_) {

@@ -26,10 +26,10 @@ namespace strake::exchange::shared {
 [[nodiscard]] inline bool may_get_envelope(std::int64_t room) noexcept {
   return (room < 0 || room >= kEnvelopeBytes) && PostOffice::get() != nullptr;
 }
-/// Whether a message of so many bytes may go by an envelope.
-[[nodiscard]] inline bool may_send_envelope(std::int64_t bytes) noexcept {
+/// Whether a message of so many bytes there may go by an envelope.
+[[nodiscard]] inline bool may_send_envelope(std::int64_t bytes, Place place = {}) noexcept {
   const PostOffice* const office = PostOffice::get();
-  return office != nullptr && bytes >= office->limit();
+  return office != nullptr && bytes >= office->limit(place);
 }
 
 /// Where a send goes; nothing where envelopes can't go: the process takes no part, the communicator

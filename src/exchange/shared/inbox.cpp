@@ -9,7 +9,9 @@
 #include <cstring>
 #include <span>
 
+#include "copy/plan_impl.hpp"
 #include "exchange/backoff.hpp"
+#include "exchange/queues.hpp"
 #include "memory/per_thread.hpp"
 #include "memory/sharing/arenas.hpp"
 #include "settings/log.hpp"
@@ -33,9 +35,17 @@ bool is_dead(pid_t process) noexcept {
 }  // namespace
 
 bool Delivery::copy_to(const Layout& layout, std::byte* address) const {
-  if (!direct() || layout.size_bytes() != bytes_) return false;
-  source_->layout->plan_to(layout).run(address, source_->base);
+  if (!direct() || from_device() || layout.size_bytes() != bytes_) return false;
+  source_->layout->plan_to(layout)->run(address, source_->base);
   return true;
+}
+
+std::optional<Pull> Delivery::pull_to(const Layout& layout, std::byte* address, Place place) const {
+  if (!from_device() || place != source_->place || layout.size_bytes() != bytes_)
+    return std::nullopt;
+  const auto& plan = source_->layout->plan_to(layout, place, place);
+  const BorrowedQueues queues(place.device);
+  return Pull{plan, &queues.kernels(), enqueue(*plan, queues.kernels(), address, source_->base)};
 }
 
 Delivery::Piece Delivery::next_piece(std::int64_t begin, std::int64_t bytes) const {
@@ -128,8 +138,13 @@ void Inbox::take_region(const Introduction& made, int descriptor) {
   neighbour.regions.resize(kRegions);
   Region& region = neighbour.regions[static_cast<std::size_t>(made.region)];
   region.memory = {};  // what had the number before is freed
-  region.memory = sharing::SharedMemory::map(descriptor, made.region_bytes,
-                                             sharing::SharedMemory::Access::Read);
+  region.device = {};
+  if (made.region < sharing::Arenas::kMost) {
+    region.memory = sharing::SharedMemory::map(descriptor, made.region_bytes,
+                                               sharing::SharedMemory::Access::Read);
+  } else {
+    region.device = sharing::DeviceImport(made.device_memory);
+  }
   region.generation = made.generation;
   auto* const mapped = reinterpret_cast<Mapped*>(neighbour.memory.data() + parts_.mapped);
   mapped[self_ * kRegions + made.region].store(made.generation, std::memory_order_release);
@@ -142,7 +157,7 @@ bool Inbox::is_gone(std::int32_t rank) const noexcept {
 void Inbox::look(std::int32_t from) {
   std::uint32_t& looks = from < 0 ? looks_ : pages_[static_cast<std::size_t>(from)].looks;
   ++looks;
-  if (ever_more_rarely(looks) || looks % 1024 == 0) take_introductions();
+  if (ever_more_rarely(looks) || looks % 64 == 0) take_introductions();
 }
 
 Page* Inbox::page_of(std::int32_t from) noexcept {
@@ -171,7 +186,7 @@ Source Inbox::source_of(const Slot& slot, Neighbour& neighbour) {
   const bool known = number >= 0 && number < std::ssize(neighbour.regions);
   const Region* const region =
       known ? &neighbour.regions[static_cast<std::size_t>(number)] : nullptr;
-  if (!known || region->generation != generation || region->memory.data() == nullptr)
+  if (!known || region->generation != generation || region->data() == nullptr)
     throw InvalidArgument(fmt::format("allocation {}.{} is not known", number, generation));
   const std::int64_t at = slot.layout_at.load(kRelaxed);
   const std::int64_t words = slot.layout_words.load(kRelaxed);
@@ -181,18 +196,19 @@ Source Inbox::source_of(const Slot& slot, Neighbour& neighbour) {
     throw InvalidArgument("its layout is not in the page");
   const auto* const first = reinterpret_cast<const std::int64_t*>(neighbour.memory.data() + at);
   const Hash128 hash = {slot.layout_lo.load(kRelaxed), slot.layout_hi.load(kRelaxed)};
-  Source source{layouts_.find(hash, std::span(first, static_cast<std::size_t>(words))), nullptr};
+  Source source{
+      layouts_.find(hash, std::span(first, static_cast<std::size_t>(words))), nullptr, {}};
   const std::int64_t base = slot.base.load(kRelaxed);
   const Layout& layout = source.layout->layout();
   std::int64_t begin = 0;
   std::int64_t end = 0;
   if (__builtin_add_overflow(base, layout.bounds().begin, &begin) ||
-      __builtin_add_overflow(base, layout.bounds().end, &end) || begin < 0 ||
-      end > region->memory.bytes())
+      __builtin_add_overflow(base, layout.bounds().end, &end) || begin < 0 || end > region->bytes())
     throw InvalidArgument(fmt::format("a layout of {} bytes at {} is not in an allocation of {}",
-                                      layout.size_bytes(), base, region->memory.bytes()));
-  source.base = reinterpret_cast<const std::byte*>(
-      reinterpret_cast<std::intptr_t>(region->memory.data()) + base);
+                                      layout.size_bytes(), base, region->bytes()));
+  source.base =
+      reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(region->data()) + base);
+  if (region->device.data() != nullptr) source.place = region->device.place();
   return source;
 }
 
@@ -200,7 +216,7 @@ Source Inbox::source_of(const Slot& slot, Neighbour& neighbour) {
 Source Inbox::own_source(const Slot& slot) {
   const auto number = static_cast<std::size_t>(&slot - page_of(self_)->slots.data());
   const Outbox::Own& own = own_->own(number);
-  return {layouts_.find(own.layout), own.address};
+  return {layouts_.find(own.layout), own.address, own.place};
 }
 
 /// Where the message lies, if its sender offers that. What it offers this rank has told it that it

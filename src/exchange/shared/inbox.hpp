@@ -10,10 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "device/backend.hpp"
 #include "exchange/shared/outbox.hpp"
 #include "exchange/shared/page.hpp"
 #include "exchange/shared/remote_layouts.hpp"
+#include "memory/pool.hpp"
 #include "memory/sharing/descriptor_socket.hpp"
+#include "memory/sharing/device_memory.hpp"
 #include "memory/sharing/shared_memory.hpp"
 #include "strake/copy.hpp"
 #include "strake/layout.hpp"
@@ -24,6 +27,14 @@ namespace strake::exchange::shared {
 struct Source {
   std::shared_ptr<RemoteLayout> layout;
   const std::byte* base = nullptr;  ///< that the layout counts from
+  Place place;
+};
+
+/// A copy on its way, on a device.
+struct Pull {
+  std::shared_ptr<const CopyPlan> plan;
+  Queue* queue = nullptr;
+  Ticket ticket;
 };
 
 /// A message that is here: packed, being packed by its sender, or where it lies in the sender's
@@ -36,9 +47,12 @@ class Delivery {
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
   /// Whether it comes straight from the sender's memory.
   [[nodiscard]] bool direct() const noexcept { return source_.has_value(); }
-  /// Copies such a message to `layout` from `address` on, which has as many bytes. False: it comes
-  /// another way, or has more or fewer.
+  /// Copies such a message to `layout` from `address` on in host memory, which has as many bytes.
+  /// False: it comes another way or from a device's memory, or has more or fewer.
   bool copy_to(const Layout& layout, std::byte* address) const;
+  /// Starts the same between two places of one device. Nothing: none is started. \throws CudaError
+  [[nodiscard]] std::optional<Pull> pull_to(const Layout& layout, std::byte* address,
+                                            Place place) const;
   /// Of one that is packed: waits until the bytes before `end` are, and tells how many are. \throws
   /// Error  they will not be: packing failed, or the sender is dead
   std::int64_t wait_until(std::int64_t end) const;
@@ -46,6 +60,10 @@ class Delivery {
   /// byte i is at packed[i]. \throws Error  as wait_until()
   template <typename Take>
   void for_each_piece(std::int64_t bytes, const Take& take) const {
+    if (from_device())
+      return take_gathered(bytes, [&](const std::byte* packed) {
+        take(ByteRange{0, bytes}, packed);
+      });
     for (std::int64_t begin = 0; begin < bytes;) {
       const Piece piece = next_piece(begin, bytes);
       take(ByteRange{begin, piece.end}, piece.packed);
@@ -68,10 +86,14 @@ class Delivery {
     const std::byte* packed;
   };
   [[nodiscard]] Piece next_piece(std::int64_t begin, std::int64_t bytes) const;
+  [[nodiscard]] bool from_device() const noexcept {
+    return direct() && source_->place.kind == MemoryKind::Device;
+  }
   template <typename Take>
   void take_gathered(std::int64_t bytes, const Take& take) const {
-    std::vector<std::byte> all(static_cast<std::size_t>(bytes));
-    source_->layout->packing().run(all.data(), source_->base, {0, bytes});
+    const Place place = source_->place;
+    const PoolBlock all(from_device() ? Place{MemoryKind::Pinned, place.device} : place, bytes);
+    source_->layout->packing(place).run(all.data(), source_->base, {0, bytes});
     take(all.data());
   }
 
@@ -144,7 +166,15 @@ class Inbox {
  private:
   struct Region {
     sharing::SharedMemory memory;
+    sharing::DeviceImport device;
     std::uint32_t generation = 0;
+
+    [[nodiscard]] std::byte* data() const noexcept {
+      return device.data() != nullptr ? device.data() : memory.data();
+    }
+    [[nodiscard]] std::int64_t bytes() const noexcept {
+      return device.data() != nullptr ? device.bytes() : memory.bytes();
+    }
   };
   struct Neighbour {
     sharing::SharedMemory memory;

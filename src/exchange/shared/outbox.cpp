@@ -143,9 +143,10 @@ void Outbox::let_go(const Layout& layout) noexcept {
   if (published.layout == layout && published.kept > 0) --published.kept;
 }
 
-void Outbox::offer_to_self(const Lease& lease, const std::byte* address, const Layout& layout) {
+void Outbox::offer_to_self(const Lease& lease, const std::byte* address, const Layout& layout,
+                           Place place) {
   to_self_.resize(kSlots);
-  to_self_[number_of(*lease.slot_)] = {layout, address};
+  to_self_[number_of(*lease.slot_)] = {layout, address, place};
   lease.slot_->offer.store(Offer::Open, std::memory_order_release);
 }
 

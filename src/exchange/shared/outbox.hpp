@@ -12,6 +12,7 @@
 #include "memory/sharing/buddies.hpp"
 #include "memory/sharing/shared_memory.hpp"
 #include "strake/layout.hpp"
+#include "strake/place.hpp"
 
 namespace strake::exchange::shared {
 
@@ -103,12 +104,14 @@ class Outbox {
   /// room for the layout in the page. ~50 ns for a layout that was offered before.
   bool offer(const Lease& lease, const sharing::Arenas::Region& region, const std::byte* address,
              const Layout& layout);
-  /// The same of a message to this rank itself, in any host memory. It takes nothing in the page.
-  void offer_to_self(const Lease& lease, const std::byte* address, const Layout& layout);
+  /// The same of a message to this rank itself, in any memory. It takes nothing in the page.
+  void offer_to_self(const Lease& lease, const std::byte* address, const Layout& layout,
+                     Place place);
   /// A message to this rank itself, which lies there.
   struct Own {
     Layout layout;
     const std::byte* address = nullptr;
+    Place place;
   };
   /// \param slot  its number. \throws std::out_of_range  there never was one
   [[nodiscard]] const Own& own(std::size_t slot) const { return to_self_.at(slot); }

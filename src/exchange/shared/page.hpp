@@ -11,10 +11,11 @@
 #include <cstdint>
 
 #include "memory/sharing/arenas.hpp"
+#include "memory/sharing/device_memory.hpp"
 
 namespace strake::exchange::shared {
 
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint64_t kMagic = 0x656b617274736731;  // "1gstrake"
 inline constexpr std::uint32_t kSlots = 1024;
 
@@ -106,13 +107,13 @@ struct Page {
 };
 inline constexpr std::int64_t kEnvelopePlace = kEnvelopeBytes + kEnvelopeRoom;
 
-/// Allocations that a rank may have at a time.
-inline constexpr std::int32_t kRegions = sharing::Arenas::kMost;
+/// Allocations that a rank may have at a time: in host memory, and then of its devices.
+inline constexpr std::int32_t kRegions = sharing::Arenas::kMost + sharing::DeviceExports::kMost;
 
 /// Where the parts of a page begin.
 struct Parts {
   std::int64_t readers;
-  std::int64_t mapped;  ///< sharing::Arenas::kMost words for each rank
+  std::int64_t mapped;  ///< kRegions words for each rank
   std::int64_t envelopes;
   std::int64_t bytes;
 
@@ -133,13 +134,14 @@ using Reader = std::atomic<std::uint8_t>;
 static_assert(sizeof(Reader) == 1);
 
 /// What introduces a page, or an allocation that messages lie in, to another rank, beside its
-/// descriptor.
+/// descriptor (the page's, with memory of a device).
 struct Introduction {
   Header header;  ///< of the page
   std::uint64_t job = 0;
   std::int32_t region = kPageItself;
   std::uint32_t generation = 0;
   std::int64_t region_bytes = 0;
+  ExportedMemory device_memory{};  ///< of a region from sharing::Arenas::kMost on
 
   static constexpr std::int32_t kPageItself = -1;
 };

@@ -49,6 +49,7 @@ PostOffice::PostOffice(const std::string& job, std::int32_t rank, std::int32_t r
       rank_(rank),
       limit_(settings::number(settings::Id::share_limit)),
       direct_limit_(settings::number(settings::Id::share_direct)),
+      shares_devices_(settings::flag(settings::Id::share_device)),
       outbox_(rank, ranks, make_nonce(), settings::number(settings::Id::share_bytes)),
       socket_(name_of(rank)),
       inbox_(socket_, job_, rank, ranks,
@@ -102,7 +103,7 @@ bool PostOffice::introduce(std::int32_t rank) {
   // It may not have begun yet, may have a full queue, or may never take part: tried ever more
   // rarely.
   if (!ever_more_rarely(++neighbour.attempts)) return false;
-  const Sent sent = send(rank, {outbox_.header(), job_}, outbox_.descriptor());
+  const Sent sent = send(rank, Introduction{outbox_.header(), job_}, outbox_.descriptor());
   if (sent == Sent::Yes) {
     neighbour.reach = Reach::Introduced;
   } else if (sent == Sent::NoReceiver && neighbour.attempts >= kGivenUp && inbox_.refuse(rank)) {
@@ -113,20 +114,24 @@ bool PostOffice::introduce(std::int32_t rank) {
 }
 
 std::optional<Lease> PostOffice::lease(const Destination& to, const Layout& layout,
-                                       const std::byte* address, bool idle) {
+                                       const std::byte* address, Place place, Sender sender) {
   const std::int64_t bytes = layout.size_bytes();
-  if (bytes < limit_ || !reaches(to.rank)) return std::nullopt;
-  if (idle || bytes < direct_limit_) return outbox_.lease(to, bytes);
+  const bool device = place.kind == MemoryKind::Device;
+  const bool overwrites = sender == Sender::Overwrites;
+  if (bytes < limit(place) || !reaches(to.rank) || (device && (!shares_devices_ || overwrites)))
+    return std::nullopt;
+  if (!device && (sender != Sender::Busy || bytes < direct_limit_)) return outbox_.lease(to, bytes);
   const bool to_self = to.rank == rank_;
-  const auto found =
-      !to_self && worth_offering(layout) ? region_of(to.rank, layout, address) : std::nullopt;
+  const bool looks = !to_self && (device || worth_offering(layout));
+  const auto found = looks ? region_of(to.rank, layout, address, place) : std::nullopt;
   const bool offers = to_self || (found && found->known);
+  if (device && !offers && !(found && found->news)) return std::nullopt;
   std::optional<Lease> lease =
       offers ? outbox_.lease_unpacked(to, bytes) : outbox_.lease(to, bytes);
   if (!lease) return std::nullopt;
   try {
     if (found && found->news) lease->tell_news();
-    if (to_self) outbox_.offer_to_self(*lease, address, layout);
+    if (to_self) outbox_.offer_to_self(*lease, address, layout, device ? place : Place{});
     const bool packed =
         offers && !to_self && !outbox_.offer(*lease, found->region, address, layout);
     if (!packed || outbox_.prepare(*lease)) return lease;
@@ -139,20 +144,29 @@ std::optional<Lease> PostOffice::lease(const Destination& to, const Layout& layo
 
 /// The allocation that a message lies in, of which that rank is told.
 std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, const Layout& layout,
-                                                           const std::byte* address) {
+                                                           const std::byte* address, Place place) {
   const auto at = [&](std::int64_t offset) {
     return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(address) + offset);
   };
   const ByteRange bounds = layout.bounds();
-  const auto region = sharing::Arenas::get().find(at(bounds.begin), at(bounds.end));
+  std::optional<sharing::Arenas::Region> region;
+  Introduction made{outbox_.header(), job_};
+  if (place.kind != MemoryKind::Device) {
+    region = sharing::Arenas::get().find(at(bounds.begin), at(bounds.end));
+  } else if (auto found = sharing::DeviceExports::get().find(at(bounds.begin), at(bounds.end))) {
+    region = found->region;
+    region->descriptor = outbox_.descriptor();  // each introduction has one
+    made.device_memory = found->memory;
+  }
   if (!region) return std::nullopt;
   if (outbox_.is_read_by(rank, *region)) return Reachable{*region, true, false};
   Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
   neighbour.regions.resize(kRegions);
   Neighbour::Told& told = neighbour.regions[static_cast<std::size_t>(region->number)];
   if (told.generation != region->generation) {
-    const Introduction made{outbox_.header(), job_, region->number, region->generation,
-                            region->bytes};
+    made.region = region->number;
+    made.generation = region->generation;
+    made.region_bytes = region->bytes;
     if (send(rank, made, region->descriptor) != Sent::Yes) return std::nullopt;
     told = {region->generation, 0};
   }
@@ -172,13 +186,17 @@ void PostOffice::learn(std::int32_t rank, bool taken) noexcept {
   neighbour.luck = std::clamp(neighbour.luck + (taken ? 1 : -1), 0, kMostLuck);
 }
 
-std::chrono::nanoseconds PostOffice::patience(std::int32_t rank,
-                                              std::int64_t bytes) const noexcept {
-  constexpr std::int64_t kAtLeast = 2000;  // [ns]
+std::chrono::nanoseconds PostOffice::patience(std::int32_t rank, std::int64_t bytes,
+                                              Place place) const noexcept {
+  const bool device = place.kind == MemoryKind::Device;
+  // [ns] A device's packing, and the way through host memory, hold this rank up for longer.
+  const std::int64_t at_least = device ? 500'000 : 2000;
   constexpr std::int64_t kBytesPerNs = 4;  // of packing, about
-  // Of a message to itself only this thread could claim it meanwhile.
-  if (rank == rank_ || neighbours_[static_cast<std::size_t>(rank)].luck == 0) return {};
-  return std::chrono::nanoseconds(kAtLeast + bytes / kBytesPerNs);
+  // Of a message to itself in host memory only this thread could claim it meanwhile; a device's is
+  // claimed by its receive's next step.
+  if ((rank == rank_ && !device) || neighbours_[static_cast<std::size_t>(rank)].luck == 0)
+    return {};
+  return std::chrono::nanoseconds(at_least + bytes / kBytesPerNs);
 }
 
 int PostOffice::ranks_reached() const noexcept {

@@ -18,6 +18,13 @@
 
 namespace strake::exchange::shared {
 
+/// What the sender of a message does until that is taken.
+enum class Sender : std::uint8_t {
+  Busy,        ///< it works, or waits for other messages, too
+  Idle,        ///< it waits for this message alone
+  Overwrites,  ///< it writes to the message's memory
+};
+
 class PostOffice {
  public:
   /// That of the process; null unless it takes part. < 1 ns.
@@ -28,12 +35,14 @@ class PostOffice {
   /// Before MPI ends: nothing is sent any more, and what is here can still be received.
   static void close() noexcept;
 
-  /// A slot for a message, `layout` from `address` on in host memory; nothing: it has to go by MPI.
-  /// It is offered where it lies, if that rank can read it there, unless the sender waits for this
-  /// message alone (`idle`): two processors that pack and unpack at a time are faster than one that
-  /// copies (docs/performance.md).
+  /// A slot for a message, `layout` from `address` on at `place`, in host memory or a device's;
+  /// nothing: it has to go by MPI. It is offered where it lies, if that rank can read it there.
+  /// Not in host memory if the sender is idle: two processors that pack and unpack at a time are
+  /// faster than one that copies (docs/performance.md). From a device's memory only what can be
+  /// offered, and now and then one that tells of the allocation.
   [[nodiscard]] std::optional<Lease> lease(const Destination& to, const Layout& layout,
-                                           const std::byte* address, bool idle = false);
+                                           const std::byte* address, Place place,
+                                           Sender sender = Sender::Busy);
   /// Messages of that layout will come and go: what they need is made now, and stays until
   /// let_go().
   void prepare(const Layout& layout);
@@ -43,10 +52,13 @@ class PostOffice {
   void learn(std::int32_t rank, bool taken) noexcept;
   /// How long a sender should wait for an offer of so many bytes to be claimed, once it waits for
   /// it: about as long as packing them takes, so that it loses no more than it might gain.
-  [[nodiscard]] std::chrono::nanoseconds patience(std::int32_t rank,
-                                                  std::int64_t bytes) const noexcept;
-  /// [bytes] Shorter messages go by MPI.
-  [[nodiscard]] std::int64_t limit() const noexcept { return limit_; }
+  [[nodiscard]] std::chrono::nanoseconds patience(std::int32_t rank, std::int64_t bytes,
+                                                  Place place) const noexcept;
+  /// [bytes] Shorter messages go by MPI. From a device's memory, whose packing takes two launches,
+  /// all do but those that are shorter than an envelope.
+  [[nodiscard]] std::int64_t limit(Place place = {}) const noexcept {
+    return place.kind == MemoryKind::Device ? kEnvelopeBytes + 1 : limit_;
+  }
   /// Whether that rank has mapped this one's page. Introduces this rank at the first call, and some
   /// of the later ones. ~1 ns once it is known.
   [[nodiscard]] bool reaches(std::int32_t rank) {
@@ -112,13 +124,14 @@ class PostOffice {
     bool news = false;  ///< it is to look for introductions
   };
   [[nodiscard]] std::optional<Reachable> region_of(std::int32_t rank, const Layout& layout,
-                                                   const std::byte* address);
+                                                   const std::byte* address, Place place);
 
   static inline constinit std::atomic<PostOffice*> s_open{nullptr};
   std::uint64_t job_;
   std::int32_t rank_;
   std::int64_t limit_;
   std::int64_t direct_limit_;
+  bool shares_devices_;
   Outbox outbox_;
   sharing::DescriptorSocket socket_;  ///< the last thing that can fail: who finds it may send
   Inbox inbox_;

@@ -12,7 +12,6 @@
 namespace strake::exchange::shared {
 namespace {
 
-constexpr Place kHost = {MemoryKind::Host, -1};
 /// Receives of one layout that differ.
 constexpr std::size_t kMostCompiled = 16;
 /// That are kept, about.
@@ -41,24 +40,28 @@ void sort_loops(Layout& to, Layout& from) {
 
 }  // namespace
 
-const CopyPlan& RemoteLayout::plan_to(const Layout& to) {
+const std::shared_ptr<const CopyPlan>& RemoteLayout::plan_to(const Layout& to, Place to_place,
+                                                             Place place) {
   for (const Compiled& known : compiled_) {
-    if (known.to == to) return known.plan;
+    if (known.to_place == to_place && known.place == place && known.to == to) return known.plan;
   }
   if (compiled_.size() >= kMostCompiled) compiled_.erase(compiled_.begin());
   Layout target = to;
   Layout source = layout_;
   sort_loops(target, source);
-  compiled_.push_back({to, CopyPlan::compile(target, kHost, source, kHost)});
+  compiled_.push_back(
+      {to, to_place, place,
+       std::make_shared<const CopyPlan>(CopyPlan::compile(target, to_place, source, place))});
   return compiled_.back().plan;
 }
 
-const CopyPlan& RemoteLayout::packing() {
-  if (!packing_) {
-    const Layout dense = Layout::dense(layout_.size_bytes());
-    packing_ = CopyPlan::compile(dense, kHost, layout_, kHost);
-  }
-  return *packing_;
+const CopyPlan& RemoteLayout::packing(Place place) {
+  const auto known = std::ranges::find(packing_, place, &Packing::place);
+  if (known != packing_.end()) return known->plan;
+  const Layout dense = Layout::dense(layout_.size_bytes());
+  const Place to = place == kHost ? kHost : Place{MemoryKind::Pinned, place.device};
+  packing_.push_back({place, CopyPlan::compile(dense, to, layout_, place)});
+  return packing_.back().plan;
 }
 
 std::shared_ptr<RemoteLayout> RemoteLayouts::find(Hash128 hash,

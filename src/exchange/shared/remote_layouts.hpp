@@ -6,35 +6,45 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "strake/copy.hpp"
 #include "strake/layout.hpp"
+#include "strake/place.hpp"
 
 namespace strake::exchange::shared {
 
-/// A layout of another rank's, in host memory that this one has mapped. One thread at a time.
+/// A layout of another rank's, in memory that this one has mapped. One thread at a time.
 class RemoteLayout {
  public:
   explicit RemoteLayout(Layout layout) : layout_(std::move(layout)) {}
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   /// The copy of it to `to`, of as many bytes; only as a whole, since it takes the bytes in what
   /// order suits the memories. Compiled at first use; ~20 ns then. \throws std::bad_alloc
-  [[nodiscard]] const CopyPlan& plan_to(const Layout& to);
-  /// The copy of it to packed bytes, also in parts. \throws as plan_to()
-  [[nodiscard]] const CopyPlan& packing();
+  [[nodiscard]] const std::shared_ptr<const CopyPlan>& plan_to(const Layout& to,
+                                                               Place to_place = kHost,
+                                                               Place place = kHost);
+  /// The copy of it to packed bytes, also in parts: from memory of a device to pinned memory.
+  /// \throws as plan_to()
+  [[nodiscard]] const CopyPlan& packing(Place place = kHost);
 
  private:
+  static constexpr Place kHost = {MemoryKind::Host, -1};
   struct Compiled {
     Layout to;
+    Place to_place;
+    Place place;
+    std::shared_ptr<const CopyPlan> plan;
+  };
+  struct Packing {
+    Place place;
     CopyPlan plan;
   };
   Layout layout_;
   std::vector<Compiled> compiled_;
-  std::optional<CopyPlan> packing_;
+  std::vector<Packing> packing_;
 };
 
 /// Those that were used last. One thread at a time.

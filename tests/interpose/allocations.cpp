@@ -1,0 +1,54 @@
+// Messages from and to buffers that come and go: one allocation after the other, often at the same
+// address, and more of them at a time than are shared.
+#include <memory>
+#include <vector>
+
+#include "described.hpp"
+
+namespace {
+
+int peer() { return check::size() - 1 - check::rank(); }
+
+/// Both ways at once, from buffer to buffer.
+void exchange(Image& out, Image& in, const Described& type, std::uint64_t seed) {
+  out.fill(seed + static_cast<std::uint64_t>(check::rank()));
+  in.poison();
+  MPI_Request requests[2];
+  CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, peer(), 1, MPI_COMM_WORLD, &requests[0]));
+  CHECK_MPI(MPI_Isend(out.data(), 1, type.type, peer(), 1, MPI_COMM_WORLD, &requests[1]));
+  CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  CHECK(in.holds(seed + static_cast<std::uint64_t>(peer())));
+  CHECK(out.holds(seed + static_cast<std::uint64_t>(check::rank())));
+}
+
+void pass() {
+  const Described types[] = {describe::medium(), describe::large()};
+  check::section("one after the other");
+  for (std::uint64_t turn = 0; turn < 40; ++turn) {
+    const Described& type = types[turn % 2];
+    Image out(type, 1), in(type, 1);
+    for (std::uint64_t again = 0; again < 4; ++again) exchange(out, in, type, 10 * turn + again);
+  }
+  check::section("many at a time");
+  constexpr int kBuffers = 80;
+  std::vector<std::unique_ptr<Image>> out, in;
+  for (int i = 0; i < kBuffers; ++i) {
+    out.push_back(std::make_unique<Image>(types[0], 1));
+    in.push_back(std::make_unique<Image>(types[0], 1));
+  }
+  for (int turn = 0; turn < 4; ++turn) {
+    for (int i = 0; i < kBuffers; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      exchange(*out[at], *in[at], types[0], static_cast<std::uint64_t>(1000 + kBuffers * turn + i));
+    }
+    out[3] = std::make_unique<Image>(types[0], 1);  // and one of them anew
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check::init(argc, argv);
+  pass();
+  return check::finish();
+}
