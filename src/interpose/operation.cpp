@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "interpose/landing.hpp"
 #include "interpose/requests.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -126,9 +127,11 @@ void Operation::completed() noexcept {
 }
 
 void Operation::count() const noexcept {
-  const bool sends = transfer_.direction() == Direction::Send;
-  record(
-      {function_, method(), reason_, sends ? transfer_.size_bytes() : transfer_.arrival().bytes});
+  if (transfer_.direction() == Direction::Send)
+    return record({function_, method(), reason_, transfer_.size_bytes()});
+  const exchange::Arrival& arrival = transfer_.arrival();
+  const auto way = arrival.delivery ? method_of(*arrival.delivery) : method();
+  record({function_, way, reason_, arrival.bytes});
 }
 
 void Operation::fail_by_us(const char* what) noexcept {

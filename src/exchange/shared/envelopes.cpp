@@ -43,7 +43,9 @@ mpi::CommunicatorPtr communicator_of_receive(std::int64_t room, int source, MPI_
     office.inbox().expect(rank);
     return known;
   }
-  (void)office.reaches(rank);  // looks for it, too
+  if (office.never_hears_from(rank)) return nullptr;
+  office.inbox().expect(rank);
+  (void)office.reaches(rank);  // it may wait for this one's introduction
   return office.never_hears_from(rank) ? nullptr : known;
 }
 

@@ -112,7 +112,10 @@ void Inbox::take_introductions() {
           ? take_page(made, received->descriptor.get(), received->process)
           : take_region(made, received->descriptor.get());
     } catch (const Error& error) {
-      log::warn("memory of rank {} can't be used: {}", told.rank, error.what());
+      // A device that this rank does not reach is nothing unusual.
+      const bool usual = made.region >= sharing::Arenas::kMost;
+      log::format_line(usual ? log::Level::Info : log::Level::Warn,
+                       "memory of rank {} can't be used: {}", told.rank, error.what());
     }
   }
 }
