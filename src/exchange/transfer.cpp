@@ -102,9 +102,13 @@ void Transfer::acquire() {
 }
 
 Transfer::~Transfer() {
-  if (state_ == State::Posted) {
+  if (state_ == State::Posted || (state_ == State::Arriving && lease_)) {
     if (!lease_) buffer_.leak();
-    lose_offer();  // its memory may be used again from now on
+    try {
+      end_offer();  // its memory may be used again from now on
+    } catch (...) {
+      lose_offer();
+    }
     return;
   }
   if (lease_) {
@@ -132,12 +136,21 @@ void Transfer::start() {
     method_ = lease_ ? by_lease(*lease_) : unshared_method_;
   }
   if (direction_ == Direction::Send && !lease_) pack();
-  if (lease_ && on_device(typed_)) {
+  if (lease_ && on_device(typed_)) mark();
+  state_ = State::Leaving;
+}
+
+/// An offer from a device's memory leaves once the work before it is done.
+void Transfer::mark() {
+  try {
     const BorrowedQueues queues(typed_.place.device);
     queue_ = &queues.kernels();
     ticket_ = queue_->mark();
+  } catch (...) {
+    withdraw();
+    release_lease();
+    throw;
   }
-  state_ = State::Leaving;
 }
 
 /// The channel has let go of the envelope.

@@ -53,7 +53,7 @@ class Transfer {
   /// \throws std::bad_alloc
   Transfer(const Typed& typed, const shared::Lease& lease);
   /// The memory of a message that the channel still has is never used again: nobody will know when
-  /// the channel is done with it. Waits for a device's copy.
+  /// the channel is done with it. Waits for a device's copy, and for who is taking an offer.
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -113,6 +113,7 @@ class Transfer {
   void acquire();
   void pack();
   void pack_shared();
+  void mark();
   void pack_from_device();
   bool pull(const shared::Delivery& delivery);
   void end_pull() noexcept;

@@ -85,6 +85,19 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
   return code;
 }
 
+/// The operation of a send that has a lease, which is given back where no memory is left.
+std::shared_ptr<Operation> operation_of(const exchange::shared::Lease& lease, Function function,
+                                        const Examined& found, const Peer& peer, StartSend start) {
+  try {
+    return Requests::get().make_operation(function, found.reason, found.typed, lease, peer, start);
+  } catch (...) {
+    exchange::shared::Outbox& outbox = exchange::shared::PostOffice::get()->outbox();
+    outbox.withdraw(lease);
+    outbox.release(lease);
+    throw;
+  }
+}
+
 template <typename Real, typename Count>
 int isend(Function function, Real real, StartSend start, const void* buffer, Count count,
           MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -128,11 +141,12 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
     if (buffered) return ibsend(found, start, peer, request, pass_on, count, type);
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
-      const auto lease = lease_for(found, buffer, count, type, peer, Sender::Busy);
-      operation =
-          lease ? ours.make_operation(function, found.reason, found.typed, *lease, peer, start)
-                : ours.make_operation(function, found.reason, found.typed, found.method,
-                                      Direction::Send, peer, start);
+      if (const auto lease = lease_for(found, buffer, count, type, peer, Sender::Busy)) {
+        operation = operation_of(*lease, function, found, peer, start);
+      } else {
+        operation = ours.make_operation(function, found.reason, found.typed, found.method,
+                                        Direction::Send, peer, start);
+      }
       operation->start();
     };
     if (!take(found, make)) {

@@ -293,9 +293,7 @@ ElementsPtr TypeRecord::elements(std::int64_t count, bool* kept) {
 namespace {
 
 /// Whether a type that is new stays so although `count` elements of it are used.
-bool stays_new(Known& known, MPI_Datatype type, std::int64_t count, Use use) {
-  if (use == Use::Often || nothing_waits()) return false;
-  if (known.size < 0) known.size = size_of(type);
+bool stays_new(Known& known, std::int64_t count, Use use) {
   if (known.size > kNewMoves || count > kNewMoves) return false;
   const std::int64_t bytes = known.size * count;
   if (use == Use::Receive && quirks::kPiecesMustEndWithElements && bytes > quirks::kOnePiece)
@@ -317,13 +315,18 @@ RecordPtr know(MPI_Datatype type) {
 }  // namespace
 
 InUse use_type(MPI_Datatype type, std::int64_t count, Use use) {
-  {
-    Registry& all = registry();
+  Registry& all = registry();
+  const bool may_stay = use != Use::Often && !nothing_waits();
+  for (std::int64_t size = -1;; size = size_of(type)) {
     const Lock lock(all.mutex);
     Known* const known = all.types.find(key_of(type));
     if (known == nullptr) return {};
     if (known->record != nullptr) return {known->record.get()};
-    if (stays_new(*known, type, count, use)) return {nullptr, known->size};
+    if (!may_stay) break;
+    if (size >= 0) known->size = size;
+    if (known->size < 0) continue;  // asked for without the lock: the library may call back
+    if (stays_new(*known, count, use)) return {nullptr, known->size};
+    break;
   }
   return {make_record(type)};
 }

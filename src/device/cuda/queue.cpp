@@ -77,10 +77,14 @@ Ticket CudaQueue::copy(void* to, const void* from, std::int64_t bytes) {
 
 Ticket CudaQueue::mark() {
   const DeviceScope scope(device_);
+  // While a blocking stream is captured, to ask the default one would end the capture.
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const bool may_ask = driver()->stream_get_capture_info(CU_STREAM_LEGACY, &status, nullptr,
+                                                         nullptr, nullptr, nullptr) == CUDA_SUCCESS;
   // Without work there is nothing to mark. The stream, a blocking one, waits for the default one.
-  const bool idle =
-      cudaStreamQuery(cudaStreamLegacy) == cudaSuccess && cudaStreamQuery(stream_) == cudaSuccess;
-  (void)cudaGetLastError();  // not ready, or another stream is being captured
+  const bool idle = may_ask && cudaStreamQuery(cudaStreamLegacy) == cudaSuccess &&
+                    cudaStreamQuery(stream_) == cudaSuccess;
+  (void)cudaGetLastError();  // not ready
   return idle ? Ticket{} : finish({});
 }
 

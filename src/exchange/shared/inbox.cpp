@@ -253,6 +253,7 @@ std::optional<Delivery> Inbox::open(const std::byte* landed, std::int32_t from) 
   if (at < parts_.bytes || bytes <= kEnvelopeBytes || at > room || bytes > room - at)
     throw Error("a message by shared memory names bytes that are not there");
   std::optional<Source> source = claim(*slot, from, bytes);
+  change(*slot, State::Live, State::Seen);  // it is no longer what a probe finds
   if (!source) (void)neighbour.memory.populate(at, at + bytes);
   return Delivery(*slot, neighbour.memory.data() + at, bytes, neighbour.process, std::move(source));
 }

@@ -39,7 +39,9 @@ DeviceExports::Allocation* DeviceExports::add(const std::byte* first) {
   AllocationInfo info;
   const bool known = device_backend()->query(first, info);
   if (!known || info.place.kind != MemoryKind::Device || info.buffer_id == 0) return nullptr;
-  auto* place = std::ranges::find(allocations_, std::uint64_t{0}, &Allocation::buffer_id);
+  auto* place = std::ranges::find(allocations_, info.buffer_id, &Allocation::buffer_id);
+  if (place != allocations_.end()) return place;  // the message goes beyond it
+  place = std::ranges::find(allocations_, std::uint64_t{0}, &Allocation::buffer_id);
   if (place == allocations_.end())
     place = std::ranges::find_if(allocations_, [](const Allocation& a) { return !is_there(a); });
   if (place == allocations_.end()) return nullptr;
