@@ -91,13 +91,7 @@ std::optional<Arrival> MpiChannel::poll() {
     // MPICH 5 has forgotten the error of a persistent request.
     throw MessageFailed(code != MPI_SUCCESS ? code : status.MPI_ERROR, persistent_);
   }
-  try {
-    look_at_message();
-  } catch (const Error&) {
-    // The MPI library has no error to raise.
-    (void)real.MPI_Test(&request_, &flag, &status);
-    throw;
-  }
+  look_at_message();
   // The status is known: MPICH 5 has made a persistent request inactive when it told, and Test's is
   // empty.
   const int ended = real.MPI_Test(&request_, &flag, &status);
@@ -116,7 +110,13 @@ void MpiChannel::look_at_message() {
   // never; none of the libraries knows what an envelope stands for.
   if ((mpi::quirks::kLongMessagesOverrun || delivery_) &&
       mpi::received_bytes(status_) > parcel_.bytes) {
-    if (delivery_) delivery_->done();
+    if (delivery_) {
+      delivery_->done();
+      // The MPI library has no error to raise.
+      int flag = 0;
+      MPI_Status ended;
+      mpi::check(mpi::real_mpi().MPI_Test(&request_, &flag, &ended), "MPI_Test");
+    }
     throw MessageFailed(MPI_ERR_TRUNCATE, true);
   }
 }
