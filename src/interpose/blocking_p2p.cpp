@@ -108,7 +108,7 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(into, as_many, as, rank, tag, comm, at);
   };
-  const From from{rank, comm, nullptr};
+  const From from{rank, {comm, nullptr}};
   const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, from, status); };
   const auto leave_as = [&](const Found& found) {
     return leave_receive(Function::MPI_Recv, ask, found, buffer, count, type, from, status, &found);
@@ -135,7 +135,7 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
           MPI_Status* status) {
   const Origin origin = forget_message(message);
   const MPI_Comm comm = origin.comm;
-  const From from{MPI_ANY_SOURCE, comm, origin.communicator};
+  const From from{MPI_ANY_SOURCE, origin};
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(into, as_many, as, message, at);
   };
@@ -204,7 +204,7 @@ template <typename Real, typename Recv, typename Count>
 int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
              MPI_Datatype send_type, int to, int send_tag, void* recv_buffer, Count recv_count,
              MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
-  const From origin{from, comm, nullptr};
+  const From origin{from, {comm, nullptr}};
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(send_buffer, send_count, send_type, to, send_tag, into, as_many, as, from, recv_tag,
                 comm, at);
@@ -267,7 +267,7 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
   const auto ask = [&](void* there, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(there, as_many, as, to, send_tag, from, recv_tag, comm, at);
   };
-  const From origin{from, comm, nullptr};
+  const From origin{from, {comm, nullptr}};
   const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, origin, status); };
   const Peer peer{to, send_tag, comm};
   return sending(comm, pass_on, [&] {

@@ -48,16 +48,11 @@ bool came(Function function, MPI_Status& status, int& code, const Call& call) {
 /// Where a receive's message may come from.
 struct From {
   int source;
-  MPI_Comm comm;
-  mpi::CommunicatorPtr matched;  ///< of a message that a probe has matched
+  Origin origin;
 
   /// Null: no envelope comes.
   [[nodiscard]] mpi::CommunicatorPtr known(std::int64_t room) const {
-    return matched != nullptr ? matched
-                              : exchange::shared::communicator_of_receive(room, source, comm);
-  }
-  [[nodiscard]] exchange::shared::Met met() const noexcept {
-    return matched != nullptr ? exchange::shared::Met::Matched : exchange::shared::Met::No;
+    return origin.communicator_of_receive(source, room);
   }
 };
 
@@ -67,13 +62,13 @@ int receive_into(Function function, const Parcel& parcel, const From& from, MPI_
                  Call&& call, Arrival& arrival) {
   const Wire wire = wire_of(parcel);
   const mpi::CommunicatorPtr known = from.known(parcel.bytes);
-  const MPI_Comm comm = from.comm;
+  const MPI_Comm comm = from.origin.comm;
   arrival.lost = true;
   StatusOr status(user_status);
   int code = MPI_SUCCESS;
   const auto ask = [&](MPI_Status* at) { return call(parcel.data, wire.count(), wire.type(), at); };
   if (!came(function, *status.get(), code, ask)) return code;
-  arrival.delivery = exchange::shared::look(*status.get(), known, from.met(), [&] {
+  arrival.delivery = exchange::shared::look(*status.get(), known, from.origin.met(), [&] {
     return exchange::shared::read_landed(parcel.data, parcel.memory);
   });
   const std::int64_t bytes = mpi::received_bytes(*status.get());
@@ -113,13 +108,13 @@ int leave_receive(Function function, const Ask& ask, const Found& found, void* b
   const auto where = [&](std::optional<Landing>& landing) -> const Landing& {
     return landing.emplace(buffer, count, type, found);
   };
-  const bool fits = !received || settle_left(*status.get(), known, from.met(), where, way);
+  const bool fits = !received || settle_left(*status.get(), known, from.origin.met(), where, way);
   if (way) {
     note(function, *way, Reason::None, mpi::received_bytes(*status.get()));
   } else if (counted != nullptr) {
     note(function, Method::System, counted->reason, counted->bytes);
   }
-  return fits ? code : raise(from.comm, MPI_ERR_TRUNCATE);
+  return fits ? code : raise(from.origin.comm, MPI_ERR_TRUNCATE);
 }
 
 /// A receive from inside another call, such as one from an error handler of the application's: left
@@ -129,7 +124,7 @@ int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type
                     MPI_Status* status) {
   if (g_disabled || exchange::shared::PostOffice::get() == nullptr)
     return ask(buffer, count, type, status);
-  return guarded(from.comm, [&] {
+  return guarded(from.origin.comm, [&] {
     return leave_receive(Function::MPI_Recv, ask, Found{}, buffer, count, type, from, status,
                          nullptr);
   });

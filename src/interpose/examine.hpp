@@ -87,6 +87,12 @@ inline bool is_of(const Known& known, MPI_Datatype type, std::int64_t count) noe
 void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
                       mpi::TypeRecord& record, Known& known, Examined& result);
 
+/// Of `count` elements of a type without a record: left to the MPI library, and why.
+inline Found left_without_record(const mpi::InUse& type, std::int64_t count) noexcept {
+  if (type.new_size < 0) return {.reason = Reason::UnknownType};
+  return {.bytes = type.new_size * count, .reason = Reason::FewUses};
+}
+
 /// What was found before, in a process without a device; or null.
 inline const Known* found_before(Direction direction, Style style, const void* buffer,
                                  std::int64_t count, MPI_Datatype type) {
@@ -129,9 +135,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
     const mpi::InUse found = mpi::use_type(type, count, use);
     if (found.record == nullptr) {
-      const bool is_new = found.new_size >= 0;
-      result.reason = is_new ? Reason::FewUses : Reason::UnknownType;
-      if (is_new) result.bytes = found.new_size * count;
+      static_cast<Found&>(result) = left_without_record(found, count);
       return result;
     }
     known = {mpi::key_of(type), generation, count, found.record};

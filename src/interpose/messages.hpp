@@ -23,6 +23,9 @@ struct Origin {
     return communicator != nullptr ? communicator
                                    : exchange::shared::communicator_of_receive(room, source, comm);
   }
+  [[nodiscard]] exchange::shared::Met met() const noexcept {
+    return communicator != nullptr ? exchange::shared::Met::Matched : exchange::shared::Met::No;
+  }
 };
 /// MPI_COMM_WORLD where that is not known. Before the MPI library may give the handle out again.
 [[nodiscard]] Origin forget_message(const MPI_Message* message);

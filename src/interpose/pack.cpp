@@ -98,9 +98,8 @@ bool run_first(const Call<Count>& call, PassOn&& pass_on) {
   const mpi::InUse in_use = mpi::use_type(call.type, call.count, Use::Other);
   mpi::TypeRecord* const record = in_use.record;
   if (record == nullptr) {
-    const bool is_new = in_use.new_size >= 0;
-    if (is_new) found.bytes = in_use.new_size * call.count;
-    return leave(is_new ? Reason::FewUses : Reason::UnknownType);
+    static_cast<Found&>(found) = left_without_record(in_use, call.count);
+    return leave(found.reason);
   }
   if (mpi::quirks::kHandlesAreIntegers)
     (void)mpi::is_inter(call.comm);  // raises an error if it is no communicator

@@ -1,3 +1,4 @@
+// What remains to do when the MPI library has completed a request with an entry.
 #include "interpose/pending.hpp"
 
 #include <algorithm>
@@ -34,7 +35,6 @@ FreedList& freed() {
 
 using exchange::Transfer;
 using machine::Direction;
-using mpi::Lock;
 
 bool was_cancelled(const MPI_Status& status) noexcept {
   int flag = 0;
@@ -160,137 +160,6 @@ exchange::shared::Landed Pending::landed() const {
   return exchange::shared::read_landed(parcel.data, parcel.memory);
 }
 
-PendingTable::Owned PendingTable::make(Function function, exchange::Reason reason, MPI_Comm comm) {
-  Pending* made = nullptr;
-  {
-    const Lock lock(mutex_);
-    made = free_;
-    if (made != nullptr) free_ = std::exchange(made->next, nullptr);
-  }
-  if (made == nullptr) made = new Pending;
-  made->function = function;
-  made->reason = reason;
-  made->comm = comm;
-  return Owned(made);
-}
-
-void PendingTable::recycle(Pending* pending) noexcept {
-  pending->transfer.reset();
-  pending->communicator.reset();
-  pending->landing.reset();
-  pending->marked.reset();
-  pending->told = {};
-  pending->persistent = false;
-  pending->active = true;
-  pending->may_be_gone = false;
-  const Lock lock(mutex_);
-  pending->next = free_;
-  free_ = pending;
-}
-
-void PendingTable::add(MPI_Request request, Owned pending) noexcept {
-  Pending* const entry = pending.release();
-  entry->key = mpi::key_of(request);
-  const Lock lock(mutex_);
-  link(entry);
-  s_count.store(s_count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-}
-
-void PendingTable::link(Pending* pending) noexcept {
-  Pending*& newest = buckets_[bucket_of(pending->key)];
-  pending->next = newest;
-  newest = pending;
-}
-
-void PendingTable::unlink(Pending* pending) noexcept {
-  Pending** at = &buckets_[bucket_of(pending->key)];
-  while (*at != pending) at = &(*at)->next;
-  *at = pending->next;
-  pending->next = nullptr;
-}
-
-Pending* PendingTable::claim(MPI_Request request) noexcept {
-  // A handle may be there twice: UCX gives all sends that are complete on return one and the same.
-  // A persistent request keeps its own.
-  const std::uint64_t key = mpi::key_of(request);
-  const Lock lock(mutex_);
-  for (Pending** at = &buckets_[bucket_of(key)]; *at != nullptr; at = &(*at)->next) {
-    Pending* const pending = *at;
-    if (pending->key != key) continue;
-    if (pending->persistent) return pending;
-    *at = std::exchange(pending->next, nullptr);
-    pending->claimed = true;
-    return pending;
-  }
-  return nullptr;
-}
-
-void PendingTable::put_back(Pending* pending) noexcept {
-  if (!pending->claimed) return;
-  const Lock lock(mutex_);
-  pending->claimed = false;
-  link(pending);
-}
-
-Pending* PendingTable::find(MPI_Request request) noexcept {
-  const std::uint64_t key = mpi::key_of(request);
-  const Lock lock(mutex_);
-  for (Pending* at = buckets_[bucket_of(key)]; at != nullptr; at = at->next) {
-    if (at->key == key) return at;
-  }
-  return nullptr;
-}
-
-PendingTable::Owned PendingTable::remove(Pending* pending) noexcept {
-  const Lock lock(mutex_);
-  if (!pending->claimed) unlink(pending);
-  pending->claimed = false;
-  s_count.store(s_count.load(std::memory_order_relaxed) - 1, std::memory_order_release);
-  return Owned(pending);
-}
-
-void PendingTable::leak_all() noexcept {
-  const Lock lock(mutex_);
-  for (Pending*& bucket : buckets_) {
-    for (Pending* at = std::exchange(bucket, nullptr); at != nullptr;) {
-      Pending* const next = at->next;
-      delete at;  // what the MPI library still has is leaked
-      at = next;
-    }
-  }
-  s_count.store(0, std::memory_order_release);
-}
-
-PendingList::PendingList(int count, const MPI_Request* requests)
-    : count_(PendingTable::empty() || requests == nullptr ? 0 : std::max(count, 0)),
-      entries_(few_.data()) {
-  if (count_ > kFew) {
-    many_ = std::make_unique<Pending*[]>(static_cast<std::size_t>(count_));
-    entries_ = many_.get();
-  }
-  PendingTable& table = PendingTable::get();
-  for (int i = 0; i < count_; ++i) {
-    entries_[i] = requests[i] == MPI_REQUEST_NULL ? nullptr : table.claim(requests[i]);
-    any_ = any_ || entries_[i] != nullptr;
-  }
-}
-
-PendingList::~PendingList() {
-  for (int i = 0; any_ && i < count_; ++i) {
-    if (entries_[i] != nullptr) PendingTable::get().put_back(entries_[i]);
-  }
-}
-
-void PendingList::drop_freed(const MPI_Request* requests) noexcept {
-  for (int i = 0; i < count_; ++i) {
-    if (entries_[i] != nullptr && requests[i] == MPI_REQUEST_NULL) {
-      const PendingTable::Owned freed =
-          PendingTable::get().remove(std::exchange(entries_[i], nullptr));
-      freed->give_up();
-    }
-  }
-}
-
 int finish_pending(Pending& pending, MPI_Request request, MPI_Status& status, int code) {
   if (!pending.active || refused(code)) {
     PendingTable::get().put_back(&pending);
@@ -333,6 +202,27 @@ class Failures {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+/// Calls `finish(i, pending)` for the active entries of `count` requests, of which request `i` is
+/// at `place(i)`. Receives first: those that wait for this rank's sends have receives of this
+/// rank's to do, too.
+template <typename PlaceOf, typename Finish>
+void finish_each(PendingList& list, int count, const PlaceOf& place, const Finish& finish) {
+  bool sends = false;
+  const auto pass = [&](bool receives) {
+    for (int i = 0; i < count; ++i) {
+      Pending* const pending = list[place(i)];
+      if (pending == nullptr || !pending->active) continue;
+      if (pending->receives() == receives) {
+        finish(i, *pending);
+      } else {
+        sends = true;
+      }
+    }
+  };
+  pass(true);
+  if (sends) pass(false);
+}
+
 }  // namespace
 
 int finish_all_pending(PendingList& list, int count, const MPI_Request* requests,
@@ -340,28 +230,18 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
   if (list.empty() || refused(code)) return code;
   const bool told = in_status(code);
   Failures failures(statuses, count, told);
-  bool sends = false;
-  const auto finish = [&](bool receives) {
-    for (int i = 0; i < count; ++i) {
-      Pending* const pending = list[i];
-      if (pending == nullptr || !pending->active) continue;
-      if (pending->receives() != receives) {
-        sends = true;
-        continue;
-      }
-      const int error = told ? statuses[i].MPI_ERROR : code;
-      // A failure leaves others as they were.
-      const bool left = pending->persistent ? told && class_of(error) == MPI_ERR_PENDING
-                                            : requests[i] != MPI_REQUEST_NULL;
-      if (left) continue;
-      list.take(i);
-      const MPI_Comm comm = pending->comm;
-      failures.add(i, comm, complete(*pending, requests[i], statuses[i], error != MPI_SUCCESS));
-    }
-  };
-  // Receives first: those that wait for this rank's sends have receives of this rank's to do, too.
-  finish(true);
-  if (sends) finish(false);
+  finish_each(
+      list, count, [](int i) { return i; },
+      [&](int i, Pending& pending) {
+        const int error = told ? statuses[i].MPI_ERROR : code;
+        // A failure leaves others as they were.
+        const bool left = pending.persistent ? told && class_of(error) == MPI_ERR_PENDING
+                                             : requests[i] != MPI_REQUEST_NULL;
+        if (left) return;
+        list.take(i);
+        const MPI_Comm comm = pending.comm;
+        failures.add(i, comm, complete(pending, requests[i], statuses[i], error != MPI_SUCCESS));
+      });
   return failures.raise_on(code);
 }
 
@@ -381,15 +261,14 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
   if (list.empty() || outcount == MPI_UNDEFINED || refused(code)) return code;
   const bool told = in_status(code);
   Failures failures(statuses, outcount, told);
-  for (int j = 0; j < 2 * outcount; ++j) {  // as above
-    const int i = j % outcount;
-    Pending* const pending = list[indices[i]];
-    if (pending == nullptr || !pending->active || pending->receives() != (j < outcount)) continue;
-    list.take(indices[i]);
-    const MPI_Comm comm = pending->comm;
-    const bool failed = told ? statuses[i].MPI_ERROR != MPI_SUCCESS : code != MPI_SUCCESS;
-    failures.add(i, comm, complete(*pending, requests[indices[i]], statuses[i], failed));
-  }
+  finish_each(
+      list, outcount, [&](int i) { return indices[i]; },
+      [&](int i, Pending& pending) {
+        list.take(indices[i]);
+        const MPI_Comm comm = pending.comm;
+        const bool failed = told ? statuses[i].MPI_ERROR != MPI_SUCCESS : code != MPI_SUCCESS;
+        failures.add(i, comm, complete(pending, requests[indices[i]], statuses[i], failed));
+      });
   if (code != MPI_SUCCESS) list.drop_freed(requests);
   return failures.raise_on(code);
 }

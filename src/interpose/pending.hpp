@@ -55,7 +55,7 @@ struct Pending {
 
   /// Of a receive with that room: where its message comes from. False: no envelope comes.
   bool comes_from(int source, const Origin& origin, std::int64_t room) {
-    if (origin.communicator != nullptr) told.met = exchange::shared::Met::Matched;
+    told.met = origin.met();
     communicator = origin.communicator_of_receive(source, room);
     return communicator != nullptr;
   }

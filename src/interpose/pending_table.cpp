@@ -1,0 +1,145 @@
+// Where the entries of requests are kept, and found by their handles.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "interpose/pending.hpp"
+#include "mpi/types.hpp"
+#include "mpi/world.hpp"
+
+namespace strake::interpose {
+
+using mpi::Lock;
+
+PendingTable::Owned PendingTable::make(Function function, exchange::Reason reason, MPI_Comm comm) {
+  Pending* made = nullptr;
+  {
+    const Lock lock(mutex_);
+    made = free_;
+    if (made != nullptr) free_ = std::exchange(made->next, nullptr);
+  }
+  if (made == nullptr) made = new Pending;
+  made->function = function;
+  made->reason = reason;
+  made->comm = comm;
+  return Owned(made);
+}
+
+void PendingTable::recycle(Pending* pending) noexcept {
+  pending->transfer.reset();
+  pending->communicator.reset();
+  pending->landing.reset();
+  pending->marked.reset();
+  pending->told = {};
+  pending->persistent = false;
+  pending->active = true;
+  pending->may_be_gone = false;
+  const Lock lock(mutex_);
+  pending->next = free_;
+  free_ = pending;
+}
+
+void PendingTable::add(MPI_Request request, Owned pending) noexcept {
+  Pending* const entry = pending.release();
+  entry->key = mpi::key_of(request);
+  const Lock lock(mutex_);
+  link(entry);
+  s_count.store(s_count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+void PendingTable::link(Pending* pending) noexcept {
+  Pending*& newest = buckets_[bucket_of(pending->key)];
+  pending->next = newest;
+  newest = pending;
+}
+
+void PendingTable::unlink(Pending* pending) noexcept {
+  Pending** at = &buckets_[bucket_of(pending->key)];
+  while (*at != pending) at = &(*at)->next;
+  *at = pending->next;
+  pending->next = nullptr;
+}
+
+Pending* PendingTable::claim(MPI_Request request) noexcept {
+  // A handle may be there twice: UCX gives all sends that are complete on return one and the same.
+  // A persistent request keeps its own.
+  const std::uint64_t key = mpi::key_of(request);
+  const Lock lock(mutex_);
+  for (Pending** at = &buckets_[bucket_of(key)]; *at != nullptr; at = &(*at)->next) {
+    Pending* const pending = *at;
+    if (pending->key != key) continue;
+    if (pending->persistent) return pending;
+    *at = std::exchange(pending->next, nullptr);
+    pending->claimed = true;
+    return pending;
+  }
+  return nullptr;
+}
+
+void PendingTable::put_back(Pending* pending) noexcept {
+  if (!pending->claimed) return;
+  const Lock lock(mutex_);
+  pending->claimed = false;
+  link(pending);
+}
+
+Pending* PendingTable::find(MPI_Request request) noexcept {
+  const std::uint64_t key = mpi::key_of(request);
+  const Lock lock(mutex_);
+  for (Pending* at = buckets_[bucket_of(key)]; at != nullptr; at = at->next) {
+    if (at->key == key) return at;
+  }
+  return nullptr;
+}
+
+PendingTable::Owned PendingTable::remove(Pending* pending) noexcept {
+  const Lock lock(mutex_);
+  if (!pending->claimed) unlink(pending);
+  pending->claimed = false;
+  s_count.store(s_count.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+  return Owned(pending);
+}
+
+void PendingTable::leak_all() noexcept {
+  const Lock lock(mutex_);
+  for (Pending*& bucket : buckets_) {
+    for (Pending* at = std::exchange(bucket, nullptr); at != nullptr;) {
+      Pending* const next = at->next;
+      delete at;  // what the MPI library still has is leaked
+      at = next;
+    }
+  }
+  s_count.store(0, std::memory_order_release);
+}
+
+PendingList::PendingList(int count, const MPI_Request* requests)
+    : count_(PendingTable::empty() || requests == nullptr ? 0 : std::max(count, 0)),
+      entries_(few_.data()) {
+  if (count_ > kFew) {
+    many_ = std::make_unique<Pending*[]>(static_cast<std::size_t>(count_));
+    entries_ = many_.get();
+  }
+  PendingTable& table = PendingTable::get();
+  for (int i = 0; i < count_; ++i) {
+    entries_[i] = requests[i] == MPI_REQUEST_NULL ? nullptr : table.claim(requests[i]);
+    any_ = any_ || entries_[i] != nullptr;
+  }
+}
+
+PendingList::~PendingList() {
+  for (int i = 0; any_ && i < count_; ++i) {
+    if (entries_[i] != nullptr) PendingTable::get().put_back(entries_[i]);
+  }
+}
+
+void PendingList::drop_freed(const MPI_Request* requests) noexcept {
+  for (int i = 0; i < count_; ++i) {
+    if (entries_[i] != nullptr && requests[i] == MPI_REQUEST_NULL) {
+      const PendingTable::Owned freed =
+          PendingTable::get().remove(std::exchange(entries_[i], nullptr));
+      freed->give_up();
+    }
+  }
+}
+
+}  // namespace strake::interpose
