@@ -44,8 +44,7 @@ mpi::CommunicatorPtr communicator_of_receive(std::int64_t room, int source, MPI_
     return known;
   }
   if (office.never_hears_from(rank)) return nullptr;
-  office.inbox().expect(rank);
-  (void)office.reaches(rank);  // it may wait for this one's introduction
+  office.expect(rank);
   return office.never_hears_from(rank) ? nullptr : known;
 }
 
