@@ -51,6 +51,13 @@ class DeviceBatch {
   /// \}
 };
 
+/// A batch of two slots, the target's and the source's, with their addresses.
+struct BatchRun {
+  const DeviceBatch* batch = nullptr;
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+};
+
 /// What carries a copy out. Auto: whichever was measured faster for its shape and places.
 enum class CopyVariant : std::uint8_t {
   Auto,
@@ -74,6 +81,10 @@ class DeviceCopier {
   /// Unsupported  a copy of pageable host memory, or no peer access; OutOfMemory, CudaError
   virtual std::unique_ptr<DeviceBatch> compile_batch(int device, std::span<const Place> slots,
                                                      std::span<const CopyBatch::Copy> copies) = 0;
+  /// Enqueues several batches of two slots, of the queue's device, in one launch for each kMostRuns
+  /// of them. The ticket is of all. No allocation, no synchronisation.
+  virtual Ticket enqueue_together(Queue& queue, std::span<const BatchRun> runs) = 0;
+  static constexpr std::size_t kMostRuns = 64;
 };
 
 /// The plug-in's second symbol, `strake_make_device_copier`, for the back end that the first one

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "exchange/together.hpp"
 #include "machine/method.hpp"
 #include "mpi/elements.hpp"
 #include "strake/copy.hpp"
@@ -27,6 +28,10 @@ class Plans final : public mpi::Companion {
   /// then ~2 ns for host memory. \throws Unsupported, OutOfMemory, CudaError
   const CopyPlan& plan(Direction direction, Place typed, Place packed);
 
+  /// The same on a device, or between its memory and pinned memory, for a launch of several.
+  /// \throws as compile_device_copy()
+  DeviceCopy device_copy(Direction direction, Place typed, Place packed);
+
   /// The choice made for their messages there; 0: none so far. A choice depends on the kind of
   /// memory, not on whose it is.
   [[nodiscard]] std::atomic<std::uint32_t>& choice(Direction direction, Place place,
@@ -44,8 +49,10 @@ class Plans final : public mpi::Companion {
     Direction direction;
     Place typed;
     Place packed;
-    std::unique_ptr<const CopyPlan> plan;
+    std::unique_ptr<const CopyPlan> plan;  ///< \{ either of the two
+    DeviceCopy copy;                       ///< \}
   };
+  const Compiled* find(Direction direction, Place typed, Place packed, bool copy) const;
 
   const Layout& layout_;
   std::atomic<const CopyPlan*> host_[2] = {nullptr, nullptr};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "exchange/backoff.hpp"
+#include "exchange/together.hpp"
 
 namespace strake::exchange {
 namespace {
@@ -112,6 +113,8 @@ void Progress::step_all() noexcept {
     visit(lock, *running_[i]);
     if (i < running_.size() && running_[i].get() == visited) ++i;
   }
+  lock.unlock();
+  Together::get().launch();
 }
 
 void Progress::step_some(Flight* mine) noexcept {
@@ -126,12 +129,14 @@ void Progress::step_some(Flight* mine) noexcept {
   for (std::size_t i = 0; i < kOthers && !running_.empty(); ++i) {
     visit(lock, *running_[++turn_ % running_.size()]);
   }
+  lock.unlock();
+  Together::get().launch();
 }
 
 void Progress::hand_on_all() noexcept {
-  for (Backoff backoff; step_sends();) backoff.pause();
+  for (Backoff backoff; step_sends(); backoff.pause()) Together::get().launch();
   if (g_awaited.load(std::memory_order_relaxed) == 0) return;
-  for (Backoff backoff; step_awaited();) backoff.pause();
+  for (Backoff backoff; step_awaited(); backoff.pause()) Together::get().launch();
 }
 
 /// True: some are still awaited, and not because this thread is inside their steps.

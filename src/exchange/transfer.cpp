@@ -31,7 +31,12 @@ Method by_lease(const shared::Lease& lease) noexcept {
   return lease.offer() == shared::Offer::None ? Method::Shared : Method::Direct;
 }
 
-bool on_device(const Typed& typed) noexcept { return typed.place.kind == MemoryKind::Device; }
+bool on_device(const Typed& typed) noexcept {
+  return typed.place.kind == MemoryKind::Device && !typed.mixed;
+}
+
+/// [bytes] Longer messages are packed and unpacked by a launch of their own, at once.
+constexpr std::int64_t kMostTogether = 32 << 10;
 
 /// The method that needs less, or other, memory. Staged needs device memory; one-shot only pinned.
 Method fall_back(Method method, const Typed& typed, const std::exception& reason) {
@@ -95,6 +100,7 @@ void Transfer::acquire() {
   if (staged && elements.dense()) return;
   if (staged) packed_ = PoolBlock({MemoryKind::Device, typed_.place.device}, bytes);
   // Compiled now: once a message has come it can't be left to the MPI library any more.
+  if (is_short()) (void)plans_of(elements).device_copy(direction_, typed_.place, buffer_.place());
   plan_ = method_ == Method::Pack
               ? &plans_of(elements).plan(direction_, kHost, kHost)
               : &plans_of(elements).plan(direction_, typed_.place,
@@ -117,6 +123,7 @@ Transfer::~Transfer() {
   }
   // Of one that is done the device's runtime may be gone.
   if (state_ == State::Idle) return;
+  next_ = {};
   try {
     wait_until_copied();
   } catch (...) {
@@ -135,17 +142,23 @@ void Transfer::start() {
           office->lease(*shares_with_, typed_.elements->layout(), typed_.address, typed_.place);
     method_ = lease_ ? by_lease(*lease_) : unshared_method_;
   }
+  next_ = {};
+  if (on_device(typed_) && (lease_ || direction_ == Direction::Receive || is_short())) mark();
   if (direction_ == Direction::Send && !lease_) pack();
-  if (lease_ && on_device(typed_)) mark();
   state_ = State::Leaving;
 }
 
-/// An offer from a device's memory leaves once the work before it is done.
+/// Whether it is packed, or unpacked, together with others.
+bool Transfer::is_short() const noexcept {
+  return on_device(typed_) && method_ == Method::OneShot && size_bytes() <= kMostTogether;
+}
+
+/// The bytes are there, or may be overwritten, once the work before is done.
 void Transfer::mark() {
   try {
-    const BorrowedQueues queues(typed_.place.device);
-    queue_ = &queues.kernels();
-    ticket_ = queue_->mark();
+    if (lease_ && !offered() && !prepare_to_pack())
+      throw OutOfMemory("no pinned memory for a message from a device");
+    before_ = Together::get().mark(typed_.place.device);
   } catch (...) {
     withdraw();
     release_lease();
@@ -283,6 +296,7 @@ bool Transfer::settle() {
     if (lease_->offer() == shared::Offer::Claimed) return is_abandoned(office);
     // Without memory for the packed bytes the receiver has to claim it.
     if (office != nullptr && !office->outbox().prepare(*lease_)) return false;
+    if (!prepare_to_pack()) return false;
     if (!lease_->take_back()) return false;
     if (office != nullptr) office->learn(lease_->receiver(), false);
     pack_shared();
@@ -338,28 +352,38 @@ void Transfer::pack_shared() {
   }
 }
 
+/// What it takes to pack a device's message into the page. False: there is no memory.
+bool Transfer::prepare_to_pack() {
+  if (!on_device(typed_) || for_page_.data() != nullptr) return true;
+  try {
+    for_page_ = PoolBlock({MemoryKind::Pinned, typed_.place.device}, size_bytes());
+    (void)plans_of(*typed_.elements).device_copy(direction_, typed_.place, for_page_.place());
+    return true;
+  } catch (const OutOfMemory&) {
+    return false;
+  }
+}
+
 /// The CPU copies from pinned memory, since the page is not the device's.
 void Transfer::pack_from_device() {
   const std::int64_t bytes = size_bytes();
-  const PoolBlock packed({MemoryKind::Pinned, typed_.place.device}, bytes);
-  plans_of(*typed_.elements)
-      .plan(Direction::Send, typed_.place, packed.place())
-      .run(packed.data(), typed_.address);
+  const PoolBlock packed = std::move(for_page_);
+  const auto copy =
+      plans_of(*typed_.elements).device_copy(direction_, typed_.place, packed.place());
+  Together::get().run(typed_.place.device, copy, packed.data(), typed_.address);
   std::memcpy(lease_->data(), packed.data(), static_cast<std::size_t>(bytes));
   lease_->packed(bytes);
 }
 
-/// Starts to copy a message that lies in the memory of the device. False: it comes otherwise.
+/// A message that lies in the memory of the device is copied from there. False: it comes otherwise.
 bool Transfer::pull(const shared::Delivery& delivery) {
-  if (typed_.mixed) return false;
+  if (!on_device(typed_)) return false;
   try {
-    auto copy = delivery.pull_to(typed_.elements->layout(), typed_.address, typed_.place);
-    if (!copy) return false;
+    auto pull = delivery.pull_to(typed_.elements->layout(), typed_.place);
+    if (!pull) return false;
     pulled_ = delivery;
     g_awaited.fetch_add(1, std::memory_order_relaxed);
-    pulling_ = std::move(copy->plan);
-    queue_ = copy->queue;
-    ticket_ = copy->ticket;
+    next_ = {std::move(pull->copy), typed_.address, pull->from};
     return true;
   } catch (...) {
     delivery.done();  // its sender waits
@@ -394,6 +418,11 @@ void Transfer::pack() {
   }
   if (method_ == Method::Pack) {
     plan_->run(buffer_.data(), typed_.address);
+    return;
+  }
+  if (is_short()) {
+    next_ = {plans_of(*typed_.elements).device_copy(direction_, typed_.place, buffer_.place()),
+             buffer_.data(), typed_.address};
     return;
   }
   if (method_ == Method::Staged) return pack_in_pieces();
@@ -434,6 +463,11 @@ void Transfer::unpack(std::int64_t bytes) {
     plan_->run(typed_.address, buffer_.data(), part);
     return;
   }
+  if (is_short() && bytes == size_bytes()) {
+    next_ = {plans_of(*typed_.elements).device_copy(direction_, typed_.place, buffer_.place()),
+             typed_.address, buffer_.data()};
+    return;
+  }
   if (method_ == Method::Staged) return unpack_in_pieces(bytes);
   const BorrowedQueues queues(typed_.place.device);
   queue_ = &queues.kernels();
@@ -464,6 +498,13 @@ void Transfer::unpack_in_pieces(std::int64_t bytes) {
 
 bool Transfer::copied() {
   try {
+    if (next_.copy != nullptr) {
+      if (!before_.reached()) return false;
+      launch_ = Together::get().add(typed_.place.device, next_.copy, next_.to, next_.from);
+      next_ = {};
+    }
+    if (launch_ != nullptr && !launch_->done()) return false;
+    launch_.reset();
     if (ticket_.progress != nullptr && !queue_->done(ticket_)) return false;
   } catch (...) {
     end_pull();  // the device has failed
@@ -478,11 +519,12 @@ void Transfer::end_pull() noexcept {
   pulled_->done();
   pulled_.reset();
   g_awaited.fetch_sub(1, std::memory_order_relaxed);
-  pulling_.reset();
+  next_ = {};
+  launch_.reset();
 }
 
 void Transfer::wait_until_copied() {
-  for (Backoff backoff; !copied();) backoff.pause();
+  for (Backoff backoff; !copied(); backoff.pause()) Together::get().launch();
 }
 
 }  // namespace strake::exchange

@@ -13,6 +13,7 @@
 #include "exchange/channel.hpp"
 #include "exchange/plans.hpp"
 #include "exchange/shared/outbox.hpp"
+#include "exchange/together.hpp"
 #include "machine/method.hpp"
 #include "memory/pool.hpp"
 
@@ -115,8 +116,10 @@ class Transfer {
   void pack_shared();
   void mark();
   void pack_from_device();
+  bool prepare_to_pack();
   bool pull(const shared::Delivery& delivery);
   void end_pull() noexcept;
+  [[nodiscard]] bool is_short() const noexcept;
   bool settle();
   bool end_of_patience(const shared::PostOffice* office);
   bool is_abandoned(shared::PostOffice* office);
@@ -137,19 +140,29 @@ class Transfer {
   State state_ = State::Idle;
   bool cancelled_ = false;
   Arrival arrival_;
-  PoolBlock buffer_;  ///< the channel's
-  PoolBlock packed_;  ///< staged: packed bytes in device memory
+  PoolBlock buffer_;    ///< the channel's
+  PoolBlock packed_;    ///< staged: packed bytes in device memory
+  PoolBlock for_page_;  ///< pinned: a device's bytes on their way to the page
   std::optional<shared::Destination> shares_with_;
   std::optional<shared::Lease> lease_;  ///< shared: where the bytes are packed
   /// Until when the receiver may claim an offer that MPI is done with.
   std::optional<std::chrono::steady_clock::time_point> patient_until_;
-  unsigned turns_ = 0;  ///< of waiting for one that is being taken
-  /// A receive from a device's memory: what it comes from, and the copy on its way.
-  std::optional<shared::Delivery> pulled_;
-  std::shared_ptr<const CopyPlan> pulling_;
-  const CopyPlan* plan_ = nullptr;  ///< of the elements, where one is needed
-  Queue* queue_ = nullptr;          ///< the one that `ticket_` is of
+  unsigned turns_ = 0;                      ///< of waiting for one that is being taken
+  std::optional<shared::Delivery> pulled_;  ///< what a receive from a device's memory comes from
+  const CopyPlan* plan_ = nullptr;          ///< of the elements, where one is needed
+  Queue* queue_ = nullptr;                  ///< the one that `ticket_` is of
   Ticket ticket_;
+  /// \{ Of copies that go with others (exchange/together.hpp): the work before the message; a copy
+  /// that is to be collected after it, and what collected it.
+  Mark before_;
+  struct Next {
+    DeviceCopy copy;  ///< null: none
+    std::byte* to = nullptr;
+    const std::byte* from = nullptr;
+  };
+  Next next_;
+  std::shared_ptr<const Launch> launch_;
+  /// \}
 };
 
 }  // namespace strake::exchange

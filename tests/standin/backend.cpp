@@ -239,6 +239,15 @@ class Copier final : public strake::DeviceCopier {
     if (!has_kernels()) throw strake::Unsupported("the stand-in has no kernels");
     return std::make_unique<Batch>(copies, device);
   }
+
+  Ticket enqueue_together(strake::Queue& queue, std::span<const strake::BatchRun> runs) override {
+    Ticket last;
+    for (const strake::BatchRun& run : runs) {
+      std::byte* const bases[] = {run.to, const_cast<std::byte*>(run.from)};
+      last = run.batch->enqueue(queue, bases);
+    }
+    return last;
+  }
 };
 
 class Backend final : public strake::DeviceBackend {
@@ -265,7 +274,7 @@ class Backend final : public strake::DeviceBackend {
     return true;
   }
 
-  std::unique_ptr<strake::Queue> make_queue(int device) override {
+  std::unique_ptr<strake::Queue> make_queue(int device, strake::QueueOrder /*order*/) override {
     return std::make_unique<Queue>(device);
   }
 

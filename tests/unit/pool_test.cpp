@@ -27,7 +27,7 @@ class PretendedDevice final : public DeviceBackend {
   [[nodiscard]] bool usable(int) const noexcept override { return true; }
   bool query(const void*, AllocationInfo&) const noexcept override { return false; }
   bool knows(const void*, std::uint64_t&) const noexcept override { return false; }
-  std::unique_ptr<Queue> make_queue(int) override { throw Unsupported("pretended"); }
+  std::unique_ptr<Queue> make_queue(int, QueueOrder) override { throw Unsupported("pretended"); }
   std::unique_ptr<DeviceStream> make_stream(int) override { throw Unsupported("pretended"); }
   std::unique_ptr<DeviceStream> adopt_stream(void*, int) override {
     throw Unsupported("pretended");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <vector>
 
 #include "copy/cuda/batch_tables.hpp"
@@ -16,6 +17,7 @@ namespace {
 constexpr std::int64_t kTilesPerMultiprocessor = 64;
 
 static_assert(CopyBatch::kMaxSlots == kBatchSlots);
+static_assert(DeviceCopier::kMostRuns == kMostTogether);
 
 }  // namespace
 
@@ -68,6 +70,26 @@ Ticket CudaBatch::enqueue(Queue& queue, std::span<std::byte* const> bases) const
   auto& cuda_queue = static_cast<CudaQueue&>(queue);
   const DeviceScope scope(device_);
   return cuda_queue.finish(launch(cuda_queue.lane(), bases));
+}
+
+Signal launch_runs(const Lane& lane, std::span<const BatchRun> runs) {
+  std::array<BatchLaunch, kMostTogether> launches;
+  std::array<std::array<std::byte*, 2>, kMostTogether> bases;
+  std::size_t count = 0;
+  for (const BatchRun& run : runs) {
+    const BatchLaunch& launch = static_cast<const CudaBatch*>(run.batch)->launch();
+    if (launch.tile_count == 0) continue;
+    bases[count] = {run.to, const_cast<std::byte*>(run.from)};
+    launches[count] = launch;
+    launches[count].bases = bases[count].data();
+    ++count;
+  }
+  if (count == 0) return {};
+  const std::span<const BatchLaunch> all(launches.data(), count);
+  const Signal signal =
+      lane.queue == nullptr ? Signal{} : lane.queue->next_signal(together_blocks(all, lane));
+  check(launch_together(all, signal, lane));
+  return signal;
 }
 
 }  // namespace strake::cuda

@@ -147,6 +147,41 @@ __device__ __forceinline__ void move_batch_tile(const strake_batch_copy& copy, c
   }
 }
 
+/// Moves tile `number` of a copy between slots 0 and 1 of `bases`, or those that it names.
+template <int Dims, bool Any>
+__device__ __forceinline__ void move_numbered(const strake_batch_copy& copy, std::uint32_t number,
+                                              int tile_log2, std::byte* const* bases) {
+  Tile tile;
+  tile.first = static_cast<std::int64_t>(number) << tile_log2;
+  tile.word_log2 = copy.word_log2;
+  tile.to = bases[copy.to.slot] + copy.to.offset;
+  tile.from = bases[copy.from.slot] + copy.from.offset;
+  const std::uintptr_t low =
+      reinterpret_cast<std::uintptr_t>(tile.to) | reinterpret_cast<std::uintptr_t>(tile.from);
+  const int log2 =
+      min(tile.word_log2, __ffs(static_cast<int>(low & 15) | (1 << tile.word_log2)) - 1);
+  tile.narrower = tile.word_log2 - log2;
+  tile.count =
+      static_cast<std::uint32_t>(min(copy.words - tile.first, std::int64_t{1} << tile_log2))
+      << tile.narrower;
+  switch (log2) {
+    case 4:
+      move_batch_tile<4, Dims, Any>(copy, tile);
+      break;
+    case 3:
+      move_batch_tile<3, Dims, Any>(copy, tile);
+      break;
+    case 2:
+      move_batch_tile<2, Dims, Any>(copy, tile);
+      break;
+    case 1:
+      move_batch_tile<1, Dims, Any>(copy, tile);
+      break;
+    default:
+      move_batch_tile<0, Dims, Any>(copy, tile);
+  }
+}
+
 template <int Dims, bool Any, int Slots>
 __global__ void __launch_bounds__(kThreads, Any ? kBlocksOfAny : kBlocksOfBoxes)
     batch_kernel(const __grid_constant__ BatchArguments<Slots> a,
@@ -155,38 +190,41 @@ __global__ void __launch_bounds__(kThreads, Any ? kBlocksOfAny : kBlocksOfBoxes)
   strake_batch_tile next = number < a.tile_count ? a.tiles[number] : strake_batch_tile{0, 0};
   wait_for_work_before();
   while (number < a.tile_count) {
-    const strake_batch_copy& copy = a.copies[next.copy];
-    Tile tile;
-    tile.first = static_cast<std::int64_t>(next.index) << a.tile_log2;
+    const strake_batch_tile tile = next;
     number += gridDim.x * kWarps;
     if (number < a.tile_count) next = a.tiles[number];
-    tile.word_log2 = copy.word_log2;
-    tile.to = a.bases[copy.to.slot] + copy.to.offset;
-    tile.from = a.bases[copy.from.slot] + copy.from.offset;
-    const std::uintptr_t low =
-        reinterpret_cast<std::uintptr_t>(tile.to) | reinterpret_cast<std::uintptr_t>(tile.from);
-    const int log2 =
-        min(tile.word_log2, __ffs(static_cast<int>(low & 15) | (1 << tile.word_log2)) - 1);
-    tile.narrower = tile.word_log2 - log2;
-    tile.count =
-        static_cast<std::uint32_t>(min(copy.words - tile.first, std::int64_t{1} << a.tile_log2))
-        << tile.narrower;
-    switch (log2) {
-      case 4:
-        move_batch_tile<4, Dims, Any>(copy, tile);
-        break;
-      case 3:
-        move_batch_tile<3, Dims, Any>(copy, tile);
-        break;
-      case 2:
-        move_batch_tile<2, Dims, Any>(copy, tile);
-        break;
-      case 1:
-        move_batch_tile<1, Dims, Any>(copy, tile);
-        break;
-      default:
-        move_batch_tile<0, Dims, Any>(copy, tile);
-    }
+    move_numbered<Dims, Any>(a.copies[tile.copy], tile.index, a.tile_log2, a.bases);
+  }
+  raise_signal(signal);
+}
+
+/// A batch of two slots among others.
+struct Joined {
+  const strake_batch_copy* copies;
+  const strake_batch_tile* tiles;
+  std::byte* bases[2];
+  std::uint32_t end;  ///< of its tiles, in the numbers of all
+  std::int32_t tile_log2;
+};
+
+template <int Batches>
+struct TogetherArguments {
+  Joined batches[Batches];
+  std::uint32_t tile_count;
+};
+
+template <int Dims, bool Any, int Batches>
+__global__ void __launch_bounds__(kThreads, Any ? kBlocksOfAny : kBlocksOfBoxes)
+    together_kernel(const __grid_constant__ TogetherArguments<Batches> a,
+                    const __grid_constant__ Signal signal) {
+  std::uint32_t number = blockIdx.x * kWarps + threadIdx.x / kWarp;
+  wait_for_work_before();
+  std::uint32_t begin = 0;
+  for (int i = 0; number < a.tile_count; number += gridDim.x * kWarps) {
+    for (; number >= a.batches[i].end; ++i) begin = a.batches[i].end;
+    const Joined& batch = a.batches[i];
+    const strake_batch_tile tile = batch.tiles[number - begin];
+    move_numbered<Dims, Any>(batch.copies[tile.copy], tile.index, batch.tile_log2, batch.bases);
   }
   raise_signal(signal);
 }
@@ -206,13 +244,43 @@ cudaError_t start_batch(const BatchLaunch& launch, const Signal& signal, const L
   return start_kernel(kernel, blocks, lane, arguments, signal);
 }
 
+template <int Batches>
+cudaError_t start_together(std::span<const BatchLaunch> launches, bool any, unsigned blocks,
+                           const Signal& signal, const Lane& lane) {
+  TogetherArguments<Batches> arguments;
+  arguments.tile_count = 0;
+  Joined* joined = arguments.batches;
+  for (const BatchLaunch& launch : launches) {
+    arguments.tile_count += launch.tile_count;
+    *joined++ = {launch.copies,
+                 launch.tiles,
+                 {launch.bases[0], launch.bases[1]},
+                 arguments.tile_count,
+                 launch.tile_log2};
+  }
+  const auto kernel =
+      any ? together_kernel<STRAKE_BOX_DIMS, true, Batches> : together_kernel<3, false, Batches>;
+  return start_kernel(kernel, blocks, lane, arguments, signal);
+}
+
+bool needs_any(std::span<const BatchLaunch> launches) {
+  for (const BatchLaunch& launch : launches) {
+    if (launch.any || launch.box_dims > 3) return true;
+  }
+  return false;
+}
+
+std::int64_t blocks_of(std::int64_t tiles, bool any, const Lane& lane) {
+  const std::int64_t most =
+      std::int64_t{lane.multiprocessors} * (any ? kBlocksOfAny : kBlocksOfBoxes);
+  const std::int64_t enough = (tiles + kWarps - 1) / kWarps;
+  return enough < most ? enough : most;
+}
+
 }  // namespace
 
 std::int64_t batch_blocks(const BatchLaunch& launch, const Lane& lane) noexcept {
-  const std::int64_t most =
-      std::int64_t{lane.multiprocessors} * (launch.any ? kBlocksOfAny : kBlocksOfBoxes);
-  const std::int64_t enough = (std::int64_t{launch.tile_count} + kWarps - 1) / kWarps;
-  return enough < most ? enough : most;
+  return blocks_of(launch.tile_count, launch.any, lane);
 }
 
 cudaError_t launch_batch(const BatchLaunch& launch, const Signal& signal, const Lane& lane) {
@@ -222,6 +290,21 @@ cudaError_t launch_batch(const BatchLaunch& launch, const Signal& signal, const 
   if (launch.slots <= kFew) return start_batch<kFew>(launch, signal, lane);
   if (launch.slots <= kSome) return start_batch<kSome>(launch, signal, lane);
   return start_batch<kBatchSlots>(launch, signal, lane);
+}
+
+std::int64_t together_blocks(std::span<const BatchLaunch> launches, const Lane& lane) noexcept {
+  std::int64_t tiles = 0;
+  for (const BatchLaunch& launch : launches) tiles += launch.tile_count;
+  return blocks_of(tiles, needs_any(launches), lane);
+}
+
+cudaError_t launch_together(std::span<const BatchLaunch> launches, const Signal& signal,
+                            const Lane& lane) {
+  constexpr std::size_t kFew = 8;
+  const bool any = needs_any(launches);
+  const auto blocks = static_cast<unsigned>(together_blocks(launches, lane));
+  if (launches.size() <= kFew) return start_together<kFew>(launches, any, blocks, signal, lane);
+  return start_together<kMostTogether>(launches, any, blocks, signal, lane);
 }
 
 }  // namespace strake::cuda

@@ -25,6 +25,8 @@ class CudaBatch final : public DeviceBatch {
 
   /// Whether a side is neither dense nor a box nor a ranked list.
   [[nodiscard]] bool has_trees() const noexcept { return has_trees_; }
+  /// All but the addresses. Its tables are null if there is nothing to copy.
+  [[nodiscard]] const BatchLaunch& launch() const noexcept { return launch_; }
   /// The one launch, within a DeviceScope; the signal that it raises.
   Signal launch(const Lane& lane, std::span<std::byte* const> bases) const;
 
@@ -35,5 +37,9 @@ class CudaBatch final : public DeviceBatch {
   std::unique_ptr<DeviceImage> image_;
   BatchLaunch launch_;  // but for the bases
 };
+
+/// One launch of up to kMostTogether batches of two slots, within a DeviceScope; the signal that it
+/// raises.
+Signal launch_runs(const Lane& lane, std::span<const BatchRun> runs);
 
 }  // namespace strake::cuda

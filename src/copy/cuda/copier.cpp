@@ -26,6 +26,7 @@ class CudaCopier final : public DeviceCopier {
                                       Place from_place, CopyVariant variant, int device) override;
   std::unique_ptr<DeviceBatch> compile_batch(int device, std::span<const Place> slots,
                                              std::span<const CopyBatch::Copy> copies) override;
+  Ticket enqueue_together(Queue& queue, std::span<const BatchRun> runs) override;
 
  private:
   void require_device(int device) const;
@@ -106,6 +107,15 @@ std::unique_ptr<DeviceBatch> CudaCopier::compile_batch(int device, std::span<con
     }
   }
   return std::make_unique<CudaBatch>(device, slots, copies);
+}
+
+Ticket CudaCopier::enqueue_together(Queue& queue, std::span<const BatchRun> runs) {
+  auto& cuda_queue = static_cast<CudaQueue&>(queue);
+  const DeviceScope scope(queue.device());
+  const Lane lane = cuda_queue.lane();
+  for (; runs.size() > kMostRuns; runs = runs.subspan(kMostRuns))
+    (void)launch_runs(lane.untracked(), runs.first(kMostRuns));
+  return cuda_queue.finish(launch_runs(lane, runs));
 }
 
 }  // namespace

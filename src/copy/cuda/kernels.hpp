@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "copy/batch_index.h"
 #include "copy/cuda/ranks.hpp"
@@ -125,5 +126,14 @@ struct BatchLaunch {
 [[nodiscard]] std::int64_t batch_blocks(const BatchLaunch& launch, const Lane& lane) noexcept;
 [[nodiscard]] cudaError_t launch_batch(const BatchLaunch& launch, const Signal& signal,
                                        const Lane& lane);
+
+/// Batches of two slots each that are launched as one.
+inline constexpr int kMostTogether = 64;
+/// \{ The same of up to kMostTogether batches.
+[[nodiscard]] std::int64_t together_blocks(std::span<const BatchLaunch> launches,
+                                           const Lane& lane) noexcept;
+[[nodiscard]] cudaError_t launch_together(std::span<const BatchLaunch> launches,
+                                          const Signal& signal, const Lane& lane);
+/// \}
 
 }  // namespace strake::cuda

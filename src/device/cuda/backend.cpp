@@ -36,7 +36,7 @@ class CudaBackend final : public DeviceBackend {
   [[nodiscard]] bool usable(int device) const noexcept override;
   bool query(const void* address, AllocationInfo& info) const noexcept override;
   bool knows(const void* address, std::uint64_t& buffer_id) const noexcept override;
-  std::unique_ptr<Queue> make_queue(int device) override;
+  std::unique_ptr<Queue> make_queue(int device, QueueOrder order) override;
   std::unique_ptr<DeviceStream> make_stream(int device) override;
   std::unique_ptr<DeviceStream> adopt_stream(void* stream, int device) override;
   std::unique_ptr<DeviceEvent> make_event(int device) override;
@@ -140,10 +140,11 @@ void CudaBackend::require_device(int device) const {
   }
 }
 
-std::unique_ptr<Queue> CudaBackend::make_queue(int device) {
+std::unique_ptr<Queue> CudaBackend::make_queue(int device, QueueOrder order) {
   require_device(device);
   const Traits& traits = traits_of(device);
-  return std::make_unique<CudaQueue>(device, traits.multiprocessors, traits.early, core().spin_ns);
+  return std::make_unique<CudaQueue>(device, order, traits.multiprocessors, traits.early,
+                                     core().spin_ns);
 }
 
 std::unique_ptr<DeviceStream> CudaBackend::make_stream(int device) {

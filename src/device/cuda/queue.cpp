@@ -37,7 +37,8 @@ CUdeviceptr device_address(const volatile void* address) {
 
 }  // namespace
 
-CudaQueue::CudaQueue(int device, int multiprocessors, bool early, std::int64_t spin_ns)
+CudaQueue::CudaQueue(int device, QueueOrder order, int multiprocessors, bool early,
+                     std::int64_t spin_ns)
     : device_(device),
       multiprocessors_(multiprocessors),
       early_(early),
@@ -47,8 +48,8 @@ CudaQueue::CudaQueue(int device, int multiprocessors, bool early, std::int64_t s
       progress_(new (progress_block_.data()) std::uint64_t(0)),
       arrivals_(reinterpret_cast<unsigned*>(arrivals_block_.data())) {
   const DeviceScope scope(device);
-  // A blocking stream: its work is ordered after what the legacy default stream held.
-  check(cudaStreamCreate(&stream_));
+  check(cudaStreamCreateWithFlags(
+      &stream_, order == QueueOrder::Own ? cudaStreamNonBlocking : cudaStreamDefault));
   try {
     check(cudaMemsetAsync(arrivals_, 0, sizeof(unsigned), stream_));
     check(cudaStreamSynchronize(stream_));
@@ -81,10 +82,7 @@ Ticket CudaQueue::mark() {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const bool may_ask = driver()->stream_get_capture_info(CU_STREAM_LEGACY, &status, nullptr,
                                                          nullptr, nullptr, nullptr) == CUDA_SUCCESS;
-  // Without work there is nothing to mark. The stream, a blocking one, waits for the default one.
-  const bool idle = may_ask && cudaStreamQuery(cudaStreamLegacy) == cudaSuccess &&
-                    cudaStreamQuery(stream_) == cudaSuccess;
-  (void)cudaGetLastError();  // not ready
+  const bool idle = may_ask && driver()->stream_query(CU_STREAM_LEGACY) == CUDA_SUCCESS;
   return idle ? Ticket{} : finish({});
 }
 

@@ -16,7 +16,7 @@ namespace strake::cuda {
 
 class CudaQueue final : public Queue {
  public:
-  CudaQueue(int device, int multiprocessors, bool early, std::int64_t spin_ns);
+  CudaQueue(int device, QueueOrder order, int multiprocessors, bool early, std::int64_t spin_ns);
   ~CudaQueue() override;
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;

@@ -11,7 +11,6 @@
 
 #include "copy/plan_impl.hpp"
 #include "exchange/backoff.hpp"
-#include "exchange/queues.hpp"
 #include "memory/per_thread.hpp"
 #include "memory/sharing/arenas.hpp"
 #include "settings/log.hpp"
@@ -40,12 +39,10 @@ bool Delivery::copy_to(const Layout& layout, std::byte* address) const {
   return true;
 }
 
-std::optional<Pull> Delivery::pull_to(const Layout& layout, std::byte* address, Place place) const {
+std::optional<Pull> Delivery::pull_to(const Layout& layout, Place place) const {
   if (!from_device() || place != source_->place || layout.size_bytes() != bytes_)
     return std::nullopt;
-  const auto& plan = source_->layout->plan_to(layout, place, place);
-  const BorrowedQueues queues(place.device);
-  return Pull{plan, &queues.kernels(), enqueue(*plan, queues.kernels(), address, source_->base)};
+  return Pull{source_->layout->device_copy_to(layout, place), source_->base};
 }
 
 Delivery::Piece Delivery::next_piece(std::int64_t begin, std::int64_t bytes) const {

@@ -14,6 +14,7 @@
 #include "exchange/shared/outbox.hpp"
 #include "exchange/shared/page.hpp"
 #include "exchange/shared/remote_layouts.hpp"
+#include "exchange/together.hpp"
 #include "memory/pool.hpp"
 #include "memory/sharing/descriptor_socket.hpp"
 #include "memory/sharing/device_memory.hpp"
@@ -30,11 +31,10 @@ struct Source {
   Place place;
 };
 
-/// A copy on its way, on a device.
+/// A copy of a message from a device's memory.
 struct Pull {
-  std::shared_ptr<const CopyPlan> plan;
-  Queue* queue = nullptr;
-  Ticket ticket;
+  DeviceCopy copy;
+  const std::byte* from = nullptr;
 };
 
 /// A message that is here: packed, being packed by its sender, or where it lies in the sender's
@@ -50,9 +50,8 @@ class Delivery {
   /// Copies such a message to `layout` from `address` on in host memory, which has as many bytes.
   /// False: it comes another way or from a device's memory, or has more or fewer.
   bool copy_to(const Layout& layout, std::byte* address) const;
-  /// Starts the same between two places of one device. Nothing: none is started. \throws CudaError
-  [[nodiscard]] std::optional<Pull> pull_to(const Layout& layout, std::byte* address,
-                                            Place place) const;
+  /// The same copy between two memories of one device. Nothing: it is none. \throws CudaError
+  [[nodiscard]] std::optional<Pull> pull_to(const Layout& layout, Place place) const;
   /// Of one that is packed: waits until the bytes before `end` are, and tells how many are. \throws
   /// Error  they will not be: packing failed, or the sender is dead
   std::int64_t wait_until(std::int64_t end) const;
@@ -92,8 +91,14 @@ class Delivery {
   template <typename Take>
   void take_gathered(std::int64_t bytes, const Take& take) const {
     const Place place = source_->place;
-    const PoolBlock all(from_device() ? Place{MemoryKind::Pinned, place.device} : place, bytes);
-    source_->layout->packing(place).run(all.data(), source_->base, {0, bytes});
+    if (from_device()) {
+      const PoolBlock all({MemoryKind::Pinned, place.device}, bytes_);
+      Together::get().run(place.device, source_->layout->device_packing(place), all.data(),
+                          source_->base);
+      return take(all.data());
+    }
+    const PoolBlock all(place, bytes);
+    source_->layout->packing().run(all.data(), source_->base, {0, bytes});
     take(all.data());
   }
 

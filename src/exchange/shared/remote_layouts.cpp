@@ -12,6 +12,8 @@
 namespace strake::exchange::shared {
 namespace {
 
+constexpr Place kHost = {MemoryKind::Host, -1};
+
 /// Receives of one layout that differ.
 constexpr std::size_t kMostCompiled = 16;
 /// That are kept, about.
@@ -40,28 +42,54 @@ void sort_loops(Layout& to, Layout& from) {
 
 }  // namespace
 
-const std::shared_ptr<const CopyPlan>& RemoteLayout::plan_to(const Layout& to, Place to_place,
-                                                             Place place) {
-  for (const Compiled& known : compiled_) {
-    if (known.to_place == to_place && known.place == place && known.to == to) return known.plan;
-  }
-  if (compiled_.size() >= kMostCompiled) compiled_.erase(compiled_.begin());
-  Layout target = to;
-  Layout source = layout_;
-  sort_loops(target, source);
-  compiled_.push_back(
-      {to, to_place, place,
-       std::make_shared<const CopyPlan>(CopyPlan::compile(target, to_place, source, place))});
-  return compiled_.back().plan;
+RemoteLayout::Pair RemoteLayout::pair_with(const Layout& to) const {
+  Pair pair{to, layout_};
+  sort_loops(pair.to, pair.from);
+  return pair;
 }
 
-const CopyPlan& RemoteLayout::packing(Place place) {
-  const auto known = std::ranges::find(packing_, place, &Packing::place);
-  if (known != packing_.end()) return known->plan;
+/// The entry of that copy, which may be new, and empty.
+RemoteLayout::Compiled& RemoteLayout::compiled_for(const Layout& to, Place place) {
+  for (Compiled& known : compiled_) {
+    if (known.place == place && known.to == to) return known;
+  }
+  if (compiled_.size() >= kMostCompiled) compiled_.erase(compiled_.begin());
+  return compiled_.emplace_back(to, place, nullptr, nullptr);
+}
+
+const std::shared_ptr<const CopyPlan>& RemoteLayout::plan_to(const Layout& to) {
+  Compiled& found = compiled_for(to, kHost);
+  if (found.plan == nullptr) {
+    const Pair pair = pair_with(to);
+    found.plan =
+        std::make_shared<const CopyPlan>(CopyPlan::compile(pair.to, kHost, pair.from, kHost));
+  }
+  return found.plan;
+}
+
+const DeviceCopy& RemoteLayout::device_copy_to(const Layout& to, Place place) {
+  Compiled& found = compiled_for(to, place);
+  if (found.copy == nullptr) {
+    const Pair pair = pair_with(to);
+    found.copy = compile_device_copy(pair.to, place, pair.from, place);
+  }
+  return found.copy;
+}
+
+const CopyPlan& RemoteLayout::packing() {
+  if (!packing_)
+    packing_ = CopyPlan::compile(Layout::dense(layout_.size_bytes()), kHost, layout_, kHost);
+  return *packing_;
+}
+
+const DeviceCopy& RemoteLayout::device_packing(Place place) {
+  for (const auto& [known, copy] : device_packing_) {
+    if (known == place) return copy;
+  }
+  const Place pinned{MemoryKind::Pinned, place.device};
   const Layout dense = Layout::dense(layout_.size_bytes());
-  const Place to = place == kHost ? kHost : Place{MemoryKind::Pinned, place.device};
-  packing_.push_back({place, CopyPlan::compile(dense, to, layout_, place)});
-  return packing_.back().plan;
+  return device_packing_.emplace_back(place, compile_device_copy(dense, pinned, layout_, place))
+      .second;
 }
 
 std::shared_ptr<RemoteLayout> RemoteLayouts::find(Hash128 hash,

@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "exchange/together.hpp"
 #include "strake/copy.hpp"
 #include "strake/layout.hpp"
 #include "strake/place.hpp"
@@ -23,28 +26,32 @@ class RemoteLayout {
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   /// The copy of it to `to`, of as many bytes; only as a whole, since it takes the bytes in what
   /// order suits the memories. Compiled at first use; ~20 ns then. \throws std::bad_alloc
-  [[nodiscard]] const std::shared_ptr<const CopyPlan>& plan_to(const Layout& to,
-                                                               Place to_place = kHost,
-                                                               Place place = kHost);
-  /// The copy of it to packed bytes, also in parts: from memory of a device to pinned memory.
-  /// \throws as plan_to()
-  [[nodiscard]] const CopyPlan& packing(Place place = kHost);
+  [[nodiscard]] const std::shared_ptr<const CopyPlan>& plan_to(const Layout& to);
+  /// The same where both lie in memory of one device. \throws as compile_device_copy()
+  [[nodiscard]] const DeviceCopy& device_copy_to(const Layout& to, Place place);
+  /// The copy of it to packed bytes, also in parts. \throws as plan_to()
+  [[nodiscard]] const CopyPlan& packing();
+  /// The copy of it, in a device's memory, to packed bytes in pinned memory. \throws as
+  /// compile_device_copy()
+  [[nodiscard]] const DeviceCopy& device_packing(Place place);
 
  private:
-  static constexpr Place kHost = {MemoryKind::Host, -1};
   struct Compiled {
     Layout to;
-    Place to_place;
     Place place;
-    std::shared_ptr<const CopyPlan> plan;
+    std::shared_ptr<const CopyPlan> plan;  ///< \{ either of the two
+    DeviceCopy copy;                       ///< \}
   };
-  struct Packing {
-    Place place;
-    CopyPlan plan;
+  struct Pair {
+    Layout to;
+    Layout from;
   };
+  [[nodiscard]] Pair pair_with(const Layout& to) const;
+  [[nodiscard]] Compiled& compiled_for(const Layout& to, Place place);
   Layout layout_;
   std::vector<Compiled> compiled_;
-  std::vector<Packing> packing_;
+  std::optional<CopyPlan> packing_;
+  std::vector<std::pair<Place, DeviceCopy>> device_packing_;
 };
 
 /// Those that were used last. One thread at a time.
