@@ -57,11 +57,14 @@ std::shared_ptr<Launch> Together::fresh_launch(Device& own) {
     made->state_.store(Launch::State::Collecting, std::memory_order_relaxed);
     return made;
   }
-  auto fresh = std::make_shared<Launch>();
-  fresh->copies_.reserve(DeviceCopier::kMostRuns);
-  fresh->runs_.reserve(DeviceCopier::kMostRuns);
-  own.made.push_back(fresh);
-  return fresh;
+  constexpr int kAtATime = 16;
+  for (int i = 0; i < kAtATime; ++i) {
+    auto fresh = std::make_shared<Launch>();
+    fresh->copies_.reserve(DeviceCopier::kMostRuns);
+    fresh->runs_.reserve(DeviceCopier::kMostRuns);
+    own.made.push_back(std::move(fresh));
+  }
+  return own.made.back();
 }
 
 std::shared_ptr<const Launch> Together::add(int number, DeviceCopy copy, std::byte* to,
