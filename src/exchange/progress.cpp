@@ -106,7 +106,22 @@ void Progress::visit(Lock& lock, Flight& flight) noexcept {
   drop_if_done(lock, flight);
 }
 
+/// So that sends of a device are packed by one launch, not each in its turn.
+void Progress::prepare_sends() noexcept {
+  Lock lock(mutex_);
+  for (std::size_t i = 0; i < leaving_.size(); ++i) {
+    Flight& flight = *leaving_[i];
+    if (flight.claimed_by_ != nullptr) continue;
+    flight.claimed_by_ = this_thread();
+    lock.unlock();
+    flight.prepare();
+    lock.lock();
+    flight.claimed_by_ = nullptr;
+  }
+}
+
 void Progress::step_all() noexcept {
+  prepare_sends();
   Lock lock(mutex_);
   for (std::size_t i = 0; i < running_.size();) {
     const Flight* const visited = running_[i].get();
@@ -120,6 +135,7 @@ void Progress::step_all() noexcept {
 void Progress::step_some(Flight* mine) noexcept {
   // What has come for the others may be unpacked meanwhile; to look costs some 30 ns each.
   constexpr std::size_t kOthers = 8;
+  prepare_sends();
   Lock lock(mutex_);
   if (running_.size() <= kOthers) {
     lock.unlock();
@@ -134,7 +150,10 @@ void Progress::step_some(Flight* mine) noexcept {
 }
 
 void Progress::hand_on_all() noexcept {
-  for (Backoff backoff; step_sends(); backoff.pause()) Together::get().launch();
+  for (Backoff backoff; step_sends(); backoff.pause()) {
+    prepare_sends();
+    Together::get().launch();
+  }
   if (g_awaited.load(std::memory_order_relaxed) == 0) return;
   for (Backoff backoff; step_awaited(); backoff.pause()) Together::get().launch();
 }

@@ -23,6 +23,9 @@ class Flight {
   virtual ~Flight() = default;
   /// Takes the next steps that need no waiting. A fault completes the message with an error.
   virtual void step() noexcept = 0;
+  /// Of a send that the channel does not have yet: begins what needs no waiting before it is its
+  /// turn to leave. A fault shows in the next step.
+  virtual void prepare() noexcept = 0;
   /// A send that the channel does not have yet.
   [[nodiscard]] virtual bool leaving() const noexcept = 0;
   /// A receive whose sender waits for its next step, which comes soon.
@@ -91,6 +94,7 @@ class Progress {
   void step_claimed(Lock& lock, Flight& flight) noexcept;
   void visit(Lock& lock, Flight& flight) noexcept;
   void drop_if_done(Lock& lock, Flight& flight) noexcept;
+  void prepare_sends() noexcept;
   void hand_on_all() noexcept;
   bool step_awaited() noexcept;
 

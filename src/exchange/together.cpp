@@ -36,15 +36,36 @@ Together::Device& Together::device(int number) {
   if (made.copies != nullptr) return made;
   DeviceBackend* const backend = device_backend();
   if (backend == nullptr) throw Unsupported("device memory, but no device back end is loaded");
-  made.marks = backend->make_queue(number, QueueOrder::AfterDefault);
+  made.marks = backend->make_marker(number);
   made.copies = backend->make_queue(number, QueueOrder::Own);
   return made;
 }
 
-Mark Together::mark(int number) {
+std::uint64_t Together::mark(int number) {
   const std::lock_guard lock(mutex_);
-  Queue& marks = *device(number).marks;
-  return {marks, marks.mark()};
+  return device(number).marks->mark();
+}
+
+bool Together::reached(int number, std::uint64_t mark) {
+  constexpr std::chrono::nanoseconds kAgain{1500};  // an answer costs 600
+  const std::lock_guard lock(mutex_);
+  Device& own = device(number);
+  if (mark <= own.reached) return true;
+  const Clock::time_point now = Clock::now();
+  if (now - own.denied < kAgain) return false;
+  asked_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+  if (own.marks->reached(mark)) {
+    own.reached = mark;
+    return true;
+  }
+  own.denied = now;
+  return false;
+}
+
+bool Together::shall_ask() const noexcept {
+  constexpr std::chrono::microseconds kJustNow{5};
+  const Clock::duration asked(asked_.load(std::memory_order_relaxed));
+  return Clock::now().time_since_epoch() - asked > kJustNow;
 }
 
 std::shared_ptr<Launch> Together::fresh_launch(Device& own) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -27,22 +28,6 @@ using DeviceCopy = std::shared_ptr<const DeviceBatch>;
 /// \throws Unsupported  no device back end is loaded; OutOfMemory, CudaError
 [[nodiscard]] DeviceCopy compile_device_copy(const Layout& to, Place to_place, const Layout& from,
                                              Place from_place);
-
-/// The work that a device's legacy default stream held at some time. Any thread may ask.
-class Mark {
- public:
-  /// Of no work.
-  Mark() = default;
-  Mark(Queue& queue, Ticket ticket) noexcept : queue_(&queue), ticket_(ticket) {}
-  /// Whether it is done. \throws CudaError
-  [[nodiscard]] bool reached() const {
-    return ticket_.progress == nullptr || queue_->done(ticket_);
-  }
-
- private:
-  Queue* queue_ = nullptr;
-  Ticket ticket_;
-};
 
 /// Copies that are launched at once. Whoever waits for one of them keeps it.
 class Launch {
@@ -67,8 +52,13 @@ class Together {
  public:
   [[nodiscard]] static Together& get();
 
-  /// \throws as Queue::mark()
-  [[nodiscard]] Mark mark(int device);
+  /// What the device's legacy default stream holds by now. \throws as Marker::mark()
+  [[nodiscard]] std::uint64_t mark(int device);
+  /// Whether that is done. The device is asked now and then. \throws CudaError
+  [[nodiscard]] bool reached(int device, std::uint64_t mark);
+  /// Whether to look at once for what a call has begun, which costs the answer of a device, 1.5 us:
+  /// not if it gave one just now. What goes on is looked at later then, with more that has begun.
+  [[nodiscard]] bool shall_ask() const noexcept;
   /// A copy from `from` to `to`, whose memory the device's earlier work is done with. \throws
   /// std::bad_alloc, Unsupported, CudaError
   [[nodiscard]] std::shared_ptr<const Launch> add(int device, DeviceCopy copy, std::byte* to,
@@ -81,9 +71,12 @@ class Together {
   void run(int device, DeviceCopy copy, std::byte* to, const std::byte* from);
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Device {
     std::unique_ptr<Queue> copies;
-    std::unique_ptr<Queue> marks;
+    std::unique_ptr<Marker> marks;
+    std::uint64_t reached = 0;     ///< by the last answer
+    Clock::time_point denied;      ///< when the last answer was no
     std::shared_ptr<Launch> next;  ///< what is collected; null: nothing
     /// To be used again, once nobody else has them: none is allocated in steady state.
     std::vector<std::shared_ptr<Launch>> made;
@@ -96,6 +89,7 @@ class Together {
   std::mutex mutex_;
   std::map<int, Device> devices_;
   std::atomic<int> collected_ = 0;
+  std::atomic<Clock::rep> asked_ = 0;  ///< when a device was, last
 };
 
 }  // namespace strake::exchange

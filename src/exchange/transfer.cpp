@@ -158,6 +158,8 @@ void Transfer::mark() {
   try {
     if (lease_ && !offered() && !prepare_to_pack())
       throw OutOfMemory("no pinned memory for a message from a device");
+    shared::PostOffice* const office = shared::PostOffice::get();
+    if (lease_ && office != nullptr) office->outbox().hold(*lease_);
     before_ = Together::get().mark(typed_.place.device);
   } catch (...) {
     withdraw();
@@ -196,7 +198,7 @@ bool Transfer::step(Channel& channel) {
           arrival_.lost = true;
           break;
         }
-        channel.post(parcel());
+        give_to(channel);
         state_ = State::Posted;
         if (lease_ && !offered()) pack_shared();
         return false;
@@ -227,10 +229,19 @@ bool Transfer::step(Channel& channel) {
   return true;
 }
 
+void Transfer::prepare() noexcept {
+  if (next_.copy == nullptr) return;
+  try {
+    (void)copied();
+  } catch (...) {
+    // step() tries again.
+  }
+}
+
 void Transfer::post(Channel& channel) {
   try {
     wait_until_copied();
-    channel.post(parcel());
+    give_to(channel);
   } catch (...) {
     withdraw();
     release_lease();
@@ -238,7 +249,20 @@ void Transfer::post(Channel& channel) {
     throw;
   }
   state_ = State::Posted;
-  if (lease_ && !offered()) pack_shared();
+  if (!lease_ || offered()) return;
+  try {
+    pack_shared();
+  } catch (...) {
+    release_lease();  // the receiver is told
+    state_ = State::Idle;
+    throw;
+  }
+}
+
+void Transfer::give_to(Channel& channel) {
+  shared::PostOffice* const office = shared::PostOffice::get();
+  if (lease_ && on_device(typed_) && office != nullptr) office->outbox().go_live(*lease_);
+  channel.post(parcel());
 }
 
 void Transfer::finish(Channel& channel) {
@@ -498,8 +522,9 @@ void Transfer::unpack_in_pieces(std::int64_t bytes) {
 
 bool Transfer::copied() {
   try {
+    const bool comes_after = next_.copy != nullptr || (lease_ && on_device(typed_));
+    if (comes_after && !Together::get().reached(typed_.place.device, before_)) return false;
     if (next_.copy != nullptr) {
-      if (!before_.reached()) return false;
       launch_ = Together::get().add(typed_.place.device, next_.copy, next_.to, next_.from);
       next_ = {};
     }

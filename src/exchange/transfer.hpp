@@ -80,6 +80,8 @@ class Transfer {
   /// Begins: packs a send (host memory), or starts to (device memory). \throws OutOfMemory,
   /// CudaError
   void start();
+  /// A send that waits for its turn: collects its copy, if it can be. A fault shows in step().
+  void prepare() noexcept;
   /// Takes the next step, if it needs no waiting. True: the message is done.
   /// \throws CudaError, and what the channel throws
   bool step(Channel& channel);
@@ -126,6 +128,7 @@ class Transfer {
   void lose_offer() noexcept;
   void pack_in_pieces();
   void release_lease() noexcept;
+  void give_to(Channel& channel);
   void unpack(std::int64_t bytes);
   void unpack_shared(const shared::Delivery& delivery, std::int64_t bytes);
   void unpack_in_pieces(std::int64_t bytes);
@@ -154,7 +157,7 @@ class Transfer {
   Ticket ticket_;
   /// \{ Of copies that go with others (exchange/together.hpp): the work before the message; a copy
   /// that is to be collected after it, and what collected it.
-  Mark before_;
+  std::uint64_t before_ = 0;
   struct Next {
     DeviceCopy copy;  ///< null: none
     std::byte* to = nullptr;

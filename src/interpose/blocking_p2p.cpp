@@ -30,7 +30,12 @@ class EnvelopeSend {
       code_ =
           start(parcel.data, wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, &request_);
     });
-    transfer.post(channel);
+    try {
+      transfer.post(channel);
+    } catch (...) {
+      if (request_ != MPI_REQUEST_NULL) real_mpi().MPI_Request_free(&request_);
+      throw;
+    }
     if (!given()) transfer.withdraw();
   }
   /// The call has left by an exception.

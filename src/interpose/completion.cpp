@@ -222,11 +222,15 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   }
   Statuses told_of(count, statuses);
   Others others(operations, requests, told_of.data(), true);
-  for (Operation* const operation : operations) {
-    if (operation == nullptr || (operation->is_persistent() && operation->offered())) continue;
-    const int code = wait_for(*operation, [&] { return others.advance(); });
-    if (code != MPI_SUCCESS)
+  const auto is_awaited = [&](const Operation* operation) {
+    return operation != nullptr && !(operation->is_persistent() && operation->offered()) &&
+           ours.see(*operation).pending;
+  };
+  Backoff backoff;
+  for (ours.progress(); std::ranges::any_of(operations, is_awaited); ours.progress()) {
+    if (const int code = others.advance(); code != MPI_SUCCESS)
       return finish_all_pending(pending, count, requests, told_of.data(), code);
+    backoff.pause();
   }
   // The call may block for a request of the MPI library's own.
   if (std::find(operations.begin(), operations.end(), nullptr) != operations.end()) ours.hand_on();

@@ -51,6 +51,7 @@ class Operation final : public exchange::Flight {
   void cancel() noexcept;
 
   void step() noexcept override;
+  void prepare() noexcept override { transfer_.prepare(); }
   [[nodiscard]] bool leaving() const noexcept override {
     return transfer_.state() == exchange::Transfer::State::Leaving;
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exchange/backoff.hpp"
+#include "exchange/together.hpp"
 #include "interpose/quiet_world.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
@@ -84,11 +85,13 @@ MPI_Request Requests::launch(const std::shared_ptr<Operation>& operation) {
     by_request_.insert_or_assign(key_of(request), &launched);
   }
   progress_.add(room, operation);
-  progress_.step_sends();
+  if (exchange::Together::get().shall_ask()) progress_.step_sends();
   if (launched.complete() && launched.error() != MPI_SUCCESS) {
     const Outcome outcome = take_outcome(launched);
     mpi::real_mpi().MPI_Wait(&request, MPI_STATUS_IGNORE);
     progress_.drop_if_done(launched);
+    if (MPI_Request failed = outcome.failed; failed != MPI_REQUEST_NULL)
+      mpi::real_mpi().MPI_Request_free(&failed);
     if (outcome.thrown) std::rethrow_exception(outcome.thrown);
     if (outcome.comm != MPI_COMM_NULL) throw Error("the send failed");  // nobody has raised it
     throw MpiError("the send was refused", outcome.error);
@@ -120,7 +123,7 @@ void Requests::start(MPI_Request dummy) {
   }
   progress_.add(room, persistent);
   if (claimed) progress_.release(*persistent);
-  progress_.step_sends();
+  if (exchange::Together::get().shall_ask()) progress_.step_sends();
 }
 
 void Requests::step_everything() {

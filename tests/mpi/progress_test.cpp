@@ -31,6 +31,7 @@ class FakeFlight final : public Flight {
     ++taken;
     inside_ = false;
   }
+  void prepare() noexcept override { ++prepared; }
   [[nodiscard]] bool leaving() const noexcept override { return leaving_; }
   [[nodiscard]] bool awaited() const noexcept override { return someone_waits && !complete_; }
   [[nodiscard]] bool complete() const noexcept override { return complete_; }
@@ -40,6 +41,7 @@ class FakeFlight final : public Flight {
   std::function<void()> during;
   std::function<void()> left;
   std::atomic<int> taken = 0;
+  std::atomic<int> prepared = 0;
   std::atomic<int> completions = 0;
   std::atomic<int> wanted = 1;
   std::atomic<bool> someone_waits = false;
@@ -71,6 +73,20 @@ TEST(Progress, sends_leave_in_the_order_of_their_starts) {
   EXPECT_TRUE(progress.step_sends());
   EXPECT_FALSE(progress.step_sends());
   EXPECT_EQ(order, "slow quick");
+}
+
+TEST(Progress, prepares_sends_before_it_is_their_turn) {
+  Progress progress;
+  const auto first = add(progress, 3, 1);
+  const auto second = add(progress, 1, 1);
+  progress.step_all();
+  EXPECT_EQ(second->prepared, 1);
+  EXPECT_EQ(second->taken, 0);
+  progress.step_sends();
+  progress.step_sends();
+  progress.step_sends();
+  progress.step_all();
+  EXPECT_EQ(second->prepared, 1);  // it has left
 }
 
 TEST(Progress, hands_on_until_every_send_has_left) {

@@ -65,9 +65,6 @@ class Queue final : public strake::Queue {
     });
   }
 
-  Ticket mark() override {
-    return push([] {});
-  }
   bool idle() {
     const std::lock_guard lock(mutex_);
     return reached({&done_, issued_});
@@ -109,6 +106,20 @@ class Queue final : public strake::Queue {
   std::uint64_t issued_ = 0;
   volatile std::uint64_t done_ = 0;
   std::thread worker_;
+};
+
+class Marker final : public strake::Marker {
+ public:
+  explicit Marker(int device) : queue_(device) {}
+  std::uint64_t mark() override {
+    last_ = queue_.push([] {});
+    return last_.value;
+  }
+  bool reached(std::uint64_t mark) override { return queue_.done({last_.progress, mark}); }
+
+ private:
+  Queue queue_;
+  Ticket last_;
 };
 
 class Event final : public strake::DeviceEvent {
@@ -278,6 +289,10 @@ class Backend final : public strake::DeviceBackend {
     return std::make_unique<Queue>(device);
   }
 
+  std::unique_ptr<strake::Marker> make_marker(int device) override {
+    return std::make_unique<Marker>(device);
+  }
+
   std::unique_ptr<strake::DeviceStream> make_stream(int device) override {
     return std::make_unique<Stream>(device);
   }
@@ -314,6 +329,7 @@ class Backend final : public strake::DeviceBackend {
     if (!find(reinterpret_cast<const void*>(info.base), found) || found.file < 0) return false;
     const int handle[] = {getpid(), found.file};
     std::memcpy(made.handle.data(), handle, sizeof(handle));
+    made.base = found.base;
     made.bytes = static_cast<std::int64_t>(found.bytes);
     return true;
   }

@@ -12,6 +12,7 @@
 
 #include "device/cuda/block.hpp"
 #include "device/cuda/driver.hpp"
+#include "device/cuda/marker.hpp"
 #include "device/cuda/probe.hpp"
 #include "device/cuda/queue.hpp"
 #include "device/cuda/stream.hpp"
@@ -37,6 +38,7 @@ class CudaBackend final : public DeviceBackend {
   bool query(const void* address, AllocationInfo& info) const noexcept override;
   bool knows(const void* address, std::uint64_t& buffer_id) const noexcept override;
   std::unique_ptr<Queue> make_queue(int device, QueueOrder order) override;
+  std::unique_ptr<Marker> make_marker(int device) override;
   std::unique_ptr<DeviceStream> make_stream(int device) override;
   std::unique_ptr<DeviceStream> adopt_stream(void* stream, int device) override;
   std::unique_ptr<DeviceEvent> make_event(int device) override;
@@ -147,6 +149,11 @@ std::unique_ptr<Queue> CudaBackend::make_queue(int device, QueueOrder order) {
                                      core().spin_ns);
 }
 
+std::unique_ptr<Marker> CudaBackend::make_marker(int device) {
+  require_device(device);
+  return std::make_unique<CudaMarker>(device);
+}
+
 std::unique_ptr<DeviceStream> CudaBackend::make_stream(int device) {
   require_device(device);
   const Traits& traits = traits_of(device);
@@ -209,6 +216,7 @@ bool CudaBackend::export_memory(const AllocationInfo& info, ExportedMemory& made
   }
   (void)cudaGetLastError();
   std::memcpy(made.handle.data(), &handle, sizeof(handle));
+  made.base = info.base;
   made.bytes = static_cast<std::int64_t>(info.size_bytes);
   return exported;
 }

@@ -31,7 +31,6 @@ struct Driver {
   CUresult (*primary_ctx_retain)(CUcontext*, CUdevice);
   CUresult (*pointer_get_attributes)(unsigned, CUpointer_attribute*, void**, CUdeviceptr);
   CUresult (*stream_get_ctx)(CUstream, CUcontext*);
-  CUresult (*stream_query)(CUstream);
   CUresult (*stream_get_capture_info)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*,
                                       const CUgraphNode**, std::size_t*);
   CUresult (*stream_write_value64)(CUstream, CUdeviceptr, cuuint64_t, unsigned);

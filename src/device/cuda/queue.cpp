@@ -76,16 +76,6 @@ Ticket CudaQueue::copy(void* to, const void* from, std::int64_t bytes) {
   return finish({});
 }
 
-Ticket CudaQueue::mark() {
-  const DeviceScope scope(device_);
-  // While a blocking stream is captured, to ask the default one would end the capture.
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const bool may_ask = driver()->stream_get_capture_info(CU_STREAM_LEGACY, &status, nullptr,
-                                                         nullptr, nullptr, nullptr) == CUDA_SUCCESS;
-  const bool idle = may_ask && driver()->stream_query(CU_STREAM_LEGACY) == CUDA_SUCCESS;
-  return idle ? Ticket{} : finish({});
-}
-
 void CudaQueue::wait_for(const Queue& other, Ticket ticket) {
   if (ticket.progress == nullptr || *ticket.progress >= ticket.value) return;
   if (other.device() != device_) {

@@ -23,7 +23,6 @@ class CudaQueue final : public Queue {
 
   Ticket copy(void* to, const void* from, std::int64_t bytes) override;
   void wait_for(const Queue& other, Ticket ticket) override;
-  Ticket mark() override;
   bool done(Ticket ticket) override;
   void wait(Ticket ticket) override;
   [[nodiscard]] int device() const noexcept override { return device_; }

@@ -137,17 +137,28 @@ void Inbox::take_region(const Introduction& made, int descriptor) {
   }
   neighbour.regions.resize(kRegions);
   Region& region = neighbour.regions[static_cast<std::size_t>(made.region)];
+  auto* const mapped = reinterpret_cast<Mapped*>(neighbour.memory.data() + parts_.mapped);
+  const auto tell = [&](std::int32_t number, std::uint32_t generation) {
+    mapped[self_ * kRegions + number].store(generation, std::memory_order_release);
+  };
+  const bool again = region.generation == made.generation && region.data() != nullptr;
+  if (again) return tell(made.region, made.generation);
   region.memory = {};  // what had the number before is freed
   region.device = {};
   if (made.region < sharing::Arenas::kMost) {
     region.memory = sharing::SharedMemory::map(descriptor, made.region_bytes,
                                                sharing::SharedMemory::Access::Read);
   } else {
+    // A driver may refuse to open what lies where it has something open.
+    for (Region& freed : neighbour.regions) {
+      if (!freed.device.overlaps(made.device_memory)) continue;
+      tell(static_cast<std::int32_t>(&freed - neighbour.regions.data()), 0);
+      freed.device = {};
+    }
     region.device = sharing::DeviceImport(made.device_memory);
   }
   region.generation = made.generation;
-  auto* const mapped = reinterpret_cast<Mapped*>(neighbour.memory.data() + parts_.mapped);
-  mapped[self_ * kRegions + made.region].store(made.generation, std::memory_order_release);
+  tell(made.region, made.generation);
 }
 
 bool Inbox::is_gone(std::int32_t rank) const noexcept {

@@ -132,6 +132,15 @@ bool Outbox::offer(const Lease& lease, const sharing::Arenas::Region& region,
   return true;
 }
 
+void Outbox::hold(const Lease& lease) noexcept {
+  lease.slot_->state.store(State::Free, std::memory_order_relaxed);
+}
+
+void Outbox::go_live(const Lease& lease) noexcept {
+  lease.slot_->sequence.store(++sequence_, std::memory_order_relaxed);
+  lease.slot_->state.store(State::Live, std::memory_order_release);
+}
+
 void Outbox::keep(const Layout& layout) {
   if (const auto number = publish(layout)) ++layouts_[static_cast<std::size_t>(*number)].kept;
 }

@@ -115,6 +115,11 @@ class Outbox {
   };
   /// \param slot  its number. \throws std::out_of_range  there never was one
   [[nodiscard]] const Own& own(std::size_t slot) const { return to_self_.at(slot); }
+  /// \{ Of a message whose envelope leaves later than others that get a slot now: until its turn
+  /// probes don't count it.
+  void hold(const Lease& lease) noexcept;
+  void go_live(const Lease& lease) noexcept;
+  /// \}
   /// Keeps a layout in the page, if there is room, until let_go() of it.
   void keep(const Layout& layout);
   void let_go(const Layout& layout) noexcept;

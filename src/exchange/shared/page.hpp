@@ -15,7 +15,7 @@
 
 namespace strake::exchange::shared {
 
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::uint64_t kMagic = 0x656b617274736731;  // "1gstrake"
 inline constexpr std::uint32_t kSlots = 1024;
 

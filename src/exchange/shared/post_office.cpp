@@ -163,12 +163,15 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
   Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
   neighbour.regions.resize(kRegions);
   Neighbour::Told& told = neighbour.regions[static_cast<std::size_t>(region->number)];
-  if (told.generation != region->generation) {
+  // One that had no room for what it was told of, or that could not be opened then, is told again.
+  constexpr std::uint32_t kAgain = 64;
+  const bool again = told.messages >= kAgain && ever_more_rarely(told.messages);
+  if (told.generation != region->generation || again) {
     made.region = region->number;
     made.generation = region->generation;
     made.region_bytes = region->bytes;
     if (send(rank, made, region->descriptor) != Sent::Yes) return std::nullopt;
-    told = {region->generation, 0};
+    told = {region->generation, again ? told.messages : 0};
   }
   // It may be that it can't: asked ever more rarely.
   return Reachable{*region, false, ever_more_rarely(++told.messages)};

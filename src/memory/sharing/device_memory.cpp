@@ -41,9 +41,9 @@ DeviceExports::Allocation* DeviceExports::add(const std::byte* first) {
   if (!known || info.place.kind != MemoryKind::Device || info.buffer_id == 0) return nullptr;
   auto* place = std::ranges::find(allocations_, info.buffer_id, &Allocation::buffer_id);
   if (place != allocations_.end()) return place;  // the message goes beyond it
-  place = std::ranges::find(allocations_, std::uint64_t{0}, &Allocation::buffer_id);
-  if (place == allocations_.end())
-    place = std::ranges::find_if(allocations_, [](const Allocation& a) { return !is_there(a); });
+  // Those that are freed first: other processes still hold their memory.
+  place = std::ranges::find_if(
+      allocations_, [](const Allocation& a) { return a.buffer_id == 0 || !is_there(a); });
   if (place == allocations_.end()) return nullptr;
   place->buffer_id = info.buffer_id;
   place->base = info.base;
@@ -56,7 +56,8 @@ DeviceExports::Allocation* DeviceExports::add(const std::byte* first) {
   return place;
 }
 
-DeviceImport::DeviceImport(const ExportedMemory& memory) : bytes_(memory.bytes) {
+DeviceImport::DeviceImport(const ExportedMemory& memory)
+    : exporter_base_(memory.base), bytes_(memory.bytes) {
   if (device_backend() == nullptr)
     throw Unsupported("memory of a device, in a process that uses none");
   data_ = device_backend()->import_memory(memory, place_);
@@ -68,11 +69,13 @@ DeviceImport::~DeviceImport() {
 
 DeviceImport::DeviceImport(DeviceImport&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
+      exporter_base_(other.exporter_base_),
       bytes_(std::exchange(other.bytes_, 0)),
       place_(other.place_) {}
 
 DeviceImport& DeviceImport::operator=(DeviceImport&& other) noexcept {
   std::swap(data_, other.data_);
+  std::swap(exporter_base_, other.exporter_base_);
   std::swap(bytes_, other.bytes_);
   std::swap(place_, other.place_);
   return *this;

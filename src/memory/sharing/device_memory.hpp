@@ -67,9 +67,17 @@ class DeviceImport {
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
   /// Whose address it is.
   [[nodiscard]] Place place() const noexcept { return place_; }
+  /// Whether it has an address with `memory` in common, in the process that exports both: then it
+  /// is freed there.
+  [[nodiscard]] bool overlaps(const ExportedMemory& memory) const noexcept {
+    return data_ != nullptr &&
+           exporter_base_ < memory.base + static_cast<std::uint64_t>(memory.bytes) &&
+           memory.base < exporter_base_ + static_cast<std::uint64_t>(bytes_);
+  }
 
  private:
   std::byte* data_ = nullptr;
+  std::uint64_t exporter_base_ = 0;
   std::int64_t bytes_ = 0;
   Place place_;
 };
