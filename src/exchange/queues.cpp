@@ -10,31 +10,31 @@
 namespace strake::exchange {
 namespace {
 
-/// The pairs that nobody borrows, by device.
+/// The pairs that nobody borrows.
 struct Idle {
   std::mutex mutex;
-  std::map<int, Queues*> first;
+  std::map<std::pair<int, QueueOrder>, Queues*> first;
 };
 Idle& idle() {
   static auto& made = *new Idle;
   return made;
 }
 
-Queues* take(int device) {
+Queues* take(int device, QueueOrder order) {
   const std::lock_guard lock(idle().mutex);
-  Queues*& first = idle().first[device];
+  Queues*& first = idle().first[{device, order}];
   Queues* const taken = first;
   if (taken != nullptr) first = std::exchange(taken->next, nullptr);
   return taken;
 }
 
-Queues* make(int device) {
+Queues* make(int device, QueueOrder order) {
   DeviceBackend* const backend = device_backend();
   if (backend == nullptr) {
     throw Unsupported("device memory, but no device back end could be loaded");
   }
-  std::unique_ptr<Queue> kernels = backend->make_queue(device);
-  std::unique_ptr<Queue> copies = backend->make_queue(device);
+  std::unique_ptr<Queue> kernels = backend->make_queue(device, order);
+  std::unique_ptr<Queue> copies = backend->make_queue(device, order);
   auto queues = std::make_unique<Queues>();
   queues->kernels = kernels.release();
   queues->copies = copies.release();
@@ -43,13 +43,14 @@ Queues* make(int device) {
 
 }  // namespace
 
-BorrowedQueues::BorrowedQueues(int device) : device_(device), queues_(take(device)) {
-  if (queues_ == nullptr) queues_ = make(device);
+BorrowedQueues::BorrowedQueues(int device, QueueOrder order)
+    : device_(device), order_(order), queues_(take(device, order)) {
+  if (queues_ == nullptr) queues_ = make(device, order);
 }
 
 BorrowedQueues::~BorrowedQueues() {
   const std::lock_guard lock(idle().mutex);
-  Queues*& first = idle().first[device_];  // take() has made the entry
+  Queues*& first = idle().first[{device_, order_}];  // take() has made the entry
   queues_->next = first;
   first = queues_;
 }

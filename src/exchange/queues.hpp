@@ -17,8 +17,8 @@ struct Queues {
 /// thread that enqueues at the same time as another gets one more.
 class BorrowedQueues {
  public:
-  /// \throws Unsupported  no device back end is loaded; OutOfMemory, CudaError
-  explicit BorrowedQueues(int device);
+  /// Both of that order. \throws Unsupported  no device back end is loaded; OutOfMemory, CudaError
+  BorrowedQueues(int device, QueueOrder order);
   ~BorrowedQueues();
   BorrowedQueues(const BorrowedQueues&) = delete;
   BorrowedQueues& operator=(const BorrowedQueues&) = delete;
@@ -27,6 +27,7 @@ class BorrowedQueues {
 
  private:
   int device_;
+  QueueOrder order_;
   Queues* queues_;
 };
 

@@ -35,6 +35,12 @@ bool on_device(const Typed& typed) noexcept {
   return typed.place.kind == MemoryKind::Device && !typed.mixed;
 }
 
+/// A device's memory is written once the work before the message is done, and behind nothing that
+/// came later. Of other memory it is not known when that is.
+QueueOrder order_of_unpacking(const Typed& typed) noexcept {
+  return on_device(typed) ? QueueOrder::Own : QueueOrder::AfterDefault;
+}
+
 /// [bytes] Longer messages are packed and unpacked by a launch of their own, at once.
 constexpr std::int64_t kMostTogether = 32 << 10;
 
@@ -124,6 +130,7 @@ Transfer::~Transfer() {
   // Of one that is done the device's runtime may be gone.
   if (state_ == State::Idle) return;
   next_ = {};
+  to_unpack_ = 0;
   try {
     wait_until_copied();
   } catch (...) {
@@ -143,6 +150,7 @@ void Transfer::start() {
     method_ = lease_ ? by_lease(*lease_) : unshared_method_;
   }
   next_ = {};
+  to_unpack_ = 0;
   if (on_device(typed_) && (lease_ || direction_ == Direction::Receive || is_short())) mark();
   if (direction_ == Direction::Send && !lease_) pack();
   state_ = State::Leaving;
@@ -204,7 +212,10 @@ bool Transfer::step(Channel& channel) {
         return false;
       case State::Posted: {
         const std::optional<Arrival> arrival = channel.poll();
-        if (!arrival) return false;
+        if (!arrival) {
+          look_at_mark();
+          return false;
+        }
         if (arrival->lost) withdraw();
         take(*arrival);
         [[fallthrough]];
@@ -266,6 +277,7 @@ void Transfer::give_to(Channel& channel) {
 }
 
 void Transfer::finish(Channel& channel) {
+  if (direction_ == Direction::Receive) look_at_mark();
   post(channel);
   try {
     std::optional<Arrival> arrival = channel.poll();
@@ -425,7 +437,7 @@ void Transfer::unpack_shared(const shared::Delivery& delivery, std::int64_t byte
   }
   delivery.take_whole(bytes, [&](const std::byte* packed) {
     if (buffer_.place().kind == MemoryKind::Device) {
-      const BorrowedQueues queues(typed_.place.device);
+      const BorrowedQueues queues(typed_.place.device, QueueOrder::Own);
       queues.copies().wait(queues.copies().copy(buffer_.data(), packed, bytes));
     } else {
       std::memcpy(buffer_.data(), packed, static_cast<std::size_t>(bytes));
@@ -450,14 +462,14 @@ void Transfer::pack() {
     return;
   }
   if (method_ == Method::Staged) return pack_in_pieces();
-  const BorrowedQueues queues(typed_.place.device);
+  const BorrowedQueues queues(typed_.place.device, QueueOrder::AfterDefault);
   queue_ = &queues.kernels();
   ticket_ = enqueue(*plan_, *queue_, buffer_.data(), typed_.address);
 }
 
 void Transfer::pack_in_pieces() {
   const std::int64_t bytes = size_bytes();
-  const BorrowedQueues queues(typed_.place.device);
+  const BorrowedQueues queues(typed_.place.device, QueueOrder::AfterDefault);
   queue_ = &queues.copies();
   if (plan_ == nullptr) {
     ticket_ =
@@ -492,14 +504,18 @@ void Transfer::unpack(std::int64_t bytes) {
              typed_.address, buffer_.data()};
     return;
   }
-  if (method_ == Method::Staged) return unpack_in_pieces(bytes);
-  const BorrowedQueues queues(typed_.place.device);
-  queue_ = &queues.kernels();
-  ticket_ = enqueue(*plan_, *queue_, typed_.address, buffer_.data(), part);
+  to_unpack_ = bytes;
 }
 
-void Transfer::unpack_in_pieces(std::int64_t bytes) {
-  const BorrowedQueues queues(typed_.place.device);
+/// Enqueues it: a device's by a launch of its own.
+void Transfer::begin_to_unpack(std::int64_t bytes) {
+  const BorrowedQueues queues(typed_.place.device, order_of_unpacking(typed_));
+  if (method_ == Method::Staged) return unpack_in_pieces(queues, bytes);
+  queue_ = &queues.kernels();
+  ticket_ = enqueue(*plan_, *queue_, typed_.address, buffer_.data(), {0, bytes});
+}
+
+void Transfer::unpack_in_pieces(const BorrowedQueues& queues, std::int64_t bytes) {
   if (plan_ == nullptr) {
     queue_ = &queues.copies();
     ticket_ =
@@ -520,10 +536,26 @@ void Transfer::unpack_in_pieces(std::int64_t bytes) {
   });
 }
 
+/// Whether the work before the message is done.
+bool Transfer::follows_its_mark() {
+  if (before_ != 0 && Together::get().reached(typed_.place.device, before_)) before_ = 0;
+  return before_ == 0;
+}
+
+/// So that it is known before the message comes. A fault shows when that is copied.
+void Transfer::look_at_mark() noexcept {
+  try {
+    (void)follows_its_mark();
+  } catch (const std::exception&) {
+  }
+}
+
 bool Transfer::copied() {
   try {
-    const bool comes_after = next_.copy != nullptr || (lease_ && on_device(typed_));
-    if (comes_after && !Together::get().reached(typed_.place.device, before_)) return false;
+    const bool comes_after =
+        next_.copy != nullptr || to_unpack_ != 0 || (lease_ && on_device(typed_));
+    if (comes_after && !follows_its_mark()) return false;
+    if (to_unpack_ != 0) begin_to_unpack(std::exchange(to_unpack_, 0));
     if (next_.copy != nullptr) {
       launch_ = Together::get().add(typed_.place.device, next_.copy, next_.to, next_.from);
       next_ = {};

@@ -19,6 +19,7 @@
 
 namespace strake::exchange {
 
+class BorrowedQueues;
 namespace shared {
 class PostOffice;
 }
@@ -131,9 +132,12 @@ class Transfer {
   void give_to(Channel& channel);
   void unpack(std::int64_t bytes);
   void unpack_shared(const shared::Delivery& delivery, std::int64_t bytes);
-  void unpack_in_pieces(std::int64_t bytes);
+  void begin_to_unpack(std::int64_t bytes);
+  void unpack_in_pieces(const BorrowedQueues& queues, std::int64_t bytes);
   void take(const Arrival& arrival);
   bool copied();
+  bool follows_its_mark();
+  void look_at_mark() noexcept;
   void wait_until_copied();
 
   Typed typed_;
@@ -164,6 +168,7 @@ class Transfer {
     const std::byte* from = nullptr;
   };
   Next next_;
+  std::int64_t to_unpack_ = 0;  ///< [bytes] the same by a launch of its own; 0: nothing
   std::shared_ptr<const Launch> launch_;
   /// \}
 };

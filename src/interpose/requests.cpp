@@ -85,7 +85,7 @@ MPI_Request Requests::launch(const std::shared_ptr<Operation>& operation) {
     by_request_.insert_or_assign(key_of(request), &launched);
   }
   progress_.add(room, operation);
-  if (exchange::Together::get().shall_ask()) progress_.step_sends();
+  if (launched.leaving() && exchange::Together::get().shall_ask()) progress_.step_sends();
   if (launched.complete() && launched.error() != MPI_SUCCESS) {
     const Outcome outcome = take_outcome(launched);
     mpi::real_mpi().MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -123,7 +123,7 @@ void Requests::start(MPI_Request dummy) {
   }
   progress_.add(room, persistent);
   if (claimed) progress_.release(*persistent);
-  if (exchange::Together::get().shall_ask()) progress_.step_sends();
+  if (persistent->leaving() && exchange::Together::get().shall_ask()) progress_.step_sends();
 }
 
 void Requests::step_everything() {

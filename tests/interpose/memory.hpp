@@ -22,6 +22,15 @@ void* allocate(std::size_t bytes);
 void release(void* address);
 void copy(void* to, const void* from, std::size_t bytes);
 /// \}
+/// \{ Work in the device's default stream; in host memory it is done at once.
+/// Sets bytes, some milliseconds later.
+void set_late(void* address, unsigned char value, std::size_t bytes);
+/// Holds up what the stream gets from now on, until let_go().
+void hold_up();
+void let_go();
+/// Waits for it.
+void finish_work();
+/// \}
 
 /// `count` elements of T, all equal to `value` at first. Its address stays the same for its life.
 template <class T>

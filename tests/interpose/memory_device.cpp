@@ -1,13 +1,18 @@
 // Programs with CUDA, or with the stand-in for it (tests/standin).
 #include <cuda_runtime_api.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "memory.hpp"
 
 namespace test_memory {
 namespace {
+
+std::atomic<bool> g_held = false;
 
 void check(cudaError_t code) {
   if (code == cudaSuccess) return;
@@ -36,5 +41,23 @@ void release(void* address) { cudaFree(address); }
 void copy(void* to, const void* from, std::size_t bytes) {
   check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
 }
+
+void set_late(void* address, unsigned char value, std::size_t bytes) {
+  constexpr auto kSleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
+  check(cudaLaunchHostFunc(nullptr, kSleep, nullptr));
+  check(cudaMemsetAsync(address, value, bytes, nullptr));
+}
+
+void hold_up() {
+  constexpr auto kWait = [](void*) {
+    while (g_held) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  };
+  g_held = true;
+  check(cudaLaunchHostFunc(nullptr, kWait, nullptr));
+}
+
+void let_go() { g_held = false; }
+
+void finish_work() { check(cudaDeviceSynchronize()); }
 
 }  // namespace test_memory

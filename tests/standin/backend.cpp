@@ -38,7 +38,8 @@ constexpr int kSlowestUs = 300;
 
 class Queue final : public strake::Queue {
  public:
-  explicit Queue(int device) : device_(device), worker_([this] { work(); }) {}
+  explicit Queue(int device, strake::QueueOrder order = strake::QueueOrder::AfterDefault)
+      : device_(device), order_(order), worker_([this] { work(); }) {}
   ~Queue() override {
     push({});
     worker_.join();
@@ -48,7 +49,8 @@ class Queue final : public strake::Queue {
 
   Ticket push(std::function<void()> task) {
     const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
+    const bool after = task && order_ == strake::QueueOrder::AfterDefault;
+    tasks_.push_back({std::move(task), after ? default_work() : 0});
     wake_.notify_one();
     return {&done_, ++issued_};
   }
@@ -84,25 +86,31 @@ class Queue final : public strake::Queue {
   void work() {
     std::minstd_rand random(std::random_device{}());
     for (;;) {
-      std::function<void()> task;
+      Task task;
       {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [this] { return !tasks_.empty(); });
         task = std::move(tasks_.front());
         tasks_.pop_front();
       }
-      if (!task) return;
+      if (!task.run) return;
+      while (!default_work_done(task.after)) std::this_thread::yield();
       const auto delay = random() % (2 * kSlowestUs);  // half of them go at once
       if (delay < kSlowestUs) std::this_thread::sleep_for(std::chrono::microseconds(delay));
-      task();
+      task.run();
       __atomic_add_fetch(&done_, 1, __ATOMIC_RELEASE);
     }
   }
 
+  struct Task {
+    std::function<void()> run;
+    std::uint64_t after = 0;  ///< of the default stream's work
+  };
   int device_;
+  strake::QueueOrder order_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::function<void()>> tasks_;
+  std::deque<Task> tasks_;
   std::uint64_t issued_ = 0;
   volatile std::uint64_t done_ = 0;
   std::thread worker_;
@@ -140,7 +148,7 @@ class Event final : public strake::DeviceEvent {
 
 class Stream final : public strake::DeviceStream {
  public:
-  explicit Stream(int device) : queue_(device) {}
+  explicit Stream(int device) : queue_(device, strake::QueueOrder::Own) {}
   ~Stream() override { synchronize(); }
   int device() const noexcept override { return queue_.device(); }
   void* native() const noexcept override { return &queue_; }
@@ -285,8 +293,8 @@ class Backend final : public strake::DeviceBackend {
     return true;
   }
 
-  std::unique_ptr<strake::Queue> make_queue(int device, strake::QueueOrder /*order*/) override {
-    return std::make_unique<Queue>(device);
+  std::unique_ptr<strake::Queue> make_queue(int device, strake::QueueOrder order) override {
+    return std::make_unique<Queue>(device, order);
   }
 
   std::unique_ptr<strake::Marker> make_marker(int device) override {

@@ -13,13 +13,20 @@ extern "C" {
 using cudaError_t = int;
 enum cudaMemcpyKind { cudaMemcpyDefault = 4 };
 inline constexpr cudaError_t cudaSuccess = 0;
+using cudaStream_t = void*;
+using cudaHostFn_t = void (*)(void* argument);
 
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaMalloc(void** address, std::size_t bytes);
 cudaError_t cudaFree(void* address);
-/// Complete on return.
+/// After what the default stream holds. Complete on return.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
+/// \{ In the default stream, a null one; there is no other.
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream);
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument);
+cudaError_t cudaDeviceSynchronize();
+/// \}
 const char* cudaGetErrorString(cudaError_t error);
 
 /// The driver's: 3 (not initialised) before the first of the calls above.
@@ -50,5 +57,10 @@ int current_device() noexcept;
 bool find(const void* address, Allocation& found) noexcept;
 /// Where the CPU reaches what programs know as `address`: itself for any other memory.
 std::byte* reach(const void* address) noexcept;
+
+/// How much work the default stream was ever given.
+std::uint64_t default_work() noexcept;
+/// Whether so much of it is done.
+bool default_work_done(std::uint64_t work) noexcept;
 
 }  // namespace standin

@@ -2,12 +2,17 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
+#include <thread>
+#include <utility>
 
 #include "cuda_runtime_api.h"
 
@@ -131,6 +136,51 @@ std::byte* reach(const void* address) noexcept {
   return found.memory + (reinterpret_cast<std::uintptr_t>(address) - found.base);
 }
 
+namespace {
+
+/// A thread that does one piece of work after the other.
+class DefaultStream {
+ public:
+  void push(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    if (issued_ == 0) std::thread([this] { run(); }).detach();
+    work_.push_back(std::move(work));
+    issued_.fetch_add(1, std::memory_order_release);
+    wake_.notify_one();
+  }
+  std::atomic<std::uint64_t> issued_ = 0;
+  std::atomic<std::uint64_t> done_ = 0;
+
+ private:
+  void run() {
+    for (;;) {
+      std::function<void()> next;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return !work_.empty(); });
+        next = std::move(work_.front());
+        work_.pop_front();
+      }
+      next();
+      done_.fetch_add(1, std::memory_order_release);
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> work_;
+};
+
+DefaultStream& default_stream() {
+  static DefaultStream& made = *new DefaultStream;  // its thread runs to the end
+  return made;
+}
+
+}  // namespace
+
+std::uint64_t default_work() noexcept { return default_stream().issued_; }
+
+bool default_work_done(std::uint64_t work) noexcept { return default_stream().done_ >= work; }
+
 }  // namespace standin
 
 using namespace standin;
@@ -164,7 +214,24 @@ cudaError_t cudaFree(void* address) {
 }
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/) {
+  cudaDeviceSynchronize();
   std::memcpy(reach(to), reach(from), bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t /*stream*/) {
+  default_stream().push([to = reach(to), value, bytes] { std::memset(to, value, bytes); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t /*stream*/, cudaHostFn_t function, void* argument) {
+  default_stream().push([function, argument] { function(argument); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  for (const std::uint64_t work = default_work(); !default_work_done(work);)
+    std::this_thread::yield();
   return cudaSuccess;
 }
 

@@ -35,6 +35,8 @@ bool load(Driver& d) {
          find(library, "cuDevicePrimaryCtxRetain", d.primary_ctx_retain) &&
          find(library, "cuPointerGetAttributes", d.pointer_get_attributes) &&
          find(library, "cuStreamGetCtx", d.stream_get_ctx) &&
+         find(library, "cuEventRecord", d.event_record) &&
+         find(library, "cuEventQuery", d.event_query) &&
          find(library, "cuStreamGetCaptureInfo_v2", d.stream_get_capture_info) &&
          find(library, "cuStreamWriteValue64_v2", d.stream_write_value64) &&
          find(library, "cuStreamWaitValue64_v2", d.stream_wait_value64) &&

@@ -31,6 +31,8 @@ struct Driver {
   CUresult (*primary_ctx_retain)(CUcontext*, CUdevice);
   CUresult (*pointer_get_attributes)(unsigned, CUpointer_attribute*, void**, CUdeviceptr);
   CUresult (*stream_get_ctx)(CUstream, CUcontext*);
+  CUresult (*event_record)(CUevent, CUstream);
+  CUresult (*event_query)(CUevent);
   CUresult (*stream_get_capture_info)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*,
                                       const CUgraphNode**, std::size_t*);
   CUresult (*stream_write_value64)(CUstream, CUdeviceptr, cuuint64_t, unsigned);

@@ -31,12 +31,15 @@ void CudaMarker::destroy() noexcept {
 
 std::uint64_t CudaMarker::mark() {
   const DeviceScope scope(device_);
-  check(cudaEventRecord(events_[(last_ + 1) % kEvents], stream_));
+  check(driver()->event_record(events_[(last_ + 1) % kEvents], stream_));
   return ++last_;
 }
 
 bool CudaMarker::ask(std::uint64_t mark) const {
-  return is_complete(cudaEventQuery(events_[mark % kEvents]));
+  const CUresult code = driver()->event_query(events_[mark % kEvents]);
+  if (code == CUDA_ERROR_NOT_READY) return false;
+  check(code);
+  return true;
 }
 
 bool CudaMarker::reached(std::uint64_t mark) {

@@ -25,7 +25,7 @@ void mark_like_envelope(const mpi::Peer& peer) {
 Landed read_landed(const std::byte* data, MemoryKind memory) {
   Landed landed;
   if (memory == MemoryKind::Device) {
-    const BorrowedQueues queues(classify(data).device);
+    const BorrowedQueues queues(classify(data).device, QueueOrder::Own);
     queues.copies().wait(queues.copies().copy(landed.data(), data, landed.size()));
   } else {
     std::memcpy(landed.data(), data, landed.size());

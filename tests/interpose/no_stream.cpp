@@ -1,0 +1,15 @@
+// Programs without a device: its default stream's work is done at once.
+#include <cstring>
+
+#include "memory.hpp"
+
+namespace test_memory {
+
+void set_late(void* address, unsigned char value, std::size_t bytes) {
+  std::memset(address, value, bytes);
+}
+void hold_up() {}
+void let_go() {}
+void finish_work() {}
+
+}  // namespace test_memory
