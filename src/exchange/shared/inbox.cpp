@@ -141,10 +141,14 @@ void Inbox::take_region(const Introduction& made, int descriptor) {
   const auto tell = [&](std::int32_t number, std::uint32_t generation) {
     mapped[self_ * kRegions + number].store(generation, std::memory_order_release);
   };
-  const bool again = region.generation == made.generation && region.data() != nullptr;
-  if (again) return tell(made.region, made.generation);
-  region.memory = {};  // what had the number before is freed
-  region.device = {};
+  const bool open = region.generation == made.generation && region.data() != nullptr;
+  if (made.region_bytes == Introduction::kFreed) {
+    if (!open) return;
+    tell(made.region, 0);
+    return close(region);
+  }
+  if (open) return tell(made.region, made.generation);
+  close(region);  // what had the number before is freed
   if (made.region < sharing::Arenas::kMost) {
     region.memory = sharing::SharedMemory::map(descriptor, made.region_bytes,
                                                sharing::SharedMemory::Access::Read);
@@ -153,12 +157,26 @@ void Inbox::take_region(const Introduction& made, int descriptor) {
     for (Region& freed : neighbour.regions) {
       if (!freed.device.overlaps(made.device_memory)) continue;
       tell(static_cast<std::int32_t>(&freed - neighbour.regions.data()), 0);
-      freed.device = {};
+      close(freed);
     }
     region.device = sharing::DeviceImport(made.device_memory);
+    device_bytes_ += region.device.bytes();
+    most_device_bytes_ = std::max(most_device_bytes_, device_bytes_);
   }
   region.generation = made.generation;
   tell(made.region, made.generation);
+}
+
+void Inbox::close(Region& region) {
+  if (region.device.data() != nullptr) device_bytes_ -= region.device.bytes();
+  region.memory = {};
+  region.device = {};
+}
+
+void Inbox::report() const {
+  if (most_device_bytes_ == 0) return;
+  log::info("rank {} had up to {} bytes of other ranks' device memory open", self_,
+            most_device_bytes_);
 }
 
 bool Inbox::is_gone(std::int32_t rank) const noexcept {

@@ -152,6 +152,8 @@ class Inbox {
   /// is a message of its own. An offer is claimed: done() has to follow soon. \throws Error  the
   /// page is not as it should be
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
+  /// Tells the log how much memory of other ranks' devices was open at a time.
+  void report() const;
   /// Whether that rank's process is known to be gone. A system call.
   [[nodiscard]] bool is_gone(std::int32_t rank) const noexcept;
   /// Whether they name anything.
@@ -190,6 +192,7 @@ class Inbox {
   };
   void take_page(const Introduction& made, int descriptor, pid_t process);
   void take_region(const Introduction& made, int descriptor);
+  void close(Region& region);
   [[nodiscard]] std::optional<Source> claim(Slot& slot, std::int32_t from, std::int64_t bytes);
   [[nodiscard]] Source source_of(const Slot& slot, Neighbour& neighbour);
   [[nodiscard]] Source own_source(const Slot& slot);
@@ -204,9 +207,11 @@ class Inbox {
   const sharing::DescriptorSocket& socket_;
   std::uint64_t job_;
   std::int32_t self_;
-  Parts parts_;                   ///< of all pages
-  std::vector<Neighbour> pages_;  ///< by rank in MPI_COMM_WORLD
-  std::uint32_t looks_ = 0;       ///< for pages of any rank
+  Parts parts_;                    ///< of all pages
+  std::vector<Neighbour> pages_;   ///< by rank in MPI_COMM_WORLD
+  std::uint32_t looks_ = 0;        ///< for pages of any rank
+  std::int64_t device_bytes_ = 0;  ///< of regions that are open
+  std::int64_t most_device_bytes_ = 0;
   const Outbox* own_ = nullptr;
   RemoteLayouts layouts_;
 };

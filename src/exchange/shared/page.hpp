@@ -144,6 +144,7 @@ struct Introduction {
   ExportedMemory device_memory{};  ///< of a region from sharing::Arenas::kMost on
 
   static constexpr std::int32_t kPageItself = -1;
+  static constexpr std::int64_t kFreed = -1;  ///< as region_bytes: it is not there any more
 };
 
 }  // namespace strake::exchange::shared

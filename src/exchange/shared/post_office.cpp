@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 #include <span>
+#include <utility>
 
 #include "exchange/backoff.hpp"
 #include "job/names.hpp"
@@ -78,6 +79,7 @@ void PostOffice::open(const std::string& job, std::int32_t rank, std::int32_t ra
 }
 
 void PostOffice::close() noexcept {
+  if (const PostOffice* const office = get()) office->inbox_.report();
   // Not destroyed: messages may still be in flight.
   s_open.store(nullptr, std::memory_order_release);
 }
@@ -130,7 +132,8 @@ std::optional<Lease> PostOffice::lease(const Destination& to, const Layout& layo
       offers ? outbox_.lease_unpacked(to, bytes) : outbox_.lease(to, bytes);
   if (!lease) return std::nullopt;
   try {
-    if (found && found->news) lease->tell_news();
+    bool& news = neighbours_[static_cast<std::size_t>(to.rank)].news;
+    if (std::exchange(news, false) || (found && found->news)) lease->tell_news();
     if (to_self) outbox_.offer_to_self(*lease, address, layout, device ? place : Place{});
     const bool packed =
         offers && !to_self && !outbox_.offer(*lease, found->region, address, layout);
@@ -158,6 +161,7 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
     region->descriptor = outbox_.descriptor();  // each introduction has one
     made.device_memory = found->memory;
   }
+  if (place.kind == MemoryKind::Device) tell_freed();
   if (!region) return std::nullopt;
   if (outbox_.is_read_by(rank, *region)) return Reachable{*region, true, false};
   Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
@@ -175,6 +179,21 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
   }
   // It may be that it can't: asked ever more rarely.
   return Reachable{*region, false, ever_more_rarely(++told.messages)};
+}
+
+/// Ranks that have an allocation open that is freed are to close it, since they keep its memory.
+void PostOffice::tell_freed() {
+  for (const auto& [number, generation] : sharing::DeviceExports::get().take_freed()) {
+    Introduction made{outbox_.header(), job_};
+    made.region = number;
+    made.generation = generation;
+    made.region_bytes = Introduction::kFreed;
+    for (std::size_t rank = 0; rank < neighbours_.size(); ++rank) {
+      const auto other = static_cast<std::int32_t>(rank);
+      if (!outbox_.is_read_by(other, {number, generation, 0, -1, nullptr})) continue;
+      neighbours_[rank].news |= send(other, made, outbox_.descriptor()) == Sent::Yes;
+    }
+  }
 }
 
 void PostOffice::prepare(const Layout& layout) {

@@ -119,6 +119,7 @@ class PostOffice {
       std::uint32_t messages = 0;  ///< since then, as long as it has not answered
     };
     std::vector<Told> regions;  ///< none, or one for each that there may be
+    bool news = false;          ///< its next message is to let it look for introductions
   };
   static constexpr int kMostLuck = 8;
   PostOffice(const std::string& job, std::int32_t rank, std::int32_t ranks);
@@ -133,6 +134,7 @@ class PostOffice {
     bool known = false;
     bool news = false;  ///< it is to look for introductions
   };
+  void tell_freed();
   [[nodiscard]] std::optional<Reachable> region_of(std::int32_t rank, const Layout& layout,
                                                    const std::byte* address, Place place);
 

@@ -23,7 +23,7 @@ std::optional<DeviceExports::Export> DeviceExports::find(const std::byte* first,
   auto* found = std::ranges::find_if(
       allocations_, [&](const Allocation& allocation) { return allocation.holds(begin, end); });
   if (found == allocations_.end() || !is_there(*found)) {
-    if (found != allocations_.end()) found->buffer_id = 0;
+    if (found != allocations_.end()) drop(*found);
     found = add(first);
     if (found == nullptr || !found->holds(begin, end)) return std::nullopt;
   }
@@ -34,6 +34,17 @@ std::optional<DeviceExports::Export> DeviceExports::find(const std::byte* first,
                 found->memory};
 }
 
+void DeviceExports::drop(Allocation& freed) {
+  const auto number = static_cast<std::int32_t>(&freed - allocations_.data());
+  if (freed.exported) freed_.push_back({Arenas::kMost + number, freed.generation});
+  freed.buffer_id = 0;
+}
+
+std::vector<DeviceExports::Freed> DeviceExports::take_freed() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(freed_, {});
+}
+
 /// Enters the allocation at an address; null: it is none of a device, or there is no number left.
 DeviceExports::Allocation* DeviceExports::add(const std::byte* first) {
   AllocationInfo info;
@@ -41,9 +52,11 @@ DeviceExports::Allocation* DeviceExports::add(const std::byte* first) {
   if (!known || info.place.kind != MemoryKind::Device || info.buffer_id == 0) return nullptr;
   auto* place = std::ranges::find(allocations_, info.buffer_id, &Allocation::buffer_id);
   if (place != allocations_.end()) return place;  // the message goes beyond it
-  // Those that are freed first: other processes still hold their memory.
-  place = std::ranges::find_if(
-      allocations_, [](const Allocation& a) { return a.buffer_id == 0 || !is_there(a); });
+  // Other processes still hold the memory of those that are freed.
+  for (Allocation& allocation : allocations_) {
+    if (allocation.buffer_id != 0 && !is_there(allocation)) drop(allocation);
+  }
+  place = std::ranges::find(allocations_, std::uint64_t{0}, &Allocation::buffer_id);
   if (place == allocations_.end()) return nullptr;
   place->buffer_id = info.buffer_id;
   place->base = info.base;

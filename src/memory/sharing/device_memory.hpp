@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "device/backend.hpp"
 #include "memory/sharing/arenas.hpp"
@@ -17,7 +18,7 @@ namespace strake::sharing {
 class DeviceExports {
  public:
   /// Allocations at a time. Each is mapped in each process that reads it, and stays there, though
-  /// it is freed here, until another one gets its number.
+  /// it is freed here, until that is noticed: at the first message from a new allocation.
   static constexpr int kMost = 64;
 
   static DeviceExports& get() {
@@ -28,6 +29,13 @@ class DeviceExports {
     Arenas::Region region;  ///< with numbers from Arenas::kMost on
     ExportedMemory memory;
   };
+  /// A number that has no allocation any more.
+  struct Freed {
+    std::int32_t number = 0;
+    std::uint32_t generation = 0;
+  };
+  /// Those that find() has noticed since the last call. ~5 ns if there are none.
+  [[nodiscard]] std::vector<Freed> take_freed();
   /// The allocation that holds all of [first, last). Nothing where it can't be exported (managed
   /// memory, a pool's), or there are too many. ~150 ns for a known one: the runtime is asked
   /// whether it is the same still.
@@ -47,8 +55,10 @@ class DeviceExports {
   };
   [[nodiscard]] static bool is_there(const Allocation& allocation) noexcept;
   Allocation* add(const std::byte* first);
+  void drop(Allocation& freed);
 
   std::mutex mutex_;
+  std::vector<Freed> freed_;
   std::array<Allocation, kMost> allocations_;
 };
 
