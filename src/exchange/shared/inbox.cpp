@@ -105,9 +105,13 @@ void Inbox::take_introductions() {
       continue;
     }
     try {
-      made.region == Introduction::kPageItself
-          ? take_page(made, received->descriptor.get(), received->process)
-          : take_region(made, received->descriptor.get());
+      if (made.region == Introduction::kPageItself) {
+        take_page(made, received->descriptor.get(), received->process);
+      } else if (made.region == Introduction::kFreed) {
+        close_freed(made);
+      } else {
+        take_region(made, received->descriptor.get());
+      }
     } catch (const Error& error) {
       // A device that this rank does not reach is nothing unusual.
       const bool usual = made.region >= sharing::Arenas::kMost;
@@ -142,11 +146,6 @@ void Inbox::take_region(const Introduction& made, int descriptor) {
     mapped[self_ * kRegions + number].store(generation, std::memory_order_release);
   };
   const bool open = region.generation == made.generation && region.data() != nullptr;
-  if (made.region_bytes == Introduction::kFreed) {
-    if (!open) return;
-    tell(made.region, 0);
-    return close(region);
-  }
   if (open) return tell(made.region, made.generation);
   close(region);  // what had the number before is freed
   if (made.region < sharing::Arenas::kMost) {
@@ -165,6 +164,21 @@ void Inbox::take_region(const Introduction& made, int descriptor) {
   }
   region.generation = made.generation;
   tell(made.region, made.generation);
+}
+
+void Inbox::close_freed(const Introduction& made) {
+  Neighbour& neighbour = pages_[static_cast<std::size_t>(made.header.rank)];
+  const Page* const page = page_of(made.header.rank);
+  if (page == nullptr || page->header.nonce != made.header.nonce || neighbour.regions.empty())
+    return;
+  auto* const mapped = reinterpret_cast<Mapped*>(neighbour.memory.data() + parts_.mapped);
+  for (std::int32_t number = sharing::Arenas::kMost; number < kRegions; ++number) {
+    Region& region = neighbour.regions[static_cast<std::size_t>(number)];
+    const auto freed = made.freed[static_cast<std::size_t>(number - sharing::Arenas::kMost)];
+    if (freed == 0 || region.generation != freed) continue;
+    mapped[self_ * kRegions + number].store(0, std::memory_order_release);
+    close(region);
+  }
 }
 
 void Inbox::close(Region& region) {

@@ -192,6 +192,7 @@ class Inbox {
   };
   void take_page(const Introduction& made, int descriptor, pid_t process);
   void take_region(const Introduction& made, int descriptor);
+  void close_freed(const Introduction& made);
   void close(Region& region);
   [[nodiscard]] std::optional<Source> claim(Slot& slot, std::int32_t from, std::int64_t bytes);
   [[nodiscard]] Source source_of(const Slot& slot, Neighbour& neighbour);

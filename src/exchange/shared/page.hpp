@@ -142,9 +142,11 @@ struct Introduction {
   std::uint32_t generation = 0;
   std::int64_t region_bytes = 0;
   ExportedMemory device_memory{};  ///< of a region from sharing::Arenas::kMost on
+  /// By number, from sharing::Arenas::kMost on: their generations; 0 where it is none.
+  std::array<std::uint32_t, sharing::DeviceExports::kMost> freed{};
 
   static constexpr std::int32_t kPageItself = -1;
-  static constexpr std::int64_t kFreed = -1;  ///< as region_bytes: it is not there any more
+  static constexpr std::int32_t kFreed = -2;  ///< `freed` are not there any more
 };
 
 }  // namespace strake::exchange::shared

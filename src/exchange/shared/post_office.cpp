@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <random>
 #include <span>
-#include <utility>
 
 #include "exchange/backoff.hpp"
 #include "job/names.hpp"
@@ -127,13 +126,15 @@ std::optional<Lease> PostOffice::lease(const Destination& to, const Layout& layo
   const bool looks = !to_self && (device || worth_offering(layout));
   const auto found = looks ? region_of(to.rank, layout, address, place) : std::nullopt;
   const bool offers = to_self || (found && found->known);
-  if (device && !offers && !(found && found->news)) return std::nullopt;
+  bool& owed = neighbours_[static_cast<std::size_t>(to.rank)].news;
+  const bool news = owed || (found && found->news);
+  if (device && !offers && !news) return std::nullopt;
   std::optional<Lease> lease =
       offers ? outbox_.lease_unpacked(to, bytes) : outbox_.lease(to, bytes);
   if (!lease) return std::nullopt;
   try {
-    bool& news = neighbours_[static_cast<std::size_t>(to.rank)].news;
-    if (std::exchange(news, false) || (found && found->news)) lease->tell_news();
+    if (news) lease->tell_news();
+    owed = false;
     if (to_self) outbox_.offer_to_self(*lease, address, layout, device ? place : Place{});
     const bool packed =
         offers && !to_self && !outbox_.offer(*lease, found->region, address, layout);
@@ -174,7 +175,10 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
     made.region = region->number;
     made.generation = region->generation;
     made.region_bytes = region->bytes;
-    if (send(rank, made, region->descriptor) != Sent::Yes) return std::nullopt;
+    if (send(rank, made, region->descriptor) != Sent::Yes) {
+      neighbour.news = true;  // for it to make room
+      return std::nullopt;
+    }
     told = {region->generation, again ? told.messages : 0};
   }
   // It may be that it can't: asked ever more rarely.
@@ -183,15 +187,25 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
 
 /// Ranks that have an allocation open that is freed are to close it, since they keep its memory.
 void PostOffice::tell_freed() {
-  for (const auto& [number, generation] : sharing::DeviceExports::get().take_freed()) {
-    Introduction made{outbox_.header(), job_};
-    made.region = number;
-    made.generation = generation;
-    made.region_bytes = Introduction::kFreed;
-    for (std::size_t rank = 0; rank < neighbours_.size(); ++rank) {
-      const auto other = static_cast<std::int32_t>(rank);
-      if (!outbox_.is_read_by(other, {number, generation, 0, -1, nullptr})) continue;
-      neighbours_[rank].news |= send(other, made, outbox_.descriptor()) == Sent::Yes;
+  const auto freed = sharing::DeviceExports::get().take_freed();
+  if (freed.empty() && !freed_untold_) return;
+  freed_untold_ = false;
+  for (std::size_t rank = 0; rank < neighbours_.size(); ++rank) {
+    const auto other = static_cast<std::int32_t>(rank);
+    Neighbour& neighbour = neighbours_[rank];
+    for (const auto& [number, generation] : freed) {
+      if (outbox_.is_read_by(other, {number, generation, 0, -1, nullptr}))
+        neighbour.freed.push_back({number, generation});
+    }
+    if (neighbour.freed.empty()) continue;
+    Introduction made{outbox_.header(), job_, Introduction::kFreed};
+    for (const auto& [number, generation] : neighbour.freed)
+      made.freed[static_cast<std::size_t>(number - sharing::Arenas::kMost)] = generation;
+    neighbour.news = true;
+    if (send(other, made, outbox_.descriptor()) == Sent::Yes) {
+      neighbour.freed.clear();
+    } else {
+      freed_untold_ = true;
     }
   }
 }

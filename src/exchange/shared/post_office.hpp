@@ -120,6 +120,8 @@ class PostOffice {
     };
     std::vector<Told> regions;  ///< none, or one for each that there may be
     bool news = false;          ///< its next message is to let it look for introductions
+    /// What it has open, and was not told yet that it is freed.
+    std::vector<sharing::DeviceExports::Freed> freed;
   };
   static constexpr int kMostLuck = 8;
   PostOffice(const std::string& job, std::int32_t rank, std::int32_t ranks);
@@ -149,6 +151,7 @@ class PostOffice {
   Inbox inbox_;
   std::vector<Neighbour> neighbours_;
   std::uint64_t late_ = 0;
+  bool freed_untold_ = false;  ///< some Neighbour::freed has any
 };
 
 }  // namespace strake::exchange::shared

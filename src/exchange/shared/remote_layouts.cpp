@@ -54,7 +54,8 @@ RemoteLayout::Compiled& RemoteLayout::compiled_for(const Layout& to, Place place
     if (known.place == place && known.to == to) return known;
   }
   if (compiled_.size() >= kMostCompiled) compiled_.erase(compiled_.begin());
-  return compiled_.emplace_back(to, place, nullptr, nullptr);
+  compiled_.push_back({to, place, nullptr, nullptr});
+  return compiled_.back();
 }
 
 const std::shared_ptr<const CopyPlan>& RemoteLayout::plan_to(const Layout& to) {
