@@ -80,7 +80,6 @@ void let_go() {
     }
   }
   constexpr int kSome = 12;  // of what is still in use, or in a pool
-  const int af = few();
   CHECK(few() <= before + kSome);
 }
 
