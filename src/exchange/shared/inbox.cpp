@@ -19,6 +19,7 @@
 namespace strake::exchange::shared {
 namespace {
 
+static_assert(sizeof(Introduction) < sharing::DescriptorSocket::kLongestMessage);
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr auto kAcquire = std::memory_order_acquire;
 

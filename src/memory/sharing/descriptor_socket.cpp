@@ -15,8 +15,6 @@
 namespace strake::sharing {
 namespace {
 
-constexpr std::size_t kLongestMessage = 256;
-
 /// The ancillary data of one message: a descriptor, and who sent it.
 union Ancillary {
   cmsghdr aligned;

@@ -21,6 +21,8 @@ class DescriptorSocket {
   /// \throws Unsupported  the name is taken or too long, or no socket is left
   explicit DescriptorSocket(const std::string& name);
 
+  /// [bytes] Longer messages are cut off.
+  static constexpr std::size_t kLongestMessage = 1024;
   enum class Sent : std::uint8_t { Yes, NoReceiver, Full };
   /// Never waits. NoReceiver: there is no such socket on this machine, in this network namespace,
   /// or of this user.
