@@ -132,6 +132,40 @@ TEST(DeviceBatch, is_one_launch_that_allocates_nothing) {
   }
 }
 
+/// Each copy as a batch of its own, all in few launches.
+void expect_moved_together(const Many& many, MemoryKind to_kind, MemoryKind from_kind) {
+  Memory to(to_kind, many.to_bytes);
+  Memory from(from_kind, many.from_bytes);
+  std::vector<std::byte> expected = random_bytes(many.to_bytes, 7);
+  const std::vector<std::byte> given = random_bytes(many.from_bytes, 8);
+  to.write(expected);
+  from.write(given);
+  const Place places[] = {to.place(), from.place()};
+  std::vector<std::unique_ptr<DeviceBatch>> batches;
+  std::vector<BatchRun> runs;
+  for (const Copy& copy : many.copies) {
+    const Copy own[] = {{copy.to, 0, copy.from, 1}};
+    batches.push_back(copier().compile_batch(0, places, own));
+    runs.push_back({batches.back().get(), to.data(), from.data()});
+    copy_expected(copy.to, expected, 0, copy.from, given, 0, ByteRange::all());
+  }
+  const auto queue = backend().make_queue(0, QueueOrder::Own);
+  const long before = allocations();
+  const Ticket ticket = copier().enqueue_together(*queue, runs);
+  EXPECT_EQ(allocations(), before);
+  queue->wait(ticket);
+  ASSERT_TRUE(to.read() == expected) << runs.size() << " batches";
+}
+
+TEST(DeviceBatch, moves_with_others_what_it_moves_alone) {
+  STRAKE_NEEDS_DEVICE();
+  (void)backend();
+  for (const std::size_t count : {0, 1, 7, 8, 9, 64, 65, 150})
+    expect_moved_together(random_copies(count, count), MemoryKind::Device, MemoryKind::Device);
+  expect_moved_together(small_copies(40), MemoryKind::Pinned, MemoryKind::Device);
+  expect_moved_together(random_copies(40, 2), MemoryKind::Device, MemoryKind::Pinned);
+}
+
 TEST(DeviceBatch, in_a_graph_keeps_its_addresses_and_takes_new_data) {
   STRAKE_NEEDS_DEVICE();
   (void)backend();

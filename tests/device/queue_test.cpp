@@ -1,6 +1,7 @@
 /// \file  Order between queues, captures in progress, and the caller's current device.
 #include <cuda.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -137,6 +138,30 @@ TEST(DeviceQueue, keeps_the_current_device_of_its_caller) {
   EXPECT_EQ(cudaGetDevice(&current), cudaSuccess);
   EXPECT_EQ(current, 1);
   ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+}
+
+TEST(DeviceMarker, tells_when_what_the_default_stream_held_is_done) {
+  STRAKE_NEEDS_DEVICE();
+  const auto marker = backend().make_marker(0);
+  const std::uint64_t idle = marker->mark();
+  while (!marker->reached(idle)) std::this_thread::yield();
+  std::atomic<bool> held = true;
+  const auto wait = [](void* flag) {
+    while (*static_cast<std::atomic<bool>*>(flag)) std::this_thread::yield();
+  };
+  const std::uint64_t before = marker->mark();
+  ASSERT_EQ(cudaLaunchHostFunc(nullptr, wait, &held), cudaSuccess);
+  const std::uint64_t behind = marker->mark();
+  while (!marker->reached(before)) std::this_thread::yield();
+  EXPECT_FALSE(marker->reached(behind));
+  // More than there are events: each of those that are gone is told no sooner than a later one.
+  std::uint64_t last = behind;
+  for (int i = 0; i < 200; ++i) last = marker->mark();
+  EXPECT_FALSE(marker->reached(behind + 1));
+  EXPECT_TRUE(marker->reached(before));
+  held = false;
+  while (!marker->reached(last)) std::this_thread::yield();
+  EXPECT_TRUE(marker->reached(behind));
 }
 
 }  // namespace
