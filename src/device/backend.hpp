@@ -20,6 +20,8 @@ struct AllocationInfo {
   std::uint64_t size_bytes = 0;  ///< its length
   /// Unique in the life of the process: a new allocation at an old address has another one.
   std::uint64_t buffer_id = 0;
+  /// Other processes can open it (DeviceBackend::export_memory): it is of cudaMalloc.
+  bool exportable = false;
 };
 
 /// An allocation of a device, as another process can open it.
@@ -138,8 +140,8 @@ class DeviceBackend {
   virtual void* allocate(Place place, std::int64_t bytes) = 0;
   virtual void deallocate(Place place, void* address) noexcept = 0;
 
-  /// Lets other processes open the allocation that begins at `info.base`. False: it is of a kind
-  /// that can't be (not of cudaMalloc), or the driver refuses.
+  /// Lets other processes open the allocation that begins at `info.base`. False: the driver
+  /// refuses.
   virtual bool export_memory(const AllocationInfo& info, ExportedMemory& made) const noexcept = 0;
   /// An allocation of another process, for the thread's current device, which `place` tells.
   /// \throws CudaError  that device does not reach it, or it is gone

@@ -48,8 +48,7 @@ struct Totals {
   std::array<Count, kReasons> by_reason{};
   std::int64_t saved_ns = 0;  ///< by packing, where the MPI library's time was measured
   std::array<std::uint64_t, kSharings> ranks_sharing{};
-  std::uint64_t pairs_sharing = 0;  ///< a rank, and one that it reaches by shared memory
-  std::uint64_t offers_late = 0;    ///< messages in shared memory that were packed after all
+  Shared shared;
 };
 
 /// Called after an event was counted, on the thread of the call, or for a receive on that of the

@@ -20,8 +20,7 @@ namespace {
 using exchange::shared::PostOffice;
 
 std::atomic<Sharing> g_sharing{Sharing::Off};
-std::atomic<int> g_shared_with{0};
-std::atomic<std::uint64_t> g_late{0};
+Shared g_shared;  // once the office is closed
 
 Sharing try_to_begin(int rank, bool spawned) {
   const std::string_view job = settings::text(settings::Id::job);
@@ -70,21 +69,17 @@ void stop_sharing() noexcept {
 }
 
 void end_sharing() noexcept {
-  g_shared_with = ranks_shared_with();
-  g_late = offers_late();
+  g_shared = shared();
   PostOffice::close();
 }
 
 Sharing sharing() noexcept { return g_sharing; }
 
-std::uint64_t offers_late() noexcept {
+Shared shared() noexcept {
   const PostOffice* const office = PostOffice::get();
-  return office != nullptr ? office->offers_late() : g_late.load();
-}
-
-int ranks_shared_with() noexcept {
-  const PostOffice* const office = PostOffice::get();
-  return office != nullptr ? office->ranks_reached() : g_shared_with.load();
+  if (office == nullptr) return g_shared;
+  return {static_cast<std::uint64_t>(office->ranks_reached()), office->offers_late(),
+          office->unshareable()};
 }
 
 }  // namespace strake::interpose

@@ -28,9 +28,12 @@ void stop_sharing() noexcept;
 /// Before MPI ends.
 void end_sharing() noexcept;
 [[nodiscard]] Sharing sharing() noexcept;
-/// How many other ranks this one reaches by shared memory.
-[[nodiscard]] int ranks_shared_with() noexcept;
-/// How many of its messages were to be copied from where they lay, but were packed after all.
-[[nodiscard]] std::uint64_t offers_late() noexcept;
+/// What became of it so far.
+struct Shared {
+  std::uint64_t ranks = 0;        ///< other ranks that this one reaches by shared memory
+  std::uint64_t late = 0;         ///< messages that were packed though they were offered
+  std::uint64_t unshareable = 0;  ///< messages of a device whose memory can't be shared
+};
+[[nodiscard]] Shared shared() noexcept;
 
 }  // namespace strake::interpose

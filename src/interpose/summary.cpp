@@ -88,10 +88,17 @@ std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
     text += fmt::format("  accelerated  {:<10} {:>10} calls  {:>10}  {}\n", name_of(way.method),
                         count.calls, human_bytes(count.bytes), way.what);
   }
-  if (totals.offers_late != 0) {
+  if (totals.shared.late != 0) {
     text += fmt::format(
         "    {:>10} of the messages called direct were packed: their receivers came late\n",
-        totals.offers_late);
+        totals.shared.late);
+  }
+  if (totals.shared.unshareable != 0) {
+    text += fmt::format(
+        "    {:>10} messages of a device could not be called direct: their memory is not of "
+        "cudaMalloc, "
+        "or in too many pieces\n",
+        totals.shared.unshareable);
   }
   Count system = total(totals, Method::System);
   for (const Reason reason :
@@ -115,7 +122,7 @@ std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
     if (ranks_of_it == 0 || ranks == 1) continue;
     const auto what = static_cast<Sharing>(i);
     text += what == Sharing::Yes
-                ? fmt::format("  shared memory: {} pairs of ranks\n", totals.pairs_sharing)
+                ? fmt::format("  shared memory: {} pairs of ranks\n", totals.shared.ranks)
                 : fmt::format("  no shared memory for {} ranks: {}\n", ranks_of_it, name_of(what));
   }
   if (totals.saved_ns > 0) {
@@ -168,7 +175,9 @@ nlohmann::ordered_json json_summary(const Totals& totals, int ranks, bool whole_
     const Count& count = totals.by_reason[static_cast<std::size_t>(i)];
     if (count.calls != 0) json["reasons"][name_of(static_cast<Reason>(i))] = to_json(count);
   }
-  json["shared_memory"] = {{"pairs", totals.pairs_sharing}, {"late", totals.offers_late}};
+  json["shared_memory"] = {{"pairs", totals.shared.ranks},
+                           {"late", totals.shared.late},
+                           {"unshareable", totals.shared.unshareable}};
   for (int i = 0; i < kSharings; ++i) {
     json["shared_memory"]["ranks"][name_of(static_cast<Sharing>(i))] =
         totals.ranks_sharing[static_cast<std::size_t>(i)];
@@ -214,8 +223,7 @@ void summarise() noexcept {
     real.MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     Totals totals = interpose::totals();
     totals.ranks_sharing[static_cast<std::size_t>(sharing())] = 1;
-    totals.pairs_sharing = static_cast<std::uint64_t>(ranks_shared_with());
-    totals.offers_late = offers_late();
+    totals.shared = shared();
     if (whole_job) add_up(totals);
     if (rank != 0 || !summary_wanted()) return;
     if (settings::flag(settings::Id::summary)) {

@@ -282,7 +282,8 @@ class Backend final : public strake::DeviceBackend {
     info = {{found.pinned ? MemoryKind::Pinned : MemoryKind::Device, found.device},
             found.base,
             found.bytes,
-            found.id};
+            found.id,
+            found.file >= 0 && std::getenv("STANDIN_NO_SHARING") == nullptr};
     return true;
   }
 

@@ -99,10 +99,15 @@ bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcep
   unsigned long long id = 0;
   CUdeviceptr base = 0;
   std::size_t size = 0;
-  std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_BUFFER_ID,
-                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-  std::array<void*, 6> values{&type, &managed, &device, &id, &base, &size};
+  unsigned exportable = 0;
+  std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                        CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                        CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                        CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
+  std::array<void*, 7> values{&type, &managed, &device, &id, &base, &size, &exportable};
   // Attributes that do not apply are left at zero; an unknown address leaves the type so.
   if (driver()->pointer_get_attributes(static_cast<unsigned>(attributes.size()), attributes.data(),
                                        values.data(),
@@ -118,6 +123,7 @@ bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcep
   info.base = base;
   info.size_bytes = size;
   info.buffer_id = id;
+  info.exportable = exportable != 0;
   return true;
 }
 

@@ -162,7 +162,10 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
     region->descriptor = outbox_.descriptor();  // each introduction has one
     made.device_memory = found->memory;
   }
-  if (place.kind == MemoryKind::Device) tell_freed();
+  if (place.kind == MemoryKind::Device) {
+    tell_freed();
+    if (!region) ++unshareable_;
+  }
   if (!region) return std::nullopt;
   if (outbox_.is_read_by(rank, *region)) return Reachable{*region, true, false};
   Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];

@@ -99,6 +99,8 @@ class PostOffice {
   [[nodiscard]] int ranks_reached() const noexcept;
   /// How many offers were packed after all.
   [[nodiscard]] std::uint64_t offers_late() const noexcept { return late_; }
+  /// How many messages of a device could not be offered, since other ranks can't open their memory.
+  [[nodiscard]] std::uint64_t unshareable() const noexcept { return unshareable_; }
   [[nodiscard]] Outbox& outbox() noexcept { return outbox_; }
   [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
 
@@ -151,6 +153,7 @@ class PostOffice {
   Inbox inbox_;
   std::vector<Neighbour> neighbours_;
   std::uint64_t late_ = 0;
+  std::uint64_t unshareable_ = 0;
   bool freed_untold_ = false;  ///< some Neighbour::freed has any
 };
 

@@ -45,11 +45,13 @@ std::vector<DeviceExports::Freed> DeviceExports::take_freed() {
   return std::exchange(freed_, {});
 }
 
-/// Enters the allocation at an address; null: it is none of a device, or there is no number left.
+/// Enters the allocation at an address; null: it is none that can be shared, or there is no number
+/// left.
 DeviceExports::Allocation* DeviceExports::add(const std::byte* first) {
   AllocationInfo info;
   const bool known = device_backend()->query(first, info);
-  if (!known || info.place.kind != MemoryKind::Device || info.buffer_id == 0) return nullptr;
+  if (!known || info.place.kind != MemoryKind::Device || info.buffer_id == 0 || !info.exportable)
+    return nullptr;
   auto* place = std::ranges::find(allocations_, info.buffer_id, &Allocation::buffer_id);
   if (place != allocations_.end()) return place;  // the message goes beyond it
   // Other processes still hold the memory of those that are freed.
@@ -64,8 +66,8 @@ DeviceExports::Allocation* DeviceExports::add(const std::byte* first) {
   ++place->generation;
   place->exported = device_backend()->export_memory(info, place->memory);
   if (!place->exported)
-    log::info("{} bytes of device {} can't be shared with other ranks, as memory of cudaMalloc can",
-              info.size_bytes, info.place.device);
+    log::info("the driver does not let other ranks open {} bytes of device {}", info.size_bytes,
+              info.place.device);
   return place;
 }
 
