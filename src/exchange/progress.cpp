@@ -150,12 +150,15 @@ void Progress::step_some(Flight* mine) noexcept {
 }
 
 void Progress::hand_on_all() noexcept {
-  for (Backoff backoff; step_sends(); backoff.pause()) {
+  // Both at a time: a send may wait for work of the device that waits for the rank whose message
+  // is awaited.
+  for (Backoff backoff;; backoff.pause()) {
+    const bool leaving = step_sends();
+    const bool awaited = g_awaited.load(std::memory_order_relaxed) != 0 && step_awaited();
+    if (!leaving && !awaited) return;
     prepare_sends();
     Together::get().launch();
   }
-  if (g_awaited.load(std::memory_order_relaxed) == 0) return;
-  for (Backoff backoff; step_awaited(); backoff.pause()) Together::get().launch();
 }
 
 /// True: some are still awaited, and not because this thread is inside their steps.

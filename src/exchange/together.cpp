@@ -52,13 +52,14 @@ bool Together::reached(int number, std::uint64_t mark) {
   Device& own = device(number);
   if (mark <= own.reached) return true;
   const Clock::time_point now = Clock::now();
-  if (now - own.denied < kAgain) return false;
+  if (own.denied != 0 && mark >= own.denied && now - own.denied_at < kAgain) return false;
   asked_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   if (own.marks->reached(mark)) {
     own.reached = mark;
     return true;
   }
-  own.denied = now;
+  own.denied = mark;
+  own.denied_at = now;
   return false;
 }
 

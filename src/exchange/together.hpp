@@ -75,8 +75,9 @@ class Together {
   struct Device {
     std::unique_ptr<Queue> copies;
     std::unique_ptr<Marker> marks;
-    std::uint64_t reached = 0;     ///< by the last answer
-    Clock::time_point denied;      ///< when the last answer was no
+    std::uint64_t reached = 0;  ///< by the last answer
+    std::uint64_t denied = 0;   ///< by the last answer
+    Clock::time_point denied_at;
     std::shared_ptr<Launch> next;  ///< what is collected; null: nothing
     /// To be used again, once nobody else has them: none is allocated in steady state.
     std::vector<std::shared_ptr<Launch>> made;

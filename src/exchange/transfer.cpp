@@ -142,8 +142,8 @@ void Transfer::start() {
   cancelled_ = false;
   arrival_ = {};
   patient_until_.reset();
+  shared::PostOffice* const office = shared::PostOffice::get();
   if (shares_with_) {
-    shared::PostOffice* const office = shared::PostOffice::get();
     if (office != nullptr)
       lease_ =
           office->lease(*shares_with_, typed_.elements->layout(), typed_.address, typed_.place);
@@ -151,6 +151,10 @@ void Transfer::start() {
   }
   next_ = {};
   to_unpack_ = 0;
+  launch_.reset();  // of one that failed
+  ticket_ = {};
+  before_ = 0;
+  if (lease_ && office != nullptr) office->outbox().hold(*lease_);
   if (on_device(typed_) && (lease_ || direction_ == Direction::Receive || is_short())) mark();
   if (direction_ == Direction::Send && !lease_) pack();
   state_ = State::Leaving;
@@ -166,8 +170,6 @@ void Transfer::mark() {
   try {
     if (lease_ && !offered() && !prepare_to_pack())
       throw OutOfMemory("no pinned memory for a message from a device");
-    shared::PostOffice* const office = shared::PostOffice::get();
-    if (lease_ && office != nullptr) office->outbox().hold(*lease_);
     before_ = Together::get().mark(typed_.place.device);
   } catch (...) {
     withdraw();
@@ -272,7 +274,7 @@ void Transfer::post(Channel& channel) {
 
 void Transfer::give_to(Channel& channel) {
   shared::PostOffice* const office = shared::PostOffice::get();
-  if (lease_ && on_device(typed_) && office != nullptr) office->outbox().go_live(*lease_);
+  if (lease_ && office != nullptr) office->outbox().go_live(*lease_);
   channel.post(parcel());
 }
 

@@ -84,8 +84,9 @@ MPI_Request Requests::launch(const std::shared_ptr<Operation>& operation) {
     const std::lock_guard lock(mutex_);
     by_request_.insert_or_assign(key_of(request), &launched);
   }
+  const bool leaves = launched.leaving();  // once it is added, another thread may step it
   progress_.add(room, operation);
-  if (launched.leaving() && exchange::Together::get().shall_ask()) progress_.step_sends();
+  if (leaves && exchange::Together::get().shall_ask()) progress_.step_sends();
   if (launched.complete() && launched.error() != MPI_SUCCESS) {
     const Outcome outcome = take_outcome(launched);
     mpi::real_mpi().MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -121,9 +122,10 @@ void Requests::start(MPI_Request dummy) {
     if (claimed) progress_.release(*persistent);
     throw;
   }
+  const bool leaves = persistent->leaving();
   progress_.add(room, persistent);
   if (claimed) progress_.release(*persistent);
-  if (persistent->leaving() && exchange::Together::get().shall_ask()) progress_.step_sends();
+  if (leaves && exchange::Together::get().shall_ask()) progress_.step_sends();
 }
 
 void Requests::step_everything() {

@@ -98,6 +98,18 @@ TEST(Progress, hands_on_until_every_send_has_left) {
   EXPECT_FALSE(second->leaving());
 }
 
+TEST(Progress, ends_what_is_awaited_while_sends_wait) {
+  Progress progress;
+  const auto awaited = add(progress, 0, 5);
+  awaited->someone_waits = true;
+  const auto send = add(progress, 50, 1);
+  send->left = [&] { EXPECT_TRUE(awaited->complete()); };
+  g_awaited = 1;
+  progress.hand_on();
+  g_awaited = 0;
+  EXPECT_FALSE(send->leaving());
+}
+
 TEST(Progress, hands_on_until_no_other_process_waits) {
   Progress progress;
   const auto awaited = add(progress, 0, 5);

@@ -198,6 +198,9 @@ __global__ void __launch_bounds__(kThreads, Any ? kBlocksOfAny : kBlocksOfBoxes)
   raise_signal(signal);
 }
 
+// Parameters cost launch time by their size.
+constexpr int kFewTogether = 8;
+
 /// A batch of two slots among others.
 struct Joined {
   const strake_batch_copy* copies;
@@ -300,11 +303,20 @@ std::int64_t together_blocks(std::span<const BatchLaunch> launches, const Lane& 
 
 cudaError_t launch_together(std::span<const BatchLaunch> launches, const Signal& signal,
                             const Lane& lane) {
-  constexpr std::size_t kFew = 8;
   const bool any = needs_any(launches);
   const auto blocks = static_cast<unsigned>(together_blocks(launches, lane));
-  if (launches.size() <= kFew) return start_together<kFew>(launches, any, blocks, signal, lane);
+  if (launches.size() <= kFewTogether)
+    return start_together<kFewTogether>(launches, any, blocks, signal, lane);
   return start_together<kMostTogether>(launches, any, blocks, signal, lane);
+}
+
+cudaError_t load_together(const Lane& lane) {
+  cudaError_t code = cudaSuccess;
+  for (const bool any : {false, true}) {
+    if (code == cudaSuccess) code = start_together<kFewTogether>({}, any, 1, {}, lane);
+    if (code == cudaSuccess) code = start_together<kMostTogether>({}, any, 1, {}, lane);
+  }
+  return code;
 }
 
 }  // namespace strake::cuda

@@ -33,10 +33,13 @@ class CudaCopier final : public DeviceCopier {
   /// Lets kernels of `device` reach a place. \throws Unsupported
   void reach(int device, Place place);
   void enable_peer(int device, int peer);
+  void load_kernels(int device);
 
   int devices_;
   std::mutex peers_mutex_;
   std::set<std::pair<int, int>> peers_;
+  std::mutex loaded_mutex_;
+  std::set<int> loaded_;  ///< devices that have the kernels of enqueue_together()
 };
 
 void CudaCopier::require_device(int device) const {
@@ -106,7 +109,19 @@ std::unique_ptr<DeviceBatch> CudaCopier::compile_batch(int device, std::span<con
       reach(device, place);
     }
   }
+  load_kernels(device);
   return std::make_unique<CudaBatch>(device, slots, copies);
+}
+
+/// Which kernel a launch takes depends on what it finds: none may be loaded by its first launch,
+/// which might wait for all work of the device.
+void CudaCopier::load_kernels(int device) {
+  const std::scoped_lock lock(loaded_mutex_);
+  if (loaded_.contains(device)) return;
+  const Lane lane = loading_lane(device);
+  const DeviceScope scope(device);
+  check(load_together(lane));
+  loaded_.insert(device);
 }
 
 Ticket CudaCopier::enqueue_together(Queue& queue, std::span<const BatchRun> runs) {

@@ -135,5 +135,7 @@ inline constexpr int kMostTogether = 64;
 [[nodiscard]] cudaError_t launch_together(std::span<const BatchLaunch> launches,
                                           const Signal& signal, const Lane& lane);
 /// \}
+/// Loads every kernel that launch_together() may need, on a lane that only loads.
+[[nodiscard]] cudaError_t load_together(const Lane& lane);
 
 }  // namespace strake::cuda

@@ -1,55 +1,67 @@
 #include "device/cuda/marker.hpp"
 
-#include <algorithm>
-
 #include "device/cuda/driver.hpp"
 
 namespace strake::cuda {
 
+namespace {
+
+// Of marks that nobody has asked for; before there are more, the oldest is asked for.
+constexpr std::size_t kMany = 64;
+
+}  // namespace
+
 CudaMarker::CudaMarker(int device) : device_(device) {
   const DeviceScope scope(device);
-  try {
-    check(cudaStreamCreate(&stream_));
-    for (cudaEvent_t& event : events_)
-      check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-  } catch (...) {
-    destroy();
-    throw;
-  }
+  check(cudaStreamCreate(&stream_));
 }
 
 CudaMarker::~CudaMarker() { destroy(); }
 
 void CudaMarker::destroy() noexcept {
   release_on(device_, [this] {
-    for (const cudaEvent_t event : events_) {
-      if (event != nullptr) (void)cudaEventDestroy(event);
-    }
-    if (stream_ != nullptr) (void)cudaStreamDestroy(stream_);
+    for (const cudaEvent_t event : waiting_) (void)cudaEventDestroy(event);
+    for (const cudaEvent_t event : free_) (void)cudaEventDestroy(event);
+    (void)cudaStreamDestroy(stream_);
   });
 }
 
 std::uint64_t CudaMarker::mark() {
   const DeviceScope scope(device_);
-  check(driver()->event_record(events_[(last_ + 1) % kEvents], stream_));
-  return ++last_;
+  if (free_.empty() && waiting_.size() >= kMany && ask(reached_ + 1)) reach(reached_ + 1);
+  if (free_.empty()) {
+    cudaEvent_t made = nullptr;
+    check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+    free_.push_back(made);
+  }
+  check(driver()->event_record(free_.back(), stream_));
+  waiting_.push_back(free_.back());
+  free_.pop_back();
+  return last();
 }
 
 bool CudaMarker::ask(std::uint64_t mark) const {
-  const CUresult code = driver()->event_query(events_[mark % kEvents]);
+  const CUresult code = driver()->event_query(waiting_[mark - reached_ - 1]);
   if (code == CUDA_ERROR_NOT_READY) return false;
   check(code);
   return true;
+}
+
+void CudaMarker::reach(std::uint64_t mark) {
+  for (; reached_ < mark; ++reached_) {
+    free_.push_back(waiting_.front());
+    waiting_.pop_front();
+  }
 }
 
 bool CudaMarker::reached(std::uint64_t mark) {
   if (mark <= reached_) return true;
   const DeviceScope scope(device_);
   // The last one, once there, answers for all.
-  if (ask(last_)) {
-    reached_ = last_;
-  } else if (mark != last_ && ask(mark)) {
-    reached_ = mark;
+  if (ask(last())) {
+    reach(last());
+  } else if (mark != last() && ask(mark)) {
+    reach(mark);
   }
   return mark <= reached_;
 }

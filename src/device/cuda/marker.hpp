@@ -3,8 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
-#include <array>
 #include <cstdint>
+#include <deque>
+#include <vector>
 
 #include "device/backend.hpp"
 
@@ -24,16 +25,18 @@ class CudaMarker final : public Marker {
   bool reached(std::uint64_t mark) override;
 
  private:
-  /// Whether the event of a mark, or of a later one that took its place, has come.
+  /// Of a mark that is not known to be reached: whether it is.
   [[nodiscard]] bool ask(std::uint64_t mark) const;
+  /// It is, and all before it.
+  void reach(std::uint64_t mark);
+  [[nodiscard]] std::uint64_t last() const noexcept { return reached_ + waiting_.size(); }
   void destroy() noexcept;
 
-  static constexpr std::size_t kEvents = 64;
   int device_;
   cudaStream_t stream_ = nullptr;
-  std::array<cudaEvent_t, kEvents> events_{};
-  std::uint64_t last_ = 0;
-  std::uint64_t reached_ = 0;  ///< no later one is known to be
+  std::uint64_t reached_ = 0;        ///< no later one is known to be
+  std::deque<cudaEvent_t> waiting_;  ///< of the marks after that
+  std::vector<cudaEvent_t> free_;
 };
 
 }  // namespace strake::cuda

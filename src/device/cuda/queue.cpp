@@ -48,8 +48,15 @@ CudaQueue::CudaQueue(int device, QueueOrder order, int multiprocessors, bool ear
       progress_(new (progress_block_.data()) std::uint64_t(0)),
       arrivals_(reinterpret_cast<unsigned*>(arrivals_block_.data())) {
   const DeviceScope scope(device);
-  check(cudaStreamCreateWithFlags(
-      &stream_, order == QueueOrder::Own ? cudaStreamNonBlocking : cudaStreamDefault));
+  if (order == QueueOrder::AfterDefault) {
+    check(cudaStreamCreate(&stream_));
+  } else {
+    // What other ranks wait for goes before kernels that fill the device.
+    int lowest = 0;
+    int highest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, highest));
+  }
   try {
     check(cudaMemsetAsync(arrivals_, 0, sizeof(unsigned), stream_));
     check(cudaStreamSynchronize(stream_));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 #include <span>
+#include <utility>
 
 #include "exchange/backoff.hpp"
 #include "job/names.hpp"
@@ -154,13 +155,13 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
   };
   const ByteRange bounds = layout.bounds();
   std::optional<sharing::Arenas::Region> region;
-  Introduction made{outbox_.header(), job_};
+  ExportedMemory exported;
   if (place.kind != MemoryKind::Device) {
     region = sharing::Arenas::get().find(at(bounds.begin), at(bounds.end));
   } else if (auto found = sharing::DeviceExports::get().find(at(bounds.begin), at(bounds.end))) {
     region = found->region;
     region->descriptor = outbox_.descriptor();  // each introduction has one
-    made.device_memory = found->memory;
+    exported = found->memory;
   }
   if (place.kind == MemoryKind::Device) {
     tell_freed();
@@ -175,9 +176,8 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
   constexpr std::uint32_t kAgain = 64;
   const bool again = told.messages >= kAgain && ever_more_rarely(told.messages);
   if (told.generation != region->generation || again) {
-    made.region = region->number;
-    made.generation = region->generation;
-    made.region_bytes = region->bytes;
+    const Introduction made{
+        outbox_.header(), job_, region->number, region->generation, region->bytes, exported, {}};
     if (send(rank, made, region->descriptor) != Sent::Yes) {
       neighbour.news = true;  // for it to make room
       return std::nullopt;
@@ -191,8 +191,7 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
 /// Ranks that have an allocation open that is freed are to close it, since they keep its memory.
 void PostOffice::tell_freed() {
   const auto freed = sharing::DeviceExports::get().take_freed();
-  if (freed.empty() && !freed_untold_) return;
-  freed_untold_ = false;
+  if (freed.empty() && !std::exchange(freed_untold_, false)) return;
   for (std::size_t rank = 0; rank < neighbours_.size(); ++rank) {
     const auto other = static_cast<std::int32_t>(rank);
     Neighbour& neighbour = neighbours_[rank];
@@ -204,12 +203,12 @@ void PostOffice::tell_freed() {
     Introduction made{outbox_.header(), job_, Introduction::kFreed};
     for (const auto& [number, generation] : neighbour.freed)
       made.freed[static_cast<std::size_t>(number - sharing::Arenas::kMost)] = generation;
+    freed_untold_ = true;
+    if (!ever_more_rarely(++neighbour.tries)) continue;  // it has no room for another datagram
     neighbour.news = true;
-    if (send(other, made, outbox_.descriptor()) == Sent::Yes) {
-      neighbour.freed.clear();
-    } else {
-      freed_untold_ = true;
-    }
+    if (send(other, made, outbox_.descriptor()) == Sent::Full) continue;
+    neighbour.freed.clear();
+    neighbour.tries = 0;
   }
 }
 

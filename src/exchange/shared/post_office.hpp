@@ -124,6 +124,7 @@ class PostOffice {
     bool news = false;          ///< its next message is to let it look for introductions
     /// What it has open, and was not told yet that it is freed.
     std::vector<sharing::DeviceExports::Freed> freed;
+    std::uint32_t tries = 0;  ///< to tell it
   };
   static constexpr int kMostLuck = 8;
   PostOffice(const std::string& job, std::int32_t rank, std::int32_t ranks);
