@@ -72,7 +72,8 @@ bool Together::shall_ask() const noexcept {
 std::shared_ptr<Launch> Together::fresh_launch(Device& own) {
   for (const std::shared_ptr<Launch>& made : own.made) {
     if (made.use_count() != 1) continue;
-    std::atomic_thread_fence(std::memory_order_acquire);  // after who let go of it last
+    // After who let go of it last: to let go of one more reference acquires, too.
+    std::shared_ptr<Launch>(made).reset();
     made->copies_.clear();
     made->runs_.clear();
     made->failure_ = nullptr;
