@@ -116,9 +116,7 @@ Queue& thread_queue(int device) {
   const auto index = static_cast<std::size_t>(std::max(device, 0));
   if (index >= queues.size()) queues.resize(index + 1);
   if (queues[index] == nullptr) {
-    DeviceBackend* const backend = device_backend();
-    if (backend == nullptr) throw Unsupported("no device back end is loaded");
-    queues[index] = backend->make_queue(device);
+    queues[index] = required_device_backend().make_queue(device);
   }
   return *queues[index];
 }

@@ -13,6 +13,7 @@
 #include "device/loaded_objects.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
+#include "strake/error.hpp"
 
 namespace strake {
 namespace {
@@ -141,6 +142,12 @@ DeviceBackend* device_backend() noexcept {
     log::write(log::Level::Warn, error.what());
     return nullptr;
   }
+}
+
+DeviceBackend& required_device_backend() {
+  DeviceBackend* const backend = device_backend();
+  if (backend == nullptr) throw Unsupported("device memory, but no device back end is loaded");
+  return *backend;
 }
 
 }  // namespace strake

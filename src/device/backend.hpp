@@ -177,6 +177,8 @@ using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOpt
 /// device runtime, or if the plug-in is missing (logged once). ~1 ns (7 ns for the next few
 /// thousand calls after a shared object was loaded).
 [[nodiscard]] DeviceBackend* device_backend() noexcept;
+/// The same where there must be one. \throws Unsupported
+[[nodiscard]] DeviceBackend& required_device_backend();
 /// A function of the plug-in that device_backend() loaded; null if it has none of that name.
 [[nodiscard]] void* device_plugin_symbol(const char* name) noexcept;
 

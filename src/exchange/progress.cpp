@@ -77,14 +77,21 @@ void Progress::drop_if_done(Lock& lock, Flight& flight) noexcept {
   lock.lock();
 }
 
-/// Lets go of the lock for the step, and maybe of the message after it.
-void Progress::step_claimed(Lock& lock, Flight& flight) noexcept {
+/// Lets go of the lock meanwhile.
+template <typename Act>
+void Progress::act_claimed(Lock& lock, Flight& flight, const Act& act) noexcept {
   flight.claimed_by_ = this_thread();
   lock.unlock();
-  flight.step();
-  if (flight.complete()) flight.completed();
+  act();
   lock.lock();
   flight.claimed_by_ = nullptr;
+}
+
+void Progress::step_claimed(Lock& lock, Flight& flight) noexcept {
+  act_claimed(lock, flight, [&] {
+    flight.step();
+    if (flight.complete()) flight.completed();
+  });
 }
 
 bool Progress::step_sends() noexcept {
@@ -107,22 +114,16 @@ void Progress::visit(Lock& lock, Flight& flight) noexcept {
 }
 
 /// So that sends of a device are packed by one launch, not each in its turn.
-void Progress::prepare_sends() noexcept {
-  Lock lock(mutex_);
+void Progress::prepare_sends(Lock& lock) noexcept {
   for (std::size_t i = 0; i < leaving_.size(); ++i) {
     Flight& flight = *leaving_[i];
-    if (flight.claimed_by_ != nullptr) continue;
-    flight.claimed_by_ = this_thread();
-    lock.unlock();
-    flight.prepare();
-    lock.lock();
-    flight.claimed_by_ = nullptr;
+    if (flight.claimed_by_ == nullptr) act_claimed(lock, flight, [&] { flight.prepare(); });
   }
 }
 
 void Progress::step_all() noexcept {
-  prepare_sends();
   Lock lock(mutex_);
+  prepare_sends(lock);
   for (std::size_t i = 0; i < running_.size();) {
     const Flight* const visited = running_[i].get();
     visit(lock, *running_[i]);
@@ -135,12 +136,12 @@ void Progress::step_all() noexcept {
 void Progress::step_some(Flight* mine) noexcept {
   // What has come for the others may be unpacked meanwhile; to look costs some 30 ns each.
   constexpr std::size_t kOthers = 8;
-  prepare_sends();
   Lock lock(mutex_);
   if (running_.size() <= kOthers) {
     lock.unlock();
     return step_all();
   }
+  prepare_sends(lock);
   if (mine != nullptr) visit(lock, *mine);
   for (std::size_t i = 0; i < kOthers && !running_.empty(); ++i) {
     visit(lock, *running_[++turn_ % running_.size()]);
@@ -156,7 +157,10 @@ void Progress::hand_on_all() noexcept {
     const bool leaving = step_sends();
     const bool awaited = g_awaited.load(std::memory_order_relaxed) != 0 && step_awaited();
     if (!leaving && !awaited) return;
-    prepare_sends();
+    {
+      Lock lock(mutex_);
+      prepare_sends(lock);
+    }
     Together::get().launch();
   }
 }

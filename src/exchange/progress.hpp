@@ -91,10 +91,12 @@ class Progress {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  template <typename Act>
+  void act_claimed(Lock& lock, Flight& flight, const Act& act) noexcept;
   void step_claimed(Lock& lock, Flight& flight) noexcept;
   void visit(Lock& lock, Flight& flight) noexcept;
   void drop_if_done(Lock& lock, Flight& flight) noexcept;
-  void prepare_sends() noexcept;
+  void prepare_sends(Lock& lock) noexcept;
   void hand_on_all() noexcept;
   bool step_awaited() noexcept;
 

@@ -29,12 +29,9 @@ Queues* take(int device, QueueOrder order) {
 }
 
 Queues* make(int device, QueueOrder order) {
-  DeviceBackend* const backend = device_backend();
-  if (backend == nullptr) {
-    throw Unsupported("device memory, but no device back end could be loaded");
-  }
-  std::unique_ptr<Queue> kernels = backend->make_queue(device, order);
-  std::unique_ptr<Queue> copies = backend->make_queue(device, order);
+  DeviceBackend& backend = required_device_backend();
+  std::unique_ptr<Queue> kernels = backend.make_queue(device, order);
+  std::unique_ptr<Queue> copies = backend.make_queue(device, order);
   auto queues = std::make_unique<Queues>();
   queues->kernels = kernels.release();
   queues->copies = copies.release();

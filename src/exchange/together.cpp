@@ -12,7 +12,7 @@ namespace strake::exchange {
 DeviceCopy compile_device_copy(const Layout& to, Place to_place, const Layout& from,
                                Place from_place) {
   DeviceCopier* const copier = device_copier();
-  if (copier == nullptr) throw Unsupported("device memory, but no device back end could be loaded");
+  if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");
   const int device = to_place.kind == MemoryKind::Device ? to_place.device : from_place.device;
   const std::array places = {to_place, from_place};
   const std::array<CopyBatch::Copy, 1> copy = {{{to, 0, from, 1}}};
@@ -34,10 +34,9 @@ Together& Together::get() {
 Together::Device& Together::device(int number) {
   Device& made = devices_[number];
   if (made.copies != nullptr) return made;
-  DeviceBackend* const backend = device_backend();
-  if (backend == nullptr) throw Unsupported("device memory, but no device back end is loaded");
-  made.marks = backend->make_marker(number);
-  made.copies = backend->make_queue(number, QueueOrder::Own);
+  DeviceBackend& backend = required_device_backend();
+  made.marks = backend.make_marker(number);
+  made.copies = backend.make_queue(number, QueueOrder::Own);
   return made;
 }
 

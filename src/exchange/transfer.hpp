@@ -32,6 +32,10 @@ struct Typed {
   std::byte* address = nullptr;
   Place place;
   bool mixed = false;  ///< its blocks lie in several kinds of memory
+
+  [[nodiscard]] bool on_device() const noexcept {
+    return place.kind == MemoryKind::Device && !mixed;
+  }
 };
 
 /// One message at a time, any number of them one after the other. One thread at a time per object;

@@ -145,16 +145,11 @@ class Others {
   Scratch<MPI_Status, Others> told_of_;
 };
 
-/// Calls `meanwhile()` as long as the operation is not there; gives its error, which ends the wait.
-template <typename Meanwhile>
-int wait_for(Operation& operation, Meanwhile&& meanwhile) {
+void wait_for(Operation& operation) {
   Requests& ours = Requests::get();
   Backoff backoff;
-  for (ours.progress(&operation); ours.see(operation).pending; ours.progress(&operation)) {
-    if (const int code = meanwhile(); code != MPI_SUCCESS) return code;
+  for (ours.progress(&operation); ours.see(operation).pending; ours.progress(&operation))
     backoff.pause();
-  }
-  return MPI_SUCCESS;
 }
 
 bool may_have_entry(const MPI_Request* request) {
@@ -182,7 +177,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
     ours.hand_on();
     return real_mpi().MPI_Wait(request, status);
   }
-  wait_for(*operation, [] { return MPI_SUCCESS; });
+  wait_for(*operation);
   const int code = real_mpi().MPI_Wait(request, status);
   return finish_one(*operation, status, code);
 }
@@ -239,8 +234,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   code = finish_all_pending(pending, count, requests, told_of.data(), code);
   // Those whose receivers may wait for receives of this rank, which are done now.
   for (Operation* const operation : operations) {
-    if (operation != nullptr && operation->is_persistent())
-      wait_for(*operation, [] { return MPI_SUCCESS; });
+    if (operation != nullptr && operation->is_persistent()) wait_for(*operation);
   }
   return others.tell(finish_many(told_of.without_pending(operations, code), told_of.data(),
                                  told(code, operations, requests)));

@@ -95,9 +95,8 @@ std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
   }
   if (totals.shared.unshareable != 0) {
     text += fmt::format(
-        "    {:>10} messages of a device could not be called direct: their memory is not of "
-        "cudaMalloc, "
-        "or in too many pieces\n",
+        "    {:>10} messages from a device were not copied directly: their memory is not of "
+        "cudaMalloc, or a rank sends from too many allocations\n",
         totals.shared.unshareable);
   }
   Count system = total(totals, Method::System);

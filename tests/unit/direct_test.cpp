@@ -69,6 +69,7 @@ struct Direct : Pair {
     const auto lease = outbox.lease_unpacked(to_one(), layout.size_bytes());
     if (!lease) throw Error("no room for a message of a test");
     EXPECT_TRUE(outbox.offer(*lease, from.region(), base, layout)) << layout.to_string();
+    outbox.go_live(*lease);
     return *lease;
   }
 };
@@ -186,11 +187,11 @@ TEST(Direct, a_receiver_looks_for_allocations_when_it_is_told_to) {
   Direct pair;
   const Allocation from(1 << 20);
   pair.tell_of(from.region());
-  const auto first = pair.outbox.lease(to_one(), 2000);
+  const auto first = pair.lease(to_one(), 2000);
   pack(*first, bytes_of(1, 2000));
   ASSERT_TRUE(pair.inbox.open(first->envelope(), 0));
   EXPECT_FALSE(pair.outbox.is_read_by(1, from.region()));
-  const auto second = pair.outbox.lease(to_one(), 2000);
+  const auto second = pair.lease(to_one(), 2000);
   second->tell_news();
   pack(*second, bytes_of(1, 2000));
   ASSERT_TRUE(pair.inbox.open(second->envelope(), 0));

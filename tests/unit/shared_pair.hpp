@@ -49,6 +49,12 @@ struct Pair {
     EXPECT_TRUE(outbox.is_read_by(1));
     EXPECT_FALSE(outbox.is_read_by(0));
   }
+  /// Of a message whose envelope is sent right after.
+  std::optional<Lease> lease(const Destination& to, std::int64_t bytes) {
+    const auto made = outbox.lease(to, bytes);
+    if (made) outbox.go_live(*made);
+    return made;
+  }
   Sent send(const Introduction& made, int descriptor = -1) {
     return sends.send(name, std::as_bytes(std::span(&made, 1)),
                       descriptor < 0 ? outbox.descriptor() : descriptor);

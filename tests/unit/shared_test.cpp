@@ -38,11 +38,24 @@ pid_t in_child(const Body& body) {
   return child;
 }
 
+TEST(Shared, a_message_is_found_from_its_envelopes_turn_on) {
+  Pair pair;
+  pair.introduce();
+  const auto first = pair.outbox.lease(to_one(), 3000);
+  const auto second = pair.lease(to_one(), 4000);
+  ASSERT_TRUE(first && second);
+  EXPECT_FALSE(pair.inbox.is_envelope(first->envelope(), 0));
+  EXPECT_EQ(pair.inbox.bytes_of_next(0, 5, kWorld, false), 4000);
+  pair.outbox.go_live(*first);
+  EXPECT_TRUE(pair.inbox.is_envelope(first->envelope(), 0));
+  EXPECT_EQ(pair.inbox.bytes_of_next(0, 5, kWorld, false), 4000);  // which went live before
+}
+
 TEST(Shared, a_message_goes_and_its_memory_is_used_again) {
   Pair pair;
   pair.introduce();
   const auto sent = bytes_of(1, 50'000);
-  const auto lease = pair.outbox.lease(to_one(), 50'000);
+  const auto lease = pair.lease(to_one(), 50'000);
   ASSERT_TRUE(lease);
   pack(*lease, sent);
   const auto delivery = pair.inbox.open(lease->envelope(), 0);
@@ -50,11 +63,11 @@ TEST(Shared, a_message_goes_and_its_memory_is_used_again) {
   EXPECT_EQ(delivery->bytes(), 50'000);
   // Neither is enough alone: that MPI has let go of the envelope, that the receiver is done.
   pair.outbox.release(*lease);
-  const auto second = pair.outbox.lease(to_one(), 50'000);
+  const auto second = pair.lease(to_one(), 50'000);
   ASSERT_TRUE(second);
   EXPECT_NE(second->data(), lease->data());
   EXPECT_EQ(take(*delivery), sent);
-  const auto third = pair.outbox.lease(to_one(), 50'000);
+  const auto third = pair.lease(to_one(), 50'000);
   ASSERT_TRUE(third);
   EXPECT_EQ(third->data(), lease->data());
   // The old envelope names nothing any more.
@@ -64,7 +77,7 @@ TEST(Shared, a_message_goes_and_its_memory_is_used_again) {
 TEST(Shared, an_envelope_is_good_once_and_for_its_receiver_alone) {
   Pair pair;
   pair.introduce();
-  const auto lease = pair.outbox.lease(to_one(), 2000);
+  const auto lease = pair.lease(to_one(), 2000);
   ASSERT_TRUE(lease);
   pack(*lease, bytes_of(2, 2000));
   std::vector<std::byte> landed(lease->envelope(), lease->envelope() + kEnvelopeBytes);
@@ -76,7 +89,7 @@ TEST(Shared, an_envelope_is_good_once_and_for_its_receiver_alone) {
   EXPECT_FALSE(pair.inbox.open(landed.data(), 1));   // from another rank
   EXPECT_FALSE(pair.inbox.open(landed.data(), -1));  // of another job
   EXPECT_FALSE(pair.inbox.open(landed.data(), 2));
-  const auto elsewhere = pair.outbox.lease({0, 5, kWorld}, 2000);
+  const auto elsewhere = pair.lease({0, 5, kWorld}, 2000);
   ASSERT_TRUE(elsewhere);
   EXPECT_FALSE(pair.inbox.open(elsewhere->envelope(), 0));
   const auto delivery = pair.inbox.open(landed.data(), 0);
@@ -88,15 +101,15 @@ TEST(Shared, an_envelope_is_good_once_and_for_its_receiver_alone) {
 TEST(Shared, where_no_memory_or_slot_is_left_the_message_goes_another_way) {
   Pair pair;
   pair.introduce();
-  EXPECT_FALSE(pair.outbox.lease(to_one(), kMemory + 1));
+  EXPECT_FALSE(pair.lease(to_one(), kMemory + 1));
   std::vector<Lease> leases;
-  while (auto lease = pair.outbox.lease(to_one(), kMemory / 8)) leases.push_back(*lease);
+  while (auto lease = pair.lease(to_one(), kMemory / 8)) leases.push_back(*lease);
   EXPECT_EQ(leases.size(), 8U);
   pair.outbox.withdraw(leases[3]);
-  const auto again = pair.outbox.lease(to_one(), kMemory / 8);
+  const auto again = pair.lease(to_one(), kMemory / 8);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->data(), leases[3].data());
-  EXPECT_FALSE(pair.outbox.lease(to_one(), kMemory / 8));
+  EXPECT_FALSE(pair.lease(to_one(), kMemory / 8));
 
   Pair other;
   std::uint32_t marks = 0;
@@ -112,12 +125,12 @@ TEST(Shared, a_probe_is_told_of_the_next_message) {
   };
   EXPECT_EQ(bytes_of_next(), kEnvelopeBytes);  // none goes by a slot
   ASSERT_TRUE(pair.outbox.mark(to_one()));
-  const auto first = pair.outbox.lease(to_one(), 3000);
-  ASSERT_TRUE(pair.outbox.lease(to_one(6), 7000));
-  ASSERT_TRUE(pair.outbox.lease(to_one(5, 2), 8000));
-  const auto second = pair.outbox.lease(to_one(), 4000);
+  const auto first = pair.lease(to_one(), 3000);
+  ASSERT_TRUE(pair.lease(to_one(6), 7000));
+  ASSERT_TRUE(pair.lease(to_one(5, 2), 8000));
+  const auto second = pair.lease(to_one(), 4000);
   ASSERT_TRUE(pair.outbox.mark(to_one()));
-  const auto third = pair.outbox.lease(to_one(), 5000);
+  const auto third = pair.lease(to_one(), 5000);
   ASSERT_TRUE(first && second && third);
   EXPECT_EQ(bytes_of_next(), kEnvelopeBytes);
   pair.inbox.drop_mark(0, 5, kWorld);  // the first message was received
@@ -147,7 +160,7 @@ TEST(Shared, pages_that_are_not_as_expected_are_refused) {
     }
     EXPECT_EQ(pair.send(made, descriptor), Sent::Yes);
     if (descriptor >= 0) close(descriptor);
-    const auto lease = pair.outbox.lease(to_one(), 2000);
+    const auto lease = pair.lease(to_one(), 2000);
     pair.inbox.take_introductions();
     EXPECT_FALSE(pair.outbox.is_read_by(1));
     EXPECT_FALSE(pair.inbox.open(lease->envelope(), 0));
@@ -187,7 +200,7 @@ TEST(Shared, pages_are_looked_for_ever_more_rarely) {
 TEST(Shared, a_receiver_is_told_that_no_more_will_come) {
   Pair pair;
   pair.introduce();
-  const auto lease = pair.outbox.lease(to_one(), 2000);
+  const auto lease = pair.lease(to_one(), 2000);
   lease->packed(1000);
   const auto delivery = pair.inbox.open(lease->envelope(), 0);
   ASSERT_TRUE(delivery);
@@ -207,6 +220,7 @@ TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
     const Introduction made{outbox.header(), kJob};
     (void)own.send(name, std::as_bytes(std::span(&made, 1)), outbox.descriptor());
     const auto lease = outbox.lease(to_one(), 20'000);
+    if (lease) outbox.go_live(*lease);
     lease->packed(10'000);
     return write(pipe_ends[1], lease->envelope(), kEnvelopeBytes) == kEnvelopeBytes ? 0 : 1;
   });
@@ -227,7 +241,7 @@ TEST(Shared, no_page_makes_the_receiver_leave_the_page) {
   Pair pair;
   pair.introduce();
   std::mt19937_64 random(3);
-  auto lease = pair.outbox.lease(to_one(), 2000);
+  auto lease = pair.lease(to_one(), 2000);
   ASSERT_TRUE(lease);
   const SharedMemory page = SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
   Slot& slot = reinterpret_cast<Page*>(page.data())->slots[0];
@@ -296,7 +310,7 @@ TEST(Shared, two_threads_exchange_thousands_of_messages) {
     }
   });
   for (int i = 0; i < kMessages;) {
-    const auto lease = pair.outbox.lease(to_one(), size_of(i));
+    const auto lease = pair.lease(to_one(), size_of(i));
     if (!lease) {
       std::this_thread::yield();
       continue;

@@ -132,60 +132,65 @@ void Inbox::take_page(const Introduction& made, int descriptor, pid_t process) {
   readers[self_].store(1, std::memory_order_release);
 }
 
-void Inbox::take_region(const Introduction& made, int descriptor) {
-  Neighbour& neighbour = pages_[static_cast<std::size_t>(made.header.rank)];
+/// Whose allocations an introduction tells of; null: of no page that is known.
+Inbox::Neighbour* Inbox::owner_of(const Introduction& made) {
   const Page* const page = page_of(made.header.rank);
-  if (page == nullptr || page->header.nonce != made.header.nonce || made.region < 0 ||
-      made.region >= kRegions) {
+  if (page == nullptr || page->header.nonce != made.header.nonce) {
     log::warn("memory of rank {} is refused: it is of no page that is known", made.header.rank);
+    return nullptr;
+  }
+  Neighbour& owner = pages_[static_cast<std::size_t>(made.header.rank)];
+  owner.regions.resize(kRegions);
+  return &owner;
+}
+
+void Inbox::tell(const Neighbour& owner, const Region& region, std::uint32_t generation) noexcept {
+  auto* const mapped = reinterpret_cast<Mapped*>(owner.memory.data() + parts_.mapped);
+  mapped[self_ * kRegions + (&region - owner.regions.data())].store(generation,
+                                                                    std::memory_order_release);
+}
+
+void Inbox::close(const Neighbour& owner, Region& region) noexcept {
+  tell(owner, region, 0);
+  if (region.device.data() != nullptr) device_bytes_ -= region.device.bytes();
+  region.memory = {};
+  region.device = {};
+}
+
+void Inbox::take_region(const Introduction& made, int descriptor) {
+  Neighbour* const owner = owner_of(made);
+  if (owner == nullptr) return;
+  if (made.region < 0 || made.region >= kRegions) {
+    log::warn("memory of rank {} is refused: there is no number {}", made.header.rank, made.region);
     return;
   }
-  neighbour.regions.resize(kRegions);
-  Region& region = neighbour.regions[static_cast<std::size_t>(made.region)];
-  auto* const mapped = reinterpret_cast<Mapped*>(neighbour.memory.data() + parts_.mapped);
-  const auto tell = [&](std::int32_t number, std::uint32_t generation) {
-    mapped[self_ * kRegions + number].store(generation, std::memory_order_release);
-  };
-  const bool open = region.generation == made.generation && region.data() != nullptr;
-  if (open) return tell(made.region, made.generation);
-  close(region);  // what had the number before is freed
+  Region& region = owner->regions[static_cast<std::size_t>(made.region)];
+  if (region.generation == made.generation && region.data() != nullptr)
+    return tell(*owner, region, made.generation);
+  close(*owner, region);  // what had the number before is freed
   if (made.region < sharing::Arenas::kMost) {
     region.memory = sharing::SharedMemory::map(descriptor, made.region_bytes,
                                                sharing::SharedMemory::Access::Read);
   } else {
     // A driver may refuse to open what lies where it has something open.
-    for (Region& freed : neighbour.regions) {
-      if (!freed.device.overlaps(made.device_memory)) continue;
-      tell(static_cast<std::int32_t>(&freed - neighbour.regions.data()), 0);
-      close(freed);
+    for (Region& freed : owner->regions) {
+      if (freed.device.overlaps(made.device_memory)) close(*owner, freed);
     }
     region.device = sharing::DeviceImport(made.device_memory);
     device_bytes_ += region.device.bytes();
     most_device_bytes_ = std::max(most_device_bytes_, device_bytes_);
   }
   region.generation = made.generation;
-  tell(made.region, made.generation);
+  tell(*owner, region, made.generation);
 }
 
 void Inbox::close_freed(const Introduction& made) {
-  Neighbour& neighbour = pages_[static_cast<std::size_t>(made.header.rank)];
-  const Page* const page = page_of(made.header.rank);
-  if (page == nullptr || page->header.nonce != made.header.nonce || neighbour.regions.empty())
-    return;
-  auto* const mapped = reinterpret_cast<Mapped*>(neighbour.memory.data() + parts_.mapped);
-  for (std::int32_t number = sharing::Arenas::kMost; number < kRegions; ++number) {
-    Region& region = neighbour.regions[static_cast<std::size_t>(number)];
-    const auto freed = made.freed[static_cast<std::size_t>(number - sharing::Arenas::kMost)];
-    if (freed == 0 || region.generation != freed) continue;
-    mapped[self_ * kRegions + number].store(0, std::memory_order_release);
-    close(region);
+  Neighbour* const owner = owner_of(made);
+  if (owner == nullptr) return;
+  for (std::size_t i = 0; i < made.freed.size(); ++i) {
+    Region& region = owner->regions[sharing::Arenas::kMost + i];
+    if (made.freed[i] != 0 && region.generation == made.freed[i]) close(*owner, region);
   }
-}
-
-void Inbox::close(Region& region) {
-  if (region.device.data() != nullptr) device_bytes_ -= region.device.bytes();
-  region.memory = {};
-  region.device = {};
 }
 
 void Inbox::report() const {

@@ -193,7 +193,10 @@ class Inbox {
   void take_page(const Introduction& made, int descriptor, pid_t process);
   void take_region(const Introduction& made, int descriptor);
   void close_freed(const Introduction& made);
-  void close(Region& region);
+  [[nodiscard]] Neighbour* owner_of(const Introduction& made);
+  /// Tells the owner which generation of an allocation is open here; 0: none.
+  void tell(const Neighbour& owner, const Region& region, std::uint32_t generation) noexcept;
+  void close(const Neighbour& owner, Region& region) noexcept;
   [[nodiscard]] std::optional<Source> claim(Slot& slot, std::int32_t from, std::int64_t bytes);
   [[nodiscard]] Source source_of(const Slot& slot, Neighbour& neighbour);
   [[nodiscard]] Source own_source(const Slot& slot);

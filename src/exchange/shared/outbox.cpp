@@ -64,12 +64,15 @@ void Outbox::fill(Slot& slot, const Destination& to, std::int64_t bytes, std::in
   slot.to.store(to.rank, kRelaxed);
   slot.tag.store(to.tag, kRelaxed);
   slot.comm.store(to.comm, kRelaxed);
-  slot.sequence.store(++sequence_, kRelaxed);
   slot.bytes.store(bytes, kRelaxed);
   slot.at.store(at, kRelaxed);
   slot.packed.store(0, kRelaxed);
   slot.offer.store(Offer::None, kRelaxed);
   slot.news.store(0, kRelaxed);
+}
+
+void Outbox::go_live(Slot& slot) noexcept {
+  slot.sequence.store(++sequence_, std::memory_order_relaxed);
   slot.state.store(State::Live, std::memory_order_release);
 }
 
@@ -106,6 +109,7 @@ bool Outbox::mark(const Destination& to) {
   if (!take_slot(number)) return false;
   held_[number] = {-1, 0, true, -1};
   fill(page().slots[number], to, kEnvelopeBytes, -1);
+  go_live(page().slots[number]);
   return true;
 }
 
@@ -130,15 +134,6 @@ bool Outbox::offer(const Lease& lease, const sharing::Arenas::Region& region,
   slot.layout_hi.store(hash.hi, kRelaxed);
   slot.offer.store(Offer::Open, std::memory_order_release);
   return true;
-}
-
-void Outbox::hold(const Lease& lease) noexcept {
-  lease.slot_->state.store(State::Free, std::memory_order_relaxed);
-}
-
-void Outbox::go_live(const Lease& lease) noexcept {
-  lease.slot_->sequence.store(++sequence_, std::memory_order_relaxed);
-  lease.slot_->state.store(State::Live, std::memory_order_release);
 }
 
 void Outbox::keep(const Layout& layout) {

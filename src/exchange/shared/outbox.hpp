@@ -87,7 +87,7 @@ class Outbox {
            region.generation;
   }
 
-  /// A live slot with room for a message; nothing if there is none, or no memory. ~50 ns.
+  /// A slot with room for a message; nothing if there is none, or no memory. ~50 ns.
   [[nodiscard]] std::optional<Lease> lease(const Destination& to, std::int64_t bytes) {
     return lease(to, bytes, true);
   }
@@ -115,11 +115,9 @@ class Outbox {
   };
   /// \param slot  its number. \throws std::out_of_range  there never was one
   [[nodiscard]] const Own& own(std::size_t slot) const { return to_self_.at(slot); }
-  /// \{ Of a message whose envelope leaves later than others that get a slot now: until its turn
-  /// probes don't count it.
-  void hold(const Lease& lease) noexcept;
-  void go_live(const Lease& lease) noexcept;
-  /// \}
+  /// Right before the envelope is sent: from now on the message is found, behind those that went
+  /// live before.
+  void go_live(const Lease& lease) noexcept { go_live(*lease.slot_); }
   /// Keeps a layout in the page, if there is room, until let_go() of it.
   void keep(const Layout& layout);
   void let_go(const Layout& layout) noexcept;
@@ -155,6 +153,7 @@ class Outbox {
   std::optional<Lease> lease(const Destination& to, std::int64_t bytes, bool populated);
   bool take_slot(std::uint32_t& number);
   std::optional<std::int64_t> take_block(std::int64_t bytes, bool populated = true);
+  void go_live(Slot& slot) noexcept;
   void fill(Slot& slot, const Destination& to, std::int64_t bytes, std::int64_t at);
   void collect(std::uint32_t most);
 
