@@ -7,28 +7,50 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "strake/place.hpp"
 #include "strake/stream.hpp"
 
 namespace strake {
 
-/// What the runtime knows of the allocation that an address lies in.
+/// How other processes can open the memory of a device.
+enum class Exportable : std::uint8_t {
+  No,        ///< managed memory, a pool's, or what its program did not allocate for that
+  ByHandle,  ///< an allocation of cudaMalloc
+  ByPieces,  ///< memory of cuMemMap, each piece by a descriptor
+};
+
+/// What the runtime knows of the allocation that an address lies in. Of memory of cuMemMap `base`
+/// and `size_bytes` are the reserved addresses', the rest is the piece's.
 struct AllocationInfo {
   Place place;
   std::uint64_t base = 0;        ///< first address of the allocation (0: not known)
   std::uint64_t size_bytes = 0;  ///< its length
   /// Unique in the life of the process: a new allocation at an old address has another one.
   std::uint64_t buffer_id = 0;
-  /// Other processes can open it (DeviceBackend::export_memory): it is of cudaMalloc.
-  bool exportable = false;
+  Exportable exportable = Exportable::No;
 };
 
-/// An allocation of a device, as another process can open it.
-struct ExportedMemory {
-  std::array<std::byte, 64> handle{};
-  std::uint64_t base = 0;  ///< in the process that has it
+/// Memory that was allocated at once: an allocation of cudaMalloc, or what one call of cuMemMap
+/// mapped.
+struct MemoryPiece {
+  std::uint64_t base = 0;
   std::int64_t bytes = 0;
+  std::uint64_t buffer_id = 0;
+};
+
+/// Memory of a device, as another process can open it.
+struct ExportedMemory {
+  static constexpr std::size_t kMostPieces = 128;
+  static constexpr std::int64_t kPieceUnit = 64 << 10;
+
+  std::array<std::byte, 64> handle{};  ///< where it has no pieces
+  std::uint64_t base = 0;              ///< in the process that has it
+  std::int64_t bytes = 0;
+  std::int32_t pieces = 0;  ///< each has a descriptor, which goes beside this
+  std::array<std::uint32_t, kMostPieces> piece_units{};  ///< their sizes in kPieceUnit
 };
 
 /// A point in a queue's work. A ticket that was never issued is done.
@@ -140,14 +162,24 @@ class DeviceBackend {
   virtual void* allocate(Place place, std::int64_t bytes) = 0;
   virtual void deallocate(Place place, void* address) noexcept = 0;
 
-  /// Lets other processes open the allocation that begins at `info.base`. False: the driver
-  /// refuses.
-  virtual bool export_memory(const AllocationInfo& info, ExportedMemory& made) const noexcept = 0;
-  /// An allocation of another process, for the thread's current device, which `place` tells.
+  /// Lets other processes open an allocation of cudaMalloc. False: the driver refuses.
+  virtual bool export_memory(Place place, const MemoryPiece& whole,
+                             ExportedMemory& made) const noexcept = 0;
+  /// The pieces around an address in memory of cuMemMap that follow each other without a gap, up to
+  /// `most`: as many before it as behind it, if there are. ~5 us each.
+  [[nodiscard]] virtual std::vector<MemoryPiece> pieces_around(const void* address,
+                                                               std::size_t most) const = 0;
+  /// A descriptor of a piece that is mapped now, for other processes. The caller closes it.
+  /// Negative: the driver refuses.
+  [[nodiscard]] virtual int export_piece(const MemoryPiece& piece) const noexcept = 0;
+  /// Memory of another process, for the thread's current device, which `place` tells.
+  /// \param descriptors  as many as it has pieces; they stay the caller's
   /// \throws CudaError  that device does not reach it, or it is gone
-  virtual std::byte* import_memory(const ExportedMemory& memory, Place& place) = 0;
-  /// \param address  import_memory() gave it.
-  virtual void release_import(Place place, std::byte* address) noexcept = 0;
+  virtual std::byte* import_memory(const ExportedMemory& memory, std::span<const int> descriptors,
+                                   Place& place) = 0;
+  /// \param address  import_memory() gave it for `memory`.
+  virtual void release_import(Place place, std::byte* address,
+                              const ExportedMemory& memory) noexcept = 0;
 };
 
 /// Where device and pinned blocks come from. Usually a pool, since freeing memory of a device waits
@@ -168,7 +200,7 @@ struct DeviceBackendOptions {
 };
 
 /// Raise it when this header changes: a plug-in of another version is refused.
-inline constexpr int kDeviceBackendVersion = 8;
+inline constexpr int kDeviceBackendVersion = 9;
 /// The plug-in's symbol `strake_make_device_backend`. Null if the version differs or no device can
 /// be used.
 using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);

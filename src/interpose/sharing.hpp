@@ -2,7 +2,10 @@
 /// (exchange/shared/post_office.hpp).
 #pragma once
 
+#include <array>
 #include <cstdint>
+
+#include "memory/sharing/device_memory.hpp"
 
 namespace strake::interpose {
 
@@ -30,9 +33,10 @@ void end_sharing() noexcept;
 [[nodiscard]] Sharing sharing() noexcept;
 /// What became of it so far.
 struct Shared {
-  std::uint64_t ranks = 0;        ///< other ranks that this one reaches by shared memory
-  std::uint64_t late = 0;         ///< messages that were packed though they were offered
-  std::uint64_t unshareable = 0;  ///< messages of a device whose memory can't be shared
+  std::uint64_t ranks = 0;  ///< other ranks that this one reaches by shared memory
+  std::uint64_t late = 0;   ///< messages that were packed though they were offered
+  /// Messages of a device whose memory can't be shared, by sharing::Declined.
+  std::array<std::uint64_t, sharing::kDeclined> unshareable{};
 };
 [[nodiscard]] Shared shared() noexcept;
 

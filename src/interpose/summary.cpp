@@ -93,11 +93,11 @@ std::string text_summary(const Totals& totals, int ranks, bool whole_job) {
         "    {:>10} of the messages called direct were packed: their receivers came late\n",
         totals.shared.late);
   }
-  if (totals.shared.unshareable != 0) {
-    text += fmt::format(
-        "    {:>10} messages from a device were not copied directly: their memory is not of "
-        "cudaMalloc, or a rank sends from too many allocations\n",
-        totals.shared.unshareable);
+  for (int i = 0; i < sharing::kDeclined; ++i) {
+    const std::uint64_t messages = totals.shared.unshareable[static_cast<std::size_t>(i)];
+    if (messages == 0) continue;
+    text += fmt::format("    {:>10} messages could not be copied directly: {}\n", messages,
+                        name_of(static_cast<sharing::Declined>(i)));
   }
   Count system = total(totals, Method::System);
   for (const Reason reason :
@@ -174,9 +174,13 @@ nlohmann::ordered_json json_summary(const Totals& totals, int ranks, bool whole_
     const Count& count = totals.by_reason[static_cast<std::size_t>(i)];
     if (count.calls != 0) json["reasons"][name_of(static_cast<Reason>(i))] = to_json(count);
   }
-  json["shared_memory"] = {{"pairs", totals.shared.ranks},
-                           {"late", totals.shared.late},
-                           {"unshareable", totals.shared.unshareable}};
+  json["shared_memory"] = {{"pairs", totals.shared.ranks}, {"late", totals.shared.late}};
+  json["shared_memory"]["unshareable"] = nlohmann::ordered_json::object();
+  for (int i = 0; i < sharing::kDeclined; ++i) {
+    const std::uint64_t messages = totals.shared.unshareable[static_cast<std::size_t>(i)];
+    if (messages != 0)
+      json["shared_memory"]["unshareable"][name_of(static_cast<sharing::Declined>(i))] = messages;
+  }
   for (int i = 0; i < kSharings; ++i) {
     json["shared_memory"]["ranks"][name_of(static_cast<Sharing>(i))] =
         totals.ranks_sharing[static_cast<std::size_t>(i)];

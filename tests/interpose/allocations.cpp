@@ -50,6 +50,33 @@ void pass() {
   }
 }
 
+/// The memory of a message is freed, and other memory is at its address, while a message is on its
+/// way that lies behind it.
+void renew() {
+  check::section("other memory at the same address");
+  const Described type = describe::large();
+  constexpr int kElements = 3;  // more than a piece of cuMemMap
+  Image out(type, kElements), in(type, kElements);
+  const auto extent = static_cast<std::size_t>(type.extent);
+  for (std::uint64_t turn = 0; turn < 12; ++turn) {
+    const std::uint64_t mine = 100 + turn + static_cast<std::uint64_t>(check::rank());
+    const std::uint64_t theirs = 100 + turn + static_cast<std::uint64_t>(peer());
+    out.fill(mine);
+    in.poison();
+    auto* const from = static_cast<std::byte*>(out.data());
+    auto* const to = static_cast<std::byte*>(in.data());
+    MPI_Request requests[4];
+    CHECK_MPI(MPI_Isend(from + 2 * extent, 1, type.type, peer(), 2, MPI_COMM_WORLD, &requests[0]));
+    if (turn % 3 == 2) out.renew();
+    CHECK_MPI(MPI_Isend(from, 2, type.type, peer(), 1, MPI_COMM_WORLD, &requests[1]));
+    CHECK_MPI(MPI_Irecv(to, 2, type.type, peer(), 1, MPI_COMM_WORLD, &requests[2]));
+    CHECK_MPI(MPI_Irecv(to + 2 * extent, 1, type.type, peer(), 2, MPI_COMM_WORLD, &requests[3]));
+    CHECK_MPI(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
+    CHECK(in.holds(theirs));
+    CHECK(out.holds(mine));
+  }
+}
+
 /// How many mappings of a stand-in's memory this process has, its own and other ranks'.
 int standin_mappings() {
   std::ifstream maps("/proc/self/maps");
@@ -109,6 +136,7 @@ int main(int argc, char** argv) {
   check::init(argc, argv);
   let_go();
   pass();
+  renew();
   Described type = describe::large();
   Image out(type, 1);
   Image in(type, 1);

@@ -203,6 +203,8 @@ class Image {
   std::size_t size_bytes() const { return map_.size() * static_cast<std::size_t>(count_); }
 
   void poison() { memory_->fill(kPoison); }
+  /// Other memory at the same address (test_memory::Buffer).
+  void renew() { memory_->renew(); }
 
   void fill(std::uint64_t seed) {
     std::vector<std::byte> bytes = memory_->get();

@@ -1,5 +1,6 @@
 /// \file  Test buffers in host memory, or in device memory when the program was started with
-/// --device.
+/// --device: of cudaMalloc, unless TEST_MEMORY names another kind (memory_kinds.hpp), or is "any",
+/// for one kind after the other.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +18,11 @@ inline bool& on_device() {
 /// From now on they do; ranks share the devices round robin. False where the program was linked
 /// without CUDA or no device is present.
 bool use_device(int rank);
-/// \{ Device memory; none where the program was linked without CUDA.
+/// \{ Device memory; none where the program was linked without CUDA, or it is host memory's turn.
 void* allocate(std::size_t bytes);
 void release(void* address);
+/// If it is of cuMemMap, its first piece is freed and mapped anew.
+void renew(void* address);
 void copy(void* to, const void* from, std::size_t bytes);
 /// \}
 /// \{ Work in the device's default stream; in host memory it is done at once.
@@ -63,6 +66,13 @@ class Buffer {
     if (device_ != nullptr) copy(device_, host_.data(), host_.size() * sizeof(T));
   }
   void fill(T value) { set(std::vector<T>(host_.size(), value)); }
+  /// Other memory at the same address, if that can be had, with the same contents.
+  void renew() {
+    if (device_ == nullptr) return;
+    const std::vector<T> contents = get();
+    test_memory::renew(device_);
+    set(contents);
+  }
 
  private:
   std::vector<T> host_;

@@ -20,6 +20,7 @@ void release(void* address) {
   MPI_Finalized(&over);
   if (over == 0) MPI_Free_mem(address);
 }
+void renew(void* /*address*/) {}
 void copy(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
 }  // namespace test_memory

@@ -5,9 +5,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <map>
 #include <thread>
 
 #include "memory.hpp"
+#include "memory_kinds.hpp"
 
 namespace test_memory {
 namespace {
@@ -18,6 +21,26 @@ void check(cudaError_t code) {
   if (code == cudaSuccess) return;
   std::fprintf(stderr, "FAILED CUDA: %s\n", cudaGetErrorString(code));
   std::abort();
+}
+
+/// What is asked for next.
+Kind next_kind() {
+  static const char* const wanted = std::getenv("TEST_MEMORY");
+  static int turn = 0;
+  if (wanted == nullptr) return Kind::Malloc;
+  for (int i = 0; i < kKinds; ++i) {
+    if (std::strcmp(wanted, kKindNames[i]) == 0) return static_cast<Kind>(i);
+  }
+  if (std::strcmp(wanted, "any") != 0) {
+    std::fprintf(stderr, "FAILED TEST_MEMORY=%s: no such kind\n", wanted);
+    std::abort();
+  }
+  return static_cast<Kind>(turn++ % kKinds);
+}
+
+std::map<void*, Kind>& kinds() {
+  static std::map<void*, Kind> of_addresses;
+  return of_addresses;
 }
 
 }  // namespace
@@ -31,12 +54,30 @@ bool use_device(int rank) {
 }
 
 void* allocate(std::size_t bytes) {
+  const Kind kind = next_kind();
   void* address = nullptr;
-  check(cudaMalloc(&address, bytes));
+  if (kind == Kind::Host) return address;
+  if (kind == Kind::Malloc) {
+    check(cudaMalloc(&address, bytes));
+  } else {
+    address = allocate(kind, bytes);
+  }
+  kinds()[address] = kind;
   return address;
 }
 
-void release(void* address) { cudaFree(address); }
+void release(void* address) {
+  const Kind kind = kinds().extract(address).mapped();
+  if (kind == Kind::Malloc) {
+    cudaFree(address);
+  } else {
+    release(kind, address);
+  }
+}
+
+void renew(void* address) {
+  if (kinds().at(address) == Kind::Mapped) renew_first_piece(address);
+}
 
 void copy(void* to, const void* from, std::size_t bytes) {
   check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));

@@ -6,6 +6,7 @@ namespace test_memory {
 bool use_device(int /*rank*/) { return false; }
 void* allocate(std::size_t /*bytes*/) { return nullptr; }
 void release(void* /*address*/) {}
+void renew(void* /*address*/) {}
 void copy(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) {}
 
 }  // namespace test_memory

@@ -269,6 +269,14 @@ class Copier final : public strake::DeviceCopier {
   }
 };
 
+strake::Exportable sharing_of(const Allocation& allocation) {
+  if (allocation.file < 0 || allocation.sharing == Sharing::None ||
+      std::getenv("STANDIN_NO_SHARING") != nullptr)
+    return strake::Exportable::No;
+  return allocation.sharing == Sharing::Pieces ? strake::Exportable::ByPieces
+                                               : strake::Exportable::ByHandle;
+}
+
 class Backend final : public strake::DeviceBackend {
  public:
   const char* name() const noexcept override { return "stand-in"; }
@@ -283,7 +291,7 @@ class Backend final : public strake::DeviceBackend {
             found.base,
             found.bytes,
             found.id,
-            found.file >= 0 && std::getenv("STANDIN_NO_SHARING") == nullptr};
+            sharing_of(found)};
     return true;
   }
 
@@ -332,17 +340,49 @@ class Backend final : public strake::DeviceBackend {
   }
 
   // By the files of the exporting process.
-  bool export_memory(const AllocationInfo& info,
+  bool export_memory(Place /*place*/, const strake::MemoryPiece& whole,
                      strake::ExportedMemory& made) const noexcept override {
     Allocation found;
-    if (!find(reinterpret_cast<const void*>(info.base), found) || found.file < 0) return false;
+    if (!find(reinterpret_cast<const void*>(whole.base), found) || found.file < 0) return false;
     const int handle[] = {getpid(), found.file};
     std::memcpy(made.handle.data(), handle, sizeof(handle));
     made.base = found.base;
     made.bytes = static_cast<std::int64_t>(found.bytes);
     return true;
   }
-  std::byte* import_memory(const strake::ExportedMemory& memory, Place& place) override {
+  std::vector<strake::MemoryPiece> pieces_around(const void* address,
+                                                 std::size_t most) const override {
+    Allocation found;
+    std::vector<strake::MemoryPiece> pieces;
+    if (!find(address, found)) return pieces;
+    auto at = found.base;
+    for (Allocation before = found; at != found.whole && (found.base - at) / kPiece < most / 2;) {
+      (void)find(reinterpret_cast<const void*>(at - kPiece), before);
+      at = before.base;
+    }
+    const std::uintptr_t whole = found.whole;
+    for (; pieces.size() < most && find(reinterpret_cast<const void*>(at), found) &&
+           found.whole == whole && found.base == at;
+         at += kPiece)
+      pieces.push_back({at, static_cast<std::int64_t>(found.bytes), found.id});
+    return pieces;
+  }
+  int export_piece(const strake::MemoryPiece& piece) const noexcept override {
+    Allocation found;
+    if (!find(reinterpret_cast<const void*>(piece.base), found) || found.id != piece.buffer_id)
+      return -1;
+    return dup(found.file);
+  }
+  std::byte* import_memory(const strake::ExportedMemory& memory, std::span<const int> descriptors,
+                           Place& place) override {
+    if (memory.pieces != 0) {
+      std::vector<std::size_t> bytes;
+      for (std::size_t i = 0; i < descriptors.size(); ++i)
+        bytes.push_back(memory.piece_units[i] * kPiece);
+      place = {MemoryKind::Device, current_device()};
+      return static_cast<std::byte*>(
+          import_files(descriptors.data(), bytes.data(), descriptors.size()));
+    }
     int handle[2];
     std::memcpy(handle, memory.handle.data(), sizeof(handle));
     const std::string path =
@@ -350,11 +390,13 @@ class Backend final : public strake::DeviceBackend {
     const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) throw strake::CudaError("no memory of the stand-in is at " + path, 1);
     place = {MemoryKind::Device, current_device()};
-    void* const made = import_file(file, static_cast<std::size_t>(memory.bytes));
+    const auto bytes = static_cast<std::size_t>(memory.bytes);
+    void* const made = import_files(&file, &bytes, 1);
     close(file);
     return static_cast<std::byte*>(made);
   }
-  void release_import(Place /*place*/, std::byte* address) noexcept override {
+  void release_import(Place /*place*/, std::byte* address,
+                      const strake::ExportedMemory& /*memory*/) noexcept override {
     standin::deallocate(address);
   }
 

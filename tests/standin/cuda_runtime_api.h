@@ -37,21 +37,33 @@ int cuCtxGetCurrent(void** context);
 
 namespace standin {
 
+/// How other processes can map memory.
+enum class Sharing {
+  Whole,   ///< as cudaMalloc's
+  Pieces,  ///< as of cuMemMap: of kPiece each
+  None,    ///< as a pool's
+};
+inline constexpr std::size_t kPiece = std::size_t{64} << 10;
+
 struct Allocation {
-  std::uintptr_t base = 0;  ///< as programs know it
+  std::uintptr_t base = 0;   ///< as programs know it
+  std::uintptr_t whole = 0;  ///< the base of the first piece that was allocated with it
   std::size_t bytes = 0;
   std::byte* memory = nullptr;  ///< the same bytes, where the CPU reaches them
   std::uint64_t id = 0;
   int device = 0;
   bool pinned = false;  ///< page-locked host memory: open to all
   int file = -1;        ///< that other processes may map; negative: it is another's
+  Sharing sharing = Sharing::Whole;
 };
 
 /// \throws std::bad_alloc
-void* allocate(std::size_t bytes, int device, bool pinned);
+void* allocate(std::size_t bytes, int device, bool pinned, Sharing sharing = Sharing::Whole);
 void deallocate(void* address) noexcept;
-/// Memory of another process, by its file, for the current device.
-void* import_file(int file, std::size_t bytes);
+/// One of the pieces that allocate() made gets other memory, at the same address.
+void map_anew(void* address);
+/// Memory of another process, by its files, for the current device.
+void* import_files(const int* files, const std::size_t* bytes, std::size_t count);
 /// The thread's.
 int current_device() noexcept;
 /// The allocation that an address lies in (or is the end of); false: none.

@@ -13,6 +13,7 @@
 #include <shared_mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "cuda_runtime_api.h"
 
@@ -36,18 +37,31 @@ Registry& registry() {
 
 std::size_t whole_pages(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return (bytes + page) / page * page;  // of nothing, too, a page
+  return bytes == 0 ? page : (bytes + page - 1) / page * page;  // of nothing, too, a page
 }
 
-/// A mapping with a page behind it that nobody may touch.
-void* map(int file, std::size_t length, int protection) {
+/// A file and the bytes of it that programs ask for.
+struct Part {
+  int file;
+  std::size_t bytes;
+};
+
+/// One mapping beside the other, and behind them a page that nobody may touch.
+void* map(const std::vector<Part>& parts, int protection) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::size_t length = page;
+  for (const Part& part : parts) length += whole_pages(part.bytes);
   void* reserved =
-      mmap(nullptr, length + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) throw std::bad_alloc();
-  if (mmap(reserved, length, protection, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
-    munmap(reserved, length + page);
-    throw std::bad_alloc();
+  auto* at = static_cast<std::byte*>(reserved);
+  for (const Part& part : parts) {
+    const std::size_t own = whole_pages(part.bytes);
+    if (mmap(at, own, protection, MAP_SHARED | MAP_FIXED, part.file, 0) == MAP_FAILED) {
+      munmap(reserved, length);
+      throw std::bad_alloc();
+    }
+    at += own;
   }
   return reserved;
 }
@@ -56,47 +70,84 @@ void unmap(void* address, std::size_t length) {
   munmap(address, length + static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
 }
 
-}  // namespace
+int make_file(std::size_t bytes) {
+  const int file = memfd_create("standin", MFD_CLOEXEC);
+  if (file < 0) throw std::bad_alloc();
+  if (ftruncate(file, static_cast<off_t>(whole_pages(bytes))) == 0) return file;
+  close(file);
+  throw std::bad_alloc();
+}
 
-namespace {
+int protection_of(bool pinned) {
+  const char* const open = std::getenv("STANDIN_OPEN");
+  return pinned || (open != nullptr && std::strcmp(open, "1") == 0) ? PROT_READ | PROT_WRITE
+                                                                    : PROT_NONE;
+}
 
-void* add(int file, std::size_t bytes, int device, bool pinned, bool own) {
-  const char* open = std::getenv("STANDIN_OPEN");
-  const bool is_open = pinned || (open != nullptr && std::strcmp(open, "1") == 0);
-  const std::size_t length = whole_pages(bytes);
-  void* const known = map(file, length, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
+void* add(const std::vector<Part>& parts, int device, bool pinned, bool own, Sharing sharing) {
+  void* const known = map(parts, protection_of(pinned));
   void* memory = known;
+  std::size_t length = 0;
+  for (const Part& part : parts) length += whole_pages(part.bytes);
   try {
-    if (!is_open) memory = map(file, length, PROT_READ | PROT_WRITE);
+    if (protection_of(pinned) == PROT_NONE) memory = map(parts, PROT_READ | PROT_WRITE);
   } catch (...) {
     unmap(known, length);
     throw;
   }
   Registry& all = registry();
   const std::unique_lock lock(all.mutex);
-  const auto base = reinterpret_cast<std::uintptr_t>(known);
-  all.by_base[base] = {
-      base, bytes, static_cast<std::byte*>(memory), ++all.last_id, device, pinned, own ? file : -1};
+  const auto whole = reinterpret_cast<std::uintptr_t>(known);
+  auto* reached = static_cast<std::byte*>(memory);
+  std::uintptr_t base = whole;
+  for (const Part& part : parts) {
+    all.by_base[base] = {base,   whole,  part.bytes,           reached, ++all.last_id,
+                         device, pinned, own ? part.file : -1, sharing};
+    base += whole_pages(part.bytes);
+    reached += whole_pages(part.bytes);
+  }
   g_initialised = true;
   return known;
 }
 
 }  // namespace
 
-void* allocate(std::size_t bytes, int device, bool pinned) {
-  const int file = memfd_create("standin", MFD_CLOEXEC);
-  if (file < 0) throw std::bad_alloc();
+void* allocate(std::size_t bytes, int device, bool pinned, Sharing sharing) {
+  std::vector<Part> parts;
   try {
-    if (ftruncate(file, static_cast<off_t>(whole_pages(bytes))) != 0) throw std::bad_alloc();
-    return add(file, bytes, device, pinned, true);
+    if (sharing != Sharing::Pieces) {
+      parts.push_back({make_file(bytes), bytes});
+    } else {
+      for (std::size_t at = 0; at < bytes || at == 0; at += kPiece)
+        parts.push_back({make_file(kPiece), kPiece});
+    }
+    return add(parts, device, pinned, true, sharing);
   } catch (...) {
-    close(file);
+    for (const Part& part : parts) close(part.file);
     throw;
   }
 }
 
-void* import_file(int file, std::size_t bytes) {
-  return add(file, bytes, current_device(), false, false);
+void* import_files(const int* files, const std::size_t* bytes, std::size_t count) {
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < count; ++i) parts.push_back({files[i], bytes[i]});
+  return add(parts, current_device(), false, false, Sharing::None);
+}
+
+void map_anew(void* address) {
+  Registry& all = registry();
+  const std::unique_lock lock(all.mutex);
+  Allocation& piece = all.by_base.at(reinterpret_cast<std::uintptr_t>(address));
+  const int file = make_file(piece.bytes);
+  const auto put = [&](void* at, int protection) {
+    if (mmap(at, piece.bytes, protection, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+      std::abort();
+  };
+  put(address, protection_of(piece.pinned));
+  if (piece.memory != address) put(piece.memory, PROT_READ | PROT_WRITE);
+  close(piece.file);
+  piece.file = file;
+  piece.id = ++all.last_id;
 }
 
 int current_device() noexcept { return t_device; }
@@ -104,18 +155,22 @@ int current_device() noexcept { return t_device; }
 void deallocate(void* address) noexcept {
   if (address == nullptr) return;
   Registry& all = registry();
-  Allocation gone;
+  std::size_t length = 0;
+  std::byte* memory = nullptr;
   {
     const std::unique_lock lock(all.mutex);
-    const auto found = all.by_base.find(reinterpret_cast<std::uintptr_t>(address));
-    if (found == all.by_base.end()) std::abort();  // freed twice, or never allocated
-    gone = found->second;
-    all.by_base.erase(found);
+    const auto whole = reinterpret_cast<std::uintptr_t>(address);
+    auto at = all.by_base.find(whole);
+    if (at == all.by_base.end() || at->second.whole != whole)
+      std::abort();  // freed twice, or never allocated
+    memory = at->second.memory;
+    for (; at != all.by_base.end() && at->second.whole == whole; at = all.by_base.erase(at)) {
+      length += whole_pages(at->second.bytes);
+      if (at->second.file >= 0) close(at->second.file);
+    }
   }
-  const std::size_t length = whole_pages(gone.bytes);
   unmap(address, length);
-  if (gone.memory != address) unmap(gone.memory, length);
-  if (gone.file >= 0) close(gone.file);
+  if (memory != address) unmap(memory, length);
 }
 
 bool find(const void* address, Allocation& found) noexcept {

@@ -49,13 +49,15 @@ class PretendedDevice final : public DeviceBackend {
     std::free(address);
   }
 
-  bool export_memory(const AllocationInfo&, ExportedMemory&) const noexcept override {
+  bool export_memory(Place, const MemoryPiece&, ExportedMemory&) const noexcept override {
     return false;
   }
-  std::byte* import_memory(const ExportedMemory&, Place&) override {
+  std::vector<MemoryPiece> pieces_around(const void*, std::size_t) const override { return {}; }
+  int export_piece(const MemoryPiece&) const noexcept override { return -1; }
+  std::byte* import_memory(const ExportedMemory&, std::span<const int>, Place&) override {
     throw Unsupported("pretended");
   }
-  void release_import(Place, std::byte*) noexcept override {}
+  void release_import(Place, std::byte*, const ExportedMemory&) noexcept override {}
 
   int calls = 0;
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <random>
@@ -57,7 +58,7 @@ struct Pair {
   }
   Sent send(const Introduction& made, int descriptor = -1) {
     return sends.send(name, std::as_bytes(std::span(&made, 1)),
-                      descriptor < 0 ? outbox.descriptor() : descriptor);
+                      std::array{descriptor < 0 ? outbox.descriptor() : descriptor});
   }
 };
 

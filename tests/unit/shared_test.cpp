@@ -180,7 +180,7 @@ TEST(Shared, pages_that_are_not_as_expected_are_refused) {
 
   Pair pair;
   const std::byte nothing[3] = {};
-  EXPECT_EQ(pair.sends.send(pair.name, nothing, pair.outbox.descriptor()), Sent::Yes);
+  EXPECT_EQ(pair.sends.send(pair.name, nothing, std::array{pair.outbox.descriptor()}), Sent::Yes);
   pair.inbox.take_introductions();
   EXPECT_FALSE(pair.outbox.is_read_by(1));
 }
@@ -218,7 +218,7 @@ TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
     const DescriptorSocket own(own_name("victim"));
     Outbox outbox(0, 2, kNonce, kMemory);
     const Introduction made{outbox.header(), kJob};
-    (void)own.send(name, std::as_bytes(std::span(&made, 1)), outbox.descriptor());
+    (void)own.send(name, std::as_bytes(std::span(&made, 1)), std::array{outbox.descriptor()});
     const auto lease = outbox.lease(to_one(), 20'000);
     if (lease) outbox.go_live(*lease);
     lease->packed(10'000);
@@ -335,13 +335,13 @@ TEST(Sharing, descriptors_reach_other_processes_and_outlive_their_sender) {
     std::memcpy(memory.data(), "from the child", 15);
     const DescriptorSocket own(own_name("child"));
     const std::byte message[] = {std::byte{7}};
-    return own.send(name, message, memory.descriptor()) == Sent::Yes ? 0 : 1;
+    return own.send(name, message, std::array{memory.descriptor()}) == Sent::Yes ? 0 : 1;
   });
   const auto received = socket.receive();
   ASSERT_TRUE(received);
   EXPECT_EQ(received->message, std::vector<std::byte>{std::byte{7}});
   EXPECT_EQ(received->process, child);
-  const SharedMemory memory = SharedMemory::map(received->descriptor.get(), 4096);
+  const SharedMemory memory = SharedMemory::map(received->descriptors.front().get(), 4096);
   EXPECT_STREQ(reinterpret_cast<const char*>(memory.data()), "from the child");
   EXPECT_FALSE(socket.receive());
 }
@@ -356,7 +356,7 @@ TEST(Sharing, what_other_users_send_is_dropped) {
     const SharedMemory memory = SharedMemory::make(4096);
     const DescriptorSocket own(own_name("stranger"));
     const std::byte message[] = {std::byte{7}};
-    return own.send(name, message, memory.descriptor()) == Sent::Yes ? 0 : 1;
+    return own.send(name, message, std::array{memory.descriptor()}) == Sent::Yes ? 0 : 1;
   });
   EXPECT_FALSE(socket.receive());
 }
@@ -367,7 +367,7 @@ TEST(Sharing, what_comes_without_its_descriptor_is_dropped) {
   const DescriptorSocket sends(own_name("giver"));
   const SharedMemory memory = SharedMemory::make(4096);
   const std::byte message[] = {std::byte{7}};
-  ASSERT_EQ(sends.send(name, message, memory.descriptor()), Sent::Yes);
+  ASSERT_EQ(sends.send(name, message, std::array{memory.descriptor()}), Sent::Yes);
   in_child([&] {
     const rlimit none = {0, 0};  // for descriptors that are opened from now on
     return setrlimit(RLIMIT_NOFILE, &none) == 0 && !socket.receive() ? 0 : 1;
@@ -375,23 +375,47 @@ TEST(Sharing, what_comes_without_its_descriptor_is_dropped) {
   EXPECT_FALSE(socket.receive());  // it is gone
 }
 
+TEST(Sharing, several_descriptors_go_together) {
+  const std::string name = own_name("all");
+  const DescriptorSocket socket(name);
+  const DescriptorSocket sends(own_name("giver of all"));
+  std::vector<SharedMemory> memories;
+  std::vector<int> numbers;
+  for (std::size_t i = 0; i < DescriptorSocket::kMostDescriptors; ++i) {
+    memories.push_back(SharedMemory::make(4096));
+    *memories.back().data() = static_cast<std::byte>(i);
+    numbers.push_back(memories.back().descriptor());
+  }
+  const std::byte message[] = {std::byte{7}};
+  ASSERT_EQ(sends.send(name, message, numbers), Sent::Yes);
+  const auto received = socket.receive();
+  ASSERT_TRUE(received);
+  ASSERT_EQ(received->descriptors.size(), numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    EXPECT_EQ(*SharedMemory::map(received->numbers()[i], 4096).data(), static_cast<std::byte>(i));
+  numbers.push_back(numbers.front());
+  EXPECT_EQ(sends.send(name, message, numbers), Sent::NoReceiver);
+  EXPECT_EQ(sends.send(name, message, {}), Sent::NoReceiver);
+}
+
 TEST(Sharing, sockets_that_are_not_there_full_or_taken_are_told) {
   const std::string name = own_name("one");
   const DescriptorSocket sends(own_name("two"));
   const SharedMemory memory = SharedMemory::make(4096);
   const std::byte message[] = {std::byte{1}};
-  EXPECT_EQ(sends.send(name, message, memory.descriptor()), Sent::NoReceiver);
-  EXPECT_EQ(sends.send(std::string(200, 'x'), message, memory.descriptor()), Sent::NoReceiver);
+  EXPECT_EQ(sends.send(name, message, std::array{memory.descriptor()}), Sent::NoReceiver);
+  EXPECT_EQ(sends.send(std::string(200, 'x'), message, std::array{memory.descriptor()}),
+            Sent::NoReceiver);
   const DescriptorSocket socket(name);
   EXPECT_THROW(DescriptorSocket{name}, Unsupported);
   EXPECT_THROW(DescriptorSocket{std::string(200, 'x')}, Unsupported);
   int taken = 0;
   Sent sent = Sent::Yes;
   for (; taken < 10'000 && sent == Sent::Yes; ++taken)
-    sent = sends.send(name, message, memory.descriptor());
+    sent = sends.send(name, message, std::array{memory.descriptor()});
   EXPECT_EQ(sent, Sent::Full);
   EXPECT_TRUE(socket.receive());
-  EXPECT_EQ(sends.send(name, message, memory.descriptor()), Sent::Yes);
+  EXPECT_EQ(sends.send(name, message, std::array{memory.descriptor()}), Sent::Yes);
 }
 
 TEST(Sharing, memory_is_shared_sealed_and_of_the_announced_size) {

@@ -12,6 +12,7 @@
 
 #include "device/cuda/block.hpp"
 #include "device/cuda/driver.hpp"
+#include "device/cuda/mapped.hpp"
 #include "device/cuda/marker.hpp"
 #include "device/cuda/probe.hpp"
 #include "device/cuda/queue.hpp"
@@ -44,9 +45,14 @@ class CudaBackend final : public DeviceBackend {
   std::unique_ptr<DeviceEvent> make_event(int device) override;
   void* allocate(Place place, std::int64_t bytes) override;
   void deallocate(Place place, void* address) noexcept override;
-  bool export_memory(const AllocationInfo& info, ExportedMemory& made) const noexcept override;
-  std::byte* import_memory(const ExportedMemory& memory, Place& place) override;
-  void release_import(Place place, std::byte* address) noexcept override;
+  bool export_memory(Place place, const MemoryPiece& whole,
+                     ExportedMemory& made) const noexcept override;
+  std::vector<MemoryPiece> pieces_around(const void* address, std::size_t most) const override;
+  int export_piece(const MemoryPiece& piece) const noexcept override;
+  std::byte* import_memory(const ExportedMemory& memory, std::span<const int> descriptors,
+                           Place& place) override;
+  void release_import(Place place, std::byte* address,
+                      const ExportedMemory& memory) noexcept override;
 
  private:
   struct Traits {
@@ -99,15 +105,20 @@ bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcep
   unsigned long long id = 0;
   CUdeviceptr base = 0;
   std::size_t size = 0;
-  unsigned exportable = 0;
+  unsigned by_handle = 0;
+  std::uint64_t handle_types = 0;
+  CUmemoryPool pool = nullptr;
   std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                         CU_POINTER_ATTRIBUTE_IS_MANAGED,
                         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                         CU_POINTER_ATTRIBUTE_BUFFER_ID,
                         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
                         CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-                        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
-  std::array<void*, 7> values{&type, &managed, &device, &id, &base, &size, &exportable};
+                        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+                        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
+                        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE};
+  std::array<void*, 9> values{&type, &managed,   &device,       &id,  &base,
+                              &size, &by_handle, &handle_types, &pool};
   // Attributes that do not apply are left at zero; an unknown address leaves the type so.
   if (driver()->pointer_get_attributes(static_cast<unsigned>(attributes.size()), attributes.data(),
                                        values.data(),
@@ -123,7 +134,13 @@ bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcep
   info.base = base;
   info.size_bytes = size;
   info.buffer_id = id;
-  info.exportable = exportable != 0;
+  // A pool's memory has to be given up by other processes before its own frees it, which is not
+  // seen here.
+  const bool by_pieces =
+      pool == nullptr && (handle_types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0;
+  info.exportable = by_handle != 0 ? Exportable::ByHandle
+                    : by_pieces    ? Exportable::ByPieces
+                                   : Exportable::No;
   return true;
 }
 
@@ -210,37 +227,52 @@ void CudaBackend::deallocate(Place place, void* address) noexcept {
   });
 }
 
-bool CudaBackend::export_memory(const AllocationInfo& info, ExportedMemory& made) const noexcept {
+bool CudaBackend::export_memory(Place place, const MemoryPiece& whole,
+                                ExportedMemory& made) const noexcept {
   cudaIpcMemHandle_t handle{};
   static_assert(sizeof(handle) == sizeof(made.handle));
   bool exported = false;
   try {
-    const DeviceScope scope(info.place.device);
+    const DeviceScope scope(place.device);
     exported =
-        cudaIpcGetMemHandle(&handle, reinterpret_cast<void*>(info.base)) == cudaSuccess;  // NOLINT
+        cudaIpcGetMemHandle(&handle, reinterpret_cast<void*>(whole.base)) == cudaSuccess;  // NOLINT
   } catch (const Error&) {
   }
   (void)cudaGetLastError();
   std::memcpy(made.handle.data(), &handle, sizeof(handle));
-  made.base = info.base;
-  made.bytes = static_cast<std::int64_t>(info.size_bytes);
+  made.base = whole.base;
+  made.bytes = whole.bytes;
   return exported;
 }
 
-std::byte* CudaBackend::import_memory(const ExportedMemory& memory, Place& place) {
+std::vector<MemoryPiece> CudaBackend::pieces_around(const void* address, std::size_t most) const {
+  return mapped_around(reinterpret_cast<CUdeviceptr>(address), most);
+}
+
+int CudaBackend::export_piece(const MemoryPiece& piece) const noexcept {
+  return descriptor_of(piece);
+}
+
+std::byte* CudaBackend::import_memory(const ExportedMemory& memory,
+                                      std::span<const int> descriptors, Place& place) {
   int device = 0;
   check(cudaGetDevice(&device));
   const DeviceScope scope(device);
+  place = {MemoryKind::Device, device};
+  if (memory.pieces != 0) return map_pieces(memory, descriptors, device);
   cudaIpcMemHandle_t handle{};
   std::memcpy(&handle, memory.handle.data(), sizeof(handle));
   void* address = nullptr;
   check(cudaIpcOpenMemHandle(&address, handle, cudaIpcMemLazyEnablePeerAccess));
-  place = {MemoryKind::Device, device};
   return static_cast<std::byte*>(address);
 }
 
-void CudaBackend::release_import(Place place, std::byte* address) noexcept {
-  release_on(place.device, [&] { (void)cudaIpcCloseMemHandle(address); });
+void CudaBackend::release_import(Place place, std::byte* address,
+                                 const ExportedMemory& memory) noexcept {
+  release_on(place.device, [&] {
+    if (memory.pieces != 0) return unmap_pieces(address, memory.bytes);
+    (void)cudaIpcCloseMemHandle(address);
+  });
 }
 
 }  // namespace

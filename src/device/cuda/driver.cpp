@@ -41,6 +41,14 @@ bool load(Driver& d) {
          find(library, "cuStreamWriteValue64_v2", d.stream_write_value64) &&
          find(library, "cuStreamWaitValue64_v2", d.stream_wait_value64) &&
          find(library, "cuThreadExchangeStreamCaptureMode", d.thread_exchange_capture_mode) &&
+         find(library, "cuMemAddressReserve", d.mem_address_reserve) &&
+         find(library, "cuMemAddressFree", d.mem_address_free) &&
+         find(library, "cuMemMap", d.mem_map) && find(library, "cuMemUnmap", d.mem_unmap) &&
+         find(library, "cuMemSetAccess", d.mem_set_access) &&
+         find(library, "cuMemRetainAllocationHandle", d.mem_retain_allocation_handle) &&
+         find(library, "cuMemRelease", d.mem_release) &&
+         find(library, "cuMemExportToShareableHandle", d.mem_export_to_shareable_handle) &&
+         find(library, "cuMemImportFromShareableHandle", d.mem_import_from_shareable_handle) &&
          find(library, "cuGetErrorString", d.get_error_string);
 }
 

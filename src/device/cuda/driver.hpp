@@ -38,6 +38,19 @@ struct Driver {
   CUresult (*stream_write_value64)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
   CUresult (*stream_wait_value64)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
   CUresult (*thread_exchange_capture_mode)(CUstreamCaptureMode*);
+  CUresult (*mem_address_reserve)(CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr,
+                                  unsigned long long);
+  CUresult (*mem_address_free)(CUdeviceptr, std::size_t);
+  CUresult (*mem_map)(CUdeviceptr, std::size_t, std::size_t, CUmemGenericAllocationHandle,
+                      unsigned long long);
+  CUresult (*mem_unmap)(CUdeviceptr, std::size_t);
+  CUresult (*mem_set_access)(CUdeviceptr, std::size_t, const CUmemAccessDesc*, std::size_t);
+  CUresult (*mem_retain_allocation_handle)(CUmemGenericAllocationHandle*, void*);
+  CUresult (*mem_release)(CUmemGenericAllocationHandle);
+  CUresult (*mem_export_to_shareable_handle)(void*, CUmemGenericAllocationHandle,
+                                             CUmemAllocationHandleType, unsigned long long);
+  CUresult (*mem_import_from_shareable_handle)(CUmemGenericAllocationHandle*, void*,
+                                               CUmemAllocationHandleType);
   CUresult (*get_error_string)(CUresult, const char**);
 };
 /// Null where one of them is missing: no driver, or one that is too old.

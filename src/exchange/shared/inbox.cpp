@@ -107,11 +107,11 @@ void Inbox::take_introductions() {
     }
     try {
       if (made.region == Introduction::kPageItself) {
-        take_page(made, received->descriptor.get(), received->process);
+        take_page(made, received->descriptors.front().get(), received->process);
       } else if (made.region == Introduction::kFreed) {
         close_freed(made);
       } else {
-        take_region(made, received->descriptor.get());
+        take_region(made, received->numbers());
       }
     } catch (const Error& error) {
       // A device that this rank does not reach is nothing unusual.
@@ -157,7 +157,7 @@ void Inbox::close(const Neighbour& owner, Region& region) noexcept {
   region.device = {};
 }
 
-void Inbox::take_region(const Introduction& made, int descriptor) {
+void Inbox::take_region(const Introduction& made, std::span<const int> descriptors) {
   Neighbour* const owner = owner_of(made);
   if (owner == nullptr) return;
   if (made.region < 0 || made.region >= kRegions) {
@@ -169,14 +169,14 @@ void Inbox::take_region(const Introduction& made, int descriptor) {
     return tell(*owner, region, made.generation);
   close(*owner, region);  // what had the number before is freed
   if (made.region < sharing::Arenas::kMost) {
-    region.memory = sharing::SharedMemory::map(descriptor, made.region_bytes,
+    region.memory = sharing::SharedMemory::map(descriptors.front(), made.region_bytes,
                                                sharing::SharedMemory::Access::Read);
   } else {
     // A driver may refuse to open what lies where it has something open.
     for (Region& freed : owner->regions) {
-      if (freed.device.overlaps(made.device_memory)) close(*owner, freed);
+      if (freed.device.replaced_by(made.device_memory)) close(*owner, freed);
     }
-    region.device = sharing::DeviceImport(made.device_memory);
+    region.device = sharing::DeviceImport(made.device_memory, descriptors);
     device_bytes_ += region.device.bytes();
     most_device_bytes_ = std::max(most_device_bytes_, device_bytes_);
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -191,7 +192,7 @@ class Inbox {
     std::vector<Region> regions;  ///< none, or one for each that there may be
   };
   void take_page(const Introduction& made, int descriptor, pid_t process);
-  void take_region(const Introduction& made, int descriptor);
+  void take_region(const Introduction& made, std::span<const int> descriptors);
   void close_freed(const Introduction& made);
   [[nodiscard]] Neighbour* owner_of(const Introduction& made);
   /// Tells the owner which generation of an allocation is open here; 0: none.

@@ -86,7 +86,7 @@ std::optional<Lease> Outbox::lease(const Destination& to, std::int64_t bytes, bo
     return std::nullopt;
   }
   Slot& slot = page().slots[number];
-  held_[number] = {*at, bytes, false, -1};
+  held_[number] = {*at, bytes, false};
   if (!to_self_.empty()) to_self_[number] = {};
   fill(slot, to, bytes, *at);
   std::byte* const place = memory_.data() + parts_.envelopes + number * kEnvelopePlace;
@@ -107,7 +107,7 @@ bool Outbox::mark(const Destination& to) {
   std::uint32_t number = 0;
   collect(kAtATime);
   if (!take_slot(number)) return false;
-  held_[number] = {-1, 0, true, -1};
+  held_[number] = {-1, 0, true};
   fill(page().slots[number], to, kEnvelopeBytes, -1);
   go_live(page().slots[number]);
   return true;
@@ -120,7 +120,10 @@ bool Outbox::offer(const Lease& lease, const sharing::Arenas::Region& region,
   if (!number) return false;
   Published& published = layouts_[static_cast<std::size_t>(*number)];
   ++published.users;
-  held_[number_of(*lease.slot_)].layout = *number;
+  Held& own = held_[number_of(*lease.slot_)];
+  own.layout = *number;
+  own.region = region.number;
+  ++offered_[static_cast<std::size_t>(region.number)];
   Slot& slot = *lease.slot_;
   const Hash128 hash = layout.hash();
   slot.region.store(region.number, kRelaxed);
@@ -222,6 +225,7 @@ void Outbox::collect(std::uint32_t most) {
     slot.state.store(State::Free, std::memory_order_relaxed);
     if (own.at >= 0) blocks_.give_back(own.at - parts_.bytes, own.bytes);
     if (own.layout >= 0) --layouts_[static_cast<std::size_t>(own.layout)].users;
+    if (own.region >= 0) --offered_[static_cast<std::size_t>(own.region)];
     free_slots_.push_back(number);
   }
 }

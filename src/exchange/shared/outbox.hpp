@@ -115,6 +115,11 @@ class Outbox {
   };
   /// \param slot  its number. \throws std::out_of_range  there never was one
   [[nodiscard]] const Own& own(std::size_t slot) const { return to_self_.at(slot); }
+  /// Whether a message that lies there is on its way, or was not long ago.
+  [[nodiscard]] bool offers_from(std::int32_t region) noexcept {
+    if (offered_[static_cast<std::size_t>(region)] != 0) collect(kSlots);
+    return offered_[static_cast<std::size_t>(region)] != 0;
+  }
   /// Right before the envelope is sent: from now on the message is found, behind those that went
   /// live before.
   void go_live(const Lease& lease) noexcept { go_live(*lease.slot_); }
@@ -133,6 +138,7 @@ class Outbox {
     std::int64_t bytes = 0;  ///< asked for
     bool released = false;
     std::int64_t layout = -1;  ///< what is known of its layout, by number; negative: none
+    std::int32_t region = -1;  ///< that it was offered from; negative: none
   };
   /// A layout in the page.
   struct Published {
@@ -167,7 +173,8 @@ class Outbox {
   std::uint32_t first_used_ = 0;
   std::uint32_t used_ = 0;
   std::array<Held, kSlots> held_{};
-  std::vector<Own> to_self_;  ///< none, or one for each slot
+  std::array<std::uint32_t, kRegions> offered_{};  ///< slots, by what they were offered from
+  std::vector<Own> to_self_;                       ///< none, or one for each slot
   std::vector<Published> layouts_;
   std::unordered_map<std::uint64_t, std::int64_t> layout_of_;  ///< its number, by hash
 };

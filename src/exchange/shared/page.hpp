@@ -15,7 +15,7 @@
 
 namespace strake::exchange::shared {
 
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::uint64_t kMagic = 0x656b617274736731;  // "1gstrake"
 inline constexpr std::uint32_t kSlots = 1024;
 
@@ -134,7 +134,7 @@ using Reader = std::atomic<std::uint8_t>;
 static_assert(sizeof(Reader) == 1);
 
 /// What introduces a page, or an allocation that messages lie in, to another rank, beside its
-/// descriptor (the page's, with memory of a device).
+/// descriptors (the page's, with memory of a device that has none).
 struct Introduction {
   Header header;  ///< of the page
   std::uint64_t job = 0;

@@ -89,8 +89,22 @@ void PostOffice::stop_sending() noexcept {
 }
 
 PostOffice::Sent PostOffice::send(std::int32_t rank, const Introduction& made,
-                                  int descriptor) const noexcept {
-  return socket_.send(name_of(rank), std::as_bytes(std::span(&made, 1)), descriptor);
+                                  std::span<const int> descriptors) const noexcept {
+  return socket_.send(name_of(rank), std::as_bytes(std::span(&made, 1)), descriptors);
+}
+
+/// An allocation. Its memory may be gone: then nothing was sent.
+PostOffice::Sent PostOffice::introduce(std::int32_t rank, const sharing::Arenas::Region& region,
+                                       Place place) const {
+  Introduction made{outbox_.header(), job_, region.number, region.generation, region.bytes};
+  if (place.kind != MemoryKind::Device) return send(rank, made, std::array{region.descriptor});
+  const auto exported = sharing::DeviceExports::get().export_of(region);
+  made.device_memory = exported.memory;
+  if (exported.memory.pieces == 0) return send(rank, made, std::array{outbox_.descriptor()});
+  std::vector<int> descriptors;
+  for (const sharing::Descriptor& piece : exported.descriptors) descriptors.push_back(piece.get());
+  if (std::ssize(descriptors) != exported.memory.pieces) return Sent::NoReceiver;
+  return send(rank, made, descriptors);
 }
 
 bool PostOffice::introduce(std::int32_t rank) {
@@ -105,7 +119,8 @@ bool PostOffice::introduce(std::int32_t rank) {
   // It may not have begun yet, may have a full queue, or may never take part: tried ever more
   // rarely.
   if (!ever_more_rarely(++neighbour.attempts)) return false;
-  const Sent sent = send(rank, Introduction{outbox_.header(), job_}, outbox_.descriptor());
+  const Sent sent =
+      send(rank, Introduction{outbox_.header(), job_}, std::array{outbox_.descriptor()});
   if (sent == Sent::Yes) {
     neighbour.reach = Reach::Introduced;
   } else if (sent == Sent::NoReceiver && neighbour.attempts >= kGivenUp && inbox_.refuse(rank)) {
@@ -155,17 +170,13 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
   };
   const ByteRange bounds = layout.bounds();
   std::optional<sharing::Arenas::Region> region;
-  ExportedMemory exported;
   if (place.kind != MemoryKind::Device) {
     region = sharing::Arenas::get().find(at(bounds.begin), at(bounds.end));
-  } else if (auto found = sharing::DeviceExports::get().find(at(bounds.begin), at(bounds.end))) {
-    region = found->region;
-    region->descriptor = outbox_.descriptor();  // each introduction has one
-    exported = found->memory;
-  }
-  if (place.kind == MemoryKind::Device) {
+  } else {
+    sharing::Declined why{};
+    region = sharing::DeviceExports::get().find(at(bounds.begin), at(bounds.end), why);
     tell_freed();
-    if (!region) ++unshareable_;
+    if (!region) count(why);
   }
   if (!region) return std::nullopt;
   if (outbox_.is_read_by(rank, *region)) return Reachable{*region, true, false};
@@ -176,9 +187,7 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
   constexpr std::uint32_t kAgain = 64;
   const bool again = told.messages >= kAgain && ever_more_rarely(told.messages);
   if (told.generation != region->generation || again) {
-    const Introduction made{
-        outbox_.header(), job_, region->number, region->generation, region->bytes, exported, {}};
-    if (send(rank, made, region->descriptor) != Sent::Yes) {
+    if (introduce(rank, *region, place) != Sent::Yes) {
       neighbour.news = true;  // for it to make room
       return std::nullopt;
     }
@@ -190,7 +199,8 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
 
 /// Ranks that have an allocation open that is freed are to close it, since they keep its memory.
 void PostOffice::tell_freed() {
-  const auto freed = sharing::DeviceExports::get().take_freed();
+  const auto freed = sharing::DeviceExports::get().take_freed(
+      [&](std::int32_t number) { return outbox_.offers_from(number); });
   if (freed.empty() && !std::exchange(freed_untold_, false)) return;
   for (std::size_t rank = 0; rank < neighbours_.size(); ++rank) {
     const auto other = static_cast<std::int32_t>(rank);
@@ -206,7 +216,7 @@ void PostOffice::tell_freed() {
     freed_untold_ = true;
     if (!ever_more_rarely(++neighbour.tries)) continue;  // it has no room for another datagram
     neighbour.news = true;
-    if (send(other, made, outbox_.descriptor()) == Sent::Full) continue;
+    if (send(other, made, std::array{outbox_.descriptor()}) == Sent::Full) continue;
     neighbour.freed.clear();
     neighbour.tries = 0;
   }

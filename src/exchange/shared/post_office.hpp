@@ -3,12 +3,14 @@
 /// on its own, in a job that its launcher names, without MPI_THREAD_MULTIPLE.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -99,8 +101,11 @@ class PostOffice {
   [[nodiscard]] int ranks_reached() const noexcept;
   /// How many offers were packed after all.
   [[nodiscard]] std::uint64_t offers_late() const noexcept { return late_; }
-  /// How many messages of a device could not be offered, since other ranks can't open their memory.
-  [[nodiscard]] std::uint64_t unshareable() const noexcept { return unshareable_; }
+  /// How many messages of a device could not be offered, by the reason why other ranks can't open
+  /// their memory.
+  using Unshareable = std::array<std::uint64_t, sharing::kDeclined>;
+  [[nodiscard]] const Unshareable& unshareable() const noexcept { return unshareable_; }
+  void count(sharing::Declined why) noexcept { ++unshareable_[static_cast<std::size_t>(why)]; }
   [[nodiscard]] Outbox& outbox() noexcept { return outbox_; }
   [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
 
@@ -131,7 +136,9 @@ class PostOffice {
   [[nodiscard]] std::string name_of(std::int32_t rank) const;
   using Sent = sharing::DescriptorSocket::Sent;
   [[nodiscard]] Sent send(std::int32_t rank, const Introduction& made,
-                          int descriptor) const noexcept;
+                          std::span<const int> descriptors) const noexcept;
+  [[nodiscard]] Sent introduce(std::int32_t rank, const sharing::Arenas::Region& region,
+                               Place place) const;
   bool introduce(std::int32_t rank);
   /// An allocation, and whether a rank can read it by now.
   struct Reachable {
@@ -154,7 +161,7 @@ class PostOffice {
   Inbox inbox_;
   std::vector<Neighbour> neighbours_;
   std::uint64_t late_ = 0;
-  std::uint64_t unshareable_ = 0;
+  Unshareable unshareable_{};
   bool freed_untold_ = false;  ///< some Neighbour::freed has any
 };
 

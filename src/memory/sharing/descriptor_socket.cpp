@@ -15,10 +15,11 @@
 namespace strake::sharing {
 namespace {
 
-/// The ancillary data of one message: a descriptor, and who sent it.
+/// The ancillary data of one message: descriptors, and who sent it.
 union Ancillary {
   cmsghdr aligned;
-  char room[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(ucred))];
+  char room[CMSG_SPACE(DescriptorSocket::kMostDescriptors * sizeof(int)) +
+            CMSG_SPACE(sizeof(ucred))];
 };
 
 }  // namespace
@@ -37,9 +38,10 @@ DescriptorSocket::DescriptorSocket(const std::string& name)
 
 DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
                                               std::span<const std::byte> message,
-                                              int descriptor) const noexcept {
+                                              std::span<const int> descriptors) const noexcept {
   job::Address address(to);
-  if (address.size == 0) return Sent::NoReceiver;
+  if (address.size == 0 || descriptors.empty() || descriptors.size() > kMostDescriptors)
+    return Sent::NoReceiver;
   iovec part{const_cast<std::byte*>(message.data()), message.size()};
   Ancillary ancillary{};
   msghdr header{};
@@ -48,12 +50,12 @@ DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
   header.msg_iov = &part;
   header.msg_iovlen = 1;
   header.msg_control = ancillary.room;
-  header.msg_controllen = CMSG_SPACE(sizeof(int));
+  header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
   cmsghdr* const rights = CMSG_FIRSTHDR(&header);
   rights->cmsg_level = SOL_SOCKET;
   rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(descriptor));
+  rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+  std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
   ssize_t sent = 0;
   do {
     sent = sendmsg(socket_.get(), &header, MSG_NOSIGNAL);
@@ -61,6 +63,12 @@ DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
   if (sent >= 0) return Sent::Yes;
   return errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS ? Sent::Full
                                                                       : Sent::NoReceiver;
+}
+
+std::vector<int> DescriptorSocket::Received::numbers() const {
+  std::vector<int> all;
+  for (const Descriptor& descriptor : descriptors) all.push_back(descriptor.get());
+  return all;
 }
 
 std::optional<DescriptorSocket::Received> DescriptorSocket::receive() const {
@@ -81,18 +89,17 @@ std::optional<DescriptorSocket::Received> DescriptorSocket::receive() const {
     for (cmsghdr* at = CMSG_FIRSTHDR(&header); at != nullptr; at = CMSG_NXTHDR(&header, at)) {
       if (at->cmsg_level != SOL_SOCKET) continue;
       if (at->cmsg_type == SCM_RIGHTS) {
-        // More than one may have come: all but the first are closed.
-        for (std::size_t i = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int); i > 0; --i) {
+        for (std::size_t i = 0; i < (at->cmsg_len - CMSG_LEN(0)) / sizeof(int); ++i) {
           int descriptor = -1;
-          std::memcpy(&descriptor, CMSG_DATA(at) + (i - 1) * sizeof(int), sizeof(descriptor));
-          received.descriptor = Descriptor(descriptor);
+          std::memcpy(&descriptor, CMSG_DATA(at) + i * sizeof(int), sizeof(descriptor));
+          received.descriptors.emplace_back(descriptor);
         }
       } else if (at->cmsg_type == SCM_CREDENTIALS) {
         std::memcpy(&sender, CMSG_DATA(at), sizeof(sender));
       }
     }
     const bool whole = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
-    if (!whole || sender.uid != geteuid() || received.descriptor.get() < 0) continue;
+    if (!whole || sender.uid != geteuid() || received.descriptors.empty()) continue;
     received.message.assign(message.begin(), message.begin() + bytes);
     received.process = sender.pid;
     return received;

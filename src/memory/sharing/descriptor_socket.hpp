@@ -22,16 +22,19 @@ class DescriptorSocket {
   explicit DescriptorSocket(const std::string& name);
 
   /// [bytes] Longer messages are cut off.
-  static constexpr std::size_t kLongestMessage = 1024;
+  static constexpr std::size_t kLongestMessage = 2048;
+  /// In a message; there is one at least.
+  static constexpr std::size_t kMostDescriptors = 128;
   enum class Sent : std::uint8_t { Yes, NoReceiver, Full };
   /// Never waits. NoReceiver: there is no such socket on this machine, in this network namespace,
   /// or of this user.
   [[nodiscard]] Sent send(const std::string& to, std::span<const std::byte> message,
-                          int descriptor) const noexcept;
+                          std::span<const int> descriptors) const noexcept;
 
   struct Received {
     std::vector<std::byte> message;
-    Descriptor descriptor;
+    std::vector<Descriptor> descriptors;
+    [[nodiscard]] std::vector<int> numbers() const;
     pid_t process = 0;  ///< as this process sees it; 0: it is in another namespace
   };
   /// What waits, from processes of the same user: all else is dropped. Nothing if nothing waits.

@@ -8,90 +8,147 @@
 
 namespace strake::sharing {
 
-bool DeviceExports::is_there(const Allocation& allocation) noexcept {
-  std::uint64_t now = 0;
-  return device_backend()->knows(reinterpret_cast<const void*>(allocation.base), now) &&
-         now == allocation.buffer_id;
+const char* name_of(Declined why) noexcept {
+  switch (why) {
+    case Declined::Managed:
+      return "managed memory";
+    case Declined::Pool:
+      return "memory of a pool (cudaMallocAsync), or of cuMemMap without descriptors";
+    case Declined::TooMany:
+      return "of more allocations, or pieces of cuMemMap, than are shared at a time";
+    case Declined::Refused:
+      break;
+  }
+  return "memory that the driver does not share";
 }
 
-std::optional<DeviceExports::Export> DeviceExports::find(const std::byte* first,
-                                                         const std::byte* last) {
+/// Whether what [first, last) touches of it is the same still.
+bool DeviceExports::is_there(const Allocation& allocation, std::uint64_t first,
+                             std::uint64_t last) noexcept {
+  return std::ranges::all_of(allocation.pieces, [&](const MemoryPiece& piece) {
+    if (end_of(piece) <= first || last <= piece.base) return true;
+    std::uint64_t now = 0;
+    return device_backend()->knows(reinterpret_cast<const void*>(piece.base), now) &&
+           now == piece.buffer_id;
+  });
+}
+
+std::optional<Arenas::Region> DeviceExports::find(const std::byte* first, const std::byte* last,
+                                                  Declined& why) {
+  why = Declined::Refused;
   if (device_backend() == nullptr) return std::nullopt;
   const auto begin = reinterpret_cast<std::uintptr_t>(first);
   const auto end = reinterpret_cast<std::uintptr_t>(last);
   const std::lock_guard lock(mutex_);
-  auto* found = std::ranges::find_if(
-      allocations_, [&](const Allocation& allocation) { return allocation.holds(begin, end); });
-  if (found == allocations_.end() || !is_there(*found)) {
-    if (found != allocations_.end()) drop(*found);
-    found = add(first);
-    if (found == nullptr || !found->holds(begin, end)) return std::nullopt;
-  }
-  if (!found->exported) return std::nullopt;
-  const auto number = static_cast<std::int32_t>(found - allocations_.begin());
-  return Export{{Arenas::kMost + number, found->generation, static_cast<std::int64_t>(found->bytes),
-                 -1, reinterpret_cast<std::byte*>(found->base)},
-                found->memory};
-}
-
-void DeviceExports::drop(Allocation& freed) {
-  const auto number = static_cast<std::int32_t>(&freed - allocations_.data());
-  if (freed.exported) freed_.push_back({Arenas::kMost + number, freed.generation});
-  freed.buffer_id = 0;
-}
-
-std::vector<DeviceExports::Freed> DeviceExports::take_freed() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(freed_, {});
-}
-
-/// Enters the allocation at an address; null: it is none that can be shared, or there is no number
-/// left.
-DeviceExports::Allocation* DeviceExports::add(const std::byte* first) {
-  AllocationInfo info;
-  const bool known = device_backend()->query(first, info);
-  if (!known || info.place.kind != MemoryKind::Device || info.buffer_id == 0 || !info.exportable)
-    return nullptr;
-  auto* place = std::ranges::find(allocations_, info.buffer_id, &Allocation::buffer_id);
-  if (place != allocations_.end()) return place;  // the message goes beyond it
-  // Other processes still hold the memory of those that are freed.
+  Allocation* found = nullptr;
   for (Allocation& allocation : allocations_) {
-    if (allocation.buffer_id != 0 && !is_there(allocation)) drop(allocation);
+    if (!allocation.holds(begin, end)) continue;
+    found = &allocation;
+    if (is_there(allocation, begin, end)) break;
+    let_go(allocation);
+    found = nullptr;
   }
-  place = std::ranges::find(allocations_, std::uint64_t{0}, &Allocation::buffer_id);
-  if (place == allocations_.end()) return nullptr;
-  place->buffer_id = info.buffer_id;
-  place->base = info.base;
-  place->bytes = info.size_bytes;
+  if (found == nullptr) found = add(begin, end, why);
+  if (found == nullptr || !found->exported) return std::nullopt;
+  return Arenas::Region{number_of(*found), found->generation, found->memory.bytes, -1,
+                        reinterpret_cast<std::byte*>(found->memory.base)};
+}
+
+/// It is not found any more; other ranks have it open still.
+void DeviceExports::let_go(Allocation& gone) noexcept {
+  gone.freed = true;
+  ++freed_;
+}
+
+void DeviceExports::forget(Allocation& gone) noexcept {
+  gone.pieces.clear();
+  gone.freed = false;
+  --freed_;
+}
+
+/// A place for another one; null: all are in use.
+DeviceExports::Allocation* DeviceExports::unused() {
+  for (Allocation& allocation : allocations_) {
+    if (!allocation.pieces.empty() && !allocation.freed &&
+        !is_there(allocation, allocation.begin(), allocation.end()))
+      let_go(allocation);
+  }
+  auto* const place = std::ranges::find_if(
+      allocations_, [](const Allocation& allocation) { return allocation.pieces.empty(); });
+  return place == allocations_.end() ? nullptr : place;
+}
+
+/// Enters what holds [first, last); null: it can't be shared.
+DeviceExports::Allocation* DeviceExports::add(std::uint64_t first, std::uint64_t last,
+                                              Declined& why) {
+  DeviceBackend& backend = *device_backend();
+  const auto* const address = reinterpret_cast<const void*>(first);
+  AllocationInfo info;
+  const bool known = backend.query(address, info);
+  why = Declined::Pool;
+  if (!known || info.place.kind != MemoryKind::Device || info.buffer_id == 0 ||
+      info.exportable == Exportable::No)
+    return nullptr;
+  std::vector<MemoryPiece> pieces;
+  if (info.exportable == Exportable::ByPieces) {
+    pieces = backend.pieces_around(address, ExportedMemory::kMostPieces);
+  } else {
+    pieces.push_back({info.base, static_cast<std::int64_t>(info.size_bytes), info.buffer_id});
+  }
+  why = Declined::TooMany;
+  if (pieces.empty() || first < pieces.front().base || end_of(pieces.back()) < last) return nullptr;
+  Allocation* const place = unused();
+  if (place == nullptr) return nullptr;
+  why = Declined::Refused;
+  place->memory = {};
+  if (info.exportable == Exportable::ByPieces) {
+    ExportedMemory& memory = place->memory;
+    memory.base = pieces.front().base;
+    memory.bytes = static_cast<std::int64_t>(end_of(pieces.back()) - memory.base);
+    for (const MemoryPiece& piece : pieces)
+      memory.piece_units[static_cast<std::size_t>(memory.pieces++)] =
+          static_cast<std::uint32_t>(piece.bytes / ExportedMemory::kPieceUnit);
+    place->exported = true;
+  } else {
+    place->exported = backend.export_memory(info.place, pieces.front(), place->memory);
+  }
+  place->pieces = std::move(pieces);
   ++place->generation;
-  place->exported = device_backend()->export_memory(info, place->memory);
   if (!place->exported)
     log::info("the driver does not let other ranks open {} bytes of device {}", info.size_bytes,
               info.place.device);
   return place;
 }
 
-DeviceImport::DeviceImport(const ExportedMemory& memory)
-    : exporter_base_(memory.base), bytes_(memory.bytes) {
-  if (device_backend() == nullptr)
-    throw Unsupported("memory of a device, in a process that uses none");
-  data_ = device_backend()->import_memory(memory, place_);
+DeviceExports::Export DeviceExports::export_of(const Arenas::Region& found) {
+  const std::lock_guard lock(mutex_);
+  const Allocation& allocation =
+      allocations_[static_cast<std::size_t>(found.number - Arenas::kMost)];
+  Export made{allocation.memory, {}};
+  if (made.memory.pieces == 0) return made;
+  for (const MemoryPiece& piece : allocation.pieces) {
+    Descriptor descriptor(device_backend()->export_piece(piece));
+    if (descriptor.get() < 0) break;
+    made.descriptors.push_back(std::move(descriptor));
+  }
+  return made;
+}
+
+DeviceImport::DeviceImport(const ExportedMemory& memory, std::span<const int> descriptors)
+    : memory_(memory) {
+  data_ = required_device_backend().import_memory(memory, descriptors, place_);
 }
 
 DeviceImport::~DeviceImport() {
-  if (data_ != nullptr) device_backend()->release_import(place_, data_);
+  if (data_ != nullptr) device_backend()->release_import(place_, data_, memory_);
 }
 
 DeviceImport::DeviceImport(DeviceImport&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      exporter_base_(other.exporter_base_),
-      bytes_(std::exchange(other.bytes_, 0)),
-      place_(other.place_) {}
+    : data_(std::exchange(other.data_, nullptr)), memory_(other.memory_), place_(other.place_) {}
 
 DeviceImport& DeviceImport::operator=(DeviceImport&& other) noexcept {
   std::swap(data_, other.data_);
-  std::swap(exporter_base_, other.exporter_base_);
-  std::swap(bytes_, other.bytes_);
+  std::swap(memory_, other.memory_);
   std::swap(place_, other.place_);
   return *this;
 }

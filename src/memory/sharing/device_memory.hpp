@@ -1,5 +1,6 @@
-/// \file  Allocations of a device that other processes open (CUDA IPC): their numbers on the side
-/// that has them, and what the other side has opened. A message from there is read where it lies.
+/// \file  Memory of a device that other processes open (CUDA IPC; pieces of cuMemMap, by
+/// descriptors): its numbers on the side that has it, and what the other side has opened. A message
+/// from there is read where it lies.
 #pragma once
 
 #include <array>
@@ -7,17 +8,31 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "device/backend.hpp"
 #include "memory/sharing/arenas.hpp"
+#include "memory/sharing/descriptor.hpp"
 
 namespace strake::sharing {
 
-/// All of the process. Threads may share it.
+/// Why the memory of a device is opened by no other process.
+enum class Declined : std::uint8_t {
+  Managed,  ///< no device has it for good
+  Pool,     ///< of a pool (cudaMallocAsync), or of cuMemMap without descriptors
+  TooMany,  ///< DeviceExports::kMost others are, or it has more than ExportedMemory::kMostPieces
+  Refused,  ///< by the driver
+};
+inline constexpr int kDeclined = 4;
+/// For people: "managed memory".
+[[nodiscard]] const char* name_of(Declined why) noexcept;
+
+/// All of the process. Threads may share it. Memory that is about to be read by others is numbered:
+/// an allocation of cudaMalloc, or pieces of cuMemMap that follow each other without a gap.
 class DeviceExports {
  public:
-  /// Allocations at a time. Each is mapped in each process that reads it, and stays there, though
+  /// At a time. Each is mapped in each process that reads it, and stays there, though
   /// it is freed here, until that is noticed: at the first message from a new allocation.
   static constexpr int kMost = 64;
 
@@ -25,40 +40,65 @@ class DeviceExports {
     static auto& made = *new DeviceExports;
     return made;
   }
-  struct Export {
-    Arenas::Region region;  ///< with numbers from Arenas::kMost on
-    ExportedMemory memory;
-  };
   /// A number that has no allocation any more.
   struct Freed {
     std::int32_t number = 0;
     std::uint32_t generation = 0;
   };
-  /// Those that find() has noticed since the last call. ~5 ns if there are none.
-  [[nodiscard]] std::vector<Freed> take_freed();
-  /// The allocation that holds all of [first, last). Nothing where it can't be exported (managed
-  /// memory, a pool's), or there are too many. ~150 ns for a known one: the runtime is asked
-  /// whether it is the same still.
-  [[nodiscard]] std::optional<Export> find(const std::byte* first, const std::byte* last);
+  /// Those that find() has noticed, other pieces of which no message is being read: `in_use` tells
+  /// that of a number. Their numbers are used again. ~10 ns if there are none.
+  template <typename InUse>
+  [[nodiscard]] std::vector<Freed> take_freed(const InUse& in_use) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Freed> taken;
+    if (freed_ == 0) return taken;
+    for (Allocation& allocation : allocations_) {
+      if (!allocation.freed || in_use(number_of(allocation))) continue;
+      if (allocation.exported) taken.push_back({number_of(allocation), allocation.generation});
+      forget(allocation);
+    }
+    return taken;
+  }
+  /// What holds all of [first, last), with a number from Arenas::kMost on. Nothing, and `why`,
+  /// where it can't be exported. ~150 ns for known memory: the runtime is asked whether it is the
+  /// same still, 110 ns for each piece.
+  [[nodiscard]] std::optional<Arenas::Region> find(const std::byte* first, const std::byte* last,
+                                                   Declined& why);
+  struct Export {
+    ExportedMemory memory;
+    std::vector<Descriptor> descriptors;  ///< of its pieces; fewer: one is gone
+  };
+  /// For another process to open what find() gave.
+  [[nodiscard]] Export export_of(const Arenas::Region& found);
 
  private:
   struct Allocation {
-    std::uint64_t buffer_id = 0;  ///< 0: there is none
+    std::vector<MemoryPiece> pieces;  ///< none: there is none of this number
     std::uint32_t generation = 0;
-    std::uint64_t base = 0;
-    std::uint64_t bytes = 0;
     bool exported = false;
+    bool freed = false;  ///< some of it: it is not found any more
     ExportedMemory memory;
-    [[nodiscard]] bool holds(std::uint64_t begin, std::uint64_t end) const noexcept {
-      return buffer_id != 0 && base <= begin && end <= base + bytes;
+    [[nodiscard]] std::uint64_t begin() const noexcept { return pieces.front().base; }
+    [[nodiscard]] std::uint64_t end() const noexcept { return end_of(pieces.back()); }
+    [[nodiscard]] bool holds(std::uint64_t first, std::uint64_t last) const noexcept {
+      return !pieces.empty() && !freed && begin() <= first && last <= end();
     }
   };
-  [[nodiscard]] static bool is_there(const Allocation& allocation) noexcept;
-  Allocation* add(const std::byte* first);
-  void drop(Allocation& freed);
+  [[nodiscard]] static std::uint64_t end_of(const MemoryPiece& piece) noexcept {
+    return piece.base + static_cast<std::uint64_t>(piece.bytes);
+  }
+  [[nodiscard]] static bool is_there(const Allocation& allocation, std::uint64_t first,
+                                     std::uint64_t last) noexcept;
+  [[nodiscard]] std::int32_t number_of(const Allocation& allocation) const noexcept {
+    return Arenas::kMost + static_cast<std::int32_t>(&allocation - allocations_.data());
+  }
+  Allocation* add(std::uint64_t first, std::uint64_t last, Declined& why);
+  Allocation* unused();
+  void let_go(Allocation& gone) noexcept;
+  void forget(Allocation& gone) noexcept;
 
   std::mutex mutex_;
-  std::vector<Freed> freed_;
+  int freed_ = 0;  ///< how many Allocation::freed
   std::array<Allocation, kMost> allocations_;
 };
 
@@ -68,27 +108,27 @@ class DeviceImport {
   DeviceImport() = default;
   /// \throws CudaError  the thread's current device does not reach it, or it is gone; Unsupported
   /// no device is used here
-  explicit DeviceImport(const ExportedMemory& memory);
+  /// \param descriptors  of its pieces
+  DeviceImport(const ExportedMemory& memory, std::span<const int> descriptors);
   ~DeviceImport();
   DeviceImport(DeviceImport&& other) noexcept;
   DeviceImport& operator=(DeviceImport&& other) noexcept;
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
-  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::int64_t bytes() const noexcept { return memory_.bytes; }
   /// Whose address it is.
   [[nodiscard]] Place place() const noexcept { return place_; }
-  /// Whether it has an address with `memory` in common, in the process that exports both: then it
-  /// is freed there.
-  [[nodiscard]] bool overlaps(const ExportedMemory& memory) const noexcept {
-    return data_ != nullptr &&
-           exporter_base_ < memory.base + static_cast<std::uint64_t>(memory.bytes) &&
-           memory.base < exporter_base_ + static_cast<std::uint64_t>(bytes_);
+  /// Whether it was freed in the process that exports both, as it has an address with `memory` in
+  /// common. Of memory in pieces that is not known.
+  [[nodiscard]] bool replaced_by(const ExportedMemory& memory) const noexcept {
+    return data_ != nullptr && memory.pieces == 0 && memory_.pieces == 0 &&
+           memory_.base < memory.base + static_cast<std::uint64_t>(memory.bytes) &&
+           memory.base < memory_.base + static_cast<std::uint64_t>(memory_.bytes);
   }
 
  private:
   std::byte* data_ = nullptr;
-  std::uint64_t exporter_base_ = 0;
-  std::int64_t bytes_ = 0;
+  ExportedMemory memory_;
   Place place_;
 };
 

@@ -1,0 +1,21 @@
+// What the stand-in has: pieces, and memory that no other process can open.
+#include <cuda_runtime_api.h>
+
+#include "memory_kinds.hpp"
+
+namespace test_memory {
+
+void* allocate(Kind kind, std::size_t bytes) {
+  const bool pinned = kind == Kind::Pinned;
+  const bool whole = pinned || kind == Kind::Managed;
+  return standin::allocate(bytes, standin::current_device(), pinned,
+                           whole                  ? standin::Sharing::Whole
+                           : kind == Kind::Mapped ? standin::Sharing::Pieces
+                                                  : standin::Sharing::None);
+}
+
+void release(Kind /*kind*/, void* address) { standin::deallocate(address); }
+
+void renew_first_piece(void* address) { standin::map_anew(address); }
+
+}  // namespace test_memory
