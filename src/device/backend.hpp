@@ -142,6 +142,9 @@ class DeviceBackend {
   [[nodiscard]] virtual int device_count() const noexcept = 0;
   /// Whether copies can run on the device: there are kernels for it.
   [[nodiscard]] virtual bool usable(int device) const noexcept = 0;
+  /// \throws CudaError  the program has reset the device (cudaDeviceReset) since it was first used
+  /// here: nothing that was made before is there any more. ~50 ns.
+  virtual void require_intact(int device) const = 0;
   /// Asks the runtime (no cache). Managed memory of a device that is not usable counts as host
   /// memory. False if the runtime does not know the address (plain host memory).
   virtual bool query(const void* address, AllocationInfo& info) const noexcept = 0;

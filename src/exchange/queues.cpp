@@ -40,8 +40,9 @@ Queues* make(int device, QueueOrder order) {
 
 }  // namespace
 
-BorrowedQueues::BorrowedQueues(int device, QueueOrder order)
-    : device_(device), order_(order), queues_(take(device, order)) {
+BorrowedQueues::BorrowedQueues(int device, QueueOrder order) : device_(device), order_(order) {
+  required_device_backend().require_intact(device);
+  queues_ = take(device, order);
   if (queues_ == nullptr) queues_ = make(device, order);
 }
 

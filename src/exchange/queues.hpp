@@ -17,7 +17,8 @@ struct Queues {
 /// thread that enqueues at the same time as another gets one more.
 class BorrowedQueues {
  public:
-  /// Both of that order. \throws Unsupported  no device back end is loaded; OutOfMemory, CudaError
+  /// Both of that order. \throws Unsupported  no device back end is loaded; OutOfMemory; CudaError
+  /// (the device was reset, too)
   BorrowedQueues(int device, QueueOrder order);
   ~BorrowedQueues();
   BorrowedQueues(const BorrowedQueues&) = delete;
@@ -28,7 +29,7 @@ class BorrowedQueues {
  private:
   int device_;
   QueueOrder order_;
-  Queues* queues_;
+  Queues* queues_ = nullptr;
 };
 
 }  // namespace strake::exchange

@@ -41,6 +41,7 @@ Together::Device& Together::device(int number) {
 }
 
 std::uint64_t Together::mark(int number) {
+  required_device_backend().require_intact(number);
   const std::lock_guard lock(mutex_);
   return device(number).marks->mark();
 }

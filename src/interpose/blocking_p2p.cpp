@@ -125,6 +125,7 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
       return leave_as(*left);
     }
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
+    prepare_for_envelope(found, from.source, from.origin);
     std::optional<Transfer> transfer;
     if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); }))
       return leave_as(found);
@@ -148,6 +149,7 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
   return receiving(comm, pass_on, [&] {
     Requests::get().hand_on();
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
+    prepare_for_envelope(found, from.source, from.origin);
     std::optional<Transfer> transfer;
     if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); })) {
       return leave_receive(Function::MPI_Mrecv, ask, found, buffer, count, type, from, status,
@@ -236,6 +238,7 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
       out = examine(Direction::Send, Style::Blocking, send_buffer, send_count, send_type);
     if (from != MPI_PROC_NULL)
       in = examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
+    prepare_for_envelope(in, from, {comm, nullptr});
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;
     take(in, [&] { begin_packed(Direction::Receive, in, incoming); });

@@ -203,6 +203,18 @@ bool take_send(Examined& found, Make&& make) {
   return (found.method != Method::System || may_be_shared(found)) && try_to_take(found, make);
 }
 
+/// Of a receive into the memory of a device: an envelope comes sooner where the host can read it.
+/// What comes without one has one more step to go, so large messages stay as they are.
+inline void prepare_for_envelope(Examined& found, int source, const Origin& origin) {
+  constexpr std::int64_t kMost = 16 << 20;
+  if (found.method != Method::Device || found.reason == Reason::Forced || found.bytes > kMost)
+    return;
+  const auto* const office = exchange::shared::PostOffice::get();
+  if (office != nullptr && office->shares_devices() &&
+      origin.communicator_of_receive(source, found.bytes) != nullptr)
+    found.method = Method::OneShot;
+}
+
 /// Makes the transfer and starts it; does nothing for one that is left to the MPI library.
 /// \throws OutOfMemory, CudaError
 inline void begin_packed(Direction direction, const Examined& found,

@@ -188,6 +188,7 @@ template <typename Ask, typename Count, typename... Channel>
 int receive(Function function, const Ask& ask, void* buffer, Count count, MPI_Datatype type,
             int source, const Origin& origin, MPI_Request* request, Channel... channel) {
   Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
+  prepare_for_envelope(found, source, origin);
   const auto leave = [&] {
     return leave_receive(function, ask, found, buffer, count, type, source, origin, request);
   };

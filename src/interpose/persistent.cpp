@@ -175,6 +175,7 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
   return boundary(comm, pass_on, [&] {
     Examined found =
         examine(Direction::Receive, Style::Nonblocking, buffer, count, type, Use::Often);
+    prepare_for_envelope(found, rank, {comm, nullptr});
     const Peer probe{rank == MPI_ANY_SOURCE ? 0 : rank, tag == MPI_ANY_TAG ? 0 : tag, comm};
     if (found.method != Method::System && !mpi::sendable(probe)) {
       found.method = Method::System;

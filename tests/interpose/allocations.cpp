@@ -114,6 +114,42 @@ void let_go() {
   CHECK(few() <= before + kSome);
 }
 
+/// What is open here of other ranks' memory does not grow with the messages.
+void many_messages() {
+  check::section("many messages");
+  const char* const wanted = std::getenv("TEST_MESSAGES");
+  const int messages = wanted != nullptr ? std::atoi(wanted) : 3000;
+  const Described type = describe::medium();
+  auto out = std::make_unique<Image>(type, 20), in = std::make_unique<Image>(type, 20);
+  const auto move = [&] {
+    MPI_Request requests[2];
+    CHECK_MPI(MPI_Irecv(in->data(), 1, type.type, peer(), 1, MPI_COMM_WORLD, &requests[0]));
+    CHECK_MPI(MPI_Isend(out->data(), 1, type.type, peer(), 1, MPI_COMM_WORLD, &requests[1]));
+    CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  };
+  int mappings = 0;
+  std::size_t in_use = 0;
+  constexpr int kEach = 100;  // so often one is anew, and what came is looked at
+  for (int i = 0; i < messages; ++i) {
+    move();
+    if (i % kEach != 0) continue;
+    if (i == kEach) {
+      mappings = standin_mappings();
+      in_use = test_memory::device_bytes_in_use();
+    }
+    out = std::make_unique<Image>(type, 20);
+    out->fill(static_cast<std::uint64_t>(i + check::rank()));
+    in->poison();
+    move();
+    CHECK(in->holds(static_cast<std::uint64_t>(i + peer()), type.bytes.size()));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  constexpr int kFew = 40;  // a piece of cuMemMap has one of its own
+  CHECK(standin_mappings() <= mappings + kFew);
+  constexpr std::size_t kMuch = std::size_t{64} << 20;
+  CHECK(test_memory::device_bytes_in_use() <= in_use + kMuch);
+}
+
 /// A send that nobody waits for, right before its rank ends MPI.
 void leave(Image& out, const Described& type) {
   check::section("freed before the end");
@@ -137,6 +173,7 @@ int main(int argc, char** argv) {
   let_go();
   pass();
   renew();
+  many_messages();
   Described type = describe::large();
   Image out(type, 1);
   Image in(type, 1);

@@ -25,6 +25,10 @@ void release(void* address);
 void renew(void* address);
 void copy(void* to, const void* from, std::size_t bytes);
 /// \}
+/// Of the current device, by all processes; 0: it is not known.
+std::size_t device_bytes_in_use();
+/// All that the process has on the device is gone, as by cudaDeviceReset.
+void reset_device();
 /// \{ Work in the device's default stream; in host memory it is done at once.
 /// Sets bytes, some milliseconds later.
 void set_late(void* address, unsigned char value, std::size_t bytes);

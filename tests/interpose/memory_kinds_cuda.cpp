@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "memory.hpp"
 #include "memory_kinds.hpp"
 
 namespace test_memory {
@@ -93,6 +94,14 @@ void release(Kind kind, void* address) {
     CHECK_CUDA(DRIVER(cuMemAddressFree)(base, whole));
   }
 }
+
+std::size_t device_bytes_in_use() {
+  std::size_t free_bytes = 0, all_bytes = 0;
+  CHECK_CUDA(cudaMemGetInfo(&free_bytes, &all_bytes));
+  return all_bytes - free_bytes;
+}
+
+void reset_device() { CHECK_CUDA(cudaDeviceReset()); }
 
 void renew_first_piece(void* address) {
   CHECK_CUDA(cudaDeviceSynchronize());

@@ -1,6 +1,7 @@
 // What the stand-in has: pieces, and memory that no other process can open.
 #include <cuda_runtime_api.h>
 
+#include "memory.hpp"
 #include "memory_kinds.hpp"
 
 namespace test_memory {
@@ -16,6 +17,8 @@ void* allocate(Kind kind, std::size_t bytes) {
 
 void release(Kind /*kind*/, void* address) { standin::deallocate(address); }
 
+std::size_t device_bytes_in_use() { return 0; }
+void reset_device() { cudaDeviceReset(); }
 void renew_first_piece(void* address) { standin::map_anew(address); }
 
 }  // namespace test_memory

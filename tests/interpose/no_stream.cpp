@@ -11,5 +11,7 @@ void set_late(void* address, unsigned char value, std::size_t bytes) {
 void hold_up() {}
 void let_go() {}
 void finish_work() {}
+std::size_t device_bytes_in_use() { return 0; }
+void reset_device() {}
 
 }  // namespace test_memory

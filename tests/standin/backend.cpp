@@ -284,6 +284,9 @@ class Backend final : public strake::DeviceBackend {
 
   bool usable(int /*device*/) const noexcept override { return has_kernels(); }
 
+  void require_intact(int device) const override {
+    if (was_reset()) throw strake::CudaError("the stand-in was reset", device);
+  }
   bool query(const void* address, AllocationInfo& info) const noexcept override {
     Allocation found;
     if (!find(address, found)) return false;

@@ -17,6 +17,8 @@ inline constexpr cudaError_t cudaSuccess = 0;
 using cudaStream_t = void*;
 using cudaHostFn_t = void (*)(void* argument);
 
+/// Messages in the memory of devices fail from now on.
+cudaError_t cudaDeviceReset();
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaMalloc(void** address, std::size_t bytes);
@@ -71,6 +73,8 @@ bool find(const void* address, Allocation& found) noexcept;
 /// Where the CPU reaches what programs know as `address`: itself for any other memory.
 std::byte* reach(const void* address) noexcept;
 
+/// Whether cudaDeviceReset() was called.
+bool was_reset() noexcept;
 /// How much work the default stream was ever given.
 std::uint64_t default_work() noexcept;
 /// Whether so much of it is done.

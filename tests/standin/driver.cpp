@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kDevices = 2;
 std::atomic<bool> g_initialised{false};
+std::atomic<bool> g_reset{false};
 thread_local int t_device = 0;
 
 struct Registry {
@@ -232,6 +233,8 @@ DefaultStream& default_stream() {
 
 }  // namespace
 
+bool was_reset() noexcept { return g_reset; }
+
 std::uint64_t default_work() noexcept { return default_stream().issued_; }
 
 bool default_work_done(std::uint64_t work) noexcept { return default_stream().done_ >= work; }
@@ -245,6 +248,11 @@ extern "C" {
 int cuCtxGetCurrent(void** context) {
   *context = nullptr;
   return g_initialised ? 0 : 3;
+}
+
+cudaError_t cudaDeviceReset() {
+  g_reset = true;
+  return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {

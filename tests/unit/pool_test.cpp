@@ -25,6 +25,7 @@ class PretendedDevice final : public DeviceBackend {
   [[nodiscard]] const char* name() const noexcept override { return "pretended"; }
   [[nodiscard]] int device_count() const noexcept override { return 1; }
   [[nodiscard]] bool usable(int) const noexcept override { return true; }
+  void require_intact(int) const override {}
   bool query(const void*, AllocationInfo&) const noexcept override { return false; }
   bool knows(const void*, std::uint64_t&) const noexcept override { return false; }
   std::unique_ptr<Queue> make_queue(int, QueueOrder) override { throw Unsupported("pretended"); }

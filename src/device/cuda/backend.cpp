@@ -36,6 +36,7 @@ class CudaBackend final : public DeviceBackend {
   [[nodiscard]] int device_count() const noexcept override { return devices_; }
 
   [[nodiscard]] bool usable(int device) const noexcept override;
+  void require_intact(int device) const override;
   bool query(const void* address, AllocationInfo& info) const noexcept override;
   bool knows(const void* address, std::uint64_t& buffer_id) const noexcept override;
   std::unique_ptr<Queue> make_queue(int device, QueueOrder order) override;
@@ -59,8 +60,9 @@ class CudaBackend final : public DeviceBackend {
     int multiprocessors = 0;
     int major = 0;
     mutable std::once_flag asked;
-    mutable bool usable = true;  // there are kernels for it
-    mutable bool early = false;  // they may be set up while the one before still runs
+    mutable bool usable = true;              // there are kernels for it
+    mutable bool early = false;              // they may be set up while the one before still runs
+    mutable unsigned long long context = 0;  // its id; 0: the driver has none
   };
   void require_device(int device) const;
   /// With what only its context tells, which is made at first use.
@@ -74,6 +76,7 @@ const CudaBackend::Traits& CudaBackend::traits_of(int device) const {
   const Traits& traits = traits_[static_cast<std::size_t>(device)];
   std::call_once(traits.asked, [&] {
     const DeviceScope scope(device);
+    traits.context = context_id(device);
     cudaFuncAttributes attributes{};
     const cudaError_t code = probe_attributes(attributes);
     (void)cudaGetLastError();
@@ -96,6 +99,17 @@ bool CudaBackend::usable(int device) const noexcept {
   } catch (const Error&) {
     return true;  // if the device has a fault, the copy reports it
   }
+}
+
+void CudaBackend::require_intact(int device) const {
+  require_device(device);
+  const Traits& traits = traits_of(device);
+  if (context_id(device) == traits.context) return;
+  throw CudaError(
+      fmt::format("device {} was reset (cudaDeviceReset) after messages in its memory: there can "
+                  "be no more of them",
+                  device),
+      cudaErrorContextIsDestroyed);
 }
 
 bool CudaBackend::query(const void* address, AllocationInfo& info) const noexcept {

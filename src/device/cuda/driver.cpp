@@ -28,8 +28,10 @@ bool find(void* library, const char* name, Function& out) {
 
 bool load(Driver& d) {
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return false;
+  (void)find(library, "cuCtxGetId", d.ctx_get_id);
   // The names carry the versions of the signatures that cuda.h declares.
-  return library != nullptr && find(library, "cuCtxGetCurrent", d.ctx_get_current) &&
+  return find(library, "cuCtxGetCurrent", d.ctx_get_current) &&
          find(library, "cuCtxSetCurrent", d.ctx_set_current) &&
          find(library, "cuCtxGetDevice", d.ctx_get_device) &&
          find(library, "cuDevicePrimaryCtxRetain", d.primary_ctx_retain) &&
@@ -98,6 +100,14 @@ CUcontext primary_context(int device) {
     slot.store(context, std::memory_order_release);
   }
   return context;
+}
+
+unsigned long long context_id(int device) {
+  unsigned long long id = 0;
+  const auto get = driver()->ctx_get_id;
+  // Of a context that was destroyed the driver tells none.
+  if (get == nullptr || get(primary_context(device), &id) != CUDA_SUCCESS) return 0;
+  return id;
 }
 
 int multiprocessors_of(int device) {

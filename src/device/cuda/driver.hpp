@@ -30,6 +30,8 @@ struct Driver {
   CUresult (*ctx_get_device)(CUdevice*);
   CUresult (*primary_ctx_retain)(CUcontext*, CUdevice);
   CUresult (*pointer_get_attributes)(unsigned, CUpointer_attribute*, void**, CUdeviceptr);
+  /// Null where the driver is older (before 12.0).
+  CUresult (*ctx_get_id)(CUcontext, unsigned long long*);
   CUresult (*stream_get_ctx)(CUstream, CUcontext*);
   CUresult (*event_record)(CUevent, CUstream);
   CUresult (*event_query)(CUevent);
@@ -58,6 +60,10 @@ struct Driver {
 
 /// The primary context of a device, retained at first use. Later calls ~1 ns. \throws CudaError
 [[nodiscard]] CUcontext primary_context(int device);
+
+/// Of a device's primary context. Another one once the device was reset. 0: not known. \throws
+/// CudaError
+[[nodiscard]] unsigned long long context_id(int device);
 
 /// How many multiprocessors a device has. ~100 ns. \throws CudaError
 [[nodiscard]] int multiprocessors_of(int device);

@@ -97,6 +97,8 @@ class PostOffice {
   void stop_sending() noexcept;
   /// A message of an envelope's size goes there by MPI.
   void mark(const Destination& to);
+  /// Whether messages in the memory of a device go by envelopes.
+  [[nodiscard]] bool shares_devices() const noexcept { return shares_devices_; }
   /// How many other ranks have mapped this one's page.
   [[nodiscard]] int ranks_reached() const noexcept;
   /// How many offers were packed after all.

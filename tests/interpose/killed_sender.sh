@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# killed_sender.sh FLAVOR PROGRAM INTERPOSER DEVICE|- LAUNCHER FLAG…: a rank that is killed after its send, sooner and later.
+set -u
+flavor=$1 program=$2 interposer=$3 device=$4
+shift 4
+[ "$device" = - ] && device=
+case "$device$interposer" in
+  --device*/standin/*) ;;
+  --device*) [ -e /dev/nvidia0 ] || exit 77 ;;
+esac
+# The other rank is to live on.
+on=--enable-recovery
+[ "$flavor" = mpich ] && on=-disable-auto-cleanup
+launcher=$1
+shift
+export OMPI_MCA_osc="${OMPI_MCA_osc:-^ucx}"
+for lives_on in 1000 3000 20000; do  # by then the message has left
+  # shellcheck disable=SC2086
+  said=$(timeout -k 3 20 "$launcher" $on "$@" env LD_PRELOAD="$interposer" STRAKE_JOB="killed-$$-$lives_on" \
+    STRAKE_PROFILE=none STRAKE_SHARE_LIMIT=993 TEST_PRELOADED=1 "$program" "$lives_on" $device 2>&1)
+  status=$?
+  if grep -q FAILED <<<"$said" || [ $status = 124 ]; then
+    echo "FAILED: killed after $lives_on us, exit status $status: $said"
+    exit 1
+  fi
+  # MPICH's launcher may end the other rank all the same.
+  if ! grep -x -e received -e told <<<"$said" && [ "$flavor" = openmpi ]; then
+    echo "FAILED: killed after $lives_on us: the other rank said nothing: $said"
+    exit 1
+  fi
+done
