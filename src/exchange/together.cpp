@@ -14,6 +14,7 @@ DeviceCopy compile_device_copy(const Layout& to, Place to_place, const Layout& f
   DeviceCopier* const copier = device_copier();
   if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");
   const int device = to_place.kind == MemoryKind::Device ? to_place.device : from_place.device;
+  required_device_backend().require_intact(device);
   const std::array places = {to_place, from_place};
   const std::array<CopyBatch::Copy, 1> copy = {{{to, 0, from, 1}}};
   return copier->compile_batch(device, places, copy);
@@ -92,6 +93,7 @@ std::shared_ptr<Launch> Together::fresh_launch(Device& own) {
 
 std::shared_ptr<const Launch> Together::add(int number, DeviceCopy copy, std::byte* to,
                                             const std::byte* from) {
+  required_device_backend().require_intact(number);
   const std::lock_guard lock(mutex_);
   Device& own = device(number);
   if (own.next == nullptr) own.next = fresh_launch(own);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exchange/backoff.hpp"
+#include "exchange/method.hpp"
 #include "exchange/shared/post_office.hpp"
 #include "mpi/wire.hpp"
 #include "settings/log.hpp"
@@ -25,9 +26,11 @@ Method by_lease(const shared::Lease& lease) noexcept {
   return lease.offer() == shared::Offer::None ? Method::Shared : Method::Direct;
 }
 
-/// The method that needs less, or other, memory. Staged needs device memory; one-shot only pinned.
+/// The method that needs less, or other, memory. Staged needs device memory, too; one-shot only
+/// pinned; a GPU-aware library only the device's.
 Method fall_back(Method method, const Typed& typed, const std::exception& reason) {
-  const Method next = method == Method::OneShot ? Method::Staged : Method::OneShot;
+  const Method other = mpi_is_gpu_aware() ? Method::Device : Method::Staged;
+  const Method next = method == Method::OneShot ? other : Method::OneShot;
   if (typed.place.in_host_memory() || typed.mixed) throw;
   log::warn("{} instead of {} for {} bytes: {}", name_of(next), name_of(method),
             typed.elements->size_bytes(), reason.what());
@@ -62,6 +65,7 @@ Transfer::Transfer(const Typed& typed, const shared::Lease& lease)
 void Transfer::acquire() {
   mpi::Elements& elements = *typed_.elements;
   const std::int64_t bytes = elements.size_bytes();
+  if (typed_.on_device()) required_device_backend().require_intact(typed_.place.device);
   buffer_ =
       PoolBlock(typed_.mixed ? kHost : parcel_place(method_, typed_.place), bytes + mpi::kWireRoom);
   if (typed_.mixed) return;

@@ -207,7 +207,8 @@ bool take_send(Examined& found, Make&& make) {
 /// What comes without one has one more step to go, so large messages stay as they are.
 inline void prepare_for_envelope(Examined& found, int source, const Origin& origin) {
   constexpr std::int64_t kMost = 16 << 20;
-  if (found.method != Method::Device || found.reason == Reason::Forced || found.bytes > kMost)
+  if (found.method != Method::Device || found.bytes > kMost ||
+      exchange::forced_method() == Method::Device)
     return;
   const auto* const office = exchange::shared::PostOffice::get();
   if (office != nullptr && office->shares_devices() &&
@@ -224,6 +225,9 @@ inline void begin_packed(Direction direction, const Examined& found,
   transfer->start();
 }
 
+/// Whether a GPU-aware MPI library carries a send sooner, packed by its own device, than another
+/// device reads it, a sector for each short block.
+[[nodiscard]] bool better_packed(const Examined& found);
 /// A send that wants_sharing(), as one that is packed, if it lies in host memory or all in a
 /// device's. False: it is no such send, and nothing is changed.
 bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type);

@@ -55,7 +55,7 @@ void pass() {
 void renew() {
   check::section("other memory at the same address");
   const Described type = describe::large();
-  constexpr int kElements = 3;  // more than a piece of cuMemMap
+  constexpr int kElements = 4;  // more than a piece of cuMemMap, and more behind it
   Image out(type, kElements), in(type, kElements);
   const auto extent = static_cast<std::size_t>(type.extent);
   for (std::uint64_t turn = 0; turn < 12; ++turn) {
@@ -66,11 +66,11 @@ void renew() {
     auto* const from = static_cast<std::byte*>(out.data());
     auto* const to = static_cast<std::byte*>(in.data());
     MPI_Request requests[4];
-    CHECK_MPI(MPI_Isend(from + 2 * extent, 1, type.type, peer(), 2, MPI_COMM_WORLD, &requests[0]));
+    CHECK_MPI(MPI_Isend(from + 3 * extent, 1, type.type, peer(), 2, MPI_COMM_WORLD, &requests[0]));
     if (turn % 3 == 2) out.renew();
-    CHECK_MPI(MPI_Isend(from, 2, type.type, peer(), 1, MPI_COMM_WORLD, &requests[1]));
-    CHECK_MPI(MPI_Irecv(to, 2, type.type, peer(), 1, MPI_COMM_WORLD, &requests[2]));
-    CHECK_MPI(MPI_Irecv(to + 2 * extent, 1, type.type, peer(), 2, MPI_COMM_WORLD, &requests[3]));
+    CHECK_MPI(MPI_Isend(from, 3, type.type, peer(), 1, MPI_COMM_WORLD, &requests[1]));
+    CHECK_MPI(MPI_Irecv(to, 3, type.type, peer(), 1, MPI_COMM_WORLD, &requests[2]));
+    CHECK_MPI(MPI_Irecv(to + 3 * extent, 1, type.type, peer(), 2, MPI_COMM_WORLD, &requests[3]));
     CHECK_MPI(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
     CHECK(in.holds(theirs));
     CHECK(out.holds(mine));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "exchange/backoff.hpp"
+#include "exchange/in_place.hpp"
 #include "job/names.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -23,20 +24,6 @@ constexpr std::uint32_t kGivenUp = 64;
 std::uint64_t make_nonce() {
   std::random_device source;
   return static_cast<std::uint64_t>(source()) << 32 | source();
-}
-
-/// Whether another processor should read that layout where it lies. It fetches whole lines from
-/// this one's cache, as slowly as from memory: of short blocks many more than the packed bytes
-/// have, which costs more than packing in the own cache saves. What is too much for that cache is
-/// fetched from afar by either side. Measured on an H100's host (2 MiB of second-level cache): 8
-/// ranks, 64^3, 4096 blocks of 8 B 1.1 times the MPI library's speed when offered, 1.7 when packed;
-/// 128^3, 16384 blocks of 24 B 2.0 and 1.6.
-bool worth_offering(const Layout& layout) noexcept {
-  constexpr std::int64_t kLine = 64;
-  constexpr std::int64_t kMuch = std::int64_t{1} << 20;
-  const std::int64_t bytes = layout.size_bytes();
-  const std::int64_t fetched = bytes + layout.block_count() * kLine;
-  return fetched <= 2 * bytes || fetched >= kMuch;
 }
 
 std::uint64_t job_number(const std::string& job) {
@@ -139,7 +126,7 @@ std::optional<Lease> PostOffice::lease(const Destination& to, const Layout& layo
     return std::nullopt;
   if (!device && (sender != Sender::Busy || bytes < direct_limit_)) return outbox_.lease(to, bytes);
   const bool to_self = to.rank == rank_;
-  const bool looks = !to_self && (device || worth_offering(layout));
+  const bool looks = !to_self && (device || worth_reading_in_place(layout));
   const auto found = looks ? region_of(to.rank, layout, address, place) : std::nullopt;
   const bool offers = to_self || (found && found->known);
   bool& owed = neighbours_[static_cast<std::size_t>(to.rank)].news;
@@ -187,11 +174,17 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
   constexpr std::uint32_t kAgain = 64;
   const bool again = told.messages >= kAgain && ever_more_rarely(told.messages);
   if (told.generation != region->generation || again) {
-    if (introduce(rank, *region, place) != Sent::Yes) {
-      neighbour.news = true;  // for it to make room
+    if (!ever_more_rarely(told.failures)) {
+      ++told.failures;
       return std::nullopt;
     }
-    told = {region->generation, again ? told.messages : 0};
+    const Sent sent = introduce(rank, *region, place);
+    if (sent != Sent::Yes) {
+      neighbour.news = sent == Sent::Full;  // for it to make room
+      if (sent != Sent::Full) ++told.failures;
+      return std::nullopt;
+    }
+    told = {region->generation, again ? told.messages : 0, 0};
   }
   // It may be that it can't: asked ever more rarely.
   return Reachable{*region, false, ever_more_rarely(++told.messages)};
@@ -206,7 +199,9 @@ void PostOffice::tell_freed() {
     const auto other = static_cast<std::int32_t>(rank);
     Neighbour& neighbour = neighbours_[rank];
     for (const auto& [number, generation] : freed) {
-      if (outbox_.is_read_by(other, {number, generation, 0, -1, nullptr}))
+      // It has it open, or will, once it looks for introductions.
+      if (!neighbour.regions.empty() &&
+          neighbour.regions[static_cast<std::size_t>(number)].generation == generation)
         neighbour.freed.push_back({number, generation});
     }
     if (neighbour.freed.empty()) continue;

@@ -126,6 +126,7 @@ class PostOffice {
     struct Told {
       std::uint32_t generation = 0;
       std::uint32_t messages = 0;  ///< since then, as long as it has not answered
+      std::uint32_t failures = 0;  ///< to tell it
     };
     std::vector<Told> regions;  ///< none, or one for each that there may be
     bool news = false;          ///< its next message is to let it look for introductions

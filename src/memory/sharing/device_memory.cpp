@@ -49,6 +49,9 @@ std::optional<Arenas::Region> DeviceExports::find(const std::byte* first, const 
     found = nullptr;
   }
   if (found == nullptr) found = add(begin, end, why);
+  // Pieces that are not touched may be gone, and other ranks keep them.
+  constexpr std::uint32_t kRarely = 1024;
+  if (++asked_ % kRarely == 0) let_go_of_stale();
   if (found == nullptr || !found->exported) return std::nullopt;
   return Arenas::Region{number_of(*found), found->generation, found->memory.bytes, -1,
                         reinterpret_cast<std::byte*>(found->memory.base)};
@@ -66,13 +69,17 @@ void DeviceExports::forget(Allocation& gone) noexcept {
   --freed_;
 }
 
-/// A place for another one; null: all are in use.
-DeviceExports::Allocation* DeviceExports::unused() {
+void DeviceExports::let_go_of_stale() {
   for (Allocation& allocation : allocations_) {
     if (!allocation.pieces.empty() && !allocation.freed &&
         !is_there(allocation, allocation.begin(), allocation.end()))
       let_go(allocation);
   }
+}
+
+/// A place for another one; null: all are in use.
+DeviceExports::Allocation* DeviceExports::unused() {
+  let_go_of_stale();
   auto* const place = std::ranges::find_if(
       allocations_, [](const Allocation& allocation) { return allocation.pieces.empty(); });
   return place == allocations_.end() ? nullptr : place;
@@ -89,16 +96,31 @@ DeviceExports::Allocation* DeviceExports::add(std::uint64_t first, std::uint64_t
   if (!known || info.place.kind != MemoryKind::Device || info.buffer_id == 0 ||
       info.exportable == Exportable::No)
     return nullptr;
+  why = Declined::TooMany;
+  auto* const declined = std::ranges::find(declined_, info.buffer_id, &Refusal::buffer_id);
+  constexpr std::uint32_t kAgain = 64;
+  if (declined != declined_.end() && ++declined->messages % kAgain != 0) return nullptr;
+  const auto decline = [&]() -> Allocation* {
+    if (declined == declined_.end())
+      declined_[next_refusal_++ % declined_.size()] = {info.buffer_id, 0};
+    return nullptr;
+  };
   std::vector<MemoryPiece> pieces;
   if (info.exportable == Exportable::ByPieces) {
     pieces = backend.pieces_around(address, ExportedMemory::kMostPieces);
   } else {
     pieces.push_back({info.base, static_cast<std::int64_t>(info.size_bytes), info.buffer_id});
   }
-  why = Declined::TooMany;
-  if (pieces.empty() || first < pieces.front().base || end_of(pieces.back()) < last) return nullptr;
+  if (pieces.empty() || first < pieces.front().base || end_of(pieces.back()) < last)
+    return decline();
+  // What grew has its old part in it.
+  for (Allocation& old : allocations_) {
+    if (!old.pieces.empty() && !old.freed && pieces.front().base <= old.begin() &&
+        old.end() <= end_of(pieces.back()))
+      let_go(old);
+  }
   Allocation* const place = unused();
-  if (place == nullptr) return nullptr;
+  if (place == nullptr) return decline();
   why = Declined::Refused;
   place->memory = {};
   if (info.exportable == Exportable::ByPieces) {
@@ -122,8 +144,7 @@ DeviceExports::Allocation* DeviceExports::add(std::uint64_t first, std::uint64_t
 
 DeviceExports::Export DeviceExports::export_of(const Arenas::Region& found) {
   const std::lock_guard lock(mutex_);
-  const Allocation& allocation =
-      allocations_[static_cast<std::size_t>(found.number - Arenas::kMost)];
+  Allocation& allocation = allocations_[static_cast<std::size_t>(found.number - Arenas::kMost)];
   Export made{allocation.memory, {}};
   if (made.memory.pieces == 0) return made;
   for (const MemoryPiece& piece : allocation.pieces) {
@@ -131,6 +152,9 @@ DeviceExports::Export DeviceExports::export_of(const Arenas::Region& found) {
     if (descriptor.get() < 0) break;
     made.descriptors.push_back(std::move(descriptor));
   }
+  const bool all = made.descriptors.size() == allocation.pieces.size();
+  if (!all && !allocation.freed && !is_there(allocation, allocation.begin(), allocation.end()))
+    let_go(allocation);
   return made;
 }
 

@@ -94,11 +94,20 @@ class DeviceExports {
   }
   Allocation* add(std::uint64_t first, std::uint64_t last, Declined& why);
   Allocation* unused();
+  void let_go_of_stale();
   void let_go(Allocation& gone) noexcept;
   void forget(Allocation& gone) noexcept;
 
   std::mutex mutex_;
   int freed_ = 0;  ///< how many Allocation::freed
+  std::uint32_t asked_ = 0;
+  /// Memory that was declined, as there was too much: it is asked about again now and then.
+  struct Refusal {
+    std::uint64_t buffer_id = 0;
+    std::uint32_t messages = 0;
+  };
+  std::array<Refusal, 16> declined_;
+  std::size_t next_refusal_ = 0;
   std::array<Allocation, kMost> allocations_;
 };
 
