@@ -1,0 +1,153 @@
+/// \file  Exchanges: sets of transfers between the ranks of a communicator, planned once and run
+/// many times. Sources: dissertation 4.5 (planned halo exchanges), FALCON-X 4 (copies from the
+/// sender's memory).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "strake/layout.hpp"
+#include "strake/place.hpp"
+
+namespace strake {
+
+/// What one rank moves in an exchange: its arrays, and which of their bytes go to which rank and
+/// come from which.
+class ExchangePart {
+ public:
+  /// An array: a memory whose address is given at each start, so that buffers may alternate.
+  /// \param size_bytes  how much may be touched from its address on
+  /// \returns its number, from 0 on
+  int array(Place place = {}, std::int64_t size_bytes = std::numeric_limits<std::int64_t>::max());
+
+  /// \{ `layout` of `array` goes to `peer`, comes from there. The other side has one with the same
+  /// tag and as many bytes: byte i of the one in packed order becomes byte i of the other. Of
+  /// several with one peer and tag the first meets the first. `peer` may be this rank. `what` is
+  /// for errors ("rho, direction +x").
+  void send(int peer, int tag, int array, Layout layout, std::string what = {});
+  void receive(int peer, int tag, int array, Layout layout, std::string what = {});
+  /// \}
+
+  struct Array {
+    Place place;
+    std::int64_t size_bytes = 0;
+  };
+  struct Transfer {
+    int peer = 0;
+    int tag = 0;
+    int array = 0;
+    Layout layout;
+    std::string what;
+  };
+  [[nodiscard]] const std::vector<Array>& arrays() const noexcept { return arrays_; }
+  [[nodiscard]] const std::vector<Transfer>& sends() const noexcept { return sends_; }
+  [[nodiscard]] const std::vector<Transfer>& receives() const noexcept { return receives_; }
+
+ private:
+  std::vector<Array> arrays_;
+  std::vector<Transfer> sends_;
+  std::vector<Transfer> receives_;
+};
+
+/// How values that come back are combined with those that are there: `combine(there, came, bytes)`
+/// of adjacent bytes.
+using Combine = std::function<void(std::byte* there, const std::byte* came, std::int64_t bytes)>;
+
+/// Of elements of type T: each becomes `op(there, came)`. Blocks of the layouts are whole elements,
+/// aligned.
+template <typename T, typename Op>
+[[nodiscard]] Combine combine_with(Op op) {
+  return [op](std::byte* there, const std::byte* came, std::int64_t bytes) {
+    auto* const to = reinterpret_cast<T*>(there);
+    const auto* const from = reinterpret_cast<const T*>(came);
+    for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(T)); ++i)
+      to[i] = op(to[i], from[i]);
+  };
+}
+/// \{ Sum, least, greatest of elements of type T.
+template <typename T>
+[[nodiscard]] Combine sum() {
+  return combine_with<T>([](const T& a, const T& b) { return static_cast<T>(a + b); });
+}
+template <typename T>
+[[nodiscard]] Combine min() {
+  return combine_with<T>([](const T& a, const T& b) { return b < a ? b : a; });
+}
+template <typename T>
+[[nodiscard]] Combine max() {
+  return combine_with<T>([](const T& a, const T& b) { return a < b ? b : a; });
+}
+/// \}
+/// What comes takes the place of what is there.
+[[nodiscard]] inline Combine replace() { return {}; }
+
+/// A planned set of transfers. Ranks of a node read each other's arrays where they lie, if these
+/// are shared (SharedArray) and their blocks are not too short, or else packed in memory that both
+/// have; other ranks get one packed message each. For one thread at a time.
+class Exchange {
+ public:
+  /// Plans it. Collective over `comm`: every rank gives its part, which may be empty. The plan
+  /// keeps a communicator of its own. \throws InvalidArgument  on all ranks alike: an array or a
+  /// peer that does not exist, bytes outside of an array, a transfer without its other side, or
+  /// with another size there; the message names rank, tag and both sizes. Unsupported  arrays in a
+  /// device's memory; OutOfMemory, MpiError
+  Exchange(MPI_Comm comm, const ExchangePart& part);
+  Exchange() noexcept;
+  Exchange(Exchange&&) noexcept;
+  Exchange& operator=(Exchange&&) noexcept;
+  /// Collective. Waits for an exchange that has not ended.
+  ~Exchange();
+
+  /// Begins it: what is sent is that of now, in arrays at `arrays`, by number. What is sent must
+  /// not be changed, and what is received not be used, before it has ended. Waits for no other
+  /// rank, unless one is two exchanges behind. \throws InvalidArgument  not as many addresses as
+  /// arrays; it has begun already
+  void start(std::span<std::byte* const> arrays);
+  /// The other way: what was received goes back to where it came from, and is combined with what is
+  /// there, by array of the rank that gets it, in the order of its sends: the same result in each
+  /// run. \param combine  as many as arrays, or one for all
+  void start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine);
+  /// Whether it has ended. Moves what can be moved. True also if none was begun. \throws Error  a
+  /// rank of this node has died; MpiError
+  bool test();
+  /// Until it has ended. \throws  as test()
+  void wait();
+
+  /// For people: each peer, how its bytes travel, and how many.
+  [[nodiscard]] std::string plan() const;
+  /// What this rank sends in one exchange. [bytes]
+  [[nodiscard]] std::int64_t bytes_sent() const noexcept;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Memory that other ranks of the node can read where it lies: zeroes, from a page's begin on.
+/// Freed with this object.
+class SharedArray {
+ public:
+  SharedArray() noexcept = default;
+  /// Of fewer than 64 KiB, or where too many are shared (64 in a process), it is ordinary memory.
+  /// \throws OutOfMemory
+  explicit SharedArray(std::int64_t bytes);
+  SharedArray(SharedArray&& other) noexcept;
+  SharedArray& operator=(SharedArray&& other) noexcept;
+  ~SharedArray();
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::int64_t size_bytes() const noexcept { return bytes_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace strake

@@ -1,0 +1,243 @@
+#include "exchange/planned/board.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <span>
+
+#include "exchange/backoff.hpp"
+#include "mpi/real_mpi.hpp"
+#include "settings/log.hpp"
+#include "settings/settings.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange::planned {
+namespace {
+
+/// What goes with a descriptor from rank to rank.
+struct Note {
+  std::uint64_t from = 0;  ///< the sender's nonce
+  std::int32_t region = kBoard;
+  std::uint32_t generation = 0;
+  std::int64_t bytes = 0;
+  static constexpr std::int32_t kBoard = -1;
+};
+
+std::string name_of(std::uint64_t nonce) { return fmt::format("strake-plan-{:016x}", nonce); }
+
+std::uint64_t make_nonce() {
+  std::random_device source;
+  return (static_cast<std::uint64_t>(source()) << 32 | source()) | 1;  // never zero
+}
+
+/// Those of the peers that are other ranks of this node. Collective.
+std::vector<int> on_this_node(MPI_Comm comm, const std::map<int, Corner>& peers) {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  int rank = 0;
+  int world_rank = 0;
+  real.MPI_Comm_rank(comm, &rank);
+  real.MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  MPI_Comm node = MPI_COMM_NULL;
+  mpi::check(real.MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+             "MPI_Comm_split_type");
+  int here = 0;
+  real.MPI_Comm_size(node, &here);
+  const std::array<int, 2> own = {rank, world_rank};
+  std::vector<std::array<int, 2>> all(static_cast<std::size_t>(here));
+  mpi::check(real.MPI_Allgather(own.data(), 2, MPI_INT, all.data(), 2, MPI_INT, node),
+             "MPI_Allgather");
+  real.MPI_Comm_free(&node);
+  const auto pretended = static_cast<int>(settings::number(settings::Id::ranks_per_node));
+  std::vector<int> found;
+  for (const auto& [other, others_world_rank] : all) {
+    const bool here_too = pretended == 0 || others_world_rank / pretended == world_rank / pretended;
+    if (other != rank && here_too && peers.count(other) != 0) found.push_back(other);
+  }
+  return found;
+}
+
+/// A message to each of some ranks and one from each.
+template <typename T>
+void swap_with(MPI_Comm comm, const std::vector<int>& ranks, int tag, const std::vector<T>& out,
+               std::vector<T>& in) {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  in.resize(ranks.size());
+  std::vector<MPI_Request> requests(2 * ranks.size(), MPI_REQUEST_NULL);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    mpi::check(real.MPI_Irecv(&in[i], sizeof(T), MPI_BYTE, ranks[i], tag, comm, &requests[2 * i]),
+               "MPI_Irecv");
+    mpi::check(
+        real.MPI_Isend(&out[i], sizeof(T), MPI_BYTE, ranks[i], tag, comm, &requests[2 * i + 1]),
+        "MPI_Isend");
+  }
+  mpi::check(
+      real.MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
+      "MPI_Waitall");
+}
+
+}  // namespace
+
+void Board::populate(std::int64_t begin, std::int64_t end) {
+  if (begin < end && !memory_.populate(shape_.packed_at() + begin, shape_.packed_at() + end))
+    throw OutOfMemory(fmt::format("no memory for {} packed bytes of an exchange", end - begin));
+}
+
+Boards::Boards(MPI_Comm comm, const std::map<int, Corner>& corners, const BoardShape& own) {
+  const std::vector<int> on_node = on_this_node(comm, corners);
+  if (!on_node.empty()) {
+    try {
+      const std::uint64_t nonce = make_nonce();
+      own_ = Board(own);
+      socket_ = std::make_unique<sharing::DescriptorSocket>(name_of(nonce));
+      nonce_ = nonce;
+    } catch (const Error& error) {
+      log::info("a planned exchange goes by MPI: {}", error.what());
+    }
+  }
+  swap_boards(comm, on_node, corners, own);
+}
+
+Boards::~Boards() = default;
+
+/// Each of a pair sends its board to the other, and says whether it has got the other's.
+void Boards::swap_boards(MPI_Comm comm, const std::vector<int>& on_node,
+                         const std::map<int, Corner>& corners, const BoardShape& shape) {
+  constexpr int kHello = 2;
+  constexpr int kSent = 3;
+  constexpr int kGot = 4;
+  struct Hello {
+    std::uint64_t nonce;
+    BoardShape shape;
+    Corner corner;
+    std::int64_t process;
+  };
+  std::vector<Hello> mine, theirs;
+  for (const int peer : on_node) mine.push_back({nonce_, shape, corners.at(peer), getpid()});
+  swap_with(comm, on_node, kHello, mine, theirs);
+  for (std::size_t i = 0; i < on_node.size(); ++i) {
+    if (nonce_ == 0 || theirs[i].nonce == 0) continue;
+    Peer& peer = peers_[on_node[i]];
+    peer.nonce = theirs[i].nonce;
+    peer.process = static_cast<pid_t>(theirs[i].process);
+    peer.board = Board(theirs[i].shape, {});
+    peer.corner = theirs[i].corner;
+    rank_of_[peer.nonce] = on_node[i];
+  }
+  send_board(shape);
+  // What was sent waits in the socket, and nobody sends any more.
+  std::vector<char> done(on_node.size(), 1), all_done;
+  swap_with(comm, on_node, kSent, done, all_done);
+  if (socket_ != nullptr) take_messages();
+  std::vector<char> got, gotten;
+  for (const int peer : on_node)
+    got.push_back(reaches(peer) && peers_.at(peer).board.is_there() ? 1 : 0);
+  swap_with(comm, on_node, kGot, got, gotten);
+  for (std::size_t i = 0; i < on_node.size(); ++i) {
+    if (got[i] != 0 && gotten[i] != 0) continue;
+    if (peers_.erase(on_node[i]) != 0)
+      log::info("an exchange with rank {} goes by MPI: no descriptors reach it", on_node[i]);
+  }
+}
+
+/// To all peers. Their queues are short: what they have sent is taken meanwhile.
+void Boards::send_board(const BoardShape& shape) {
+  constexpr std::chrono::seconds kPatience{10};
+  const auto begin = std::chrono::steady_clock::now();
+  const Note note{nonce_, Note::kBoard, 0, shape.bytes()};
+  std::vector<const Peer*> left;
+  for (const auto& [rank, peer] : peers_) left.push_back(&peer);
+  while (!left.empty() && std::chrono::steady_clock::now() - begin < kPatience) {
+    std::erase_if(left, [&](const Peer* peer) {
+      return socket_->send(name_of(peer->nonce), std::as_bytes(std::span(&note, 1)),
+                           std::array{own_.descriptor()}) != sharing::DescriptorSocket::Sent::Full;
+    });
+    take_messages();
+    if (!left.empty()) sched_yield();
+  }
+}
+
+/// Boards and arrays that peers have sent.
+void Boards::take_messages() {
+  while (const auto received = socket_->receive()) {
+    Note note;
+    if (received->message.size() != sizeof(note)) continue;
+    std::memcpy(&note, received->message.data(), sizeof(note));
+    const auto from = rank_of_.find(note.from);
+    if (from == rank_of_.end()) continue;
+    Peer& peer = peers_.at(from->second);
+    const int descriptor = received->descriptors.front().get();
+    try {
+      if (note.region == Note::kBoard) {
+        peer.board.take(sharing::SharedMemory::map(descriptor, peer.board.shape().bytes()));
+      } else if (note.region >= 0 && note.region < sharing::Arenas::kMost) {
+        Mapped& mapped = peer.regions[static_cast<std::size_t>(note.region)];
+        mapped.memory =
+            sharing::SharedMemory::map(descriptor, note.bytes, sharing::SharedMemory::Access::Read);
+        mapped.generation = note.generation;
+      }
+    } catch (const Error& error) {
+      log::warn("memory of rank {} can't be used in an exchange: {}", from->second, error.what());
+    }
+  }
+}
+
+bool Boards::is_gone(int peer) const noexcept {
+  const auto found = peers_.find(peer);
+  return found != peers_.end() && kill(found->second.process, 0) != 0 && errno == ESRCH;
+}
+
+/// Gives an allocation to all peers that do not have it. False: one of them can't be given it now.
+bool Boards::tell(const sharing::Arenas::Region& region) {
+  const auto number = static_cast<std::size_t>(region.number);
+  const Note note{nonce_, region.number, region.generation, region.bytes};
+  bool all = true;
+  for (auto& [rank, peer] : peers_) {
+    if (peer.told[number] == region.generation) continue;
+    const auto how = socket_->send(name_of(peer.nonce), std::as_bytes(std::span(&note, 1)),
+                                   std::array{region.descriptor});
+    if (how == sharing::DescriptorSocket::Sent::Yes) {
+      peer.told[number] = region.generation;
+    } else {
+      all = false;
+    }
+  }
+  return all;
+}
+
+bool Boards::show(std::int64_t array, const std::byte* address, std::int64_t begin,
+                  std::int64_t end) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  ArrayPlace& place = own_.array(array);
+  const auto region = sharing::Arenas::get().find(address + begin, address + end);
+  if (!region || !tell(*region)) return false;
+  place.generation.store(region->generation, kRelaxed);
+  place.offset.store(address - region->data, kRelaxed);
+  place.region.store(region->number, kRelaxed);
+  return true;
+}
+
+const std::byte* Boards::find(int rank, std::int64_t array) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  Peer& peer = peers_.at(rank);
+  const ArrayPlace& place = peer.board.array(array);
+  const std::int32_t number = place.region.load(kRelaxed);
+  const std::uint32_t generation = place.generation.load(kRelaxed);
+  if (number >= 0 && number < sharing::Arenas::kMost) {
+    const Mapped& mapped = peer.regions[static_cast<std::size_t>(number)];
+    // It was sent before the bytes were given.
+    if (mapped.generation != generation || mapped.memory.data() == nullptr) take_messages();
+    if (mapped.generation == generation && mapped.memory.data() != nullptr)
+      return mapped.memory.data() + place.offset.load(kRelaxed);
+  }
+  throw Error(fmt::format("array {} of rank {} can't be read (allocation {}.{})", array, rank,
+                          number, generation));
+}
+
+}  // namespace strake::exchange::planned

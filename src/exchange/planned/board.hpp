@@ -1,0 +1,144 @@
+/// \file  What the ranks of a node share in a planned exchange: for each pair and direction (a
+/// lane) how far either end is, where the arrays lie, and room for packed bytes.
+#pragma once
+
+#include <mpi.h>
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "memory/sharing/arenas.hpp"
+#include "memory/sharing/descriptor_socket.hpp"
+#include "memory/sharing/shared_memory.hpp"
+
+namespace strake::exchange::planned {
+
+/// One end of a lane, in the board of its rank. Written by that rank alone. Exchanges count from 1
+/// on, whichever way they go.
+struct alignas(64) LaneEnd {
+  std::atomic<std::uint64_t> given{0};  ///< the last exchange whose bytes are there
+  std::atomic<std::uint64_t> taken{0};  ///< the last exchange whose bytes were taken
+  /// Whether the given bytes that may be read in their arrays are to be; else all are packed. By
+  /// the exchange's parity.
+  std::array<std::atomic<std::uint32_t>, 2> in_place{};
+  std::atomic<std::uint32_t> failed{0};  ///< its rank has given up
+};
+
+/// Where an array is, in an exchange that its rank has given bytes of.
+struct ArrayPlace {
+  std::atomic<std::int32_t> region{-1};  ///< of sharing::Arenas; negative: it is not shared
+  std::atomic<std::uint32_t> generation{0};
+  std::atomic<std::int64_t> offset{0};
+};
+
+/// Where a peer finds what concerns it in a board: two ends, of the lane to it and of that from it,
+/// and where the packed bytes of each begin.
+struct Corner {
+  std::int64_t lane = 0;
+  std::array<std::int64_t, 2> packed_at{};
+};
+enum : std::size_t { kSends = 0, kReceives = 1 };
+
+/// The sizes of a rank's board: ends of lanes, then arrays, then packed bytes.
+struct BoardShape {
+  std::int64_t lanes = 0;
+  std::int64_t arrays = 0;
+  std::int64_t packed_bytes = 0;
+
+  [[nodiscard]] std::int64_t arrays_at() const noexcept {
+    return lanes * std::int64_t{sizeof(LaneEnd)};
+  }
+  [[nodiscard]] std::int64_t packed_at() const noexcept {
+    constexpr std::int64_t kPage = 4096;
+    const std::int64_t end = arrays_at() + arrays * std::int64_t{sizeof(ArrayPlace)};
+    return (end + kPage - 1) / kPage * kPage;
+  }
+  [[nodiscard]] std::int64_t bytes() const noexcept { return packed_at() + packed_bytes; }
+};
+
+/// A board, this rank's or another's.
+class Board {
+ public:
+  Board() = default;
+  /// \throws OutOfMemory
+  explicit Board(const BoardShape& shape)
+      : shape_(shape), memory_(sharing::SharedMemory::make(shape.bytes())) {}
+  Board(const BoardShape& shape, sharing::SharedMemory memory)
+      : shape_(shape), memory_(std::move(memory)) {}
+  [[nodiscard]] const BoardShape& shape() const noexcept { return shape_; }
+  [[nodiscard]] bool is_there() const noexcept { return memory_.data() != nullptr; }
+  [[nodiscard]] LaneEnd& lane(std::int64_t number) const noexcept {
+    return reinterpret_cast<LaneEnd*>(memory_.data())[number];
+  }
+  [[nodiscard]] ArrayPlace& array(std::int64_t number) const noexcept {
+    return reinterpret_cast<ArrayPlace*>(memory_.data() + shape_.arrays_at())[number];
+  }
+  [[nodiscard]] std::byte* packed() const noexcept { return memory_.data() + shape_.packed_at(); }
+  [[nodiscard]] int descriptor() const noexcept { return memory_.descriptor(); }
+  /// Of another rank's, once it has come.
+  void take(sharing::SharedMemory memory) noexcept { memory_ = std::move(memory); }
+  /// \throws OutOfMemory  no memory for those packed bytes
+  void populate(std::int64_t begin, std::int64_t end);
+
+ private:
+  BoardShape shape_;
+  sharing::SharedMemory memory_;
+};
+
+/// The boards of the ranks of this node that an exchange has dealings with, and their arrays.
+class Boards {
+ public:
+  /// Collective over `comm`. `own` is this rank's board, and `corners` are its peers' in it, by
+  /// their ranks. \throws MpiError
+  Boards(MPI_Comm comm, const std::map<int, Corner>& corners, const BoardShape& own);
+  ~Boards();
+  Boards(const Boards&) = delete;
+  Boards& operator=(const Boards&) = delete;
+
+  [[nodiscard]] Board& own() noexcept { return own_; }
+  /// Whether that rank's board is here, and this one's there.
+  [[nodiscard]] bool reaches(int peer) const noexcept { return peers_.count(peer) != 0; }
+  [[nodiscard]] const Board& of(int peer) const { return peers_.at(peer).board; }
+  /// This rank's in that board.
+  [[nodiscard]] const Corner& corner(int peer) const { return peers_.at(peer).corner; }
+  /// Whether that rank's process is known to be gone. A system call.
+  [[nodiscard]] bool is_gone(int peer) const noexcept;
+
+  /// Tells where an array of this rank lies now, for all peers; false: they can't read it there.
+  bool show(std::int64_t array, const std::byte* address, std::int64_t begin, std::int64_t end);
+  /// Where a peer's array is that it has shown. \throws Error  that is not so
+  [[nodiscard]] const std::byte* find(int peer, std::int64_t array);
+
+ private:
+  struct Mapped {
+    std::uint32_t generation = 0;
+    sharing::SharedMemory memory;
+  };
+  struct Peer {
+    Board board;
+    Corner corner;
+    pid_t process = 0;
+    std::uint64_t nonce = 0;
+    std::vector<Mapped> regions = std::vector<Mapped>(sharing::Arenas::kMost);
+    std::vector<std::uint32_t> told = std::vector<std::uint32_t>(sharing::Arenas::kMost);
+  };
+  void swap_boards(MPI_Comm comm, const std::vector<int>& on_node,
+                   const std::map<int, Corner>& corners, const BoardShape& shape);
+  void send_board(const BoardShape& shape);
+  void take_messages();
+  bool tell(const sharing::Arenas::Region& region);
+
+  Board own_;
+  std::uint64_t nonce_ = 0;
+  std::unique_ptr<sharing::DescriptorSocket> socket_;
+  std::map<int, Peer> peers_;
+  std::map<std::uint64_t, int> rank_of_;  ///< by nonce
+};
+
+}  // namespace strake::exchange::planned

@@ -1,0 +1,63 @@
+#include "exchange/planned/far_messages.hpp"
+
+#include <limits>
+
+#include "mpi/real_mpi.hpp"
+
+namespace strake::exchange::planned {
+namespace {
+
+constexpr int kTag = 5;
+/// Packed bytes are whole lines of a cache (Lane::packed_bytes).
+constexpr std::int64_t kLine = 64;
+
+/// A count of MPI's, and the type that it counts: beyond 2 GiB lines are counted.
+struct Counted {
+  int count = 0;
+  MPI_Datatype type = MPI_BYTE;
+};
+Counted counted(std::int64_t bytes) {
+  if (bytes <= std::numeric_limits<int>::max()) return {static_cast<int>(bytes), MPI_BYTE};
+  static const MPI_Datatype line = [] {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    const mpi::RealMpi& real = mpi::real_mpi();
+    mpi::check(real.MPI_Type_contiguous(static_cast<int>(kLine), MPI_BYTE, &made),
+               "MPI_Type_contiguous");
+    mpi::check(real.MPI_Type_commit(&made), "MPI_Type_commit");
+    return made;
+  }();
+  return {static_cast<int>(bytes / kLine), line};
+}
+
+}  // namespace
+
+void FarMessages::receive(std::int64_t bytes) {
+  if (bytes == 0) return;
+  in_.resize(static_cast<std::size_t>(bytes));
+  const Counted what = counted(bytes);
+  mpi::check(
+      mpi::real_mpi().MPI_Irecv(in_.data(), what.count, what.type, peer_, kTag, comm_, &receiving_),
+      "MPI_Irecv");
+}
+
+void FarMessages::post_send() {
+  const Counted what = counted(static_cast<std::int64_t>(out_.size()));
+  mpi::check(
+      mpi::real_mpi().MPI_Isend(out_.data(), what.count, what.type, peer_, kTag, comm_, &sending_),
+      "MPI_Isend");
+}
+
+const std::byte* FarMessages::received() {
+  int done = 0;
+  mpi::check(mpi::real_mpi().MPI_Test(&receiving_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  return done != 0 ? in_.data() : nullptr;
+}
+
+bool FarMessages::sent() {
+  int done = 1;
+  if (sending_ != MPI_REQUEST_NULL)
+    mpi::check(mpi::real_mpi().MPI_Test(&sending_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  return done != 0;
+}
+
+}  // namespace strake::exchange::planned

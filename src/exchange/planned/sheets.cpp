@@ -1,0 +1,230 @@
+#include "exchange/planned/sheets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "layout/encoding.hpp"
+#include "mpi/real_mpi.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange::planned {
+namespace {
+
+using Words = std::vector<std::int64_t>;
+using Transfers = std::vector<const ExchangePart::Transfer*>;
+
+/// This rank's transfers with one peer, by tag, those of one tag as they were declared.
+struct Mine {
+  Transfers sends;
+  Transfers receives;
+};
+
+void put(Words& words, const Transfers& transfers) {
+  words.push_back(static_cast<std::int64_t>(transfers.size()));
+  for (const ExchangePart::Transfer* transfer : transfers) {
+    const Words layout = encode(transfer->layout);
+    words.push_back(transfer->tag);
+    words.push_back(transfer->array);
+    words.push_back(static_cast<std::int64_t>(layout.size()));
+    words.insert(words.end(), layout.begin(), layout.end());
+  }
+}
+
+/// What a peer says.
+struct Theirs {
+  struct Transfer {
+    int tag = 0;
+    int array = 0;
+    Layout layout;
+  };
+  int arrays = 0;
+  std::vector<Transfer> sends;
+  std::vector<Transfer> receives;
+};
+
+std::vector<Theirs::Transfer> take(std::span<const std::int64_t>& words) {
+  const auto next = [&] {
+    const std::int64_t word = words.front();
+    words = words.subspan(1);
+    return word;
+  };
+  std::vector<Theirs::Transfer> taken(static_cast<std::size_t>(next()));
+  for (Theirs::Transfer& transfer : taken) {
+    transfer.tag = static_cast<int>(next());
+    transfer.array = static_cast<int>(next());
+    const auto length = static_cast<std::size_t>(next());
+    transfer.layout = decode(words.first(length));
+    words = words.subspan(length);
+  }
+  return taken;
+}
+
+std::string named(const ExchangePart::Transfer& transfer) {
+  return transfer.what.empty() ? fmt::format("tag {}", transfer.tag)
+                               : fmt::format("{} (tag {})", transfer.what, transfer.tag);
+}
+
+/// What is wrong with a rank's part by itself; empty: nothing.
+std::string fault_of(const ExchangePart& part, int rank, int ranks) {
+  const auto arrays = static_cast<int>(part.arrays().size());
+  for (int i = 0; i < arrays; ++i) {
+    const ExchangePart::Array& array = part.arrays()[static_cast<std::size_t>(i)];
+    if (array.size_bytes < 0)
+      return fmt::format("rank {}: array {} has {} bytes", rank, i, array.size_bytes);
+  }
+  for (const auto* list : {&part.sends(), &part.receives()}) {
+    const char* const verb = list == &part.sends() ? "to" : "from";
+    for (const ExchangePart::Transfer& transfer : *list) {
+      const std::string where = fmt::format("rank {}: the transfer {} rank {}, {}", rank, verb,
+                                            transfer.peer, named(transfer));
+      if (transfer.peer < 0 || transfer.peer >= ranks)
+        return fmt::format("{}: there are {} ranks", where, ranks);
+      if (transfer.array < 0 || transfer.array >= arrays)
+        return fmt::format("{}: there is no array {}, only {}", where, transfer.array, arrays);
+      const ByteRange touched = transfer.layout.bounds();
+      const std::int64_t size = part.arrays()[static_cast<std::size_t>(transfer.array)].size_bytes;
+      if (transfer.layout.size_bytes() > 0 && (touched.begin < 0 || touched.end > size))
+        return fmt::format("{}: bytes {} to {} of array {}, which has {}", where, touched.begin,
+                           touched.end, transfer.array, size);
+    }
+  }
+  return {};
+}
+
+/// Pairs this rank's list with the peer's; a fault where they do not fit.
+std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& theirs, bool sends,
+                    int rank, int peer, std::vector<Piece>& pieces) {
+  const auto here = [&](const ExchangePart::Transfer& transfer) {
+    return sends ? fmt::format("rank {} sends rank {} {} bytes, {}", rank, peer,
+                               transfer.layout.size_bytes(), named(transfer))
+                 : fmt::format("rank {} receives {} bytes of rank {}, {}", rank,
+                               transfer.layout.size_bytes(), peer, named(transfer));
+  };
+  const char* const other = sends ? "which receives" : "which sends";
+  for (std::size_t i = 0; i < std::max(mine.size(), theirs.size()); ++i) {
+    const bool has = i < mine.size();
+    if (!has || i >= theirs.size() || mine[i]->tag != theirs[i].tag) {
+      if (has && (i >= theirs.size() || mine[i]->tag < theirs[i].tag))
+        return fmt::format("{}, {} none of that tag", here(*mine[i]), other);
+      return fmt::format("rank {} {} {} bytes {} rank {}, tag {}, which {} none of that tag", peer,
+                         sends ? "receives" : "sends", theirs[i].layout.size_bytes(),
+                         sends ? "of" : "to", rank, theirs[i].tag, sends ? "sends" : "receives");
+    }
+    if (mine[i]->layout.size_bytes() != theirs[i].layout.size_bytes())
+      return fmt::format("{}, {} {}", here(*mine[i]), other, theirs[i].layout.size_bytes());
+    pieces.push_back(
+        {mine[i]->tag, mine[i]->array, mine[i]->layout, theirs[i].layout, theirs[i].array});
+  }
+  return {};
+}
+
+/// Sends each rank its words, and gets theirs.
+std::map<int, Words> deal(MPI_Comm comm, const std::map<int, Words>& out) {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  int ranks = 1;
+  real.MPI_Comm_size(comm, &ranks);
+  std::vector<int> lengths(static_cast<std::size_t>(ranks)), coming(lengths.size());
+  for (const auto& [peer, words] : out)
+    lengths[static_cast<std::size_t>(peer)] = static_cast<int>(words.size());
+  mpi::check(real.MPI_Alltoall(lengths.data(), 1, MPI_INT, coming.data(), 1, MPI_INT, comm),
+             "MPI_Alltoall");
+  std::map<int, Words> in;
+  std::vector<MPI_Request> requests;
+  constexpr int kTag = 1;
+  for (int peer = 0; peer < ranks; ++peer) {
+    const int length = coming[static_cast<std::size_t>(peer)];
+    if (length == 0) continue;
+    Words& words = in[peer];
+    words.resize(static_cast<std::size_t>(length));
+    mpi::check(real.MPI_Irecv(words.data(), length, MPI_INT64_T, peer, kTag, comm,
+                              &requests.emplace_back(MPI_REQUEST_NULL)),
+               "MPI_Irecv");
+  }
+  for (const auto& [peer, words] : out)
+    mpi::check(real.MPI_Isend(words.data(), static_cast<int>(words.size()), MPI_INT64_T, peer, kTag,
+                              comm, &requests.emplace_back(MPI_REQUEST_NULL)),
+               "MPI_Isend");
+  mpi::check(
+      real.MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
+      "MPI_Waitall");
+  return in;
+}
+
+}  // namespace
+
+void agree(MPI_Comm comm, const std::string& fault) {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  int rank = 0;
+  real.MPI_Comm_rank(comm, &rank);
+  const int none = std::numeric_limits<int>::max();
+  int first = fault.empty() ? none : rank;
+  mpi::check(real.MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+  if (first == none) return;
+  std::string text = fault;
+  auto length = static_cast<int>(text.size());
+  mpi::check(real.MPI_Bcast(&length, 1, MPI_INT, first, comm), "MPI_Bcast");
+  text.resize(static_cast<std::size_t>(length));
+  mpi::check(real.MPI_Bcast(text.data(), length, MPI_CHAR, first, comm), "MPI_Bcast");
+  throw InvalidArgument(text);
+}
+
+std::map<int, Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part) {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  int rank = 0;
+  int ranks = 1;
+  real.MPI_Comm_rank(comm, &rank);
+  real.MPI_Comm_size(comm, &ranks);
+  agree(comm, fault_of(part, rank, ranks));
+
+  std::map<int, Mine> mine;
+  for (const ExchangePart::Transfer& transfer : part.sends())
+    mine[transfer.peer].sends.push_back(&transfer);
+  for (const ExchangePart::Transfer& transfer : part.receives())
+    mine[transfer.peer].receives.push_back(&transfer);
+  std::map<int, Words> out;
+  for (auto& [peer, own] : mine) {
+    for (Transfers* list : {&own.sends, &own.receives})
+      std::ranges::stable_sort(*list, {}, &ExchangePart::Transfer::tag);
+    Words& words = out[peer];
+    words.push_back(static_cast<std::int64_t>(part.arrays().size()));
+    put(words, own.sends);
+    put(words, own.receives);
+  }
+  std::string fault;
+  for (const auto& [peer, words] : out) {
+    if (words.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      fault = fmt::format("rank {}: its layouts with rank {} need {} words to be told", rank, peer,
+                          words.size());
+  }
+  agree(comm, fault);
+
+  std::map<int, Dealings> dealings;
+  for (const auto& [peer, words] : deal(comm, out)) {
+    std::span<const std::int64_t> left(words);
+    Theirs theirs;
+    theirs.arrays = static_cast<int>(left.front());
+    left = left.subspan(1);
+    theirs.sends = take(left);
+    theirs.receives = take(left);
+    Dealings& own = dealings[peer];
+    own.their_arrays = theirs.arrays;
+    if (fault.empty())
+      fault = pair_up(mine[peer].sends, theirs.receives, true, rank, peer, own.sends);
+    if (fault.empty())
+      fault = pair_up(mine[peer].receives, theirs.sends, false, rank, peer, own.receives);
+  }
+  for (const auto& [peer, own] : mine) {
+    if (dealings.count(peer) != 0 || !fault.empty()) continue;
+    Dealings none;
+    fault = pair_up(own.sends, {}, true, rank, peer, none.sends);
+    if (fault.empty()) fault = pair_up(own.receives, {}, false, rank, peer, none.receives);
+  }
+  agree(comm, fault);
+  return dealings;
+}
+
+}  // namespace strake::exchange::planned

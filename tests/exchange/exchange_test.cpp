@@ -1,0 +1,441 @@
+// Planned exchanges of random transfers. All ranks draw the same numbers, so each knows what every
+// other sends.
+#include "strake/exchange.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "strake/error.hpp"
+
+namespace strake {
+namespace {
+
+using Value = std::int32_t;
+constexpr std::int64_t kValue = sizeof(Value);
+constexpr int kSendArrays = 2;
+constexpr int kArrays = 4;  // those behind the first two are received into
+
+int rank() {
+  int number = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &number);
+  return number;
+}
+int ranks() {
+  int number = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &number);
+  return number;
+}
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : engine_(seed) {}
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// `count` values, no two of them in one place, from `begin` on; `end` becomes what is behind them.
+/// [values]
+Layout random_shape(Draw& draw, std::int64_t count, std::int64_t begin, std::int64_t& end) {
+  const std::int64_t gap = draw.between(1, 9);
+  switch (draw.between(0, 4)) {
+    case 0:
+      end = begin + count;
+      return Layout::dense(count * kValue, begin * kValue);
+    case 1: {
+      const Dim dims[] = {{count, gap * kValue}};
+      end = begin + count * gap;
+      return Layout::box(begin * kValue, kValue, dims);
+    }
+    case 2: {
+      const Dim dims[] = {{count, -gap * kValue}};
+      end = begin + count * gap;
+      return Layout::box((end - 1) * kValue, kValue, dims);
+    }
+    case 3: {  // rows
+      std::int64_t row = draw.between(1, 40);
+      while (count % row != 0) --row;
+      const Dim dims[] = {{count / row, (row + gap) * kValue}};
+      end = begin + count / row * (row + gap);
+      return Layout::box(begin * kValue, row * kValue, dims);
+    }
+    default: {
+      std::vector<std::int64_t> places(static_cast<std::size_t>(count));
+      for (std::int64_t i = 0; i < count; ++i)
+        places[static_cast<std::size_t>(i)] = (begin + i * gap) * kValue;
+      for (std::size_t i = places.size(); i > 1; --i)
+        std::swap(
+            places[i - 1],
+            places[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(i) - 1))]);
+      end = begin + count * gap;
+      return Layout::blocks(places, kValue);
+    }
+  }
+}
+
+struct Wanted {
+  int from = 0, to = 0, tag = 0;
+  int out_array = 0, in_array = 0;
+  Layout out, in;
+};
+
+/// The values of a layout in packed order. [values]
+std::vector<std::int64_t> places_of(const Layout& layout) {
+  std::vector<std::int64_t> places;
+  layout.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
+    for (std::int64_t at = offset; at < offset + bytes; at += kValue) places.push_back(at / kValue);
+  });
+  return places;
+}
+
+struct Drawn {
+  std::vector<Wanted> transfers;
+  std::vector<std::vector<std::int64_t>> lengths;  // by rank and array [values]
+};
+
+Drawn draw_transfers(unsigned seed) {
+  Draw draw(seed);
+  Drawn drawn;
+  drawn.lengths.assign(static_cast<std::size_t>(ranks()),
+                       std::vector<std::int64_t>(kArrays, 20'000));
+  const std::int64_t transfers = draw.between(1, 6 * ranks());
+  std::vector<std::vector<std::int64_t>> used(static_cast<std::size_t>(ranks()),
+                                              std::vector<std::int64_t>(kArrays, 0));
+  for (std::int64_t i = 0; i < transfers; ++i) {
+    Wanted wanted;
+    wanted.from = static_cast<int>(draw.between(0, ranks() - 1));
+    wanted.to = static_cast<int>(draw.between(0, ranks() - 1));
+    wanted.tag = static_cast<int>(draw.between(0, 2));
+    wanted.out_array = static_cast<int>(draw.between(0, kSendArrays - 1));
+    wanted.in_array = static_cast<int>(draw.between(kSendArrays, kArrays - 1));
+    const std::int64_t count = draw.between(0, 3) == 0 ? draw.between(1, 8) : draw.between(1, 3000);
+    std::int64_t end = 0;
+    wanted.out = random_shape(draw, count, draw.between(0, 5000), end);
+    auto& out_length = drawn.lengths[static_cast<std::size_t>(wanted.from)]
+                                    [static_cast<std::size_t>(wanted.out_array)];
+    out_length = std::max(out_length, end);
+    auto& begin =
+        used[static_cast<std::size_t>(wanted.to)][static_cast<std::size_t>(wanted.in_array)];
+    wanted.in = random_shape(draw, count, begin, end);
+    begin = end + draw.between(0, 5);
+    auto& in_length = drawn.lengths[static_cast<std::size_t>(wanted.to)]
+                                   [static_cast<std::size_t>(wanted.in_array)];
+    in_length = std::max(in_length, begin);
+    drawn.transfers.push_back(std::move(wanted));
+  }
+  return drawn;
+}
+
+Value value_of(int of_rank, int array, std::int64_t place, int round) {
+  std::uint64_t x =
+      static_cast<std::uint64_t>(place) * 0x9E3779B97F4A7C15U +
+      static_cast<std::uint64_t>(of_rank * 1000 + array * 100 + round) * 0xD1B54A32D192ED03U;
+  x ^= x >> 31;
+  return static_cast<Value>(x % 100'000);
+}
+
+/// This rank's arrays: those of even number can be read by others where they lie.
+class Arrays {
+ public:
+  explicit Arrays(const std::vector<std::int64_t>& lengths) : lengths_(lengths) {
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      if (i % 2 == 0) {
+        shared_.emplace_back(lengths[i] * kValue);
+        bases_.push_back(shared_.back().data());
+      } else {
+        own_.emplace_back(static_cast<std::size_t>(lengths[i] * kValue));
+        bases_.push_back(own_.back().data());
+      }
+    }
+  }
+  [[nodiscard]] Value* values(int array) {
+    return reinterpret_cast<Value*>(bases_[static_cast<std::size_t>(array)]);
+  }
+  void fill(int array, int round) {
+    for (std::int64_t i = 0; i < lengths_[static_cast<std::size_t>(array)]; ++i)
+      values(array)[i] = value_of(rank(), array, i, round);
+  }
+  void fill_with(int array, Value value) {
+    std::fill_n(values(array), lengths_[static_cast<std::size_t>(array)], value);
+  }
+  [[nodiscard]] std::span<std::byte* const> bases() const { return bases_; }
+  [[nodiscard]] std::int64_t length(int array) const {
+    return lengths_[static_cast<std::size_t>(array)];
+  }
+
+ private:
+  std::vector<std::int64_t> lengths_;
+  std::vector<SharedArray> shared_;
+  std::vector<std::vector<std::byte>> own_;
+  std::vector<std::byte*> bases_;
+};
+
+ExchangePart part_of(const Drawn& drawn) {
+  ExchangePart part;
+  for (const std::int64_t length : drawn.lengths[static_cast<std::size_t>(rank())])
+    part.array({}, length * kValue);
+  for (const Wanted& wanted : drawn.transfers) {
+    if (wanted.from == rank()) part.send(wanted.to, wanted.tag, wanted.out_array, wanted.out);
+    if (wanted.to == rank()) part.receive(wanted.from, wanted.tag, wanted.in_array, wanted.in);
+  }
+  return part;
+}
+
+void delay(Draw& own) {
+  if (own.between(0, 3) == 0) usleep(static_cast<useconds_t>(own.between(0, 2000)));
+}
+
+void run(Exchange& exchange, Draw& own) {
+  delay(own);
+  if (own.between(0, 1) == 0) {
+    while (!exchange.test()) delay(own);
+  } else {
+    exchange.wait();
+  }
+}
+
+void check_forward(const Drawn& drawn, Arrays& arrays, int round) {
+  for (int array = kSendArrays; array < kArrays; ++array) {
+    std::vector<Value> expected(static_cast<std::size_t>(arrays.length(array)), -7);
+    for (const Wanted& wanted : drawn.transfers) {
+      if (wanted.to != rank() || wanted.in_array != array) continue;
+      const auto from = places_of(wanted.out);
+      const auto to = places_of(wanted.in);
+      for (std::size_t i = 0; i < from.size(); ++i)
+        expected[static_cast<std::size_t>(to[i])] =
+            value_of(wanted.from, wanted.out_array, from[i], round);
+    }
+    ASSERT_EQ(std::memcmp(expected.data(), arrays.values(array), expected.size() * sizeof(Value)),
+              0)
+        << "array " << array << ", round " << round;
+  }
+}
+
+void check_reverse(const Drawn& drawn, Arrays& arrays, int round) {
+  for (int array = 0; array < kSendArrays; ++array) {
+    std::vector<Value> expected(static_cast<std::size_t>(arrays.length(array)), 3);
+    for (const Wanted& wanted : drawn.transfers) {
+      if (wanted.from != rank() || wanted.out_array != array) continue;
+      const auto to = places_of(wanted.out);
+      const auto from = places_of(wanted.in);
+      for (std::size_t i = 0; i < from.size(); ++i)
+        expected[static_cast<std::size_t>(to[i])] +=
+            value_of(wanted.to, wanted.in_array, from[i], round);
+    }
+    ASSERT_EQ(std::memcmp(expected.data(), arrays.values(array), expected.size() * sizeof(Value)),
+              0)
+        << "array " << array << ", round " << round;
+  }
+}
+
+TEST(Exchange, random_transfers_arrive_forward_and_back) {
+  constexpr unsigned kSeed = 20261126;
+  for (unsigned plan = 0; plan < 12; ++plan) {
+    SCOPED_TRACE("seed " + std::to_string(kSeed + plan));
+    const Drawn drawn = draw_transfers(kSeed + plan);
+    Exchange exchange(MPI_COMM_WORLD, part_of(drawn));
+    Draw own(kSeed + plan + 1000U * static_cast<unsigned>(rank()));
+    std::vector<Arrays> sets;
+    for (int set = 0; set < 2; ++set)
+      sets.emplace_back(drawn.lengths[static_cast<std::size_t>(rank())]);
+    for (int round = 0; round < 10; ++round) {
+      Arrays& arrays = sets[static_cast<std::size_t>(round % 2)];
+      if (round % 4 != 3) {
+        for (int array = 0; array < kArrays; ++array) {
+          if (array < kSendArrays) {
+            arrays.fill(array, round);
+          } else {
+            arrays.fill_with(array, -7);
+          }
+        }
+        exchange.start(arrays.bases());
+        run(exchange, own);
+        check_forward(drawn, arrays, round);
+      } else {
+        for (int array = 0; array < kArrays; ++array) {
+          if (array < kSendArrays) {
+            arrays.fill_with(array, 3);
+          } else {
+            arrays.fill(array, round);
+          }
+        }
+        const Combine add = sum<Value>();
+        exchange.start_reverse(arrays.bases(), std::span(&add, 1));
+        run(exchange, own);
+        check_reverse(drawn, arrays, round);
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Exchange, two_started_in_opposite_order_end) {
+  if (ranks() < 2) GTEST_SKIP() << "needs two ranks";
+  const auto ring = [](int tag) {
+    ExchangePart part;
+    part.array({}, 2 * kValue);
+    part.send((rank() + 1) % ranks(), tag, 0, Layout::dense(kValue));
+    part.receive((rank() + ranks() - 1) % ranks(), tag, 0, Layout::dense(kValue, kValue));
+    return part;
+  };
+  Exchange one(MPI_COMM_WORLD, ring(1));
+  Exchange two(MPI_COMM_WORLD, ring(2));
+  for (int round = 0; round < 50; ++round) {
+    Value a[] = {100 * rank() + round, -1};
+    Value b[] = {-100 * rank() - round, -1};
+    std::byte* const bases_a[] = {reinterpret_cast<std::byte*>(a)};
+    std::byte* const bases_b[] = {reinterpret_cast<std::byte*>(b)};
+    const bool first = rank() % 2 == 0;
+    if (first) one.start(bases_a);
+    two.start(bases_b);
+    if (!first) one.start(bases_a);
+    if (first) two.wait();
+    one.wait();
+    if (!first) two.wait();
+    const int before = (rank() + ranks() - 1) % ranks();
+    ASSERT_EQ(a[1], 100 * before + round);
+    ASSERT_EQ(b[1], -100 * before - round);
+  }
+}
+
+TEST(Exchange, one_way_is_held_up_by_who_is_late_and_loses_nothing) {
+  if (ranks() < 2) GTEST_SKIP() << "needs two ranks";
+  ExchangePart part;
+  constexpr std::int64_t kCount = 30'000;
+  part.array({}, kCount * kValue);
+  if (rank() == 0) part.send(1, 0, 0, Layout::dense(kCount * kValue));
+  if (rank() == 1) part.receive(0, 0, 0, Layout::dense(kCount * kValue));
+  Exchange exchange(MPI_COMM_WORLD, part);
+  std::vector<Value> own(kCount);
+  SharedArray shared(kCount * kValue);
+  for (int round = 0; round < 20; ++round) {
+    const bool in_place = round % 3 == 0;
+    auto* const values = in_place ? reinterpret_cast<Value*>(shared.data()) : own.data();
+    if (rank() == 0) std::iota(values, values + kCount, round);
+    std::byte* const bases[] = {reinterpret_cast<std::byte*>(values)};
+    if (rank() == 1 && round % 5 == 0) usleep(20'000);
+    exchange.start(bases);
+    exchange.wait();
+    if (rank() == 0) std::fill_n(values, kCount, -1);  // it may be changed now
+    if (rank() != 1) continue;
+    for (std::int64_t i = 0; i < kCount; ++i) ASSERT_EQ(values[i], round + i);
+  }
+}
+
+TEST(Exchange, replace_min_and_max_go_back) {
+  ExchangePart part;
+  part.array({}, 3 * kValue);
+  const int next = (rank() + 1) % ranks();
+  const int before = (rank() + ranks() - 1) % ranks();
+  part.send(next, 0, 0, Layout::dense(kValue));
+  part.receive(before, 0, 0, Layout::dense(kValue, kValue));
+  Exchange exchange(MPI_COMM_WORLD, part);
+  const auto back = [&](Value mine, Value ghost, const Combine& combine) {
+    Value values[] = {mine, ghost, 77};
+    std::byte* const bases[] = {reinterpret_cast<std::byte*>(values)};
+    exchange.start_reverse(bases, std::span(&combine, 1));
+    exchange.wait();
+    EXPECT_EQ(values[1], ghost);
+    EXPECT_EQ(values[2], 77);
+    return values[0];
+  };
+  EXPECT_EQ(back(5, 10 + rank(), replace()), 10 + next);
+  EXPECT_EQ(back(12, 10 + rank(), min<Value>()), std::min(12, 10 + next));
+  EXPECT_EQ(back(12, 10 + rank(), max<Value>()), std::max(12, 10 + next));
+}
+
+/// The text of what all ranks throw alike.
+std::string refusal(const ExchangePart& part) {
+  std::string said;
+  try {
+    Exchange exchange(MPI_COMM_WORLD, part);
+  } catch (const InvalidArgument& error) {
+    said = error.what();
+  }
+  // All of them, and the same.
+  int length = static_cast<int>(said.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  std::string first = said;
+  first.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(first.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
+  EXPECT_EQ(said, first);
+  return said;
+}
+
+TEST(Exchange, a_part_that_is_wrong_is_told_on_all_ranks) {
+  const int last = ranks() - 1;
+  ExchangePart part;
+  part.array({}, 10);
+  if (rank() == last) part.send(0, 3, 0, Layout::dense(11), "rho, direction +x");
+  EXPECT_EQ(refusal(part), "rank " + std::to_string(last) +
+                               ": the transfer to rank 0, rho, direction +x (tag 3): bytes 0 to 11 "
+                               "of array 0, which has 10");
+  ExchangePart peer;
+  peer.array();
+  if (rank() == last) peer.receive(99, 3, 0, Layout::dense(1));
+  EXPECT_EQ(refusal(peer), "rank " + std::to_string(last) +
+                               ": the transfer from rank 99, tag 3: there are " +
+                               std::to_string(ranks()) + " ranks");
+  ExchangePart array;
+  if (rank() == last) array.receive(0, 3, 2, Layout::dense(1));
+  EXPECT_EQ(refusal(array), "rank " + std::to_string(last) +
+                                ": the transfer from rank 0, tag 3: there is no array 2, only 0");
+}
+
+TEST(Exchange, two_that_do_not_fit_are_told_on_all_ranks) {
+  const int last = ranks() - 1;
+  const std::string to = std::to_string(last);
+  const auto both = [&](std::int64_t out, int out_tag, std::int64_t in, int in_tag) {
+    ExchangePart part;
+    part.array();
+    if (rank() == 0 && out != 0) part.send(last, out_tag, 0, Layout::dense(out));
+    if (rank() == last && in != 0) part.receive(0, in_tag, 0, Layout::dense(in, 1000));
+    return refusal(part);
+  };
+  EXPECT_EQ(both(8, 1, 12, 1), "rank 0 sends rank " + to + " 8 bytes, tag 1, which receives 12");
+  EXPECT_EQ(both(8, 1, 8, 2),
+            "rank 0 sends rank " + to + " 8 bytes, tag 1, which receives none of that tag");
+  EXPECT_EQ(both(8, 1, 0, 0),
+            "rank 0 sends rank " + to + " 8 bytes, tag 1, which receives none of that tag");
+  const std::string lonely = both(0, 0, 8, 1);
+  EXPECT_NE(lonely.find("none of that tag"), std::string::npos) << lonely;
+  EXPECT_EQ(both(8, 1, 8, 1), "");
+}
+
+TEST(Exchange, starts_that_are_wrong_are_refused) {
+  ExchangePart part;
+  part.array();
+  Exchange exchange(MPI_COMM_WORLD, part);
+  EXPECT_THROW(exchange.start({}), InvalidArgument);
+  Value value = 0;
+  std::byte* const bases[] = {reinterpret_cast<std::byte*>(&value)};
+  EXPECT_THROW(exchange.start_reverse(bases, {}), InvalidArgument);
+  exchange.start(bases);
+  EXPECT_THROW(exchange.start(bases), InvalidArgument);
+  exchange.wait();
+  EXPECT_TRUE(exchange.test());
+  Exchange none;
+  EXPECT_THROW(none.start(bases), InvalidArgument);
+  EXPECT_TRUE(none.test());
+}
+
+TEST(Exchange, tells_its_plan) {
+  ExchangePart part;
+  part.array();
+  part.send((rank() + 1) % ranks(), 0, 0, Layout::dense(640));
+  part.receive((rank() + ranks() - 1) % ranks(), 0, 0, Layout::dense(640, 640));
+  const Exchange exchange(MPI_COMM_WORLD, part);
+  EXPECT_EQ(exchange.bytes_sent(), 640);
+  EXPECT_NE(exchange.plan().find("640 bytes"), std::string::npos) << exchange.plan();
+}
+
+}  // namespace
+}  // namespace strake
