@@ -120,6 +120,8 @@ class Exchange {
   bool test();
   /// Until it has ended. \throws  as test()
   void wait();
+  /// Whether all that comes from `peer` has come, as the last test() found.
+  [[nodiscard]] bool arrived(int peer) const noexcept;
 
   /// For people: each peer, how its bytes travel, and how many.
   [[nodiscard]] std::string plan() const;

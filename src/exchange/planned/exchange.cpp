@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <utility>
 
 #include "exchange/backoff.hpp"
+#include "exchange/planned/agree.hpp"
 #include "exchange/planned/board.hpp"
 #include "exchange/planned/far_messages.hpp"
 #include "exchange/planned/lane.hpp"
@@ -44,6 +46,10 @@ class Exchange::Impl {
   void start(Bases bases, bool reverse, std::span<const Combine> combine);
   bool test();
   void wait();
+  [[nodiscard]] bool arrived(int peer) const noexcept {
+    const auto found = std::ranges::find(peers_, peer, &Peer::rank);
+    return !running_ || found == peers_.end() || !found->to_take;
+  }
   [[nodiscard]] std::string plan() const;
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;
 
@@ -108,7 +114,7 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part) : arrays_(part.arr
             "array {} of an exchange is in {} memory: only host memory can be "
             "exchanged so far",
             i, name_of(arrays_[i].place.kind));
-    agree(comm_, device);
+    agree(comm_, device, FaultKind::Unsupported);
     int rank = 0;
     real.MPI_Comm_rank(comm_, &rank);
     BoardShape shape;
@@ -395,6 +401,7 @@ void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
   impl_->start(arrays, true, combine);
 }
+bool Exchange::arrived(int peer) const noexcept { return impl_ == nullptr || impl_->arrived(peer); }
 bool Exchange::test() { return impl_ == nullptr || impl_->test(); }
 void Exchange::wait() {
   if (impl_ != nullptr) impl_->wait();

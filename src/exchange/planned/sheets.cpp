@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "exchange/planned/agree.hpp"
 #include "layout/encoding.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
@@ -155,22 +156,6 @@ std::map<int, Words> deal(MPI_Comm comm, const std::map<int, Words>& out) {
 }
 
 }  // namespace
-
-void agree(MPI_Comm comm, const std::string& fault) {
-  const mpi::RealMpi& real = mpi::real_mpi();
-  int rank = 0;
-  real.MPI_Comm_rank(comm, &rank);
-  const int none = std::numeric_limits<int>::max();
-  int first = fault.empty() ? none : rank;
-  mpi::check(real.MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
-  if (first == none) return;
-  std::string text = fault;
-  auto length = static_cast<int>(text.size());
-  mpi::check(real.MPI_Bcast(&length, 1, MPI_INT, first, comm), "MPI_Bcast");
-  text.resize(static_cast<std::size_t>(length));
-  mpi::check(real.MPI_Bcast(text.data(), length, MPI_CHAR, first, comm), "MPI_Bcast");
-  throw InvalidArgument(text);
-}
 
 std::map<int, Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part) {
   const mpi::RealMpi& real = mpi::real_mpi();

@@ -30,10 +30,6 @@ struct Dealings {
   int their_arrays = 0;
 };
 
-/// Throws on all ranks of `comm` if any of them has a `fault` (one not empty), with the first
-/// rank's text. Collective.
-void agree(MPI_Comm comm, const std::string& fault);
-
 /// Tells each peer of this rank's transfers with it, and learns of the peers'. Collective.
 /// \throws InvalidArgument  on all ranks: a fault in a part, or two that do not fit
 [[nodiscard]] std::map<int, Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part);

@@ -1,0 +1,255 @@
+/// \file  Structured grids: quantities on a rank's part of a grid, whose ghost cells other ranks
+/// own, and their exchange. Source: dissertation 4 (the stencil library).
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "strake/exchange.hpp"
+#include "strake/place.hpp"
+#include "strake/view.hpp"
+
+namespace strake {
+
+/// One of 26: each component -1, 0 or 1, not all of them 0.
+struct Direction {
+  int x = 0;
+  int y = 0;
+  int z = 0;
+  friend constexpr bool operator==(const Direction&, const Direction&) = default;
+};
+
+/// How many cells a stencil reaches, by direction: ghost cells are as deep there, and a direction
+/// of 0 is not exchanged.
+class Radius {
+ public:
+  /// The same in all 26.
+  constexpr Radius(int all = 0) noexcept { cells_.fill(all); }  // NOLINT(*-explicit-*)
+  /// Stencils that reach along the axes only.
+  [[nodiscard]] static constexpr Radius faces(int cells) noexcept {
+    Radius made;
+    for (const Direction d : {Direction{1, 0, 0}, {0, 1, 0}, {0, 0, 1}})
+      made.set(d, cells).set({-d.x, -d.y, -d.z}, cells);
+    return made;
+  }
+  constexpr Radius& set(Direction d, int cells) noexcept {
+    cells_[number(d)] = cells;
+    return *this;
+  }
+  [[nodiscard]] constexpr int at(Direction d) const noexcept { return cells_[number(d)]; }
+  friend constexpr bool operator==(const Radius&, const Radius&) = default;
+
+ private:
+  static constexpr std::size_t number(Direction d) noexcept {
+    return static_cast<std::size_t>(d.x + 1 + 3 * (d.y + 1) + 9 * (d.z + 1));
+  }
+  std::array<int, 27> cells_{};
+};
+
+/// Where in its cell a quantity is. Along an axis where it is on the faces, and the grid is open,
+/// there is one more of it than there are cells, which the last rank owns.
+struct At {
+  bool x = false;
+  bool y = false;
+  bool z = false;
+};
+inline constexpr At cell{};
+inline constexpr At face_x{true, false, false};
+inline constexpr At face_y{false, true, false};
+inline constexpr At face_z{false, false, true};
+inline constexpr At node{true, true, true};
+
+struct GridOptions {
+  Radius radius = 1;  ///< of quantities that have none of their own
+  std::array<bool, 3> periodic{};
+  Place place{};  ///< host memory, so far
+};
+
+struct FieldOptions {
+  At at = cell;
+  std::optional<Radius> radius{};
+  bool next = true;  ///< a second buffer, for Grid::swap()
+};
+
+struct ExchangeOptions {
+  std::array<bool, 3> axes{true, true, true};  ///< only directions along these
+  int depth = -1;  ///< no more cells than that; -1: as many as the radius says
+};
+
+class Grid;
+
+/// A quantity of a grid, whatever its type. A plain handle; valid as long as the grid.
+class FieldHandle {
+ public:
+  [[nodiscard]] int number() const noexcept { return number_; }
+  struct Data;  ///< the library's own
+
+ protected:
+  friend class Grid;
+  explicit FieldHandle(Data* data, int number) noexcept : data_(data), number_(number) {}
+  [[nodiscard]] std::byte* origin(bool next) const;
+  [[nodiscard]] std::array<std::int64_t, 2> strides_bytes() const noexcept;
+  [[nodiscard]] const Region& owned_region() const noexcept;
+  [[nodiscard]] const Region& stored_region() const noexcept;
+
+  Data* data_;
+  int number_;
+};
+
+/// A quantity of elements of type T.
+template <typename T>
+class Field : public FieldHandle {
+ public:
+  /// The current values, at their address until the next Grid::swap().
+  [[nodiscard]] View<T> view() const { return made(false); }
+  /// The buffer that the next swap() makes the current one. \throws InvalidArgument  it has none
+  [[nodiscard]] View<T> next() const { return made(true); }
+
+ private:
+  friend class Grid;
+  using FieldHandle::FieldHandle;
+  [[nodiscard]] View<T> made(bool next) const {
+    const auto size = static_cast<std::int64_t>(sizeof(T));
+    const auto strides = strides_bytes();
+    return {reinterpret_cast<T*>(origin(next)), strides[0] / size, strides[1] / size,
+            owned_region(), stored_region()};
+  }
+};
+
+/// An exchange that has begun: until it ends, cells that neighbours need must not be changed, and
+/// ghost cells not be read.
+class Ghosts {
+ public:
+  /// Whether all ghost cells are there. Moves what can be moved.
+  bool test();
+  /// Whether those in that direction are, so that work there can begin; true if there are none.
+  bool test(Direction direction);
+  /// Until all are there.
+  void wait();
+  /// Until those are.
+  void wait(Direction direction);
+
+ private:
+  friend class Grid;
+  Ghosts(Exchange& exchange, const Grid& grid) noexcept : exchange_(&exchange), grid_(&grid) {}
+  Exchange* exchange_;
+  const Grid* grid_;
+};
+
+/// A grid of one to three axes, divided among the ranks of a communicator by recursive bisection.
+/// Coordinates are global: cell (i, j, k) is the same one on all ranks, and ghost cells beyond a
+/// periodic end have coordinates below 0 or past the extent. For one thread at a time; all calls
+/// that say so are collective.
+class Grid {
+ public:
+  /// Collective. \param extent  cells along x, y and z; axes that are not named have one cell and
+  /// no ghosts. More ranks than cells may take part: those without cells move nothing.
+  /// \throws InvalidArgument  on all ranks: no axis or more than three, an extent below 1, a
+  /// negative radius; Unsupported  a place in a device's memory; MpiError
+  Grid(MPI_Comm comm, std::initializer_list<std::int64_t> extent, const GridOptions& options = {});
+  Grid(MPI_Comm comm, std::span<const std::int64_t> extent, const GridOptions& options = {});
+  Grid(Grid&&) noexcept;
+  Grid& operator=(Grid&&) noexcept;
+  /// Collective.
+  ~Grid();
+
+  /// A quantity, all zero at first. Collective. \throws InvalidArgument  on all ranks: a name that
+  /// is there already, or a radius longer than a subgrid; the message names quantity, direction,
+  /// rank and both values; OutOfMemory  on all ranks, with quantity, rank and bytes
+  template <typename T>
+  [[nodiscard]] Field<T> add(const std::string& name, const FieldOptions& options = {}) {
+    static_assert(std::is_trivially_copyable_v<T>, "its bytes are sent");
+    auto* const data = add_field(name, sizeof(T), kind_of<T>(), options);
+    return Field<T>(data, last_field());
+  }
+
+  /// \{ Begins to fill the ghost cells, of all quantities, or of some. Planned at its first use,
+  /// which is collective, as is each use between neighbours. \throws InvalidArgument  an exchange
+  /// of the same quantities has not ended
+  Ghosts exchange(const ExchangeOptions& options = {});
+  Ghosts exchange(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options = {});
+  /// \}
+  /// The other way: what is in ghost cells goes to their owners, and is combined with what is
+  /// there, one quantity after the other. Collective; returns when it is done.
+  void accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,
+                  const ExchangeOptions& options = {});
+
+  /// Of each quantity that has two buffers the next one becomes the current one.
+  void swap() noexcept;
+
+  /// What this rank owns, in cells.
+  [[nodiscard]] const Region& owned() const noexcept;
+  /// What of that needs no ghost cells of a neighbour's.
+  [[nodiscard]] Region interior() const noexcept;
+  /// The rest of it: boxes with no cell in common.
+  [[nodiscard]] std::vector<Region> exterior() const;
+  /// What this rank owns with `cells` more on each side that has a neighbour: for several steps on
+  /// ghosts that are deep enough.
+  [[nodiscard]] Region grown(int cells) const noexcept;
+
+  [[nodiscard]] int rank() const noexcept;
+  [[nodiscard]] int ranks() const noexcept;
+  [[nodiscard]] const Index3& extent() const noexcept;
+  /// The rank there; nothing where an open grid ends, or this rank has no cells.
+  [[nodiscard]] std::optional<int> neighbour(Direction direction) const noexcept;
+  /// For people: subgrids, quantities, and what goes where.
+  [[nodiscard]] std::string plan() const;
+
+  /// Writes the quantities of cells whose elements are numbers, or arrays of them, for ParaView:
+  /// PATH.pvti, and PATH_RANK.vti of each rank with cells. Collective. \throws Error  on all ranks:
+  /// a file can't be written
+  void write_vtk(const std::string& path) const;
+
+  /// What a file calls the elements of a quantity.
+  struct ElementKind {
+    const char* name = nullptr;  ///< of VTK: "Float64"; null: no number
+    int components = 1;
+  };
+
+ private:
+  friend class Ghosts;
+  class Impl;
+  FieldHandle::Data* add_field(const std::string& name, std::size_t bytes, ElementKind kind,
+                               const FieldOptions& options);
+  [[nodiscard]] int last_field() const noexcept;
+
+  template <typename T>
+  struct Components {
+    using Type = T;
+    static constexpr int kCount = 1;
+  };
+  template <typename T, std::size_t N>
+  struct Components<std::array<T, N>> {
+    using Type = T;
+    static constexpr int kCount = static_cast<int>(N);
+  };
+  template <typename T>
+  [[nodiscard]] static constexpr ElementKind kind_of() noexcept {
+    using Type = typename Components<T>::Type;
+    constexpr int kCount = Components<T>::kCount;
+    if constexpr (std::is_floating_point_v<Type> && sizeof(Type) <= 8) {
+      return {sizeof(Type) == 8 ? "Float64" : "Float32", kCount};
+    } else if constexpr (std::is_integral_v<Type>) {
+      constexpr std::array<const char*, 4> kSigned = {"Int8", "Int16", "Int32", "Int64"};
+      constexpr std::array<const char*, 4> kUnsigned = {"UInt8", "UInt16", "UInt32", "UInt64"};
+      constexpr std::size_t kLog2 = sizeof(Type) == 8 ? 3 : sizeof(Type) / 2;
+      return {std::is_signed_v<Type> ? kSigned[kLog2] : kUnsigned[kLog2], kCount};
+    } else {
+      return {};
+    }
+  }
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace strake

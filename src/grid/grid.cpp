@@ -1,0 +1,361 @@
+#include "grid/grid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "exchange/backoff.hpp"
+#include "exchange/planned/agree.hpp"
+#include "mpi/real_mpi.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+
+using exchange::planned::agree;
+using exchange::planned::FaultKind;
+
+Layout FieldHandle::Data::layout_of(const Region& region) const {
+  if (region.empty()) return {};
+  const Dim dims[] = {{region.extent(2), stride_z}, {region.extent(1), stride_y}};
+  return Layout::box(offset_of(region.lower), region.extent(0) * bytes, dims);
+}
+
+Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const GridOptions& given)
+    : options(given) {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  mpi::check(real.MPI_Comm_dup(over, &comm), "MPI_Comm_dup");
+  try {
+    real.MPI_Comm_rank(comm, &rank);
+    real.MPI_Comm_size(comm, &ranks);
+    axes = static_cast<int>(wanted.size());
+    std::string fault;
+    if (axes < 1 || axes > 3) fault = fmt::format("a grid of {} axes, not of one to three", axes);
+    for (std::size_t axis = 0; fault.empty() && axis < wanted.size(); ++axis) {
+      extent[axis] = wanted[axis];
+      if (extent[axis] < 1)
+        fault = fmt::format("a grid of {} cells along {}", extent[axis], "xyz"[axis]);
+    }
+    agree(comm, fault);
+    if (!options.place.in_host_memory())
+      fault = fmt::format("a grid in {} memory: only host memory is possible so far",
+                          name_of(options.place.kind));
+    agree(comm, fault, FaultKind::Unsupported);
+  } catch (...) {
+    real.MPI_Comm_free(&comm);
+    throw;
+  }
+  partition = placement::Partition(extent, ranks);
+  if (partition.has_cells(rank)) owned = owned_at(cell);
+}
+
+Grid::Impl::~Impl() {
+  exchanges_.clear();
+  int over = 0;
+  mpi::real_mpi().MPI_Finalized(&over);
+  if (over == 0) mpi::real_mpi().MPI_Comm_free(&comm);
+}
+
+std::optional<int> Grid::Impl::neighbour(Direction d) const noexcept {
+  if (!partition.has_cells(rank)) return std::nullopt;
+  const std::array<int, 3> parts = grid::components(d);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (parts[axis] != 0 && static_cast<int>(axis) >= axes) return std::nullopt;
+  return partition.neighbour(rank, parts, options.periodic);
+}
+
+Region Grid::Impl::owned_at(const At& at) const noexcept {
+  const placement::Position position = partition.position_of(rank);
+  const std::array<bool, 3> on_faces = {at.x, at.y, at.z};
+  Region made;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto range = partition.range(axis, position[axis]);
+    const bool last = position[axis] == partition.used(axis) - 1;
+    const bool one_more = on_faces[axis] && last && !options.periodic[axis];
+    made.lower[axis] = range.begin;
+    made.upper[axis] = range.end + (one_more ? 1 : 0);
+  }
+  return made;
+}
+
+/// Neighbours own what is in this one's ghost cells. The same on all ranks.
+void Grid::Impl::require_room(const Data& field) const {
+  const auto refuse = [&](const std::string& what) {
+    throw InvalidArgument(fmt::format("quantity '{}': {}", field.name, what));
+  };
+  for (const Direction d : grid::directions(axes)) {
+    const int radius = field.radius.at(d);
+    if (radius < 0) refuse(fmt::format("a radius of {} in direction {}", radius, grid::name_of(d)));
+    const std::array<int, 3> parts = grid::components(d);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const int count = partition.used(axis);
+      if (parts[axis] == 0 || (count == 1 && !options.periodic[axis])) continue;
+      // The last one is the shortest.
+      const std::int64_t shortest = partition.range(axis, count - 1).size();
+      if (radius <= shortest) continue;
+      placement::Position there{};
+      there[axis] = count - 1;
+      refuse(fmt::format("a radius of {} in direction {}, but rank {} has {} cells along {}",
+                         radius, grid::name_of(d), partition.part_at(there), shortest,
+                         "xyz"[axis]));
+    }
+  }
+}
+
+Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, ElementKind kind,
+                                  const FieldOptions& given) {
+  auto made = std::make_unique<Data>();
+  Data& field = *made;
+  field.name = name;
+  field.bytes = static_cast<std::int64_t>(bytes);
+  field.kind = kind;
+  field.options = given;
+  field.radius = given.radius.value_or(options.radius);
+  std::string fault;
+  try {
+    for (const auto& other : fields)
+      if (other->name == name)
+        throw InvalidArgument(fmt::format("quantity '{}' is there already", name));
+    require_room(field);
+  } catch (const InvalidArgument& error) {
+    fault = error.what();
+  }
+  agree(comm, fault);
+  if (partition.has_cells(rank)) {
+    field.owned = owned_at(given.at);
+    field.stored = grid::grown(field.owned, grid::depths_of(field.radius, axes));
+  }
+  // The first owned element of each row begins at a line of the cache, if elements fit into lines.
+  constexpr std::int64_t kLine = 64;
+  const std::int64_t line = kLine % field.bytes == 0 ? kLine : field.bytes;
+  const auto whole = [&](std::int64_t length) { return (length + line - 1) / line * line; };
+  const std::int64_t before = (field.owned.lower[0] - field.stored.lower[0]) * field.bytes;
+  field.first = whole(before) - before;
+  field.stride_y = whole(field.first + field.stored.extent(0) * field.bytes);
+  field.stride_z = field.stride_y * field.stored.extent(1);
+  const std::int64_t size = field.stored.empty() ? 0 : field.stride_z * field.stored.extent(2);
+  try {
+    field.buffers[0] = SharedArray(size);
+    if (given.next) field.buffers[1] = SharedArray(size);
+  } catch (const OutOfMemory&) {
+    fault = fmt::format("quantity '{}': rank {} has no memory for {} bytes", name, rank,
+                        given.next ? 2 * size : size);
+  }
+  agree(comm, fault, FaultKind::Memory);
+  fields.push_back(std::move(made));
+  return &field;
+}
+
+ExchangePart Grid::Impl::part_of(const Wanted& wanted) const {
+  ExchangePart part;
+  for (const int number : wanted.fields) {
+    const Data& field = *fields[static_cast<std::size_t>(number)];
+    const int array = part.array(options.place, field.buffers[0].size_bytes());
+    const auto depth_of = [&](Direction d) {
+      const int radius = field.radius.at(d);
+      return wanted.depth < 0 ? radius : std::min(radius, wanted.depth);
+    };
+    const auto tag_of = [&](Direction d) {
+      return array * 27 + (d.x + 1) + 3 * (d.y + 1) + 9 * (d.z + 1);
+    };
+    const auto along = [&](Direction d) {
+      const std::array<int, 3> parts = grid::components(d);
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        if (parts[axis] != 0 && !wanted.axes[axis]) return false;
+      return true;
+    };
+    for (const Direction d : grid::directions(axes)) {
+      const std::optional<int> other = neighbour(d);
+      if (!other || !along(d)) continue;
+      // A transfer is named by the direction in which its receiver sees its sender.
+      const std::string what = fmt::format("{}, direction ", field.name);
+      const int in = depth_of(d);
+      if (in > 0)
+        part.receive(*other, tag_of(d), array, field.layout_of(grid::ghosts(field.owned, d, in)),
+                     what + grid::name_of(d));
+      const Direction there = grid::opposite(d);
+      const int out = depth_of(there);
+      if (out > 0)
+        part.send(*other, tag_of(there), array, field.layout_of(grid::edge(field.owned, d, out)),
+                  what + grid::name_of(there));
+    }
+  }
+  return part;
+}
+
+Exchange& Grid::Impl::planned(const Wanted& wanted) {
+  std::unique_ptr<Exchange>& exchange = exchanges_[wanted];
+  if (exchange == nullptr) exchange = std::make_unique<Exchange>(comm, part_of(wanted));
+  return *exchange;
+}
+
+std::vector<std::byte*> Grid::Impl::bases(const Wanted& wanted) const {
+  std::vector<std::byte*> all;
+  for (const int number : wanted.fields) {
+    const Data& field = *fields[static_cast<std::size_t>(number)];
+    all.push_back(field.buffers[field.current].data());
+  }
+  return all;
+}
+
+grid::Depths Grid::Impl::needed() const noexcept {
+  grid::Depths all;
+  for (const auto& field : fields) {
+    const grid::Depths own = grid::depths_of(field->radius, axes);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      all.below[axis] = std::max(all.below[axis], own.below[axis]);
+      all.above[axis] = std::max(all.above[axis], own.above[axis]);
+    }
+  }
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::array<int, 3> parts{};
+    for (const int side : {-1, 1}) {
+      parts[axis] = side;
+      if (neighbour({parts[0], parts[1], parts[2]})) continue;
+      (side < 0 ? all.below : all.above)[axis] = 0;
+    }
+  }
+  return all;
+}
+
+std::string Grid::Impl::plan() const {
+  const placement::Position& counts = partition.counts();
+  std::string text = fmt::format(
+      "{} x {} x {} cells on {} x {} x {} ranks; rank {} owns [{}, {}) x [{}, {}) x [{}, {})\n",
+      extent[0], extent[1], extent[2], counts[0], counts[1], counts[2], rank, owned.lower[0],
+      owned.upper[0], owned.lower[1], owned.upper[1], owned.lower[2], owned.upper[2]);
+  for (const auto& field : fields)
+    text += fmt::format("quantity '{}': {} bytes an element, {} x {} x {} stored\n", field->name,
+                        field->bytes, field->stored.extent(0), field->stored.extent(1),
+                        field->stored.extent(2));
+  for (const auto& [wanted, exchange] : exchanges_) {
+    text += fmt::format("exchange of {} quantities, {} bytes sent:\n", wanted.fields.size(),
+                        exchange->bytes_sent());
+    text += exchange->plan();
+  }
+  return text;
+}
+
+Grid::Impl::Wanted Grid::Impl::wanted(std::span<const FieldHandle> some,
+                                      const ExchangeOptions& given) const {
+  Wanted made{{}, given.axes, given.depth};
+  for (const FieldHandle& field : some) {
+    const auto number = static_cast<std::size_t>(field.number_);
+    if (number >= fields.size() || fields[number].get() != field.data_)
+      throw InvalidArgument("a quantity of another grid is exchanged");
+    made.fields.push_back(field.number_);
+  }
+  std::ranges::sort(made.fields);
+  if (std::ranges::adjacent_find(made.fields) != made.fields.end())
+    throw InvalidArgument("a quantity is exchanged twice at once");
+  return made;
+}
+
+Grid::Impl::Wanted Grid::Impl::wanted_all(const ExchangeOptions& given) const {
+  Wanted made{std::vector<int>(fields.size()), given.axes, given.depth};
+  std::iota(made.fields.begin(), made.fields.end(), 0);
+  return made;
+}
+
+Exchange& Grid::Impl::start(const Wanted& wanted) {
+  Exchange& exchange = planned(wanted);
+  exchange.start(bases(wanted));
+  return exchange;
+}
+
+std::byte* FieldHandle::origin(bool next) const {
+  const Data& field = *data_;
+  if (next && !field.options.next)
+    throw InvalidArgument(fmt::format("quantity '{}' has no second buffer", field.name));
+  // Cell (0, 0, 0) may be another rank's.
+  return reinterpret_cast<std::byte*>(  // NOLINT(performance-no-int-to-ptr)
+      reinterpret_cast<std::intptr_t>(
+          field.buffers[next ? 1 - field.current : field.current].data()) +
+      field.offset_of({0, 0, 0}));
+}
+
+std::array<std::int64_t, 2> FieldHandle::strides_bytes() const noexcept {
+  return {data_->stride_y, data_->stride_z};
+}
+const Region& FieldHandle::owned_region() const noexcept { return data_->owned; }
+const Region& FieldHandle::stored_region() const noexcept { return data_->stored; }
+
+bool Ghosts::test() { return exchange_->test(); }
+void Ghosts::wait() { exchange_->wait(); }
+bool Ghosts::test(Direction direction) {
+  const std::optional<int> other = grid_->neighbour(direction);
+  return !other || exchange_->test() || exchange_->arrived(*other);
+}
+void Ghosts::wait(Direction direction) {
+  for (exchange::Backoff backoff; !test(direction);) backoff.pause();
+}
+
+Grid::Grid(MPI_Comm comm, std::initializer_list<std::int64_t> extent, const GridOptions& options)
+    : Grid(comm, std::span(extent.begin(), extent.size()), options) {}
+Grid::Grid(MPI_Comm comm, std::span<const std::int64_t> extent, const GridOptions& options)
+    : impl_(std::make_unique<Impl>(comm, extent, options)) {}
+Grid::Grid(Grid&&) noexcept = default;
+Grid& Grid::operator=(Grid&&) noexcept = default;
+Grid::~Grid() = default;
+
+FieldHandle::Data* Grid::add_field(const std::string& name, std::size_t bytes, ElementKind kind,
+                                   const FieldOptions& options) {
+  return impl_->add(name, bytes, kind, options);
+}
+int Grid::last_field() const noexcept { return static_cast<int>(impl_->fields.size()) - 1; }
+
+Ghosts Grid::exchange(const ExchangeOptions& options) {
+  return {impl_->start(impl_->wanted_all(options)), *this};
+}
+Ghosts Grid::exchange(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
+  return {impl_->start(impl_->wanted(std::span(fields.begin(), fields.size()), options)), *this};
+}
+
+void Grid::accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,
+                      const ExchangeOptions& options) {
+  for (const FieldHandle& field : fields) {
+    const Impl::Wanted wanted = impl_->wanted(std::span(&field, 1), options);
+    Exchange& exchange = impl_->planned(wanted);
+    exchange.start_reverse(impl_->bases(wanted), std::span(&combine, 1));
+    exchange.wait();
+  }
+}
+
+void Grid::swap() noexcept {
+  for (const auto& field : impl_->fields)
+    if (field->options.next) field->current = 1 - field->current;
+}
+
+const Region& Grid::owned() const noexcept { return impl_->owned; }
+
+Region Grid::interior() const noexcept {
+  const grid::Depths depths = impl_->needed();
+  Region made = impl_->owned;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    made.lower[axis] += depths.below[axis];
+    made.upper[axis] = std::max(made.lower[axis], made.upper[axis] - depths.above[axis]);
+  }
+  return made;
+}
+
+std::vector<Region> Grid::exterior() const { return grid::without(impl_->owned, interior()); }
+
+Region Grid::grown(int cells) const noexcept {
+  grid::Depths depths = impl_->needed();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    depths.below[axis] = std::min(depths.below[axis], cells);
+    depths.above[axis] = std::min(depths.above[axis], cells);
+  }
+  return grid::grown(impl_->owned, depths);
+}
+
+int Grid::rank() const noexcept { return impl_->rank; }
+int Grid::ranks() const noexcept { return impl_->ranks; }
+const Index3& Grid::extent() const noexcept { return impl_->extent; }
+std::optional<int> Grid::neighbour(Direction direction) const noexcept {
+  return impl_->neighbour(direction);
+}
+std::string Grid::plan() const { return impl_->plan(); }
+void Grid::write_vtk(const std::string& path) const { impl_->write_vtk(path); }
+
+}  // namespace strake

@@ -1,0 +1,89 @@
+/// \file  The inside of a grid.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "grid/subgrid.hpp"
+#include "placement/partition.hpp"
+#include "strake/grid.hpp"
+
+namespace strake {
+
+/// A quantity.
+struct FieldHandle::Data {
+  std::string name;
+  std::int64_t bytes = 0;  ///< of an element
+  Grid::ElementKind kind;
+  FieldOptions options;
+  Radius radius;
+  Region owned;
+  Region stored;
+  std::int64_t stride_y = 0;  ///< [bytes]
+  std::int64_t stride_z = 0;  ///< [bytes]
+  std::int64_t first = 0;     ///< where the first stored element is in a buffer [bytes]
+  std::array<SharedArray, 2> buffers;
+  std::size_t current = 0;
+
+  [[nodiscard]] std::int64_t offset_of(const Index3& at) const noexcept {
+    return first + (at[0] - stored.lower[0]) * bytes + (at[1] - stored.lower[1]) * stride_y +
+           (at[2] - stored.lower[2]) * stride_z;
+  }
+  /// Bytes of a buffer, counted from its begin.
+  [[nodiscard]] Layout layout_of(const Region& region) const;
+};
+
+class Grid::Impl {
+ public:
+  Impl(MPI_Comm comm, std::span<const std::int64_t> extent, const GridOptions& options);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  using Data = FieldHandle::Data;
+  Data* add(const std::string& name, std::size_t bytes, ElementKind kind,
+            const FieldOptions& options);
+  /// Which quantities, which directions and how deep.
+  struct Wanted {
+    std::vector<int> fields;
+    std::array<bool, 3> axes{};
+    int depth = -1;
+    auto operator<=>(const Wanted&) const = default;
+  };
+  /// \throws InvalidArgument  a quantity of another grid, or one twice
+  [[nodiscard]] Wanted wanted(std::span<const FieldHandle> some,
+                              const ExchangeOptions& given) const;
+  [[nodiscard]] Wanted wanted_all(const ExchangeOptions& given) const;
+  Exchange& start(const Wanted& wanted);
+  /// Planned at its first use, collectively.
+  Exchange& planned(const Wanted& wanted);
+  /// The current buffers of its quantities.
+  [[nodiscard]] std::vector<std::byte*> bases(const Wanted& wanted) const;
+  [[nodiscard]] std::optional<int> neighbour(Direction d) const noexcept;
+  /// The ghost cells of sides that have a neighbour, over all quantities.
+  [[nodiscard]] grid::Depths needed() const noexcept;
+  [[nodiscard]] std::string plan() const;
+  void write_vtk(const std::string& path) const;
+
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  int ranks = 1;
+  int axes = 0;
+  Index3 extent{1, 1, 1};
+  GridOptions options;
+  placement::Partition partition;
+  Region owned;
+  std::vector<std::unique_ptr<Data>> fields;
+
+ private:
+  void require_room(const Data& field) const;
+  [[nodiscard]] ExchangePart part_of(const Wanted& wanted) const;
+  [[nodiscard]] Region owned_at(const At& at) const noexcept;
+
+  std::map<Wanted, std::unique_ptr<Exchange>> exchanges_;
+};
+
+}  // namespace strake

@@ -1,0 +1,132 @@
+// Files for ParaView: one of each rank, with its cells in binary, and one that names them all.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "exchange/planned/agree.hpp"
+#include "grid/grid.hpp"
+
+namespace strake {
+namespace {
+
+struct Close {
+  void operator()(std::FILE* file) const noexcept { (void)std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Close>;
+
+std::string bounds(const Region& region) {
+  return fmt::format("{} {} {} {} {} {}", region.lower[0], region.upper[0], region.lower[1],
+                     region.upper[1], region.lower[2], region.upper[2]);
+}
+
+std::string head(const char* type) {
+  return fmt::format(
+      "<?xml version=\"1.0\"?>\n<VTKFile type=\"{}\" version=\"1.0\" "
+      "byte_order=\"LittleEndian\" header_type=\"UInt64\">\n",
+      type);
+}
+
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      default:
+        safe += c;
+    }
+  }
+  return safe;
+}
+
+bool is_written(const FieldHandle::Data& field) {
+  const At& at = field.options.at;
+  return field.kind.name != nullptr && !at.x && !at.y && !at.z;
+}
+
+std::string array_of(const FieldHandle::Data& field, const char* element) {
+  return fmt::format("<{} type=\"{}\" Name=\"{}\" NumberOfComponents=\"{}\"", element,
+                     field.kind.name, escaped(field.name), field.kind.components);
+}
+
+}  // namespace
+
+void Grid::Impl::write_vtk(const std::string& path) const {
+  using exchange::planned::FaultKind;
+  const auto name_of_piece = [&](int of) { return fmt::format("{}_{}.vti", path, of); };
+  const Region whole{{0, 0, 0}, extent};
+  std::string fault;
+  const auto write = [&](const std::string& name, const auto& fill) {
+    const File file(std::fopen(name.c_str(), "wb"));
+    const bool done = file != nullptr && fill(file.get()) && std::fflush(file.get()) == 0;
+    if (!done) fault = fmt::format("rank {} can't write '{}'", rank, name);
+  };
+  const auto put = [](std::FILE* file, const std::string& text) {
+    return std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  };
+  if (!owned.empty()) {
+    write(name_of_piece(rank), [&](std::FILE* file) {
+      std::string text = head("ImageData");
+      text += fmt::format(
+          "<ImageData WholeExtent=\"{}\" Origin=\"0 0 0\" Spacing=\"1 1 1\">\n<Piece "
+          "Extent=\"{}\">\n<CellData>\n",
+          bounds(whole), bounds(owned));
+      std::int64_t at = 0;
+      for (const auto& field : fields) {
+        if (!is_written(*field)) continue;
+        text += fmt::format("{} format=\"appended\" offset=\"{}\"/>\n",
+                            array_of(*field, "DataArray"), at);
+        at += owned.size() * field->bytes + static_cast<std::int64_t>(sizeof(std::uint64_t));
+      }
+      text += "</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_";
+      bool good = put(file, text);
+      for (const auto& field : fields) {
+        if (!is_written(*field)) continue;
+        const auto bytes = static_cast<std::uint64_t>(owned.size() * field->bytes);
+        good = good && std::fwrite(&bytes, sizeof(bytes), 1, file) == 1;
+        const std::byte* const base = field->buffers[field->current].data();
+        field->layout_of(owned).for_each_block([&](std::int64_t offset, std::int64_t length) {
+          const auto row = static_cast<std::size_t>(length);
+          good = good && std::fwrite(base + offset, 1, row, file) == row;
+        });
+      }
+      return good && put(file, "\n</AppendedData>\n</VTKFile>\n");
+    });
+  }
+  if (rank == 0) {
+    write(path + ".pvti", [&](std::FILE* file) {
+      std::string text = head("PImageData");
+      text += fmt::format(
+          "<PImageData WholeExtent=\"{}\" GhostLevel=\"0\" Origin=\"0 0 0\" Spacing=\"1 1 "
+          "1\">\n<PCellData>\n",
+          bounds(whole));
+      for (const auto& field : fields)
+        if (is_written(*field)) text += array_of(*field, "PDataArray") + "/>\n";
+      text += "</PCellData>\n";
+      for (int part = 0; part < ranks; ++part) {
+        if (!partition.has_cells(part)) continue;
+        const placement::Position position = partition.position_of(part);
+        Region piece;
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+          const auto range = partition.range(axis, position[axis]);
+          piece.lower[axis] = range.begin;
+          piece.upper[axis] = range.end;
+        }
+        text += fmt::format("<Piece Extent=\"{}\" Source=\"{}\"/>\n", bounds(piece),
+                            escaped(std::filesystem::path(name_of_piece(part)).filename()));
+      }
+      return put(file, text + "</PImageData>\n</VTKFile>\n");
+    });
+  }
+  exchange::planned::agree(comm, fault, FaultKind::Other);
+}
+
+}  // namespace strake

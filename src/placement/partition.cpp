@@ -1,0 +1,70 @@
+#include "placement/partition.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace strake::placement {
+namespace {
+
+/// The largest first.
+std::vector<int> prime_factors(int number) {
+  std::vector<int> factors;
+  for (int factor = 2; factor <= number / factor; ++factor)
+    for (; number % factor == 0; number /= factor) factors.push_back(factor);
+  if (number > 1) factors.push_back(number);
+  std::ranges::reverse(factors);
+  return factors;
+}
+
+}  // namespace
+
+Partition::Partition(const Index& extent, int parts) : extent_(extent) {
+  for (const int factor : prime_factors(parts)) {
+    // Lengths are compared without division: extent a / count a > extent b / count b.
+    std::size_t longest = 0;
+    for (std::size_t axis = 1; axis < 3; ++axis)
+      if (extent[axis] * counts_[longest] > extent[longest] * counts_[axis]) longest = axis;
+    counts_[longest] *= factor;
+  }
+}
+
+Position Partition::position_of(int part) const noexcept {
+  return {part % counts_[0], part / counts_[0] % counts_[1], part / counts_[0] / counts_[1]};
+}
+
+int Partition::part_at(const Position& position) const noexcept {
+  return position[0] + counts_[0] * (position[1] + counts_[1] * position[2]);
+}
+
+Partition::Range Partition::range(std::size_t axis, int position) const noexcept {
+  const std::int64_t least = extent_[axis] / counts_[axis];
+  const std::int64_t longer = extent_[axis] % counts_[axis];
+  const std::int64_t begin = position * least + std::min<std::int64_t>(position, longer);
+  return {begin, begin + least + (position < longer ? 1 : 0)};
+}
+
+int Partition::used(std::size_t axis) const noexcept {
+  return static_cast<int>(std::min<std::int64_t>(counts_[axis], extent_[axis]));
+}
+
+bool Partition::has_cells(int part) const noexcept {
+  const Position position = position_of(part);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (position[axis] >= used(axis)) return false;
+  return true;
+}
+
+std::optional<int> Partition::neighbour(int part, const Position& step,
+                                        const std::array<bool, 3>& periodic) const noexcept {
+  Position there = position_of(part);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    there[axis] += step[axis];
+    const int count = used(axis);
+    if (there[axis] >= 0 && there[axis] < count) continue;
+    if (!periodic[axis]) return std::nullopt;
+    there[axis] = (there[axis] + count) % count;
+  }
+  return part_at(there);
+}
+
+}  // namespace strake::placement

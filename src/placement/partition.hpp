@@ -1,0 +1,49 @@
+/// \file  Divides a grid among the ranks of a job. Source: dissertation 4.3 (recursive bisection by
+/// prime factors).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace strake::placement {
+
+using Index = std::array<std::int64_t, 3>;
+using Position = std::array<int, 3>;  ///< of a subgrid among the others
+
+/// A box of subgrids of nearly equal size: along each axis they differ by one cell at most. A plain
+/// value; the same on all ranks.
+class Partition {
+ public:
+  Partition() = default;
+  /// `parts` and each extent are at least one. Flat: each prime factor of `parts`, the largest
+  /// first, divides the axis along which subgrids are longest. Cost: O(log parts).
+  Partition(const Index& extent, int parts);
+
+  /// Along each axis.
+  [[nodiscard]] const Position& counts() const noexcept { return counts_; }
+  /// x counts fastest.
+  [[nodiscard]] Position position_of(int part) const noexcept;
+  [[nodiscard]] int part_at(const Position& position) const noexcept;
+  /// Cells [begin, end) along an axis. None, at the end, where there are fewer cells than subgrids.
+  struct Range {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    [[nodiscard]] std::int64_t size() const noexcept { return end - begin; }
+  };
+  [[nodiscard]] Range range(std::size_t axis, int position) const noexcept;
+  /// Whether a part has cells at all.
+  [[nodiscard]] bool has_cells(int part) const noexcept;
+  /// How many positions along an axis have cells.
+  [[nodiscard]] int used(std::size_t axis) const noexcept;
+  /// The part in direction `step` (each component -1, 0 or 1) of one that has cells; nothing: the
+  /// grid ends there.
+  [[nodiscard]] std::optional<int> neighbour(int part, const Position& step,
+                                             const std::array<bool, 3>& periodic) const noexcept;
+
+ private:
+  Index extent_{1, 1, 1};
+  Position counts_{1, 1, 1};
+};
+
+}  // namespace strake::placement

@@ -1,0 +1,367 @@
+// Every ghost cell of every quantity, against what its owner has.
+#include "strake/grid.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "strake/error.hpp"
+
+namespace strake {
+namespace {
+
+int rank() {
+  int number = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &number);
+  return number;
+}
+int ranks() {
+  int number = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &number);
+  return number;
+}
+
+/// What a cell of a quantity holds, by its coordinates within the grid.
+std::int64_t value_of(const Index3& at, int quantity, int step) {
+  return ((at[2] * 1009 + at[1]) * 1013 + at[0]) * 97 + quantity * 13 + step;
+}
+
+/// The cell that a ghost cell is a copy of: coordinates wrap where the grid is periodic.
+Index3 wrapped(Index3 at, const Index3& extent, const std::array<bool, 3>& periodic) {
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (periodic[axis]) at[axis] = (at[axis] % extent[axis] + extent[axis]) % extent[axis];
+  return at;
+}
+
+struct Vec3 {
+  std::int64_t x, y, z;
+};
+void set(std::int64_t& element, std::int64_t value) { element = value; }
+void set(Vec3& element, std::int64_t value) { element = {value, -value, value ^ 7}; }
+void set(float& element, std::int64_t value) { element = static_cast<float>(value % 4096); }
+void set(std::array<char, 3>& element, std::int64_t value) {
+  element = {static_cast<char>(value), static_cast<char>(value >> 3), 'x'};
+}
+template <typename T>
+bool holds(const T& element, std::int64_t value) {
+  T expected{};
+  set(expected, value);
+  return std::memcmp(&expected, &element, sizeof(T)) == 0;
+}
+constexpr std::int64_t kPoison = -3;
+
+template <typename T>
+void fill(const View<T>& view, int quantity, int step) {
+  for_each_cell(view.stored(), [&](auto i, auto j, auto k) { set(view(i, j, k), kPoison); });
+  for_each_cell(view.owned(), [&](auto i, auto j, auto k) {
+    set(view(i, j, k), value_of({i, j, k}, quantity, step));
+  });
+}
+
+/// The direction of a ghost cell.
+Direction direction_of(const Region& owned, const Index3& at) {
+  const auto side = [&](std::size_t axis) {
+    return at[axis] < owned.lower[axis] ? -1 : at[axis] >= owned.upper[axis] ? 1 : 0;
+  };
+  return {side(0), side(1), side(2)};
+}
+/// How far it is from what is owned.
+std::int64_t depth_of(const Region& owned, const Index3& at) {
+  std::int64_t depth = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    depth = std::max({depth, owned.lower[axis] - at[axis], at[axis] - owned.upper[axis] + 1});
+  return depth;
+}
+
+struct Expected {
+  const Grid& grid;
+  std::array<bool, 3> periodic;
+  Radius radius;
+  ExchangeOptions options{};
+  Index3 extent{};  ///< of the quantity
+};
+
+/// Whether every ghost cell holds what it should: its owner's value where it is exchanged.
+template <typename T>
+void check(const View<T>& view, const Expected& expected, int quantity, int step) {
+  std::int64_t wrong = 0;
+  std::int64_t filled = 0;
+  for_each_cell(view.stored(), [&](std::int64_t i, std::int64_t j, std::int64_t k) {
+    const Index3 at{i, j, k};
+    const Direction d = direction_of(view.owned(), at);
+    std::int64_t value = value_of(at, quantity, step);
+    if (!(d == Direction{})) {
+      const int radius = expected.radius.at(d);
+      const int depth =
+          expected.options.depth < 0 ? radius : std::min(radius, expected.options.depth);
+      const bool along = (d.x == 0 || expected.options.axes[0]) &&
+                         (d.y == 0 || expected.options.axes[1]) &&
+                         (d.z == 0 || expected.options.axes[2]);
+      const bool comes =
+          expected.grid.neighbour(d).has_value() && along && depth_of(view.owned(), at) <= depth;
+      value = comes ? value_of(wrapped(at, expected.extent, expected.periodic), quantity, step)
+                    : kPoison;
+      filled += comes ? 1 : 0;
+    }
+    if (!holds(view(i, j, k), value) && wrong++ == 0) {
+      ADD_FAILURE() << "quantity " << quantity << ", step " << step << ": cell " << i << ", " << j
+                    << ", " << k << " in direction " << d.x << " " << d.y << " " << d.z;
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+  (void)filled;
+}
+
+Index3 extent_with(const Grid& grid, const At& at, const std::array<bool, 3>& periodic) {
+  Index3 extent = grid.extent();
+  const std::array<bool, 3> faces = {at.x, at.y, at.z};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    extent[axis] += faces[axis] && !periodic[axis] ? 1 : 0;
+  return extent;
+}
+
+void run_grid(std::initializer_list<std::int64_t> extent, const std::array<bool, 3>& periodic,
+              const Radius& radius, const Radius& other) {
+  Grid grid(MPI_COMM_WORLD, extent, {.radius = radius, .periodic = periodic});
+  auto a = grid.add<std::int64_t>("a");
+  auto b = grid.add<Vec3>("b", {.at = face_x, .radius = other});
+  auto c = grid.add<float>("c", {.at = node, .next = false});
+  auto d = grid.add<std::array<char, 3>>("d", {.radius = Radius::faces(1)});
+  const Expected of_a{grid, periodic, radius, {}, grid.extent()};
+  const Expected of_b{grid, periodic, other, {}, extent_with(grid, face_x, periodic)};
+  const Expected of_c{grid, periodic, radius, {}, extent_with(grid, node, periodic)};
+  const Expected of_d{grid, periodic, Radius::faces(1), {}, grid.extent()};
+  for (int step = 0; step < 5; ++step) {
+    fill(a.view(), 0, step);
+    fill(b.view(), 1, step);
+    fill(c.view(), 2, step);
+    fill(d.view(), 3, step);
+    if (step == rank() % 5) usleep(3000);
+    Ghosts ghosts = grid.exchange();
+    if (step % 2 == 0) {
+      ghosts.wait();
+    } else {
+      for (int z = -1; z <= 1; ++z)
+        for (int x = -1; x <= 1; ++x)
+          if (x != 0 || z != 0) ghosts.wait({x, 0, z});
+      ghosts.wait();
+    }
+    check(a.view(), of_a, 0, step);
+    check(b.view(), of_b, 1, step);
+    check(c.view(), of_c, 2, step);
+    check(d.view(), of_d, 3, step);
+    grid.swap();
+  }
+  // Some of them, along some axes, less deep.
+  const ExchangeOptions some{.axes = {true, false, true}, .depth = 1};
+  fill(a.view(), 0, 9);
+  fill(b.view(), 1, 9);
+  grid.exchange({a}, some).wait();
+  check(a.view(), {grid, periodic, radius, some, grid.extent()}, 0, 9);
+  for_each_cell(b.view().stored(), [&](auto i, auto j, auto k) {
+    EXPECT_TRUE(b.view().owned().contains(i, j, k) || holds(b.view()(i, j, k), kPoison));
+  });
+}
+
+TEST(Grid, ghost_cells_are_what_their_owners_have) {
+  Radius uneven = 1;
+  uneven.set({1, 0, 0}, 2).set({0, -1, 0}, 0).set({1, 1, 1}, 0).set({-1, 0, 1}, 2);
+  run_grid({13, 11, 9}, {true, true, true}, 1, uneven);
+  run_grid({16, 12, 10}, {false, true, false}, 2, Radius::faces(2));
+  run_grid({30, 17}, {true, false, false}, uneven, 2);
+  run_grid({64}, {true, false, false}, 3, 1);
+  run_grid({24, 24, 8}, {false, false, false}, 2, 0);
+}
+
+TEST(Grid, random_grids) {
+  std::mt19937 draw(26);
+  const auto between = [&](int low, int high) {
+    return low + static_cast<int>(draw() % static_cast<unsigned>(high - low + 1));
+  };
+  for (int turn = 0; turn < 6; ++turn) {
+    SCOPED_TRACE("turn " + std::to_string(turn));
+    Radius radius, other;
+    for (int z = -1; z <= 1; ++z)
+      for (int y = -1; y <= 1; ++y)
+        for (int x = -1; x <= 1; ++x) {
+          if (x == 0 && y == 0 && z == 0) continue;
+          radius.set({x, y, z}, between(0, 2));
+          other.set({x, y, z}, between(0, 2));
+        }
+    run_grid({between(16, 30), between(16, 30), between(16, 24)},
+             {between(0, 1) == 0, between(0, 1) == 0, between(0, 1) == 0}, radius, other);
+  }
+}
+
+TEST(Grid, more_ranks_than_cells_take_part) {
+  Grid grid(MPI_COMM_WORLD, {2, 1}, {.radius = 1, .periodic = {true, false, false}});
+  auto a = grid.add<std::int64_t>("a");
+  fill(a.view(), 0, 0);
+  grid.exchange().wait();
+  check(a.view(), {grid, {true, false, false}, 1, {}, grid.extent()}, 0, 0);
+  std::int64_t mine = grid.owned().size(), all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(all, 2);
+  if (mine == 0) {
+    EXPECT_TRUE(grid.interior().empty());
+    EXPECT_TRUE(grid.exterior().empty());
+    EXPECT_FALSE(grid.neighbour({1, 0, 0}));
+  }
+}
+
+TEST(Grid, interior_and_exterior_are_what_is_owned) {
+  Grid grid(MPI_COMM_WORLD, {20, 20, 20}, {.radius = 2, .periodic = {true, false, true}});
+  auto a = grid.add<int>("a");
+  std::set<Index3> cells;
+  const auto take = [&](const Region& region) {
+    for_each_cell(region, [&](auto i, auto j, auto k) {
+      EXPECT_TRUE(grid.owned().contains(i, j, k));
+      EXPECT_TRUE(cells.insert({i, j, k}).second);
+    });
+  };
+  take(grid.interior());
+  for (const Region& region : grid.exterior()) take(region);
+  EXPECT_EQ(static_cast<std::int64_t>(cells.size()), grid.owned().size());
+  // The interior needs no neighbour's cells.
+  for_each_cell(grid.interior(), [&](auto i, auto j, auto k) {
+    for (const int step : {-2, 2}) {
+      EXPECT_TRUE(grid.owned().contains(i + step, j, k));
+      EXPECT_TRUE(grid.owned().contains(i, j, k + step));
+    }
+  });
+  EXPECT_EQ(grid.grown(1).extent(0), grid.owned().extent(0) + 2);
+  EXPECT_EQ(a.view().stored().extent(1), grid.owned().extent(1) + 4);
+}
+
+TEST(Grid, ghosts_go_back_to_their_owners) {
+  const std::array<bool, 3> periodic{true, true, false};
+  Grid grid(MPI_COMM_WORLD, {12, 10, 8}, {.radius = 2, .periodic = periodic});
+  auto a = grid.add<std::int64_t>("a");
+  const auto view = a.view();
+  // Each cell that is stored counts one for its owner: as many as ranks have it, by any way.
+  for_each_cell(view.stored(), [&](auto i, auto j, auto k) { view(i, j, k) = 1; });
+  grid.accumulate({a}, sum<std::int64_t>());
+  std::map<Index3, std::int64_t> copies;
+  for (int other = 0; other < ranks(); ++other) {
+    std::array<std::int64_t, 6> owned{};
+    if (other == rank()) {
+      std::copy_n(grid.owned().lower.begin(), 3, owned.begin());
+      std::copy_n(grid.owned().upper.begin(), 3, owned.begin() + 3);
+    }
+    MPI_Bcast(owned.data(), 6, MPI_INT64_T, other, MPI_COMM_WORLD);
+    Region stored{{owned[0] - 2, owned[1] - 2, owned[2] - 2},
+                  {owned[3] + 2, owned[4] + 2, owned[5] + 2}};
+    for_each_cell(stored, [&](auto i, auto j, auto k) {
+      if (k >= 0 && k < 8) ++copies[wrapped({i, j, k}, grid.extent(), periodic)];
+    });
+  }
+  for_each_cell(view.owned(), [&](auto i, auto j, auto k) {
+    ASSERT_EQ(view(i, j, k), (copies[{i, j, k}])) << i << " " << j << " " << k;
+  });
+}
+
+std::string refusal(const std::function<void()>& make) {
+  try {
+    make();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Grid, what_is_wrong_is_told) {
+  EXPECT_EQ(refusal([] { Grid grid(MPI_COMM_WORLD, {4, 0, 4}); }), "a grid of 0 cells along y");
+  EXPECT_EQ(refusal([] {
+              Grid grid(MPI_COMM_WORLD, {1, 1, 1, 1});
+            }),
+            "a grid of 4 axes, not of one to three");
+  EXPECT_THROW(Grid(MPI_COMM_WORLD, {4}, {.place = {MemoryKind::Device, 0}}), Unsupported);
+  Grid grid(MPI_COMM_WORLD, {3 * ranks()}, {.radius = 4, .periodic = {true, false, false}});
+  EXPECT_EQ(refusal([&] { (void)grid.add<int>("u"); }),
+            "quantity 'u': a radius of 4 in direction -x, but rank " + std::to_string(ranks() - 1) +
+                " has 3 cells along x");
+  EXPECT_EQ(refusal([&] { (void)grid.add<int>("v", {.radius = -1}); }),
+            "quantity 'v': a radius of -1 in direction -x");
+  auto w = grid.add<int>("w", {.radius = 1, .next = false});
+  EXPECT_EQ(refusal([&] { (void)grid.add<int>("w", {.radius = 1}); }),
+            "quantity 'w' is there already");
+  EXPECT_EQ(refusal([&] { (void)w.next(); }), "quantity 'w' has no second buffer");
+  Grid other(MPI_COMM_WORLD, {3 * ranks()});
+  auto x = other.add<int>("x");
+  EXPECT_EQ(refusal([&] { grid.exchange({x}); }), "a quantity of another grid is exchanged");
+  EXPECT_EQ(refusal([&] { grid.exchange({w, w}); }), "a quantity is exchanged twice at once");
+  Ghosts ghosts = grid.exchange();
+  EXPECT_THROW(grid.exchange(), InvalidArgument);
+  ghosts.wait();
+  EXPECT_THROW(grid.write_vtk("/nowhere/out"), Error);
+  EXPECT_NE(grid.plan().find("quantity 'w': 4 bytes"), std::string::npos) << grid.plan();
+}
+
+/// The numbers after "name=" of a piece of XML.
+std::string attribute(const std::string& text, const std::string& name, std::size_t from = 0) {
+  const std::size_t at = text.find(name + "=\"", from) + name.size() + 2;
+  return text.substr(at, text.find('"', at) - at);
+}
+
+TEST(Grid, vtk_files_hold_the_cells) {
+  Grid grid(MPI_COMM_WORLD, {7, 6, 5}, {.radius = 1});
+  auto a = grid.add<double>("a");
+  auto b = grid.add<std::array<std::int32_t, 2>>("b & c");
+  auto hidden = grid.add<Vec3>("no numbers");
+  (void)hidden;
+  for_each_cell(grid.owned(), [&](auto i, auto j, auto k) {
+    a.view()(i, j, k) = static_cast<double>(i + 10 * j + 100 * k);
+    b.view()(i, j, k) = {static_cast<std::int32_t>(i), static_cast<std::int32_t>(k)};
+  });
+  std::string folder = (std::filesystem::temp_directory_path() / "strake-vtk-XXXXXX").string();
+  ASSERT_TRUE(rank() != 0 || mkdtemp(folder.data()) != nullptr);
+  MPI_Bcast(folder.data(), static_cast<int>(folder.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  grid.write_vtk(folder + "/out");
+  const auto read = [](const std::string& name) {
+    std::ostringstream all;
+    all << std::ifstream(name, std::ios::binary).rdbuf();
+    return all.str();
+  };
+  const std::string whole = read(folder + "/out.pvti");
+  EXPECT_EQ(attribute(whole, "WholeExtent"), "0 7 0 6 0 5");
+  EXPECT_NE(whole.find("Name=\"b &amp; c\" NumberOfComponents=\"2\""), std::string::npos);
+  EXPECT_EQ(whole.find("no numbers"), std::string::npos);
+  if (!grid.owned().empty()) {
+    const std::string piece = read(folder + "/out_" + std::to_string(rank()) + ".vti");
+    EXPECT_NE(whole.find("out_" + std::to_string(rank()) + ".vti"), std::string::npos);
+    const std::string begin = "<AppendedData encoding=\"raw\">\n_";
+    const std::size_t data = piece.find(begin) + begin.size();
+    const std::size_t b_at = piece.find("Name=\"b");
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, piece.data() + data, sizeof(bytes));
+    EXPECT_EQ(bytes, static_cast<std::uint64_t>(grid.owned().size()) * sizeof(double));
+    std::size_t at = data + sizeof(bytes);
+    const std::size_t b_data =
+        data + std::stoul(attribute(piece, "offset", b_at)) + sizeof(std::uint64_t);
+    std::size_t cell_number = 0;
+    for_each_cell(grid.owned(), [&](auto i, auto j, auto k) {
+      double value = 0;
+      std::memcpy(&value, piece.data() + at, sizeof(value));
+      EXPECT_EQ(value, static_cast<double>(i + 10 * j + 100 * k));
+      std::int32_t two[2];
+      std::memcpy(two, piece.data() + b_data + cell_number * sizeof(two), sizeof(two));
+      EXPECT_EQ(two[0], i);
+      EXPECT_EQ(two[1], k);
+      at += sizeof(double);
+      ++cell_number;
+    });
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 0) std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace strake
