@@ -147,7 +147,8 @@ void many_messages() {
   constexpr int kFew = 40;  // a piece of cuMemMap has one of its own
   CHECK(standin_mappings() <= mappings + kFew);
   constexpr std::size_t kMuch = std::size_t{64} << 20;
-  CHECK(test_memory::device_bytes_in_use() <= in_use + kMuch);
+  // Other programs use the device, too, unless this run has it for itself.
+  if (wanted != nullptr) CHECK(test_memory::device_bytes_in_use() <= in_use + kMuch);
 }
 
 /// A send that nobody waits for, right before its rank ends MPI.
