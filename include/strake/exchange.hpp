@@ -16,6 +16,7 @@
 
 #include "strake/layout.hpp"
 #include "strake/place.hpp"
+#include "strake/stream.hpp"
 
 namespace strake {
 
@@ -97,8 +98,8 @@ class Exchange {
   /// Plans it. Collective over `comm`: every rank gives its part, which may be empty. The plan
   /// keeps a communicator of its own. \throws InvalidArgument  on all ranks alike: an array or a
   /// peer that does not exist, bytes outside of an array, a transfer without its other side, or
-  /// with another size there; the message names rank, tag and both sizes. Unsupported  arrays in a
-  /// device's memory; OutOfMemory, MpiError
+  /// with another size there; the message names rank, tag and both sizes. Unsupported  arrays in
+  /// managed memory, or of one rank in several memories; OutOfMemory, MpiError
   Exchange(MPI_Comm comm, const ExchangePart& part);
   Exchange() noexcept;
   Exchange(Exchange&&) noexcept;
@@ -111,6 +112,10 @@ class Exchange {
   /// rank, unless one is two exchanges behind. \throws InvalidArgument  not as many addresses as
   /// arrays; it has begun already
   void start(std::span<std::byte* const> arrays);
+  /// The same of arrays in a device's memory that work in `after` writes and reads: the exchange
+  /// comes after it, and waits for nothing that `after` gets later. Without it, after what is in
+  /// the device's legacy default stream. \throws Unsupported  `after` is being captured; CudaError
+  void start(std::span<std::byte* const> arrays, Stream& after);
   /// The other way: what was received goes back to where it came from, and is combined with what is
   /// there, by array of the rank that gets it, in the order of its sends: the same result in each
   /// run. \param combine  as many as arrays, or one for all

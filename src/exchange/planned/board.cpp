@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <span>
 
@@ -27,8 +28,10 @@ struct Note {
   std::int32_t region = kBoard;
   std::uint32_t generation = 0;
   std::int64_t bytes = 0;
+  ExportedMemory device_memory{};  ///< of a region from Arenas::kMost on
   static constexpr std::int32_t kBoard = -1;
 };
+static_assert(sizeof(Note) < sharing::DescriptorSocket::kLongestMessage);
 
 std::string name_of(std::uint64_t nonce) { return fmt::format("strake-plan-{:016x}", nonce); }
 
@@ -150,7 +153,7 @@ void Boards::swap_boards(MPI_Comm comm, const std::vector<int>& on_node,
 void Boards::send_board(const BoardShape& shape) {
   constexpr std::chrono::seconds kPatience{10};
   const auto begin = std::chrono::steady_clock::now();
-  const Note note{nonce_, Note::kBoard, 0, shape.bytes()};
+  const Note note{nonce_, Note::kBoard, 0, shape.bytes(), {}};
   std::vector<const Peer*> left;
   for (const auto& [rank, peer] : peers_) left.push_back(&peer);
   while (!left.empty() && std::chrono::steady_clock::now() - begin < kPatience) {
@@ -176,10 +179,17 @@ void Boards::take_messages() {
     try {
       if (note.region == Note::kBoard) {
         peer.board.take(sharing::SharedMemory::map(descriptor, peer.board.shape().bytes()));
-      } else if (note.region >= 0 && note.region < sharing::Arenas::kMost) {
+      } else if (note.region >= 0 && note.region < static_cast<std::int32_t>(kRegions)) {
         Mapped& mapped = peer.regions[static_cast<std::size_t>(note.region)];
-        mapped.memory =
-            sharing::SharedMemory::map(descriptor, note.bytes, sharing::SharedMemory::Access::Read);
+        mapped = {};  // what had the number before is freed
+        if (note.region < sharing::Arenas::kMost) {
+          mapped.memory = sharing::SharedMemory::map(descriptor, note.bytes,
+                                                     sharing::SharedMemory::Access::Read);
+        } else {
+          for (Mapped& freed : peer.regions)
+            if (freed.device.replaced_by(note.device_memory)) freed = {};
+          mapped.device = sharing::DeviceImport(note.device_memory, received->numbers());
+        }
         mapped.generation = note.generation;
       }
     } catch (const Error& error) {
@@ -194,14 +204,28 @@ bool Boards::is_gone(int peer) const noexcept {
 }
 
 /// Gives an allocation to all peers that do not have it. False: one of them can't be given it now.
-bool Boards::tell(const sharing::Arenas::Region& region) {
+bool Boards::tell(const sharing::Arenas::Region& region, bool device) {
   const auto number = static_cast<std::size_t>(region.number);
-  const Note note{nonce_, region.number, region.generation, region.bytes};
+  const auto knows = [&](const auto& entry) {
+    return entry.second.told[number] == region.generation;
+  };
+  if (std::ranges::all_of(peers_, knows)) return true;
+  Note note{nonce_, region.number, region.generation, region.bytes, {}};
+  sharing::DeviceExports::Export exported;
+  std::vector<int> descriptors = {device ? own_.descriptor() : region.descriptor};
+  if (device) {
+    exported = sharing::DeviceExports::get().export_of(region);
+    note.device_memory = exported.memory;
+    if (std::ssize(exported.descriptors) != exported.memory.pieces) return false;
+    if (exported.memory.pieces != 0) descriptors.clear();
+    for (const sharing::Descriptor& piece : exported.descriptors)
+      descriptors.push_back(piece.get());
+  }
   bool all = true;
   for (auto& [rank, peer] : peers_) {
     if (peer.told[number] == region.generation) continue;
-    const auto how = socket_->send(name_of(peer.nonce), std::as_bytes(std::span(&note, 1)),
-                                   std::array{region.descriptor});
+    const auto how =
+        socket_->send(name_of(peer.nonce), std::as_bytes(std::span(&note, 1)), descriptors);
     if (how == sharing::DescriptorSocket::Sent::Yes) {
       peer.told[number] = region.generation;
     } else {
@@ -211,33 +235,46 @@ bool Boards::tell(const sharing::Arenas::Region& region) {
   return all;
 }
 
-bool Boards::show(std::int64_t array, const std::byte* address, std::int64_t begin,
+bool Boards::show(std::int64_t array, Place memory, const std::byte* address, std::int64_t begin,
                   std::int64_t end) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   ArrayPlace& place = own_.array(array);
-  const auto region = sharing::Arenas::get().find(address + begin, address + end);
-  if (!region || !tell(*region)) return false;
+  const bool device = memory.kind == MemoryKind::Device;
+  std::optional<sharing::Arenas::Region> region;
+  if (device) {
+    auto& exports = sharing::DeviceExports::get();
+    sharing::Declined why{};
+    region = exports.find(address + begin, address + end, why);
+    // Arrays are not freed while they are exchanged: what was is nobody's, and its number free.
+    if (!region) (void)exports.take_freed([](std::int32_t) { return false; });
+  } else {
+    region = sharing::Arenas::get().find(address + begin, address + end);
+  }
+  if (!region || !tell(*region, device)) return false;
   place.generation.store(region->generation, kRelaxed);
-  place.offset.store(address - region->data, kRelaxed);
+  place.offset.store(
+      reinterpret_cast<std::intptr_t>(address) - reinterpret_cast<std::intptr_t>(region->data),
+      kRelaxed);
   place.region.store(region->number, kRelaxed);
   return true;
 }
 
-const std::byte* Boards::find(int rank, std::int64_t array) {
+const std::byte* Boards::find(int rank, std::int64_t array, Place memory) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   Peer& peer = peers_.at(rank);
   const ArrayPlace& place = peer.board.array(array);
   const std::int32_t number = place.region.load(kRelaxed);
   const std::uint32_t generation = place.generation.load(kRelaxed);
-  if (number >= 0 && number < sharing::Arenas::kMost) {
-    const Mapped& mapped = peer.regions[static_cast<std::size_t>(number)];
-    // It was sent before the bytes were given.
-    if (mapped.generation != generation || mapped.memory.data() == nullptr) take_messages();
-    if (mapped.generation == generation && mapped.memory.data() != nullptr)
-      return mapped.memory.data() + place.offset.load(kRelaxed);
-  }
-  throw Error(fmt::format("array {} of rank {} can't be read (allocation {}.{})", array, rank,
-                          number, generation));
+  if (number < 0 || number >= static_cast<std::int32_t>(kRegions)) return nullptr;
+  const Mapped& mapped = peer.regions[static_cast<std::size_t>(number)];
+  if (mapped.generation != generation) take_messages();  // it was sent before the bytes were given
+  if (mapped.generation != generation) return nullptr;
+  const bool device = memory.kind == MemoryKind::Device;
+  if (device && mapped.device.place() != memory) return nullptr;
+  std::byte* const base = device ? mapped.device.data() : mapped.memory.data();
+  if (base == nullptr) return nullptr;
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(base) +
+                                            place.offset.load(kRelaxed));
 }
 
 }  // namespace strake::exchange::planned

@@ -15,7 +15,9 @@
 
 #include "memory/sharing/arenas.hpp"
 #include "memory/sharing/descriptor_socket.hpp"
+#include "memory/sharing/device_memory.hpp"
 #include "memory/sharing/shared_memory.hpp"
+#include "strake/place.hpp"
 
 namespace strake::exchange::planned {
 
@@ -28,11 +30,15 @@ struct alignas(64) LaneEnd {
   /// the exchange's parity.
   std::array<std::atomic<std::uint32_t>, 2> in_place{};
   std::atomic<std::uint32_t> failed{0};  ///< its rank has given up
+  /// The last exchange whose bytes its rank can't read where they lie: it asks for them packed.
+  std::atomic<std::uint64_t> asks{0};
+  std::atomic<std::uint64_t> packed{0};  ///< the last exchange whose bytes were packed for that
 };
 
 /// Where an array is, in an exchange that its rank has given bytes of.
 struct ArrayPlace {
-  std::atomic<std::int32_t> region{-1};  ///< of sharing::Arenas; negative: it is not shared
+  /// Of sharing::Arenas, or, from its kMost on, of DeviceExports.
+  std::atomic<std::int32_t> region{-1};
   std::atomic<std::uint32_t> generation{0};
   std::atomic<std::int64_t> offset{0};
 };
@@ -111,28 +117,31 @@ class Boards {
   [[nodiscard]] bool is_gone(int peer) const noexcept;
 
   /// Tells where an array of this rank lies now, for all peers; false: they can't read it there.
-  bool show(std::int64_t array, const std::byte* address, std::int64_t begin, std::int64_t end);
-  /// Where a peer's array is that it has shown. \throws Error  that is not so
-  [[nodiscard]] const std::byte* find(int peer, std::int64_t array);
+  bool show(std::int64_t array, Place place, const std::byte* address, std::int64_t begin,
+            std::int64_t end);
+  /// Where a peer's array is that it has shown, as `place` sees it; null: it can't be read there.
+  [[nodiscard]] const std::byte* find(int peer, std::int64_t array, Place place);
 
  private:
+  static constexpr std::size_t kRegions = sharing::Arenas::kMost + sharing::DeviceExports::kMost;
   struct Mapped {
     std::uint32_t generation = 0;
     sharing::SharedMemory memory;
+    sharing::DeviceImport device;
   };
   struct Peer {
     Board board;
     Corner corner;
     pid_t process = 0;
     std::uint64_t nonce = 0;
-    std::vector<Mapped> regions = std::vector<Mapped>(sharing::Arenas::kMost);
-    std::vector<std::uint32_t> told = std::vector<std::uint32_t>(sharing::Arenas::kMost);
+    std::vector<Mapped> regions = std::vector<Mapped>(kRegions);
+    std::vector<std::uint32_t> told = std::vector<std::uint32_t>(kRegions);
   };
   void swap_boards(MPI_Comm comm, const std::vector<int>& on_node,
                    const std::map<int, Corner>& corners, const BoardShape& shape);
   void send_board(const BoardShape& shape);
   void take_messages();
-  bool tell(const sharing::Arenas::Region& region);
+  bool tell(const sharing::Arenas::Region& region, bool device);
 
   Board own_;
   std::uint64_t nonce_ = 0;

@@ -12,7 +12,9 @@
 #include "exchange/planned/board.hpp"
 #include "exchange/planned/far_messages.hpp"
 #include "exchange/planned/lane.hpp"
+#include "exchange/planned/own_copies.hpp"
 #include "exchange/planned/sheets.hpp"
+#include "exchange/together.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
 #include "strake/memory.hpp"
@@ -20,6 +22,15 @@
 namespace strake {
 
 using namespace exchange::planned;
+
+namespace {
+
+/// " of device 1".
+std::string of_device(Place place) {
+  return place.device < 0 ? std::string() : fmt::format(" of device {}", place.device);
+}
+
+}  // namespace
 
 int ExchangePart::array(Place place, std::int64_t size_bytes) {
   arrays_.push_back({place, size_bytes});
@@ -43,44 +54,70 @@ class Exchange::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void start(Bases bases, bool reverse, std::span<const Combine> combine);
+  /// What is sent is written by work in `after`, if there is one, else by the device's legacy
+  /// default stream.
+  void start(Bases bases, bool reverse, std::span<const Combine> combine, Stream* after);
   bool test();
   void wait();
   [[nodiscard]] bool arrived(int peer) const noexcept {
     const auto found = std::ranges::find(peers_, peer, &Peer::rank);
-    return !running_ || found == peers_.end() || !found->to_take;
+    return !running_ || found == peers_.end() || found->taking == Taking::No;
   }
   [[nodiscard]] std::string plan() const;
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;
 
  private:
+  enum class Giving : std::uint8_t {
+    No,
+    Due,
+    Packing,
+    Offered,    ///< to be read in place: until they are, the arrays must stay
+    Repacking,  ///< after all
+  };
+  enum class Taking : std::uint8_t { No, Due, Asked, Copying };
   /// With one other rank: the lane to it, and that from it.
   struct Peer {
-    Peer(int other, Dealings& dealings)
-        : rank(other), lanes{Lane(std::move(dealings.sends)), Lane(std::move(dealings.receives))} {}
+    Peer(int other, Dealings& dealings, Place place)
+        : rank(other),
+          lanes{Lane(std::move(dealings.sends), place, dealings.they_are_on_device),
+                Lane(std::move(dealings.receives), place, dealings.they_are_on_device)} {}
     int rank;
     std::array<Lane, 2> lanes;
     bool near = false;  ///< it has a board
     Corner corner;      ///< in this rank's board
     /// The last two exchanges that this rank gave bytes of, by lane.
     std::array<std::array<std::uint64_t, 2>, 2> given{};
-    bool to_take = false;
-    bool to_be_read = false;  ///< until it has, the arrays must stay
+    std::array<bool, 2> packs_all{};  ///< by lane: the other rank can't read it in place
+    bool in_place = false;            ///< what is being given
+    Giving giving = Giving::No;
+    Taking taking = Taking::No;
     std::optional<FarMessages> far;
   };
-  void require(Bases bases, std::size_t combines, bool reverse) const;
-  void copy_own();
+  void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
+  bool advance();
+  bool follows_its_work();
   void give(Peer& peer);
-  void give_near(Peer& peer);
-  bool take(Peer& peer);
-  template <typename Find>
-  void take_bytes(Peer& peer, const std::byte* packed, bool in_place, const Find& find);
+  bool give_near(Peer& peer);
+  void end_of_packing(Peer& peer);
+  void watch_reader(Peer& peer);
+  void take(Peer& peer);
+  void take_near(Peer& peer);
+  void end_of_taking(Peer& peer);
   void serve(const Peer& peer);
   void require_alive(const Peer& peer) const;
   void fail() noexcept;
-  void end() noexcept { running_ = false; }
   [[nodiscard]] std::size_t giving() const noexcept { return reverse_ ? kReceives : kSends; }
   [[nodiscard]] std::size_t taking() const noexcept { return reverse_ ? kSends : kReceives; }
+  [[nodiscard]] bool on_device() const noexcept { return place_.kind == MemoryKind::Device; }
+  /// This rank's end of a lane, and the other's.
+  [[nodiscard]] LaneEnd& end_of(const Peer& peer, std::size_t lane) const {
+    return boards_->own().lane(peer.corner.lane + static_cast<std::int64_t>(lane));
+  }
+  [[nodiscard]] LaneEnd& other_end_of(const Peer& peer, std::size_t lane) const {
+    // What this rank sends, the other one receives.
+    return boards_->of(peer.rank).lane(boards_->corner(peer.rank).lane +
+                                       static_cast<std::int64_t>(1 - lane));
+  }
   /// The packed bytes of two exchanges that follow each other lie side by side.
   [[nodiscard]] std::int64_t packed_at(const Corner& corner, std::size_t lane,
                                        const Lane& length) const noexcept {
@@ -88,45 +125,64 @@ class Exchange::Impl {
   }
 
   MPI_Comm comm_ = MPI_COMM_NULL;
-  std::vector<ExchangePart::Array> arrays_;
+  std::size_t arrays_ = 0;
+  Place place_;  ///< of all arrays
   std::vector<Peer> peers_;
-  std::vector<Piece> own_;  ///< from this rank to itself: `mine` is sent, `theirs` received
-  std::vector<std::optional<CopyPlan>> own_plans_;
+  OwnCopies own_;
   std::unique_ptr<Boards> boards_;
 
   bool running_ = false;
   bool reverse_ = false;
+  bool own_due_ = false;
   std::uint64_t number_ = 0;
+  std::uint64_t before_ = 0;  ///< a mark of the default stream; 0: there is none, or it is reached
+  Event after_;
+  bool has_event_ = false;
   std::vector<std::byte*> bases_;
   std::vector<Combine> combine_;
-  std::vector<std::byte> scratch_;
   unsigned turns_ = 0;
 };
 
-Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part) : arrays_(part.arrays()) {
+namespace {
+
+/// The one place of all arrays; a fault where there are several.
+Place place_of(const ExchangePart& part, std::string& fault) {
+  Place place;
+  for (std::size_t i = 0; i < part.arrays().size(); ++i) {
+    Place own = part.arrays()[i].place;
+    if (own.in_host_memory()) own = {};  // the CPU copies
+    if (i == 0) place = own;
+    if (own.kind == MemoryKind::Managed)
+      fault = fmt::format("array {} of an exchange is in managed memory", i);
+    if (own != place)
+      fault = fmt::format(
+          "array {} of an exchange is in {} memory{}, array 0 in {} memory{}: plan "
+          "an exchange for each",
+          i, name_of(own.kind), of_device(own), name_of(place.kind), of_device(place));
+  }
+  return place;
+}
+
+}  // namespace
+
+Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part) : arrays_(part.arrays().size()) {
   const mpi::RealMpi& real = mpi::real_mpi();
   mpi::check(real.MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
   try {
-    std::string device;
-    for (std::size_t i = 0; i < arrays_.size(); ++i)
-      if (!arrays_[i].place.in_host_memory())
-        device = fmt::format(
-            "array {} of an exchange is in {} memory: only host memory can be "
-            "exchanged so far",
-            i, name_of(arrays_[i].place.kind));
-    agree(comm_, device, FaultKind::Unsupported);
+    std::string fault;
+    place_ = place_of(part, fault);
+    agree(comm_, fault, FaultKind::Unsupported);
     int rank = 0;
     real.MPI_Comm_rank(comm_, &rank);
     BoardShape shape;
-    shape.arrays = static_cast<std::int64_t>(arrays_.size());
+    shape.arrays = static_cast<std::int64_t>(arrays_);
     std::map<int, Corner> corners;
     for (auto& [other, dealings] : tell_peers(comm_, part)) {
       if (other == rank) {
-        own_ = std::move(dealings.sends);
-        own_plans_.resize(own_.size());
+        own_ = OwnCopies(std::move(dealings.sends), place_);
         continue;
       }
-      Peer& peer = peers_.emplace_back(other, dealings);
+      Peer& peer = peers_.emplace_back(other, dealings, place_);
       peer.corner.lane = shape.lanes;
       shape.lanes += 2;
       for (const std::size_t lane : {kSends, kReceives}) {
@@ -157,172 +213,208 @@ Exchange::Impl::~Impl() {
   const mpi::RealMpi& real = mpi::real_mpi();
   int over = 0;
   real.MPI_Finalized(&over);
-  if (over != 0) return;
-  real.MPI_Comm_free(&comm_);
+  if (over == 0) real.MPI_Comm_free(&comm_);
 }
 
-void Exchange::Impl::require(Bases bases, std::size_t combines, bool reverse) const {
+void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool reverse) const {
   if (running_) throw InvalidArgument("an exchange is started that has not ended yet");
-  if (bases.size() != arrays_.size()) {
+  if (bases.size() != arrays_) {
     throw InvalidArgument(fmt::format("an exchange of {} arrays is started with {} addresses",
-                                      arrays_.size(), bases.size()));
+                                      arrays_, bases.size()));
   }
-  if (reverse && combines != 1 && combines != arrays_.size()) {
+  if (reverse && combine.size() != 1 && combine.size() != arrays_) {
     throw InvalidArgument(fmt::format(
         "a reverse exchange of {} arrays is started with {} ways to combine, not one or as many",
-        arrays_.size(), combines));
+        arrays_, combine.size()));
   }
+  if (on_device() && std::ranges::any_of(combine, [](const Combine& how) { return bool{how}; }))
+    throw Unsupported("values are combined in host memory only: in a device's they are replaced");
   for (std::size_t i = 0; i < bases.size(); ++i) {
-    const Place there = classify(bases[i]);
-    if (there.in_host_memory()) continue;
-    throw InvalidArgument(fmt::format(
-        "array {} was planned in {} memory, and is at {} in {} memory", i,
-        name_of(arrays_[i].place.kind), static_cast<const void*>(bases[i]), name_of(there.kind)));
+    const Place there = bases[i] == nullptr ? place_ : classify(bases[i]);
+    if (on_device() ? there == place_ : there.in_host_memory()) continue;
+    throw InvalidArgument(
+        fmt::format("array {} was planned in {} memory{}, and is at {} in {} "
+                    "memory{}",
+                    i, name_of(place_.kind), of_device(place_), static_cast<const void*>(bases[i]),
+                    name_of(there.kind), of_device(there)));
   }
 }
 
-void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> combine) {
-  require(bases, combine.size(), reverse);
+void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> combine,
+                           Stream* after) {
+  require(bases, combine, reverse);
+  if (after != nullptr) after->record(after_);
+  before_ = after == nullptr && on_device() ? exchange::Together::get().mark(place_.device) : 0;
+  has_event_ = after != nullptr;
   bases_.assign(bases.begin(), bases.end());
   combine_.assign(combine.begin(), combine.end());
   reverse_ = reverse;
   ++number_;
   running_ = true;
+  own_due_ = !own_.is_empty();
+  for (Peer& peer : peers_) {
+    peer.giving = peer.lanes[giving()].is_empty() ? Giving::No : Giving::Due;
+    peer.taking = peer.lanes[taking()].is_empty() ? Taking::No : Taking::Due;
+  }
   try {
-    for (Peer& peer : peers_) {
-      peer.to_take = !peer.lanes[taking()].is_empty();
-      peer.to_be_read = false;
-    }
-    // Far messages take longest.
-    for (const bool near : {false, true})
-      for (Peer& peer : peers_)
-        if (peer.near == near) give(peer);
-    copy_own();
+    for (Peer& peer : peers_)
+      if (peer.far) peer.far->receive(peer.lanes[taking()].packed_bytes());
+    (void)advance();
   } catch (...) {
     fail();
     throw;
   }
 }
 
-/// From this rank to itself.
-void Exchange::Impl::copy_own() {
-  for (std::size_t i = 0; i < own_.size(); ++i) {
-    const Piece& piece = own_[i];
-    std::byte* const sent = bases_[static_cast<std::size_t>(piece.array)];
-    std::byte* const received = bases_[static_cast<std::size_t>(piece.their_array)];
-    if (!reverse_) {
-      auto& plan = own_plans_[i];
-      if (!plan) plan = CopyPlan::compile(piece.theirs, Place{}, piece.mine, Place{});
-      plan->run(received, sent);
-      continue;
-    }
-    scratch_.resize(static_cast<std::size_t>(piece.theirs.size_bytes()));
-    CopyPlan::compile(Layout::dense(piece.theirs.size_bytes()), Place{}, piece.theirs, Place{})
-        .run(scratch_.data(), received);
-    const Combine& how = combine_of(combine_, piece.array);
-    combine_packed(
-        piece.mine, sent, scratch_.data(),
-        how ? how : [](std::byte* there, const std::byte* came, std::int64_t bytes) {
-          std::copy(came, came + bytes, there);
-        });
+/// Whether the work is done that writes what is sent, and reads what is received.
+bool Exchange::Impl::follows_its_work() {
+  if (has_event_ && !after_.query()) return false;
+  has_event_ = false;
+  if (before_ != 0 && !exchange::Together::get().reached(place_.device, before_)) return false;
+  before_ = 0;
+  return true;
+}
+
+/// One look at all that goes on. Waits for nothing. True: all is done.
+bool Exchange::Impl::advance() {
+  if (!follows_its_work()) return false;
+  bool all = true;
+  // Far messages take longest; then what others wait for.
+  for (const bool near : {false, true})
+    for (Peer& peer : peers_)
+      if (peer.near == near && peer.giving == Giving::Due) give(peer);
+  if (std::exchange(own_due_, false)) own_.begin(bases_, reverse_, combine_);
+  bool earlier = true;
+  for (Peer& peer : peers_) {
+    // Values are combined in the order of the peers, so that the result is always the same.
+    if ((peer.taking == Taking::Due || peer.taking == Taking::Asked) && (earlier || !reverse_))
+      take(peer);
+    earlier = earlier && peer.taking == Taking::No;
   }
+  exchange::Together::get().launch();
+  for (Peer& peer : peers_) {
+    if ((peer.giving == Giving::Packing || peer.giving == Giving::Repacking) &&
+        peer.lanes[giving()].idle())
+      end_of_packing(peer);
+    if (peer.giving == Giving::Offered) watch_reader(peer);
+    if (peer.taking == Taking::Copying && peer.lanes[taking()].idle()) end_of_taking(peer);
+    all = all && peer.giving == Giving::No && peer.taking == Taking::No;
+    if (peer.far) all = peer.far->sent() && all;
+  }
+  return own_.idle() && all;
 }
 
 void Exchange::Impl::give(Peer& peer) {
-  if (!peer.near) {
-    Lane& in = peer.lanes[taking()];
-    Lane& out = peer.lanes[giving()];
-    peer.far->receive(in.packed_bytes());
-    peer.far->send(out.packed_bytes(), [&](std::byte* packed) { out.pack(bases_, packed, true); });
-    return;
+  Lane& lane = peer.lanes[giving()];
+  if (peer.near) {
+    if (!give_near(peer)) return;
+  } else {
+    peer.in_place = false;
+    lane.pack(bases_, peer.far->room(lane.packed_bytes()), true);
   }
-  if (!peer.lanes[giving()].is_empty()) give_near(peer);
+  peer.giving = Giving::Packing;
+  if (lane.idle()) end_of_packing(peer);
 }
 
-void Exchange::Impl::give_near(Peer& peer) {
+/// False: the bytes of the exchange before the last lie still where these go.
+bool Exchange::Impl::give_near(Peer& peer) {
   const std::size_t which = giving();
   Lane& lane = peer.lanes[which];
-  // The bytes of the exchange before the last lie where these go.
-  auto& [last, before] = peer.given[which];
-  const LaneEnd& their_end = boards_->of(peer.rank).lane(boards_->corner(peer.rank).lane +
-                                                         static_cast<std::int64_t>(1 - which));
-  for (exchange::Backoff backoff; their_end.taken.load(std::memory_order_acquire) < before;
-       backoff.pause())
-    serve(peer);
-  bool in_place = lane.bytes_in_place() > 0;
+  const std::uint64_t before = peer.given[which][1];
+  if (other_end_of(peer, which).taken.load(std::memory_order_acquire) < before) return false;
+  peer.in_place = lane.bytes_in_place() > 0 && !peer.packs_all[which];
   for (const Lane::Shown& shown : lane.shown())
-    in_place = in_place && boards_->show(shown.array, bases_[static_cast<std::size_t>(shown.array)],
-                                         shown.touched.begin, shown.touched.end);
-  Board& board = boards_->own();
+    peer.in_place = peer.in_place && boards_->show(shown.array, place_,
+                                                   bases_[static_cast<std::size_t>(shown.array)],
+                                                   shown.touched.begin, shown.touched.end);
   const std::int64_t at = packed_at(peer.corner, which, lane);
-  board.populate(at, at + lane.packed_bytes());
-  lane.pack(bases_, board.packed() + at, !in_place);
-  LaneEnd& end = board.lane(peer.corner.lane + static_cast<std::int64_t>(which));
-  end.in_place[number_ % 2].store(in_place ? 1 : 0, std::memory_order_relaxed);
-  end.given.store(number_, std::memory_order_release);
-  before = std::exchange(last, number_);
-  peer.to_be_read = in_place;
-}
-
-template <typename Find>
-void Exchange::Impl::take_bytes(Peer& peer, const std::byte* packed, bool in_place,
-                                const Find& find) {
-  Lane& lane = peer.lanes[taking()];
-  if (reverse_) {
-    lane.combine(bases_, packed, in_place, find, combine_);
-  } else {
-    lane.take(bases_, packed, in_place, find);
-  }
-  peer.to_take = false;
-}
-
-/// False: the bytes are not there yet.
-bool Exchange::Impl::take(Peer& peer) {
-  if (!peer.near) {
-    const std::byte* const packed = peer.far->received();
-    if (packed == nullptr) return false;
-    take_bytes(peer, packed, false, [](int) -> const std::byte* { return nullptr; });
-    return true;
-  }
-  const std::size_t theirs = giving() == kSends ? kSends : kReceives;
-  const Corner& corner = boards_->corner(peer.rank);
-  const Board& board = boards_->of(peer.rank);
-  const LaneEnd& end = board.lane(corner.lane + static_cast<std::int64_t>(theirs));
-  if (end.given.load(std::memory_order_acquire) < number_) return false;
-  const bool in_place = end.in_place[number_ % 2].load(std::memory_order_relaxed) != 0;
-  take_bytes(peer, board.packed() + packed_at(corner, theirs, peer.lanes[taking()]), in_place,
-             [&](int array) { return boards_->find(peer.rank, array); });
-  boards_->own()
-      .lane(peer.corner.lane + static_cast<std::int64_t>(taking()))
-      .taken.store(number_, std::memory_order_release);
+  boards_->own().populate(at, at + lane.packed_bytes());
+  lane.pack(bases_, boards_->own().packed() + at, !peer.in_place);
   return true;
+}
+
+void Exchange::Impl::end_of_packing(Peer& peer) {
+  const std::size_t which = giving();
+  if (!peer.near) {
+    peer.giving = Giving::No;
+    return peer.far->send();
+  }
+  LaneEnd& end = end_of(peer, which);
+  if (peer.giving == Giving::Repacking) {
+    end.packed.store(number_, std::memory_order_release);
+    peer.giving = Giving::No;
+    return;
+  }
+  end.in_place[number_ % 2].store(peer.in_place ? 1 : 0, std::memory_order_relaxed);
+  end.given.store(number_, std::memory_order_release);
+  peer.given[which] = {number_, peer.given[which][0]};
+  peer.giving = peer.in_place ? Giving::Offered : Giving::No;
+}
+
+/// Of bytes that are to be read in place.
+void Exchange::Impl::watch_reader(Peer& peer) {
+  const std::size_t which = giving();
+  const LaneEnd& reader = other_end_of(peer, which);
+  if (reader.taken.load(std::memory_order_acquire) >= number_) {
+    peer.giving = Giving::No;
+  } else if (reader.asks.load(std::memory_order_acquire) >= number_) {
+    peer.packs_all[which] = true;
+    Lane& lane = peer.lanes[which];
+    lane.pack(bases_, boards_->own().packed() + packed_at(peer.corner, which, lane), true);
+    peer.giving = Giving::Repacking;
+  } else {
+    serve(peer);
+  }
+}
+
+/// Begins it, if the bytes are there.
+void Exchange::Impl::take(Peer& peer) {
+  if (peer.near) return take_near(peer);
+  const std::byte* const packed = peer.far->received();
+  if (packed == nullptr) return;
+  (void)peer.lanes[taking()].take(bases_, packed, {}, reverse_ ? combine_ : std::vector<Combine>{});
+  peer.taking = Taking::Copying;
+  if (peer.lanes[taking()].idle()) end_of_taking(peer);
+}
+
+void Exchange::Impl::take_near(Peer& peer) {
+  const std::size_t which = taking();
+  Lane& lane = peer.lanes[which];
+  const LaneEnd& giver = other_end_of(peer, which);
+  const auto& how_far = peer.taking == Taking::Asked ? giver.packed : giver.given;
+  if (how_far.load(std::memory_order_acquire) < number_) return serve(peer);
+  const bool in_place = peer.taking == Taking::Due &&
+                        giver.in_place[number_ % 2].load(std::memory_order_relaxed) != 0;
+  const Corner& corner = boards_->corner(peer.rank);
+  Lane::Find find;
+  if (in_place) find = [&](int array) { return boards_->find(peer.rank, array, place_); };
+  const std::byte* const packed =
+      boards_->of(peer.rank).packed() + packed_at(corner, 1 - which, lane);
+  const std::span<const Combine> combine =
+      reverse_ ? std::span<const Combine>(combine_) : std::span<const Combine>();
+  if (lane.take(bases_, packed, find, combine)) {
+    peer.taking = Taking::Copying;
+    if (lane.idle()) end_of_taking(peer);
+  } else {
+    end_of(peer, which).asks.store(number_, std::memory_order_release);
+    peer.taking = Taking::Asked;
+  }
+}
+
+void Exchange::Impl::end_of_taking(Peer& peer) {
+  peer.taking = Taking::No;
+  if (peer.near) end_of(peer, taking()).taken.store(number_, std::memory_order_release);
 }
 
 bool Exchange::Impl::test() {
   if (!running_) return true;
-  bool all = true;
   try {
-    bool earlier = true;
-    for (Peer& peer : peers_) {
-      // Values are combined in the order of the peers, so that the result is always the same.
-      if (peer.to_take && (earlier || !reverse_)) (void)take(peer);
-      earlier = earlier && !peer.to_take;
-      all = all && !peer.to_take;
-      if (peer.far) all = peer.far->sent() && all;
-      if (!peer.to_be_read) continue;
-      const LaneEnd& end = boards_->of(peer.rank).lane(boards_->corner(peer.rank).lane +
-                                                       static_cast<std::int64_t>(1 - giving()));
-      peer.to_be_read = end.taken.load(std::memory_order_acquire) < number_;
-      all = all && !peer.to_be_read;
-    }
-    for (Peer& peer : peers_)
-      if (peer.near && (peer.to_take || peer.to_be_read)) serve(peer);
+    running_ = !advance();
   } catch (...) {
     fail();
     throw;
   }
-  if (all) end();
-  return all;
+  return !running_;
 }
 
 void Exchange::Impl::wait() {
@@ -343,9 +435,8 @@ void Exchange::Impl::serve(const Peer& peer) {
 }
 
 void Exchange::Impl::require_alive(const Peer& peer) const {
-  const Board& board = boards_->of(peer.rank);
-  const Corner& corner = boards_->corner(peer.rank);
-  if (board.lane(corner.lane).failed.load(std::memory_order_acquire) != 0)
+  if (other_end_of(peer, kSends).failed.load(std::memory_order_acquire) != 0 ||
+      other_end_of(peer, kReceives).failed.load(std::memory_order_acquire) != 0)
     throw Error(fmt::format("rank {} has given up an exchange", peer.rank));
   if (boards_->is_gone(peer.rank))
     throw Error(fmt::format("rank {} died in an exchange", peer.rank));
@@ -354,17 +445,16 @@ void Exchange::Impl::require_alive(const Peer& peer) const {
 /// So that no peer waits for this rank.
 void Exchange::Impl::fail() noexcept {
   running_ = false;
-  for (Peer& peer : peers_) {
+  for (const Peer& peer : peers_) {
     if (!peer.near) continue;
-    for (const std::int64_t lane : {std::int64_t{0}, std::int64_t{1}})
-      boards_->own().lane(peer.corner.lane + lane).failed.store(1, std::memory_order_release);
+    for (const std::size_t lane : {kSends, kReceives})
+      end_of(peer, lane).failed.store(1, std::memory_order_release);
   }
 }
 
 std::string Exchange::Impl::plan() const {
   std::string text;
-  for (const Piece& piece : own_)
-    text += fmt::format("itself: {} bytes, copied\n", piece.mine.size_bytes());
+  if (!own_.is_empty()) text += fmt::format("itself: {} bytes, copied\n", own_.size_bytes());
   for (const Peer& peer : peers_) {
     const Lane& out = peer.lanes[kSends];
     const Lane& in = peer.lanes[kReceives];
@@ -380,8 +470,7 @@ std::string Exchange::Impl::plan() const {
 }
 
 std::int64_t Exchange::Impl::bytes_sent() const noexcept {
-  std::int64_t bytes = 0;
-  for (const Piece& piece : own_) bytes += piece.mine.size_bytes();
+  std::int64_t bytes = own_.size_bytes();
   for (const Peer& peer : peers_) bytes += peer.lanes[kSends].size_bytes();
   return bytes;
 }
@@ -395,11 +484,15 @@ Exchange::~Exchange() = default;
 
 void Exchange::start(std::span<std::byte* const> arrays) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->start(arrays, false, {});
+  impl_->start(arrays, false, {}, nullptr);
+}
+void Exchange::start(std::span<std::byte* const> arrays, Stream& after) {
+  if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
+  impl_->start(arrays, false, {}, &after);
 }
 void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->start(arrays, true, combine);
+  impl_->start(arrays, true, combine, nullptr);
 }
 bool Exchange::arrived(int peer) const noexcept { return impl_ == nullptr || impl_->arrived(peer); }
 bool Exchange::test() { return impl_ == nullptr || impl_->test(); }

@@ -40,7 +40,7 @@ void FarMessages::receive(std::int64_t bytes) {
       "MPI_Irecv");
 }
 
-void FarMessages::post_send() {
+void FarMessages::send() {
   const Counted what = counted(static_cast<std::int64_t>(out_.size()));
   mpi::check(
       mpi::real_mpi().MPI_Isend(out_.data(), what.count, what.type, peer_, kTag, comm_, &sending_),

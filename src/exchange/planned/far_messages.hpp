@@ -17,22 +17,19 @@ class FarMessages {
 
   /// Posts the receive of so many bytes, if any.
   void receive(std::int64_t bytes);
-  /// Sends what `pack(place)` packs, if any.
-  template <typename Pack>
-  void send(std::int64_t bytes, const Pack& pack) {
-    if (bytes == 0) return;
+  /// Where to pack so many bytes.
+  [[nodiscard]] std::byte* room(std::int64_t bytes) {
     out_.resize(static_cast<std::size_t>(bytes));
-    pack(out_.data());
-    post_send();
+    return out_.data();
   }
+  /// Sends what was packed there.
+  void send();
   /// The bytes that have come; null: not yet. \throws MpiError
   [[nodiscard]] const std::byte* received();
   /// Whether what was sent may be changed. \throws MpiError
   [[nodiscard]] bool sent();
 
  private:
-  void post_send();
-
   MPI_Comm comm_;
   int peer_;
   std::vector<std::byte> out_;

@@ -1,6 +1,8 @@
 #include "exchange/planned/lane.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "exchange/in_place.hpp"
 
@@ -18,13 +20,20 @@ Layout packed_form(const Layout& layout) { return Layout::dense(layout.size_byte
 
 }  // namespace
 
-Lane::Lane(std::vector<Piece> pieces) : pieces_(std::move(pieces)), plans_(pieces_.size()) {
+Lane::Lane(std::vector<Piece> pieces, Place place, bool theirs_on_device)
+    : pieces_(std::move(pieces)), place_(place), sources_(pieces_.size()) {
+  if (on_device()) {
+    device_copies_.resize(pieces_.size());
+  } else {
+    plans_.resize(pieces_.size());
+  }
   for (const Piece& piece : pieces_) {
     packed_at_.push_back(packed_bytes_);
     size_bytes_ += piece.mine.size_bytes();
     packed_bytes_ += (piece.mine.size_bytes() + kLine - 1) / kLine * kLine;
-    mine_in_place_.push_back(worth_reading_in_place(piece.mine));
-    theirs_in_place_.push_back(worth_reading_in_place(piece.theirs));
+    // A device reads any blocks of another one sooner than they are packed and unpacked.
+    mine_in_place_.push_back(on_device() || worth_reading_in_place(piece.mine));
+    theirs_in_place_.push_back(theirs_on_device || worth_reading_in_place(piece.theirs));
     if (!mine_in_place_.back()) continue;
     const ByteRange touched = piece.mine.bounds();
     const auto known = std::ranges::find(shown_, piece.array, &Shown::array);
@@ -44,27 +53,74 @@ std::int64_t Lane::bytes_in_place() const noexcept {
   return bytes;
 }
 
+std::byte* Lane::stage() {
+  if (stage_.data() == nullptr)
+    stage_ = PoolBlock({MemoryKind::Pinned, place_.device}, packed_bytes_);
+  return stage_.data();
+}
+
+void Lane::add(DeviceCopy& copy, const Layout& to, Place to_place, const Layout& from,
+               Place from_place, std::byte* target, const std::byte* source) {
+  if (copy == nullptr) copy = compile_device_copy(to, to_place, from, from_place);
+  auto launch = Together::get().add(place_.device, copy, target, source);
+  if (running_.empty() || running_.back() != launch) running_.push_back(std::move(launch));
+}
+
 void Lane::pack(Bases bases, std::byte* packed, bool all) {
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    if (!all && in_place_for_giver(i)) continue;
+    if (!all && mine_in_place_[i]) continue;
     const Piece& piece = pieces_[i];
-    compiled(plans_[i].pack, packed_form(piece.mine), piece.mine)
-        .run(packed + packed_at_[i], bases[static_cast<std::size_t>(piece.array)]);
+    std::byte* const from = bases[static_cast<std::size_t>(piece.array)];
+    if (on_device()) {
+      std::byte* const to = stage() + packed_at_[i];
+      add(device_copies_[i].pack, packed_form(piece.mine), stage_.place(), piece.mine, place_, to,
+          from);
+      staged_.push_back({packed + packed_at_[i], packed_at_[i], piece.mine.size_bytes()});
+    } else {
+      compiled(plans_[i].pack, packed_form(piece.mine), piece.mine)
+          .run(packed + packed_at_[i], from);
+    }
   }
 }
 
-void Lane::take_piece(std::size_t i, Bases bases, const std::byte* from, bool there) {
-  const Piece& piece = pieces_[i];
-  const CopyPlan& plan = there ? compiled(plans_[i].pull, piece.mine, piece.theirs)
-                               : compiled(plans_[i].unpack, piece.mine, packed_form(piece.mine));
-  plan.run(bases[static_cast<std::size_t>(piece.array)], from);
+bool Lane::take(Bases bases, const std::byte* packed, const Find& find,
+                std::span<const Combine> combine) {
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    const bool there = find && theirs_in_place_[i];
+    sources_[i] = there ? find(pieces_[i].their_array) : nullptr;
+    if (there && sources_[i] == nullptr) return false;
+  }
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    const bool there = sources_[i] != nullptr;
+    const std::byte* const from = there ? sources_[i] : packed + packed_at_[i];
+    std::byte* const to = bases[static_cast<std::size_t>(pieces_[i].array)];
+    const Combine* const how = combine.empty() ? nullptr : &combine_of(combine, pieces_[i].array);
+    if (how != nullptr && *how) {
+      combine_piece(i, to, from, there, *how);
+    } else {
+      take_piece(i, to, from, there);
+    }
+  }
+  return true;
 }
 
-void Lane::combine_piece(std::size_t i, Bases bases, const std::byte* from, bool there,
-                         std::span<const Combine> combine) {
+void Lane::take_piece(std::size_t i, std::byte* to, const std::byte* from, bool there) {
   const Piece& piece = pieces_[i];
-  const Combine& how = combine_of(combine, piece.array);
-  if (!how) return take_piece(i, bases, from, there);
+  if (!on_device()) {
+    const CopyPlan& plan = there ? compiled(plans_[i].pull, piece.mine, piece.theirs)
+                                 : compiled(plans_[i].unpack, piece.mine, packed_form(piece.mine));
+    return plan.run(to, from);
+  }
+  if (there) return add(device_copies_[i].pull, piece.mine, place_, piece.theirs, place_, to, from);
+  std::byte* const at = stage() + packed_at_[i];
+  std::memcpy(at, from, static_cast<std::size_t>(piece.mine.size_bytes()));
+  add(device_copies_[i].unpack, piece.mine, place_, packed_form(piece.mine), stage_.place(), to,
+      at);
+}
+
+void Lane::combine_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
+                         const Combine& how) {
+  const Piece& piece = pieces_[i];
   if (there) {
     // A line more, to begin at one: values are aligned then.
     scratch_.resize(static_cast<std::size_t>(piece.mine.size_bytes() + kLine));
@@ -73,7 +129,17 @@ void Lane::combine_piece(std::size_t i, Bases bases, const std::byte* from, bool
     compiled(plans_[i].pack_theirs, packed_form(piece.theirs), piece.theirs).run(line, from);
     from = line;
   }
-  combine_packed(piece.mine, bases[static_cast<std::size_t>(piece.array)], from, how);
+  combine_packed(piece.mine, to, from, how);
+}
+
+bool Lane::idle() {
+  for (const auto& launch : running_)
+    if (!launch->done()) return false;
+  running_.clear();
+  for (const Staged& staged : staged_)
+    std::memcpy(staged.to, stage_.data() + staged.at, static_cast<std::size_t>(staged.bytes));
+  staged_.clear();
+  return true;
 }
 
 void combine_packed(const Layout& layout, std::byte* base, const std::byte* packed,

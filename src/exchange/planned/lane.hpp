@@ -4,15 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "exchange/planned/board.hpp"
 #include "exchange/planned/sheets.hpp"
+#include "exchange/together.hpp"
+#include "memory/pool.hpp"
 #include "strake/copy.hpp"
 #include "strake/exchange.hpp"
+#include "strake/place.hpp"
 
 namespace strake::exchange::planned {
 
@@ -20,11 +23,12 @@ namespace strake::exchange::planned {
 using Bases = std::span<std::byte* const>;
 
 /// One lane, in one of its two directions of use: bytes are given by one end and taken at the
-/// other. In a reverse exchange the ends change their parts.
+/// other. In a reverse exchange the ends change their parts. Copies on a device are collected
+/// (exchange/together.hpp): what begins is done once idle() says so.
 class Lane {
  public:
-  /// `pieces` are this rank's end of it.
-  explicit Lane(std::vector<Piece> pieces);
+  /// `pieces` are this rank's end of it, in memory of `place`.
+  Lane(std::vector<Piece> pieces, Place place, bool theirs_on_device);
 
   /// Of the packed bytes: pieces begin at lines of a cache, in the same place at both ends.
   /// [bytes]
@@ -34,37 +38,24 @@ class Lane {
   [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
   /// How many of the bytes are read in place, if this rank's arrays are shared.
   [[nodiscard]] std::int64_t bytes_in_place() const noexcept;
-  /// The arrays of this rank that it may read in place, with what is touched there.
+  /// The arrays of this rank that are read in place, with what is touched there.
   struct Shown {
     int array = 0;
     ByteRange touched;
   };
   [[nodiscard]] const std::vector<Shown>& shown() const noexcept { return shown_; }
 
-  /// Packs this rank's bytes to `packed`, those that are read in place only if `all`.
+  /// Begins to pack this rank's bytes to `packed`, those that are read in place only if `all`.
   void pack(Bases bases, std::byte* packed, bool all);
-  /// Takes the other end's bytes: from `packed`, or, where they are read in place, from what
-  /// `their_array(number)` gives.
-  template <typename TheirArray>
-  void take(Bases bases, const std::byte* packed, bool in_place, const TheirArray& their_array) {
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      const bool there = in_place && in_place_for_taker(i);
-      const std::byte* const from =
-          there ? their_array(pieces_[i].their_array) : packed + packed_at_[i];
-      take_piece(i, bases, from, there);
-    }
-  }
-  /// The same, combined with what is here.
-  template <typename TheirArray>
-  void combine(Bases bases, const std::byte* packed, bool in_place, const TheirArray& their_array,
-               std::span<const Combine> combine) {
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      const bool there = in_place && in_place_for_taker(i);
-      const std::byte* const from =
-          there ? their_array(pieces_[i].their_array) : packed + packed_at_[i];
-      combine_piece(i, bases, from, there, combine);
-    }
-  }
+  /// Where the other end's array lies; null: it can't be read there.
+  using Find = std::function<const std::byte*(int array)>;
+  /// Begins to take the other end's bytes: from `packed`, or, where they are read in place, if
+  /// `find` is not empty, from there. `combine` is empty where they take the place of what is here.
+  /// False: they have to be packed, all of them, and nothing was begun.
+  [[nodiscard]] bool take(Bases bases, const std::byte* packed, const Find& find,
+                          std::span<const Combine> combine);
+  /// Whether what was begun is done. \throws CudaError
+  [[nodiscard]] bool idle();
 
  private:
   /// Compiled when first needed: a reverse exchange may never be.
@@ -74,23 +65,42 @@ class Lane {
     std::optional<CopyPlan> pull;         ///< mine <- theirs
     std::optional<CopyPlan> pack_theirs;  ///< packed <- theirs
   };
-  [[nodiscard]] bool in_place_for_giver(std::size_t i) const noexcept { return mine_in_place_[i]; }
-  [[nodiscard]] bool in_place_for_taker(std::size_t i) const noexcept {
-    return theirs_in_place_[i];
-  }
-  void take_piece(std::size_t i, Bases bases, const std::byte* from, bool there);
-  void combine_piece(std::size_t i, Bases bases, const std::byte* from, bool there,
-                     std::span<const Combine> combine);
+  /// The same on a device.
+  struct DeviceCopies {
+    DeviceCopy pack;
+    DeviceCopy unpack;
+    DeviceCopy pull;
+  };
+  [[nodiscard]] bool on_device() const noexcept { return place_.kind == MemoryKind::Device; }
+  void take_piece(std::size_t i, std::byte* to, const std::byte* from, bool there);
+  void combine_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
+                     const Combine& how);
+  void add(DeviceCopy& copy, const Layout& to, Place to_place, const Layout& from, Place from_place,
+           std::byte* target, const std::byte* source);
+  [[nodiscard]] std::byte* stage();
 
   std::vector<Piece> pieces_;
+  Place place_;
   std::vector<Plans> plans_;
+  std::vector<DeviceCopies> device_copies_;
   std::vector<std::int64_t> packed_at_;
   std::vector<bool> mine_in_place_;
   std::vector<bool> theirs_in_place_;
   std::vector<Shown> shown_;
+  std::vector<const std::byte*> sources_;
   std::vector<std::byte> scratch_;
   std::int64_t packed_bytes_ = 0;
   std::int64_t size_bytes_ = 0;
+
+  PoolBlock stage_;  ///< packed bytes that the device reaches
+  std::vector<std::shared_ptr<const Launch>> running_;
+  /// What is to be copied from the stage once that is done.
+  struct Staged {
+    std::byte* to = nullptr;
+    std::int64_t at = 0;
+    std::int64_t bytes = 0;
+  };
+  std::vector<Staged> staged_;
 };
 
 /// `combine` of one array: as many as arrays, or one for all.

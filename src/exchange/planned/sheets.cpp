@@ -42,7 +42,7 @@ struct Theirs {
     int array = 0;
     Layout layout;
   };
-  int arrays = 0;
+  bool on_device = false;
   std::vector<Transfer> sends;
   std::vector<Transfer> receives;
 };
@@ -175,7 +175,8 @@ std::map<int, Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part) {
     for (Transfers* list : {&own.sends, &own.receives})
       std::ranges::stable_sort(*list, {}, &ExchangePart::Transfer::tag);
     Words& words = out[peer];
-    words.push_back(static_cast<std::int64_t>(part.arrays().size()));
+    words.push_back(
+        !part.arrays().empty() && part.arrays().front().place.kind == MemoryKind::Device ? 1 : 0);
     put(words, own.sends);
     put(words, own.receives);
   }
@@ -191,12 +192,12 @@ std::map<int, Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part) {
   for (const auto& [peer, words] : deal(comm, out)) {
     std::span<const std::int64_t> left(words);
     Theirs theirs;
-    theirs.arrays = static_cast<int>(left.front());
+    theirs.on_device = left.front() != 0;
     left = left.subspan(1);
     theirs.sends = take(left);
     theirs.receives = take(left);
     Dealings& own = dealings[peer];
-    own.their_arrays = theirs.arrays;
+    own.they_are_on_device = theirs.on_device;
     if (fault.empty())
       fault = pair_up(mine[peer].sends, theirs.receives, true, rank, peer, own.sends);
     if (fault.empty())

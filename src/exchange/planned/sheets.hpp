@@ -27,7 +27,7 @@ struct Piece {
 struct Dealings {
   std::vector<Piece> sends;
   std::vector<Piece> receives;
-  int their_arrays = 0;
+  bool they_are_on_device = false;  ///< their arrays
 };
 
 /// Tells each peer of this rank's transfers with it, and learns of the peers'. Collective.
