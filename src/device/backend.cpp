@@ -120,6 +120,7 @@ DeviceBackend* load() {
 }  // namespace
 
 void set_block_source(const BlockSource& source) noexcept { g_block_source = source; }
+const BlockSource& block_source() noexcept { return g_block_source; }
 
 void* device_plugin_symbol(const char* name) noexcept {
   void* const plugin = g_plugin.load(std::memory_order_acquire);
