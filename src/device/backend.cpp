@@ -90,8 +90,8 @@ void* open_plugin() {
   const std::string folder = own_folder();
   std::string reasons;
   for (const std::string& path :
-       {folder + "/" + kPlugin, folder + "/../lib/" + kPlugin, folder + "/../lib/strake/" + kPlugin,
-        folder + "/../" + kPlugin, std::string(kPlugin)}) {
+       {folder + "/" + kPlugin, folder + "/strake/" + kPlugin, folder + "/../lib/" + kPlugin,
+        folder + "/../lib/strake/" + kPlugin, folder + "/../" + kPlugin, std::string(kPlugin)}) {
     // Never unloaded: the CUDA runtime inside registers handlers that run at exit.
     if (void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) return plugin;
     reasons += std::string(reasons.empty() ? "" : "; ") + dlerror();
