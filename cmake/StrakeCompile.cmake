@@ -19,6 +19,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_CXX_COMPILER_ID STREQ
   target_compile_options(strake_compile INTERFACE
     $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-mtls-dialect=gnu2>>)
 endif()
+# Names that the shared libraries export are inlined and called directly, as hidden ones are.
+target_compile_options(strake_compile INTERFACE
+  $<BUILD_INTERFACE:$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU,Clang>>:-fno-semantic-interposition>>)
 # In the build alone: a user's warnings are the user's.
 target_compile_options(strake_compile INTERFACE
   "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor>>"

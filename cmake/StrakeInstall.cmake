@@ -1,8 +1,12 @@
-# What `cmake --install` puts where: the command in bin, headers and the static library in the usual folders, and in
-# lib/strake all that the command or the library loads at run time. Both find it relative to their own path.
+# What `cmake --install` puts where: the command in bin, headers and the libraries that programs link in the usual folders,
+# and in lib/strake all that the command or a library loads at run time. They find it relative to their own path.
 include(CMakePackageConfigHelpers)
 
 file(GLOB strake_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/strake/*.hpp)
+# Headers that include mpi.h belong to the libraries of the MPI flavors.
+set(strake_mpi_headers ${strake_headers})
+list(FILTER strake_mpi_headers INCLUDE REGEX "/(exchange|grid)\\.hpp$")
+list(REMOVE_ITEM strake_headers ${strake_mpi_headers})
 target_sources(strake PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${strake_headers})
 # Target all_verify_interface_header_sets compiles each public header by itself.
 set_target_properties(strake PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
@@ -18,12 +22,26 @@ foreach(plugin strake_cuda strake_interpose_openmpi strake_interpose_mpich strak
   endif()
 endforeach()
 
+# A user's shared library that holds the static one must not export it: another of these would call it.
+target_link_options(strake INTERFACE $<INSTALL_INTERFACE:LINKER:--exclude-libs,libstrake.a>)
 install(TARGETS strake strake_compile EXPORT StrakeTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 set(strake_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Strake)
 install(EXPORT StrakeTargets NAMESPACE strake:: DESTINATION ${strake_package_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/StrakeConfig.cmake.in
   ${PROJECT_BINARY_DIR}/StrakeConfig.cmake INSTALL_DESTINATION ${strake_package_dir})
+foreach(flavor IN LISTS STRAKE_MPI_FLAVORS)
+  set(target strake_library_${flavor})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${strake_mpi_headers})
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  install(TARGETS ${target} EXPORT StrakeMpiTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endforeach()
+if(STRAKE_MPI_FLAVORS)
+  install(EXPORT StrakeMpiTargets NAMESPACE strake:: DESTINATION ${strake_package_dir})
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/StrakeMpiTarget.cmake DESTINATION ${strake_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/StrakeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/StrakeConfig.cmake ${PROJECT_BINARY_DIR}/StrakeConfigVersion.cmake
   DESTINATION ${strake_package_dir})
@@ -31,5 +49,12 @@ install(FILES ${PROJECT_BINARY_DIR}/StrakeConfig.cmake ${PROJECT_BINARY_DIR}/Str
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
   OUTPUT_VARIABLE strake_pc_includedir)
 set(strake_pc_includedir "\${pcfiledir}/${strake_pc_includedir}")
-configure_file(${PROJECT_SOURCE_DIR}/cmake/strake.pc.in ${PROJECT_BINARY_DIR}/strake.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/strake.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# strake_pkg_config(NAME DESCRIPTION LIBS)  installs NAME.pc
+function(strake_pkg_config name description libs)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/strake.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+strake_pkg_config(strake "${PROJECT_DESCRIPTION}" "-lstrake -Wl,--exclude-libs,libstrake.a -pthread -ldl")
+foreach(flavor IN LISTS STRAKE_MPI_FLAVORS)
+  strake_pkg_config(strake-${flavor} "${PROJECT_DESCRIPTION}, for ${flavor} (compile with its mpicxx)" "-lstrake-${flavor}")
+endforeach()

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "strake/api.hpp"
 #include "strake/layout.hpp"
 #include "strake/memory.hpp"
 #include "strake/stream.hpp"
@@ -19,7 +20,7 @@ namespace strake {
 /// dense ← layout, unpacking layout ← dense. Immutable once made: threads may share one plan and
 /// run it on different streams at the same time. Destroy it only when all its runs are complete and
 /// no graph will run it: its tables are reused at once.
-class CopyPlan {
+class STRAKE_API CopyPlan {
  public:
   /// Local (no communication). Host-only plans need no device. Byte i of `from` in packed order
   /// becomes byte i of `to`. `device` runs the copy. Between two devices, the target's device pulls
@@ -75,7 +76,7 @@ class CopyPlan {
 /// STRAKE_CHECK=1 finds that. Immutable once made: threads may share one batch and run it on
 /// different streams at the same time. Destroy it only when all its runs are complete and no graph
 /// will run it: its tables are reused at once.
-class CopyBatch {
+class STRAKE_API CopyBatch {
  public:
   /// A memory that copies are from or to.
   struct Slot {

@@ -5,34 +5,36 @@
 #include <stdexcept>
 #include <string>
 
+#include "strake/api.hpp"
+
 namespace strake {
 
 /// Base of everything Strake throws.
-class Error : public std::runtime_error {
+class STRAKE_API Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// An argument breaks the contract of the call; nothing was done.
-class InvalidArgument : public Error {
+class STRAKE_API InvalidArgument : public Error {
  public:
   using Error::Error;
 };
 
 /// The request is legal, but nothing here can carry it out.
-class Unsupported : public Error {
+class STRAKE_API Unsupported : public Error {
  public:
   using Error::Error;
 };
 
 /// Memory of some kind ran out; nothing was done.
-class OutOfMemory : public Error {
+class STRAKE_API OutOfMemory : public Error {
  public:
   using Error::Error;
 };
 
 /// A call into the MPI library failed.
-class MpiError : public Error {
+class STRAKE_API MpiError : public Error {
  public:
   MpiError(const std::string& what, int code) : Error(what), code_(code) {}
   /// The error code that the library returned.
@@ -43,7 +45,7 @@ class MpiError : public Error {
 };
 
 /// A CUDA call failed.
-class CudaError : public Error {
+class STRAKE_API CudaError : public Error {
  public:
   CudaError(const std::string& what, int code) : Error(what), code_(code) {}
   /// The `cudaError_t` or `CUresult` of the call.

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "strake/api.hpp"
 #include "strake/layout.hpp"
 #include "strake/place.hpp"
 #include "strake/stream.hpp"
@@ -22,7 +23,7 @@ namespace strake {
 
 /// What one rank moves in an exchange: its arrays, and which of their bytes go to which rank and
 /// come from which.
-class ExchangePart {
+class STRAKE_API ExchangePart {
  public:
   /// An array: a memory whose address is given at each start, so that buffers may alternate.
   /// \param size_bytes  how much may be touched from its address on
@@ -93,7 +94,7 @@ template <typename T>
 /// A planned set of transfers. Ranks of a node read each other's arrays where they lie, if these
 /// are shared (SharedArray) and their blocks are not too short, or else packed in memory that both
 /// have; other ranks get one packed message each. For one thread at a time.
-class Exchange {
+class STRAKE_API Exchange {
  public:
   /// Plans it. Collective over `comm`: every rank gives its part, which may be empty. The plan
   /// keeps a communicator of its own. \throws InvalidArgument  on all ranks alike: an array or a
@@ -140,7 +141,7 @@ class Exchange {
 
 /// Memory that other ranks of the node can read where it lies: zeroes, from a page's begin on.
 /// Freed with this object.
-class SharedArray {
+class STRAKE_API SharedArray {
  public:
   SharedArray() noexcept = default;
   /// Of fewer than 64 KiB, or where too many are shared (64 in a process), it is ordinary memory.

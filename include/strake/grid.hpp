@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "strake/api.hpp"
 #include "strake/exchange.hpp"
 #include "strake/place.hpp"
 #include "strake/view.hpp"
@@ -89,7 +90,7 @@ struct ExchangeOptions {
 class Grid;
 
 /// A quantity of a grid, whatever its type. A plain handle; valid as long as the grid.
-class FieldHandle {
+class STRAKE_API FieldHandle {
  public:
   [[nodiscard]] int number() const noexcept { return number_; }
   struct Data;  ///< the library's own
@@ -128,7 +129,7 @@ class Field : public FieldHandle {
 
 /// An exchange that has begun: until it ends, cells that neighbours need must not be changed, and
 /// ghost cells not be read.
-class Ghosts {
+class STRAKE_API Ghosts {
  public:
   /// Whether all ghost cells are there. Moves what can be moved.
   bool test();
@@ -150,7 +151,7 @@ class Ghosts {
 /// Coordinates are global: cell (i, j, k) is the same one on all ranks, and ghost cells beyond a
 /// periodic end have coordinates below 0 or past the extent. For one thread at a time; all calls
 /// that say so are collective.
-class Grid {
+class STRAKE_API Grid {
  public:
   /// Collective. \param extent  cells along x, y and z; axes that are not named have one cell and
   /// no ghosts. More ranks than cells may take part: those without cells move nothing.

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "strake/api.hpp"
+
 namespace strake {
 
 /// A half-open range of bytes [begin, end).
@@ -42,7 +44,7 @@ struct Hash128 {
 /// order, however they were described, are equal and hash alike. A plain immutable value: copies
 /// are cheap and may be shared by threads. The order of the bytes (the packed order) is that of the
 /// description and is never changed.
-class Layout {
+class STRAKE_API Layout {
  public:
   enum class Kind : std::uint8_t {
     Empty,     ///< no bytes
@@ -87,7 +89,7 @@ class Layout {
   /// Whether all bytes lie side by side in packed order.
   [[nodiscard]] bool is_dense() const noexcept;
   [[nodiscard]] Hash128 hash() const noexcept;
-  friend bool operator==(const Layout& a, const Layout& b) noexcept;
+  friend STRAKE_API bool operator==(const Layout& a, const Layout& b) noexcept;
 
   /// Offset of the first byte in packed order (0 when empty). [bytes]
   [[nodiscard]] std::int64_t offset() const noexcept { return offset_; }

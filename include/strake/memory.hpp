@@ -1,6 +1,7 @@
 /// \file  What kind of memory an address is, and on which device.
 #pragma once
 
+#include "strake/api.hpp"
 #include "strake/place.hpp"
 
 namespace strake {
@@ -8,10 +9,10 @@ namespace strake {
 /// The kind of memory that `address` points into. ~1 ns in a process without a device runtime, ~100
 /// ns for memory that was asked about before. Never fails: memory that no runtime knows is host
 /// memory.
-[[nodiscard]] Place classify(const void* address) noexcept;
+[[nodiscard]] STRAKE_API Place classify(const void* address) noexcept;
 /// The same for a range, up to its last byte. A range that is page-locked in part, or by more than
 /// one call, is plain host memory: no device reaches all of it at once. ~100 ns more for pinned
 /// memory.
-[[nodiscard]] Place classify(const void* first, const void* last) noexcept;
+[[nodiscard]] STRAKE_API Place classify(const void* first, const void* last) noexcept;
 
 }  // namespace strake

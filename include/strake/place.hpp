@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "strake/api.hpp"
+
 namespace strake {
 
 enum class MemoryKind : std::uint8_t {
@@ -27,6 +29,6 @@ struct Place {
 };
 
 /// "host", "pinned", "managed", "device".
-[[nodiscard]] const char* name_of(MemoryKind kind) noexcept;
+[[nodiscard]] STRAKE_API const char* name_of(MemoryKind kind) noexcept;
 
 }  // namespace strake

@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include "strake/api.hpp"
+
 /// What `cudaStream_t` points to.
 struct CUstream_st;
 
@@ -13,7 +15,7 @@ class DeviceStream;
 
 /// A point in the work of a stream. It may be recorded any number of times; the last one counts.
 /// For one thread at a time.
-class Event {
+class STRAKE_API Event {
  public:
   /// Not recorded yet: query(), synchronize() and Stream::wait() throw InvalidArgument.
   Event() noexcept;
@@ -38,7 +40,7 @@ class Event {
 /// An in-order queue of work: the CPU's, on which each call is complete when it returns, or a
 /// device's. Work on a device's stream may be captured in a CUDA graph. Several objects may name
 /// one stream of the runtime. For one thread at a time.
-class Stream {
+class STRAKE_API Stream {
  public:
   /// The CPU's.
   Stream() noexcept;

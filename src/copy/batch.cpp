@@ -16,7 +16,7 @@
 
 namespace strake {
 
-class CopyBatch::Impl {
+class STRAKE_LOCAL CopyBatch::Impl {
  public:
   /// For a device; -1: the CPU.
   Impl(int device, std::span<const Slot> slots, std::span<const Copy> copies);

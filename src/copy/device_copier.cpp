@@ -9,7 +9,8 @@ DeviceCopier* device_copier() noexcept {
   static DeviceCopier* const copier = []() noexcept -> DeviceCopier* {
     const auto make =
         reinterpret_cast<MakeDeviceCopier>(device_plugin_symbol("strake_make_device_copier"));
-    DeviceCopier* const made = make != nullptr ? make(kDeviceBackendVersion) : nullptr;
+    DeviceCopier* const made =
+        make != nullptr ? make(kDeviceBackendVersion, block_source()) : nullptr;
     if (made == nullptr)
       log::warn("the device back end's copies are not of version {}", kDeviceBackendVersion);
     return made;

@@ -88,8 +88,8 @@ class DeviceCopier {
 };
 
 /// The plug-in's second symbol, `strake_make_device_copier`, for the back end that the first one
-/// made. Null if the version (kDeviceBackendVersion) differs.
-using MakeDeviceCopier = DeviceCopier* (*)(int version);
+/// made. Tables lie in blocks of `blocks`. Null if the version (kDeviceBackendVersion) differs.
+using MakeDeviceCopier = DeviceCopier* (*)(int version, const BlockSource& blocks);
 
 /// The copier of device_backend(). Null if that is null, or (logged once) if the plug-in has none.
 [[nodiscard]] DeviceCopier* device_copier() noexcept;

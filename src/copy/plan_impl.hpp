@@ -9,7 +9,7 @@
 
 namespace strake {
 
-class CopyPlan::Impl {
+class STRAKE_LOCAL CopyPlan::Impl {
  public:
   explicit Impl(cpu::OpPtr cpu_op) noexcept
       : size_bytes(cpu_op->size_bytes()), op(std::move(cpu_op)) {}

@@ -90,8 +90,8 @@ void* open_plugin() {
   const std::string folder = own_folder();
   std::string reasons;
   for (const std::string& path :
-       {folder + "/" + kPlugin, folder + "/../lib/" + kPlugin, folder + "/../lib/strake/" + kPlugin,
-        folder + "/../" + kPlugin, std::string(kPlugin)}) {
+       {folder + "/" + kPlugin, folder + "/strake/" + kPlugin, folder + "/../lib/" + kPlugin,
+        folder + "/../lib/strake/" + kPlugin, folder + "/../" + kPlugin, std::string(kPlugin)}) {
     // Never unloaded: the CUDA runtime inside registers handlers that run at exit.
     if (void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) return plugin;
     reasons += std::string(reasons.empty() ? "" : "; ") + dlerror();
@@ -120,6 +120,7 @@ DeviceBackend* load() {
 }  // namespace
 
 void set_block_source(const BlockSource& source) noexcept { g_block_source = source; }
+const BlockSource& block_source() noexcept { return g_block_source; }
 
 void* device_plugin_symbol(const char* name) noexcept {
   void* const plugin = g_plugin.load(std::memory_order_acquire);

@@ -194,8 +194,11 @@ struct BlockSource {
 };
 /// Sets the source for a plug-in that is loaded later. Call it once, before main.
 void set_block_source(const BlockSource& source) noexcept;
+[[nodiscard]] const BlockSource& block_source() noexcept;
 
-/// The core's options for its plug-in, which reads no settings itself.
+/// The core's options for its plug-in, which reads no settings itself. They are kept with what the
+/// plug-in makes by them: a process may have two cores (docs/decisions/0014-two-cores.md), and each
+/// makes a back end of its own.
 struct DeviceBackendOptions {
   std::int64_t spin_ns = 20000;  ///< a wait spins this long before it yields the core
   BlockSource blocks;            ///< for the plug-in's own blocks
@@ -203,7 +206,7 @@ struct DeviceBackendOptions {
 };
 
 /// Raise it when this header changes: a plug-in of another version is refused.
-inline constexpr int kDeviceBackendVersion = 9;
+inline constexpr int kDeviceBackendVersion = 10;
 /// The plug-in's symbol `strake_make_device_backend`. Null if the version differs or no device can
 /// be used.
 using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);

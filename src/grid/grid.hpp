@@ -14,7 +14,7 @@
 namespace strake {
 
 /// A quantity.
-struct FieldHandle::Data {
+struct STRAKE_LOCAL FieldHandle::Data {
   std::string name;
   std::int64_t bytes = 0;  ///< of an element
   Grid::ElementKind kind;
@@ -36,7 +36,7 @@ struct FieldHandle::Data {
   [[nodiscard]] Layout layout_of(const Region& region) const;
 };
 
-class Grid::Impl {
+class STRAKE_LOCAL Grid::Impl {
  public:
   Impl(MPI_Comm comm, std::span<const std::int64_t> extent, const GridOptions& options);
   ~Impl();

@@ -11,7 +11,7 @@
 namespace strake {
 
 /// The node of a layout; its first byte in packed order is at 0.
-struct Layout::Node {
+struct STRAKE_LOCAL Layout::Node {
   Kind kind = Kind::Empty;
   std::int64_t size_bytes = 0;
   std::int64_t block_count = 0;

@@ -15,6 +15,20 @@ void* object_of(const void* address) noexcept {
   return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
+// Strake's interposer, where the process has one and this is not it: it alone has this symbol.
+void* other_interposer() noexcept {
+  const void* const known = dlsym(RTLD_DEFAULT, "strake_type_commit_comm");
+  return known != nullptr ? object_of(known) : nullptr;
+}
+
+// The MPI library itself: the interposer has no PMPI_ names.
+void* mpi_library() noexcept {
+  Dl_info info;
+  const void* const known = dlsym(RTLD_DEFAULT, "PMPI_Init");
+  if (known == nullptr || dladdr(known, &info) == 0) return nullptr;
+  return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
 // RTLD_NEXT finds the next object after the one that holds this code, in load order. A library that
 // was loaded before (or whose symbols the program itself exports) is found by RTLD_DEFAULT; that
 // search also finds Strake's own wrappers, which live in the object of this function and would call
@@ -23,7 +37,10 @@ void* find(const char* name) noexcept {
   static const char here = 0;
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
   void* any = dlsym(RTLD_DEFAULT, name);
-  return any != nullptr && object_of(any) != object_of(&here) ? any : nullptr;
+  if (any == nullptr || object_of(any) == object_of(&here)) return nullptr;
+  if (object_of(any) != other_interposer()) return any;
+  static void* const library = mpi_library();
+  return library != nullptr ? dlsym(library, name) : any;
 }
 
 }  // namespace

@@ -416,6 +416,6 @@ extern "C" __attribute__((visibility("default"))) strake::DeviceBackend* strake_
 }
 
 extern "C" __attribute__((visibility("default"))) strake::DeviceCopier* strake_make_device_copier(
-    int version) {
+    int version, const strake::BlockSource& /*blocks*/) {
   return version == strake::kDeviceBackendVersion ? new standin::Copier : nullptr;
 }

@@ -21,7 +21,7 @@ static_assert(DeviceCopier::kMostRuns == kMostTogether);
 
 }  // namespace
 
-CudaBatch::CudaBatch(int device, std::span<const Place> slots,
+CudaBatch::CudaBatch(const BlockSource& blocks, int device, std::span<const Place> slots,
                      std::span<const CopyBatch::Copy> copies)
     : device_(device) {
   const Lane lane = loading_lane(device);
@@ -34,7 +34,7 @@ CudaBatch::CudaBatch(int device, std::span<const Place> slots,
       narrow == wide ? fmt::format("{}B", wide) : fmt::format("{}B to {}B", narrow, wide));
   if (tables.tiles() == 0) return;
   std::vector<std::byte> image(static_cast<std::size_t>(tables.image_bytes()));
-  image_ = std::make_unique<DeviceImage>(device, tables.image_bytes());
+  image_ = std::make_unique<DeviceImage>(blocks, device, tables.image_bytes());
   const BatchTables::View view = tables.pack_image(image.data(), image_->address());
   image_->upload(image);
   launch_.copies = view.copies;

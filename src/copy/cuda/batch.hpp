@@ -17,7 +17,8 @@ namespace strake::cuda {
 class CudaBatch final : public DeviceBatch {
  public:
   /// Copies between slots of the given places, all of memory that the device reaches.
-  CudaBatch(int device, std::span<const Place> slots, std::span<const CopyBatch::Copy> copies);
+  CudaBatch(const BlockSource& blocks, int device, std::span<const Place> slots,
+            std::span<const CopyBatch::Copy> copies);
 
   [[nodiscard]] std::string description() const override;
   void enqueue(DeviceStream& stream, std::span<std::byte* const> bases) const override;

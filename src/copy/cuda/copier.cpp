@@ -20,7 +20,8 @@ namespace {
 
 class CudaCopier final : public DeviceCopier {
  public:
-  explicit CudaCopier(int devices) noexcept : devices_(devices) {}
+  CudaCopier(int devices, const BlockSource& blocks) noexcept
+      : devices_(devices), blocks_(blocks) {}
 
   std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
                                       Place from_place, CopyVariant variant, int device) override;
@@ -36,6 +37,7 @@ class CudaCopier final : public DeviceCopier {
   void load_kernels(int device);
 
   int devices_;
+  BlockSource blocks_;
   std::mutex peers_mutex_;
   std::set<std::pair<int, int>> peers_;
   std::mutex loaded_mutex_;
@@ -90,7 +92,7 @@ std::unique_ptr<DevicePlan> CudaCopier::compile(const Layout& to, Place to_place
   require_device(device);
   reach(device, to_place);
   reach(device, from_place);
-  return std::make_unique<CudaPlan>(device, to, to_place, from, from_place, variant);
+  return std::make_unique<CudaPlan>(blocks_, device, to, to_place, from, from_place, variant);
 }
 
 std::unique_ptr<DeviceBatch> CudaCopier::compile_batch(int device, std::span<const Place> slots,
@@ -110,7 +112,7 @@ std::unique_ptr<DeviceBatch> CudaCopier::compile_batch(int device, std::span<con
     }
   }
   load_kernels(device);
-  return std::make_unique<CudaBatch>(device, slots, copies);
+  return std::make_unique<CudaBatch>(blocks_, device, slots, copies);
 }
 
 /// Which kernel a launch takes depends on what it finds: none may be loaded by its first launch,
@@ -137,11 +139,12 @@ Ticket CudaCopier::enqueue_together(Queue& queue, std::span<const BatchRun> runs
 }  // namespace strake::cuda
 
 extern "C" __attribute__((visibility("default"))) strake::DeviceCopier* strake_make_device_copier(
-    int version) {
+    int version, const strake::BlockSource& blocks) {
   int devices = 0;
   if (version != strake::kDeviceBackendVersion || cudaGetDeviceCount(&devices) != cudaSuccess) {
     (void)cudaGetLastError();
     return nullptr;
   }
-  return new (std::nothrow) strake::cuda::CudaCopier(devices);  // lives as long as the process
+  // Lives as long as the process.
+  return new (std::nothrow) strake::cuda::CudaCopier(devices, blocks);
 }

@@ -17,8 +17,8 @@ namespace strake::cuda {
 class DeviceImage {
  public:
   /// \throws OutOfMemory
-  DeviceImage(int device, std::int64_t bytes)
-      : device_(device), block_({MemoryKind::Device, device}, bytes) {}
+  DeviceImage(const BlockSource& blocks, int device, std::int64_t bytes)
+      : device_(device), block_(blocks, {MemoryKind::Device, device}, bytes) {}
 
   [[nodiscard]] const std::byte* address() const noexcept { return block_.data(); }
   /// Copies `image` to its begin and waits.

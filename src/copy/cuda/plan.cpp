@@ -89,8 +89,9 @@ std::vector<std::byte> joined(const std::vector<First>& first, const std::vector
 
 }  // namespace
 
-DeviceTables::DeviceTables(int device, const Tables& to_tables, const Tables& from_tables)
-    : image_(device, to_tables.image_bytes() + from_tables.image_bytes()) {
+DeviceTables::DeviceTables(const BlockSource& blocks, int device, const Tables& to_tables,
+                           const Tables& from_tables)
+    : image_(blocks, device, to_tables.image_bytes() + from_tables.image_bytes()) {
   const std::int64_t from_at = to_tables.image_bytes();
   std::vector<std::byte> image(static_cast<std::size_t>(from_at + from_tables.image_bytes()));
   to = {to_tables.root(), to_tables.pack_image(image.data(), image_.address())};
@@ -99,31 +100,32 @@ DeviceTables::DeviceTables(int device, const Tables& to_tables, const Tables& fr
   image_.upload(image);
 }
 
-DeviceRanked::DeviceRanked(int device, const RankedTable& table)
-    : image_(device, bytes_of(table.ranks) + bytes_of(table.deltas)) {
+DeviceRanked::DeviceRanked(const BlockSource& blocks, int device, const RankedTable& table)
+    : image_(blocks, device, bytes_of(table.ranks) + bytes_of(table.deltas)) {
   view = {reinterpret_cast<const Rank*>(image_.address()),
           reinterpret_cast<const std::int32_t*>(image_.address() + bytes_of(table.ranks)),
           table.word_log2};
   image_.upload(joined(table.ranks, table.deltas));
 }
 
-DeviceGather::DeviceGather(int device, const GatherTable& table)
-    : image_(device, bytes_of(table.blocks) + bytes_of(table.ranks)) {
+DeviceGather::DeviceGather(const BlockSource& blocks, int device, const GatherTable& table)
+    : image_(blocks, device, bytes_of(table.blocks) + bytes_of(table.ranks)) {
   view = {reinterpret_cast<const Rank*>(image_.address() + bytes_of(table.blocks)),
           reinterpret_cast<const GatherBlock*>(image_.address())};
   image_.upload(joined(table.blocks, table.ranks));
 }
 
-DeviceScatter::DeviceScatter(int device, ScatterTable table)
-    : blocks(std::move(table.blocks)), image_(device, bytes_of(blocks) + bytes_of(table.ranks)) {
+DeviceScatter::DeviceScatter(const BlockSource& source, int device, ScatterTable table)
+    : blocks(std::move(table.blocks)),
+      image_(source, device, bytes_of(blocks) + bytes_of(table.ranks)) {
   view = {reinterpret_cast<const Rank*>(image_.address() + bytes_of(blocks)),
           reinterpret_cast<const ScatterBlock*>(image_.address())};
   image_.upload(joined(blocks, table.ranks));
 }
 
-CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& from,
-                   Place from_place, CopyVariant variant)
-    : device_(device), to_(to), from_(from) {
+CudaPlan::CudaPlan(const BlockSource& blocks, int device, const Layout& to, Place to_place,
+                   const Layout& from, Place from_place, CopyVariant variant)
+    : blocks_(blocks), device_(device), to_(to), from_(from) {
   if (to.size_bytes() != from.size_bytes()) {
     throw InvalidArgument(fmt::format("a copy of {} bytes to a layout of {} bytes",
                                       from.size_bytes(), to.size_bytes()));
@@ -134,10 +136,10 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
   if (staged()) {
     const Layout dense = Layout::dense(size_bytes());
     const Place pinned{MemoryKind::Pinned, device};
-    device_half_ = stage_to_ ? std::make_unique<CudaPlan>(device, dense, pinned, from, from_place,
-                                                          CopyVariant::Kernel)
-                             : std::make_unique<CudaPlan>(device, to, to_place, dense, pinned,
-                                                          CopyVariant::Kernel);
+    device_half_ = stage_to_ ? std::make_unique<CudaPlan>(blocks, device, dense, pinned, from,
+                                                          from_place, CopyVariant::Kernel)
+                             : std::make_unique<CudaPlan>(blocks, device, to, to_place, dense,
+                                                          pinned, CopyVariant::Kernel);
     return;
   }
 
@@ -163,7 +165,7 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
     form_ = Form::Blocks;
   } else if (const auto table = RankedTable::make(strided, strided_tables.word_log2())) {
     form_ = Form::Ranked;
-    ranked_ = std::make_unique<DeviceRanked>(device, *table);
+    ranked_ = std::make_unique<DeviceRanked>(blocks, device, *table);
   } else {
     form_ = Form::Tree;
   }
@@ -172,7 +174,7 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
     const CopyBatch::Copy copy{to, 0, from, 1};
     const std::array places = {to_place, from_place};
     try {
-      auto pair = std::make_unique<CudaBatch>(device, places, std::span(&copy, 1));
+      auto pair = std::make_unique<CudaBatch>(blocks, device, places, std::span(&copy, 1));
       if (!pair->has_trees()) pair_ = std::move(pair);
     } catch (const OutOfMemory&) {
       // By the tree, then.
@@ -193,7 +195,7 @@ CudaPlan::CudaPlan(int device, const Layout& to, Place to_place, const Layout& f
   }
   const bool reads_tables =
       form_ == Form::Blocks || form_ == Form::Tree || size_bytes() >= kBoxLimit;
-  if (reads_tables) tables_ = std::make_unique<DeviceTables>(device, to_, from_);
+  if (reads_tables) tables_ = std::make_unique<DeviceTables>(blocks, device, to_, from_);
   // The others need them only where a base address is not aligned.
   if (word_log2_ < kNarrowWordLog2 && size_bytes() >= kShiftedLeastRun) (void)make_shifted();
   // Those of a run of aligned addresses.
@@ -357,10 +359,10 @@ bool CudaPlan::make_shifted() const {
     try {
       if (pack) {
         const auto table = GatherTable::make(strided_);
-        if (table) gather_ = std::make_unique<DeviceGather>(device_, *table);
+        if (table) gather_ = std::make_unique<DeviceGather>(blocks_, device_, *table);
       } else {
         auto table = ScatterTable::make(strided_);
-        if (table) scatter_ = std::make_unique<DeviceScatter>(device_, std::move(*table));
+        if (table) scatter_ = std::make_unique<DeviceScatter>(blocks_, device_, std::move(*table));
       }
     } catch (const OutOfMemory&) {
       // No memory for the table: single bytes, then.

@@ -23,7 +23,7 @@ namespace strake::cuda {
 /// Both sides' tables in device memory.
 class DeviceTables {
  public:
-  DeviceTables(int device, const Tables& to, const Tables& from);
+  DeviceTables(const BlockSource& blocks, int device, const Tables& to, const Tables& from);
 
   Side to;  ///< held here, its tables on the device
   Side from;
@@ -35,7 +35,7 @@ class DeviceTables {
 /// \{ A list's tables in device memory.
 class DeviceRanked {
  public:
-  DeviceRanked(int device, const RankedTable& table);
+  DeviceRanked(const BlockSource& blocks, int device, const RankedTable& table);
   RankedView view;
 
  private:
@@ -44,7 +44,7 @@ class DeviceRanked {
 
 class DeviceGather {
  public:
-  DeviceGather(int device, const GatherTable& table);
+  DeviceGather(const BlockSource& blocks, int device, const GatherTable& table);
   GatherView view;
 
  private:
@@ -53,7 +53,7 @@ class DeviceGather {
 
 class DeviceScatter {
  public:
-  DeviceScatter(int device, ScatterTable table);
+  DeviceScatter(const BlockSource& source, int device, ScatterTable table);
   ScatterView view;
   std::vector<ScatterBlock> blocks;  ///< and one past the last
 
@@ -65,8 +65,8 @@ class DeviceScatter {
 /// Immutable but for tables that not every run needs: the first run that does uploads them.
 class CudaPlan final : public DevicePlan {
  public:
-  CudaPlan(int device, const Layout& to, Place to_place, const Layout& from, Place from_place,
-           CopyVariant variant);
+  CudaPlan(const BlockSource& blocks, int device, const Layout& to, Place to_place,
+           const Layout& from, Place from_place, CopyVariant variant);
 
   [[nodiscard]] std::int64_t size_bytes() const noexcept override { return to_.size_bytes(); }
   [[nodiscard]] std::string description() const override;
@@ -108,6 +108,7 @@ class CudaPlan final : public DevicePlan {
                          ByteRange part) const;
   /// \}
 
+  BlockSource blocks_;  // its tables lie in blocks of these
   int device_;
   Tables to_;
   Tables from_;

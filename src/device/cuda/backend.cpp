@@ -24,7 +24,8 @@ namespace {
 
 class CudaBackend final : public DeviceBackend {
  public:
-  explicit CudaBackend(int devices) : devices_(devices) {
+  CudaBackend(int devices, const DeviceBackendOptions& options)
+      : devices_(devices), options_(options) {
     for (int device = 0; device < devices; ++device) {
       Traits& traits = traits_.emplace_back();
       traits.multiprocessors = multiprocessors_of(device);
@@ -69,6 +70,7 @@ class CudaBackend final : public DeviceBackend {
   const Traits& traits_of(int device) const;
 
   int devices_;
+  DeviceBackendOptions options_;  // of the core that it was made for
   std::deque<Traits> traits_;
 };
 
@@ -86,9 +88,9 @@ const CudaBackend::Traits& CudaBackend::traits_of(int device) const {
                     code != cudaErrorInvalidDeviceFunction && code != cudaErrorInvalidPtx &&
                     code != cudaErrorUnsupportedPtxVersion && code != cudaErrorJitCompilerNotFound;
     if (traits.usable) return;
-    core().warn(fmt::format("the memory of device {} is left to the MPI library: {}", device,
-                            cudaGetErrorString(code))
-                    .c_str());
+    options_.warn(fmt::format("the memory of device {} is left to the MPI library: {}", device,
+                              cudaGetErrorString(code))
+                      .c_str());
   });
   return traits;
 }
@@ -182,8 +184,7 @@ void CudaBackend::require_device(int device) const {
 std::unique_ptr<Queue> CudaBackend::make_queue(int device, QueueOrder order) {
   require_device(device);
   const Traits& traits = traits_of(device);
-  return std::make_unique<CudaQueue>(device, order, traits.multiprocessors, traits.early,
-                                     core().spin_ns);
+  return std::make_unique<CudaQueue>(options_, device, order, traits.multiprocessors, traits.early);
 }
 
 std::unique_ptr<Marker> CudaBackend::make_marker(int device) {
@@ -302,8 +303,7 @@ extern "C" __attribute__((visibility("default"))) strake::DeviceBackend* strake_
   }
   try {
     // Lives as long as the process: plans and queues may outlive any static object.
-    strake::cuda::core() = options;
-    return new strake::cuda::CudaBackend(devices);
+    return new strake::cuda::CudaBackend(devices, options);
   } catch (const std::exception&) {
     return nullptr;
   }

@@ -37,14 +37,15 @@ CUdeviceptr device_address(const volatile void* address) {
 
 }  // namespace
 
-CudaQueue::CudaQueue(int device, QueueOrder order, int multiprocessors, bool early,
-                     std::int64_t spin_ns)
+CudaQueue::CudaQueue(const DeviceBackendOptions& options, int device, QueueOrder order,
+                     int multiprocessors, bool early)
     : device_(device),
       multiprocessors_(multiprocessors),
       early_(early),
-      spin_ns_(spin_ns),
-      progress_block_({MemoryKind::Pinned, device}, sizeof(std::uint64_t)),
-      arrivals_block_({MemoryKind::Device, device}, sizeof(unsigned)),
+      spin_ns_(options.spin_ns),
+      blocks_(options.blocks),
+      progress_block_(blocks_, {MemoryKind::Pinned, device}, sizeof(std::uint64_t)),
+      arrivals_block_(blocks_, {MemoryKind::Device, device}, sizeof(unsigned)),
       progress_(new (progress_block_.data()) std::uint64_t(0)),
       arrivals_(reinterpret_cast<unsigned*>(arrivals_block_.data())) {
   const DeviceScope scope(device);
@@ -157,7 +158,7 @@ Ticket CudaQueue::finish(const Signal& raised) {
 
 std::byte* CudaQueue::staging(int slot) {
   if (staging_.data() == nullptr)
-    staging_ = Block({MemoryKind::Pinned, device_}, 2 * kStagingBytes);
+    staging_ = Block(blocks_, {MemoryKind::Pinned, device_}, 2 * kStagingBytes);
   wait(staging_busy_[static_cast<std::size_t>(slot)]);
   return staging_.data() + slot * kStagingBytes;
 }

@@ -16,7 +16,8 @@ namespace strake::cuda {
 
 class CudaQueue final : public Queue {
  public:
-  CudaQueue(int device, QueueOrder order, int multiprocessors, bool early, std::int64_t spin_ns);
+  CudaQueue(const DeviceBackendOptions& options, int device, QueueOrder order, int multiprocessors,
+            bool early);
   ~CudaQueue() override;
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
@@ -63,6 +64,7 @@ class CudaQueue final : public Queue {
   int multiprocessors_;
   bool early_;
   std::int64_t spin_ns_;
+  BlockSource blocks_;
   cudaStream_t stream_ = nullptr;
   Block progress_block_;  // pinned
   Block arrivals_block_;  // on the device

@@ -47,7 +47,7 @@ void ExchangePart::receive(int peer, int tag, int array, Layout layout, std::str
 
 /// Exchanges are numbered from 1 on. Each has two kinds of lanes: those whose bytes this rank
 /// gives, and those whose bytes it takes.
-class Exchange::Impl {
+class STRAKE_LOCAL Exchange::Impl {
  public:
   Impl(MPI_Comm comm, const ExchangePart& part);
   ~Impl();
