@@ -139,23 +139,26 @@ class STRAKE_API Exchange {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Memory that other ranks of the node can read where it lies: zeroes, from a page's begin on.
-/// Freed with this object.
+/// Memory that other ranks of the node can read where it lies: zeroes, from a page's begin on, or
+/// in a device's memory. Freed with this object.
 class STRAKE_API SharedArray {
  public:
   SharedArray() noexcept = default;
-  /// Of fewer than 64 KiB, or where too many are shared (64 in a process), it is ordinary memory.
-  /// \throws OutOfMemory
-  explicit SharedArray(std::int64_t bytes);
+  /// In host memory, if it has fewer than 64 KiB, or too many are shared (64 in a process), it is
+  /// ordinary memory. \throws InvalidArgument  fewer than no bytes; Unsupported  managed memory, or
+  /// no device; OutOfMemory, CudaError
+  explicit SharedArray(std::int64_t bytes, Place place = {});
   SharedArray(SharedArray&& other) noexcept;
   SharedArray& operator=(SharedArray&& other) noexcept;
   ~SharedArray();
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return bytes_; }
+  [[nodiscard]] Place place() const noexcept { return place_; }
 
  private:
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
+  Place place_;
 };
 
 }  // namespace strake

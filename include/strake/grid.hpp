@@ -18,6 +18,7 @@
 #include "strake/api.hpp"
 #include "strake/exchange.hpp"
 #include "strake/place.hpp"
+#include "strake/stream.hpp"
 #include "strake/view.hpp"
 
 namespace strake {
@@ -73,7 +74,7 @@ inline constexpr At node{true, true, true};
 struct GridOptions {
   Radius radius = 1;  ///< of quantities that have none of their own
   std::array<bool, 3> periodic{};
-  Place place{};  ///< host memory, so far
+  Place place{};  ///< host memory, or that of this rank's device
 };
 
 struct FieldOptions {
@@ -135,7 +136,7 @@ class STRAKE_API Ghosts {
   bool test();
   /// Whether those in that direction are, so that work there can begin; true if there are none.
   bool test(Direction direction);
-  /// Until all are there.
+  /// Until all are there. (The host waits: a kernel that is launched then reads them.)
   void wait();
   /// Until those are.
   void wait(Direction direction);
@@ -156,7 +157,7 @@ class STRAKE_API Grid {
   /// Collective. \param extent  cells along x, y and z; axes that are not named have one cell and
   /// no ghosts. More ranks than cells may take part: those without cells move nothing.
   /// \throws InvalidArgument  on all ranks: no axis or more than three, an extent below 1, a
-  /// negative radius; Unsupported  a place in a device's memory; MpiError
+  /// negative radius; Unsupported  managed memory, or a device that is not there; MpiError
   Grid(MPI_Comm comm, std::initializer_list<std::int64_t> extent, const GridOptions& options = {});
   Grid(MPI_Comm comm, std::span<const std::int64_t> extent, const GridOptions& options = {});
   Grid(Grid&&) noexcept;
@@ -179,6 +180,12 @@ class STRAKE_API Grid {
   /// of the same quantities has not ended
   Ghosts exchange(const ExchangeOptions& options = {});
   Ghosts exchange(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options = {});
+  /// \}
+  /// \{ The same on a device, after the work that `after` holds; without it, after that of the
+  /// legacy default stream (Exchange::start).
+  Ghosts exchange(Stream& after, const ExchangeOptions& options = {});
+  Ghosts exchange(Stream& after, std::initializer_list<FieldHandle> fields,
+                  const ExchangeOptions& options = {});
   /// \}
   /// The other way: what is in ghost cells goes to their owners, and is combined with what is
   /// there, one quantity after the other. Collective; returns when it is done.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "device/backend.hpp"
 #include "exchange/backoff.hpp"
 #include "exchange/planned/agree.hpp"
 #include "mpi/real_mpi.hpp"
@@ -37,9 +38,16 @@ Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const Grid
         fault = fmt::format("a grid of {} cells along {}", extent[axis], "xyz"[axis]);
     }
     agree(comm, fault);
-    if (!options.place.in_host_memory())
-      fault = fmt::format("a grid in {} memory: only host memory is possible so far",
-                          name_of(options.place.kind));
+    if (options.place.kind == MemoryKind::Managed) {
+      fault = "a grid in managed memory, which no other process reads";
+    } else if (options.place.kind == MemoryKind::Device) {
+      const DeviceBackend* const backend = device_backend();
+      const int devices = backend == nullptr ? 0 : backend->device_count();
+      if (options.place.device < 0 || options.place.device >= devices)
+        fault =
+            fmt::format("rank {}: a grid in memory of device {}, but this process uses {} devices",
+                        rank, options.place.device, devices);
+    }
     agree(comm, fault, FaultKind::Unsupported);
   } catch (...) {
     real.MPI_Comm_free(&comm);
@@ -135,11 +143,11 @@ Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, El
   field.stride_z = field.stride_y * field.stored.extent(1);
   const std::int64_t size = field.stored.empty() ? 0 : field.stride_z * field.stored.extent(2);
   try {
-    field.buffers[0] = SharedArray(size);
-    if (given.next) field.buffers[1] = SharedArray(size);
-  } catch (const OutOfMemory&) {
-    fault = fmt::format("quantity '{}': rank {} has no memory for {} bytes", name, rank,
-                        given.next ? 2 * size : size);
+    field.buffers[0] = SharedArray(size, options.place);
+    if (given.next) field.buffers[1] = SharedArray(size, options.place);
+  } catch (const Error& error) {
+    fault = fmt::format("quantity '{}': rank {} has no memory for {} bytes: {}", name, rank,
+                        given.next ? 2 * size : size, error.what());
   }
   agree(comm, fault, FaultKind::Memory);
   fields.push_back(std::move(made));
@@ -257,9 +265,13 @@ Grid::Impl::Wanted Grid::Impl::wanted_all(const ExchangeOptions& given) const {
   return made;
 }
 
-Exchange& Grid::Impl::start(const Wanted& wanted) {
+Exchange& Grid::Impl::start(const Wanted& wanted, Stream* after) {
   Exchange& exchange = planned(wanted);
-  exchange.start(bases(wanted));
+  if (after != nullptr) {
+    exchange.start(bases(wanted), *after);
+  } else {
+    exchange.start(bases(wanted));
+  }
   return exchange;
 }
 
@@ -305,10 +317,19 @@ FieldHandle::Data* Grid::add_field(const std::string& name, std::size_t bytes, E
 int Grid::last_field() const noexcept { return static_cast<int>(impl_->fields.size()) - 1; }
 
 Ghosts Grid::exchange(const ExchangeOptions& options) {
-  return {impl_->start(impl_->wanted_all(options)), *this};
+  return {impl_->start(impl_->wanted_all(options), nullptr), *this};
+}
+Ghosts Grid::exchange(Stream& after, const ExchangeOptions& options) {
+  return {impl_->start(impl_->wanted_all(options), &after), *this};
 }
 Ghosts Grid::exchange(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
-  return {impl_->start(impl_->wanted(std::span(fields.begin(), fields.size()), options)), *this};
+  const auto some = std::span(fields.begin(), fields.size());
+  return {impl_->start(impl_->wanted(some, options), nullptr), *this};
+}
+Ghosts Grid::exchange(Stream& after, std::initializer_list<FieldHandle> fields,
+                      const ExchangeOptions& options) {
+  const auto some = std::span(fields.begin(), fields.size());
+  return {impl_->start(impl_->wanted(some, options), &after), *this};
 }
 
 void Grid::accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,

@@ -57,7 +57,7 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] Wanted wanted(std::span<const FieldHandle> some,
                               const ExchangeOptions& given) const;
   [[nodiscard]] Wanted wanted_all(const ExchangeOptions& given) const;
-  Exchange& start(const Wanted& wanted);
+  Exchange& start(const Wanted& wanted, Stream* after);
   /// Planned at its first use, collectively.
   Exchange& planned(const Wanted& wanted);
   /// The current buffers of its quantities.

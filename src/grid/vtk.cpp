@@ -6,6 +6,7 @@
 
 #include "exchange/planned/agree.hpp"
 #include "grid/grid.hpp"
+#include "strake/copy.hpp"
 
 namespace strake {
 namespace {
@@ -92,11 +93,11 @@ void Grid::Impl::write_vtk(const std::string& path) const {
         if (!is_written(*field)) continue;
         const auto bytes = static_cast<std::uint64_t>(owned.size() * field->bytes);
         good = good && std::fwrite(&bytes, sizeof(bytes), 1, file) == 1;
-        const std::byte* const base = field->buffers[field->current].data();
-        field->layout_of(owned).for_each_block([&](std::int64_t offset, std::int64_t length) {
-          const auto row = static_cast<std::size_t>(length);
-          good = good && std::fwrite(base + offset, 1, row, file) == row;
-        });
+        std::vector<std::byte> values(static_cast<std::size_t>(bytes));
+        CopyPlan::compile(Layout::dense(static_cast<std::int64_t>(bytes)), Place{},
+                          field->layout_of(owned), options.place)
+            .run(values.data(), field->buffers[field->current].data());
+        good = good && std::fwrite(values.data(), 1, values.size(), file) == values.size();
       }
       return good && put(file, "\n</AppendedData>\n</VTKFile>\n");
     });

@@ -13,6 +13,8 @@
 #include <set>
 #include <sstream>
 
+#include "../interpose/memory.hpp"
+#include "strake/copy.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -58,12 +60,59 @@ bool holds(const T& element, std::int64_t value) {
 }
 constexpr std::int64_t kPoison = -3;
 
+/// Where the grids of these tests are.
+Place place() {
+  static const Place of_tests =
+      test_memory::on_device() ? Place{MemoryKind::Device, test_memory::device()} : Place{};
+  return of_tests;
+}
+
+/// What is stored of a quantity, where the host reaches it.
 template <typename T>
-void fill(const View<T>& view, int quantity, int step) {
+class Mirror {
+ public:
+  explicit Mirror(const View<T>& of)
+      : of_(of), values_(static_cast<std::size_t>(of.stored().size())) {
+    const Region& stored = of.stored();
+    const std::int64_t row = stored.extent(0), plane = row * stored.extent(1);
+    view_ = {values_.data() - stored.lower[0] - stored.lower[1] * row - stored.lower[2] * plane,
+             row, plane, of.owned(), stored};
+    if (stored.empty()) return;
+    const auto size = static_cast<std::int64_t>(sizeof(T));
+    const Dim dims[] = {{stored.extent(2), of.stride(2) * size},
+                        {stored.extent(1), of.stride(1) * size}};
+    there_ = Layout::box(0, row * size, dims);
+    first_ = reinterpret_cast<std::byte*>(&of(stored.lower[0], stored.lower[1], stored.lower[2]));
+    load();
+  }
+  void load() {
+    CopyPlan::compile(here(), Place{}, there_, place())
+        .run(reinterpret_cast<std::byte*>(values_.data()), first_);
+  }
+  void store() {
+    CopyPlan::compile(there_, place(), here(), Place{})
+        .run(first_, reinterpret_cast<const std::byte*>(values_.data()));
+  }
+  [[nodiscard]] const View<T>& view() const { return view_; }
+
+ private:
+  [[nodiscard]] Layout here() const { return Layout::dense(there_.size_bytes()); }
+  View<T> of_;
+  View<T> view_;
+  std::vector<T> values_;
+  Layout there_;
+  std::byte* first_ = nullptr;
+};
+
+template <typename T>
+void fill(const View<T>& there, int quantity, int step) {
+  Mirror<T> mirror(there);
+  const View<T>& view = mirror.view();
   for_each_cell(view.stored(), [&](auto i, auto j, auto k) { set(view(i, j, k), kPoison); });
   for_each_cell(view.owned(), [&](auto i, auto j, auto k) {
     set(view(i, j, k), value_of({i, j, k}, quantity, step));
   });
+  mirror.store();
 }
 
 /// The direction of a ghost cell.
@@ -91,7 +140,9 @@ struct Expected {
 
 /// Whether every ghost cell holds what it should: its owner's value where it is exchanged.
 template <typename T>
-void check(const View<T>& view, const Expected& expected, int quantity, int step) {
+void check(const View<T>& there, const Expected& expected, int quantity, int step) {
+  const Mirror<T> mirror(there);
+  const View<T>& view = mirror.view();
   std::int64_t wrong = 0;
   std::int64_t filled = 0;
   for_each_cell(view.stored(), [&](std::int64_t i, std::int64_t j, std::int64_t k) {
@@ -130,7 +181,7 @@ Index3 extent_with(const Grid& grid, const At& at, const std::array<bool, 3>& pe
 
 void run_grid(std::initializer_list<std::int64_t> extent, const std::array<bool, 3>& periodic,
               const Radius& radius, const Radius& other) {
-  Grid grid(MPI_COMM_WORLD, extent, {.radius = radius, .periodic = periodic});
+  Grid grid(MPI_COMM_WORLD, extent, {.radius = radius, .periodic = periodic, .place = place()});
   auto a = grid.add<std::int64_t>("a");
   auto b = grid.add<Vec3>("b", {.at = face_x, .radius = other});
   auto c = grid.add<float>("c", {.at = node, .next = false});
@@ -166,10 +217,23 @@ void run_grid(std::initializer_list<std::int64_t> extent, const std::array<bool,
   fill(b.view(), 1, 9);
   grid.exchange({a}, some).wait();
   check(a.view(), {grid, periodic, radius, some, grid.extent()}, 0, 9);
-  for_each_cell(b.view().stored(), [&](auto i, auto j, auto k) {
-    EXPECT_TRUE(b.view().owned().contains(i, j, k) || holds(b.view()(i, j, k), kPoison));
+  const Mirror<Vec3> still(b.view());
+  for_each_cell(still.view().stored(), [&](auto i, auto j, auto k) {
+    EXPECT_TRUE(still.view().owned().contains(i, j, k) || holds(still.view()(i, j, k), kPoison));
   });
 }
+
+/// With TEST_PLACE=device grids are on devices, which ranks share round robin.
+class OnDevice : public testing::Environment {
+ public:
+  void SetUp() override {
+    const char* const wanted = std::getenv("TEST_PLACE");
+    if (wanted == nullptr || std::string(wanted) != "device") return;
+    if (!test_memory::use_device(rank())) GTEST_SKIP() << "no device";
+  }
+};
+[[maybe_unused]] testing::Environment* const g_on_device =
+    testing::AddGlobalTestEnvironment(new OnDevice);
 
 TEST(Grid, ghost_cells_are_what_their_owners_have) {
   Radius uneven = 1;
@@ -202,7 +266,8 @@ TEST(Grid, random_grids) {
 }
 
 TEST(Grid, more_ranks_than_cells_take_part) {
-  Grid grid(MPI_COMM_WORLD, {2, 1}, {.radius = 1, .periodic = {true, false, false}});
+  Grid grid(MPI_COMM_WORLD, {2, 1},
+            {.radius = 1, .periodic = {true, false, false}, .place = place()});
   auto a = grid.add<std::int64_t>("a");
   fill(a.view(), 0, 0);
   grid.exchange().wait();
@@ -218,7 +283,8 @@ TEST(Grid, more_ranks_than_cells_take_part) {
 }
 
 TEST(Grid, interior_and_exterior_are_what_is_owned) {
-  Grid grid(MPI_COMM_WORLD, {20, 20, 20}, {.radius = 2, .periodic = {true, false, true}});
+  Grid grid(MPI_COMM_WORLD, {20, 20, 20},
+            {.radius = 2, .periodic = {true, false, true}, .place = place()});
   auto a = grid.add<int>("a");
   std::set<Index3> cells;
   const auto take = [&](const Region& region) {
@@ -243,9 +309,28 @@ TEST(Grid, interior_and_exterior_are_what_is_owned) {
 
 TEST(Grid, ghosts_go_back_to_their_owners) {
   const std::array<bool, 3> periodic{true, true, false};
-  Grid grid(MPI_COMM_WORLD, {12, 10, 8}, {.radius = 2, .periodic = periodic});
+  Grid grid(MPI_COMM_WORLD, {12, 10, 8}, {.radius = 2, .periodic = periodic, .place = place()});
   auto a = grid.add<std::int64_t>("a");
   const auto view = a.view();
+  if (test_memory::on_device()) {
+    EXPECT_THROW(grid.accumulate({a}, sum<std::int64_t>()), Unsupported);
+    // What ghost cells have takes the place of what their owners have.
+    Mirror<std::int64_t> mirror(view);
+    for_each_cell(view.stored(), [&](auto i, auto j, auto k) {
+      mirror.view()(i, j, k) = view.owned().contains(i, j, k) ? 1 : 2;
+    });
+    mirror.store();
+    grid.accumulate({a}, replace());
+    mirror.load();
+    for_each_cell(view.owned(), [&](auto i, auto j, auto k) {
+      const bool needed = i < view.owned().lower[0] + 2 || i >= view.owned().upper[0] - 2 ||
+                          j < view.owned().lower[1] + 2 || j >= view.owned().upper[1] - 2 ||
+                          (k < view.owned().lower[2] + 2 && grid.neighbour({0, 0, -1})) ||
+                          (k >= view.owned().upper[2] - 2 && grid.neighbour({0, 0, 1}));
+      ASSERT_EQ(mirror.view()(i, j, k), needed ? 2 : 1) << i << " " << j << " " << k;
+    });
+    return;
+  }
   // Each cell that is stored counts one for its owner: as many as ranks have it, by any way.
   for_each_cell(view.stored(), [&](auto i, auto j, auto k) { view(i, j, k) = 1; });
   grid.accumulate({a}, sum<std::int64_t>());
@@ -283,8 +368,10 @@ TEST(Grid, what_is_wrong_is_told) {
               Grid grid(MPI_COMM_WORLD, {1, 1, 1, 1});
             }),
             "a grid of 4 axes, not of one to three");
-  EXPECT_THROW(Grid(MPI_COMM_WORLD, {4}, {.place = {MemoryKind::Device, 0}}), Unsupported);
-  Grid grid(MPI_COMM_WORLD, {3 * ranks()}, {.radius = 4, .periodic = {true, false, false}});
+  EXPECT_THROW(Grid(MPI_COMM_WORLD, {4}, {.place = {MemoryKind::Device, 99}}), Unsupported);
+  EXPECT_THROW(Grid(MPI_COMM_WORLD, {4}, {.place = {MemoryKind::Managed, 0}}), Unsupported);
+  Grid grid(MPI_COMM_WORLD, {3 * ranks()},
+            {.radius = 4, .periodic = {true, false, false}, .place = place()});
   EXPECT_EQ(refusal([&] { (void)grid.add<int>("u"); }),
             "quantity 'u': a radius of 4 in direction -x, but rank " + std::to_string(ranks() - 1) +
                 " has 3 cells along x");
@@ -312,15 +399,21 @@ std::string attribute(const std::string& text, const std::string& name, std::siz
 }
 
 TEST(Grid, vtk_files_hold_the_cells) {
-  Grid grid(MPI_COMM_WORLD, {7, 6, 5}, {.radius = 1});
+  Grid grid(MPI_COMM_WORLD, {7, 6, 5}, {.radius = 1, .place = place()});
   auto a = grid.add<double>("a");
   auto b = grid.add<std::array<std::int32_t, 2>>("b & c");
   auto hidden = grid.add<Vec3>("no numbers");
   (void)hidden;
-  for_each_cell(grid.owned(), [&](auto i, auto j, auto k) {
-    a.view()(i, j, k) = static_cast<double>(i + 10 * j + 100 * k);
-    b.view()(i, j, k) = {static_cast<std::int32_t>(i), static_cast<std::int32_t>(k)};
-  });
+  {
+    Mirror<double> of_a(a.view());
+    Mirror<std::array<std::int32_t, 2>> of_b(b.view());
+    for_each_cell(grid.owned(), [&](auto i, auto j, auto k) {
+      of_a.view()(i, j, k) = static_cast<double>(i + 10 * j + 100 * k);
+      of_b.view()(i, j, k) = {static_cast<std::int32_t>(i), static_cast<std::int32_t>(k)};
+    });
+    of_a.store();
+    of_b.store();
+  }
   std::string folder = (std::filesystem::temp_directory_path() / "strake-vtk-XXXXXX").string();
   ASSERT_TRUE(rank() != 0 || mkdtemp(folder.data()) != nullptr);
   MPI_Bcast(folder.data(), static_cast<int>(folder.size()), MPI_CHAR, 0, MPI_COMM_WORLD);

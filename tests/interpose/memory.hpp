@@ -18,6 +18,8 @@ inline bool& on_device() {
 /// From now on they do; ranks share the devices round robin. False where the program was linked
 /// without CUDA or no device is present.
 bool use_device(int rank);
+/// The current one.
+int device();
 /// \{ Device memory; none where the program was linked without CUDA, or it is host memory's turn.
 void* allocate(std::size_t bytes);
 void release(void* address);

@@ -53,6 +53,12 @@ bool use_device(int rank) {
   return true;
 }
 
+int device() {
+  int current = 0;
+  check(cudaGetDevice(&current));
+  return current;
+}
+
 void* allocate(std::size_t bytes) {
   const Kind kind = next_kind();
   void* address = nullptr;

@@ -21,6 +21,7 @@ using cudaHostFn_t = void (*)(void* argument);
 cudaError_t cudaDeviceReset();
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaMalloc(void** address, std::size_t bytes);
 cudaError_t cudaFree(void* address);
 /// After what the default stream holds. Complete on return.

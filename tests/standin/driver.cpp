@@ -266,6 +266,11 @@ cudaError_t cudaSetDevice(int device) {
   return cudaSuccess;
 }
 
+cudaError_t cudaGetDevice(int* device) {
+  *device = t_device;
+  return cudaSuccess;
+}
+
 cudaError_t cudaMalloc(void** address, std::size_t bytes) {
   *address = allocate(bytes, t_device, false);
   return cudaSuccess;

@@ -1,5 +1,6 @@
 #include "strake/exchange.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -421,17 +422,28 @@ void Exchange::Impl::wait() {
   for (exchange::Backoff backoff; !test();) backoff.pause();
 }
 
+namespace {
+
+/// That of the program, which under `strake run` is the interposer's. Looked up, so that the library
+/// needs no MPI library by name: MPICH's has two.
+decltype(&MPI_Iprobe) programs_iprobe() noexcept {
+  static const auto found =
+      reinterpret_cast<decltype(&MPI_Iprobe)>(dlsym(RTLD_DEFAULT, "MPI_Iprobe"));
+  return found != nullptr ? found : mpi::real_mpi().MPI_Iprobe;
+}
+
+}  // namespace
+
 /// In each turn of a wait for `peer`.
 void Exchange::Impl::serve(const Peer& peer) {
   constexpr unsigned kRarely = 64;
   constexpr unsigned kVeryRarely = 1 << 14;  // a system call
   if (++turns_ % kVeryRarely == 0) require_alive(peer);
   if (turns_ % kRarely != 0) return;
-  // As any call of MPI that waits: others may wait for messages of this rank. The program's own
-  // MPI_Iprobe, which under `strake run` is the interposer's.
+  // As any call of MPI that waits: others may wait for messages of this rank.
   constexpr int kNoTag = 6;
   int flag = 0;
-  MPI_Iprobe(MPI_ANY_SOURCE, kNoTag, comm_, &flag, MPI_STATUS_IGNORE);
+  (void)programs_iprobe()(MPI_ANY_SOURCE, kNoTag, comm_, &flag, MPI_STATUS_IGNORE);
 }
 
 void Exchange::Impl::require_alive(const Peer& peer) const {
