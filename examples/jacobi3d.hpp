@@ -49,10 +49,10 @@ class Jacobi {
   /// One step of the cells in `box`: each becomes the mean of its six neighbours.
   void relax(const Cells& from, const Cells& to, const strake::Region& box) const {
     for_each_cell(box, [&](auto i, auto j, auto k) {
-      to(i, j, k) =
-          ((from(i - 1, j, k) + from(i + 1, j, k)) + (from(i, j - 1, k) + from(i, j + 1, k)) +
-           (from(i, j, k - 1) + from(i, j, k + 1))) *
-          (1.0 / 6.0);
+      const double along_x = from(i - 1, j, k) + from(i + 1, j, k);
+      const double along_y = from(i, j - 1, k) + from(i, j + 1, k);
+      const double along_z = from(i, j, k - 1) + from(i, j, k + 1);
+      to(i, j, k) = (along_x + along_y + along_z) * (1.0 / 6.0);
     });
     hold(to, box);
   }
