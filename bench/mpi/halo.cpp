@@ -24,24 +24,26 @@ Halo::Halo(const RankBox& box, const HaloShape& shape)
     const Triple direction{code / 9 - 1, code / 3 % 3 - 1, code % 3 - 1};
     const Triple back{-direction[0], -direction[1], -direction[2]};
     if (code == 13) continue;  // the block itself
-    ways_.push_back({code, box.neighbour(direction, 1), box.neighbour(direction, -1),
-                     part(direction, false), part(back, true)});
+    ways_.push_back({code, direction, box.neighbour(direction, 1), box.neighbour(direction, -1),
+                     type_of(part(direction, false)), type_of(part(back, true))});
   }
 }
 
-Datatype Halo::part(const Triple& direction, bool ghost) const {
+Halo::Part Halo::part(const Triple& direction, bool ghost) const {
   const int edge = shape_.edge;
   const int radius = shape_.radius;
-  const Triple sizes{size_, size_, size_};
-  Triple subsizes{};
-  Triple starts{};
+  Part made{};
   for (std::size_t d = 0; d < 3; ++d) {
-    subsizes[d] = direction[d] == 0 ? edge : radius;
-    starts[d] = direction[d] < 0    ? (ghost ? 0 : radius)
-                : direction[d] == 0 ? radius
-                                    : (ghost ? radius + edge : edge);
+    made.sizes[d] = direction[d] == 0 ? edge : radius;
+    made.starts[d] = direction[d] < 0    ? (ghost ? 0 : radius)
+                     : direction[d] == 0 ? radius
+                                         : (ghost ? radius + edge : edge);
   }
-  Datatype type = subarray(sizes, subsizes, starts, MPI_DOUBLE);
+  return made;
+}
+
+Datatype Halo::type_of(const Part& part) const {
+  Datatype type = subarray(Triple{size_, size_, size_}, part.sizes, part.starts, MPI_DOUBLE);
   MPI_Datatype handle = type.get();
   MPI_Type_commit(&handle);
   return type;

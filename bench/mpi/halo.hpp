@@ -38,6 +38,7 @@ struct HaloShape {
 /// What all ranks send in one direction. A rank receives it from the neighbour on the other side.
 struct Way {
   int code;  ///< of the direction: 0 to 26 but 13
+  Triple direction;
   int to;
   int from;
   Datatype send;     ///< interior cells
@@ -47,6 +48,16 @@ struct Way {
 class Halo {
  public:
   Halo(const RankBox& box, const HaloShape& shape);
+
+  /// Some cells of an array.
+  struct Part {
+    Triple starts;
+    Triple sizes;
+  };
+  /// What is sent in a direction; or the ghost cells on that side.
+  [[nodiscard]] Part part(const Triple& direction, bool ghost) const;
+  /// Cells of an array in each dimension, with ghosts.
+  [[nodiscard]] int size() const { return size_; }
 
   /// In the order of their codes.
   [[nodiscard]] const std::vector<Way>& ways() const { return ways_; }
@@ -62,14 +73,14 @@ class Halo {
   [[nodiscard]] std::int64_t wrong_cells(int epoch) const;
 
  private:
-  [[nodiscard]] Datatype part(const Triple& direction, bool ghost) const;
+  [[nodiscard]] Datatype type_of(const Part& part) const;
   [[nodiscard]] double number(const Triple& cell, int quantity, int epoch) const;
   template <typename Visit>
   void for_each_cell(Visit&& visit) const;
 
   const RankBox& box_;
   HaloShape shape_;
-  int size_;  // of an array in each dimension, with ghosts
+  int size_;
   std::vector<Memory> arrays_;
   std::vector<Way> ways_;
 };

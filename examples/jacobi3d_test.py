@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Runs jacobi3d on several numbers of ranks, as Grid and as plain MPI: all must print the same checksum.
+
+  jacobi3d_test.py PROGRAM RANKS LAUNCH…    RANKS: "1,2,4"; LAUNCH: a command in which the word RANKS is their number
+"""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+
+def run(command, nodes_of=None):
+    environment = dict(os.environ, STRAKE_RANKS_PER_NODE=str(nodes_of)) if nodes_of else None
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def result_of(command, nodes_of=None):
+    done = run(command, nodes_of)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def png_rows(path):
+    """The rows of pixels of a PNG; every checksum in it is right, else this fails."""
+    data = open(path, "rb").read()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n", data[:8]
+    chunks, at = {}, 8
+    while at < len(data):
+        length, = struct.unpack_from(">I", data, at)
+        name, body = data[at + 4:at + 8], data[at + 8:at + 8 + length]
+        assert struct.unpack_from(">I", data, at + 8 + length)[0] == zlib.crc32(name + body), name
+        chunks[name], at = body, at + 12 + length
+    width, height, depth, colour = struct.unpack_from(">IIBB", chunks[b"IHDR"])
+    assert (depth, colour) == (8, 2) and b"IEND" in chunks
+    rows, stride = zlib.decompress(chunks[b"IDAT"]), 3 * width + 1
+    assert len(rows) == stride * height, (len(rows), width, height)
+    return [rows[i * stride + 1:(i + 1) * stride] for i in range(height)]
+
+
+def main(program, ranks, launch):
+    def command(count, *options):
+        return [str(count) if word == "RANKS" else word for word in launch] + [program, *options]
+
+    problem = ["--nx", "29", "--ny", "22", "--nz", "25", "--steps", "60"]
+    sums = {}
+    for count in ranks:
+        for way in ([], ["--baseline"]):
+            result = result_of(command(count, *problem, *way))
+            assert result["ranks"] == count, result
+            sums[" ".join([str(count), *way])] = result["checksum"]
+    count = max(ranks)
+    sums[f"{count} on nodes of 2"] = result_of(command(count, *problem), nodes_of=2)["checksum"]
+    if len(set(sums.values())) != 1:
+        sys.exit(f"the answers differ: {sums}")
+    print(f"checksum {result['checksum']} in {len(sums)} runs")
+
+    with tempfile.TemporaryDirectory() as folder:
+        pictures = []
+        for way in ([], ["--baseline"]):
+            path = os.path.join(folder, f"slice{len(way)}.png")
+            result_of(command(2, *problem, "--png", path, *way))
+            pictures.append(png_rows(path))
+        assert pictures[0] == pictures[1], "the pictures differ"
+        pixel = lambda x: tuple(pictures[0][11][3 * x:3 * x + 3])
+        assert (pixel(29 // 3), pixel(29 * 2 // 3)) == ((255, 0, 0), (0, 0, 255)), "no red hot, blue cold sphere"
+        text = run(command(2, *problem, "--vtk", os.path.join(folder, "out"), "--plan", "--csv")).stdout
+        assert os.path.exists(os.path.join(folder, "out.pvti")), text
+        assert "quantity 'temperature'" in text and "program,way,ranks" in text, text
+
+    for options, words in ((["--n", "0"], "--n takes a number from 1 to 16384, not '0'"),
+                           (["--steps", "7x"], "not '7x'"), (["--speed"], "unknown option '--speed'"),
+                           (["--png"], "--png takes a value"),
+                           (["--baseline", "--plan"], "--baseline has none")):
+        done = run(command(1, *options))
+        assert done.returncode == 2 and words in done.stderr, (options, done.returncode, done.stderr)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], [int(count) for count in sys.argv[2].split(",")], sys.argv[3:])
