@@ -96,6 +96,8 @@ template <typename T>
 /// have; other ranks get one packed message each. For one thread at a time.
 class STRAKE_API Exchange {
  public:
+  class Impl;  ///< the library's own
+
   /// Plans it. Collective over `comm`: every rank gives its part, which may be empty. The plan
   /// keeps a communicator of its own. \throws InvalidArgument  on all ranks alike: an array or a
   /// peer that does not exist, bytes outside of an array, a transfer without its other side, or
@@ -110,8 +112,9 @@ class STRAKE_API Exchange {
 
   /// Begins it: what is sent is that of now, in arrays at `arrays`, by number. What is sent must
   /// not be changed, and what is received not be used, before it has ended. Waits for no other
-  /// rank, unless one is two exchanges behind. \throws InvalidArgument  not as many addresses as
-  /// arrays; it has begun already
+  /// rank; what can't be done yet is done by test() and wait(), of this exchange or of another one
+  /// that this thread has begun. \throws InvalidArgument  not as many addresses as arrays, an array
+  /// that is elsewhere than planned; it has begun already; MpiError, CudaError
   void start(std::span<std::byte* const> arrays);
   /// The same of arrays in a device's memory that work in `after` writes and reads: the exchange
   /// comes after it, and waits for nothing that `after` gets later. Without it, after what is in
@@ -124,8 +127,13 @@ class STRAKE_API Exchange {
   /// Whether it has ended. Moves what can be moved. True also if none was begun. \throws Error  a
   /// rank of this node has died; MpiError
   bool test();
-  /// Until it has ended. \throws  as test()
+  /// Until it has ended: what comes is here, and what was sent may be changed. Who has all that it
+  /// needs waits for no rank that is late. (But for arrays in a device's memory a rank has to call
+  /// Strake once after the device's earlier work is done, before others get its bytes.) \throws  as
+  /// test()
   void wait();
+  /// Whether it was begun, and neither test() nor wait() has told that it has ended.
+  [[nodiscard]] bool running() const noexcept;
   /// Whether all that comes from `peer` has come, as the last test() found.
   [[nodiscard]] bool arrived(int peer) const noexcept;
 
@@ -135,7 +143,6 @@ class STRAKE_API Exchange {
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;
 
  private:
-  class Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -74,7 +74,8 @@ inline constexpr At node{true, true, true};
 struct GridOptions {
   Radius radius = 1;  ///< of quantities that have none of their own
   std::array<bool, 3> periodic{};
-  Place place{};  ///< host memory, or that of this rank's device
+  std::array<int, 3> counts{};  ///< of ranks along each axis; zeroes: by recursive bisection
+  Place place{};                ///< host memory, or that of this rank's device
 };
 
 struct FieldOptions {
@@ -143,9 +144,9 @@ class STRAKE_API Ghosts {
 
  private:
   friend class Grid;
-  Ghosts(Exchange& exchange, const Grid& grid) noexcept : exchange_(&exchange), grid_(&grid) {}
+  Ghosts(Exchange& exchange, const void* grid) noexcept : exchange_(&exchange), grid_(grid) {}
   Exchange* exchange_;
-  const Grid* grid_;
+  const void* grid_;  ///< the inside of it, which stays where it is
 };
 
 /// A grid of one to three axes, divided among the ranks of a communicator by recursive bisection.
@@ -178,22 +179,24 @@ class STRAKE_API Grid {
   /// \{ Begins to fill the ghost cells, of all quantities, or of some. Planned at its first use,
   /// which is collective, as is each use between neighbours. \throws InvalidArgument  an exchange
   /// of the same quantities has not ended
-  Ghosts exchange(const ExchangeOptions& options = {});
-  Ghosts exchange(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options = {});
+  [[nodiscard]] Ghosts exchange(const ExchangeOptions& options = {});
+  [[nodiscard]] Ghosts exchange(std::initializer_list<FieldHandle> fields,
+                                const ExchangeOptions& options = {});
   /// \}
   /// \{ The same on a device, after the work that `after` holds; without it, after that of the
   /// legacy default stream (Exchange::start).
-  Ghosts exchange(Stream& after, const ExchangeOptions& options = {});
-  Ghosts exchange(Stream& after, std::initializer_list<FieldHandle> fields,
-                  const ExchangeOptions& options = {});
+  [[nodiscard]] Ghosts exchange(Stream& after, const ExchangeOptions& options = {});
+  [[nodiscard]] Ghosts exchange(Stream& after, std::initializer_list<FieldHandle> fields,
+                                const ExchangeOptions& options = {});
   /// \}
   /// The other way: what is in ghost cells goes to their owners, and is combined with what is
   /// there, one quantity after the other. Collective; returns when it is done.
   void accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,
                   const ExchangeOptions& options = {});
 
-  /// Of each quantity that has two buffers the next one becomes the current one.
-  void swap() noexcept;
+  /// Of each quantity that has two buffers the next one becomes the current one. \throws
+  /// InvalidArgument  an exchange has not ended
+  void swap();
 
   /// What this rank owns, in cells.
   [[nodiscard]] const Region& owned() const noexcept;
@@ -201,8 +204,13 @@ class STRAKE_API Grid {
   [[nodiscard]] Region interior() const noexcept;
   /// The rest of it: boxes with no cell in common.
   [[nodiscard]] std::vector<Region> exterior() const;
-  /// What this rank owns with `cells` more on each side that has a neighbour: for several steps on
-  /// ghosts that are deep enough.
+  /// \{ The same of one quantity, with its own radius; View::owned() is all of it, also where it is
+  /// on faces.
+  [[nodiscard]] Region interior(const FieldHandle& field) const noexcept;
+  [[nodiscard]] std::vector<Region> exterior(const FieldHandle& field) const;
+  /// \}
+  /// What this rank owns with `cells` more on each side that has a neighbour, but no more than
+  /// there are ghosts: for several steps on deep ghosts.
   [[nodiscard]] Region grown(int cells) const noexcept;
 
   [[nodiscard]] int rank() const noexcept;

@@ -37,6 +37,19 @@ Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const Grid
       if (extent[axis] < 1)
         fault = fmt::format("a grid of {} cells along {}", extent[axis], "xyz"[axis]);
     }
+    std::int64_t cut = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (static_cast<int>(axis) >= axes && (options.periodic[axis] || options.counts[axis] > 1) &&
+          fault.empty())
+        fault =
+            fmt::format("a grid of {} axes that is periodic or cut along {}", axes, "xyz"[axis]);
+      cut *= std::max(options.counts[axis], 1);
+    }
+    const auto is_given = [](int count) { return count != 0; };
+    const bool given_counts = std::ranges::any_of(options.counts, is_given);
+    if (given_counts && cut != ranks && fault.empty())
+      fault = fmt::format("a grid cut into {} x {} x {} for {} ranks", options.counts[0],
+                          options.counts[1], options.counts[2], ranks);
     agree(comm, fault);
     if (options.place.kind == MemoryKind::Managed) {
       fault = "a grid in managed memory, which no other process reads";
@@ -53,7 +66,12 @@ Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const Grid
     real.MPI_Comm_free(&comm);
     throw;
   }
-  partition = placement::Partition(extent, ranks);
+  partition =
+      std::ranges::any_of(options.counts, [](int count) { return count != 0; })
+          ? placement::Partition(extent, placement::Position{std::max(options.counts[0], 1),
+                                                             std::max(options.counts[1], 1),
+                                                             std::max(options.counts[2], 1)})
+          : placement::Partition(extent, ranks);
   if (partition.has_cells(rank)) owned = owned_at(cell);
 }
 
@@ -215,15 +233,29 @@ grid::Depths Grid::Impl::needed() const noexcept {
       all.above[axis] = std::max(all.above[axis], own.above[axis]);
     }
   }
+  return where_neighbours_are(all);
+}
+
+grid::Depths Grid::Impl::where_neighbours_are(grid::Depths depths) const noexcept {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     std::array<int, 3> parts{};
     for (const int side : {-1, 1}) {
       parts[axis] = side;
       if (neighbour({parts[0], parts[1], parts[2]})) continue;
-      (side < 0 ? all.below : all.above)[axis] = 0;
+      (side < 0 ? depths.below : depths.above)[axis] = 0;
     }
   }
-  return all;
+  return depths;
+}
+
+void Grid::Impl::require_ended(const std::vector<int>& some) const {
+  for (const auto& [wanted, exchange] : exchanges_) {
+    if (!exchange->running()) continue;
+    for (const int number : wanted.fields)
+      if (std::ranges::find(some, number) != some.end())
+        throw InvalidArgument(fmt::format("an exchange of quantity '{}' has not ended",
+                                          fields[static_cast<std::size_t>(number)]->name));
+  }
 }
 
 std::string Grid::Impl::plan() const {
@@ -244,6 +276,15 @@ std::string Grid::Impl::plan() const {
   return text;
 }
 
+namespace {
+
+void require(const ExchangeOptions& given) {
+  if (given.depth < -1 || given.depth == 0)
+    throw InvalidArgument(fmt::format("an exchange of ghost cells {} deep", given.depth));
+}
+
+}  // namespace
+
 Grid::Impl::Wanted Grid::Impl::wanted(std::span<const FieldHandle> some,
                                       const ExchangeOptions& given) const {
   Wanted made{{}, given.axes, given.depth};
@@ -253,6 +294,7 @@ Grid::Impl::Wanted Grid::Impl::wanted(std::span<const FieldHandle> some,
       throw InvalidArgument("a quantity of another grid is exchanged");
     made.fields.push_back(field.number_);
   }
+  require(given);
   std::ranges::sort(made.fields);
   if (std::ranges::adjacent_find(made.fields) != made.fields.end())
     throw InvalidArgument("a quantity is exchanged twice at once");
@@ -260,12 +302,14 @@ Grid::Impl::Wanted Grid::Impl::wanted(std::span<const FieldHandle> some,
 }
 
 Grid::Impl::Wanted Grid::Impl::wanted_all(const ExchangeOptions& given) const {
+  require(given);
   Wanted made{std::vector<int>(fields.size()), given.axes, given.depth};
   std::iota(made.fields.begin(), made.fields.end(), 0);
   return made;
 }
 
 Exchange& Grid::Impl::start(const Wanted& wanted, Stream* after) {
+  require_ended(wanted.fields);
   Exchange& exchange = planned(wanted);
   if (after != nullptr) {
     exchange.start(bases(wanted), *after);
@@ -295,7 +339,7 @@ const Region& FieldHandle::stored_region() const noexcept { return data_->stored
 bool Ghosts::test() { return exchange_->test(); }
 void Ghosts::wait() { exchange_->wait(); }
 bool Ghosts::test(Direction direction) {
-  const std::optional<int> other = grid_->neighbour(direction);
+  const std::optional<int> other = static_cast<const Grid::Impl*>(grid_)->neighbour(direction);
   return !other || exchange_->test() || exchange_->arrived(*other);
 }
 void Ghosts::wait(Direction direction) {
@@ -317,49 +361,63 @@ FieldHandle::Data* Grid::add_field(const std::string& name, std::size_t bytes, E
 int Grid::last_field() const noexcept { return static_cast<int>(impl_->fields.size()) - 1; }
 
 Ghosts Grid::exchange(const ExchangeOptions& options) {
-  return {impl_->start(impl_->wanted_all(options), nullptr), *this};
+  return {impl_->start(impl_->wanted_all(options), nullptr), impl_.get()};
 }
 Ghosts Grid::exchange(Stream& after, const ExchangeOptions& options) {
-  return {impl_->start(impl_->wanted_all(options), &after), *this};
+  return {impl_->start(impl_->wanted_all(options), &after), impl_.get()};
 }
 Ghosts Grid::exchange(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
   const auto some = std::span(fields.begin(), fields.size());
-  return {impl_->start(impl_->wanted(some, options), nullptr), *this};
+  return {impl_->start(impl_->wanted(some, options), nullptr), impl_.get()};
 }
 Ghosts Grid::exchange(Stream& after, std::initializer_list<FieldHandle> fields,
                       const ExchangeOptions& options) {
   const auto some = std::span(fields.begin(), fields.size());
-  return {impl_->start(impl_->wanted(some, options), &after), *this};
+  return {impl_->start(impl_->wanted(some, options), &after), impl_.get()};
 }
 
 void Grid::accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,
                       const ExchangeOptions& options) {
   for (const FieldHandle& field : fields) {
     const Impl::Wanted wanted = impl_->wanted(std::span(&field, 1), options);
+    impl_->require_ended(wanted.fields);
     Exchange& exchange = impl_->planned(wanted);
     exchange.start_reverse(impl_->bases(wanted), std::span(&combine, 1));
     exchange.wait();
   }
 }
 
-void Grid::swap() noexcept {
+void Grid::swap() {
+  std::vector<int> all(impl_->fields.size());
+  std::iota(all.begin(), all.end(), 0);
+  impl_->require_ended(all);
   for (const auto& field : impl_->fields)
     if (field->options.next) field->current = 1 - field->current;
 }
 
 const Region& Grid::owned() const noexcept { return impl_->owned; }
 
-Region Grid::interior() const noexcept {
-  const grid::Depths depths = impl_->needed();
-  Region made = impl_->owned;
+namespace {
+
+Region shrunk(Region owned, const grid::Depths& depths) noexcept {
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    made.lower[axis] += depths.below[axis];
-    made.upper[axis] = std::max(made.lower[axis], made.upper[axis] - depths.above[axis]);
+    owned.lower[axis] += depths.below[axis];
+    owned.upper[axis] = std::max(owned.lower[axis], owned.upper[axis] - depths.above[axis]);
   }
-  return made;
+  return owned;
 }
 
+}  // namespace
+
+Region Grid::interior() const noexcept { return shrunk(impl_->owned, impl_->needed()); }
 std::vector<Region> Grid::exterior() const { return grid::without(impl_->owned, interior()); }
+Region Grid::interior(const FieldHandle& field) const noexcept {
+  const grid::Depths all = grid::depths_of(field.data_->radius, impl_->axes);
+  return shrunk(field.data_->owned, impl_->where_neighbours_are(all));
+}
+std::vector<Region> Grid::exterior(const FieldHandle& field) const {
+  return grid::without(field.data_->owned, interior(field));
+}
 
 Region Grid::grown(int cells) const noexcept {
   grid::Depths depths = impl_->needed();

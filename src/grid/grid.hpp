@@ -65,6 +65,10 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] std::optional<int> neighbour(Direction d) const noexcept;
   /// The ghost cells of sides that have a neighbour, over all quantities.
   [[nodiscard]] grid::Depths needed() const noexcept;
+  /// Without those of sides that have none.
+  [[nodiscard]] grid::Depths where_neighbours_are(grid::Depths depths) const noexcept;
+  /// \throws InvalidArgument  an exchange of some of these quantities, or of any, has not ended
+  void require_ended(const std::vector<int>& some) const;
   [[nodiscard]] std::string plan() const;
   void write_vtk(const std::string& path) const;
 

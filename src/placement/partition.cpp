@@ -20,10 +20,11 @@ std::vector<int> prime_factors(int number) {
 
 Partition::Partition(const Index& extent, int parts) : extent_(extent) {
   for (const int factor : prime_factors(parts)) {
-    // Lengths are compared without division: extent a / count a > extent b / count b.
+    // Lengths are compared without division: extent a / count a >= extent b / count b. Of equals
+    // the last one: cells that lie side by side stay so, and their faces are copied in long blocks.
     std::size_t longest = 0;
     for (std::size_t axis = 1; axis < 3; ++axis)
-      if (extent[axis] * counts_[longest] > extent[longest] * counts_[axis]) longest = axis;
+      if (extent[axis] * counts_[longest] >= extent[longest] * counts_[axis]) longest = axis;
     counts_[longest] *= factor;
   }
 }

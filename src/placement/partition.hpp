@@ -20,6 +20,10 @@ class Partition {
   /// first, divides the axis along which subgrids are longest. Cost: O(log parts).
   Partition(const Index& extent, int parts);
 
+  /// Into so many along each axis.
+  Partition(const Index& extent, const Position& counts) noexcept
+      : extent_(extent), counts_(counts) {}
+
   /// Along each axis.
   [[nodiscard]] const Position& counts() const noexcept { return counts_; }
   /// x counts fastest.

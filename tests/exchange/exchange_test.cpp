@@ -330,6 +330,63 @@ TEST(Exchange, one_way_is_held_up_by_who_is_late_and_loses_nothing) {
   }
 }
 
+/// This rank's neighbours in a ring, and an array that others can read.
+struct Ring {
+  static constexpr std::int64_t kCount = 40'000;
+  int next = (rank() + 1) % ranks();
+  int before = (rank() + ranks() - 1) % ranks();
+  SharedArray array{2 * kCount * kValue};
+  Exchange exchange = [this] {
+    ExchangePart part;
+    part.array({}, 2 * kCount * kValue);
+    part.send(next, 0, 0, Layout::dense(kCount * kValue));
+    part.receive(before, 0, 0, Layout::dense(kCount * kValue, kCount * kValue));
+    return Exchange(MPI_COMM_WORLD, part);
+  }();
+  void start(Value value) {
+    auto* const values = reinterpret_cast<Value*>(array.data());
+    std::fill_n(values, kCount, value + rank());
+    std::byte* const bases[] = {array.data()};
+    exchange.start(bases);
+  }
+  void check(Value value) {
+    const auto* const values = reinterpret_cast<const Value*>(array.data());
+    for (std::int64_t i = kCount; i < 2 * kCount; ++i) ASSERT_EQ(values[i], value + before);
+  }
+};
+
+TEST(Exchange, a_wait_moves_what_else_has_begun) {
+  Ring a, b;
+  for (Value round = 0; round < 20; ++round) {
+    a.start(round);
+    b.start(round + 50);
+    if (rank() == 0) usleep(1000);
+    Ring& first = rank() % 2 == 0 ? a : b;
+    Ring& second = rank() % 2 == 0 ? b : a;
+    first.exchange.wait();
+    second.exchange.wait();
+    EXPECT_FALSE(a.exchange.running());
+    a.check(round);
+    b.check(round + 50);
+  }
+}
+
+TEST(Exchange, who_has_all_it_needs_waits_for_nobody) {
+  Ring ring;
+  for (Value round = 0; round < 10; ++round) {
+    ring.start(round);
+    int token = rank() == 0 ? 1 : 0;
+    // Each rank but the first goes on only after the one before it has ended its wait.
+    if (rank() != 0) {
+      MPI_Recv(&token, 1, MPI_INT, rank() - 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    ring.exchange.wait();
+    ring.check(round);
+    if (rank() + 1 < ranks()) MPI_Send(&token, 1, MPI_INT, rank() + 1, 9, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 TEST(Exchange, replace_min_and_max_go_back) {
   ExchangePart part;
   part.array({}, 3 * kValue);

@@ -303,6 +303,11 @@ TEST(Grid, interior_and_exterior_are_what_is_owned) {
       EXPECT_TRUE(grid.owned().contains(i, j, k + step));
     }
   });
+  // A quantity on faces has one plane more where the grid is open.
+  auto b = grid.add<int>("b", {.at = face_y, .radius = 1});
+  std::int64_t faces = grid.interior(b).size();
+  for (const Region& region : grid.exterior(b)) faces += region.size();
+  EXPECT_EQ(faces, b.view().owned().size());
   EXPECT_EQ(grid.grown(1).extent(0), grid.owned().extent(0) + 2);
   EXPECT_EQ(a.view().stored().extent(1), grid.owned().extent(1) + 4);
 }
@@ -383,11 +388,27 @@ TEST(Grid, what_is_wrong_is_told) {
   EXPECT_EQ(refusal([&] { (void)w.next(); }), "quantity 'w' has no second buffer");
   Grid other(MPI_COMM_WORLD, {3 * ranks()});
   auto x = other.add<int>("x");
-  EXPECT_EQ(refusal([&] { grid.exchange({x}); }), "a quantity of another grid is exchanged");
-  EXPECT_EQ(refusal([&] { grid.exchange({w, w}); }), "a quantity is exchanged twice at once");
+  EXPECT_EQ(refusal([&] { (void)grid.exchange({x}); }), "a quantity of another grid is exchanged");
+  EXPECT_EQ(refusal([&] { (void)grid.exchange({w, w}); }), "a quantity is exchanged twice at once");
   Ghosts ghosts = grid.exchange();
-  EXPECT_THROW(grid.exchange(), InvalidArgument);
+  const std::string running = "an exchange of quantity 'w' has not ended";
+  EXPECT_EQ(refusal([&] { (void)grid.exchange(); }), running);
+  EXPECT_EQ(refusal([&] { (void)grid.exchange({w}); }), running);
+  EXPECT_EQ(refusal([&] { grid.swap(); }), running);
+  EXPECT_EQ(refusal([&] { grid.accumulate({w}, replace()); }), running);
   ghosts.wait();
+  EXPECT_EQ(refusal([&] { (void)grid.exchange({w}, {.depth = 0}); }),
+            "an exchange of ghost cells 0 deep");
+  EXPECT_EQ(refusal([] {
+              Grid flat(MPI_COMM_WORLD, {4, 4}, {.periodic = {true, true, true}});
+            }),
+            "a grid of 2 axes that is periodic or cut along z");
+  EXPECT_EQ(refusal([] {
+              Grid cut(MPI_COMM_WORLD, {4, 4}, {.counts = {99, 2, 0}});
+            }),
+            "a grid cut into 99 x 2 x 0 for " + std::to_string(ranks()) + " ranks");
+  Grid rows(MPI_COMM_WORLD, {40, 40}, {.counts = {1, ranks(), 1}});
+  EXPECT_EQ(rows.owned().extent(0), 40);
   EXPECT_THROW(grid.write_vtk("/nowhere/out"), Error);
   EXPECT_NE(grid.plan().find("quantity 'w': 4 bytes"), std::string::npos) << grid.plan();
 }

@@ -9,11 +9,11 @@ namespace {
 
 TEST(Partition, prime_factors_divide_the_longest_axis) {
   EXPECT_EQ(Partition({512, 512, 512}, 8).counts(), (Position{2, 2, 2}));
-  EXPECT_EQ(Partition({512, 512, 512}, 6).counts(), (Position{3, 2, 1}));
-  EXPECT_EQ(Partition({100, 800, 200}, 8).counts(), (Position{1, 8, 1}));
+  EXPECT_EQ(Partition({512, 512, 512}, 6).counts(), (Position{1, 2, 3}));
+  EXPECT_EQ(Partition({100, 800, 200}, 8).counts(), (Position{1, 4, 2}));
   EXPECT_EQ(Partition({64, 64, 1}, 16).counts(), (Position{4, 4, 1}));
   EXPECT_EQ(Partition({1000, 1, 1}, 7).counts(), (Position{7, 1, 1}));
-  EXPECT_EQ(Partition({4096, 4096, 4096}, 4096 * 6).counts(), (Position{24, 32, 32}));
+  EXPECT_EQ(Partition({4096, 4096, 4096}, 4096 * 6).counts(), (Position{32, 32, 24}));
 }
 
 TEST(Partition, each_cell_has_one_part_and_sizes_differ_by_one_at_most) {

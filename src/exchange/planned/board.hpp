@@ -21,6 +21,15 @@
 
 namespace strake::exchange::planned {
 
+enum class Offer : std::uint8_t {
+  Open,
+  Claimed,  ///< the taker is reading them, and will say so
+  Back,     ///< they are packed: the giver waited too long, or the taker can't read them
+};
+[[nodiscard]] constexpr std::uint64_t offer_of(std::uint64_t number, Offer offer) noexcept {
+  return number * 4 + static_cast<std::uint64_t>(offer);
+}
+
 /// One end of a lane, in the board of its rank. Written by that rank alone. Exchanges count from 1
 /// on, whichever way they go.
 struct alignas(64) LaneEnd {
@@ -30,9 +39,10 @@ struct alignas(64) LaneEnd {
   /// the exchange's parity.
   std::array<std::atomic<std::uint32_t>, 2> in_place{};
   std::atomic<std::uint32_t> failed{0};  ///< its rank has given up
-  /// The last exchange whose bytes its rank can't read where they lie: it asks for them packed.
-  std::atomic<std::uint64_t> asks{0};
-  std::atomic<std::uint64_t> packed{0};  ///< the last exchange whose bytes were packed for that
+  /// Of bytes that are to be read in place: an exchange and its Offer. Both ends decide at once:
+  /// each changes Open, and only Open, to what it wants.
+  std::atomic<std::uint64_t> offer{0};
+  std::atomic<std::uint64_t> packed{0};  ///< the last exchange whose bytes were packed after all
 };
 
 /// Where an array is, in an exchange that its rank has given bytes of.

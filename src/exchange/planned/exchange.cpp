@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "exchange/backoff.hpp"
@@ -60,19 +64,21 @@ class STRAKE_LOCAL Exchange::Impl {
   void start(Bases bases, bool reverse, std::span<const Combine> combine, Stream* after);
   bool test();
   void wait();
+  [[nodiscard]] bool running() const noexcept { return running_ || failure_ != nullptr; }
   [[nodiscard]] bool arrived(int peer) const noexcept {
     const auto found = std::ranges::find(peers_, peer, &Peer::rank);
-    return !running_ || found == peers_.end() || found->taking == Taking::No;
+    return !running_ || done_ || found == peers_.end() || found->taking == Taking::No;
   }
   [[nodiscard]] std::string plan() const;
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;
 
  private:
+  using Clock = std::chrono::steady_clock;
   enum class Giving : std::uint8_t {
     No,
     Due,
     Packing,
-    Offered,    ///< to be read in place: until they are, the arrays must stay
+    Offered,    ///< to be read in place: until they are, the arrays must stay as they are
     Repacking,  ///< after all
   };
   enum class Taking : std::uint8_t { No, Due, Asked, Copying };
@@ -90,6 +96,7 @@ class STRAKE_LOCAL Exchange::Impl {
     std::array<std::array<std::uint64_t, 2>, 2> given{};
     std::array<bool, 2> packs_all{};  ///< by lane: the other rank can't read it in place
     bool in_place = false;            ///< what is being given
+    Clock::time_point patient_until;
     Giving giving = Giving::No;
     Taking taking = Taking::No;
     std::optional<FarMessages> far;
@@ -107,6 +114,15 @@ class STRAKE_LOCAL Exchange::Impl {
   void serve(const Peer& peer);
   void require_alive(const Peer& peer) const;
   void fail() noexcept;
+  void begin();
+  void end() noexcept;
+  void advance_others() const;
+  void advance_quietly() noexcept;
+  /// How long it waits for a reader before it packs: that costs a device, and host memory, more.
+  [[nodiscard]] Clock::duration patience_for(std::int64_t bytes) const noexcept {
+    constexpr std::int64_t kBytesPerNs = 4;
+    return std::chrono::nanoseconds((on_device() ? 500'000 : 5000) + bytes / kBytesPerNs);
+  }
   [[nodiscard]] std::size_t giving() const noexcept { return reverse_ ? kReceives : kSends; }
   [[nodiscard]] std::size_t taking() const noexcept { return reverse_ ? kSends : kReceives; }
   [[nodiscard]] bool on_device() const noexcept { return place_.kind == MemoryKind::Device; }
@@ -132,7 +148,8 @@ class STRAKE_LOCAL Exchange::Impl {
   OwnCopies own_;
   std::unique_ptr<Boards> boards_;
 
-  bool running_ = false;
+  bool running_ = false;  ///< until test() has told that it is done
+  bool done_ = false;
   bool reverse_ = false;
   bool own_due_ = false;
   std::uint64_t number_ = 0;
@@ -142,6 +159,8 @@ class STRAKE_LOCAL Exchange::Impl {
   std::vector<std::byte*> bases_;
   std::vector<Combine> combine_;
   unsigned turns_ = 0;
+  std::thread::id thread_;      ///< that started it
+  std::exception_ptr failure_;  ///< of one that failed while another one was waited for
 };
 
 namespace {
@@ -251,7 +270,9 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   combine_.assign(combine.begin(), combine.end());
   reverse_ = reverse;
   ++number_;
-  running_ = true;
+  failure_ = nullptr;
+  done_ = false;
+  begin();
   own_due_ = !own_.is_empty();
   for (Peer& peer : peers_) {
     peer.giving = peer.lanes[giving()].is_empty() ? Giving::No : Giving::Due;
@@ -260,7 +281,7 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   try {
     for (Peer& peer : peers_)
       if (peer.far) peer.far->receive(peer.lanes[taking()].packed_bytes());
-    (void)advance();
+    done_ = advance();
   } catch (...) {
     fail();
     throw;
@@ -347,25 +368,37 @@ void Exchange::Impl::end_of_packing(Peer& peer) {
     return;
   }
   end.in_place[number_ % 2].store(peer.in_place ? 1 : 0, std::memory_order_relaxed);
+  if (peer.in_place) {
+    end.offer.store(offer_of(number_, Offer::Open), std::memory_order_relaxed);
+    peer.patient_until = Clock::now() + patience_for(peer.lanes[which].size_bytes());
+  }
   end.given.store(number_, std::memory_order_release);
   peer.given[which] = {number_, peer.given[which][0]};
   peer.giving = peer.in_place ? Giving::Offered : Giving::No;
 }
 
-/// Of bytes that are to be read in place.
+/// Of bytes that are to be read in place. Who reads them may be busy elsewhere, and even wait for
+/// this rank in another way: after a while they are packed.
 void Exchange::Impl::watch_reader(Peer& peer) {
   const std::size_t which = giving();
-  const LaneEnd& reader = other_end_of(peer, which);
-  if (reader.taken.load(std::memory_order_acquire) >= number_) {
+  if (other_end_of(peer, which).taken.load(std::memory_order_acquire) >= number_) {
     peer.giving = Giving::No;
-  } else if (reader.asks.load(std::memory_order_acquire) >= number_) {
-    peer.packs_all[which] = true;
-    Lane& lane = peer.lanes[which];
-    lane.pack(bases_, boards_->own().packed() + packed_at(peer.corner, which, lane), true);
-    peer.giving = Giving::Repacking;
-  } else {
-    serve(peer);
+    return;
   }
+  auto& offer = end_of(peer, which).offer;
+  Lane& lane = peer.lanes[which];
+  std::uint64_t is = offer.load(std::memory_order_acquire);
+  if (is == offer_of(number_, Offer::Open) && Clock::now() >= peer.patient_until &&
+      offer.compare_exchange_strong(is, offer_of(number_, Offer::Back),
+                                    std::memory_order_acq_rel)) {
+    is = offer_of(number_, Offer::Back);
+  } else if (is == offer_of(number_, Offer::Back)) {
+    peer.packs_all[which] = true;  // the reader's doing: it can't read them
+  }
+  if (is != offer_of(number_, Offer::Back)) return serve(peer);
+  lane.pack(bases_, boards_->own().packed() + packed_at(peer.corner, which, lane), true);
+  peer.giving = Giving::Repacking;
+  if (lane.idle()) end_of_packing(peer);  // this rank may not call again soon
 }
 
 /// Begins it, if the bytes are there.
@@ -381,23 +414,29 @@ void Exchange::Impl::take(Peer& peer) {
 void Exchange::Impl::take_near(Peer& peer) {
   const std::size_t which = taking();
   Lane& lane = peer.lanes[which];
-  const LaneEnd& giver = other_end_of(peer, which);
+  LaneEnd& giver = other_end_of(peer, which);
   const auto& how_far = peer.taking == Taking::Asked ? giver.packed : giver.given;
   if (how_far.load(std::memory_order_acquire) < number_) return serve(peer);
-  const bool in_place = peer.taking == Taking::Due &&
-                        giver.in_place[number_ % 2].load(std::memory_order_relaxed) != 0;
-  const Corner& corner = boards_->corner(peer.rank);
   Lane::Find find;
-  if (in_place) find = [&](int array) { return boards_->find(peer.rank, array, place_); };
+  if (peer.taking == Taking::Due &&
+      giver.in_place[number_ % 2].load(std::memory_order_relaxed) != 0) {
+    std::uint64_t open = offer_of(number_, Offer::Open);
+    if (!giver.offer.compare_exchange_strong(open, offer_of(number_, Offer::Claimed),
+                                             std::memory_order_acq_rel)) {
+      peer.taking = Taking::Asked;  // the giver packs them
+      return;
+    }
+    find = [&](int array) { return boards_->find(peer.rank, array, place_); };
+  }
   const std::byte* const packed =
-      boards_->of(peer.rank).packed() + packed_at(corner, 1 - which, lane);
+      boards_->of(peer.rank).packed() + packed_at(boards_->corner(peer.rank), 1 - which, lane);
   const std::span<const Combine> combine =
       reverse_ ? std::span<const Combine>(combine_) : std::span<const Combine>();
   if (lane.take(bases_, packed, find, combine)) {
     peer.taking = Taking::Copying;
     if (lane.idle()) end_of_taking(peer);
   } else {
-    end_of(peer, which).asks.store(number_, std::memory_order_release);
+    giver.offer.store(offer_of(number_, Offer::Back), std::memory_order_release);
     peer.taking = Taking::Asked;
   }
 }
@@ -407,15 +446,67 @@ void Exchange::Impl::end_of_taking(Peer& peer) {
   if (peer.near) end_of(peer, taking()).taken.store(number_, std::memory_order_release);
 }
 
+namespace {
+
+/// Those that have begun, of all threads.
+struct Running {
+  std::mutex mutex;
+  std::vector<Exchange::Impl*> all;
+  std::atomic<std::size_t> count{0};
+};
+Running& all_running() {
+  static auto& made = *new Running;
+  return made;
+}
+
+}  // namespace
+
 bool Exchange::Impl::test() {
+  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   if (!running_) return true;
   try {
-    running_ = !advance();
+    if (done_ || advance()) end();
   } catch (...) {
     fail();
     throw;
   }
+  // Other ranks may wait for those first.
+  if (running_ && all_running().count.load(std::memory_order_relaxed) > 1) advance_others();
   return !running_;
+}
+
+void Exchange::Impl::advance_others() const {
+  std::vector<Impl*> others;
+  {
+    const std::lock_guard lock(all_running().mutex);
+    for (Impl* other : all_running().all)
+      if (other != this && other->thread_ == thread_) others.push_back(other);
+  }
+  for (Impl* other : others) other->advance_quietly();
+}
+
+void Exchange::Impl::advance_quietly() noexcept {
+  try {
+    if (running_ && !done_) done_ = advance();
+  } catch (...) {
+    failure_ = std::current_exception();
+    fail();
+  }
+}
+
+void Exchange::Impl::begin() {
+  thread_ = std::this_thread::get_id();
+  const std::lock_guard lock(all_running().mutex);
+  all_running().all.push_back(this);
+  all_running().count.store(all_running().all.size(), std::memory_order_relaxed);
+  running_ = true;
+}
+
+void Exchange::Impl::end() noexcept {
+  running_ = false;
+  const std::lock_guard lock(all_running().mutex);
+  std::erase(all_running().all, this);
+  all_running().count.store(all_running().all.size(), std::memory_order_relaxed);
 }
 
 void Exchange::Impl::wait() {
@@ -424,8 +515,8 @@ void Exchange::Impl::wait() {
 
 namespace {
 
-/// That of the program, which under `strake run` is the interposer's. Looked up, so that the library
-/// needs no MPI library by name: MPICH's has two.
+/// That of the program, which under `strake run` is the interposer's. Looked up, so that the
+/// library needs no MPI library by name: MPICH's has two.
 decltype(&MPI_Iprobe) programs_iprobe() noexcept {
   static const auto found =
       reinterpret_cast<decltype(&MPI_Iprobe)>(dlsym(RTLD_DEFAULT, "MPI_Iprobe"));
@@ -456,7 +547,7 @@ void Exchange::Impl::require_alive(const Peer& peer) const {
 
 /// So that no peer waits for this rank.
 void Exchange::Impl::fail() noexcept {
-  running_ = false;
+  end();
   for (const Peer& peer : peers_) {
     if (!peer.near) continue;
     for (const std::size_t lane : {kSends, kReceives})
@@ -506,6 +597,7 @@ void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
   impl_->start(arrays, true, combine, nullptr);
 }
+bool Exchange::running() const noexcept { return impl_ != nullptr && impl_->running(); }
 bool Exchange::arrived(int peer) const noexcept { return impl_ == nullptr || impl_->arrived(peer); }
 bool Exchange::test() { return impl_ == nullptr || impl_->test(); }
 void Exchange::wait() {
