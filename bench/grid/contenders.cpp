@@ -13,13 +13,9 @@ class GridContender final : public Contender {
  public:
   GridContender(const RankBox& box, const HaloShape& shape)
       : grid_(MPI_COMM_WORLD, extent_of(box, shape),
-              {.radius = shape.radius, .periodic = {true, true, true}}) {
-    for (int axis = 0; axis < 3; ++axis) {
-      if (grid_.owned().extent(axis) != shape.edge)
-        throw strake::InvalidArgument("a Grid of " + std::to_string(grid_.ranks()) +
-                                      " ranks does not give each a cube of " +
-                                      std::to_string(shape.edge) + " cells a side");
-    }
+              {.radius = shape.radius,
+               .periodic = {true, true, true},
+               .counts = {box.dims()[2], box.dims()[1], box.dims()[0]}}) {
     for (int q = 0; q < shape.quantities; ++q)
       fields_.push_back(grid_.add<double>("q" + std::to_string(q), {.next = false}));
   }

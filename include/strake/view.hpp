@@ -61,9 +61,9 @@ class View {
     return origin_[i + j * stride_y_ + k * stride_z_];
   }
   /// What this rank owns.
-  [[nodiscard]] STRAKE_VIEW_FN const Region& owned() const noexcept { return owned_; }
+  [[nodiscard]] STRAKE_VIEW_FN Region owned() const noexcept { return owned_; }
   /// The same with its ghosts.
-  [[nodiscard]] STRAKE_VIEW_FN const Region& stored() const noexcept { return stored_; }
+  [[nodiscard]] STRAKE_VIEW_FN Region stored() const noexcept { return stored_; }
   /// The distance of neighbours along an axis. [elements]
   [[nodiscard]] STRAKE_VIEW_FN std::int64_t stride(int axis) const noexcept {
     return axis == 0 ? 1 : axis == 1 ? stride_y_ : stride_z_;

@@ -1,0 +1,108 @@
+// A Grid in the memory of devices, which ranks share round robin.
+#include <cuda_runtime_api.h>
+#include <mpi.h>
+
+#include "grid/contenders.hpp"
+#include "strake/copy.hpp"
+#include "strake/error.hpp"
+#include "strake/grid.hpp"
+
+namespace bench {
+namespace {
+
+int use_device() {
+  int rank = 0;
+  int devices = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
+    throw strake::InvalidArgument("there is no device");
+  (void)cudaSetDevice(rank % devices);
+  (void)cudaFree(nullptr);
+  return rank % devices;
+}
+
+class DeviceGridContender final : public Contender {
+ public:
+  DeviceGridContender(const RankBox& box, const HaloShape& shape)
+      : place_{strake::MemoryKind::Device, use_device()},
+        grid_(MPI_COMM_WORLD,
+              std::array<std::int64_t, 3>{box.dims()[2] * std::int64_t{shape.edge},
+                                          box.dims()[1] * std::int64_t{shape.edge},
+                                          box.dims()[0] * std::int64_t{shape.edge}},
+              {.radius = shape.radius,
+               .periodic = {true, true, true},
+               .counts = {box.dims()[2], box.dims()[1], box.dims()[0]},
+               .place = place_}) {
+    for (int q = 0; q < shape.quantities; ++q)
+      fields_.push_back(grid_.add<double>("q" + std::to_string(q), {.next = false}));
+  }
+  [[nodiscard]] const char* name() const override { return "grid on a device"; }
+  void exchange() override { grid_.exchange().wait(); }
+  void fill(int epoch) override {
+    for (std::size_t q = 0; q < fields_.size(); ++q) {
+      const strake::Region owned = fields_[q].view().owned();
+      std::size_t at = 0;
+      std::vector<double> values(static_cast<std::size_t>(fields_[q].view().stored().size()));
+      for_each_cell(fields_[q].view().stored(), [&](auto i, auto j, auto k) {
+        values[at++] = owned.contains(i, j, k) ? number({i, j, k}, q, epoch) : -1;
+      });
+      const auto there = bytes_of(fields_[q].view());
+      strake::CopyPlan::compile(there.layout, place_,
+                                strake::Layout::dense(there.layout.size_bytes()), {})
+          .run(there.base, reinterpret_cast<const std::byte*>(values.data()));
+    }
+  }
+  [[nodiscard]] std::int64_t wrong_cells(int epoch) const override {
+    std::int64_t wrong = 0;
+    for (std::size_t q = 0; q < fields_.size(); ++q) {
+      const auto there = bytes_of(fields_[q].view());
+      std::vector<double> values(static_cast<std::size_t>(fields_[q].view().stored().size()));
+      strake::CopyPlan::compile(strake::Layout::dense(there.layout.size_bytes()), {}, there.layout,
+                                place_)
+          .run(reinterpret_cast<std::byte*>(values.data()), there.base);
+      std::size_t at = 0;
+      for_each_cell(fields_[q].view().stored(), [&](auto i, auto j, auto k) {
+        wrong += values[at++] != number({i, j, k}, q, epoch);
+      });
+    }
+    return wrong;
+  }
+
+ private:
+  struct Bytes {
+    strake::Layout layout;
+    std::byte* base;
+  };
+  static Bytes bytes_of(const strake::View<double>& view) {
+    const strake::Region& stored = view.stored();
+    constexpr std::int64_t kSize = sizeof(double);
+    const strake::Dim dims[] = {{stored.extent(2), view.stride(2) * kSize},
+                                {stored.extent(1), view.stride(1) * kSize}};
+    return {strake::Layout::box(0, stored.extent(0) * kSize, dims),
+            reinterpret_cast<std::byte*>(&view(stored.lower[0], stored.lower[1], stored.lower[2]))};
+  }
+  /// A ghost's number is that of the cell it stands for.
+  [[nodiscard]] double number(const strake::Index3& cell, std::size_t quantity, int epoch) const {
+    std::int64_t n = epoch;
+    for (std::size_t axis = 3; axis-- > 0;) {
+      const std::int64_t all = grid_.extent()[axis];
+      n = n * all + (cell[axis] + all) % all;
+    }
+    return static_cast<double>(n * static_cast<std::int64_t>(fields_.size()) +
+                               static_cast<std::int64_t>(quantity));
+  }
+
+  strake::Place place_;
+  strake::Grid grid_;
+  std::vector<strake::Field<double>> fields_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Contender>> contenders(const RankBox& box, const HaloShape& shape) {
+  std::vector<std::unique_ptr<Contender>> all;
+  all.push_back(std::make_unique<DeviceGridContender>(box, shape));
+  return all;
+}
+
+}  // namespace bench
