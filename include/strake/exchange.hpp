@@ -93,7 +93,8 @@ template <typename T>
 
 /// A planned set of transfers. Ranks of a node read each other's arrays where they lie, if these
 /// are shared (SharedArray) and their blocks are not too short, or else packed in memory that both
-/// have; other ranks get one packed message each. For one thread at a time.
+/// have; other ranks get one packed message each. For one thread at a time: who starts it also
+/// tests and waits.
 class STRAKE_API Exchange {
  public:
   class Impl;  ///< the library's own
@@ -122,7 +123,8 @@ class STRAKE_API Exchange {
   void start(std::span<std::byte* const> arrays, Stream& after);
   /// The other way: what was received goes back to where it came from, and is combined with what is
   /// there, by array of the rank that gets it, in the order of its sends: the same result in each
-  /// run. \param combine  as many as arrays, or one for all
+  /// run (but on a device, where one of several that come for one value stays). \param combine  as
+  /// many as arrays, or one for all
   void start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine);
   /// Whether it has ended. Moves what can be moved. True also if none was begun. \throws Error  a
   /// rank of this node has died; MpiError

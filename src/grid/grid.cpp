@@ -163,7 +163,7 @@ Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, El
   try {
     field.buffers[0] = SharedArray(size, options.place);
     if (given.next) field.buffers[1] = SharedArray(size, options.place);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     fault = fmt::format("quantity '{}': rank {} has no memory for {} bytes: {}", name, rank,
                         given.next ? 2 * size : size, error.what());
   }
@@ -210,9 +210,10 @@ ExchangePart Grid::Impl::part_of(const Wanted& wanted) const {
 }
 
 Exchange& Grid::Impl::planned(const Wanted& wanted) {
-  std::unique_ptr<Exchange>& exchange = exchanges_[wanted];
-  if (exchange == nullptr) exchange = std::make_unique<Exchange>(comm, part_of(wanted));
-  return *exchange;
+  const auto known = exchanges_.find(wanted);
+  if (known != exchanges_.end()) return *known->second;
+  auto made = std::make_unique<Exchange>(comm, part_of(wanted));
+  return *exchanges_.emplace(wanted, std::move(made)).first->second;
 }
 
 std::vector<std::byte*> Grid::Impl::bases(const Wanted& wanted) const {

@@ -66,9 +66,13 @@ void Grid::Impl::write_vtk(const std::string& path) const {
   const Region whole{{0, 0, 0}, extent};
   std::string fault;
   const auto write = [&](const std::string& name, const auto& fill) {
-    const File file(std::fopen(name.c_str(), "wb"));
-    const bool done = file != nullptr && fill(file.get()) && std::fflush(file.get()) == 0;
-    if (!done) fault = fmt::format("rank {} can't write '{}'", rank, name);
+    try {
+      const File file(std::fopen(name.c_str(), "wb"));
+      const bool done = file != nullptr && fill(file.get()) && std::fflush(file.get()) == 0;
+      if (!done) fault = fmt::format("rank {} can't write '{}'", rank, name);
+    } catch (const std::exception& error) {
+      fault = fmt::format("rank {} can't write '{}': {}", rank, name, error.what());
+    }
   };
   const auto put = [](std::FILE* file, const std::string& text) {
     return std::fwrite(text.data(), 1, text.size(), file) == text.size();

@@ -467,6 +467,18 @@ TEST(Exchange, two_that_do_not_fit_are_told_on_all_ranks) {
   EXPECT_EQ(both(8, 1, 8, 1), "");
 }
 
+TEST(Exchange, transfers_of_no_bytes_end) {
+  ExchangePart part;
+  part.array();
+  part.send((rank() + 1) % ranks(), 0, 0, Layout());
+  part.receive((rank() + ranks() - 1) % ranks(), 0, 0, Layout());
+  Exchange exchange(MPI_COMM_WORLD, part);
+  Value value = 0;
+  std::byte* const bases[] = {reinterpret_cast<std::byte*>(&value)};
+  exchange.start(bases);
+  exchange.wait();
+}
+
 TEST(Exchange, starts_that_are_wrong_are_refused) {
   ExchangePart part;
   part.array();

@@ -66,10 +66,10 @@ std::vector<int> on_this_node(MPI_Comm comm, const std::map<int, Corner>& peers)
   return found;
 }
 
-/// A message to each of some ranks and one from each.
-template <typename T>
+/// A message to each of some ranks and one from each. `meanwhile` is called again and again.
+template <typename T, typename Meanwhile>
 void swap_with(MPI_Comm comm, const std::vector<int>& ranks, int tag, const std::vector<T>& out,
-               std::vector<T>& in) {
+               std::vector<T>& in, const Meanwhile& meanwhile) {
   const mpi::RealMpi& real = mpi::real_mpi();
   in.resize(ranks.size());
   std::vector<MPI_Request> requests(2 * ranks.size(), MPI_REQUEST_NULL);
@@ -80,9 +80,12 @@ void swap_with(MPI_Comm comm, const std::vector<int>& ranks, int tag, const std:
         real.MPI_Isend(&out[i], sizeof(T), MPI_BYTE, ranks[i], tag, comm, &requests[2 * i + 1]),
         "MPI_Isend");
   }
-  mpi::check(
-      real.MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
-      "MPI_Waitall");
+  for (int done = 0; done == 0;) {
+    mpi::check(real.MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
+                                MPI_STATUSES_IGNORE),
+               "MPI_Testall");
+    meanwhile();
+  }
 }
 
 }  // namespace
@@ -100,7 +103,7 @@ Boards::Boards(MPI_Comm comm, const std::map<int, Corner>& corners, const BoardS
       own_ = Board(own);
       socket_ = std::make_unique<sharing::DescriptorSocket>(name_of(nonce));
       nonce_ = nonce;
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       log::info("a planned exchange goes by MPI: {}", error.what());
     }
   }
@@ -119,16 +122,18 @@ void Boards::swap_boards(MPI_Comm comm, const std::vector<int>& on_node,
     std::uint64_t nonce;
     BoardShape shape;
     Corner corner;
-    std::int64_t process;
   };
   std::vector<Hello> mine, theirs;
-  for (const int peer : on_node) mine.push_back({nonce_, shape, corners.at(peer), getpid()});
-  swap_with(comm, on_node, kHello, mine, theirs);
+  for (const int peer : on_node) mine.push_back({nonce_, shape, corners.at(peer)});
+  // Others may still send when this rank has nothing to send any more, and its queue is short.
+  const auto take = [&] {
+    if (socket_ != nullptr) take_messages();
+  };
+  swap_with(comm, on_node, kHello, mine, theirs, [] {});
   for (std::size_t i = 0; i < on_node.size(); ++i) {
     if (nonce_ == 0 || theirs[i].nonce == 0) continue;
     Peer& peer = peers_[on_node[i]];
     peer.nonce = theirs[i].nonce;
-    peer.process = static_cast<pid_t>(theirs[i].process);
     peer.board = Board(theirs[i].shape, {});
     peer.corner = theirs[i].corner;
     rank_of_[peer.nonce] = on_node[i];
@@ -136,12 +141,12 @@ void Boards::swap_boards(MPI_Comm comm, const std::vector<int>& on_node,
   send_board(shape);
   // What was sent waits in the socket, and nobody sends any more.
   std::vector<char> done(on_node.size(), 1), all_done;
-  swap_with(comm, on_node, kSent, done, all_done);
-  if (socket_ != nullptr) take_messages();
+  swap_with(comm, on_node, kSent, done, all_done, take);
+  take();
   std::vector<char> got, gotten;
   for (const int peer : on_node)
     got.push_back(reaches(peer) && peers_.at(peer).board.is_there() ? 1 : 0);
-  swap_with(comm, on_node, kGot, got, gotten);
+  swap_with(comm, on_node, kGot, got, gotten, take);
   for (std::size_t i = 0; i < on_node.size(); ++i) {
     if (got[i] != 0 && gotten[i] != 0) continue;
     if (peers_.erase(on_node[i]) != 0)
@@ -178,6 +183,7 @@ void Boards::take_messages() {
     const int descriptor = received->descriptors.front().get();
     try {
       if (note.region == Note::kBoard) {
+        peer.process = received->process;
         peer.board.take(sharing::SharedMemory::map(descriptor, peer.board.shape().bytes()));
       } else if (note.region >= 0 && note.region < static_cast<std::int32_t>(kRegions)) {
         Mapped& mapped = peer.regions[static_cast<std::size_t>(note.region)];
@@ -198,9 +204,14 @@ void Boards::take_messages() {
   }
 }
 
+void Boards::look() {
+  if (socket_ != nullptr) take_messages();
+}
+
 bool Boards::is_gone(int peer) const noexcept {
   const auto found = peers_.find(peer);
-  return found != peers_.end() && kill(found->second.process, 0) != 0 && errno == ESRCH;
+  return found != peers_.end() && found->second.process > 0 &&
+         kill(found->second.process, 0) != 0 && errno == ESRCH;
 }
 
 /// Gives an allocation to all peers that do not have it. False: one of them can't be given it now.

@@ -123,6 +123,8 @@ class Boards {
   [[nodiscard]] const Board& of(int peer) const { return peers_.at(peer).board; }
   /// This rank's in that board.
   [[nodiscard]] const Corner& corner(int peer) const { return peers_.at(peer).corner; }
+  /// Takes what peers tell of their arrays, so that they can tell more. A system call.
+  void look();
   /// Whether that rank's process is known to be gone. A system call.
   [[nodiscard]] bool is_gone(int peer) const noexcept;
 

@@ -66,6 +66,7 @@ class STRAKE_LOCAL Exchange::Impl {
   void wait();
   [[nodiscard]] bool running() const noexcept { return running_ || failure_ != nullptr; }
   [[nodiscard]] bool arrived(int peer) const noexcept {
+    if (peer == rank_) return !running_ || done_ || own_done_;
     const auto found = std::ranges::find(peers_, peer, &Peer::rank);
     return !running_ || done_ || found == peers_.end() || found->taking == Taking::No;
   }
@@ -99,10 +100,13 @@ class STRAKE_LOCAL Exchange::Impl {
     Clock::time_point patient_until;
     Giving giving = Giving::No;
     Taking taking = Taking::No;
-    std::optional<FarMessages> far;
+    std::unique_ptr<FarMessages> far;
   };
   void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
-  bool advance();
+  /// Bytes are given; in a start on a device they are not taken yet: who claims them has to end it.
+  enum class What : std::uint8_t { Give, All };
+  bool advance(What what);
+  bool advance_while_copying(What what);
   bool follows_its_work();
   void give(Peer& peer);
   bool give_near(Peer& peer);
@@ -142,6 +146,7 @@ class STRAKE_LOCAL Exchange::Impl {
   }
 
   MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
   std::size_t arrays_ = 0;
   Place place_;  ///< of all arrays
   std::vector<Peer> peers_;
@@ -150,8 +155,10 @@ class STRAKE_LOCAL Exchange::Impl {
 
   bool running_ = false;  ///< until test() has told that it is done
   bool done_ = false;
+  bool failed_ = false;
   bool reverse_ = false;
   bool own_due_ = false;
+  bool own_done_ = true;
   std::uint64_t number_ = 0;
   std::uint64_t before_ = 0;  ///< a mark of the default stream; 0: there is none, or it is reached
   Event after_;
@@ -192,13 +199,12 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part) : arrays_(part.arr
     std::string fault;
     place_ = place_of(part, fault);
     agree(comm_, fault, FaultKind::Unsupported);
-    int rank = 0;
-    real.MPI_Comm_rank(comm_, &rank);
+    real.MPI_Comm_rank(comm_, &rank_);
     BoardShape shape;
     shape.arrays = static_cast<std::int64_t>(arrays_);
     std::map<int, Corner> corners;
     for (auto& [other, dealings] : tell_peers(comm_, part)) {
-      if (other == rank) {
+      if (other == rank_) {
         own_ = OwnCopies(std::move(dealings.sends), place_);
         continue;
       }
@@ -214,7 +220,7 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part) : arrays_(part.arr
     boards_ = std::make_unique<Boards>(comm_, corners, shape);
     for (Peer& peer : peers_) {
       peer.near = boards_->reaches(peer.rank);
-      if (!peer.near) peer.far.emplace(comm_, peer.rank);
+      if (!peer.near) peer.far = std::make_unique<FarMessages>(comm_, peer.rank);
     }
   } catch (...) {
     real.MPI_Comm_free(&comm_);
@@ -237,6 +243,7 @@ Exchange::Impl::~Impl() {
 }
 
 void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool reverse) const {
+  if (failed_) throw Error("an exchange is started that has failed before");
   if (running_) throw InvalidArgument("an exchange is started that has not ended yet");
   if (bases.size() != arrays_) {
     throw InvalidArgument(fmt::format("an exchange of {} arrays is started with {} addresses",
@@ -274,6 +281,7 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   done_ = false;
   begin();
   own_due_ = !own_.is_empty();
+  own_done_ = own_.is_empty();
   for (Peer& peer : peers_) {
     peer.giving = peer.lanes[giving()].is_empty() ? Giving::No : Giving::Due;
     peer.taking = peer.lanes[taking()].is_empty() ? Taking::No : Taking::Due;
@@ -281,7 +289,7 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   try {
     for (Peer& peer : peers_)
       if (peer.far) peer.far->receive(peer.lanes[taking()].packed_bytes());
-    done_ = advance();
+    done_ = advance_while_copying(on_device() ? What::Give : What::All);
   } catch (...) {
     fail();
     throw;
@@ -297,8 +305,20 @@ bool Exchange::Impl::follows_its_work() {
   return true;
 }
 
+/// The same, until none of this rank's own copies for others goes on: it may make no call for long.
+bool Exchange::Impl::advance_while_copying(What what) {
+  bool all = advance(what);
+  const auto copies = [](const Peer& peer) {
+    return peer.giving == Giving::Packing || peer.giving == Giving::Repacking ||
+           peer.taking == Taking::Copying;
+  };
+  for (exchange::Backoff backoff; !all && std::ranges::any_of(peers_, copies); backoff.pause())
+    all = advance(What::Give);
+  return all;
+}
+
 /// One look at all that goes on. Waits for nothing. True: all is done.
-bool Exchange::Impl::advance() {
+bool Exchange::Impl::advance(What what) {
   if (!follows_its_work()) return false;
   bool all = true;
   // Far messages take longest; then what others wait for.
@@ -309,7 +329,8 @@ bool Exchange::Impl::advance() {
   bool earlier = true;
   for (Peer& peer : peers_) {
     // Values are combined in the order of the peers, so that the result is always the same.
-    if ((peer.taking == Taking::Due || peer.taking == Taking::Asked) && (earlier || !reverse_))
+    if (what == What::All && (peer.taking == Taking::Due || peer.taking == Taking::Asked) &&
+        (earlier || !reverse_))
       take(peer);
     earlier = earlier && peer.taking == Taking::No;
   }
@@ -323,7 +344,8 @@ bool Exchange::Impl::advance() {
     all = all && peer.giving == Giving::No && peer.taking == Taking::No;
     if (peer.far) all = peer.far->sent() && all;
   }
-  return own_.idle() && all;
+  if (!own_due_) own_done_ = own_.idle();
+  return own_done_ && all;
 }
 
 void Exchange::Impl::give(Peer& peer) {
@@ -343,7 +365,10 @@ bool Exchange::Impl::give_near(Peer& peer) {
   const std::size_t which = giving();
   Lane& lane = peer.lanes[which];
   const std::uint64_t before = peer.given[which][1];
-  if (other_end_of(peer, which).taken.load(std::memory_order_acquire) < before) return false;
+  if (other_end_of(peer, which).taken.load(std::memory_order_acquire) < before) {
+    serve(peer);
+    return false;
+  }
   peer.in_place = lane.bytes_in_place() > 0 && !peer.packs_all[which];
   for (const Lane::Shown& shown : lane.shown())
     peer.in_place = peer.in_place && boards_->show(shown.array, place_,
@@ -405,7 +430,7 @@ void Exchange::Impl::watch_reader(Peer& peer) {
 void Exchange::Impl::take(Peer& peer) {
   if (peer.near) return take_near(peer);
   const std::byte* const packed = peer.far->received();
-  if (packed == nullptr) return;
+  if (packed == nullptr) return serve(peer);
   (void)peer.lanes[taking()].take(bases_, packed, {}, reverse_ ? combine_ : std::vector<Combine>{});
   peer.taking = Taking::Copying;
   if (peer.lanes[taking()].idle()) end_of_taking(peer);
@@ -418,8 +443,11 @@ void Exchange::Impl::take_near(Peer& peer) {
   const auto& how_far = peer.taking == Taking::Asked ? giver.packed : giver.given;
   if (how_far.load(std::memory_order_acquire) < number_) return serve(peer);
   Lane::Find find;
-  if (peer.taking == Taking::Due &&
-      giver.in_place[number_ % 2].load(std::memory_order_relaxed) != 0) {
+  const bool in_place = giver.in_place[number_ % 2].load(std::memory_order_relaxed) != 0;
+  // Perhaps it is not, since there was no room to tell of its arrays.
+  constexpr std::uint64_t kNowAndThen = 16;
+  if (!in_place && number_ % kNowAndThen == 1) boards_->look();
+  if (peer.taking == Taking::Due && in_place) {
     std::uint64_t open = offer_of(number_, Offer::Open);
     if (!giver.offer.compare_exchange_strong(open, offer_of(number_, Offer::Claimed),
                                              std::memory_order_acq_rel)) {
@@ -464,8 +492,10 @@ Running& all_running() {
 bool Exchange::Impl::test() {
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   if (!running_) return true;
+  if (thread_ != std::this_thread::get_id())
+    throw InvalidArgument("an exchange is waited for by another thread than began it");
   try {
-    if (done_ || advance()) end();
+    if (done_ || advance_while_copying(What::All)) end();
   } catch (...) {
     fail();
     throw;
@@ -487,7 +517,7 @@ void Exchange::Impl::advance_others() const {
 
 void Exchange::Impl::advance_quietly() noexcept {
   try {
-    if (running_ && !done_) done_ = advance();
+    if (running_ && !done_) done_ = advance_while_copying(What::All);
   } catch (...) {
     failure_ = std::current_exception();
     fail();
@@ -529,8 +559,9 @@ decltype(&MPI_Iprobe) programs_iprobe() noexcept {
 void Exchange::Impl::serve(const Peer& peer) {
   constexpr unsigned kRarely = 64;
   constexpr unsigned kVeryRarely = 1 << 14;  // a system call
-  if (++turns_ % kVeryRarely == 0) require_alive(peer);
+  if (++turns_ % kVeryRarely == 0 && peer.near) require_alive(peer);
   if (turns_ % kRarely != 0) return;
+  boards_->look();
   // As any call of MPI that waits: others may wait for messages of this rank.
   constexpr int kNoTag = 6;
   int flag = 0;
@@ -547,6 +578,7 @@ void Exchange::Impl::require_alive(const Peer& peer) const {
 
 /// So that no peer waits for this rank.
 void Exchange::Impl::fail() noexcept {
+  failed_ = true;
   end();
   for (const Peer& peer : peers_) {
     if (!peer.near) continue;

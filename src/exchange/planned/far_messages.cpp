@@ -1,6 +1,7 @@
 #include "exchange/planned/far_messages.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "mpi/real_mpi.hpp"
 
@@ -30,6 +31,21 @@ Counted counted(std::int64_t bytes) {
 }
 
 }  // namespace
+
+FarMessages::~FarMessages() {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  int over = 0;
+  real.MPI_Finalized(&over);
+  if (over != 0) return;
+  if (receiving_ != MPI_REQUEST_NULL) {
+    (void)real.MPI_Cancel(&receiving_);
+    (void)real.MPI_Wait(&receiving_, MPI_STATUS_IGNORE);
+  }
+  if (sending_ == MPI_REQUEST_NULL) return;
+  // The MPI library may read it for an unknown time.
+  (void)real.MPI_Request_free(&sending_);
+  (void)new std::vector<std::byte>(std::move(out_));
+}
 
 void FarMessages::receive(std::int64_t bytes) {
   if (bytes == 0) return;

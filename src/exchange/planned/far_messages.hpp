@@ -10,10 +10,14 @@
 
 namespace strake::exchange::planned {
 
-/// With one peer. Movable, but not while a message is on its way.
+/// With one peer.
 class FarMessages {
  public:
   FarMessages(MPI_Comm comm, int peer) noexcept : comm_(comm), peer_(peer) {}
+  /// Gives up what is on its way, as it is after a failure.
+  ~FarMessages();
+  FarMessages(const FarMessages&) = delete;
+  FarMessages& operator=(const FarMessages&) = delete;
 
   /// Posts the receive of so many bytes, if any.
   void receive(std::int64_t bytes);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "exchange/backoff.hpp"
 #include "exchange/in_place.hpp"
 
 namespace strake::exchange::planned {
@@ -43,6 +44,16 @@ Lane::Lane(std::vector<Piece> pieces, Place place, bool theirs_on_device)
       known->touched = {std::min(known->touched.begin, touched.begin),
                         std::max(known->touched.end, touched.end)};
     }
+  }
+}
+
+Lane::~Lane() {
+  if (running_.empty()) return;
+  try {
+    for (const auto& launch : running_)
+      for (Backoff backoff; !launch->done(); backoff.pause()) Together::get().launch();
+  } catch (...) {
+    stage_.leak();  // the device has failed
   }
 }
 

@@ -29,6 +29,10 @@ class Lane {
  public:
   /// `pieces` are this rank's end of it, in memory of `place`.
   Lane(std::vector<Piece> pieces, Place place, bool theirs_on_device);
+  /// Waits for what was begun.
+  ~Lane();
+  Lane(Lane&&) noexcept = default;
+  Lane& operator=(Lane&&) noexcept = default;
 
   /// Of the packed bytes: pieces begin at lines of a cache, in the same place at both ends.
   /// [bytes]

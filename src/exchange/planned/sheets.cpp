@@ -117,6 +117,7 @@ std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& 
     }
     if (mine[i]->layout.size_bytes() != theirs[i].layout.size_bytes())
       return fmt::format("{}, {} {}", here(*mine[i]), other, theirs[i].layout.size_bytes());
+    if (mine[i]->layout.size_bytes() == 0) continue;  // nothing to move
     pieces.push_back(
         {mine[i]->tag, mine[i]->array, mine[i]->layout, theirs[i].layout, theirs[i].array});
   }
