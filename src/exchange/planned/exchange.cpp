@@ -325,7 +325,11 @@ bool Exchange::Impl::advance(What what) {
   for (const bool near : {false, true})
     for (Peer& peer : peers_)
       if (peer.near == near && peer.giving == Giving::Due) give(peer);
-  if (std::exchange(own_due_, false)) own_.begin(bases_, reverse_, combine_);
+  // On a device they go in one launch with what is taken.
+  if (own_due_ && (what == What::All || peers_.empty())) {
+    own_due_ = false;
+    own_.begin(bases_, reverse_, combine_);
+  }
   bool earlier = true;
   for (Peer& peer : peers_) {
     // Values are combined in the order of the peers, so that the result is always the same.
