@@ -46,15 +46,8 @@ class GridContender final : public Contender {
     const std::int64_t edge = shape.edge;
     return {box.dims()[2] * edge, box.dims()[1] * edge, box.dims()[0] * edge};
   }
-  /// A ghost's number is that of the cell it stands for.
   [[nodiscard]] double number(const strake::Index3& cell, std::size_t quantity, int epoch) const {
-    std::int64_t n = epoch;
-    for (std::size_t axis = 3; axis-- > 0;) {
-      const std::int64_t all = grid_.extent()[axis];
-      n = n * all + (cell[axis] + all) % all;
-    }
-    return static_cast<double>(n * static_cast<std::int64_t>(fields_.size()) +
-                               static_cast<std::int64_t>(quantity));
+    return grid_number(cell, grid_.extent(), quantity, fields_.size(), epoch);
   }
 
   strake::Grid grid_;

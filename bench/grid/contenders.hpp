@@ -1,6 +1,7 @@
 /// \file  Three ways to exchange the ghost cells of a rank's block with its 26 neighbours.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,6 +23,17 @@ class Contender {
   /// Of this rank, ghosts too.
   [[nodiscard]] virtual std::int64_t wrong_cells(int epoch) const = 0;
 };
+
+/// What a cell of a Grid holds. A ghost's number is that of the cell it stands for.
+[[nodiscard]] inline double grid_number(const std::array<std::int64_t, 3>& cell,
+                                        const std::array<std::int64_t, 3>& extent,
+                                        std::size_t quantity, std::size_t quantities, int epoch) {
+  std::int64_t n = epoch;
+  for (std::size_t axis = 3; axis-- > 0;)
+    n = n * extent[axis] + (cell[axis] + extent[axis]) % extent[axis];
+  return static_cast<double>(n * static_cast<std::int64_t>(quantities) +
+                             static_cast<std::int64_t>(quantity));
+}
 
 /// grid: a strake::Grid. subarray: one message a direction and quantity, of a subarray. packed:
 /// loops pack all quantities of a direction into one buffer, and unpack them. Collective.

@@ -81,15 +81,8 @@ class DeviceGridContender final : public Contender {
     return {strake::Layout::box(0, stored.extent(0) * kSize, dims),
             reinterpret_cast<std::byte*>(&view(stored.lower[0], stored.lower[1], stored.lower[2]))};
   }
-  /// A ghost's number is that of the cell it stands for.
   [[nodiscard]] double number(const strake::Index3& cell, std::size_t quantity, int epoch) const {
-    std::int64_t n = epoch;
-    for (std::size_t axis = 3; axis-- > 0;) {
-      const std::int64_t all = grid_.extent()[axis];
-      n = n * all + (cell[axis] + all) % all;
-    }
-    return static_cast<double>(n * static_cast<std::int64_t>(fields_.size()) +
-                               static_cast<std::int64_t>(quantity));
+    return grid_number(cell, grid_.extent(), quantity, fields_.size(), epoch);
   }
 
   strake::Place place_;

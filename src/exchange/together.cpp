@@ -93,7 +93,6 @@ std::shared_ptr<Launch> Together::fresh_launch(Device& own) {
 
 std::shared_ptr<const Launch> Together::add(int number, DeviceCopy copy, std::byte* to,
                                             const std::byte* from) {
-  required_device_backend().require_intact(number);
   const std::lock_guard lock(mutex_);
   Device& own = device(number);
   if (own.next == nullptr) own.next = fresh_launch(own);
@@ -125,6 +124,7 @@ void Together::launch_all() noexcept {
 }
 
 void Together::run(int number, DeviceCopy copy, std::byte* to, const std::byte* from) {
+  required_device_backend().require_intact(number);  // others have made a mark before
   const auto added = add(number, std::move(copy), to, from);
   launch();
   for (Backoff backoff; !added->done();) backoff.pause();

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "strake/error.hpp"
+#include "world.hpp"
 
 namespace strake {
 namespace {
@@ -19,17 +20,6 @@ using Value = std::int32_t;
 constexpr std::int64_t kValue = sizeof(Value);
 constexpr int kSendArrays = 2;
 constexpr int kArrays = 4;  // those behind the first two are received into
-
-int rank() {
-  int number = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &number);
-  return number;
-}
-int ranks() {
-  int number = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &number);
-  return number;
-}
 
 class Draw {
  public:

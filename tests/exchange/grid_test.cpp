@@ -16,20 +16,10 @@
 #include "../interpose/memory.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
+#include "world.hpp"
 
 namespace strake {
 namespace {
-
-int rank() {
-  int number = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &number);
-  return number;
-}
-int ranks() {
-  int number = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &number);
-  return number;
-}
 
 /// What a cell of a quantity holds, by its coordinates within the grid.
 std::int64_t value_of(const Index3& at, int quantity, int step) {

@@ -1,0 +1,149 @@
+/// \file  The inside of a planned exchange: its peers, and what is to be given to them and taken
+/// from them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "exchange/planned/board.hpp"
+#include "exchange/planned/far_messages.hpp"
+#include "exchange/planned/lane.hpp"
+#include "exchange/planned/own_copies.hpp"
+#include "exchange/planned/sheets.hpp"
+#include "strake/exchange.hpp"
+
+namespace strake {
+
+using namespace exchange::planned;
+
+/// Exchanges are numbered from 1 on. Each has two kinds of lanes: those whose bytes this rank
+/// gives, and those whose bytes it takes.
+class STRAKE_LOCAL Exchange::Impl {
+ public:
+  Impl(MPI_Comm comm, const ExchangePart& part);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  /// What is sent is written by work in `after`, if there is one, else by the device's legacy
+  /// default stream.
+  void start(Bases bases, bool reverse, std::span<const Combine> combine, Stream* after);
+  bool test();
+  void wait();
+  [[nodiscard]] bool running() const noexcept { return running_ || failure_ != nullptr; }
+  [[nodiscard]] bool arrived(int peer) const noexcept {
+    if (peer == rank_) return !running_ || done_ || own_done_;
+    const auto found = std::ranges::find(peers_, peer, &Peer::rank);
+    return !running_ || done_ || found == peers_.end() || found->taking == Taking::No;
+  }
+  [[nodiscard]] std::string plan() const;
+  [[nodiscard]] std::int64_t bytes_sent() const noexcept;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Giving : std::uint8_t {
+    No,
+    Due,
+    Packing,
+    Offered,    ///< to be read in place: until they are, the arrays must stay as they are
+    Repacking,  ///< after all
+  };
+  enum class Taking : std::uint8_t { No, Due, Asked, Copying };
+  /// With one other rank: the lane to it, and that from it.
+  struct Peer {
+    Peer(int other, Dealings& dealings, Place place)
+        : rank(other),
+          lanes{Lane(std::move(dealings.sends), place, dealings.they_are_on_device),
+                Lane(std::move(dealings.receives), place, dealings.they_are_on_device)} {}
+    int rank;
+    std::array<Lane, 2> lanes;
+    bool near = false;  ///< it has a board
+    Corner corner;      ///< in this rank's board
+    /// The last two exchanges that this rank gave bytes of, by lane.
+    std::array<std::array<std::uint64_t, 2>, 2> given{};
+    std::array<bool, 2> packs_all{};  ///< by lane: the other rank can't read it in place
+    bool in_place = false;            ///< what is being given
+    Clock::time_point patient_until;
+    Giving giving = Giving::No;
+    Taking taking = Taking::No;
+    std::unique_ptr<FarMessages> far;
+  };
+  void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
+  /// Bytes are given; in a start on a device they are not taken yet: who claims them has to end it.
+  enum class What : std::uint8_t { Give, All };
+  bool advance(What what);
+  bool advance_while_copying(What what);
+  bool follows_its_work();
+  void give(Peer& peer);
+  bool give_near(Peer& peer);
+  void end_of_packing(Peer& peer);
+  void watch_reader(Peer& peer);
+  void take(Peer& peer);
+  void take_near(Peer& peer);
+  void end_of_taking(Peer& peer);
+  void serve(const Peer& peer);
+  void require_alive(const Peer& peer) const;
+  void fail() noexcept;
+  void begin();
+  void end() noexcept;
+  void advance_others() const;
+  void advance_quietly() noexcept;
+  /// How long it waits for a reader before it packs: that costs a device, and host memory, more.
+  [[nodiscard]] Clock::duration patience_for(std::int64_t bytes) const noexcept {
+    constexpr std::int64_t kBytesPerNs = 4;
+    return std::chrono::nanoseconds((on_device() ? 500'000 : 5000) + bytes / kBytesPerNs);
+  }
+  [[nodiscard]] std::size_t giving() const noexcept { return reverse_ ? kReceives : kSends; }
+  [[nodiscard]] std::size_t taking() const noexcept { return reverse_ ? kSends : kReceives; }
+  /// Empty where what comes takes the place of what is there.
+  [[nodiscard]] std::span<const Combine> combining() const noexcept { return combine_; }
+  [[nodiscard]] bool on_device() const noexcept { return place_.kind == MemoryKind::Device; }
+  /// This rank's end of a lane, and the other's.
+  [[nodiscard]] LaneEnd& end_of(const Peer& peer, std::size_t lane) const {
+    return boards_->own().lane(peer.corner.lane + static_cast<std::int64_t>(lane));
+  }
+  [[nodiscard]] LaneEnd& other_end_of(const Peer& peer, std::size_t lane) const {
+    // What this rank sends, the other one receives.
+    return boards_->of(peer.rank).lane(boards_->corner(peer.rank).lane +
+                                       static_cast<std::int64_t>(1 - lane));
+  }
+  /// The packed bytes of two exchanges that follow each other lie side by side.
+  [[nodiscard]] std::int64_t packed_at(const Corner& corner, std::size_t lane,
+                                       const Lane& length) const noexcept {
+    return corner.packed_at[lane] + static_cast<std::int64_t>(number_ % 2) * length.packed_bytes();
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  std::size_t arrays_ = 0;
+  Place place_;  ///< of all arrays
+  std::vector<Peer> peers_;
+  OwnCopies own_;
+  std::unique_ptr<Boards> boards_;
+
+  bool running_ = false;  ///< until test() has told that it is done
+  bool done_ = false;
+  bool failed_ = false;
+  bool reverse_ = false;
+  bool own_due_ = false;
+  bool own_done_ = true;
+  std::uint64_t number_ = 0;
+  std::uint64_t before_ = 0;  ///< a mark of the default stream; 0: there is none, or it is reached
+  Event after_;
+  bool has_event_ = false;
+  std::vector<std::byte*> bases_;
+  std::vector<Combine> combine_;
+  unsigned turns_ = 0;
+  std::thread::id thread_;      ///< that started it
+  std::exception_ptr failure_;  ///< of one that failed while another one was waited for
+};
+
+}  // namespace strake

@@ -1,0 +1,229 @@
+// The steps of a planned exchange that has begun.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "exchange/backoff.hpp"
+#include "exchange/planned/impl.hpp"
+#include "exchange/together.hpp"
+#include "mpi/real_mpi.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+
+/// Whether the work is done that writes what is sent, and reads what is received.
+bool Exchange::Impl::follows_its_work() {
+  if (has_event_ && !after_.query()) return false;
+  has_event_ = false;
+  if (before_ != 0 && !exchange::Together::get().reached(place_.device, before_)) return false;
+  before_ = 0;
+  return true;
+}
+
+/// The same, until none of this rank's own copies for others goes on: it may make no call for long.
+bool Exchange::Impl::advance_while_copying(What what) {
+  bool all = advance(what);
+  const auto copies = [](const Peer& peer) {
+    return peer.giving == Giving::Packing || peer.giving == Giving::Repacking ||
+           peer.taking == Taking::Copying;
+  };
+  for (exchange::Backoff backoff; !all && std::ranges::any_of(peers_, copies); backoff.pause())
+    all = advance(What::Give);
+  return all;
+}
+
+/// One look at all that goes on. Waits for nothing. True: all is done.
+bool Exchange::Impl::advance(What what) {
+  if (!follows_its_work()) return false;
+  bool all = true;
+  // Far messages take longest; then what others wait for.
+  for (const bool near : {false, true})
+    for (Peer& peer : peers_)
+      if (peer.near == near && peer.giving == Giving::Due) give(peer);
+  // On a device they go in one launch with what is taken.
+  if (own_due_ && (what == What::All || peers_.empty())) {
+    own_due_ = false;
+    own_.begin(bases_, reverse_, combine_);
+  }
+  bool earlier = true;
+  for (Peer& peer : peers_) {
+    // Values are combined in the order of the peers, so that the result is always the same.
+    if (what == What::All && (peer.taking == Taking::Due || peer.taking == Taking::Asked) &&
+        (earlier || !reverse_))
+      take(peer);
+    earlier = earlier && peer.taking == Taking::No;
+  }
+  exchange::Together::get().launch();
+  for (Peer& peer : peers_) {
+    if ((peer.giving == Giving::Packing || peer.giving == Giving::Repacking) &&
+        peer.lanes[giving()].idle())
+      end_of_packing(peer);
+    if (peer.giving == Giving::Offered) watch_reader(peer);
+    if (peer.taking == Taking::Copying && peer.lanes[taking()].idle()) end_of_taking(peer);
+    all = all && peer.giving == Giving::No && peer.taking == Taking::No;
+    if (peer.far) all = peer.far->sent() && all;
+  }
+  if (!own_due_) own_done_ = own_.idle();
+  return own_done_ && all;
+}
+
+void Exchange::Impl::give(Peer& peer) {
+  Lane& lane = peer.lanes[giving()];
+  if (peer.near) {
+    if (!give_near(peer)) return;
+  } else {
+    peer.in_place = false;
+    lane.pack(bases_, peer.far->room(lane.packed_bytes()), true);
+  }
+  peer.giving = Giving::Packing;
+  if (lane.idle()) end_of_packing(peer);
+}
+
+/// False: the bytes of the exchange before the last lie still where these go.
+bool Exchange::Impl::give_near(Peer& peer) {
+  const std::size_t which = giving();
+  Lane& lane = peer.lanes[which];
+  const std::uint64_t before = peer.given[which][1];
+  if (other_end_of(peer, which).taken.load(std::memory_order_acquire) < before) {
+    serve(peer);
+    return false;
+  }
+  peer.in_place = lane.bytes_in_place() > 0 && !peer.packs_all[which];
+  for (const Lane::Shown& shown : lane.shown())
+    peer.in_place = peer.in_place && boards_->show(shown.array, place_,
+                                                   bases_[static_cast<std::size_t>(shown.array)],
+                                                   shown.touched.begin, shown.touched.end);
+  const std::int64_t at = packed_at(peer.corner, which, lane);
+  boards_->own().populate(at, at + lane.packed_bytes());
+  lane.pack(bases_, boards_->own().packed() + at, !peer.in_place);
+  return true;
+}
+
+void Exchange::Impl::end_of_packing(Peer& peer) {
+  const std::size_t which = giving();
+  if (!peer.near) {
+    peer.giving = Giving::No;
+    return peer.far->send();
+  }
+  LaneEnd& end = end_of(peer, which);
+  if (peer.giving == Giving::Repacking) {
+    end.packed.store(number_, std::memory_order_release);
+    peer.giving = Giving::No;
+    return;
+  }
+  end.in_place[number_ % 2].store(peer.in_place ? 1 : 0, std::memory_order_relaxed);
+  if (peer.in_place) {
+    end.offer.store(offer_of(number_, Offer::Open), std::memory_order_relaxed);
+    peer.patient_until = Clock::now() + patience_for(peer.lanes[which].size_bytes());
+  }
+  end.given.store(number_, std::memory_order_release);
+  peer.given[which] = {number_, peer.given[which][0]};
+  peer.giving = peer.in_place ? Giving::Offered : Giving::No;
+}
+
+/// Of bytes that are to be read in place. Who reads them may be busy elsewhere, and even wait for
+/// this rank in another way: after a while they are packed.
+void Exchange::Impl::watch_reader(Peer& peer) {
+  const std::size_t which = giving();
+  if (other_end_of(peer, which).taken.load(std::memory_order_acquire) >= number_) {
+    peer.giving = Giving::No;
+    return;
+  }
+  auto& offer = end_of(peer, which).offer;
+  Lane& lane = peer.lanes[which];
+  std::uint64_t is = offer.load(std::memory_order_acquire);
+  if (is == offer_of(number_, Offer::Open) && Clock::now() >= peer.patient_until &&
+      offer.compare_exchange_strong(is, offer_of(number_, Offer::Back),
+                                    std::memory_order_acq_rel)) {
+    is = offer_of(number_, Offer::Back);
+  } else if (is == offer_of(number_, Offer::Back)) {
+    peer.packs_all[which] = true;  // the reader's doing: it can't read them
+  }
+  if (is != offer_of(number_, Offer::Back)) return serve(peer);
+  lane.pack(bases_, boards_->own().packed() + packed_at(peer.corner, which, lane), true);
+  peer.giving = Giving::Repacking;
+  if (lane.idle()) end_of_packing(peer);  // this rank may not call again soon
+}
+
+/// Begins it, if the bytes are there.
+void Exchange::Impl::take(Peer& peer) {
+  if (peer.near) return take_near(peer);
+  const std::byte* const packed = peer.far->received();
+  if (packed == nullptr) return serve(peer);
+  (void)peer.lanes[taking()].take(bases_, packed, {}, combining());
+  peer.taking = Taking::Copying;
+  if (peer.lanes[taking()].idle()) end_of_taking(peer);
+}
+
+void Exchange::Impl::take_near(Peer& peer) {
+  const std::size_t which = taking();
+  Lane& lane = peer.lanes[which];
+  LaneEnd& giver = other_end_of(peer, which);
+  const auto& how_far = peer.taking == Taking::Asked ? giver.packed : giver.given;
+  if (how_far.load(std::memory_order_acquire) < number_) return serve(peer);
+  Lane::Find find;
+  const bool in_place = giver.in_place[number_ % 2].load(std::memory_order_relaxed) != 0;
+  // Perhaps it is not, since there was no room to tell of its arrays.
+  constexpr std::uint64_t kNowAndThen = 16;
+  if (!in_place && number_ % kNowAndThen == 1) boards_->look();
+  if (peer.taking == Taking::Due && in_place) {
+    std::uint64_t open = offer_of(number_, Offer::Open);
+    if (!giver.offer.compare_exchange_strong(open, offer_of(number_, Offer::Claimed),
+                                             std::memory_order_acq_rel)) {
+      peer.taking = Taking::Asked;  // the giver packs them
+      return;
+    }
+    find = [&](int array) { return boards_->find(peer.rank, array, place_); };
+  }
+  const std::byte* const packed =
+      boards_->of(peer.rank).packed() + packed_at(boards_->corner(peer.rank), 1 - which, lane);
+  if (lane.take(bases_, packed, find, combining())) {
+    peer.taking = Taking::Copying;
+    if (lane.idle()) end_of_taking(peer);
+  } else {
+    giver.offer.store(offer_of(number_, Offer::Back), std::memory_order_release);
+    peer.taking = Taking::Asked;
+  }
+}
+
+void Exchange::Impl::end_of_taking(Peer& peer) {
+  peer.taking = Taking::No;
+  if (peer.near) end_of(peer, taking()).taken.store(number_, std::memory_order_release);
+}
+
+namespace {
+
+/// That of the program, which under `strake run` is the interposer's. Looked up, so that the
+/// library needs no MPI library by name: MPICH's has two.
+decltype(&MPI_Iprobe) programs_iprobe() noexcept {
+  static const auto found =
+      reinterpret_cast<decltype(&MPI_Iprobe)>(dlsym(RTLD_DEFAULT, "MPI_Iprobe"));
+  return found != nullptr ? found : mpi::real_mpi().MPI_Iprobe;
+}
+
+}  // namespace
+
+/// In each turn of a wait for `peer`.
+void Exchange::Impl::serve(const Peer& peer) {
+  constexpr unsigned kRarely = 64;
+  constexpr unsigned kVeryRarely = 1 << 14;  // a system call
+  if (++turns_ % kVeryRarely == 0 && peer.near) require_alive(peer);
+  if (turns_ % kRarely != 0) return;
+  boards_->look();
+  // As any call of MPI that waits: others may wait for messages of this rank.
+  constexpr int kNoTag = 6;
+  int flag = 0;
+  (void)programs_iprobe()(MPI_ANY_SOURCE, kNoTag, comm_, &flag, MPI_STATUS_IGNORE);
+}
+
+void Exchange::Impl::require_alive(const Peer& peer) const {
+  if (other_end_of(peer, kSends).failed.load(std::memory_order_acquire) != 0 ||
+      other_end_of(peer, kReceives).failed.load(std::memory_order_acquire) != 0)
+    throw Error(fmt::format("rank {} has given up an exchange", peer.rank));
+  if (boards_->is_gone(peer.rank))
+    throw Error(fmt::format("rank {} died in an exchange", peer.rank));
+}
+
+}  // namespace strake
