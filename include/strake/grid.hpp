@@ -129,25 +129,7 @@ class Field : public FieldHandle {
   }
 };
 
-/// An exchange that has begun: until it ends, cells that neighbours need must not be changed, and
-/// ghost cells not be read.
-class STRAKE_API Ghosts {
- public:
-  /// Whether all ghost cells are there. Moves what can be moved.
-  bool test();
-  /// Whether those in that direction are, so that work there can begin; true if there are none.
-  bool test(Direction direction);
-  /// Until all are there. (The host waits: a kernel that is launched then reads them.)
-  void wait();
-  /// Until those are.
-  void wait(Direction direction);
-
- private:
-  friend class Grid;
-  Ghosts(Exchange& exchange, const void* grid) noexcept : exchange_(&exchange), grid_(grid) {}
-  Exchange* exchange_;
-  const void* grid_;  ///< the inside of it, which stays where it is
-};
+class Ghosts;
 
 /// A grid of one to three axes, divided among the ranks of a communicator by recursive bisection.
 /// Coordinates are global: cell (i, j, k) is the same one on all ranks, and ghost cells beyond a
@@ -266,6 +248,27 @@ class STRAKE_API Grid {
   }
 
   std::unique_ptr<Impl> impl_;
+};
+
+/// An exchange that has begun: until it ends, cells that neighbours need must not be changed, and
+/// ghost cells not be read.
+class STRAKE_API Ghosts {
+ public:
+  /// Whether all ghost cells are there. Moves what can be moved.
+  bool test();
+  /// Whether those in that direction are, so that work there can begin; true if there are none.
+  bool test(Direction direction);
+  /// Until all are there. (The host waits: a kernel that is launched then reads them.)
+  void wait();
+  /// Until those are.
+  void wait(Direction direction);
+
+ private:
+  friend class Grid;
+  Ghosts(Exchange& exchange, const Grid::Impl& grid) noexcept
+      : exchange_(&exchange), grid_(&grid) {}
+  Exchange* exchange_;
+  const Grid::Impl* grid_;  ///< which stays where it is when the Grid is moved
 };
 
 }  // namespace strake

@@ -22,6 +22,14 @@ Layout FieldHandle::Data::layout_of(const Region& region) const {
   return Layout::box(offset_of(region.lower), region.extent(0) * bytes, dims);
 }
 
+namespace {
+
+bool cuts_are_given(const GridOptions& options) noexcept {
+  return std::ranges::any_of(options.counts, [](int count) { return count != 0; });
+}
+
+}  // namespace
+
 Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const GridOptions& given)
     : options(given) {
   const mpi::RealMpi& real = mpi::real_mpi();
@@ -45,9 +53,7 @@ Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const Grid
             fmt::format("a grid of {} axes that is periodic or cut along {}", axes, "xyz"[axis]);
       cut *= std::max(options.counts[axis], 1);
     }
-    const auto is_given = [](int count) { return count != 0; };
-    const bool given_counts = std::ranges::any_of(options.counts, is_given);
-    if (given_counts && cut != ranks && fault.empty())
+    if (cuts_are_given(options) && cut != ranks && fault.empty())
       fault = fmt::format("a grid cut into {} x {} x {} for {} ranks", options.counts[0],
                           options.counts[1], options.counts[2], ranks);
     agree(comm, fault);
@@ -66,12 +72,12 @@ Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const Grid
     real.MPI_Comm_free(&comm);
     throw;
   }
-  partition =
-      std::ranges::any_of(options.counts, [](int count) { return count != 0; })
-          ? placement::Partition(extent, placement::Position{std::max(options.counts[0], 1),
-                                                             std::max(options.counts[1], 1),
-                                                             std::max(options.counts[2], 1)})
-          : placement::Partition(extent, ranks);
+  partition = placement::Partition(extent, ranks);
+  if (cuts_are_given(options)) {
+    placement::Position cuts = options.counts;
+    for (int& count : cuts) count = std::max(count, 1);
+    partition = placement::Partition(extent, cuts);
+  }
   if (partition.has_cells(rank)) owned = owned_at(cell);
 }
 
@@ -340,7 +346,7 @@ const Region& FieldHandle::stored_region() const noexcept { return data_->stored
 bool Ghosts::test() { return exchange_->test(); }
 void Ghosts::wait() { exchange_->wait(); }
 bool Ghosts::test(Direction direction) {
-  const std::optional<int> other = static_cast<const Grid::Impl*>(grid_)->neighbour(direction);
+  const std::optional<int> other = grid_->neighbour(direction);
   return !other || exchange_->test() || exchange_->arrived(*other);
 }
 void Ghosts::wait(Direction direction) {
@@ -362,19 +368,19 @@ FieldHandle::Data* Grid::add_field(const std::string& name, std::size_t bytes, E
 int Grid::last_field() const noexcept { return static_cast<int>(impl_->fields.size()) - 1; }
 
 Ghosts Grid::exchange(const ExchangeOptions& options) {
-  return {impl_->start(impl_->wanted_all(options), nullptr), impl_.get()};
+  return {impl_->start(impl_->wanted_all(options), nullptr), *impl_};
 }
 Ghosts Grid::exchange(Stream& after, const ExchangeOptions& options) {
-  return {impl_->start(impl_->wanted_all(options), &after), impl_.get()};
+  return {impl_->start(impl_->wanted_all(options), &after), *impl_};
 }
 Ghosts Grid::exchange(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
   const auto some = std::span(fields.begin(), fields.size());
-  return {impl_->start(impl_->wanted(some, options), nullptr), impl_.get()};
+  return {impl_->start(impl_->wanted(some, options), nullptr), *impl_};
 }
 Ghosts Grid::exchange(Stream& after, std::initializer_list<FieldHandle> fields,
                       const ExchangeOptions& options) {
   const auto some = std::span(fields.begin(), fields.size());
-  return {impl_->start(impl_->wanted(some, options), &after), impl_.get()};
+  return {impl_->start(impl_->wanted(some, options), &after), *impl_};
 }
 
 void Grid::accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,
@@ -389,9 +395,7 @@ void Grid::accumulate(std::initializer_list<FieldHandle> fields, const Combine& 
 }
 
 void Grid::swap() {
-  std::vector<int> all(impl_->fields.size());
-  std::iota(all.begin(), all.end(), 0);
-  impl_->require_ended(all);
+  impl_->require_ended(impl_->wanted_all({}).fields);
   for (const auto& field : impl_->fields)
     if (field->options.next) field->current = 1 - field->current;
 }
