@@ -18,6 +18,8 @@ class Contender {
   virtual ~Contender() = default;
   [[nodiscard]] virtual const char* name() const = 0;
   virtual void exchange() = 0;
+  /// That exchange() makes, one after the other.
+  [[nodiscard]] virtual int exchanges() const { return 1; }
   /// Interior cells hold the epoch's numbers; ghosts hold -1.
   virtual void fill(int epoch) = 0;
   /// Of this rank, ghosts too.

@@ -2,6 +2,8 @@
 #include <cuda_runtime_api.h>
 #include <mpi.h>
 
+#include <optional>
+
 #include "grid/contenders.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
@@ -21,10 +23,39 @@ int use_device() {
   return rank % devices;
 }
 
+void check(cudaError_t code) {
+  if (code != cudaSuccess) throw strake::CudaError(cudaGetErrorString(code), code);
+}
+
+/// Exchanges in a stream, as a graph.
+class Graph {
+ public:
+  Graph(strake::Grid& grid, strake::Stream& stream, int exchanges) {
+    grid.prepare();
+    check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal));
+    for (int i = 0; i < exchanges; ++i) grid.enqueue(stream);
+    cudaGraph_t made = nullptr;
+    check(cudaStreamEndCapture(stream.native(), &made));
+    check(cudaGraphInstantiate(&graph_, made, 0));
+    check(cudaGraphDestroy(made));
+  }
+  ~Graph() { (void)cudaGraphExecDestroy(graph_); }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  void launch(strake::Stream& stream) { check(cudaGraphLaunch(graph_, stream.native())); }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+/// How a program exchanges; it waits for the end each time.
+enum class Pace { Wait, Enqueue, Graph, GraphOfTen };
+
 class DeviceGridContender final : public Contender {
  public:
-  DeviceGridContender(const RankBox& box, const HaloShape& shape)
-      : place_{strake::MemoryKind::Device, use_device()},
+  DeviceGridContender(const RankBox& box, const HaloShape& shape, Pace pace)
+      : pace_(pace),
+        place_{strake::MemoryKind::Device, use_device()},
         grid_(MPI_COMM_WORLD,
               std::array<std::int64_t, 3>{box.dims()[2] * std::int64_t{shape.edge},
                                           box.dims()[1] * std::int64_t{shape.edge},
@@ -35,9 +66,24 @@ class DeviceGridContender final : public Contender {
                .place = place_}) {
     for (int q = 0; q < shape.quantities; ++q)
       fields_.push_back(grid_.add<double>("q" + std::to_string(q), {.next = false}));
+    if (pace == Pace::Graph || pace == Pace::GraphOfTen)
+      graph_.emplace(grid_, stream_, exchanges());
   }
-  [[nodiscard]] const char* name() const override { return "grid on a device"; }
-  void exchange() override { grid_.exchange().wait(); }
+  [[nodiscard]] const char* name() const override {
+    constexpr const char* kNames[] = {"grid on a device", "grid enqueued", "grid in a graph",
+                                      "grid in a graph of ten"};
+    return kNames[static_cast<int>(pace_)];
+  }
+  [[nodiscard]] int exchanges() const override { return pace_ == Pace::GraphOfTen ? 10 : 1; }
+  void exchange() override {
+    if (pace_ == Pace::Wait) return grid_.exchange().wait();
+    if (pace_ == Pace::Enqueue) {
+      grid_.enqueue(stream_);
+    } else {
+      graph_->launch(stream_);
+    }
+    check(cudaStreamSynchronize(stream_.native()));
+  }
   void fill(int epoch) override {
     for (std::size_t q = 0; q < fields_.size(); ++q) {
       const strake::Region owned = fields_[q].view().owned();
@@ -85,8 +131,11 @@ class DeviceGridContender final : public Contender {
     return grid_number(cell, grid_.extent(), quantity, fields_.size(), epoch);
   }
 
+  Pace pace_;
   strake::Place place_;
   strake::Grid grid_;
+  strake::Stream stream_ = strake::Stream::make(place_.device);
+  std::optional<Graph> graph_;
   std::vector<strake::Field<double>> fields_;
 };
 
@@ -94,7 +143,8 @@ class DeviceGridContender final : public Contender {
 
 std::vector<std::unique_ptr<Contender>> contenders(const RankBox& box, const HaloShape& shape) {
   std::vector<std::unique_ptr<Contender>> all;
-  all.push_back(std::make_unique<DeviceGridContender>(box, shape));
+  for (const Pace pace : {Pace::Wait, Pace::Enqueue, Pace::Graph, Pace::GraphOfTen})
+    all.push_back(std::make_unique<DeviceGridContender>(box, shape, pace));
   return all;
 }
 

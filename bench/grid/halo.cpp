@@ -105,6 +105,8 @@ std::vector<std::vector<double>> sample_all(
       seconds[which].insert(seconds[which].end(), taken.begin(), taken.end());
     }
   }
+  for (std::size_t i = 0; i < contenders.size(); ++i)
+    for (double& sample : seconds[i]) sample /= contenders[i]->exchanges();
   for (std::vector<double>& samples : seconds)
     MPI_Allreduce(MPI_IN_PLACE, samples.data(), static_cast<int>(samples.size()), MPI_DOUBLE,
                   MPI_MAX, MPI_COMM_WORLD);

@@ -119,8 +119,18 @@ class STRAKE_API Exchange {
   void start(std::span<std::byte* const> arrays);
   /// The same of arrays in a device's memory that work in `after` writes and reads: the exchange
   /// comes after it, and waits for nothing that `after` gets later. Without it, after what is in
-  /// the device's legacy default stream. \throws Unsupported  `after` is being captured; CudaError
+  /// the device's legacy default stream. What `after` captures gets the start, too; wait(Stream&)
+  /// ends it then. \throws InvalidArgument  a stream of another device than the arrays';
+  /// Unsupported `after` is being captured, and not all ranks' arrays can be reached from this
+  /// device; CudaError
   void start(std::span<std::byte* const> arrays, Stream& after);
+  /// A whole exchange of arrays in a device's memory, in `stream`: after the work in it, and before
+  /// what it gets later. No CPU waits or takes part, and it may be captured in a graph, which
+  /// exchanges these arrays at each launch. Where not all ranks' arrays can be reached from this
+  /// device, or ranks share it, it is start() and wait() instead. Each rank may use whichever of
+  /// these it likes. Destroy the exchange when its work in streams and graphs is done.
+  /// \throws  as start()
+  void enqueue(std::span<std::byte* const> arrays, Stream& stream);
   /// The other way: what was received goes back to where it came from, and is combined with what is
   /// there, by array of the rank that gets it, in the order of its sends: the same result in each
   /// run (but on a device, where one of several that come for one value stays). \param combine  as
@@ -130,10 +140,14 @@ class STRAKE_API Exchange {
   /// rank of this node has died; MpiError
   bool test();
   /// Until it has ended: what comes is here, and what was sent may be changed. Who has all that it
-  /// needs waits for no rank that is late. (But for arrays in a device's memory a rank has to call
-  /// Strake once after the device's earlier work is done, before others get its bytes.) \throws  as
-  /// test()
+  /// needs waits for no rank that is late. (But for a device's memory that other ranks' devices
+  /// don't reach a rank has to call Strake once after the device's earlier work is done, before
+  /// others get its bytes.) \throws  as test()
   void wait();
+  /// The same for the work that `before` gets later: the stream waits, not the host, which may use
+  /// the exchange again at once. As enqueue(), the host waits where devices can't. \throws  as
+  /// start(), test()
+  void wait(Stream& before);
   /// Whether it was begun, and neither test() nor wait() has told that it has ended.
   [[nodiscard]] bool running() const noexcept;
   /// Whether all that comes from `peer` has come, as the last test() found.

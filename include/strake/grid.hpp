@@ -171,6 +171,18 @@ class STRAKE_API Grid {
   [[nodiscard]] Ghosts exchange(Stream& after, std::initializer_list<FieldHandle> fields,
                                 const ExchangeOptions& options = {});
   /// \}
+  /// \{ A whole exchange in `stream`, after the work in it and before what it gets later, with no
+  /// CPU in it (Exchange::enqueue). In a graph it exchanges the buffers that are current now: to
+  /// swap in between, capture a graph for either. \throws Unsupported  the stream is being
+  /// captured, and this exchange was not prepared; as Exchange::enqueue
+  void enqueue(Stream& stream, const ExchangeOptions& options = {});
+  void enqueue(Stream& stream, std::initializer_list<FieldHandle> fields,
+               const ExchangeOptions& options = {});
+  /// \}
+  /// \{ Plans an exchange, as its first use does. Collective.
+  void prepare(const ExchangeOptions& options = {});
+  void prepare(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options = {});
+  /// \}
   /// The other way: what is in ghost cells goes to their owners, and is combined with what is
   /// there, one quantity after the other. Collective; returns when it is done.
   void accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,
@@ -262,6 +274,8 @@ class STRAKE_API Ghosts {
   void wait();
   /// Until those are.
   void wait(Direction direction);
+  /// Until all are there, for the work that `before` gets later: the stream waits, not the host.
+  void wait(Stream& before);
 
  private:
   friend class Grid;

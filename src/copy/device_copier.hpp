@@ -2,12 +2,14 @@
 /// device/backend.hpp.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 
+#include "copy/mail_words.hpp"
 #include "device/backend.hpp"
 #include "strake/copy.hpp"
 #include "strake/layout.hpp"
@@ -51,6 +53,46 @@ class DeviceBatch {
   /// \}
 };
 
+/// \{ What the ranks of a node put, packed, into each other's mailboxes in device memory, and take
+/// out of their own, round after round (exchange/planned/mail.hpp).
+
+/// Slots of the copies: first the arrays, whose addresses are given at each round, then boxes.
+struct MailCopies {
+  /// An address of even rounds, and one of odd rounds.
+  using Box = std::array<std::byte*, 2>;
+
+  std::span<const Place> arrays;
+  std::span<const Box> boxes;
+  std::span<const CopyBatch::Copy> put;   ///< from arrays to boxes of others
+  std::span<const CopyBatch::Copy> own;   ///< from array to array, beside those
+  std::span<const CopyBatch::Copy> take;  ///< from boxes of this rank to arrays
+};
+
+/// What all rounds of a rank share, whichever copies they make.
+struct MailState {
+  MailCounts* counts = nullptr;
+  MailProgress* progress = nullptr;
+  std::span<const MailFlags> flags;
+};
+
+/// The copies of a rank's rounds. Rounds of one MailState follow each other: each is put, then
+/// taken. Nothing allocates or waits for the device.
+class DeviceMail {
+ public:
+  virtual ~DeviceMail() = default;
+  /// A new round: puts, copies what is the rank's own, and raises this rank's flags.
+  virtual void put(DeviceStream& stream, std::span<std::byte* const> arrays,
+                   std::uint64_t ticket) const = 0;
+  enum class Await : bool { No, Yes };
+  /// Takes the round that was put last, once the others' flags are raised: the device waits for
+  /// them, in few threads, or the caller has seen them all.
+  virtual void take(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
+                    Await await) const = 0;
+  /// A whole round, in one launch where few threads are enough for it.
+  virtual void run(DeviceStream& stream, std::span<std::byte* const> arrays) const = 0;
+};
+/// \}
+
 /// A batch of two slots, the target's and the source's, with their addresses.
 struct BatchRun {
   const DeviceBatch* batch = nullptr;
@@ -81,6 +123,11 @@ class DeviceCopier {
   /// Unsupported  a copy of pageable host memory, or no peer access; OutOfMemory, CudaError
   virtual std::unique_ptr<DeviceBatch> compile_batch(int device, std::span<const Place> slots,
                                                      std::span<const CopyBatch::Copy> copies) = 0;
+  /// Slots that the copies of a mail can have.
+  static constexpr std::size_t kMostMailSlots = 1900;
+  /// `state` is used by it, and stays the caller's. \throws OutOfMemory, CudaError
+  virtual std::unique_ptr<DeviceMail> compile_mail(int device, const MailCopies& copies,
+                                                   const MailState& state) = 0;
   /// Enqueues several batches of two slots, of the queue's device, in one launch for each kMostRuns
   /// of them. The ticket is of all. No allocation, no synchronisation.
   virtual Ticket enqueue_together(Queue& queue, std::span<const BatchRun> runs) = 0;

@@ -154,8 +154,10 @@ class DeviceBackend {
   virtual std::unique_ptr<Queue> make_queue(int device,
                                             QueueOrder order = QueueOrder::AfterDefault) = 0;
   virtual std::unique_ptr<Marker> make_marker(int device) = 0;
-  /// One of its own, which is ordered with no other stream.
-  virtual std::unique_ptr<DeviceStream> make_stream(int device) = 0;
+  /// One of its own, which is ordered with no other stream. The library's own work goes before
+  /// kernels that fill the device: other ranks wait for it.
+  enum class StreamOf : std::uint8_t { User, Library };
+  virtual std::unique_ptr<DeviceStream> make_stream(int device, StreamOf use = StreamOf::User) = 0;
   /// The user's `stream`, which stays the user's. The device is the stream's own, or, for the
   /// default streams, `device` (-1: the current one). \throws InvalidArgument  the stream is not of
   /// `device` (unless that is -1), or not of the primary context of its device.
@@ -164,6 +166,12 @@ class DeviceBackend {
   /// Device or pinned (mapped) host memory. \throws OutOfMemory
   virtual void* allocate(Place place, std::int64_t bytes) = 0;
   virtual void deallocate(Place place, void* address) noexcept = 0;
+  /// The same for all processes, and different for each device of a machine; 0: not known.
+  [[nodiscard]] virtual std::uint64_t identity(int device) const noexcept = 0;
+  /// Lets a device reach whole pages of host memory, until unmap_host(). \returns their address
+  /// there. \throws CudaError
+  virtual std::byte* map_host(int device, std::byte* memory, std::int64_t bytes) = 0;
+  virtual void unmap_host(int device, std::byte* memory) noexcept = 0;
 
   /// Lets other processes open an allocation of cudaMalloc. False: the driver refuses.
   virtual bool export_memory(Place place, const MemoryPiece& whole,
@@ -206,7 +214,7 @@ struct DeviceBackendOptions {
 };
 
 /// Raise it when this header changes: a plug-in of another version is refused.
-inline constexpr int kDeviceBackendVersion = 10;
+inline constexpr int kDeviceBackendVersion = 11;
 /// The plug-in's symbol `strake_make_device_backend`. Null if the version differs or no device can
 /// be used.
 using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);

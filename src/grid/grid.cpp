@@ -315,8 +315,21 @@ Grid::Impl::Wanted Grid::Impl::wanted_all(const ExchangeOptions& given) const {
   return made;
 }
 
+void Grid::Impl::require_planned(const Wanted& wanted, const Stream& stream) const {
+  DeviceStream* const work = StreamAccess::of(stream);
+  if (exchanges_.contains(wanted) || work == nullptr || !work->capturing()) return;
+  throw Unsupported("an exchange of a grid is captured that was not planned before: prepare() it");
+}
+
+void Grid::Impl::enqueue(const Wanted& wanted, Stream& stream) {
+  require_ended(wanted.fields);
+  require_planned(wanted, stream);
+  planned(wanted).enqueue(bases(wanted), stream);
+}
+
 Exchange& Grid::Impl::start(const Wanted& wanted, Stream* after) {
   require_ended(wanted.fields);
+  if (after != nullptr) require_planned(wanted, *after);
   Exchange& exchange = planned(wanted);
   if (after != nullptr) {
     exchange.start(bases(wanted), *after);
@@ -345,6 +358,7 @@ const Region& FieldHandle::stored_region() const noexcept { return data_->stored
 
 bool Ghosts::test() { return exchange_->test(); }
 void Ghosts::wait() { exchange_->wait(); }
+void Ghosts::wait(Stream& before) { exchange_->wait(before); }
 bool Ghosts::test(Direction direction) {
   const std::optional<int> other = grid_->neighbour(direction);
   return !other || exchange_->test() || exchange_->arrived(*other);
@@ -381,6 +395,20 @@ Ghosts Grid::exchange(Stream& after, std::initializer_list<FieldHandle> fields,
                       const ExchangeOptions& options) {
   const auto some = std::span(fields.begin(), fields.size());
   return {impl_->start(impl_->wanted(some, options), &after), *impl_};
+}
+
+void Grid::enqueue(Stream& stream, const ExchangeOptions& options) {
+  impl_->enqueue(impl_->wanted_all(options), stream);
+}
+void Grid::enqueue(Stream& stream, std::initializer_list<FieldHandle> fields,
+                   const ExchangeOptions& options) {
+  impl_->enqueue(impl_->wanted(std::span(fields.begin(), fields.size()), options), stream);
+}
+void Grid::prepare(const ExchangeOptions& options) {
+  (void)impl_->planned(impl_->wanted_all(options));
+}
+void Grid::prepare(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
+  (void)impl_->planned(impl_->wanted(std::span(fields.begin(), fields.size()), options));
 }
 
 void Grid::accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,

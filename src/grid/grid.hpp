@@ -58,6 +58,7 @@ class STRAKE_LOCAL Grid::Impl {
                               const ExchangeOptions& given) const;
   [[nodiscard]] Wanted wanted_all(const ExchangeOptions& given) const;
   Exchange& start(const Wanted& wanted, Stream* after);
+  void enqueue(const Wanted& wanted, Stream& stream);
   /// Planned at its first use, collectively.
   Exchange& planned(const Wanted& wanted);
   /// The current buffers of its quantities.
@@ -84,6 +85,8 @@ class STRAKE_LOCAL Grid::Impl {
 
  private:
   void require_room(const Data& field) const;
+  /// Planning takes calls of MPI and memory: not while a graph is captured.
+  void require_planned(const Wanted& wanted, const Stream& stream) const;
   [[nodiscard]] ExchangePart part_of(const Wanted& wanted) const;
   [[nodiscard]] Region owned_at(const At& at) const noexcept;
 

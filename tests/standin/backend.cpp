@@ -148,7 +148,8 @@ class Event final : public strake::DeviceEvent {
 
 class Stream final : public strake::DeviceStream {
  public:
-  explicit Stream(int device) : queue_(device, strake::QueueOrder::Own) {}
+  explicit Stream(int device, strake::QueueOrder order = strake::QueueOrder::Own)
+      : queue_(device, order) {}
   ~Stream() override { synchronize(); }
   int device() const noexcept override { return queue_.device(); }
   void* native() const noexcept override { return &queue_; }
@@ -225,12 +226,16 @@ class Batch final : public strake::DeviceBatch {
     (void)enqueue(static_cast<Stream&>(stream).queue(), bases);
   }
   Ticket enqueue(strake::Queue& queue, std::span<std::byte* const> bases) const override {
-    std::vector<std::function<void()>> tasks;
-    for (const Run& run : runs_)
-      tasks.push_back(run.plan->task(bases[run.to], bases[run.from], ByteRange::all()));
-    return static_cast<Queue&>(queue).push([tasks = std::move(tasks)] {
-      for (const auto& task : tasks) task();
+    return static_cast<Queue&>(queue).push([all = tasks(bases)] {
+      for (const auto& task : all) task();
     });
+  }
+
+  std::vector<std::function<void()>> tasks(std::span<std::byte* const> bases) const {
+    std::vector<std::function<void()>> made;
+    for (const Run& run : runs_)
+      made.push_back(run.plan->task(bases[run.to], bases[run.from], ByteRange::all()));
+    return made;
   }
 
  private:
@@ -240,6 +245,85 @@ class Batch final : public strake::DeviceBatch {
     std::size_t from;
   };
   std::vector<Run> runs_;
+};
+
+/// What a device does with flags and counts, in tasks of the stream's thread.
+class Mail final : public strake::DeviceMail {
+ public:
+  Mail(const strake::MailCopies& copies, const strake::MailState& state, int device)
+      : put_(copies.put, device),
+        own_(copies.own, device),
+        take_(copies.take, device),
+        boxes_(copies.boxes.begin(), copies.boxes.end()),
+        counts_(reinterpret_cast<strake::MailCounts*>(
+            reach(reinterpret_cast<std::byte*>(state.counts)))),
+        progress_(state.progress) {
+    const auto there = [](const std::uint64_t* flag) {
+      return reinterpret_cast<std::uint64_t*>(reach(reinterpret_cast<const std::byte*>(flag)));
+    };
+    for (const strake::MailFlags& flags : state.flags)
+      flags_.push_back({there(flags.there), flags.there_on_host, there(flags.here)});
+  }
+
+  void put(strake::DeviceStream& stream, std::span<std::byte* const> arrays,
+           std::uint64_t ticket) const override {
+    queue_of(stream).push([this, puts = both(put_, arrays), owns = both(own_, arrays), ticket] {
+      const std::uint64_t round = counts_->round + 1;
+      for (const auto* const tasks : {&puts[round % 2], &owns[round % 2]})
+        for (const auto& task : *tasks) task();
+      counts_->round = round;
+      for (const strake::MailFlags& flags : flags_) {
+        __atomic_store_n(flags.there, round, __ATOMIC_RELEASE);
+        __atomic_store_n(flags.there_on_host, round, __ATOMIC_RELEASE);
+      }
+      if (ticket == 0) return;
+      progress_->round = round;
+      __atomic_store_n(&progress_->put_ticket, ticket, __ATOMIC_RELEASE);
+    });
+  }
+  void take(strake::DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
+            Await await) const override {
+    queue_of(stream).push([this, takes = both(take_, arrays), ticket, await] {
+      const std::uint64_t round = counts_->round;
+      for (const strake::MailFlags& flags : flags_) {
+        const auto has_come = [&] {
+          return __atomic_load_n(flags.here, __ATOMIC_ACQUIRE) >= round;
+        };
+        if (await == Await::No && !has_come()) std::abort();  // the caller has not looked
+        while (!has_come() && __atomic_load_n(&progress_->given_up, __ATOMIC_ACQUIRE) == 0)
+          std::this_thread::yield();
+      }
+      for (const auto& task : takes[round % 2]) task();
+      if (ticket != 0) __atomic_store_n(&progress_->taken_ticket, ticket, __ATOMIC_RELEASE);
+    });
+  }
+  void run(strake::DeviceStream& stream, std::span<std::byte* const> arrays) const override {
+    put(stream, arrays, 0);
+    take(stream, arrays, 0, Await::Yes);
+  }
+
+ private:
+  using Tasks = std::vector<std::function<void()>>;
+  static Queue& queue_of(strake::DeviceStream& stream) {
+    return static_cast<Stream&>(stream).queue();
+  }
+  /// Of even rounds, and of odd ones.
+  [[nodiscard]] std::array<Tasks, 2> both(const Batch& batch,
+                                          std::span<std::byte* const> arrays) const {
+    std::array<Tasks, 2> made;
+    for (const std::size_t parity : {0U, 1U}) {
+      std::vector<std::byte*> bases(arrays.begin(), arrays.end());
+      for (const auto& box : boxes_) bases.push_back(box[parity]);
+      made[parity] = batch.tasks(bases);
+    }
+    return made;
+  }
+
+  Batch put_, own_, take_;
+  std::vector<strake::MailCopies::Box> boxes_;
+  strake::MailCounts* counts_;
+  strake::MailProgress* progress_;
+  std::vector<strake::MailFlags> flags_;
 };
 
 class Copier final : public strake::DeviceCopier {
@@ -257,6 +341,12 @@ class Copier final : public strake::DeviceCopier {
       std::span<const strake::CopyBatch::Copy> copies) override {
     if (!has_kernels()) throw strake::Unsupported("the stand-in has no kernels");
     return std::make_unique<Batch>(copies, device);
+  }
+
+  std::unique_ptr<strake::DeviceMail> compile_mail(int device, const strake::MailCopies& copies,
+                                                   const strake::MailState& state) override {
+    if (!has_kernels()) throw strake::Unsupported("the stand-in has no kernels");
+    return std::make_unique<Mail>(copies, state, device);
   }
 
   Ticket enqueue_together(strake::Queue& queue, std::span<const strake::BatchRun> runs) override {
@@ -313,11 +403,13 @@ class Backend final : public strake::DeviceBackend {
     return std::make_unique<Marker>(device);
   }
 
-  std::unique_ptr<strake::DeviceStream> make_stream(int device) override {
+  std::unique_ptr<strake::DeviceStream> make_stream(int device, StreamOf /*use*/) override {
     return std::make_unique<Stream>(device);
   }
-  std::unique_ptr<strake::DeviceStream> adopt_stream(void* /*stream*/, int /*device*/) override {
-    throw strake::Unsupported("the stand-in has no streams but those it makes");
+  std::unique_ptr<strake::DeviceStream> adopt_stream(void* stream, int device) override {
+    if (stream != nullptr)
+      throw strake::Unsupported("the stand-in has no streams but those it makes");
+    return std::make_unique<Stream>(device, strake::QueueOrder::AfterDefault);
   }
   std::unique_ptr<strake::DeviceEvent> make_event(int device) override {
     return std::make_unique<Event>(device);
@@ -341,6 +433,15 @@ class Backend final : public strake::DeviceBackend {
     }
     standin::deallocate(address);
   }
+
+  // Ranks share its devices.
+  std::uint64_t identity(int device) const noexcept override {
+    return static_cast<std::uint64_t>(device) + 1;
+  }
+  std::byte* map_host(int /*device*/, std::byte* memory, std::int64_t /*bytes*/) override {
+    return memory;
+  }
+  void unmap_host(int /*device*/, std::byte* /*memory*/) noexcept override {}
 
   // By the files of the exporting process.
   bool export_memory(Place /*place*/, const strake::MemoryPiece& whole,

@@ -30,7 +30,9 @@ class PretendedDevice final : public DeviceBackend {
   bool knows(const void*, std::uint64_t&) const noexcept override { return false; }
   std::unique_ptr<Queue> make_queue(int, QueueOrder) override { throw Unsupported("pretended"); }
   std::unique_ptr<Marker> make_marker(int) override { throw Unsupported("pretended"); }
-  std::unique_ptr<DeviceStream> make_stream(int) override { throw Unsupported("pretended"); }
+  std::unique_ptr<DeviceStream> make_stream(int, StreamOf) override {
+    throw Unsupported("pretended");
+  }
   std::unique_ptr<DeviceStream> adopt_stream(void*, int) override {
     throw Unsupported("pretended");
   }

@@ -48,14 +48,26 @@ __device__ __forceinline__ void store_word(std::byte* address, Word<Log2> value)
   *reinterpret_cast<Word<Log2>*>(address) = value;
 }
 
+/// From here on the next kernel of the stream may be set up, and take room.
+__device__ __forceinline__ void let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/// Until the kernel before is complete.
+__device__ __forceinline__ void wait_for_kernel_before() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 /// To be called by all threads between the reading of tables and the first access to the bytes that
 /// are moved. From the start of this kernel the next one of the stream may be set up, and this one
 /// was set up while the one before ran: 1.2 to 1.5 us less for each of a row of kernels (H200).
 __device__ __forceinline__ void wait_for_work_before() {
-#if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-  cudaGridDependencySynchronize();
-#endif
+  let_next_begin();
+  wait_for_kernel_before();
 }
 
 /// Brings the line of an address of device memory into the L2 cache. Allowed before

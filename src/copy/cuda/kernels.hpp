@@ -11,6 +11,7 @@
 #include "copy/batch_index.h"
 #include "copy/cuda/ranks.hpp"
 #include "copy/index.h"
+#include "copy/mail_words.hpp"
 #include "device/cuda/signal.hpp"
 
 namespace strake::cuda {
@@ -135,6 +136,28 @@ inline constexpr int kMostTogether = 64;
 [[nodiscard]] cudaError_t launch_together(std::span<const BatchLaunch> launches,
                                           const Signal& signal, const Lane& lane);
 /// \}
+/// Slots whose addresses, of even and odd rounds, fit the parameters of a launch.
+inline constexpr int kMailSlots = 1900;
+/// Steps of a round (DeviceMail), and who waits for them. Tables lie in device memory.
+struct MailLaunch {
+  const BatchLaunch* put = nullptr;  ///< \{ their bases are not used
+  const BatchLaunch* own = nullptr;
+  const BatchLaunch* take = nullptr;       ///< \}
+  std::span<const std::byte* const> even;  ///< of the slots, in host memory
+  std::span<const std::byte* const> odd;
+  MailCounts* counts = nullptr;
+  MailProgress* progress = nullptr;
+  const MailFlags* flags = nullptr;  ///< in device memory
+  int peers = 0;
+  std::uint64_t ticket = 0;
+  bool puts = false;   ///< put and own
+  bool waits = false;  ///< for the others' flags
+  bool takes = false;
+};
+/// Whether few blocks, which may wait for flags as long as they like, are enough for it.
+[[nodiscard]] bool mail_is_small(const MailLaunch& launch, const Lane& lane) noexcept;
+[[nodiscard]] cudaError_t launch_mail(const MailLaunch& launch, const Lane& lane);
+
 /// Loads every kernel that launch_together() may need, on a lane that only loads.
 [[nodiscard]] cudaError_t load_together(const Lane& lane);
 

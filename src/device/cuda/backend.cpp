@@ -42,11 +42,14 @@ class CudaBackend final : public DeviceBackend {
   bool knows(const void* address, std::uint64_t& buffer_id) const noexcept override;
   std::unique_ptr<Queue> make_queue(int device, QueueOrder order) override;
   std::unique_ptr<Marker> make_marker(int device) override;
-  std::unique_ptr<DeviceStream> make_stream(int device) override;
+  std::unique_ptr<DeviceStream> make_stream(int device, StreamOf use) override;
   std::unique_ptr<DeviceStream> adopt_stream(void* stream, int device) override;
   std::unique_ptr<DeviceEvent> make_event(int device) override;
   void* allocate(Place place, std::int64_t bytes) override;
   void deallocate(Place place, void* address) noexcept override;
+  [[nodiscard]] std::uint64_t identity(int device) const noexcept override;
+  std::byte* map_host(int device, std::byte* memory, std::int64_t bytes) override;
+  void unmap_host(int device, std::byte* memory) noexcept override;
   bool export_memory(Place place, const MemoryPiece& whole,
                      ExportedMemory& made) const noexcept override;
   std::vector<MemoryPiece> pieces_around(const void* address, std::size_t most) const override;
@@ -192,14 +195,19 @@ std::unique_ptr<Marker> CudaBackend::make_marker(int device) {
   return std::make_unique<CudaMarker>(device);
 }
 
-std::unique_ptr<DeviceStream> CudaBackend::make_stream(int device) {
+std::unique_ptr<DeviceStream> CudaBackend::make_stream(int device, StreamOf use) {
   require_device(device);
   const Traits& traits = traits_of(device);
   const DeviceScope scope(device);
   cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  int lowest = 0;
+  int highest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  const int priority = use == StreamOf::Library ? highest : lowest;
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority));
   return std::make_unique<CudaStream>(device, stream, CudaStream::Owned::Yes,
-                                      traits.multiprocessors);
+                                      traits.multiprocessors,
+                                      use == StreamOf::Library && traits.early);
 }
 
 std::unique_ptr<DeviceStream> CudaBackend::adopt_stream(void* stream, int device) {
@@ -240,6 +248,33 @@ void CudaBackend::deallocate(Place place, void* address) noexcept {
   release_on(place.device, [&] {
     (void)(place.kind == MemoryKind::Device ? cudaFree(address) : cudaFreeHost(address));
   });
+}
+
+std::uint64_t CudaBackend::identity(int device) const noexcept {
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return 0;
+  }
+  std::uint64_t half[2];
+  static_assert(sizeof(half) == sizeof(properties.uuid));
+  std::memcpy(half, &properties.uuid, sizeof(half));
+  return half[0] ^ half[1];
+}
+
+std::byte* CudaBackend::map_host(int device, std::byte* memory, std::int64_t bytes) {
+  const DeviceScope scope(device);
+  check(cudaHostRegister(memory, static_cast<std::size_t>(bytes),
+                         cudaHostRegisterMapped | cudaHostRegisterPortable));
+  void* there = nullptr;
+  const cudaError_t code = cudaHostGetDevicePointer(&there, memory, 0);
+  if (code != cudaSuccess) (void)cudaHostUnregister(memory);
+  check(code);
+  return static_cast<std::byte*>(there);
+}
+
+void CudaBackend::unmap_host(int device, std::byte* memory) noexcept {
+  release_on(device, [&] { (void)cudaHostUnregister(memory); });
 }
 
 bool CudaBackend::export_memory(Place place, const MemoryPiece& whole,

@@ -119,10 +119,11 @@ void CudaStream::synchronize() const {
 
 Lane CudaStream::lane() const {
   if (is_legacy(stream_)) (void)capturing();
-  // No kernel is set up early: the user's kernels around it need not expect that, and in a graph it
-  // would be an edge of a kind that many programs can't read.
+  // In a user's stream no kernel is set up early: the user's kernels around it need not expect
+  // that, and in a graph it would be an edge of a kind that many programs can't read.
   Lane lane;
   lane.stream = stream_;
+  lane.early = early_ && !capturing();
   lane.multiprocessors = multiprocessors_;
   return lane;
 }

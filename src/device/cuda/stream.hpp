@@ -34,8 +34,14 @@ class CudaEvent final : public DeviceEvent {
 class CudaStream final : public DeviceStream {
  public:
   enum class Owned : bool { No, Yes };
-  CudaStream(int device, cudaStream_t stream, Owned owned, int multiprocessors) noexcept
-      : device_(device), stream_(stream), owned_(owned), multiprocessors_(multiprocessors) {}
+  /// \param early  whether its kernels may be set up while the one before still runs
+  CudaStream(int device, cudaStream_t stream, Owned owned, int multiprocessors,
+             bool early = false) noexcept
+      : device_(device),
+        stream_(stream),
+        owned_(owned),
+        multiprocessors_(multiprocessors),
+        early_(early) {}
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
@@ -60,6 +66,7 @@ class CudaStream final : public DeviceStream {
   cudaStream_t stream_;
   Owned owned_;
   int multiprocessors_;
+  bool early_;
 };
 
 /// Whether it is a name for the default stream, of either kind, of the current device.

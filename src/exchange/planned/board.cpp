@@ -14,6 +14,7 @@
 #include <span>
 
 #include "exchange/backoff.hpp"
+#include "exchange/planned/swap_with.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -32,6 +33,9 @@ struct Note {
   static constexpr std::int32_t kBoard = -1;
 };
 static_assert(sizeof(Note) < sharing::DescriptorSocket::kLongestMessage);
+
+// With peers whose queues are full.
+constexpr std::chrono::seconds kPatience{10};
 
 std::string name_of(std::uint64_t nonce) { return fmt::format("strake-plan-{:016x}", nonce); }
 
@@ -64,28 +68,6 @@ std::vector<int> on_this_node(MPI_Comm comm, const std::map<int, Corner>& peers)
     if (other != rank && here_too && peers.count(other) != 0) found.push_back(other);
   }
   return found;
-}
-
-/// A message to each of some ranks and one from each. `meanwhile` is called again and again.
-template <typename T, typename Meanwhile>
-void swap_with(MPI_Comm comm, const std::vector<int>& ranks, int tag, const std::vector<T>& out,
-               std::vector<T>& in, const Meanwhile& meanwhile) {
-  const mpi::RealMpi& real = mpi::real_mpi();
-  in.resize(ranks.size());
-  std::vector<MPI_Request> requests(2 * ranks.size(), MPI_REQUEST_NULL);
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    mpi::check(real.MPI_Irecv(&in[i], sizeof(T), MPI_BYTE, ranks[i], tag, comm, &requests[2 * i]),
-               "MPI_Irecv");
-    mpi::check(
-        real.MPI_Isend(&out[i], sizeof(T), MPI_BYTE, ranks[i], tag, comm, &requests[2 * i + 1]),
-        "MPI_Isend");
-  }
-  for (int done = 0; done == 0;) {
-    mpi::check(real.MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
-                                MPI_STATUSES_IGNORE),
-               "MPI_Testall");
-    meanwhile();
-  }
 }
 
 }  // namespace
@@ -156,7 +138,6 @@ void Boards::swap_boards(MPI_Comm comm, const std::vector<int>& on_node,
 
 /// To all peers. Their queues are short: what they have sent is taken meanwhile.
 void Boards::send_board(const BoardShape& shape) {
-  constexpr std::chrono::seconds kPatience{10};
   const auto begin = std::chrono::steady_clock::now();
   const Note note{nonce_, Note::kBoard, 0, shape.bytes(), {}};
   std::vector<const Peer*> left;
@@ -246,22 +227,12 @@ bool Boards::tell(const sharing::Arenas::Region& region, bool device) {
   return all;
 }
 
-bool Boards::show(std::int64_t array, Place memory, const std::byte* address, std::int64_t begin,
+bool Boards::show(std::int64_t array, const std::byte* address, std::int64_t begin,
                   std::int64_t end) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   ArrayPlace& place = own_.array(array);
-  const bool device = memory.kind == MemoryKind::Device;
-  std::optional<sharing::Arenas::Region> region;
-  if (device) {
-    auto& exports = sharing::DeviceExports::get();
-    sharing::Declined why{};
-    region = exports.find(address + begin, address + end, why);
-    // Arrays are not freed while they are exchanged: what was is nobody's, and its number free.
-    if (!region) (void)exports.take_freed([](std::int32_t) { return false; });
-  } else {
-    region = sharing::Arenas::get().find(address + begin, address + end);
-  }
-  if (!region || !tell(*region, device)) return false;
+  const auto region = sharing::Arenas::get().find(address + begin, address + end);
+  if (!region || !tell(*region, false)) return false;
   place.generation.store(region->generation, kRelaxed);
   place.offset.store(
       reinterpret_cast<std::intptr_t>(address) - reinterpret_cast<std::intptr_t>(region->data),
@@ -270,22 +241,45 @@ bool Boards::show(std::int64_t array, Place memory, const std::byte* address, st
   return true;
 }
 
-const std::byte* Boards::find(int rank, std::int64_t array, Place memory) {
-  constexpr auto kRelaxed = std::memory_order_relaxed;
-  Peer& peer = peers_.at(rank);
-  const ArrayPlace& place = peer.board.array(array);
-  const std::int32_t number = place.region.load(kRelaxed);
-  const std::uint32_t generation = place.generation.load(kRelaxed);
+/// What a peer has given by that number; null: it has not come.
+const Boards::Mapped* Boards::mapped(int rank, std::int32_t number, std::uint32_t generation) {
   if (number < 0 || number >= static_cast<std::int32_t>(kRegions)) return nullptr;
-  const Mapped& mapped = peer.regions[static_cast<std::size_t>(number)];
-  if (mapped.generation != generation) take_messages();  // it was sent before the bytes were given
-  if (mapped.generation != generation) return nullptr;
-  const bool device = memory.kind == MemoryKind::Device;
-  if (device && mapped.device.place() != memory) return nullptr;
-  std::byte* const base = device ? mapped.device.data() : mapped.memory.data();
-  if (base == nullptr) return nullptr;
-  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(base) +
+  const Mapped& found = peers_.at(rank).regions[static_cast<std::size_t>(number)];
+  if (found.generation != generation) take_messages();  // it was sent before it was told of
+  return found.generation == generation ? &found : nullptr;
+}
+
+const std::byte* Boards::find(int rank, std::int64_t array) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  const ArrayPlace& place = peers_.at(rank).board.array(array);
+  const Mapped* const found =
+      mapped(rank, place.region.load(kRelaxed), place.generation.load(kRelaxed));
+  if (found == nullptr || found->memory.data() == nullptr) return nullptr;
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(found->memory.data()) +
                                             place.offset.load(kRelaxed));
+}
+
+Boards::InDevice Boards::give_device_memory(const std::byte* first, const std::byte* last) {
+  auto& exports = sharing::DeviceExports::get();
+  sharing::Declined why{};
+  auto region = exports.find(first, last, why);
+  if (!region && !exports.take_freed([](std::int32_t) { return false; }).empty())
+    region = exports.find(first, last, why);
+  if (!region) return {};
+  const auto begin = std::chrono::steady_clock::now();
+  while (!tell(*region, true)) {
+    if (std::chrono::steady_clock::now() - begin > kPatience) return {};
+    take_messages();
+    sched_yield();
+  }
+  return {region->number, region->generation, first - region->data};
+}
+
+std::byte* Boards::device_memory(int rank, const InDevice& where, Place place) {
+  const Mapped* const found = mapped(rank, where.region, where.generation);
+  if (found == nullptr || found->device.data() == nullptr || found->device.place() != place)
+    return nullptr;
+  return found->device.data() + where.offset;
 }
 
 }  // namespace strake::exchange::planned

@@ -43,12 +43,13 @@ struct alignas(64) LaneEnd {
   /// each changes Open, and only Open, to what it wants.
   std::atomic<std::uint64_t> offer{0};
   std::atomic<std::uint64_t> packed{0};  ///< the last exchange whose bytes were packed after all
+  /// The one word here that the other end writes, or its device does: its last round of mail.
+  std::uint64_t mail = 0;
 };
 
 /// Where an array is, in an exchange that its rank has given bytes of.
 struct ArrayPlace {
-  /// Of sharing::Arenas, or, from its kMost on, of DeviceExports.
-  std::atomic<std::int32_t> region{-1};
+  std::atomic<std::int32_t> region{-1};  ///< of sharing::Arenas
   std::atomic<std::uint32_t> generation{0};
   std::atomic<std::int64_t> offset{0};
 };
@@ -96,6 +97,8 @@ class Board {
     return reinterpret_cast<ArrayPlace*>(memory_.data() + shape_.arrays_at())[number];
   }
   [[nodiscard]] std::byte* packed() const noexcept { return memory_.data() + shape_.packed_at(); }
+  /// What is not packed bytes.
+  [[nodiscard]] std::byte* words() const noexcept { return memory_.data(); }
   [[nodiscard]] int descriptor() const noexcept { return memory_.descriptor(); }
   /// Of another rank's, once it has come.
   void take(sharing::SharedMemory memory) noexcept { memory_ = std::move(memory); }
@@ -128,11 +131,22 @@ class Boards {
   /// Whether that rank's process is known to be gone. A system call.
   [[nodiscard]] bool is_gone(int peer) const noexcept;
 
-  /// Tells where an array of this rank lies now, for all peers; false: they can't read it there.
-  bool show(std::int64_t array, Place place, const std::byte* address, std::int64_t begin,
-            std::int64_t end);
-  /// Where a peer's array is that it has shown, as `place` sees it; null: it can't be read there.
-  [[nodiscard]] const std::byte* find(int peer, std::int64_t array, Place place);
+  /// Tells where an array of this rank in host memory lies now, for all peers; false: they can't
+  /// read it there.
+  bool show(std::int64_t array, const std::byte* address, std::int64_t begin, std::int64_t end);
+  /// Where a peer's array is that it has shown; null: it can't be read there.
+  [[nodiscard]] const std::byte* find(int peer, std::int64_t array);
+
+  /// Where something lies in memory of a device that peers have.
+  struct InDevice {
+    std::int32_t region = -1;  ///< of DeviceExports; negative: they don't have it
+    std::uint32_t generation = 0;
+    std::int64_t offset = 0;
+  };
+  /// Gives the memory of [first, last) to all peers, who call this, or look(), meanwhile.
+  [[nodiscard]] InDevice give_device_memory(const std::byte* first, const std::byte* last);
+  /// What a peer has given; null: it can't be reached from `place`.
+  [[nodiscard]] std::byte* device_memory(int peer, const InDevice& where, Place place);
 
  private:
   static constexpr std::size_t kRegions = sharing::Arenas::kMost + sharing::DeviceExports::kMost;
@@ -153,6 +167,7 @@ class Boards {
                    const std::map<int, Corner>& corners, const BoardShape& shape);
   void send_board(const BoardShape& shape);
   void take_messages();
+  [[nodiscard]] const Mapped* mapped(int peer, std::int32_t number, std::uint32_t generation);
   bool tell(const sharing::Arenas::Region& region, bool device);
 
   Board own_;

@@ -74,7 +74,7 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part) : arrays_(part.arr
     std::map<int, Corner> corners;
     for (auto& [other, dealings] : tell_peers(comm_, part)) {
       if (other == rank_) {
-        own_ = OwnCopies(std::move(dealings.sends), place_);
+        own_ = OwnCopies(std::move(dealings.sends));
         continue;
       }
       Peer& peer = peers_.emplace_back(other, dealings, place_);
@@ -87,10 +87,16 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part) : arrays_(part.arr
       corners[other] = peer.corner;
     }
     boards_ = std::make_unique<Boards>(comm_, corners, shape);
+    std::vector<Mail::Partner> partners;
     for (Peer& peer : peers_) {
       peer.near = boards_->reaches(peer.rank);
       if (!peer.near) peer.far = std::make_unique<FarMessages>(comm_, peer.rank);
+      if (peer.near && peer.on_device && on_device())
+        partners.push_back({peer.rank, peer.corner, &peer.lanes[kSends], &peer.lanes[kReceives]});
     }
+    mail_ = std::make_unique<Mail>(comm_, *boards_, place_, arrays_, partners,
+                                   on_device() ? own_.pieces() : std::vector<Piece>{});
+    for (Peer& peer : peers_) peer.mailed = mail_->reaches(peer.rank);
   } catch (...) {
     real.MPI_Comm_free(&comm_);
     throw;
@@ -137,9 +143,17 @@ void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool
 void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> combine,
                            Stream* after) {
   require(bases, combine, reverse);
-  if (after != nullptr) after->record(after_);
-  before_ = after == nullptr && on_device() ? exchange::Together::get().mark(place_.device) : 0;
-  has_event_ = after != nullptr;
+  if (after != nullptr) require_stream(*after);
+  captured_ = after != nullptr && on_device() && StreamAccess::of(*after)->capturing();
+  if (captured_ && !all_by_mail())
+    throw Unsupported(
+        "an exchange with ranks that this device doesn't reach is captured: their CPUs take part");
+  // What does not go by mail waits for the CPU to find its work done.
+  if (!all_by_mail()) {
+    if (after != nullptr) after->record(after_);
+    before_ = after == nullptr && on_device() ? exchange::Together::get().mark(place_.device) : 0;
+    has_event_ = after != nullptr;
+  }
   bases_.assign(bases.begin(), bases.end());
   combine_.assign(combine.begin(), combine.end());
   reverse_ = reverse;
@@ -147,13 +161,16 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   failure_ = nullptr;
   done_ = false;
   begin();
-  own_due_ = !own_.is_empty();
-  own_done_ = own_.is_empty();
+  own_due_ = !on_device() && !own_.is_empty();
   for (Peer& peer : peers_) {
+    if (peer.mailed) continue;
     peer.giving = peer.lanes[giving()].is_empty() ? Giving::No : Giving::Due;
     peer.taking = peer.lanes[taking()].is_empty() ? Taking::No : Taking::Due;
   }
   try {
+    mailing_ = mail_->is_used();
+    if (mailing_) mail_->start(bases_, reverse, after);
+    if (captured_) return;
     for (Peer& peer : peers_)
       if (peer.far) peer.far->receive(peer.lanes[taking()].packed_bytes());
     done_ = advance_while_copying(on_device() ? What::Give : What::All);
@@ -181,8 +198,10 @@ Running& all_running() {
 bool Exchange::Impl::test() {
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   if (!running_) return true;
-  if (thread_ != std::this_thread::get_id())
-    throw InvalidArgument("an exchange is waited for by another thread than began it");
+  require_own_thread();
+  if (captured_)
+    throw Unsupported(
+        "an exchange that is part of a graph is waited for by the CPU: give wait() a stream");
   try {
     if (done_ || advance_while_copying(What::All)) end();
   } catch (...) {
@@ -192,6 +211,47 @@ bool Exchange::Impl::test() {
   // Other ranks may wait for those first.
   if (running_ && all_running().count.load(std::memory_order_relaxed) > 1) advance_others();
   return !running_;
+}
+
+void Exchange::Impl::require_own_thread() const {
+  if (thread_ != std::this_thread::get_id())
+    throw InvalidArgument("an exchange is waited for by another thread than began it");
+}
+
+void Exchange::Impl::require_stream(const Stream& stream) const {
+  const int device = on_device() ? place_.device : -1;
+  if (stream.device() == device) return;
+  const auto name = [](int number) {
+    return number < 0 ? std::string("the CPU") : fmt::format("device {}", number);
+  };
+  throw InvalidArgument(fmt::format("an exchange of arrays in {} is given a stream of {}",
+                                    described(place_), name(stream.device())));
+}
+
+void Exchange::Impl::wait(Stream& before) {
+  require_stream(before);
+  if (!running_ || !all_by_mail() || (!captured_ && !mail_->may_wait())) return wait();
+  require_own_thread();
+  try {
+    if (mailing_) mail_->end_in(before);
+    mailing_ = false;
+    end();
+  } catch (...) {
+    fail();
+    throw;
+  }
+}
+
+void Exchange::Impl::enqueue(Bases bases, Stream& stream) {
+  require_stream(stream);
+  const bool captured = on_device() && StreamAccess::of(stream)->capturing();
+  // Where ranks share a device, one that waits would keep the others from it.
+  if (!all_by_mail() || (!captured && !mail_->may_wait())) {
+    start(bases, false, {}, &stream);
+    return wait(stream);
+  }
+  require(bases, {}, false);
+  if (mail_->is_used()) mail_->run(bases, stream);
 }
 
 void Exchange::Impl::advance_others() const {
@@ -206,7 +266,7 @@ void Exchange::Impl::advance_others() const {
 
 void Exchange::Impl::advance_quietly() noexcept {
   try {
-    if (running_ && !done_) done_ = advance_while_copying(What::All);
+    if (running_ && !done_ && !captured_) done_ = advance_while_copying(What::All);
   } catch (...) {
     failure_ = std::current_exception();
     fail();
@@ -229,12 +289,20 @@ void Exchange::Impl::end() noexcept {
 }
 
 void Exchange::Impl::wait() {
-  for (exchange::Backoff backoff; !test();) backoff.pause();
+  waiting_ = true;
+  try {
+    for (exchange::Backoff backoff; !test();) backoff.pause();
+  } catch (...) {
+    waiting_ = false;
+    throw;
+  }
+  waiting_ = false;
 }
 
 /// So that no peer waits for this rank.
 void Exchange::Impl::fail() noexcept {
   failed_ = true;
+  if (mailing_) mail_->give_up();
   end();
   for (const Peer& peer : peers_) {
     if (!peer.near) continue;
@@ -251,11 +319,12 @@ std::string Exchange::Impl::plan() const {
     const Lane& in = peer.lanes[kReceives];
     text += fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank, out.size_bytes(),
                         in.size_bytes());
-    text += peer.near ? fmt::format(
-                            "{} of what is sent is read in place, if shared, {} packed in "
-                            "shared memory\n",
-                            out.bytes_in_place(), out.size_bytes() - out.bytes_in_place())
-                      : std::string("one packed message each way\n");
+    text += peer.mailed ? std::string("packed from device to device\n")
+            : peer.near ? fmt::format(
+                              "{} of what is sent is read in place, if shared, {} packed in "
+                              "shared memory\n",
+                              out.bytes_in_place(), out.size_bytes() - out.bytes_in_place())
+                        : std::string("one packed message each way\n");
   }
   return text;
 }
@@ -281,6 +350,10 @@ void Exchange::start(std::span<std::byte* const> arrays, Stream& after) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
   impl_->start(arrays, false, {}, &after);
 }
+void Exchange::enqueue(std::span<std::byte* const> arrays, Stream& stream) {
+  if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
+  impl_->enqueue(arrays, stream);
+}
 void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
   impl_->start(arrays, true, combine, nullptr);
@@ -290,6 +363,9 @@ bool Exchange::arrived(int peer) const noexcept { return impl_ == nullptr || imp
 bool Exchange::test() { return impl_ == nullptr || impl_->test(); }
 void Exchange::wait() {
   if (impl_ != nullptr) impl_->wait();
+}
+void Exchange::wait(Stream& before) {
+  if (impl_ != nullptr) impl_->wait(before);
 }
 std::string Exchange::plan() const { return impl_ == nullptr ? std::string() : impl_->plan(); }
 std::int64_t Exchange::bytes_sent() const noexcept {

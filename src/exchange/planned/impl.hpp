@@ -16,6 +16,7 @@
 #include "exchange/planned/board.hpp"
 #include "exchange/planned/far_messages.hpp"
 #include "exchange/planned/lane.hpp"
+#include "exchange/planned/mail.hpp"
 #include "exchange/planned/own_copies.hpp"
 #include "exchange/planned/sheets.hpp"
 #include "strake/exchange.hpp"
@@ -38,11 +39,16 @@ class STRAKE_LOCAL Exchange::Impl {
   void start(Bases bases, bool reverse, std::span<const Combine> combine, Stream* after);
   bool test();
   void wait();
+  /// \{ As of Exchange.
+  void wait(Stream& before);
+  void enqueue(Bases bases, Stream& stream);
+  /// \}
   [[nodiscard]] bool running() const noexcept { return running_ || failure_ != nullptr; }
   [[nodiscard]] bool arrived(int peer) const noexcept {
-    if (peer == rank_) return !running_ || done_ || own_done_;
+    if (peer == rank_) return !running_ || done_ || !mailing_;
     const auto found = std::ranges::find(peers_, peer, &Peer::rank);
-    return !running_ || done_ || found == peers_.end() || found->taking == Taking::No;
+    if (!running_ || done_ || found == peers_.end()) return true;
+    return found->mailed ? !mailing_ : found->taking == Taking::No;
   }
   [[nodiscard]] std::string plan() const;
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;
@@ -61,12 +67,14 @@ class STRAKE_LOCAL Exchange::Impl {
   struct Peer {
     Peer(int other, Dealings& dealings, Place place)
         : rank(other),
-          lanes{Lane(std::move(dealings.sends), place, dealings.they_are_on_device),
-                Lane(std::move(dealings.receives), place, dealings.they_are_on_device)} {}
+          lanes{Lane(std::move(dealings.sends), place), Lane(std::move(dealings.receives), place)},
+          on_device(dealings.they_are_on_device) {}
     int rank;
     std::array<Lane, 2> lanes;
-    bool near = false;  ///< it has a board
-    Corner corner;      ///< in this rank's board
+    bool on_device;       ///< its arrays are
+    bool near = false;    ///< it has a board
+    bool mailed = false;  ///< all goes by mail: the rest of this is not used
+    Corner corner;        ///< in this rank's board
     /// The last two exchanges that this rank gave bytes of, by lane.
     std::array<std::array<std::uint64_t, 2>, 2> given{};
     std::array<bool, 2> packs_all{};  ///< by lane: the other rank can't read it in place
@@ -77,6 +85,12 @@ class STRAKE_LOCAL Exchange::Impl {
     std::unique_ptr<FarMessages> far;
   };
   void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
+  void require_stream(const Stream& stream) const;
+  void require_own_thread() const;
+  void look_at_mail();
+  [[nodiscard]] bool all_by_mail() const noexcept {
+    return on_device() && std::ranges::all_of(peers_, &Peer::mailed);
+  }
   /// Bytes are given; in a start on a device they are not taken yet: who claims them has to end it.
   enum class What : std::uint8_t { Give, All };
   bool advance(What what);
@@ -96,10 +110,10 @@ class STRAKE_LOCAL Exchange::Impl {
   void end() noexcept;
   void advance_others() const;
   void advance_quietly() noexcept;
-  /// How long it waits for a reader before it packs: that costs a device, and host memory, more.
-  [[nodiscard]] Clock::duration patience_for(std::int64_t bytes) const noexcept {
+  /// How long it waits for a reader before it packs.
+  [[nodiscard]] static Clock::duration patience_for(std::int64_t bytes) noexcept {
     constexpr std::int64_t kBytesPerNs = 4;
-    return std::chrono::nanoseconds((on_device() ? 500'000 : 5000) + bytes / kBytesPerNs);
+    return std::chrono::nanoseconds(5000 + bytes / kBytesPerNs);
   }
   [[nodiscard]] std::size_t giving() const noexcept { return reverse_ ? kReceives : kSends; }
   [[nodiscard]] std::size_t taking() const noexcept { return reverse_ ? kSends : kReceives; }
@@ -128,13 +142,16 @@ class STRAKE_LOCAL Exchange::Impl {
   std::vector<Peer> peers_;
   OwnCopies own_;
   std::unique_ptr<Boards> boards_;
+  std::unique_ptr<Mail> mail_;  ///< with the ranks of the node, where all are on devices
 
   bool running_ = false;  ///< until test() has told that it is done
   bool done_ = false;
   bool failed_ = false;
   bool reverse_ = false;
   bool own_due_ = false;
-  bool own_done_ = true;
+  bool mailing_ = false;   ///< a round of mail goes on
+  bool waiting_ = false;   ///< in wait()
+  bool captured_ = false;  ///< what was started is part of a graph
   std::uint64_t number_ = 0;
   std::uint64_t before_ = 0;  ///< a mark of the default stream; 0: there is none, or it is reached
   Event after_;

@@ -21,7 +21,7 @@ Layout packed_form(const Layout& layout) { return Layout::dense(layout.size_byte
 
 }  // namespace
 
-Lane::Lane(std::vector<Piece> pieces, Place place, bool theirs_on_device)
+Lane::Lane(std::vector<Piece> pieces, Place place)
     : pieces_(std::move(pieces)), place_(place), sources_(pieces_.size()) {
   if (on_device()) {
     device_copies_.resize(pieces_.size());
@@ -32,9 +32,8 @@ Lane::Lane(std::vector<Piece> pieces, Place place, bool theirs_on_device)
     packed_at_.push_back(packed_bytes_);
     size_bytes_ += piece.mine.size_bytes();
     packed_bytes_ += (piece.mine.size_bytes() + kLine - 1) / kLine * kLine;
-    // A device reads any blocks of another one sooner than they are packed and unpacked.
-    mine_in_place_.push_back(on_device() || worth_reading_in_place(piece.mine));
-    theirs_in_place_.push_back(theirs_on_device || worth_reading_in_place(piece.theirs));
+    mine_in_place_.push_back(!on_device() && worth_reading_in_place(piece.mine));
+    theirs_in_place_.push_back(worth_reading_in_place(piece.theirs));
     if (!mine_in_place_.back()) continue;
     const ByteRange touched = piece.mine.bounds();
     const auto known = std::ranges::find(shown_, piece.array, &Shown::array);
@@ -122,7 +121,6 @@ void Lane::take_piece(std::size_t i, std::byte* to, const std::byte* from, bool 
                                  : compiled(plans_[i].unpack, piece.mine, packed_form(piece.mine));
     return plan.run(to, from);
   }
-  if (there) return add(device_copies_[i].pull, piece.mine, place_, piece.theirs, place_, to, from);
   std::byte* const at = stage() + packed_at_[i];
   std::memcpy(at, from, static_cast<std::size_t>(piece.mine.size_bytes()));
   add(device_copies_[i].unpack, piece.mine, place_, packed_form(piece.mine), stage_.place(), to,

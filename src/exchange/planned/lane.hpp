@@ -28,7 +28,7 @@ using Bases = std::span<std::byte* const>;
 class Lane {
  public:
   /// `pieces` are this rank's end of it, in memory of `place`.
-  Lane(std::vector<Piece> pieces, Place place, bool theirs_on_device);
+  Lane(std::vector<Piece> pieces, Place place);
   /// Waits for what was begun.
   ~Lane();
   Lane(Lane&&) noexcept = default;
@@ -40,6 +40,11 @@ class Lane {
   /// Of the pieces. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
+  [[nodiscard]] const std::vector<Piece>& pieces() const noexcept { return pieces_; }
+  /// Where a piece is among the packed bytes.
+  [[nodiscard]] std::int64_t packed_at(std::size_t piece) const noexcept {
+    return packed_at_[piece];
+  }
   /// How many of the bytes are read in place, if this rank's arrays are shared.
   [[nodiscard]] std::int64_t bytes_in_place() const noexcept;
   /// The arrays of this rank that are read in place, with what is touched there.
@@ -73,7 +78,6 @@ class Lane {
   struct DeviceCopies {
     DeviceCopy pack;
     DeviceCopy unpack;
-    DeviceCopy pull;
   };
   [[nodiscard]] bool on_device() const noexcept { return place_.kind == MemoryKind::Device; }
   void take_piece(std::size_t i, std::byte* to, const std::byte* from, bool there);

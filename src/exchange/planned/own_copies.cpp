@@ -5,13 +5,8 @@
 
 namespace strake::exchange::planned {
 
-OwnCopies::OwnCopies(std::vector<Piece> pieces, Place place)
-    : pieces_(std::move(pieces)),
-      place_(place),
-      plans_(pieces_.size()),
-      packs_(pieces_.size()),
-      copies_(pieces_.size()),
-      copies_back_(pieces_.size()) {}
+OwnCopies::OwnCopies(std::vector<Piece> pieces)
+    : pieces_(std::move(pieces)), plans_(pieces_.size()), packs_(pieces_.size()) {}
 
 std::int64_t OwnCopies::size_bytes() const noexcept {
   std::int64_t bytes = 0;
@@ -19,20 +14,12 @@ std::int64_t OwnCopies::size_bytes() const noexcept {
   return bytes;
 }
 
-void OwnCopies::begin(Bases bases, bool reverse, std::span<const Combine> combine) {
+void OwnCopies::run(Bases bases, bool reverse, std::span<const Combine> combine) {
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     std::byte* const sent = bases[static_cast<std::size_t>(piece.array)];
     std::byte* const received = bases[static_cast<std::size_t>(piece.their_array)];
-    if (place_.kind == MemoryKind::Device) {
-      DeviceCopy& copy = (reverse ? copies_back_ : copies_)[i];
-      if (copy == nullptr)
-        copy = reverse ? compile_device_copy(piece.mine, place_, piece.theirs, place_)
-                       : compile_device_copy(piece.theirs, place_, piece.mine, place_);
-      auto launch = reverse ? Together::get().add(place_.device, copy, sent, received)
-                            : Together::get().add(place_.device, copy, received, sent);
-      if (running_.empty() || running_.back() != launch) running_.push_back(std::move(launch));
-    } else if (reverse) {
+    if (reverse) {
       copy_back(i, sent, received, combine_of(combine, piece.array));
     } else {
       if (!plans_[i]) plans_[i] = CopyPlan::compile(piece.theirs, Place{}, piece.mine, Place{});
@@ -53,13 +40,6 @@ void OwnCopies::copy_back(std::size_t i, std::byte* sent, const std::byte* recei
     std::copy(came, came + length, there);
   };
   combine_packed(piece.mine, sent, scratch_.data(), how ? how : replace);
-}
-
-bool OwnCopies::idle() {
-  for (const auto& launch : running_)
-    if (!launch->done()) return false;
-  running_.clear();
-  return true;
 }
 
 }  // namespace strake::exchange::planned

@@ -36,16 +36,17 @@ bool Exchange::Impl::advance_while_copying(What what) {
 
 /// One look at all that goes on. Waits for nothing. True: all is done.
 bool Exchange::Impl::advance(What what) {
+  if (mailing_) look_at_mail();
+  bool all = !mailing_;
+  if (all_by_mail()) return all;
   if (!follows_its_work()) return false;
-  bool all = true;
   // Far messages take longest; then what others wait for.
   for (const bool near : {false, true})
     for (Peer& peer : peers_)
       if (peer.near == near && peer.giving == Giving::Due) give(peer);
-  // On a device they go in one launch with what is taken.
-  if (own_due_ && (what == What::All || peers_.empty())) {
+  if (own_due_) {
     own_due_ = false;
-    own_.begin(bases_, reverse_, combine_);
+    own_.run(bases_, reverse_, combine_);
   }
   bool earlier = true;
   for (Peer& peer : peers_) {
@@ -65,8 +66,15 @@ bool Exchange::Impl::advance(What what) {
     all = all && peer.giving == Giving::No && peer.taking == Taking::No;
     if (peer.far) all = peer.far->sent() && all;
   }
-  if (!own_due_) own_done_ = own_.idle();
-  return own_done_ && all;
+  return all;
+}
+
+void Exchange::Impl::look_at_mail() {
+  mailing_ = !mail_->test(waiting_);
+  if (!mailing_) return;
+  const int late = mail_->late();
+  const auto peer = std::ranges::find(peers_, late, &Peer::rank);
+  if (peer != peers_.end()) serve(*peer);
 }
 
 void Exchange::Impl::give(Peer& peer) {
@@ -92,9 +100,9 @@ bool Exchange::Impl::give_near(Peer& peer) {
   }
   peer.in_place = lane.bytes_in_place() > 0 && !peer.packs_all[which];
   for (const Lane::Shown& shown : lane.shown())
-    peer.in_place = peer.in_place && boards_->show(shown.array, place_,
-                                                   bases_[static_cast<std::size_t>(shown.array)],
-                                                   shown.touched.begin, shown.touched.end);
+    peer.in_place =
+        peer.in_place && boards_->show(shown.array, bases_[static_cast<std::size_t>(shown.array)],
+                                       shown.touched.begin, shown.touched.end);
   const std::int64_t at = packed_at(peer.corner, which, lane);
   boards_->own().populate(at, at + lane.packed_bytes());
   lane.pack(bases_, boards_->own().packed() + at, !peer.in_place);
@@ -175,7 +183,7 @@ void Exchange::Impl::take_near(Peer& peer) {
       peer.taking = Taking::Asked;  // the giver packs them
       return;
     }
-    find = [&](int array) { return boards_->find(peer.rank, array, place_); };
+    find = [&](int array) { return on_device() ? nullptr : boards_->find(peer.rank, array); };
   }
   const std::byte* const packed =
       boards_->of(peer.rank).packed() + packed_at(boards_->corner(peer.rank), 1 - which, lane);

@@ -1,0 +1,202 @@
+/// \file  Rounds of mail between the devices of ranks: each puts packed bytes into the others'
+/// mailboxes, raises its flags there, and takes what the others have put into its own. All puts of
+/// a round go before any wait, and what waits takes few blocks: whatever streams ranks use, and in
+/// whatever order, the kernels that others wait for find room.
+#include <algorithm>
+
+#include "copy/cuda/batch_code.cuh"
+
+namespace strake::cuda {
+namespace {
+
+struct MailTables {
+  const strake_batch_copy* copies;
+  const strake_batch_tile* tiles;
+  std::uint32_t tile_count;
+  std::int32_t tile_log2;
+};
+
+template <int Slots>
+struct MailArguments {
+  MailTables put;
+  MailTables own;
+  MailTables take;
+  MailCounts* counts;
+  MailProgress* progress;
+  const MailFlags* flags;
+  std::uint64_t ticket;
+  int peers;
+  int put_warps;  ///< of each block; the others make the rank's own copies meanwhile
+  bool puts;
+  bool waits;
+  bool takes;
+  std::byte* bases[2][Slots];  ///< of even and of odd rounds
+};
+
+/// Each of `warps` warps of the grid moves every n-th tile.
+template <int Dims, bool Any>
+__device__ __forceinline__ void move_tiles(const MailTables& tables, std::uint32_t warp,
+                                           std::uint32_t warps, std::byte* const* bases) {
+  for (std::uint32_t number = warp; number < tables.tile_count; number += warps) {
+    const strake_batch_tile tile = tables.tiles[number];
+    move_numbered<Dims, Any>(tables.copies[tile.copy], tile.index, tables.tile_log2, bases);
+  }
+}
+
+/// By the warps that put, of all blocks, once their stores are issued: the last block raises the
+/// flags.
+__device__ __forceinline__ void raise_flags(MailCounts* counts, const MailFlags* flags, int peers,
+                                            int put_warps, std::uint64_t round) {
+  asm volatile("bar.sync 1, %0;" ::"r"(put_warps * kWarp) : "memory");
+  if (threadIdx.x != 0) return;
+  __threadfence_system();
+  if (gridDim.x > 1 && atomicInc(&counts->put_arrivals, gridDim.x - 1) != gridDim.x - 1) return;
+  __threadfence_system();
+  for (int i = 0; i < peers; ++i)
+    *reinterpret_cast<volatile std::uint64_t*>(flags[i].there) = round;
+  for (int i = 0; i < peers; ++i)
+    *reinterpret_cast<volatile std::uint64_t*>(flags[i].there_on_host) = round;
+}
+
+__device__ __forceinline__ std::uint64_t load_acquire(const std::uint64_t* flag) {
+  std::uint64_t value = 0;
+  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(flag) : "memory");
+  return value;
+}
+
+/// By all threads of a block.
+__device__ __forceinline__ void await_flags(const MailFlags* flags, int peers, std::uint64_t round,
+                                            const MailProgress* progress) {
+  constexpr int kLooksPerCheck = 4096;
+  for (int i = static_cast<int>(threadIdx.x); i < peers; i += kThreads) {
+    for (int looks = 1; load_acquire(flags[i].here) < round; ++looks)
+      if (looks % kLooksPerCheck == 0 && progress->given_up != 0) break;
+  }
+  __syncthreads();
+}
+
+/// By all threads of all blocks at the end: the last block tells how far the round is.
+template <int Slots>
+__device__ __forceinline__ void finish(const MailArguments<Slots>& a, std::uint64_t round) {
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  if (gridDim.x > 1) {
+    __threadfence();
+    if (atomicInc(&a.counts->arrivals, gridDim.x - 1) != gridDim.x - 1) return;
+  }
+  if (a.puts) a.counts->round = round;
+  if (a.ticket == 0) return;
+  __threadfence_system();
+  if (a.puts) {
+    a.progress->round = round;
+    __threadfence_system();
+    a.progress->put_ticket = a.ticket;
+  }
+  if (a.takes) a.progress->taken_ticket = a.ticket;
+}
+
+template <int Dims, bool Any, int Slots>
+__global__ void __launch_bounds__(kThreads, Any ? kBlocksOfAny : kBlocksOfBoxes)
+    mail_kernel(const __grid_constant__ MailArguments<Slots> a) {
+  if (!a.waits) let_next_begin();
+  wait_for_kernel_before();
+  const auto warp = static_cast<int>(threadIdx.x) / kWarp;
+  const std::uint64_t round =
+      *reinterpret_cast<const volatile std::uint64_t*>(&a.counts->round) + (a.puts ? 1 : 0);
+  std::byte* const* const bases = a.bases[round & 1];
+  // One loop, since what it calls is long.
+#pragma unroll 1
+  for (int step = a.puts ? 0 : 1; step < (a.takes ? 2 : 1); ++step) {
+    const bool puts = step == 0 && warp < a.put_warps;
+    const MailTables& tables = step == 1 ? a.take : puts ? a.put : a.own;
+    const int first = step == 1 || puts ? 0 : a.put_warps;
+    const int warps = puts ? a.put_warps : kWarps - first;
+    if (step == 1 && a.waits) await_flags(a.flags, a.peers, round, a.progress);
+    move_tiles<Dims, Any>(tables, blockIdx.x * warps + warp - first, gridDim.x * warps, bases);
+    if (puts) raise_flags(a.counts, a.flags, a.peers, a.put_warps, round);
+  }
+  if (a.waits && !a.takes) await_flags(a.flags, a.peers, round, a.progress);
+  finish(a, round);
+}
+
+// Parameters cost launch time by their size.
+constexpr int kFewSlots = 24;
+
+MailTables tables_of(const BatchLaunch& launch) {
+  return {launch.copies, launch.tiles, launch.tile_count, launch.tile_log2};
+}
+
+/// Few enough that kernels that wait leave room for any others.
+int blocks_that_wait(const Lane& lane) { return (lane.multiprocessors + 1) / 2; }
+
+int put_warps_of(const MailLaunch& launch) {
+  if (launch.peers == 0) return 0;
+  if (launch.own->tile_count == 0) return kWarps;
+  return launch.put->tile_count == 0 ? 1 : kWarps / 2;
+}
+
+/// Blocks that run each warp once, or more often.
+std::int64_t blocks_for_once(const MailLaunch& launch) {
+  const auto blocks = [](std::uint32_t tiles, int warps) {
+    return warps == 0 ? 0 : (std::int64_t{tiles} + warps - 1) / warps;
+  };
+  const int put_warps = put_warps_of(launch);
+  std::int64_t most = 1;
+  if (launch.puts) {
+    most = std::max(most, blocks(launch.put->tile_count, put_warps));
+    most = std::max(most, blocks(launch.own->tile_count, kWarps - put_warps));
+  }
+  if (launch.takes) most = std::max(most, blocks(launch.take->tile_count, kWarps));
+  return most;
+}
+
+bool needs_any(const MailLaunch& launch) {
+  for (const BatchLaunch* const tables : {launch.put, launch.own, launch.take})
+    if (tables->any || tables->box_dims > 3) return true;
+  return false;
+}
+
+template <int Slots>
+cudaError_t start_mail(const MailLaunch& launch, const Lane& lane) {
+  MailArguments<Slots> arguments;
+  arguments.put = tables_of(*launch.put);
+  arguments.own = tables_of(*launch.own);
+  arguments.take = tables_of(*launch.take);
+  arguments.counts = launch.counts;
+  arguments.progress = launch.progress;
+  arguments.flags = launch.flags;
+  arguments.ticket = launch.ticket;
+  arguments.peers = launch.peers;
+  arguments.put_warps = put_warps_of(launch);
+  arguments.puts = launch.puts;
+  arguments.waits = launch.waits;
+  arguments.takes = launch.takes;
+  for (std::size_t i = 0; i < launch.even.size(); ++i) {
+    arguments.bases[0][i] = const_cast<std::byte*>(launch.even[i]);
+    arguments.bases[1][i] = const_cast<std::byte*>(launch.odd[i]);
+  }
+  const bool any = needs_any(launch);
+  const std::int64_t most =
+      launch.waits ? blocks_that_wait(lane)
+                   : std::int64_t{lane.multiprocessors} * (any ? kBlocksOfAny : kBlocksOfBoxes);
+  const auto blocks = static_cast<unsigned>(std::min(blocks_for_once(launch), most));
+  auto kernel = mail_kernel<STRAKE_BOX_DIMS, true, Slots>;
+  if constexpr (Slots == kFewSlots) {
+    if (!any) kernel = mail_kernel<3, false, Slots>;
+  }
+  return start_kernel(kernel, blocks, lane, arguments);
+}
+
+}  // namespace
+
+bool mail_is_small(const MailLaunch& launch, const Lane& lane) noexcept {
+  constexpr std::int64_t kTilesPerWarp = 4;
+  return blocks_for_once(launch) <= kTilesPerWarp * blocks_that_wait(lane);
+}
+
+cudaError_t launch_mail(const MailLaunch& launch, const Lane& lane) {
+  if (launch.even.size() <= kFewSlots) return start_mail<kFewSlots>(launch, lane);
+  return start_mail<kMailSlots>(launch, lane);
+}
+
+}  // namespace strake::cuda

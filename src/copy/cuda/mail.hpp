@@ -1,0 +1,44 @@
+/// \file  The copies of a rank's rounds of mail on a device (DeviceMail).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "copy/cuda/batch.hpp"
+#include "copy/cuda/image.hpp"
+#include "copy/cuda/kernels.hpp"
+#include "copy/device_copier.hpp"
+
+namespace strake::cuda {
+
+/// Immutable. Its tables lie in device memory from the start.
+class CudaMail final : public DeviceMail {
+ public:
+  CudaMail(const BlockSource& blocks, int device, const MailCopies& copies, const MailState& state);
+
+  void put(DeviceStream& stream, std::span<std::byte* const> arrays,
+           std::uint64_t ticket) const override;
+  void take(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
+            Await await) const override;
+  void run(DeviceStream& stream, std::span<std::byte* const> arrays) const override;
+
+ private:
+  enum Step : unsigned { kPut = 1, kWait = 2, kTake = 4 };
+  [[nodiscard]] MailLaunch launch_of(unsigned steps, std::uint64_t ticket) const noexcept;
+  /// In one launch, if they are small and wait, else in one for each.
+  void enqueue(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
+               unsigned steps) const;
+
+  int device_;
+  MailState state_;
+  int peers_;
+  CudaBatch put_;
+  CudaBatch own_;
+  CudaBatch take_;
+  std::vector<MailCopies::Box> boxes_;
+  DeviceImage flags_;
+};
+
+}  // namespace strake::cuda

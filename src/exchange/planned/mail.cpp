@@ -1,0 +1,316 @@
+#include "exchange/planned/mail.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "exchange/planned/agree.hpp"
+#include "exchange/planned/swap_with.hpp"
+#include "settings/log.hpp"
+#include "strake/copy.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange::planned {
+namespace {
+
+// Of the mailbox: counts, then a flag for each partner, then boxes.
+constexpr std::int64_t kFlagBytes = 64;
+constexpr std::int64_t kCountBytes = 256;
+constexpr std::int64_t kBoxUnit = 256;
+static_assert(sizeof(MailCounts) <= kCountBytes);
+
+std::int64_t flag_at(std::size_t partner) {
+  return kCountBytes + static_cast<std::int64_t>(partner) * kFlagBytes;
+}
+
+/// Of one round: either way, whichever way the exchange goes.
+std::int64_t box_bytes(const Mail::Partner& partner) {
+  const std::int64_t most =
+      std::max(partner.sends->packed_bytes(), partner.receives->packed_bytes());
+  return (most + kBoxUnit - 1) / kBoxUnit * kBoxUnit;
+}
+
+Layout packed(const Layout& layout, std::int64_t at) {
+  return Layout::dense(layout.size_bytes(), at);
+}
+
+void set_zero(std::byte* data, std::int64_t bytes, Place place) {
+  const PoolBlock zeroes({MemoryKind::Pinned, place.device}, bytes);
+  std::memset(zeroes.data(), 0, static_cast<std::size_t>(bytes));
+  CopyPlan::compile(Layout::dense(bytes), place, Layout::dense(bytes), zeroes.place())
+      .run(data, zeroes.data());
+}
+
+}  // namespace
+
+/// What a rank tells each partner of its mailbox.
+struct Mail::Offer {
+  Boards::InDevice mailbox;
+  std::int64_t flag_at = 0;
+  std::int64_t box_at = 0;
+  std::uint64_t device = 0;  ///< which one; 0: not known
+};
+
+Mail::Mail(MPI_Comm comm, Boards& boards, Place place, std::size_t arrays,
+           const std::vector<Partner>& partners, const std::vector<Piece>& own)
+    : place_(place), arrays_(arrays), own_(own) {
+  std::vector<Partner> some = partners;
+  // Each has a box here and one there.
+  if (arrays + 2 * some.size() > DeviceCopier::kMostMailSlots) some.clear();
+  open_mailbox(comm, some);
+  swap_offers(comm, boards, some);
+  used_ = !own_.empty() || !boxes_of_.empty();
+  std::string fault;
+  try {
+    if (used_) (void)copies(false);
+  } catch (const std::exception& error) {
+    fault = error.what();
+  }
+  agree(comm, fault, FaultKind::Other);
+}
+
+Mail::~Mail() {
+  try {
+    // What was begun has been waited for, or has failed.
+    if (step_ != Step::Idle) give_up();
+    if (stream_ != nullptr) stream_->synchronize();
+    if (has_last_) last_->synchronize();
+  } catch (...) {
+    mailbox_.leak();  // the device has failed
+    progress_block_.leak();
+  }
+}
+
+Mail::MappedWords::MappedWords(int device, const Board& board)
+    : device_(device),
+      here_(board.words()),
+      there_(device_backend()->map_host(device, here_, board.shape().packed_at())) {}
+
+Mail::MappedWords::~MappedWords() {
+  if (here_ != nullptr) device_backend()->unmap_host(device_, here_);
+}
+
+Mail::MappedWords::MappedWords(MappedWords&& other) noexcept
+    : device_(other.device_), here_(std::exchange(other.here_, nullptr)), there_(other.there_) {}
+
+Mail::MappedWords& Mail::MappedWords::operator=(MappedWords&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(here_, other.here_);
+  std::swap(there_, other.there_);
+  return *this;
+}
+
+void Mail::open_mailbox(MPI_Comm comm, const std::vector<Partner>& partners) {
+  std::string fault;
+  std::int64_t bytes = (flag_at(partners.size()) + kBoxUnit - 1) / kBoxUnit * kBoxUnit;
+  const std::int64_t head = bytes;
+  for (const Partner& partner : partners) {
+    box_at_[partner.rank] = bytes;
+    bytes += 2 * box_bytes(partner);
+  }
+  if (!partners.empty() || !own_.empty()) {
+    try {
+      DeviceBackend& backend = required_device_backend();
+      backend.require_intact(place_.device);
+      mailbox_ = PoolBlock(place_, bytes);
+      set_zero(mailbox_.data(), head, place_);
+      progress_block_ = PoolBlock({MemoryKind::Pinned, place_.device}, sizeof(MailProgress));
+      progress_ = new (progress_block_.data()) MailProgress;
+      stream_ = backend.make_stream(place_.device, DeviceBackend::StreamOf::Library);
+      for (auto* const event : {&before_, &put_, &last_})
+        *event = backend.make_event(place_.device);
+    } catch (const std::exception& error) {
+      fault = fmt::format("no device memory for the {} bytes of an exchange's mailbox: {}", bytes,
+                          error.what());
+    }
+  }
+  agree(comm, fault, FaultKind::Memory);
+}
+
+void Mail::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>& partners) {
+  constexpr int kOffer = 7;
+  constexpr int kAccepted = 8;
+  std::vector<int> ranks;
+  for (const Partner& partner : partners) ranks.push_back(partner.rank);
+  const auto look = [&] { boards.look(); };
+  std::vector<Offer> mine, theirs;
+  if (!partners.empty()) {
+    const Boards::InDevice mailbox =
+        boards.give_device_memory(mailbox_.data(), mailbox_.data() + box_at_.rbegin()->second + 1);
+    const std::uint64_t device = device_backend()->identity(place_.device);
+    for (std::size_t i = 0; i < partners.size(); ++i)
+      mine.push_back({mailbox, flag_at(i), box_at_[partners[i].rank], device});
+  }
+  swap_with(comm, ranks, kOffer, mine, theirs, look);
+  std::vector<Shared> made(partners.size());
+  std::vector<char> accept(partners.size(), 0), accepts;
+  for (std::size_t i = 0; i < partners.size(); ++i) {
+    try {
+      made[i] = accepted(boards, partners[i], theirs[i]);
+      made[i].flags.here =
+          reinterpret_cast<const std::uint64_t*>(mailbox_.data() + mine[i].flag_at);
+      accept[i] = 1;
+    } catch (const Error& error) {
+      log::info("an exchange with rank {} goes through host memory: {}", partners[i].rank,
+                error.what());
+    }
+  }
+  swap_with(comm, ranks, kAccepted, accept, accepts, look);
+  for (std::size_t i = 0; i < partners.size(); ++i) {
+    if (accept[i] == 0 || accepts[i] == 0) continue;
+    shared_ = shared_ || (theirs[i].device == mine[i].device && mine[i].device != 0);
+    flags_.push_back(made[i].flags);
+    boxes_of_[ranks[i]] = std::move(made[i]);
+  }
+}
+
+Mail::Shared Mail::accepted(Boards& boards, const Partner& partner, const Offer& theirs) {
+  std::byte* const mailbox = boards.device_memory(partner.rank, theirs.mailbox, place_);
+  if (mailbox == nullptr) throw Unsupported("its device memory can't be reached");
+  const Board& board = boards.of(partner.rank);
+  Shared made;
+  made.partner = partner;
+  made.there = mailbox + theirs.box_at;
+  made.here = mailbox_.data() + box_at_[partner.rank];
+  // What one sends, the other receives.
+  made.there_bytes = made.here_bytes = box_bytes(partner);
+  made.flag = &boards.own().lane(partner.corner.lane + kReceives).mail;
+  made.words = MappedWords(place_.device, board);
+  made.flags.there = reinterpret_cast<std::uint64_t*>(mailbox + theirs.flag_at);
+  made.flags.there_on_host = reinterpret_cast<std::uint64_t*>(
+      made.words.there(&board.lane(boards.corner(partner.rank).lane + kReceives).mail));
+  return made;
+}
+
+const DeviceMail& Mail::copies(bool reverse) {
+  auto& made = copies_[reverse ? 1 : 0];
+  if (made == nullptr) made = compiled(reverse);
+  return *made;
+}
+
+std::unique_ptr<DeviceMail> Mail::compiled(bool reverse) const {
+  const std::vector<Place> arrays(arrays_, place_);
+  std::vector<MailCopies::Box> boxes;
+  std::vector<CopyBatch::Copy> put, own, take;
+  for (const auto& [rank, shared] : boxes_of_) {
+    const Lane& out = reverse ? *shared.partner.receives : *shared.partner.sends;
+    const Lane& in = reverse ? *shared.partner.sends : *shared.partner.receives;
+    const auto there = static_cast<std::int32_t>(arrays_ + boxes.size());
+    boxes.push_back({shared.there, shared.there + shared.there_bytes});
+    boxes.push_back({shared.here, shared.here + shared.here_bytes});
+    for (std::size_t i = 0; i < out.pieces().size(); ++i) {
+      const Piece& piece = out.pieces()[i];
+      put.push_back({packed(piece.mine, out.packed_at(i)), there, piece.mine, piece.array});
+    }
+    for (std::size_t i = 0; i < in.pieces().size(); ++i) {
+      const Piece& piece = in.pieces()[i];
+      take.push_back({piece.mine, piece.array, packed(piece.mine, in.packed_at(i)), there + 1});
+    }
+  }
+  for (const Piece& piece : own_) {
+    if (reverse) {
+      own.push_back({piece.mine, piece.array, piece.theirs, piece.their_array});
+    } else {
+      own.push_back({piece.theirs, piece.their_array, piece.mine, piece.array});
+    }
+  }
+  DeviceCopier* const copier = device_copier();
+  if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");
+  return copier->compile_mail(place_.device, {arrays, boxes, put, own, take},
+                              {reinterpret_cast<MailCounts*>(mailbox_.data()), progress_, flags_});
+}
+
+/// Rounds follow each other, whichever streams they are in. Those that `work` captures follow as
+/// its graph says.
+void Mail::follow(DeviceStream& stream, const DeviceStream& work) {
+  if (!has_last_ || stream.native() == last_stream_ || work.capturing()) return;
+  stream.wait(*last_);
+}
+
+void Mail::remember(DeviceStream& stream) {
+  if (stream.capturing()) return;
+  stream.record(*last_);
+  last_stream_ = stream.native();
+  has_last_ = true;
+}
+
+void Mail::start(Bases bases, bool reverse, Stream* after) {
+  const DeviceMail& mail = copies(reverse);
+  if (after == nullptr && default_ == nullptr)
+    default_ = required_device_backend().adopt_stream(nullptr, place_.device);
+  DeviceStream& work = after != nullptr ? *StreamAccess::of(*after) : *default_;
+  follow(*stream_, work);
+  work.record(*before_);
+  stream_->wait(*before_);
+  bases_.assign(bases.begin(), bases.end());
+  reverse_ = reverse;
+  ++ticket_;
+  mail.put(*stream_, bases_, ticket_);
+  step_ = Step::Put;
+}
+
+bool Mail::has_come(std::uint64_t round) const noexcept {
+  return std::ranges::all_of(boxes_of_, [&](const auto& entry) {
+    return __atomic_load_n(entry.second.flag, __ATOMIC_ACQUIRE) >= round;
+  });
+}
+
+int Mail::late() const noexcept {
+  if (progress_->put_ticket != ticket_) return -1;
+  for (const auto& [rank, shared] : boxes_of_)
+    if (__atomic_load_n(shared.flag, __ATOMIC_ACQUIRE) < progress_->round) return rank;
+  return -1;
+}
+
+/// Now and then: a fault of the device is an error.
+void Mail::look_at_device() {
+  constexpr unsigned kRarely = 1 << 14;
+  if (++looks_ % kRarely == 0) (void)stream_->query();
+}
+
+bool Mail::test(bool now) {
+  if (step_ == Step::Idle) return true;
+  if (step_ == Step::Put && now && may_wait()) {
+    copies(reverse_).take(*stream_, bases_, ticket_, DeviceMail::Await::Yes);
+    step_ = Step::Taking;
+  }
+  if (step_ == Step::Put) {
+    if (progress_->put_ticket != ticket_ || !has_come(progress_->round)) {
+      look_at_device();
+      return false;
+    }
+    copies(reverse_).take(*stream_, bases_, ticket_, DeviceMail::Await::No);
+    step_ = Step::Taking;
+  }
+  if (progress_->taken_ticket != ticket_) {
+    look_at_device();
+    return false;
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  step_ = Step::Idle;
+  return true;
+}
+
+void Mail::end_in(Stream& before) {
+  DeviceStream& stream = *StreamAccess::of(before);
+  stream_->record(*put_);
+  stream.wait(*put_);
+  // A take that was begun is among what `put_` stands for.
+  if (step_ == Step::Put) copies(reverse_).take(stream, bases_, 0, DeviceMail::Await::Yes);
+  step_ = Step::Idle;
+  remember(stream);
+}
+
+void Mail::run(Bases bases, Stream& stream) {
+  DeviceStream& work = *StreamAccess::of(stream);
+  follow(work, work);
+  copies(false).run(work, bases);
+  remember(work);
+}
+
+}  // namespace strake::exchange::planned

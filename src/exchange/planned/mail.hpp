@@ -1,0 +1,141 @@
+/// \file  Planned exchanges between the devices of a node's ranks. Each rank has a mailbox in the
+/// memory of its device: the others put packed bytes into it, and it takes them out. A round is a
+/// kernel that puts, and one that takes, or one for both; flags beside the bytes tell that they
+/// have come, so that no CPU has to.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "copy/device_copier.hpp"
+#include "device/backend.hpp"
+#include "exchange/planned/board.hpp"
+#include "exchange/planned/lane.hpp"
+#include "exchange/planned/sheets.hpp"
+#include "memory/pool.hpp"
+#include "strake/place.hpp"
+#include "strake/stream.hpp"
+
+namespace strake::exchange::planned {
+
+/// Of one rank in one exchange. A box for each other rank holds the bytes of two rounds that follow
+/// each other. All ranks that it is shared with raise their flags in each round, also where no
+/// bytes go: so a rank that has seen the flags of a round knows that the boxes of the next one are
+/// empty again, and no rank is two rounds ahead.
+class Mail {
+ public:
+  /// A rank of the node whose arrays are in the memory of a device, too.
+  struct Partner {
+    int rank = 0;
+    Corner corner;  ///< in this rank's board
+    const Lane* sends = nullptr;
+    const Lane* receives = nullptr;
+  };
+  /// Collective over `comm`, also for ranks without partners. \param place  of this rank's
+  /// `arrays`; no partners, and no `own` pieces, if that is host memory
+  /// \throws OutOfMemory  on all ranks; MpiError
+  Mail(MPI_Comm comm, Boards& boards, Place place, std::size_t arrays,
+       const std::vector<Partner>& partners, const std::vector<Piece>& own);
+  ~Mail();
+  Mail(const Mail&) = delete;
+  Mail& operator=(const Mail&) = delete;
+
+  /// Whether bytes from and to that rank go this way: both ends say the same.
+  [[nodiscard]] bool reaches(int rank) const noexcept { return boxes_of_.contains(rank); }
+  /// Whether anything goes this way.
+  [[nodiscard]] bool is_used() const noexcept { return used_; }
+  /// Whether a device waits for other ranks without holding up those: none shares it.
+  [[nodiscard]] bool may_wait() const noexcept { return !shared_; }
+
+  /// Puts this rank's bytes, after the work in `after`, or else in the device's legacy default
+  /// stream. What `after` captures gets it, too. \throws Unsupported, CudaError
+  void start(Bases bases, bool reverse, Stream* after);
+  /// Whether the round that was started has ended. `now`: the caller waits for it. \throws
+  /// CudaError
+  [[nodiscard]] bool test(bool now);
+  /// The work that `before` gets later comes after the round's end.
+  void end_in(Stream& before);
+  /// A whole round in `stream`.
+  void run(Bases bases, Stream& stream);
+  /// A rank whose bytes have not come; -1: none.
+  [[nodiscard]] int late() const noexcept;
+  /// Ends what waits on the device, whatever has come.
+  void give_up() noexcept { progress_->given_up = 1; }
+
+ private:
+  /// The words of another rank's board, where this rank's device reaches them.
+  class MappedWords {
+   public:
+    MappedWords() noexcept = default;
+    /// \throws CudaError
+    MappedWords(int device, const Board& board);
+    ~MappedWords();
+    MappedWords(MappedWords&& other) noexcept;
+    MappedWords& operator=(MappedWords&& other) noexcept;
+    [[nodiscard]] std::byte* there(const void* word) const noexcept {
+      return there_ + (static_cast<const std::byte*>(word) - here_);
+    }
+
+   private:
+    int device_ = -1;
+    std::byte* here_ = nullptr;
+    std::byte* there_ = nullptr;
+  };
+  /// What is shared with one other rank.
+  struct Shared {
+    std::byte* there = nullptr;           ///< this rank's box with it, of even rounds
+    std::int64_t there_bytes = 0;         ///< to that of odd rounds
+    std::byte* here = nullptr;            ///< its box in this mailbox
+    std::int64_t here_bytes = 0;          ///< the same
+    const std::uint64_t* flag = nullptr;  ///< its last round, for this rank's CPU
+    MappedWords words;
+    MailFlags flags;
+    Partner partner;
+  };
+  enum class Step : std::uint8_t { Idle, Put, Taking };
+  struct Offer;
+  void open_mailbox(MPI_Comm comm, const std::vector<Partner>& partners);
+  void swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>& partners);
+  [[nodiscard]] Shared accepted(Boards& boards, const Partner& partner, const Offer& theirs);
+  [[nodiscard]] const DeviceMail& copies(bool reverse);
+  [[nodiscard]] std::unique_ptr<DeviceMail> compiled(bool reverse) const;
+  void follow(DeviceStream& stream, const DeviceStream& work);
+  void remember(DeviceStream& stream);
+  [[nodiscard]] bool has_come(std::uint64_t round) const noexcept;
+  void look_at_device();
+
+  Place place_;
+  std::size_t arrays_ = 0;
+  std::vector<Piece> own_;
+  bool used_ = false;
+  bool shared_ = false;
+  PoolBlock mailbox_;
+  PoolBlock progress_block_;
+  MailProgress* progress_ = nullptr;
+  std::map<int, std::int64_t> box_at_;  ///< by rank: in the mailbox
+  std::map<int, Shared> boxes_of_;
+  std::vector<MailFlags> flags_;
+  std::array<std::unique_ptr<DeviceMail>, 2> copies_;  ///< forward, and back
+
+  std::unique_ptr<DeviceStream> stream_;   ///< of rounds that were started
+  std::unique_ptr<DeviceStream> default_;  ///< the legacy default one
+  std::unique_ptr<DeviceEvent> before_;    ///< what a round comes after
+  std::unique_ptr<DeviceEvent> put_;
+  std::unique_ptr<DeviceEvent> last_;  ///< the end of the last round in a stream of the user's
+  void* last_stream_ = nullptr;
+  bool has_last_ = false;
+
+  Step step_ = Step::Idle;
+  bool reverse_ = false;
+  std::uint64_t ticket_ = 0;
+  std::vector<std::byte*> bases_;
+  unsigned looks_ = 0;
+};
+
+}  // namespace strake::exchange::planned
