@@ -158,14 +158,17 @@ Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, El
     field.stored = grid::grown(field.owned, grid::depths_of(field.radius, axes));
   }
   // The first owned element of each row begins at a line of the cache, if elements fit into lines.
+  // The ghost cells behind a row and those before the next one have a line in common, if they fit:
+  // what fills both writes that line once.
   constexpr std::int64_t kLine = 64;
   const std::int64_t line = kLine % field.bytes == 0 ? kLine : field.bytes;
   const auto whole = [&](std::int64_t length) { return (length + line - 1) / line * line; };
   const std::int64_t before = (field.owned.lower[0] - field.stored.lower[0]) * field.bytes;
   field.first = whole(before) - before;
-  field.stride_y = whole(field.first + field.stored.extent(0) * field.bytes);
+  field.stride_y = whole(field.stored.extent(0) * field.bytes);
   field.stride_z = field.stride_y * field.stored.extent(1);
-  const std::int64_t size = field.stored.empty() ? 0 : field.stride_z * field.stored.extent(2);
+  const std::int64_t size =
+      field.stored.empty() ? 0 : field.first + field.stride_z * field.stored.extent(2);
   try {
     field.buffers[0] = SharedArray(size, options.place);
     if (given.next) field.buffers[1] = SharedArray(size, options.place);

@@ -1,0 +1,287 @@
+// Planned exchanges between devices, whose ranks run ahead of each other, use different streams,
+// and end them in different ways.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "../interpose/memory.hpp"
+#include "graph.hpp"
+#include "strake/copy.hpp"
+#include "strake/error.hpp"
+#include "strake/exchange.hpp"
+#include "world.hpp"
+
+namespace strake {
+namespace {
+
+using Value = std::int64_t;
+constexpr std::int64_t kValue = sizeof(Value);
+
+Place place() { return {MemoryKind::Device, test_memory::device()}; }
+
+class Devices : public testing::Environment {
+ public:
+  void SetUp() override {
+    if (!test_memory::use_device(rank())) GTEST_SKIP() << "no device";
+  }
+};
+[[maybe_unused]] testing::Environment* const g_devices =
+    testing::AddGlobalTestEnvironment(new Devices);
+
+class Memory {
+ public:
+  explicit Memory(std::int64_t values)
+      : data_(static_cast<std::byte*>(
+            test_memory::allocate(static_cast<std::size_t>(values * kValue)))) {}
+  ~Memory() { test_memory::release(data_); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  [[nodiscard]] std::byte* data() const { return data_; }
+  void set(const std::vector<Value>& values) const {
+    test_memory::copy(data_, values.data(), values.size() * sizeof(Value));
+  }
+  [[nodiscard]] std::vector<Value> get(std::int64_t count) const {
+    std::vector<Value> values(static_cast<std::size_t>(count));
+    test_memory::copy(values.data(), data_, values.size() * sizeof(Value));
+    return values;
+  }
+
+ private:
+  std::byte* data_;
+};
+
+/// This rank's neighbours in a ring, to which every second value goes.
+struct Ring {
+  explicit Ring(std::int64_t values) : count(values) {
+    ExchangePart part;
+    part.array(place(), 3 * count * kValue);
+    const Dim every_second[] = {{count, 2 * kValue}};
+    part.send(next, 0, 0, Layout::box(0, kValue, every_second));
+    part.receive(before, 0, 0, Layout::dense(count * kValue, 2 * count * kValue));
+    exchange = Exchange(MPI_COMM_WORLD, part);
+  }
+  /// What a rank sends in a round.
+  [[nodiscard]] Value value(int of, int round, std::int64_t i) const {
+    return (static_cast<Value>(of) * 1000 + round) * count + i;
+  }
+  [[nodiscard]] std::vector<Value> filled(int round) const {
+    std::vector<Value> values(static_cast<std::size_t>(3 * count), -1);
+    for (std::int64_t i = 0; i < count; ++i)
+      values[static_cast<std::size_t>(2 * i)] = value(rank(), round, i);
+    return values;
+  }
+  [[nodiscard]] std::vector<Value> received(int round) const {
+    std::vector<Value> values;
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(value(before, round, i));
+    return values;
+  }
+
+  std::int64_t count;
+  int next = (rank() + 1) % ranks();
+  int before = (rank() + ranks() - 1) % ranks();
+  Exchange exchange;
+};
+
+std::vector<Value> tail(const std::vector<Value>& values, std::int64_t count) {
+  return {values.end() - count, values.end()};
+}
+
+TEST(Mail, rounds_of_any_kind_follow_each_other) {
+  for (const std::int64_t count : {10, 100'000}) {
+    Ring ring(count);
+    std::mt19937 draw(static_cast<unsigned>(rank()));
+    std::array<Stream, 2> streams{Stream::make(place().device), Stream::make(place().device)};
+    const Memory memories[] = {Memory(3 * count), Memory(3 * count)};
+    for (int round = 0; round < 40; ++round) {
+      const Memory& memory = memories[draw() % 2];
+      std::byte* const bases[] = {memory.data()};
+      memory.set(ring.filled(round));
+      if (draw() % 4 == 0) usleep(draw() % 3000);
+      Stream& stream = streams[draw() % 2];
+      switch (draw() % 4) {
+        case 0:
+          ring.exchange.start(bases);
+          while (!ring.exchange.test()) {
+          }
+          break;
+        case 1:
+          ring.exchange.start(bases, stream);
+          ring.exchange.wait();
+          break;
+        case 2:
+          ring.exchange.start(bases, stream);
+          if (draw() % 2 == 0) (void)ring.exchange.test();
+          ring.exchange.wait(stream);
+          break;
+        default:
+          ring.exchange.enqueue(bases, stream);
+      }
+      EXPECT_FALSE(ring.exchange.running());
+      stream.synchronize();
+      ASSERT_EQ(tail(memory.get(3 * count), count), ring.received(round)) << "round " << round;
+    }
+  }
+}
+
+/// Rounds whose values are set and kept by copies in the same stream.
+class Series {
+ public:
+  Series(const Ring& ring, int rounds)
+      : ring_(ring),
+        rounds_(rounds),
+        source_(3 * ring.count * rounds),
+        array_(3 * ring.count),
+        kept_(ring.count * rounds),
+        set_(CopyPlan::compile(dense(3), place(), dense(3), place())),
+        keep_(CopyPlan::compile(dense(1), place(), dense(1), place())) {
+    std::vector<Value> all;
+    for (int round = 0; round < rounds; ++round) {
+      const std::vector<Value> values = ring.filled(round);
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    source_.set(all);
+  }
+  void enqueue(Exchange& exchange, Stream& stream, int round) {
+    const std::int64_t bytes = ring_.count * kValue;
+    std::byte* const bases[] = {array_.data()};
+    set_.enqueue(stream, array_.data(), source_.data() + 3 * bytes * round);
+    exchange.enqueue(bases, stream);
+    keep_.enqueue(stream, kept_.data() + bytes * round, array_.data() + 2 * bytes);
+  }
+  void check() const {
+    const std::vector<Value> kept = kept_.get(ring_.count * rounds_);
+    for (int round = 0; round < rounds_; ++round) {
+      const auto begin = kept.begin() + ring_.count * round;
+      ASSERT_EQ(std::vector<Value>(begin, begin + ring_.count), ring_.received(round))
+          << "round " << round;
+    }
+  }
+
+ private:
+  [[nodiscard]] Layout dense(int times) const {
+    return Layout::dense(times * ring_.count * kValue);
+  }
+
+  const Ring& ring_;
+  int rounds_;
+  Memory source_, array_, kept_;
+  CopyPlan set_, keep_;
+};
+
+TEST(Mail, a_rank_that_is_ahead_overwrites_nothing_that_is_still_read) {
+  constexpr int kRounds = 50;
+  for (const std::int64_t count : {7, 20'000}) {
+    Ring ring(count);
+    Series series(ring, kRounds);
+    Stream stream = Stream::make(place().device);
+    std::mt19937 draw(static_cast<unsigned>(rank() + 7));
+    for (int round = 0; round < kRounds; ++round) {
+      // Another rank is late in each round.
+      if (round % ranks() == rank() && draw() % 2 == 0) usleep(draw() % 2000);
+      series.enqueue(ring.exchange, stream, round);
+    }
+    stream.synchronize();
+    series.check();
+  }
+}
+
+TEST(Mail, graphs_exchange_at_each_launch) {
+  constexpr int kRounds = 12;
+  for (const std::int64_t count : {7, 200'000}) {
+    Ring ring(count);
+    Series series(ring, kRounds);
+    Stream stream = Stream::make(place().device);
+    const auto graph = CapturedGraph::capture(stream, [&] {
+      for (int round = 0; round < kRounds; ++round) series.enqueue(ring.exchange, stream, round);
+    });
+    if (graph == nullptr) GTEST_SKIP() << "this device has no graphs";
+    for (int launch = 0; launch < 5; ++launch) {
+      if (launch == rank()) usleep(2000);
+      graph->launch(stream);
+      if (launch % 2 == 0) continue;
+      // Rounds that are no part of it come in between.
+      series.enqueue(ring.exchange, stream, 0);
+    }
+    stream.synchronize();
+    series.check();
+  }
+}
+
+TEST(Mail, a_graph_can_start_and_wait_apart) {
+  Ring ring(300);
+  const Memory memory(900);
+  memory.set(ring.filled(5));
+  std::byte* const bases[] = {memory.data()};
+  Stream stream = Stream::make(place().device);
+  const auto graph = CapturedGraph::capture(stream, [&] {
+    ring.exchange.start(bases, stream);
+    EXPECT_THROW((void)ring.exchange.test(), Unsupported);
+    ring.exchange.wait(stream);
+  });
+  if (graph == nullptr) GTEST_SKIP() << "this device has no graphs";
+  graph->launch(stream);
+  graph->launch(stream);
+  stream.synchronize();
+  EXPECT_EQ(tail(memory.get(900), 300), ring.received(5));
+}
+
+TEST(Mail, starts_in_opposite_order_and_calls_that_wait_for_the_device_end) {
+  Ring one(1000), two(1000);
+  Stream stream = Stream::make(place().device);
+  const Memory a(3000), b(3000);
+  std::byte* const bases_a[] = {a.data()};
+  std::byte* const bases_b[] = {b.data()};
+  for (int round = 0; round < 10; ++round) {
+    a.set(one.filled(round));
+    b.set(two.filled(round + 100));
+    const bool even = rank() % 2 == 0;
+    if (even) one.exchange.start(bases_a, stream);
+    two.exchange.start(bases_b, stream);
+    if (!even) one.exchange.start(bases_a, stream);
+    // This frees memory of the device, and so waits for its work, before others start.
+    if (even) {
+      const Memory freed(10);
+    }
+    int token = 0;
+    if (even && rank() + 1 < ranks()) MPI_Send(&token, 1, MPI_INT, rank() + 1, 3, MPI_COMM_WORLD);
+    if (!even) MPI_Recv(&token, 1, MPI_INT, rank() - 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    Exchange& first = even ? two.exchange : one.exchange;
+    Exchange& second = even ? one.exchange : two.exchange;
+    if (round % 2 == 0) {
+      first.wait();
+      second.wait();
+    } else {
+      first.wait(stream);
+      second.wait(stream);
+      stream.synchronize();
+    }
+    ASSERT_EQ(tail(a.get(3000), 1000), one.received(round));
+    ASSERT_EQ(tail(b.get(3000), 1000), two.received(round + 100));
+  }
+}
+
+TEST(Mail, streams_of_elsewhere_are_refused) {
+  Ring ring(3);
+  const Memory memory(9);
+  std::byte* const bases[] = {memory.data()};
+  Stream cpu;
+  EXPECT_THROW(ring.exchange.start(bases, cpu), InvalidArgument);
+  EXPECT_THROW(ring.exchange.enqueue(bases, cpu), InvalidArgument);
+  Value host[9] = {};
+  std::byte* const elsewhere[] = {reinterpret_cast<std::byte*>(host)};
+  Stream stream = Stream::make(place().device);
+  EXPECT_THROW(ring.exchange.enqueue(elsewhere, stream), InvalidArgument);
+  ring.exchange.start(bases, stream);
+  EXPECT_THROW(ring.exchange.enqueue(bases, stream), InvalidArgument);
+  EXPECT_THROW(ring.exchange.wait(cpu), InvalidArgument);
+  ring.exchange.wait(stream);
+  stream.synchronize();
+}
+
+}  // namespace
+}  // namespace strake
