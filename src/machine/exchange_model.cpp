@@ -1,0 +1,236 @@
+#include "machine/exchange_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "strake/error.hpp"
+
+namespace strake::machine {
+namespace {
+
+/// A transfer is asked at most so often. 24,576 GPUs were done after three times.
+constexpr int kTurns = 4;
+
+const PathEnd& end_of(const Path& path, Side side) noexcept {
+  return side == Side::From ? path.from : path.to;
+}
+
+void require(const PathEnd& end) {
+  if (end.rank < 0 || end.node < 0 || (end.memory == MemoryKind::Device && end.gpu < 0)) {
+    throw InvalidArgument(fmt::format("an end of rank {}, node {}, GPU {}, in {} memory", end.rank,
+                                      end.node, end.gpu, strake::name_of(end.memory)));
+  }
+}
+
+/// The ways of each transfer. Grids have few that differ.
+class KnownWays {
+ public:
+  KnownWays(const ExchangeParts& parts, std::optional<TransferMethod> forced)
+      : parts_(parts), forced_(forced) {}
+
+  /// Those that can be predicted.
+  const std::vector<Way>& of(const PlannedTransfer& transfer) {
+    const auto [found, is_new] = ways_.try_emplace(key_of(transfer));
+    if (is_new) fill(found->second, transfer);
+    return found->second;
+  }
+  [[nodiscard]] std::vector<std::string> left_out() const {
+    return {left_out_.begin(), left_out_.end()};
+  }
+
+ private:
+  using EndKey = std::tuple<MemoryKind, int, bool>;
+  using Key = std::tuple<PathLink, EndKey, EndKey, Shape>;
+  static Key key_of(const PlannedTransfer& transfer) {
+    const auto key = [](const PathEnd& end) { return EndKey(end.memory, end.gpu, end.shared); };
+    return {link_of(transfer.path), key(transfer.path.from), key(transfer.path.to), transfer.shape};
+  }
+
+  void fill(std::vector<Way>& ways, const PlannedTransfer& transfer) {
+    const bool only = forced_ && is_possible(*forced_, transfer.path);
+    for (int i = 0; i < kTransferMethods; ++i) {
+      const auto method = static_cast<TransferMethod>(i);
+      if (only ? method != *forced_ : !is_possible(method, transfer.path)) continue;
+      Way way = find_way(parts_, method, transfer.path, transfer.shape);
+      if (way.lacking.empty()) {
+        ways.push_back(std::move(way));
+      } else {
+        left_out_.insert(fmt::format("{} over {}: {}", name_of(method),
+                                     name_of(link_of(transfer.path)), way.lacking));
+      }
+    }
+  }
+
+  const ExchangeParts& parts_;
+  std::optional<TransferMethod> forced_;
+  std::map<Key, std::vector<Way>> ways_;
+  std::set<std::string> left_out_;
+};
+
+/// All that goes by the ways chosen so far, by resource. Transfers are named by their place in the
+/// list.
+class Sums {
+ public:
+  explicit Sums(std::span<const PlannedTransfer> transfers) : transfers_(transfers) {
+    std::unordered_map<std::uint64_t, std::size_t> pairs;
+    for (const auto& [path, shape] : transfers) {
+      require(path.from);
+      require(path.to);
+      gpus_ = std::max({gpus_, path.from.gpu + 1, path.to.gpu + 1});
+      const auto ranks = static_cast<std::uint64_t>(path.from.rank) << 32U |
+                         static_cast<std::uint64_t>(path.to.rank);
+      pair_of_.push_back(pairs.try_emplace(ranks, pairs.size()).first->second);
+    }
+    messages_.resize(pairs.size());
+  }
+
+  void add(const Way& way, std::size_t transfer) { change(way, transfer, 1); }
+  void remove(const Way& way, std::size_t transfer) { change(way, transfer, -1); }
+  /// Seconds until a transfer that was added has gone its way: the sum of its steps, of which each
+  /// takes as long as its busiest resource. `bound`: the one that takes most.
+  double time_of(const Way& way, std::size_t transfer, Busy* bound = nullptr) {
+    const Path& path = transfers_[transfer].path;
+    double before = 0;
+    double busiest = 0;
+    int step = 0;
+    for (const Use& use : way.uses) {
+      if (use.step != step) {
+        before += busiest;
+        busiest = 0;
+        step = use.step;
+      }
+      const Sum& sum = sum_of(use, path);
+      busiest = std::max(busiest, sum.seconds);
+      if (bound != nullptr && sum.seconds > bound->seconds)
+        *bound = {use.resource, end_of(path, use.side), sum.seconds, sum.bytes};
+    }
+    return before + busiest;
+  }
+
+ private:
+  struct Sum {
+    double seconds = 0;
+    std::int64_t bytes = 0;
+    int launching = 0;  ///< transfers that share the launch
+  };
+  void change(const Way& way, std::size_t transfer, int sign) {
+    const auto& [path, shape] = transfers_[transfer];
+    int& together = messages_[pair_of_[transfer]][static_cast<std::size_t>(way.method)];
+    // Fixed costs come with the first of those that share them, and go with the last.
+    const int last = sign > 0 ? 0 : 1;
+    for (const Use& use : way.uses) {
+      Sum& sum = sum_of(use, path);
+      const double fixed =
+          (together == last ? use.message : 0) + (sum.launching == last ? use.launch : 0);
+      sum.seconds += sign * (use.bytes + fixed);
+      if (use.launch > 0) sum.launching += sign;
+      if (use.bytes > 0) sum.bytes += sign * shape.bytes;
+    }
+    together += sign;
+  }
+  Sum& sum_of(const Use& use, const Path& path) {
+    std::vector<Sum>& sums = sums_[static_cast<std::size_t>(use.resource)];
+    const std::size_t unit = unit_of(use, path);
+    if (unit >= sums.size()) sums.resize(2 * unit + 1);
+    return sums[unit];
+  }
+  [[nodiscard]] std::size_t unit_of(const Use& use, const Path& path) const noexcept {
+    const PathEnd& end = end_of(path, use.side);
+    const auto gpu = [&] {
+      return static_cast<std::size_t>(end.node) * static_cast<std::size_t>(gpus_) +
+             static_cast<std::size_t>(end.gpu);
+    };
+    switch (use.resource) {
+      case Resource::RankGiving:
+      case Resource::RankTaking:
+      case Resource::MessageOut:
+      case Resource::MessageIn:
+        return static_cast<std::size_t>(end.rank);
+      case Resource::NodeMemory:
+      case Resource::NodeOut:
+      case Resource::NodeIn:
+        return static_cast<std::size_t>(end.node);
+      case Resource::PeerPair:
+        return gpu() * static_cast<std::size_t>(gpus_) + static_cast<std::size_t>(path.to.gpu);
+      default:
+        return gpu();
+    }
+  }
+  std::span<const PlannedTransfer> transfers_;
+  int gpus_ = 0;  ///< of a node
+  std::array<std::vector<Sum>, kResources> sums_;
+  std::vector<std::size_t> pair_of_;                         ///< ranks of each transfer, numbered
+  std::vector<std::array<int, kTransferMethods>> messages_;  ///< transfers in each, by pair
+};
+
+/// The way by which a transfer ends soonest, given all others.
+const Way* soonest(const std::vector<Way>& ways, Sums& sums, std::size_t transfer) {
+  const Way* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Way& way : ways) {
+    sums.add(way, transfer);
+    const double seconds = sums.time_of(way, transfer);
+    sums.remove(way, transfer);
+    if (seconds >= least) continue;
+    least = seconds;
+    best = &way;
+  }
+  return best;
+}
+
+}  // namespace
+
+Prediction ExchangeModel::predict(std::span<const PlannedTransfer> transfers,
+                                  std::optional<TransferMethod> forced) const {
+  Prediction result;
+  KnownWays known(parts_, forced);
+  Sums sums(transfers);
+  std::vector<std::size_t> order(transfers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return transfers[a].shape.bytes > transfers[b].shape.bytes;
+  });
+  std::vector<const std::vector<Way>*> ways;
+  ways.reserve(transfers.size());
+  for (const PlannedTransfer& transfer : transfers) ways.push_back(&known.of(transfer));
+  std::vector<const Way*> chosen(transfers.size());
+  for (int turn = 0; turn < kTurns; ++turn) {
+    bool same = true;
+    for (const std::size_t i : order) {
+      const Way* const before = chosen[i];
+      if (before != nullptr) sums.remove(*before, i);
+      chosen[i] = soonest(*ways[i], sums, i);
+      if (chosen[i] != nullptr) sums.add(*chosen[i], i);
+      same = same && chosen[i] == before;
+    }
+    if (same) break;
+  }
+  result.left_out = known.left_out();
+  bool all = true;
+  result.methods.resize(transfers.size());
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    result.bytes[static_cast<std::size_t>(link_of(transfers[i].path))] += transfers[i].shape.bytes;
+    if (chosen[i] != nullptr) result.methods[i] = chosen[i]->method;
+    all = all && chosen[i] != nullptr;
+  }
+  if (!all) return result;
+  result.seconds = 0;
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    const double seconds = sums.time_of(*chosen[i], i);
+    if (seconds <= *result.seconds) continue;
+    result.seconds = seconds;
+    result.last = i;
+  }
+  if (!transfers.empty()) (void)sums.time_of(*chosen[result.last], result.last, &result.bound);
+  return result;
+}
+
+}  // namespace strake::machine

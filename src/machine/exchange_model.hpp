@@ -1,0 +1,77 @@
+/// \file  Predicts how long a planned exchange takes, and chooses a method for each of its
+/// transfers, from measurements of this class of machine. Needs neither MPI nor a device.
+/// Sources: dissertation 4.5 (specialised transfers), Tausch 4.1 (rates that ranks share).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machine/path.hpp"
+#include "machine/profile.hpp"
+#include "machine/ways.hpp"
+
+namespace strake::machine {
+
+/// One transfer of a planned exchange.
+struct PlannedTransfer {
+  Path path;
+  Shape shape;
+};
+
+/// A resource, with all that an exchange does by it.
+struct Busy {
+  Resource resource = Resource::RankGiving;
+  PathEnd at;              ///< whose: that rank's, GPU's or node's; of a pair of GPUs the sender
+  double seconds = 0;      ///< fixed costs too
+  std::int64_t bytes = 0;  ///< of the transfers
+};
+
+struct Prediction {
+  /// Of the slowest rank; nothing if a transfer has no method that can be predicted. [s]
+  std::optional<double> seconds;
+  /// That rank's transfer which ends last, by its place in the list.
+  std::size_t last = 0;
+  /// What takes most of that time.
+  Busy bound;
+  /// By transfer; nothing: none can be predicted.
+  std::vector<std::optional<TransferMethod>> methods;
+  /// By the transfers' links. [bytes]
+  std::array<std::int64_t, kPathLinks> bytes{};
+  /// Which methods were left out, and for which part that the profile lacks: "engine over peer GPU:
+  /// gpu/fan/egress".
+  std::vector<std::string> left_out;
+};
+
+/// How the model adds up (docs/decisions/0016-model-of-exchanges.md):
+/// - A transfer takes its steps one after the other. A step takes as long as the busiest of its
+///   resources, with all that the exchange does by that resource.
+/// - A rank takes as long as its slowest transfer, sent or received; the exchange as its slowest
+///   rank.
+/// - Fixed costs of launches count once for a rank, those of messages and of copies by an engine
+///   once for two ranks.
+///
+/// Immutable once made: threads may share it.
+class ExchangeModel {
+ public:
+  /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4").
+  ExchangeModel(const Profile& profile, std::string_view mpi) : parts_(profile, mpi) {}
+
+  /// Each transfer, the largest first, gets the method by which it ends soonest, given what was
+  /// chosen before it. Then each is asked again, given all others, until none changes. `forced` is
+  /// taken instead where it is possible. Cost: ~3 us a transfer.
+  /// \throws InvalidArgument  a transfer without bytes or blocks, a rank or node below 0, an array
+  /// in device memory without its GPU
+  [[nodiscard]] Prediction predict(std::span<const PlannedTransfer> transfers,
+                                   std::optional<TransferMethod> forced = std::nullopt) const;
+
+ private:
+  ExchangeParts parts_;
+};
+
+}  // namespace strake::machine
