@@ -265,6 +265,16 @@ TEST(Mail, starts_in_opposite_order_and_calls_that_wait_for_the_device_end) {
   }
 }
 
+TEST(Mail, the_plan_tells_the_method) {
+  if (ranks() == 1 || std::getenv("STRAKE_RANKS_PER_NODE") != nullptr) GTEST_SKIP();
+  const Ring ring(3);
+  const char* const forced = std::getenv("STRAKE_METHOD");
+  const bool reaches = std::getenv("STANDIN_NO_SHARING") == nullptr;
+  const std::string method = forced != nullptr ? forced : reaches ? "device" : "one-shot";
+  const std::string told = method == "staged" ? "shared memory" : "method " + method;
+  EXPECT_NE(ring.exchange.plan().find(told), std::string::npos) << ring.exchange.plan();
+}
+
 TEST(Mail, streams_of_elsewhere_are_refused) {
   Ring ring(3);
   const Memory memory(9);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "exchange/backoff.hpp"
+#include "exchange/method.hpp"
 #include "exchange/planned/agree.hpp"
 #include "exchange/planned/impl.hpp"
 #include "exchange/together.hpp"
@@ -90,6 +91,7 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part) : arrays_(part.arr
     std::vector<Mail::Partner> partners;
     for (Peer& peer : peers_) {
       peer.near = boards_->reaches(peer.rank);
+      if (exchange::forced_method() == machine::Method::Pack) peer.packs_all = {true, true};
       if (!peer.near) peer.far = std::make_unique<FarMessages>(comm_, peer.rank);
       if (peer.near && peer.on_device && on_device())
         partners.push_back({peer.rank, peer.corner, &peer.lanes[kSends], &peer.lanes[kReceives]});
@@ -319,7 +321,8 @@ std::string Exchange::Impl::plan() const {
     const Lane& in = peer.lanes[kReceives];
     text += fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank, out.size_bytes(),
                         in.size_bytes());
-    text += peer.mailed ? std::string("packed from device to device\n")
+    text += peer.mailed ? fmt::format("packed by devices, method {}\n",
+                                      machine::name_of(mail_->method(peer.rank)))
             : peer.near ? fmt::format(
                               "{} of what is sent is read in place, if shared, {} packed in "
                               "shared memory\n",

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "exchange/method.hpp"
 #include "exchange/planned/agree.hpp"
 #include "exchange/planned/swap_with.hpp"
 #include "settings/log.hpp"
@@ -35,6 +36,21 @@ std::int64_t box_bytes(const Mail::Partner& partner) {
   return (most + kBoxUnit - 1) / kBoxUnit * kBoxUnit;
 }
 
+using machine::Method;
+
+/// By STRAKE_METHOD: a later one in Method's order needs less of the machine.
+Method wanted_method() {
+  switch (forced_method().value_or(Method::Device)) {
+    case Method::OneShot:
+      return Method::OneShot;
+    case Method::Staged:
+    case Method::Pack:
+      return Method::Staged;
+    default:
+      return Method::Device;
+  }
+}
+
 Layout packed(const Layout& layout, std::int64_t at) {
   return Layout::dense(layout.size_bytes(), at);
 }
@@ -50,6 +66,7 @@ void set_zero(std::byte* data, std::int64_t bytes, Place place) {
 
 /// What a rank tells each partner of its mailbox.
 struct Mail::Offer {
+  Method method = Method::Device;  ///< that it would use
   Boards::InDevice mailbox;
   std::int64_t flag_at = 0;
   std::int64_t box_at = 0;
@@ -86,19 +103,19 @@ Mail::~Mail() {
   }
 }
 
-Mail::MappedWords::MappedWords(int device, const Board& board)
+Mail::MappedBoard::MappedBoard(int device, const Board& board, std::int64_t bytes)
     : device_(device),
       here_(board.words()),
-      there_(device_backend()->map_host(device, here_, board.shape().packed_at())) {}
+      there_(device_backend()->map_host(device, here_, bytes)) {}
 
-Mail::MappedWords::~MappedWords() {
+Mail::MappedBoard::~MappedBoard() {
   if (here_ != nullptr) device_backend()->unmap_host(device_, here_);
 }
 
-Mail::MappedWords::MappedWords(MappedWords&& other) noexcept
+Mail::MappedBoard::MappedBoard(MappedBoard&& other) noexcept
     : device_(other.device_), here_(std::exchange(other.here_, nullptr)), there_(other.there_) {}
 
-Mail::MappedWords& Mail::MappedWords::operator=(MappedWords&& other) noexcept {
+Mail::MappedBoard& Mail::MappedBoard::operator=(MappedBoard&& other) noexcept {
   std::swap(device_, other.device_);
   std::swap(here_, other.here_);
   std::swap(there_, other.there_);
@@ -134,7 +151,8 @@ void Mail::open_mailbox(MPI_Comm comm, const std::vector<Partner>& partners) {
 
 void Mail::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>& partners) {
   constexpr int kOffer = 7;
-  constexpr int kAccepted = 8;
+  constexpr int kReached = 8;
+  constexpr int kAccepted = 9;
   std::vector<int> ranks;
   for (const Partner& partner : partners) ranks.push_back(partner.rank);
   const auto look = [&] { boards.look(); };
@@ -144,47 +162,93 @@ void Mail::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>
         boards.give_device_memory(mailbox_.data(), mailbox_.data() + box_at_.rbegin()->second + 1);
     const std::uint64_t device = device_backend()->identity(place_.device);
     for (std::size_t i = 0; i < partners.size(); ++i)
-      mine.push_back({mailbox, flag_at(i), box_at_[partners[i].rank], device});
+      mine.push_back({wanted_method(), mailbox, flag_at(i), box_at_[partners[i].rank], device});
   }
   swap_with(comm, ranks, kOffer, mine, theirs, look);
+  // Who can't reach the other's mailbox says so: the boxes are in host memory then.
+  for (std::size_t i = 0; i < partners.size(); ++i)
+    if (mine[i].method == Method::Device &&
+        boards.device_memory(partners[i].rank, theirs[i].mailbox, place_) == nullptr)
+      mine[i].method = Method::OneShot;
+  swap_with(comm, ranks, kReached, mine, theirs, look);
   std::vector<Shared> made(partners.size());
   std::vector<char> accept(partners.size(), 0), accepts;
   for (std::size_t i = 0; i < partners.size(); ++i) {
     try {
-      made[i] = accepted(boards, partners[i], theirs[i]);
-      made[i].flags.here =
-          reinterpret_cast<const std::uint64_t*>(mailbox_.data() + mine[i].flag_at);
+      made[i] = accepted(boards, partners[i], mine[i], theirs[i]);
       accept[i] = 1;
     } catch (const Error& error) {
-      log::info("an exchange with rank {} goes through host memory: {}", partners[i].rank,
+      log::info("an exchange with rank {} is packed and copied by CPUs: {}", partners[i].rank,
                 error.what());
     }
   }
   swap_with(comm, ranks, kAccepted, accept, accepts, look);
   for (std::size_t i = 0; i < partners.size(); ++i) {
     if (accept[i] == 0 || accepts[i] == 0) continue;
-    shared_ = shared_ || (theirs[i].device == mine[i].device && mine[i].device != 0);
+    may_wait_ = may_wait_ && made[i].method == Method::Device &&
+                (theirs[i].device != mine[i].device || mine[i].device == 0);
     flags_.push_back(made[i].flags);
     boxes_of_[ranks[i]] = std::move(made[i]);
   }
 }
 
-Mail::Shared Mail::accepted(Boards& boards, const Partner& partner, const Offer& theirs) {
-  std::byte* const mailbox = boards.device_memory(partner.rank, theirs.mailbox, place_);
-  if (mailbox == nullptr) throw Unsupported("its device memory can't be reached");
-  const Board& board = boards.of(partner.rank);
+/// \throws Error  this rank's device reaches neither the other's memory nor its board
+Mail::Shared Mail::accepted(Boards& boards, const Partner& partner, const Offer& mine,
+                            const Offer& theirs) {
   Shared made;
   made.partner = partner;
-  made.there = mailbox + theirs.box_at;
-  made.here = mailbox_.data() + box_at_[partner.rank];
-  // What one sends, the other receives.
-  made.there_bytes = made.here_bytes = box_bytes(partner);
   made.flag = &boards.own().lane(partner.corner.lane + kReceives).mail;
-  made.words = MappedWords(place_.device, board);
-  made.flags.there = reinterpret_cast<std::uint64_t*>(mailbox + theirs.flag_at);
+  made.method = std::max(mine.method, theirs.method);
+  const Board& board = boards.of(partner.rank);
+  const bool by_device = made.method == Method::Device;
+  if (!by_device && made.method != Method::OneShot)
+    throw Unsupported("a rank wants it so (STRAKE_METHOD)");
+  made.board = MappedBoard(place_.device, board,
+                           by_device ? board.shape().packed_at() : board.shape().bytes());
   made.flags.there_on_host = reinterpret_cast<std::uint64_t*>(
-      made.words.there(&board.lane(boards.corner(partner.rank).lane + kReceives).mail));
+      made.board.there(&board.lane(boards.corner(partner.rank).lane + kReceives).mail));
+  if (by_device) {
+    use_mailbox(made, mine, theirs, boards.device_memory(partner.rank, theirs.mailbox, place_));
+  } else {
+    use_boards(made, boards);
+  }
   return made;
+}
+
+void Mail::use_mailbox(Shared& made, const Offer& mine, const Offer& theirs,
+                       std::byte* mailbox) const {
+  // What one sends, the other receives: both have boxes of one size.
+  const std::int64_t bytes = box_bytes(made.partner);
+  std::byte* const there = mailbox + theirs.box_at;
+  std::byte* const here = mailbox_.data() + mine.box_at;
+  made.out.fill({there, there + bytes});
+  made.in.fill({here, here + bytes});
+  made.flags.there = reinterpret_cast<std::uint64_t*>(mailbox + theirs.flag_at);
+  made.flags.here = reinterpret_cast<const std::uint64_t*>(mailbox_.data() + mine.flag_at);
+}
+
+/// Each puts into its own board, and takes from the other's: the packed bytes of two exchanges lie
+/// there side by side.
+void Mail::use_boards(Shared& made, Boards& boards) {
+  if (!own_board_.is_there())
+    own_board_ = MappedBoard(place_.device, boards.own(), boards.own().shape().bytes());
+  const Corner& theirs = boards.corner(made.partner.rank);
+  const auto box = [](const MappedBoard& mapped, const Board& board, std::int64_t at,
+                      const Lane& lane) {
+    std::byte* const even = mapped.there(board.packed() + at);
+    return MailCopies::Box{even, even + lane.packed_bytes()};
+  };
+  for (const bool reverse : {false, true}) {
+    const std::size_t out = reverse ? kReceives : kSends;
+    const std::size_t way = reverse ? 1 : 0;
+    const Lane& puts = reverse ? *made.partner.receives : *made.partner.sends;
+    const Lane& takes = reverse ? *made.partner.sends : *made.partner.receives;
+    made.out[way] = box(own_board_, boards.own(), made.partner.corner.packed_at[out], puts);
+    // Both put from the same side of their lanes.
+    made.in[way] = box(made.board, boards.of(made.partner.rank), theirs.packed_at[out], takes);
+  }
+  made.flags.there = made.flags.there_on_host;
+  made.flags.here = reinterpret_cast<const std::uint64_t*>(own_board_.there(made.flag));
 }
 
 const DeviceMail& Mail::copies(bool reverse) {
@@ -201,8 +265,8 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse) const {
     const Lane& out = reverse ? *shared.partner.receives : *shared.partner.sends;
     const Lane& in = reverse ? *shared.partner.sends : *shared.partner.receives;
     const auto there = static_cast<std::int32_t>(arrays_ + boxes.size());
-    boxes.push_back({shared.there, shared.there + shared.there_bytes});
-    boxes.push_back({shared.here, shared.here + shared.here_bytes});
+    boxes.push_back(shared.out[reverse ? 1 : 0]);
+    boxes.push_back(shared.in[reverse ? 1 : 0]);
     for (std::size_t i = 0; i < out.pieces().size(); ++i) {
       const Piece& piece = out.pieces()[i];
       put.push_back({packed(piece.mine, out.packed_at(i)), there, piece.mine, piece.array});

@@ -1,7 +1,8 @@
 /// \file  Planned exchanges between the devices of a node's ranks. Each rank has a mailbox in the
-/// memory of its device: the others put packed bytes into it, and it takes them out. A round is a
-/// kernel that puts, and one that takes, or one for both; flags beside the bytes tell that they
-/// have come, so that no CPU has to.
+/// memory of its device: the others put packed bytes into it, and it takes them out (method
+/// device). Where a device doesn't reach another one's memory, the boxes are in host memory that
+/// both reach (one-shot). A round is a kernel that puts, and one that takes, or one for both; flags
+/// beside the bytes tell that they have come, so that no CPU has to.
 #pragma once
 
 #include <mpi.h>
@@ -18,6 +19,7 @@
 #include "exchange/planned/board.hpp"
 #include "exchange/planned/lane.hpp"
 #include "exchange/planned/sheets.hpp"
+#include "machine/method.hpp"
 #include "memory/pool.hpp"
 #include "strake/place.hpp"
 #include "strake/stream.hpp"
@@ -50,8 +52,11 @@ class Mail {
   [[nodiscard]] bool reaches(int rank) const noexcept { return boxes_of_.contains(rank); }
   /// Whether anything goes this way.
   [[nodiscard]] bool is_used() const noexcept { return used_; }
-  /// Whether a device waits for other ranks without holding up those: none shares it.
-  [[nodiscard]] bool may_wait() const noexcept { return !shared_; }
+  /// Whether a device waits for other ranks without holding up those: none shares it, and its
+  /// flags are in its own memory.
+  [[nodiscard]] bool may_wait() const noexcept { return may_wait_; }
+  /// How bytes from and to a rank travel; it is one that this reaches.
+  [[nodiscard]] machine::Method method(int rank) const { return boxes_of_.at(rank).method; }
 
   /// Puts this rank's bytes, after the work in `after`, or else in the device's legacy default
   /// stream. What `after` captures gets it, too. \throws Unsupported, CudaError
@@ -69,18 +74,19 @@ class Mail {
   void give_up() noexcept { progress_->given_up = 1; }
 
  private:
-  /// The words of another rank's board, where this rank's device reaches them.
-  class MappedWords {
+  /// A board's begin, where this rank's device reaches it.
+  class MappedBoard {
    public:
-    MappedWords() noexcept = default;
+    MappedBoard() noexcept = default;
     /// \throws CudaError
-    MappedWords(int device, const Board& board);
-    ~MappedWords();
-    MappedWords(MappedWords&& other) noexcept;
-    MappedWords& operator=(MappedWords&& other) noexcept;
+    MappedBoard(int device, const Board& board, std::int64_t bytes);
+    ~MappedBoard();
+    MappedBoard(MappedBoard&& other) noexcept;
+    MappedBoard& operator=(MappedBoard&& other) noexcept;
     [[nodiscard]] std::byte* there(const void* word) const noexcept {
       return there_ + (static_cast<const std::byte*>(word) - here_);
     }
+    [[nodiscard]] bool is_there() const noexcept { return here_ != nullptr; }
 
    private:
     int device_ = -1;
@@ -89,12 +95,11 @@ class Mail {
   };
   /// What is shared with one other rank.
   struct Shared {
-    std::byte* there = nullptr;           ///< this rank's box with it, of even rounds
-    std::int64_t there_bytes = 0;         ///< to that of odd rounds
-    std::byte* here = nullptr;            ///< its box in this mailbox
-    std::int64_t here_bytes = 0;          ///< the same
-    const std::uint64_t* flag = nullptr;  ///< its last round, for this rank's CPU
-    MappedWords words;
+    machine::Method method = machine::Method::Device;
+    std::array<MailCopies::Box, 2> out{};  ///< what this rank puts: forward, and back
+    std::array<MailCopies::Box, 2> in{};   ///< what it takes
+    const std::uint64_t* flag = nullptr;   ///< its last round, for this rank's CPU
+    MappedBoard board;
     MailFlags flags;
     Partner partner;
   };
@@ -102,7 +107,10 @@ class Mail {
   struct Offer;
   void open_mailbox(MPI_Comm comm, const std::vector<Partner>& partners);
   void swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>& partners);
-  [[nodiscard]] Shared accepted(Boards& boards, const Partner& partner, const Offer& theirs);
+  [[nodiscard]] Shared accepted(Boards& boards, const Partner& partner, const Offer& mine,
+                                const Offer& theirs);
+  void use_mailbox(Shared& made, const Offer& mine, const Offer& theirs, std::byte* mailbox) const;
+  void use_boards(Shared& made, Boards& boards);
   [[nodiscard]] const DeviceMail& copies(bool reverse);
   [[nodiscard]] std::unique_ptr<DeviceMail> compiled(bool reverse) const;
   void follow(DeviceStream& stream, const DeviceStream& work);
@@ -114,11 +122,12 @@ class Mail {
   std::size_t arrays_ = 0;
   std::vector<Piece> own_;
   bool used_ = false;
-  bool shared_ = false;
+  bool may_wait_ = true;
   PoolBlock mailbox_;
   PoolBlock progress_block_;
   MailProgress* progress_ = nullptr;
   std::map<int, std::int64_t> box_at_;  ///< by rank: in the mailbox
+  MappedBoard own_board_;               ///< whole, where some boxes are in it
   std::map<int, Shared> boxes_of_;
   std::vector<MailFlags> flags_;
   std::array<std::unique_ptr<DeviceMail>, 2> copies_;  ///< forward, and back
