@@ -9,9 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "exchange/method.hpp"
 #include "exchange/planned/agree.hpp"
+#include "exchange/planned/choice.hpp"
 #include "exchange/planned/swap_with.hpp"
+#include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
@@ -38,19 +39,6 @@ std::int64_t box_bytes(const Mail::Partner& partner) {
 
 using machine::Method;
 
-/// By STRAKE_METHOD: a later one in Method's order needs less of the machine.
-Method wanted_method() {
-  switch (forced_method().value_or(Method::Device)) {
-    case Method::OneShot:
-      return Method::OneShot;
-    case Method::Staged:
-    case Method::Pack:
-      return Method::Staged;
-    default:
-      return Method::Device;
-  }
-}
-
 Layout packed(const Layout& layout, std::int64_t at) {
   return Layout::dense(layout.size_bytes(), at);
 }
@@ -67,6 +55,7 @@ void set_zero(std::byte* data, std::int64_t bytes, Place place) {
 /// What a rank tells each partner of its mailbox.
 struct Mail::Offer {
   Method method = Method::Device;  ///< that it would use
+  int ordinal = 0;                 ///< of its device
   Boards::InDevice mailbox;
   std::int64_t flag_at = 0;
   std::int64_t box_at = 0;
@@ -162,14 +151,20 @@ void Mail::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>
         boards.give_device_memory(mailbox_.data(), mailbox_.data() + box_at_.rbegin()->second + 1);
     const std::uint64_t device = device_backend()->identity(place_.device);
     for (std::size_t i = 0; i < partners.size(); ++i)
-      mine.push_back({wanted_method(), mailbox, flag_at(i), box_at_[partners[i].rank], device});
+      mine.push_back(
+          {Method::Device, place_.device, mailbox, flag_at(i), box_at_[partners[i].rank], device});
   }
   swap_with(comm, ranks, kOffer, mine, theirs, look);
-  // Who can't reach the other's mailbox says so: the boxes are in host memory then.
-  for (std::size_t i = 0; i < partners.size(); ++i)
+  int own_rank = 0;
+  mpi::real_mpi().MPI_Comm_rank(comm, &own_rank);
+  for (std::size_t i = 0; i < partners.size(); ++i) {
+    mine[i].method = choose({own_rank, place_.device}, {ranks[i], theirs[i].ordinal},
+                            *partners[i].sends, *partners[i].receives);
+    // Who can't reach the other's mailbox says so: the boxes are in host memory then.
     if (mine[i].method == Method::Device &&
         boards.device_memory(partners[i].rank, theirs[i].mailbox, place_) == nullptr)
       mine[i].method = Method::OneShot;
+  }
   swap_with(comm, ranks, kReached, mine, theirs, look);
   std::vector<Shared> made(partners.size());
   std::vector<char> accept(partners.size(), 0), accepts;
