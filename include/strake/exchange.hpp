@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "strake/api.hpp"
+#include "strake/combine.hpp"
 #include "strake/layout.hpp"
 #include "strake/place.hpp"
 #include "strake/stream.hpp"
@@ -59,38 +59,6 @@ class STRAKE_API ExchangePart {
   std::vector<Transfer> receives_;
 };
 
-/// How values that come back are combined with those that are there: `combine(there, came, bytes)`
-/// of adjacent bytes.
-using Combine = std::function<void(std::byte* there, const std::byte* came, std::int64_t bytes)>;
-
-/// Of elements of type T: each becomes `op(there, came)`. Blocks of the layouts are whole elements,
-/// aligned.
-template <typename T, typename Op>
-[[nodiscard]] Combine combine_with(Op op) {
-  return [op](std::byte* there, const std::byte* came, std::int64_t bytes) {
-    auto* const to = reinterpret_cast<T*>(there);
-    const auto* const from = reinterpret_cast<const T*>(came);
-    for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(T)); ++i)
-      to[i] = op(to[i], from[i]);
-  };
-}
-/// \{ Sum, least, greatest of elements of type T.
-template <typename T>
-[[nodiscard]] Combine sum() {
-  return combine_with<T>([](const T& a, const T& b) { return static_cast<T>(a + b); });
-}
-template <typename T>
-[[nodiscard]] Combine min() {
-  return combine_with<T>([](const T& a, const T& b) { return b < a ? b : a; });
-}
-template <typename T>
-[[nodiscard]] Combine max() {
-  return combine_with<T>([](const T& a, const T& b) { return a < b ? b : a; });
-}
-/// \}
-/// What comes takes the place of what is there.
-[[nodiscard]] inline Combine replace() { return {}; }
-
 /// A planned set of transfers. Ranks of a node read each other's arrays where they lie, if these
 /// are shared (SharedArray) and their blocks are not too short, or else packed in memory that both
 /// have; other ranks get one packed message each. For one thread at a time: who starts it also
@@ -133,8 +101,10 @@ class STRAKE_API Exchange {
   void enqueue(std::span<std::byte* const> arrays, Stream& stream);
   /// The other way: what was received goes back to where it came from, and is combined with what is
   /// there, by array of the rank that gets it, in the order of its sends: the same result in each
-  /// run (but on a device, where one of several that come for one value stays). \param combine  as
-  /// many as arrays, or one for all
+  /// run (but where values are replaced on a device: one of several that come for one value stays).
+  /// \param combine  as many as arrays, or one for all; in a device's memory sum, min or max
+  /// \throws  as start(); Unsupported  values that devices don't combine, or some ranks' devices
+  /// don't reach each other
   void start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine);
   /// Whether it has ended. Moves what can be moved. True also if none was begun. \throws Error  a
   /// rank of this node has died; MpiError

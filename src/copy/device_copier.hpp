@@ -13,6 +13,7 @@
 #include "device/backend.hpp"
 #include "strake/copy.hpp"
 #include "strake/layout.hpp"
+#include "strake/value_op.hpp"
 
 namespace strake {
 
@@ -66,6 +67,13 @@ struct MailCopies {
   std::span<const CopyBatch::Copy> put;   ///< from arrays to boxes of others
   std::span<const CopyBatch::Copy> own;   ///< from array to array, beside those
   std::span<const CopyBatch::Copy> take;  ///< from boxes of this rank to arrays
+  /// One after the other, after `take`: values of `to` are combined with those of `from`, a box or
+  /// an array.
+  struct Combined {
+    CopyBatch::Copy copy;
+    DeviceCombine how;
+  };
+  std::span<const Combined> combined;
 };
 
 /// What all rounds of a rank share, whichever copies they make.
@@ -125,7 +133,8 @@ class DeviceCopier {
                                                      std::span<const CopyBatch::Copy> copies) = 0;
   /// Slots that the copies of a mail can have.
   static constexpr std::size_t kMostMailSlots = 1900;
-  /// `state` is used by it, and stays the caller's. \throws OutOfMemory, CudaError
+  /// `state` is used by it, and stays the caller's. \throws InvalidArgument  values to be combined
+  /// that are not aligned; OutOfMemory, CudaError
   virtual std::unique_ptr<DeviceMail> compile_mail(int device, const MailCopies& copies,
                                                    const MailState& state) = 0;
   /// Enqueues several batches of two slots, of the queue's device, in one launch for each kMostRuns

@@ -350,7 +350,7 @@ TEST(Grid, ghosts_go_back_to_their_owners) {
   auto a = grid.add<std::int64_t>("a");
   const auto view = a.view();
   if (test_memory::on_device()) {
-    EXPECT_THROW(grid.accumulate({a}, sum<std::int64_t>()), Unsupported);
+    EXPECT_THROW(grid.accumulate({a}, combine_with<std::int64_t>(std::plus<>())), Unsupported);
     // What ghost cells have takes the place of what their owners have.
     Mirror<std::int64_t> mirror(view);
     for_each_cell(view.stored(), [&](auto i, auto j, auto k) {
@@ -366,11 +366,22 @@ TEST(Grid, ghosts_go_back_to_their_owners) {
                           (k >= view.owned().upper[2] - 2 && grid.neighbour({0, 0, 1}));
       ASSERT_EQ(mirror.view()(i, j, k), needed ? 2 : 1) << i << " " << j << " " << k;
     });
-    return;
   }
   // Each cell that is stored counts one for its owner: as many as ranks have it, by any way.
-  for_each_cell(view.stored(), [&](auto i, auto j, auto k) { view(i, j, k) = 1; });
-  grid.accumulate({a}, sum<std::int64_t>());
+  Mirror<std::int64_t> mirror(view);
+  for_each_cell(view.stored(), [&](auto i, auto j, auto k) { mirror.view()(i, j, k) = 1; });
+  mirror.store();
+  try {
+    grid.accumulate({a}, sum<std::int64_t>());
+  } catch (const Unsupported&) {
+    // Devices of ranks on different nodes, and those whose bytes are staged.
+    const char* const method = std::getenv("STRAKE_METHOD");
+    EXPECT_TRUE(test_memory::on_device() && ranks() > 1 &&
+                (std::getenv("STRAKE_RANKS_PER_NODE") != nullptr ||
+                 (method != nullptr && std::string(method) == "staged")));
+    return;
+  }
+  mirror.load();
   std::map<Index3, std::int64_t> copies;
   for (int other = 0; other < ranks(); ++other) {
     std::array<std::int64_t, 6> owned{};
@@ -386,7 +397,7 @@ TEST(Grid, ghosts_go_back_to_their_owners) {
     });
   }
   for_each_cell(view.owned(), [&](auto i, auto j, auto k) {
-    ASSERT_EQ(view(i, j, k), (copies[{i, j, k}])) << i << " " << j << " " << k;
+    ASSERT_EQ(mirror.view()(i, j, k), (copies[{i, j, k}])) << i << " " << j << " " << k;
   });
 }
 

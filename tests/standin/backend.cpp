@@ -21,6 +21,7 @@
 
 #include "copy/device_copier.hpp"
 #include "cuda_runtime_api.h"
+#include "strake/combine.hpp"
 #include "strake/error.hpp"
 
 namespace standin {
@@ -254,6 +255,8 @@ class Mail final : public strake::DeviceMail {
       : put_(copies.put, device),
         own_(copies.own, device),
         take_(copies.take, device),
+        combined_(copies.combined.begin(), copies.combined.end()),
+        arrays_(copies.arrays.size()),
         boxes_(copies.boxes.begin(), copies.boxes.end()),
         counts_(reinterpret_cast<strake::MailCounts*>(
             reach(reinterpret_cast<std::byte*>(state.counts)))),
@@ -283,19 +286,21 @@ class Mail final : public strake::DeviceMail {
   }
   void take(strake::DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
             Await await) const override {
-    queue_of(stream).push([this, takes = both(take_, arrays), ticket, await] {
-      const std::uint64_t round = counts_->round;
-      for (const strake::MailFlags& flags : flags_) {
-        const auto has_come = [&] {
-          return __atomic_load_n(flags.here, __ATOMIC_ACQUIRE) >= round;
-        };
-        if (await == Await::No && !has_come()) std::abort();  // the caller has not looked
-        while (!has_come() && __atomic_load_n(&progress_->given_up, __ATOMIC_ACQUIRE) == 0)
-          std::this_thread::yield();
-      }
-      for (const auto& task : takes[round % 2]) task();
-      if (ticket != 0) __atomic_store_n(&progress_->taken_ticket, ticket, __ATOMIC_RELEASE);
-    });
+    queue_of(stream).push(
+        [this, takes = both(take_, arrays), combines = combining(arrays), ticket, await] {
+          const std::uint64_t round = counts_->round;
+          for (const strake::MailFlags& flags : flags_) {
+            const auto has_come = [&] {
+              return __atomic_load_n(flags.here, __ATOMIC_ACQUIRE) >= round;
+            };
+            if (await == Await::No && !has_come()) std::abort();  // the caller has not looked
+            while (!has_come() && __atomic_load_n(&progress_->given_up, __ATOMIC_ACQUIRE) == 0)
+              std::this_thread::yield();
+          }
+          for (const auto& task : takes[round % 2]) task();
+          for (const auto& task : combines[round % 2]) task();
+          if (ticket != 0) __atomic_store_n(&progress_->taken_ticket, ticket, __ATOMIC_RELEASE);
+        });
   }
   void run(strake::DeviceStream& stream, std::span<std::byte* const> arrays) const override {
     put(stream, arrays, 0);
@@ -319,7 +324,60 @@ class Mail final : public strake::DeviceMail {
     return made;
   }
 
+  [[nodiscard]] std::array<Tasks, 2> combining(std::span<std::byte* const> arrays) const {
+    std::array<Tasks, 2> made;
+    for (const std::size_t parity : {0U, 1U}) {
+      for (const auto& [copy, how] : combined_) {
+        const auto base = [&](std::int32_t slot) {
+          const auto i = static_cast<std::size_t>(slot);
+          return i < arrays_ ? arrays[i] : boxes_[i - arrays_][parity];
+        };
+        made[parity].push_back(
+            [copy = copy, how = how, to = base(copy.to_slot), from = base(copy.from_slot)] {
+              std::vector<std::byte> came(static_cast<std::size_t>(copy.to.size_bytes()));
+              Plan(Layout::dense(copy.to.size_bytes()), copy.from, 0)
+                  .task(came.data(), from, ByteRange::all())();
+              const std::byte* next = came.data();
+              copy.to.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
+                combine_of(how)(reach(to + offset), next, bytes);
+                next += bytes;
+              });
+            });
+      }
+    }
+    return made;
+  }
+  template <typename T>
+  static strake::Combine combine_of(strake::ValueOp op) {
+    switch (op) {
+      case strake::ValueOp::Min:
+        return strake::min<T>();
+      case strake::ValueOp::Max:
+        return strake::max<T>();
+      default:
+        return strake::sum<T>();
+    }
+  }
+  static strake::Combine combine_of(const strake::DeviceCombine& how) {
+    switch (how.type) {
+      case strake::ValueType::Float32:
+        return combine_of<float>(how.op);
+      case strake::ValueType::Int32:
+        return combine_of<std::int32_t>(how.op);
+      case strake::ValueType::Int64:
+        return combine_of<std::int64_t>(how.op);
+      case strake::ValueType::UInt32:
+        return combine_of<std::uint32_t>(how.op);
+      case strake::ValueType::UInt64:
+        return combine_of<std::uint64_t>(how.op);
+      default:
+        return combine_of<double>(how.op);
+    }
+  }
+
   Batch put_, own_, take_;
+  std::vector<strake::MailCopies::Combined> combined_;
+  std::size_t arrays_;
   std::vector<strake::MailCopies::Box> boxes_;
   strake::MailCounts* counts_;
   strake::MailProgress* progress_;

@@ -52,6 +52,9 @@ class PretendedDevice final : public DeviceBackend {
     std::free(address);
   }
 
+  std::uint64_t identity(int) const noexcept override { return 0; }
+  std::byte* map_host(int, std::byte*, std::int64_t) override { throw Unsupported("pretended"); }
+  void unmap_host(int, std::byte*) noexcept override {}
   bool export_memory(Place, const MemoryPiece&, ExportedMemory&) const noexcept override {
     return false;
   }

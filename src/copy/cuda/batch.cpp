@@ -22,10 +22,12 @@ static_assert(DeviceCopier::kMostRuns == kMostTogether);
 }  // namespace
 
 CudaBatch::CudaBatch(const BlockSource& blocks, int device, std::span<const Place> slots,
-                     std::span<const CopyBatch::Copy> copies)
+                     std::span<const CopyBatch::Copy> copies, int most_log2)
     : device_(device) {
   const Lane lane = loading_lane(device);
-  const BatchTables tables(device, slots, copies, lane.multiprocessors * kTilesPerMultiprocessor);
+  const BatchTables tables(device, slots, copies, lane.multiprocessors * kTilesPerMultiprocessor,
+                           most_log2);
+  narrowest_log2_ = tables.narrowest_log2();
   has_trees_ = tables.has_trees();
   const int narrow = 1 << tables.narrowest_log2();
   const int wide = 1 << tables.widest_log2();

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "copy/cuda/batch_tables.hpp"
 #include "copy/cuda/image.hpp"
 #include "copy/cuda/kernels.hpp"
 #include "copy/device_copier.hpp"
@@ -16,14 +17,17 @@ namespace strake::cuda {
 /// Immutable. Its tables lie in device memory from the start.
 class CudaBatch final : public DeviceBatch {
  public:
-  /// Copies between slots of the given places, all of memory that the device reaches.
+  /// Copies between slots of the given places, all of memory that the device reaches, in words of
+  /// no more than 1 << `most_log2` bytes.
   CudaBatch(const BlockSource& blocks, int device, std::span<const Place> slots,
-            std::span<const CopyBatch::Copy> copies);
+            std::span<const CopyBatch::Copy> copies, int most_log2 = BatchTables::kWidestLog2);
 
   [[nodiscard]] std::string description() const override;
   void enqueue(DeviceStream& stream, std::span<std::byte* const> bases) const override;
   Ticket enqueue(Queue& queue, std::span<std::byte* const> bases) const override;
 
+  /// The narrowest of its words. [log2 bytes]
+  [[nodiscard]] int narrowest_log2() const noexcept { return narrowest_log2_; }
   /// Whether a side is neither dense nor a box nor a ranked list.
   [[nodiscard]] bool has_trees() const noexcept { return has_trees_; }
   /// All but the addresses. Its tables are null if there is nothing to copy.
@@ -34,6 +38,7 @@ class CudaBatch final : public DeviceBatch {
  private:
   int device_;
   bool has_trees_ = false;
+  int narrowest_log2_ = 0;
   std::string description_;
   std::unique_ptr<DeviceImage> image_;
   BatchLaunch launch_;  // but for the bases

@@ -121,8 +121,9 @@ struct BatchTables::Irregular {
 BatchTables::~BatchTables() = default;
 
 BatchTables::BatchTables(int device, std::span<const Place> places,
-                         std::span<const CopyBatch::Copy> copies, std::int64_t enough)
-    : device_(device), places_(places.begin(), places.end()) {
+                         std::span<const CopyBatch::Copy> copies, std::int64_t enough,
+                         int most_log2)
+    : device_(device), most_log2_(most_log2), places_(places.begin(), places.end()) {
   copies_.reserve(copies.size());
   for (const CopyBatch::Copy& copy : copies) {
     parts_left_ = kMostParts;
@@ -143,7 +144,7 @@ void BatchTables::add(const CopyBatch::Copy& copy) {
   parts_left_ -= static_cast<std::int64_t>(parts.size());
   for (const CopyBatch::Copy& part : parts) add(part);
   if (!parts.empty()) return;
-  int log2 = std::min(log2_of(copy.to.offset()), log2_of(copy.from.offset()));
+  int log2 = std::min({log2_of(copy.to.offset()), log2_of(copy.from.offset()), most_log2_});
   for (const Layout* const layout : {&copy.to, &copy.from}) {
     if (!layout->is_dense()) log2 = std::min(log2, Tables(*layout).word_log2());
   }
@@ -153,7 +154,7 @@ void BatchTables::add(const CopyBatch::Copy& copy) {
 void BatchTables::add_run(const CopyBatch::Copy& copy) {
   // Words where both runs are aligned, and single bytes at their ends.
   const std::int64_t bytes = copy.to.size_bytes();
-  const int log2 = log2_of(copy.to.offset() - copy.from.offset());
+  const int log2 = std::min(log2_of(copy.to.offset() - copy.from.offset()), most_log2_);
   const std::int64_t word = std::int64_t{1} << log2;
   const std::int64_t head = std::min(bytes, -copy.to.offset() & (word - 1));
   const std::int64_t body = (bytes - head) & ~(word - 1);

@@ -18,11 +18,12 @@ namespace strake::cuda {
 /// The tables of one batch. Cost: O(copies + tiles + metadata of the layouts).
 class BatchTables {
  public:
+  static constexpr int kWidestLog2 = 4;
   /// A tile is of 32 to 256 words: as large as keeps their number at `enough`, which is work for
-  /// every warp of the device. `places` are those of the slots. \throws InvalidArgument  2^31 tiles
-  /// or more
+  /// every warp of the device. `places` are those of the slots. No word has more than
+  /// 1 << `most_log2` bytes. \throws InvalidArgument  2^31 tiles or more
   BatchTables(int device, std::span<const Place> places, std::span<const CopyBatch::Copy> copies,
-              std::int64_t enough);
+              std::int64_t enough, int most_log2 = kWidestLog2);
   ~BatchTables();
 
   [[nodiscard]] std::int64_t tiles() const noexcept {
@@ -64,6 +65,7 @@ class BatchTables {
   void cut_into_tiles(std::int64_t enough);
 
   int device_;
+  int most_log2_;
   std::vector<Place> places_;
   std::int64_t parts_left_ = 0;  // that the copy at hand may still be made into
   std::vector<strake_batch_copy> copies_;

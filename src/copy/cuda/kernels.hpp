@@ -13,6 +13,7 @@
 #include "copy/index.h"
 #include "copy/mail_words.hpp"
 #include "device/cuda/signal.hpp"
+#include "strake/value_op.hpp"
 
 namespace strake::cuda {
 
@@ -154,6 +155,16 @@ struct MailLaunch {
   bool waits = false;  ///< for the others' flags
   bool takes = false;
 };
+/// Values of the target of a batch of one copy become those of an operation with its source's. Its
+/// words are such values.
+struct CombineLaunch {
+  const BatchLaunch* batch = nullptr;  ///< its bases are not used
+  DeviceCombine how;
+  std::byte* to = nullptr;
+  const std::byte* from[2] = {};  ///< in even rounds, and in odd ones
+  const MailCounts* counts = nullptr;
+};
+[[nodiscard]] cudaError_t launch_combine(const CombineLaunch& launch, const Lane& lane);
 /// Whether few blocks, which may wait for flags as long as they like, are enough for it.
 [[nodiscard]] bool mail_is_small(const MailLaunch& launch, const Lane& lane) noexcept;
 [[nodiscard]] cudaError_t launch_mail(const MailLaunch& launch, const Lane& lane);

@@ -1,10 +1,14 @@
 #include "copy/cuda/mail.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "device/cuda/driver.hpp"
 #include "device/cuda/stream.hpp"
+#include "strake/error.hpp"
 
 namespace strake::cuda {
 namespace {
@@ -36,12 +40,27 @@ CudaMail::CudaMail(const BlockSource& blocks, int device, const MailCopies& copi
       boxes_(copies.boxes.begin(), copies.boxes.end()),
       flags_(blocks, device, flags_bytes(state.flags)) {
   if (peers_ != 0) flags_.upload(std::as_bytes(state.flags));
+  for (const MailCopies::Combined& combined : copies.combined) {
+    if (combined.copy.to.size_bytes() == 0) continue;
+    const int log2 = size_of(combined.how.type) == 4 ? 2 : 3;
+    auto batch = std::make_unique<CudaBatch>(blocks, device, slots_of(copies),
+                                             std::span(&combined.copy, 1), log2);
+    if (batch->narrowest_log2() != log2) {
+      throw InvalidArgument(
+          fmt::format("values of {} bytes are combined, but their layout has only {}-byte words",
+                      1 << log2, 1 << batch->narrowest_log2()));
+    }
+    combined_.push_back({std::move(batch), static_cast<std::size_t>(combined.copy.to_slot),
+                         static_cast<std::size_t>(combined.copy.from_slot), combined.how});
+  }
   const Lane lane = loading_lane(device);
   const DeviceScope scope(device);
   const std::vector<std::byte*> slots(copies.arrays.size() + boxes_.size());
   MailLaunch loaded = launch_of(kPut, 0);
   loaded.even = loaded.odd = slots;
   check(launch_mail(loaded, lane));
+  for (const Combined& combined : combined_)
+    check(launch_combine({.batch = &combined.batch->launch(), .how = combined.how}, lane));
 }
 
 MailLaunch CudaMail::launch_of(unsigned steps, std::uint64_t ticket) const noexcept {
@@ -77,9 +96,19 @@ void CudaMail::enqueue(DeviceStream& stream, std::span<std::byte* const> arrays,
     check(launch_mail(launch, lane));
   };
   MailLaunch whole = launch_of(steps, ticket);
-  if (!whole.waits || mail_is_small(whole, lane)) return start(steps, ticket);
+  if (combined_.empty() && (!whole.waits || mail_is_small(whole, lane)))
+    return start(steps, ticket);
   if (whole.puts) start(kPut, ticket);
-  start(kWait, 0);
+  if (whole.waits) start(kWait, 0);
+  if (!whole.takes) return;
+  for (const Combined& combined : combined_) {
+    check(launch_combine({&combined.batch->launch(),
+                          combined.how,
+                          const_cast<std::byte*>(even[combined.to]),
+                          {even[combined.from], odd[combined.from]},
+                          state_.counts},
+                         lane));
+  }
   start(kTake, ticket);
 }
 

@@ -37,6 +37,13 @@ class CudaMail final : public DeviceMail {
   CudaBatch put_;
   CudaBatch own_;
   CudaBatch take_;
+  struct Combined {
+    std::unique_ptr<CudaBatch> batch;
+    std::size_t to;
+    std::size_t from;
+    DeviceCombine how;
+  };
+  std::vector<Combined> combined_;
   std::vector<MailCopies::Box> boxes_;
   DeviceImage flags_;
 };

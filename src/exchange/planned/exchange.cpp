@@ -99,6 +99,9 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part) : arrays_(part.arr
     mail_ = std::make_unique<Mail>(comm_, *boards_, place_, arrays_, partners,
                                    on_device() ? own_.pieces() : std::vector<Piece>{});
     for (Peer& peer : peers_) peer.mailed = mail_->reaches(peer.rank);
+    int all = !on_device() || all_by_mail() ? 1 : 0;
+    mpi::check(real.MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm_), "MPI_Allreduce");
+    all_ranks_by_mail_ = all != 0;
   } catch (...) {
     real.MPI_Comm_free(&comm_);
     throw;
@@ -132,7 +135,7 @@ void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool
         arrays_, combine.size()));
   }
   if (on_device() && std::ranges::any_of(combine, [](const Combine& how) { return bool{how}; }))
-    throw Unsupported("values are combined in host memory only: in a device's they are replaced");
+    require_device_combines(combine);
   for (std::size_t i = 0; i < bases.size(); ++i) {
     const Place there = bases[i] == nullptr ? place_ : classify(bases[i]);
     if (on_device() ? there == place_ : there.in_host_memory()) continue;
@@ -140,6 +143,17 @@ void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool
                                       described(place_), static_cast<const void*>(bases[i]),
                                       described(there)));
   }
+}
+
+void Exchange::Impl::require_device_combines(std::span<const Combine> combine) const {
+  if (!all_ranks_by_mail_)
+    throw Unsupported(
+        "values in a device's memory are combined where all ranks' devices reach each other, and "
+        "some here don't: replace() is possible");
+  if (std::ranges::any_of(combine, [](const Combine& how) { return !how.on_device(); }))
+    throw Unsupported(
+        "values in a device's memory are combined by sum, min and max of float, double and "
+        "integers of 4 and 8 bytes, or all replaced");
 }
 
 void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> combine,
@@ -171,7 +185,7 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   }
   try {
     mailing_ = mail_->is_used();
-    if (mailing_) mail_->start(bases_, reverse, after);
+    if (mailing_) mail_->start(bases_, reverse, combine_, after);
     if (captured_) return;
     for (Peer& peer : peers_)
       if (peer.far) peer.far->receive(peer.lanes[taking()].packed_bytes());

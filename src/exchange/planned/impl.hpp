@@ -85,6 +85,7 @@ class STRAKE_LOCAL Exchange::Impl {
     std::unique_ptr<FarMessages> far;
   };
   void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
+  void require_device_combines(std::span<const Combine> combine) const;
   void require_stream(const Stream& stream) const;
   void require_own_thread() const;
   void look_at_mail();
@@ -143,6 +144,8 @@ class STRAKE_LOCAL Exchange::Impl {
   OwnCopies own_;
   std::unique_ptr<Boards> boards_;
   std::unique_ptr<Mail> mail_;  ///< with the ranks of the node, where all are on devices
+
+  bool all_ranks_by_mail_ = false;  ///< all with arrays on devices
 
   bool running_ = false;  ///< until test() has told that it is done
   bool done_ = false;

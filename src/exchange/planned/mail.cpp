@@ -252,10 +252,36 @@ const DeviceMail& Mail::copies(bool reverse) {
   return *made;
 }
 
+/// Values that come back are combined so from now on.
+void Mail::combine_by(std::span<const Combine> combine) {
+  std::vector<DeviceCombine> wanted;
+  const bool replaces = std::ranges::none_of(combine, [](const Combine& how) { return bool{how}; });
+  for (std::size_t i = 0; !replaces && i < arrays_; ++i)
+    wanted.push_back(combine_of(combine, static_cast<int>(i)).on_device().value());
+  if (wanted == combine_) return;
+  combine_ = std::move(wanted);
+  copies_[1] = nullptr;
+}
+
 std::unique_ptr<DeviceMail> Mail::compiled(bool reverse) const {
   const std::vector<Place> arrays(arrays_, place_);
   std::vector<MailCopies::Box> boxes;
   std::vector<CopyBatch::Copy> put, own, take;
+  std::vector<MailCopies::Combined> combined;
+  const bool combines = reverse && !combine_.empty();
+  const auto combine = [&](const CopyBatch::Copy& copy) {
+    combined.push_back({copy, combine_[static_cast<std::size_t>(copy.to_slot)]});
+  };
+  // This rank's own first, then by the other ranks' numbers: each run gives the same values.
+  for (const Piece& piece : own_) {
+    const CopyBatch::Copy forward = {piece.theirs, piece.their_array, piece.mine, piece.array};
+    const CopyBatch::Copy back = {piece.mine, piece.array, piece.theirs, piece.their_array};
+    if (combines) {
+      combine(back);
+    } else {
+      own.push_back(reverse ? back : forward);
+    }
+  }
   for (const auto& [rank, shared] : boxes_of_) {
     const Lane& out = reverse ? *shared.partner.receives : *shared.partner.sends;
     const Lane& in = reverse ? *shared.partner.sends : *shared.partner.receives;
@@ -268,19 +294,18 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse) const {
     }
     for (std::size_t i = 0; i < in.pieces().size(); ++i) {
       const Piece& piece = in.pieces()[i];
-      take.push_back({piece.mine, piece.array, packed(piece.mine, in.packed_at(i)), there + 1});
-    }
-  }
-  for (const Piece& piece : own_) {
-    if (reverse) {
-      own.push_back({piece.mine, piece.array, piece.theirs, piece.their_array});
-    } else {
-      own.push_back({piece.theirs, piece.their_array, piece.mine, piece.array});
+      const CopyBatch::Copy taken = {piece.mine, piece.array, packed(piece.mine, in.packed_at(i)),
+                                     there + 1};
+      if (combines) {
+        combine(taken);
+      } else {
+        take.push_back(taken);
+      }
     }
   }
   DeviceCopier* const copier = device_copier();
   if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");
-  return copier->compile_mail(place_.device, {arrays, boxes, put, own, take},
+  return copier->compile_mail(place_.device, {arrays, boxes, put, own, take, combined},
                               {reinterpret_cast<MailCounts*>(mailbox_.data()), progress_, flags_});
 }
 
@@ -298,7 +323,8 @@ void Mail::remember(DeviceStream& stream) {
   has_last_ = true;
 }
 
-void Mail::start(Bases bases, bool reverse, Stream* after) {
+void Mail::start(Bases bases, bool reverse, std::span<const Combine> combine, Stream* after) {
+  if (reverse) combine_by(combine);
   const DeviceMail& mail = copies(reverse);
   if (after == nullptr && default_ == nullptr)
     default_ = required_device_backend().adopt_stream(nullptr, place_.device);

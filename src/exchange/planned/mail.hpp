@@ -59,8 +59,9 @@ class Mail {
   [[nodiscard]] machine::Method method(int rank) const { return boxes_of_.at(rank).method; }
 
   /// Puts this rank's bytes, after the work in `after`, or else in the device's legacy default
-  /// stream. What `after` captures gets it, too. \throws Unsupported, CudaError
-  void start(Bases bases, bool reverse, Stream* after);
+  /// stream. What `after` captures gets it, too. \param combine  of a reverse exchange; as
+  /// Lane::take \throws InvalidArgument, Unsupported, CudaError
+  void start(Bases bases, bool reverse, std::span<const Combine> combine, Stream* after);
   /// Whether the round that was started has ended. `now`: the caller waits for it. \throws
   /// CudaError
   [[nodiscard]] bool test(bool now);
@@ -112,6 +113,7 @@ class Mail {
   void use_mailbox(Shared& made, const Offer& mine, const Offer& theirs, std::byte* mailbox) const;
   void use_boards(Shared& made, Boards& boards);
   [[nodiscard]] const DeviceMail& copies(bool reverse);
+  void combine_by(std::span<const Combine> combine);
   [[nodiscard]] std::unique_ptr<DeviceMail> compiled(bool reverse) const;
   void follow(DeviceStream& stream, const DeviceStream& work);
   void remember(DeviceStream& stream);
@@ -131,6 +133,7 @@ class Mail {
   std::map<int, Shared> boxes_of_;
   std::vector<MailFlags> flags_;
   std::array<std::unique_ptr<DeviceMail>, 2> copies_;  ///< forward, and back
+  std::vector<DeviceCombine> combine_;                 ///< back, by array; empty: replaced
 
   std::unique_ptr<DeviceStream> stream_;   ///< of rounds that were started
   std::unique_ptr<DeviceStream> default_;  ///< the legacy default one

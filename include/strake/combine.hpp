@@ -1,0 +1,80 @@
+/// \file  How values that come back in a reverse exchange are combined with those that are there.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "strake/value_op.hpp"
+
+namespace strake {
+
+/// `combine(there, came, bytes)` of adjacent bytes. One that is empty replaces what is there.
+class Combine {
+ public:
+  using Bytes = std::function<void(std::byte* there, const std::byte* came, std::int64_t bytes)>;
+
+  Combine() = default;
+  template <std::invocable<std::byte*, const std::byte*, std::int64_t> How>
+  requires(!std::same_as<std::remove_cvref_t<How>, Combine>)
+      Combine(How&& how)  // NOLINT(google-explicit-constructor): a functor is one
+      : bytes_(std::forward<How>(how)) {}
+  /// The same by a device.
+  Combine(Bytes how, std::optional<DeviceCombine> on_device)
+      : bytes_(std::move(how)), on_device_(on_device) {}
+
+  explicit operator bool() const noexcept { return bool{bytes_}; }
+  void operator()(std::byte* there, const std::byte* came, std::int64_t bytes) const {
+    bytes_(there, came, bytes);
+  }
+  /// Nothing: it is for host memory alone.
+  [[nodiscard]] const std::optional<DeviceCombine>& on_device() const noexcept {
+    return on_device_;
+  }
+
+ private:
+  Bytes bytes_;
+  std::optional<DeviceCombine> on_device_;
+};
+
+/// Of elements of type T, in host memory: each becomes `op(there, came)`. Blocks of the layouts are
+/// whole elements, aligned.
+template <typename T, typename Op>
+[[nodiscard]] Combine combine_with(Op op, std::optional<DeviceCombine> on_device = std::nullopt) {
+  return {[op](std::byte* there, const std::byte* came, std::int64_t bytes) {
+            auto* const to = reinterpret_cast<T*>(there);
+            const auto* const from = reinterpret_cast<const T*>(came);
+            for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(T)); ++i)
+              to[i] = op(to[i], from[i]);
+          },
+          on_device};
+}
+/// \{ Sum, least, greatest of elements of type T. On devices of float, double, and integers of 4
+/// and 8 bytes.
+template <typename T>
+[[nodiscard]] Combine sum() {
+  std::optional<DeviceCombine> on_device;
+  if (value_type<T>()) on_device = {ValueOp::Sum, *value_type<T>()};
+  return combine_with<T>([](const T& a, const T& b) { return static_cast<T>(a + b); }, on_device);
+}
+template <typename T>
+[[nodiscard]] Combine min() {
+  std::optional<DeviceCombine> on_device;
+  if (value_type<T>()) on_device = {ValueOp::Min, *value_type<T>()};
+  return combine_with<T>([](const T& a, const T& b) { return b < a ? b : a; }, on_device);
+}
+template <typename T>
+[[nodiscard]] Combine max() {
+  std::optional<DeviceCombine> on_device;
+  if (value_type<T>()) on_device = {ValueOp::Max, *value_type<T>()};
+  return combine_with<T>([](const T& a, const T& b) { return a < b ? b : a; }, on_device);
+}
+/// \}
+/// What comes takes the place of what is there.
+[[nodiscard]] inline Combine replace() { return {}; }
+
+}  // namespace strake
