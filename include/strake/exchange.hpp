@@ -127,13 +127,16 @@ class STRAKE_API Exchange {
   /// many as arrays, or one for all
   void start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine);
   /// Whether it has ended. Moves what can be moved. True also if none was begun. \throws Error  a
-  /// rank of this node has died; MpiError
+  /// rank has given it up, or one of this node has died; MpiError
   bool test();
   /// Until it has ended: what comes is here, and what was sent may be changed. Who has all that it
   /// needs waits for no rank that is late. (But for arrays in a device's memory a rank has to call
   /// Strake once after the device's earlier work is done, before others get its bytes.) \throws  as
   /// test()
   void wait();
+  /// For a rank that can't go on: it starts no more, and does not wait. Peers that wait for it, now
+  /// or later, get an Error that names it.
+  void give_up() noexcept;
   /// Whether it was begun, and neither test() nor wait() has told that it has ended.
   [[nodiscard]] bool running() const noexcept;
   /// Whether all that comes from `peer` has come, as the last test() found.

@@ -108,7 +108,8 @@ Exchange::Impl::~Impl() {
   const mpi::RealMpi& real = mpi::real_mpi();
   int over = 0;
   real.MPI_Finalized(&over);
-  if (over == 0) real.MPI_Comm_free(&comm_);
+  // After a failure messages may be under way, which must not come in another communicator.
+  if (over == 0 && !failed_) real.MPI_Comm_free(&comm_);
 }
 
 void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool reverse) const {
@@ -232,11 +233,11 @@ void Exchange::Impl::wait() {
   for (exchange::Backoff backoff; !test();) backoff.pause();
 }
 
-/// So that no peer waits for this rank.
 void Exchange::Impl::fail() noexcept {
-  failed_ = true;
+  if (std::exchange(failed_, true)) return;
   end();
   for (const Peer& peer : peers_) {
+    if (peer.far) peer.far->give_up();
     if (!peer.near) continue;
     for (const std::size_t lane : {kSends, kReceives})
       end_of(peer, lane).failed.store(1, std::memory_order_release);
@@ -290,6 +291,9 @@ bool Exchange::arrived(int peer) const noexcept { return impl_ == nullptr || imp
 bool Exchange::test() { return impl_ == nullptr || impl_->test(); }
 void Exchange::wait() {
   if (impl_ != nullptr) impl_->wait();
+}
+void Exchange::give_up() noexcept {
+  if (impl_ != nullptr) impl_->fail();
 }
 std::string Exchange::plan() const { return impl_ == nullptr ? std::string() : impl_->plan(); }
 std::int64_t Exchange::bytes_sent() const noexcept {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "exchange/backoff.hpp"
+
 namespace strake::exchange::planned {
 
 OwnCopies::OwnCopies(std::vector<Piece> pieces, Place place)
@@ -12,6 +14,15 @@ OwnCopies::OwnCopies(std::vector<Piece> pieces, Place place)
       packs_(pieces_.size()),
       copies_(pieces_.size()),
       copies_back_(pieces_.size()) {}
+
+OwnCopies::~OwnCopies() {
+  try {
+    for (const auto& launch : running_)
+      for (Backoff backoff; !launch->done(); backoff.pause()) Together::get().launch();
+  } catch (...) {
+    // The device has failed.
+  }
+}
 
 std::int64_t OwnCopies::size_bytes() const noexcept {
   std::int64_t bytes = 0;

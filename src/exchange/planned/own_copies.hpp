@@ -15,6 +15,11 @@ class OwnCopies {
   OwnCopies() = default;
   /// Of each piece `mine` is sent, and `theirs` received.
   OwnCopies(std::vector<Piece> pieces, Place place);
+  /// Waits for what was begun.
+  ~OwnCopies();
+  OwnCopies(OwnCopies&&) noexcept = default;
+  OwnCopies& operator=(OwnCopies&&) noexcept = default;
+
   [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
   [[nodiscard]] std::int64_t size_bytes() const noexcept;
   /// Begins all; the other way, if `reverse`, combined with what is there.
