@@ -33,7 +33,10 @@ class STRAKE_API ExchangePart {
   /// \{ `layout` of `array` goes to `peer`, comes from there. The other side has one with the same
   /// tag and as many bytes: byte i of the one in packed order becomes byte i of the other. Of
   /// several with one peer and tag the first meets the first. `peer` may be this rank. `what` is
-  /// for errors ("rho, direction +x").
+  /// for errors ("rho, direction +x"). A neighbour may be oriented: where its axes are permuted or
+  /// reversed, one side lists its cells in the order of the other, by a Layout::box with one Dim
+  /// for each axis of that side, around one element, with the own stride along the axis, negative
+  /// where it is reversed.
   void send(int peer, int tag, int array, Layout layout, std::string what = {});
   void receive(int peer, int tag, int array, Layout layout, std::string what = {});
   /// \}
