@@ -33,7 +33,10 @@ class STRAKE_API ExchangePart {
   /// \{ `layout` of `array` goes to `peer`, comes from there. The other side has one with the same
   /// tag and as many bytes: byte i of the one in packed order becomes byte i of the other. Of
   /// several with one peer and tag the first meets the first. `peer` may be this rank. `what` is
-  /// for errors ("rho, direction +x").
+  /// for errors ("rho, direction +x"). A neighbour may be oriented: where its axes are permuted or
+  /// reversed, one side lists its cells in the order of the other, by a Layout::box with one Dim
+  /// for each axis of that side, around one element, with the own stride along the axis, negative
+  /// where it is reversed.
   void send(int peer, int tag, int array, Layout layout, std::string what = {});
   void receive(int peer, int tag, int array, Layout layout, std::string what = {});
   /// \}
@@ -107,7 +110,7 @@ class STRAKE_API Exchange {
   /// don't reach each other
   void start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine);
   /// Whether it has ended. Moves what can be moved. True also if none was begun. \throws Error  a
-  /// rank of this node has died; MpiError
+  /// rank has given it up, or one of this node has died; MpiError
   bool test();
   /// Until it has ended: what comes is here, and what was sent may be changed. Who has all that it
   /// needs waits for no rank that is late. (But for a device's memory that other ranks' devices
@@ -118,6 +121,9 @@ class STRAKE_API Exchange {
   /// the exchange again at once. As enqueue(), the host waits where devices can't. \throws  as
   /// start(), test()
   void wait(Stream& before);
+  /// For a rank that can't go on: it starts no more, and does not wait. Peers that wait for it, now
+  /// or later, get an Error that names it.
+  void give_up() noexcept;
   /// Whether it was begun, and neither test() nor wait() has told that it has ended.
   [[nodiscard]] bool running() const noexcept;
   /// Whether all that comes from `peer` has come, as the last test() found.

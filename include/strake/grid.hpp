@@ -160,7 +160,8 @@ class STRAKE_API Grid {
 
   /// \{ Begins to fill the ghost cells, of all quantities, or of some. Planned at its first use,
   /// which is collective, as is each use between neighbours. \throws InvalidArgument  an exchange
-  /// of the same quantities has not ended
+  /// of the same quantities has not ended; Error  with STRAKE_CHECK=1: this rank has read ghost
+  /// cells too early (docs/grid.md)
   [[nodiscard]] Ghosts exchange(const ExchangeOptions& options = {});
   [[nodiscard]] Ghosts exchange(std::initializer_list<FieldHandle> fields,
                                 const ExchangeOptions& options = {});
@@ -189,7 +190,7 @@ class STRAKE_API Grid {
                   const ExchangeOptions& options = {});
 
   /// Of each quantity that has two buffers the next one becomes the current one. \throws
-  /// InvalidArgument  an exchange has not ended
+  /// InvalidArgument  an exchange has not ended; Error  with STRAKE_CHECK=1, as exchange()
   void swap();
 
   /// What this rank owns, in cells.
@@ -263,7 +264,9 @@ class STRAKE_API Grid {
 };
 
 /// An exchange that has begun: until it ends, cells that neighbours need must not be changed, and
-/// ghost cells not be read.
+/// ghost cells not be read. STRAKE_CHECK=1 reports both. All calls \throw Error  a rank has given
+/// the exchange up, or has died; with STRAKE_CHECK=1: this rank has changed cells too early;
+/// MpiError, CudaError
 class STRAKE_API Ghosts {
  public:
   /// Whether all ghost cells are there. Moves what can be moved.

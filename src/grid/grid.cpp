@@ -8,7 +8,9 @@
 #include "device/backend.hpp"
 #include "exchange/backoff.hpp"
 #include "exchange/planned/agree.hpp"
+#include "grid/check.hpp"
 #include "mpi/real_mpi.hpp"
+#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -79,6 +81,7 @@ Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const Grid
     partition = placement::Partition(extent, cuts);
   }
   if (partition.has_cells(rank)) owned = owned_at(cell);
+  if (settings::flag(settings::Id::check)) check = std::make_unique<Check>(*this);
 }
 
 Grid::Impl::~Impl() {
@@ -190,9 +193,7 @@ ExchangePart Grid::Impl::part_of(const Wanted& wanted) const {
       const int radius = field.radius.at(d);
       return wanted.depth < 0 ? radius : std::min(radius, wanted.depth);
     };
-    const auto tag_of = [&](Direction d) {
-      return array * 27 + (d.x + 1) + 3 * (d.y + 1) + 9 * (d.z + 1);
-    };
+    const auto tag_of = [&](Direction d) { return array * 27 + grid::number_of(d); };
     const auto along = [&](Direction d) {
       const std::array<int, 3> parts = grid::components(d);
       for (std::size_t axis = 0; axis < 3; ++axis)
@@ -318,28 +319,82 @@ Grid::Impl::Wanted Grid::Impl::wanted_all(const ExchangeOptions& given) const {
   return made;
 }
 
-void Grid::Impl::require_planned(const Wanted& wanted, const Stream& stream) const {
+namespace {
+
+bool is_captured(const Stream& stream) {
   DeviceStream* const work = StreamAccess::of(stream);
-  if (exchanges_.contains(wanted) || work == nullptr || !work->capturing()) return;
+  return work != nullptr && work->capturing();
+}
+
+}  // namespace
+
+void Grid::Impl::require_planned(const Wanted& wanted, const Stream& stream) const {
+  if (exchanges_.contains(wanted) || !is_captured(stream)) return;
   throw Unsupported("an exchange of a grid is captured that was not planned before: prepare() it");
 }
 
 void Grid::Impl::enqueue(const Wanted& wanted, Stream& stream) {
+  if (check && !is_captured(stream)) return wait(start(wanted, &stream), stream);
   require_ended(wanted.fields);
   require_planned(wanted, stream);
-  planned(wanted).enqueue(bases(wanted), stream);
+  Exchange& exchange = planned(wanted);
+  or_give_up([&] { exchange.enqueue(bases(wanted), stream); });
+}
+
+/// The device waits where it may, which only a wait of the exchange's allows.
+void Grid::Impl::wait(Exchange& exchange) const {
+  if (!check) return or_give_up([&] { exchange.wait(); });
+  for (exchange::Backoff backoff; !test(exchange);) backoff.pause();
+}
+
+void Grid::Impl::wait(Exchange& exchange, Stream& before) const {
+  if (check && !is_captured(before)) return wait(exchange);
+  or_give_up([&] { exchange.wait(before); });
+}
+
+template <typename Move>
+void Grid::Impl::or_give_up(const Move& move) const {
+  try {
+    move();
+  } catch (const InvalidArgument&) {
+    throw;  // nothing was done
+  } catch (const Unsupported&) {
+    throw;
+  } catch (...) {
+    give_up();
+    throw;
+  }
 }
 
 Exchange& Grid::Impl::start(const Wanted& wanted, Stream* after) {
   require_ended(wanted.fields);
   if (after != nullptr) require_planned(wanted, *after);
   Exchange& exchange = planned(wanted);
-  if (after != nullptr) {
-    exchange.start(bases(wanted), *after);
-  } else {
-    exchange.start(bases(wanted));
-  }
+  const bool checked = check && (after == nullptr || !is_captured(*after));
+  if (checked) check->before_start(wanted, exchange, after);
+  or_give_up([&] {
+    if (after != nullptr) {
+      exchange.start(bases(wanted), *after);
+    } else {
+      exchange.start(bases(wanted));
+    }
+  });
+  if (checked) check->hide();
   return exchange;
+}
+
+bool Grid::Impl::test(Exchange& exchange, std::optional<int> peer) const {
+  bool is_there = false;
+  or_give_up([&] { is_there = exchange.test() || (peer && exchange.arrived(*peer)); });
+  if (!check) return is_there;
+  check->hide();
+  if (is_there && peer) check->show(exchange, *peer);
+  if (is_there && !peer) check->end(exchange);
+  return is_there;
+}
+
+void Grid::Impl::give_up() const noexcept {
+  for (const auto& [wanted, exchange] : exchanges_) exchange->give_up();
 }
 
 std::byte* FieldHandle::origin(bool next) const {
@@ -359,12 +414,12 @@ std::array<std::int64_t, 2> FieldHandle::strides_bytes() const noexcept {
 const Region& FieldHandle::owned_region() const noexcept { return data_->owned; }
 const Region& FieldHandle::stored_region() const noexcept { return data_->stored; }
 
-bool Ghosts::test() { return exchange_->test(); }
-void Ghosts::wait() { exchange_->wait(); }
-void Ghosts::wait(Stream& before) { exchange_->wait(before); }
+bool Ghosts::test() { return grid_->test(*exchange_); }
+void Ghosts::wait() { grid_->wait(*exchange_); }
+void Ghosts::wait(Stream& before) { grid_->wait(*exchange_, before); }
 bool Ghosts::test(Direction direction) {
   const std::optional<int> other = grid_->neighbour(direction);
-  return !other || exchange_->test() || exchange_->arrived(*other);
+  return !other || grid_->test(*exchange_, other);
 }
 void Ghosts::wait(Direction direction) {
   for (exchange::Backoff backoff; !test(direction);) backoff.pause();
@@ -420,13 +475,16 @@ void Grid::accumulate(std::initializer_list<FieldHandle> fields, const Combine& 
     const Impl::Wanted wanted = impl_->wanted(std::span(&field, 1), options);
     impl_->require_ended(wanted.fields);
     Exchange& exchange = impl_->planned(wanted);
-    exchange.start_reverse(impl_->bases(wanted), std::span(&combine, 1));
-    exchange.wait();
+    impl_->or_give_up([&] {
+      exchange.start_reverse(impl_->bases(wanted), std::span(&combine, 1));
+      exchange.wait();
+    });
   }
 }
 
 void Grid::swap() {
   impl_->require_ended(impl_->wanted_all({}).fields);
+  if (impl_->check) impl_->check->swap();
   for (const auto& field : impl_->fields)
     if (field->options.next) field->current = 1 - field->current;
 }

@@ -59,6 +59,16 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] Wanted wanted_all(const ExchangeOptions& given) const;
   Exchange& start(const Wanted& wanted, Stream* after);
   void enqueue(const Wanted& wanted, Stream& stream);
+  void wait(Exchange& exchange) const;
+  void wait(Exchange& exchange, Stream& before) const;
+  /// Whether an exchange has ended, or what comes from one rank is there. \throws Error  also what
+  /// STRAKE_CHECK=1 finds then
+  bool test(Exchange& exchange, std::optional<int> peer = {}) const;
+  /// All exchanges: no rank waits for this one.
+  void give_up() const noexcept;
+  /// Begins or goes on with one of them. If it fails, the others can't go on either.
+  template <typename Move>
+  void or_give_up(const Move& move) const;
   /// Planned at its first use, collectively.
   Exchange& planned(const Wanted& wanted);
   /// The current buffers of its quantities.
@@ -82,6 +92,8 @@ class STRAKE_LOCAL Grid::Impl {
   placement::Partition partition;
   Region owned;
   std::vector<std::unique_ptr<Data>> fields;
+  class Check;
+  std::unique_ptr<Check> check;  ///< with STRAKE_CHECK=1
 
  private:
   void require_room(const Data& field) const;

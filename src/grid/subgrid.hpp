@@ -21,6 +21,14 @@ struct Depths {
 [[nodiscard]] constexpr std::array<int, 3> components(Direction d) noexcept {
   return {d.x, d.y, d.z};
 }
+/// \{ 0 to 26, as tags of transfers have it: they are 27 array + number.
+[[nodiscard]] constexpr int number_of(Direction d) noexcept {
+  return (d.x + 1) + 3 * (d.y + 1) + 9 * (d.z + 1);
+}
+[[nodiscard]] constexpr Direction direction_of(int tag) noexcept {
+  return {tag % 3 - 1, tag / 3 % 3 - 1, tag / 9 % 3 - 1};
+}
+/// \}
 /// "+x", "-x+y".
 [[nodiscard]] std::string name_of(Direction d);
 

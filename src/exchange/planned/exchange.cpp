@@ -119,7 +119,8 @@ Exchange::Impl::~Impl() {
   const mpi::RealMpi& real = mpi::real_mpi();
   int over = 0;
   real.MPI_Finalized(&over);
-  if (over == 0) real.MPI_Comm_free(&comm_);
+  // After a failure messages may be under way, which must not come in another communicator.
+  if (over == 0 && !failed_) real.MPI_Comm_free(&comm_);
 }
 
 void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool reverse) const {
@@ -315,12 +316,12 @@ void Exchange::Impl::wait() {
   waiting_ = false;
 }
 
-/// So that no peer waits for this rank.
 void Exchange::Impl::fail() noexcept {
-  failed_ = true;
+  if (std::exchange(failed_, true)) return;
   if (mailing_) mail_->give_up();
   end();
   for (const Peer& peer : peers_) {
+    if (peer.far) peer.far->give_up();
     if (!peer.near) continue;
     for (const std::size_t lane : {kSends, kReceives})
       end_of(peer, lane).failed.store(1, std::memory_order_release);
@@ -383,6 +384,9 @@ void Exchange::wait() {
 }
 void Exchange::wait(Stream& before) {
   if (impl_ != nullptr) impl_->wait(before);
+}
+void Exchange::give_up() noexcept {
+  if (impl_ != nullptr) impl_->fail();
 }
 std::string Exchange::plan() const { return impl_ == nullptr ? std::string() : impl_->plan(); }
 std::int64_t Exchange::bytes_sent() const noexcept {

@@ -28,7 +28,9 @@ class FarMessages {
   }
   /// Sends what was packed there.
   void send();
-  /// The bytes that have come; null: not yet. \throws MpiError
+  /// Tells the peer, in place of the next message, that there will be none.
+  void give_up() const noexcept;
+  /// The bytes that have come; null: not yet. \throws Error  the peer has given up; MpiError
   [[nodiscard]] const std::byte* received();
   /// Whether what was sent may be changed. \throws MpiError
   [[nodiscard]] bool sent();

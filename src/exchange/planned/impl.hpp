@@ -43,6 +43,8 @@ class STRAKE_LOCAL Exchange::Impl {
   void wait(Stream& before);
   void enqueue(Bases bases, Stream& stream);
   /// \}
+  /// So that no peer waits for this rank.
+  void fail() noexcept;
   [[nodiscard]] bool running() const noexcept { return running_ || failure_ != nullptr; }
   [[nodiscard]] bool arrived(int peer) const noexcept {
     if (peer == rank_) return !running_ || done_ || !mailing_;
@@ -106,7 +108,6 @@ class STRAKE_LOCAL Exchange::Impl {
   void end_of_taking(Peer& peer);
   void serve(const Peer& peer);
   void require_alive(const Peer& peer) const;
-  void fail() noexcept;
   void begin();
   void end() noexcept;
   void advance_others() const;
@@ -139,10 +140,10 @@ class STRAKE_LOCAL Exchange::Impl {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   std::size_t arrays_ = 0;
-  Place place_;  ///< of all arrays
+  Place place_;                     ///< of all arrays
+  std::unique_ptr<Boards> boards_;  ///< outlives the lanes, whose copies read there
   std::vector<Peer> peers_;
   OwnCopies own_;
-  std::unique_ptr<Boards> boards_;
   std::unique_ptr<Mail> mail_;  ///< with the ranks of the node, where all are on devices
 
   bool all_ranks_by_mail_ = false;  ///< all with arrays on devices

@@ -1,0 +1,219 @@
+#include "grid/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "strake/copy.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+namespace {
+
+/// A word of poison, from its highest bit on: a sign, which programs may change; twelve bits that
+/// make one word a quiet NaN as a float, and two of them one as a double; a mark of four bits; ten
+/// of the quantity's number, and five of the direction's.
+constexpr std::uint32_t kMark = 0x7FFD'0000;
+constexpr std::uint32_t kMarkBits = 0x7FFF'8000;
+constexpr std::uint32_t kSign = 0x8000'0000;
+constexpr int kDirectionBits = 5;
+constexpr std::uint32_t kDirections = 27;
+constexpr std::uint32_t kQuantities = 1024;
+constexpr std::int64_t kWord = sizeof(std::uint32_t);
+
+/// What of an element is poison or not: a number; or the widest words that it has, if it is none,
+/// or of short ones. 0: it is not looked at.
+std::int64_t unit_of(const FieldHandle::Data& field) noexcept {
+  const std::int64_t number = field.kind.name == nullptr ? 0 : field.bytes / field.kind.components;
+  const std::int64_t whole = number >= kWord ? number : field.bytes;
+  return whole % (2 * kWord) == 0 ? 2 * kWord : whole % kWord == 0 ? kWord : 0;
+}
+
+std::string text_of(const Index3& at) { return fmt::format("({}, {}, {})", at[0], at[1], at[2]); }
+
+/// Of the element that holds this byte of a buffer.
+Index3 coordinates_of(const FieldHandle::Data& field, std::int64_t offset) noexcept {
+  const std::int64_t z = (offset - field.first) / field.stride_z;
+  const std::int64_t y = (offset - field.first - z * field.stride_z) / field.stride_y;
+  const std::int64_t x =
+      (offset - field.first - z * field.stride_z - y * field.stride_y) / field.bytes;
+  return {x + field.stored.lower[0], y + field.stored.lower[1], z + field.stored.lower[2]};
+}
+
+/// Where the byte is that is number `position` in packed order.
+std::int64_t offset_at(const Layout& layout, std::int64_t position) {
+  std::int64_t found = 0;
+  layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
+    if (position >= 0 && position < length) found = offset + position;
+    position -= length;
+  });
+  return found;
+}
+
+}  // namespace
+
+const FieldHandle::Data& Grid::Impl::Check::field_of(const Wanted& wanted, int array) const {
+  const int number = wanted.fields[static_cast<std::size_t>(array)];
+  return *grid_.fields[static_cast<std::size_t>(number)];
+}
+
+std::vector<std::byte> Grid::Impl::Check::read(const Layout& layout, const std::byte* base) const {
+  std::vector<std::byte> values(static_cast<std::size_t>(layout.size_bytes()));
+  CopyPlan::compile(Layout::dense(layout.size_bytes()), Place{}, layout, grid_.options.place)
+      .run(values.data(), base);
+  return values;
+}
+
+void Grid::Impl::Check::write(const Cells& there, const std::vector<std::byte>& values) const {
+  CopyPlan::compile(there.transfer.layout, grid_.options.place,
+                    Layout::dense(there.transfer.layout.size_bytes()), Place{})
+      .run(there.base, values.data());
+}
+
+void Grid::Impl::Check::refuse(const std::string& what) const {
+  grid_.give_up();
+  throw Error(fmt::format("STRAKE_CHECK, rank {}: {}", grid_.rank, what));
+}
+
+void Grid::Impl::Check::before_start(const Wanted& wanted, const Exchange& exchange,
+                                     Stream* after) {
+  if (after != nullptr) after->synchronize();
+  look();
+  const ExchangePart part = grid_.part_of(wanted);
+  const std::vector<std::byte*> bases = grid_.bases(wanted);
+  Begun& begun = begun_[&exchange];
+  begun = {};
+  for (const ExchangePart::Transfer& out : part.sends()) {
+    std::byte* const base = bases[static_cast<std::size_t>(out.array)];
+    begun.sent.push_back({&field_of(wanted, out.array), base, out, read(out.layout, base)});
+  }
+  for (const ExchangePart::Transfer& in : part.receives()) {
+    const auto array = static_cast<std::size_t>(in.array);
+    const auto number = static_cast<std::uint32_t>(wanted.fields[array]);
+    if (number >= kQuantities) continue;
+    const std::uint32_t direction = static_cast<std::uint32_t>(in.tag) % kDirections;
+    const std::uint32_t word = kMark | number << kDirectionBits | direction;
+    std::vector<std::byte> poison(static_cast<std::size_t>(in.layout.size_bytes()));
+    for (std::size_t i = 0; i < poison.size(); i += sizeof(word))
+      std::memcpy(&poison[i], &word, std::min(sizeof(word), poison.size() - i));
+    begun.coming.push_back({&field_of(wanted, in.array), bases[array], in, {}, std::move(poison)});
+    write(begun.coming.back(), begun.coming.back().poison);
+  }
+}
+
+void Grid::Impl::Check::hide() {
+  // A device may be about to write there.
+  if (!grid_.options.place.in_host_memory()) return;
+  for (auto& [exchange, begun] : begun_) {
+    for (Cells& in : begun.coming) {
+      if (!in.values.empty()) continue;
+      std::vector<std::byte> now = read(in.transfer.layout, in.base);
+      if (now == in.poison) continue;
+      in.values = std::move(now);
+      write(in, in.poison);
+    }
+  }
+}
+
+void Grid::Impl::Check::show(const Exchange& exchange, int peer) {
+  const auto known = begun_.find(&exchange);
+  if (known == begun_.end()) return;
+  std::erase_if(known->second.coming, [&](const Cells& in) {
+    if (in.transfer.peer != peer) return false;
+    if (!in.values.empty()) write(in, in.values);
+    return true;
+  });
+}
+
+void Grid::Impl::Check::end(const Exchange& exchange) {
+  const auto known = begun_.find(&exchange);
+  if (known == begun_.end()) return;
+  const Begun begun = std::move(known->second);
+  begun_.erase(known);
+  for (const Cells& in : begun.coming)
+    if (!in.values.empty()) write(in, in.values);
+  for (const Cells& out : begun.sent) {
+    const std::vector<std::byte> now = read(out.transfer.layout, out.base);
+    const auto [was, is] = std::ranges::mismatch(out.values, now);
+    if (is == now.end()) continue;
+    look();  // an early read says more
+    const Index3 at = coordinates_of(*out.field, offset_at(out.transfer.layout, is - now.begin()));
+    // The tag has the direction in which the receiver sees this rank.
+    const Direction there = grid::opposite(grid::direction_of(out.transfer.tag));
+    refuse(
+        fmt::format("quantity '{}', cell {}: changed between exchange() and the end of wait(), "
+                    "while it was sent to rank {} in direction {}",
+                    out.field->name, text_of(at), out.transfer.peer, grid::name_of(there)));
+  }
+}
+
+std::optional<Grid::Impl::Check::Origin> Grid::Impl::Check::origin_of(const std::byte* word,
+                                                                      std::int64_t bytes) const {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  std::memcpy(&first, word, sizeof(first));
+  std::memcpy(&last, word + bytes - kWord, sizeof(last));
+  first &= ~kSign;
+  if (first != (last & ~kSign) || (first & kMarkBits) != kMark) return std::nullopt;
+  const std::size_t number = (first & ~kMarkBits) >> kDirectionBits;
+  const std::uint32_t direction = first & ((1U << kDirectionBits) - 1);
+  const Direction seen = grid::direction_of(static_cast<int>(direction));
+  if (number >= grid_.fields.size() || direction >= kDirections || seen == Direction{})
+    return std::nullopt;
+  return Origin{grid_.fields[number].get(), seen};
+}
+
+/// Whether the stencil of the ghost cell's quantity reaches from there to a ghost cell.
+bool Grid::Impl::Check::may_reach(const Origin& origin, const Data& field, const Index3& at) const {
+  const grid::Depths depths = grid::depths_of(origin.field->radius, grid_.axes);
+  const int deepest = std::max(std::ranges::max(depths.below), std::ranges::max(depths.above));
+  return grid::edge(field.owned, origin.direction, deepest).contains(at[0], at[1], at[2]);
+}
+
+void Grid::Impl::Check::look(const Data& field, bool next) const {
+  const std::int64_t unit = unit_of(field);
+  if (unit == 0 || field.owned.empty()) return;
+  // A whole number may have any 32 bits by chance. A NaN with this payload is no chance.
+  const bool by_chance = unit == kWord && (field.kind.name == nullptr ||
+                                           std::string_view(field.kind.name) != "Float32");
+  const std::vector<std::byte> values = read(
+      field.layout_of(field.owned), field.buffers[next ? 1 - field.current : field.current].data());
+  std::optional<Origin> first;
+  Index3 where{};
+  std::int64_t cells = 0;
+  const std::byte* element = values.data();
+  for_each_cell(field.owned, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
+    const Index3 at{i, j, k};
+    std::optional<Origin> found;
+    for (std::int64_t byte = 0; byte < field.bytes && !found; byte += unit) {
+      found = origin_of(element + byte, unit);
+      if (found && by_chance && !may_reach(*found, field, at)) found.reset();
+    }
+    element += field.bytes;
+    if (!found) return;
+    if (cells++ > 0) return;
+    first = found;
+    where = at;
+  });
+  if (!first) return;
+  refuse(fmt::format(
+      "quantity '{}', cell {}{}: computed from a ghost cell of quantity '{}' in direction {} that "
+      "was read before it had come, so before wait() returned ({} such cells of '{}')",
+      field.name, text_of(where), next ? " of the next values" : "", first->field->name,
+      grid::name_of(first->direction), cells, field.name));
+}
+
+void Grid::Impl::Check::swap() {
+  look();
+  begun_.clear();  // of what has ended, and the program never asked
+}
+
+void Grid::Impl::Check::look() const {
+  for (const auto& field : grid_.fields)
+    for (const bool next : {false, true})
+      if (!next || field->options.next) look(*field, next);
+}
+
+}  // namespace strake
