@@ -1,5 +1,6 @@
 // Ghost exchanges in the memory of devices, which ranks share round robin.
 #include "grid/contenders.hpp"
+#include "grid/device_batch.hpp"
 #include "grid/device_grid.hpp"
 
 namespace bench {
@@ -20,6 +21,7 @@ const std::vector<ContenderKind>& contender_kinds() {
       grid_kind("grid enqueued ten", Pace::EnqueueTen),
       grid_kind("grid in a graph", Pace::Graph),
       grid_kind("grid in a graph of ten", Pace::GraphOfTen),
+      {"cudaMemcpy3DBatchAsync", make_memcpy_batch},
   };
   return kinds;
 }
