@@ -2,6 +2,7 @@
 #include "grid/contenders.hpp"
 #include "grid/device_batch.hpp"
 #include "grid/device_grid.hpp"
+#include "grid/device_packed.hpp"
 
 namespace bench {
 namespace {
@@ -9,6 +10,12 @@ namespace {
 ContenderKind grid_kind(const char* name, Pace pace) {
   return {name, [pace](const RankBox& box, const HaloShape& shape) {
             return make_device_grid(box, shape, pace);
+          }};
+}
+
+ContenderKind nccl_kind(const char* name, int exchanges) {
+  return {name, [exchanges](const RankBox& box, const HaloShape& shape) {
+            return make_packed_nccl(box, shape, exchanges);
           }};
 }
 
@@ -22,6 +29,10 @@ const std::vector<ContenderKind>& contender_kinds() {
       grid_kind("grid in a graph", Pace::Graph),
       grid_kind("grid in a graph of ten", Pace::GraphOfTen),
       {"cudaMemcpy3DBatchAsync", make_memcpy_batch},
+      nccl_kind("pack + NCCL", 1),
+      nccl_kind("pack + NCCL ten", 10),
+      {"fused pack + pinned MPI", make_packed_pinned},
+      {"fused pack + device MPI", make_packed_aware},
   };
   return kinds;
 }
