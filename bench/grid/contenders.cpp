@@ -2,6 +2,9 @@
 
 #include <mpi.h>
 
+#include <array>
+
+#include "grid/numbers.hpp"
 #include "mpi/halo_forms.hpp"
 #include "strake/error.hpp"
 #include "strake/grid.hpp"
@@ -19,7 +22,6 @@ class GridContender final : public Contender {
     for (int q = 0; q < shape.quantities; ++q)
       fields_.push_back(grid_.add<double>("q" + std::to_string(q), {.next = false}));
   }
-  [[nodiscard]] const char* name() const override { return "grid"; }
   void exchange() override { grid_.exchange().wait(); }
   void fill(int epoch) override {
     for (std::size_t q = 0; q < fields_.size(); ++q) {
@@ -71,7 +73,6 @@ class SubarrayContender final : public HaloContender {
  public:
   SubarrayContender(const RankBox& box, const HaloShape& shape)
       : HaloContender(box, shape), exchange_(halo_forms().front().prepare(halo_)) {}
-  [[nodiscard]] const char* name() const override { return "subarray"; }
   void exchange() override { exchange_(); }
 
  private:
@@ -95,7 +96,6 @@ class PackedContender final : public HaloContender {
     }
     requests_.resize(2 * messages_.size());
   }
-  [[nodiscard]] const char* name() const override { return "packed"; }
   void exchange() override {
     MPI_Request* request = requests_.data();
     for (Message& m : messages_)
@@ -145,14 +145,20 @@ class PackedContender final : public HaloContender {
   std::vector<MPI_Request> requests_;
 };
 
+template <typename Kind>
+std::unique_ptr<Contender> make(const RankBox& box, const HaloShape& shape) {
+  return std::make_unique<Kind>(box, shape);
+}
+
 }  // namespace
 
-std::vector<std::unique_ptr<Contender>> contenders(const RankBox& box, const HaloShape& shape) {
-  std::vector<std::unique_ptr<Contender>> all;
-  all.push_back(std::make_unique<GridContender>(box, shape));
-  all.push_back(std::make_unique<SubarrayContender>(box, shape));
-  all.push_back(std::make_unique<PackedContender>(box, shape));
-  return all;
+// grid: a strake::Grid. subarray: one message a direction and quantity, of a subarray. packed:
+// loops pack all quantities of a direction into one buffer, and unpack them.
+const std::vector<ContenderKind>& contender_kinds() {
+  static const std::vector<ContenderKind> kinds = {{"grid", make<GridContender>},
+                                                   {"subarray", make<SubarrayContender>},
+                                                   {"packed", make<PackedContender>}};
+  return kinds;
 }
 
 }  // namespace bench

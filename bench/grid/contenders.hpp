@@ -1,7 +1,6 @@
-/// \file  Three ways to exchange the ghost cells of a rank's block with its 26 neighbours.
+/// \file  Ways to exchange the ghost cells of a rank's block with its 26 neighbours.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,14 +8,21 @@
 #include <vector>
 
 #include "mpi/halo.hpp"
+#include "strake/error.hpp"
 
 namespace bench {
 
+/// The program needs a device, and there is none. Thrown on all ranks.
+class NoDevice : public strake::Error {
+ public:
+  using Error::Error;
+};
+
 /// Each has arrays of its own. Interior cells hold a number that says cell, quantity and epoch.
+/// Making and destroying one is collective.
 class Contender {
  public:
   virtual ~Contender() = default;
-  [[nodiscard]] virtual const char* name() const = 0;
   virtual void exchange() = 0;
   /// That exchange() makes, one after the other.
   [[nodiscard]] virtual int exchanges() const { return 1; }
@@ -26,20 +32,15 @@ class Contender {
   [[nodiscard]] virtual std::int64_t wrong_cells(int epoch) const = 0;
 };
 
-/// What a cell of a Grid holds. A ghost's number is that of the cell it stands for.
-[[nodiscard]] inline double grid_number(const std::array<std::int64_t, 3>& cell,
-                                        const std::array<std::int64_t, 3>& extent,
-                                        std::size_t quantity, std::size_t quantities, int epoch) {
-  std::int64_t n = epoch;
-  for (std::size_t axis = 3; axis-- > 0;)
-    n = n * extent[axis] + (cell[axis] + extent[axis]) % extent[axis];
-  return static_cast<double>(n * static_cast<std::int64_t>(quantities) +
-                             static_cast<std::int64_t>(quantity));
-}
+struct ContenderKind {
+  std::string name;
+  /// None, and a line on standard error, where it can't be: on all ranks alike. Collective.
+  /// \throws strake::InvalidArgument  on all ranks: a Grid of these ranks has no cubic blocks;
+  /// NoDevice
+  std::function<std::unique_ptr<Contender>(const RankBox&, const HaloShape&)> make;
+};
 
-/// grid: a strake::Grid. subarray: one message a direction and quantity, of a subarray. packed:
-/// loops pack all quantities of a direction into one buffer, and unpack them. Collective.
-/// \throws strake::InvalidArgument  a Grid of these ranks has no cubic blocks
-std::vector<std::unique_ptr<Contender>> contenders(const RankBox& box, const HaloShape& shape);
+/// All of this program.
+[[nodiscard]] const std::vector<ContenderKind>& contender_kinds();
 
 }  // namespace bench

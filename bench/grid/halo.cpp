@@ -1,13 +1,17 @@
-// Ghost exchange of a periodic cube of doubles with all 26 neighbours: by strake::Grid, by one
-// subarray message a direction and quantity, and by hand-written packing. Every cell is checked
-// before and after the timing.
+// Ghost exchange of a periodic cube of doubles with all 26 neighbours: by strake::Grid, and in
+// other ways. Every cell is checked before and after the timing.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "grid/bar.hpp"
 #include "grid/contenders.hpp"
+#include "grid/transfers.hpp"
 #include "mpi/environment.hpp"
 #include "mpi/paired_sampling.hpp"
 #include "strake/error.hpp"
@@ -26,8 +30,10 @@ std::string name_of(const HaloShape& shape) {
 
 /// What is asked for on the command line: named cases, or all combinations of numbers.
 struct Wanted {
-  std::vector<std::string> cases, edges, quantities, radii;
+  std::vector<std::string> cases, edges, quantities, radii, ways;
 };
+
+constexpr const char* kBar = "bar";
 
 [[noreturn]] void refuse(const std::string& text) {
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -74,6 +80,28 @@ std::vector<HaloShape> shapes_of(const Wanted& wanted, bool quick) {
   return quick ? std::vector<HaloShape>{{8, 2, 2}} : std::vector<HaloShape>{kRajaperf, kGhex};
 }
 
+// All ways of this program; --way takes some of them.
+std::vector<std::string> ways_of(const Wanted& wanted) {
+  std::vector<std::string> all;
+  for (const ContenderKind& kind : contender_kinds()) all.push_back(kind.name);
+  if (has_bar()) all.emplace_back(kBar);
+  if (wanted.ways.empty()) return all;
+  std::string names;
+  for (const std::string& name : all) names += "\n  " + name;
+  for (const std::string& way : wanted.ways)
+    if (std::ranges::find(all, way) == all.end())
+      refuse("--way takes one of these, not '" + way + "':" + names);
+  std::erase_if(all, [&](const std::string& name) {
+    return std::ranges::find(wanted.ways, name) == wanted.ways.end();
+  });
+  return all;
+}
+
+struct Running {
+  std::string name;
+  std::unique_ptr<Contender> contender;
+};
+
 // Fills all cells anew and exchanges once: cells that are wrong on all ranks together.
 std::int64_t wrong_cells(Contender& contender, int epoch) {
   contender.fill(epoch);
@@ -84,19 +112,19 @@ std::int64_t wrong_cells(Contender& contender, int epoch) {
 }
 
 // Seconds a call, by contender, some samples of each by turns; each sample is the slowest rank's.
-std::vector<std::vector<double>> sample_all(
-    const Budget& budget, const std::vector<std::unique_ptr<Contender>>& contenders) {
+std::vector<std::vector<double>> sample_all(const Budget& budget,
+                                            const std::vector<Running>& contenders) {
   constexpr int kTurns = 10;
   Turns::instance().next();
   std::vector<Plan> plans;
-  for (const auto& contender : contenders)
-    plans.push_back(plan_together(budget, [&] { contender->exchange(); }));
+  for (const Running& running : contenders)
+    plans.push_back(plan_together(budget, [&] { running.contender->exchange(); }));
   std::vector<std::vector<double>> seconds(contenders.size());
   for (int turn = 0; turn < kTurns; ++turn) {
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       // Another one is first in each turn.
       const std::size_t which = (i + static_cast<std::size_t>(turn)) % contenders.size();
-      Contender& contender = *contenders[which];
+      Contender& contender = *contenders[which].contender;
       const int samples = plans[which].samples;
       const Plan part{plans[which].calls, samples * (turn + 1) / kTurns - samples * turn / kTurns};
       MPI_Barrier(MPI_COMM_WORLD);
@@ -106,37 +134,92 @@ std::vector<std::vector<double>> sample_all(
     }
   }
   for (std::size_t i = 0; i < contenders.size(); ++i)
-    for (double& sample : seconds[i]) sample /= contenders[i]->exchanges();
+    for (double& sample : seconds[i]) sample /= contenders[i].contender->exchanges();
   for (std::vector<double>& samples : seconds)
     MPI_Allreduce(MPI_IN_PLACE, samples.data(), static_cast<int>(samples.size()), MPI_DOUBLE,
                   MPI_MAX, MPI_COMM_WORLD);
   return seconds;
 }
 
-// Whether all cells were right; prints the lines if so.
-bool measure(const HaloShape& shape, const RankBox& box, const Budget& budget, bool speaks,
-             const Report& report) {
-  const auto all = contenders(box, shape);
-  const auto all_right = [&](int epoch) {
-    bool right = true;
-    for (const auto& contender : all) {
-      const std::int64_t wrong = wrong_cells(*contender, epoch);
-      right &= wrong == 0;
-      if (speaks && wrong != 0)
-        std::fprintf(stderr, "%s, %s: %lld wrong cells\n", name_of(shape).c_str(),
-                     contender->name(), static_cast<long long>(wrong));
-    }
-    return right;
-  };
-  if (!all_right(0)) return false;
-  const auto seconds = sample_all(budget, all);
-  if (!all_right(1)) return false;
-  const std::int64_t bytes = Halo(box, {shape.edge, shape.radius, shape.quantities}).bytes_sent();
-  for (std::size_t i = 0; speaks && i < all.size(); ++i) {
-    report.line(name_of(shape) + "_" + all[i]->name(), summarize(to_microseconds(seconds[i])),
-                "-us", {{"op", "exchange"}, {"way", all[i]->name()}, {"bytes_per_rank", bytes}});
+// For faults that other ranks may not know of: they would wait for this one for ever.
+[[noreturn]] void give_up(const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::abort();
+}
+
+struct Job {
+  const RankBox& box;
+  const Options& options;
+  const Report& report;
+  bool speaks;
+};
+
+// Whether all cells were right.
+bool all_right(const Job& job, const HaloShape& shape, const std::vector<Running>& contenders,
+               int epoch) {
+  bool right = true;
+  for (const Running& running : contenders) {
+    const std::int64_t wrong = wrong_cells(*running.contender, epoch);
+    right &= wrong == 0;
+    if (job.speaks && wrong != 0)
+      std::fprintf(stderr, "%s, %s: %lld wrong cells\n", name_of(shape).c_str(),
+                   running.name.c_str(), static_cast<long long>(wrong));
+  }
+  return right;
+}
+
+// The same; prints the lines if so.
+bool measure(const Job& job, const HaloShape& shape, const std::vector<Running>& contenders) {
+  if (!all_right(job, shape, contenders, 0)) return false;
+  const auto seconds = sample_all(job.options.budget, contenders);
+  if (!all_right(job, shape, contenders, 1)) return false;
+  const std::int64_t bytes = halo_bytes(job.box, shape).all();
+  for (std::size_t i = 0; job.speaks && i < contenders.size(); ++i) {
+    const std::string& way = contenders[i].name;
+    job.report.line(name_of(shape) + "_" + way, summarize(to_microseconds(seconds[i])), "-us",
+                    {{"op", "exchange"}, {"way", way}, {"bytes_per_rank", bytes}});
   }
   return true;
+}
+
+bool run_contenders(const Job& job, const HaloShape& shape, const std::vector<std::string>& ways) {
+  // Destroying these is collective: a rank that fails alone gives up before.
+  std::vector<Running> contenders;
+  try {
+    for (const ContenderKind& kind : contender_kinds()) {
+      if (std::ranges::find(ways, kind.name) == ways.end()) continue;
+      if (auto contender = kind.make(job.box, shape))
+        contenders.push_back({kind.name, std::move(contender)});
+    }
+    return measure(job, shape, contenders);
+  } catch (const strake::InvalidArgument&) {  // of all ranks alike
+    throw;
+  } catch (const NoDevice&) {
+    throw;
+  } catch (const std::exception& error) {
+    give_up(error);
+  }
+}
+
+void run_bar(const Job& job, const HaloShape& shape) try {
+  const Bar bar = measure_bar(job.box, shape, job.options.quick);
+  const HaloBytes bytes = halo_bytes(job.box, shape);
+  if (!job.speaks) return;
+  job.report.line(name_of(shape) + "_" + kBar, bar.microseconds, "-us",
+                  {{"op", "exchange"},
+                   {"way", kBar},
+                   {"bytes_per_rank", bytes.all()},
+                   {"bytes_within", bytes.within},
+                   {"bytes_to_others", bytes.to_others},
+                   {"within_gigabytes_per_s", bar.within_gigabytes_per_s},
+                   {"to_others_gigabytes_per_s", bar.to_others_gigabytes_per_s},
+                   {"within_by", bar.within_by},
+                   {"to_others_by", bar.to_others_by}});
+} catch (const NoDevice&) {
+  throw;
+} catch (const std::exception& error) {
+  give_up(error);
 }
 
 }  // namespace
@@ -144,26 +227,43 @@ bool measure(const HaloShape& shape, const RankBox& box, const Budget& budget, b
 int main(int argc, char** argv) {
   Wanted wanted;
   const bench::Options options = bench::parse_options(
-      argc, argv, "Ghost exchange of a Grid, and of two ways of plain MPI, on any number of ranks",
+      argc, argv, "Ghost exchange of a Grid, and by other ways, on any number of ranks",
       {{"--n", "Cells a side of a rank's cube (64), several times if need be", &wanted.edges},
        {"--quantities", "Arrays (1), several times if need be", &wanted.quantities},
        {"--radius", "Ghost cells on each side (1), several times if need be", &wanted.radii},
        {"--case", "rajaperf: 100^3 a rank, 3 quantities, radius 1. ghex: 128^3, 3, 3",
-        &wanted.cases}});
+        &wanted.cases},
+       {"--way", "Only this one, several times if need be; --list names them behind the cases",
+        &wanted.ways}});
   const std::vector<HaloShape> shapes = shapes_of(wanted, options.quick);
+  const std::vector<std::string> ways = ways_of(wanted);
   const bench::Environment mpi(&argc, &argv);
   const bench::Report report("halo", mpi.ranks(), mpi.library());
   const RankBox box(mpi.rank(), mpi.ranks());
+  const Job job{box, options, report, mpi.rank() == 0};
+  const auto selected = [&](const HaloShape& shape) {
+    std::vector<std::string> some;
+    for (const std::string& way : ways)
+      if (options.selects(name_of(shape) + "_" + way)) some.push_back(way);
+    return some;
+  };
   bool right = true;
   try {
     for (const HaloShape& shape : shapes) {
-      if (options.list && mpi.rank() == 0) std::puts(name_of(shape).c_str());
-      if (options.list || !options.selects(name_of(shape))) continue;
-      right &= measure(shape, box, options.budget, mpi.rank() == 0, report);
+      const std::vector<std::string> some = selected(shape);
+      for (const std::string& way : some)
+        if (options.list && job.speaks) std::printf("%s_%s\n", name_of(shape).c_str(), way.c_str());
+      if (!options.list) right &= run_contenders(job, shape, some);
     }
+    // Last: it makes contexts on other ranks' devices.
+    for (const HaloShape& shape : shapes)
+      if (!options.list && std::ranges::count(selected(shape), kBar) > 0) run_bar(job, shape);
   } catch (const strake::InvalidArgument& error) {  // of all ranks alike
-    if (mpi.rank() == 0) std::fprintf(stderr, "%s\n", error.what());
+    if (job.speaks) std::fprintf(stderr, "%s\n", error.what());
     return 2;
+  } catch (const bench::NoDevice& error) {
+    if (job.speaks) std::fprintf(stderr, "skipped: %s\n", error.what());
+    return 77;
   }
   return right ? 0 : 1;
 }

@@ -29,9 +29,9 @@ Halo::Halo(const RankBox& box, const HaloShape& shape)
   }
 }
 
-Halo::Part Halo::part(const Triple& direction, bool ghost) const {
-  const int edge = shape_.edge;
-  const int radius = shape_.radius;
+Halo::Part Halo::part(const HaloShape& shape, const Triple& direction, bool ghost) {
+  const int edge = shape.edge;
+  const int radius = shape.radius;
   Part made{};
   for (std::size_t d = 0; d < 3; ++d) {
     made.sizes[d] = direction[d] == 0 ? edge : radius;

@@ -55,7 +55,10 @@ class Halo {
     Triple sizes;
   };
   /// What is sent in a direction; or the ghost cells on that side.
-  [[nodiscard]] Part part(const Triple& direction, bool ghost) const;
+  [[nodiscard]] static Part part(const HaloShape& shape, const Triple& direction, bool ghost);
+  [[nodiscard]] Part part(const Triple& direction, bool ghost) const {
+    return part(shape_, direction, ghost);
+  }
   /// Cells of an array in each dimension, with ghosts.
   [[nodiscard]] int size() const { return size_; }
 

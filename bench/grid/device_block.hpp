@@ -1,0 +1,69 @@
+/// \file  A rank's block of a periodic grid in its device's memory, with ghost cells on all sides.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "grid/contenders.hpp"
+#include "grid/device.hpp"
+#include "grid/kernels.hpp"
+#include "mpi/halo.hpp"
+#include "strake/stream.hpp"
+#include "strake/view.hpp"
+
+namespace bench {
+
+/// All arrays are in one allocation, at the same distances on all ranks. The allocation is of whole
+/// 2 MiB: another process that opens it sees nothing else.
+class DeviceBlock {
+ public:
+  /// In the memory of the current device.
+  DeviceBlock(const RankBox& box, const HaloShape& shape);
+
+  /// Cells of an array in each dimension, with ghosts.
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] int quantities() const { return quantities_; }
+  /// The allocation: the first cell of the first array.
+  [[nodiscard]] double* data() const { return memory_.doubles(); }
+  /// Where a part of an array begins, of a block that is at `base`: this one, or another rank's.
+  [[nodiscard]] BoxEnd end_at(double* base, int quantity, const Halo::Part& part) const;
+
+  /// As Contender::fill(), wrong_cells(). Both end when the device has done it.
+  void fill(int epoch);
+  [[nodiscard]] std::int64_t wrong_cells(int epoch) const;
+
+ private:
+  [[nodiscard]] double* array(int quantity) const { return data() + quantity * cells_; }
+
+  int size_;
+  int quantities_;
+  std::int64_t cells_;  // of an array
+  strake::Index3 extent_;
+  strake::Region owned_;
+  strake::Region stored_;
+  DeviceMemory memory_;
+};
+
+/// What has such a block, and a stream in which it works.
+class BlockContender : public Contender {
+ public:
+  BlockContender(const RankBox& box, const HaloShape& shape)
+      : device_(use_device()), block_(box, shape), stream_(strake::Stream::make(device_)) {}
+  void fill(int epoch) override { block_.fill(epoch); }
+  [[nodiscard]] std::int64_t wrong_cells(int epoch) const override {
+    return block_.wrong_cells(epoch);
+  }
+
+ protected:
+  [[nodiscard]] const DeviceBlock& block() const { return block_; }
+  [[nodiscard]] cudaStream_t stream() const { return stream_.native(); }
+  void synchronize() const { check(cudaStreamSynchronize(stream())); }
+
+ private:
+  int device_;
+  DeviceBlock block_;
+  strake::Stream stream_;
+};
+
+}  // namespace bench

@@ -1,0 +1,145 @@
+#include "grid/device_grid.hpp"
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grid/device.hpp"
+#include "grid/numbers.hpp"
+#include "strake/copy.hpp"
+#include "strake/error.hpp"
+#include "strake/grid.hpp"
+
+namespace bench {
+namespace {
+
+/// Exchanges in a stream, as a graph.
+class Graph {
+ public:
+  Graph(strake::Grid& grid, strake::Stream& stream, int exchanges) {
+    grid.prepare();
+    check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal));
+    cudaGraph_t made = nullptr;
+    try {
+      for (int i = 0; i < exchanges; ++i) grid.enqueue(stream);
+    } catch (...) {
+      (void)cudaStreamEndCapture(stream.native(), &made);
+      if (made != nullptr) (void)cudaGraphDestroy(made);
+      (void)cudaGetLastError();
+      throw;
+    }
+    check(cudaStreamEndCapture(stream.native(), &made));
+    check(cudaGraphInstantiate(&graph_, made, 0));
+    check(cudaGraphDestroy(made));
+  }
+  ~Graph() { (void)cudaGraphExecDestroy(graph_); }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  void launch(strake::Stream& stream) { check(cudaGraphLaunch(graph_, stream.native())); }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+class DeviceGridContender final : public Contender {
+ public:
+  DeviceGridContender(const RankBox& box, const HaloShape& shape, Pace pace)
+      : pace_(pace),
+        place_{strake::MemoryKind::Device, use_device()},
+        grid_(MPI_COMM_WORLD,
+              std::array<std::int64_t, 3>{box.dims()[2] * std::int64_t{shape.edge},
+                                          box.dims()[1] * std::int64_t{shape.edge},
+                                          box.dims()[0] * std::int64_t{shape.edge}},
+              {.radius = shape.radius,
+               .periodic = {true, true, true},
+               .counts = {box.dims()[2], box.dims()[1], box.dims()[0]},
+               .place = place_}) {
+    for (int q = 0; q < shape.quantities; ++q)
+      fields_.push_back(grid_.add<double>("q" + std::to_string(q), {.next = false}));
+  }
+  /// Collective. \throws strake::Unsupported  this rank's exchange can't be part of a graph
+  void capture() { graph_.emplace(grid_, stream_, exchanges()); }
+  [[nodiscard]] int exchanges() const override {
+    return pace_ == Pace::EnqueueTen || pace_ == Pace::GraphOfTen ? 10 : 1;
+  }
+  void exchange() override {
+    if (pace_ == Pace::Wait) return grid_.exchange().wait();
+    if (graph_) {
+      graph_->launch(stream_);
+    } else {
+      for (int i = 0; i < exchanges(); ++i) grid_.enqueue(stream_);
+    }
+    check(cudaStreamSynchronize(stream_.native()));
+  }
+  void fill(int epoch) override {
+    for (std::size_t q = 0; q < fields_.size(); ++q) {
+      const std::vector<double> values = numbers(q, fields_[q].view().owned(), epoch);
+      const auto there = bytes_of(fields_[q].view());
+      strake::CopyPlan::compile(there.layout, place_,
+                                strake::Layout::dense(there.layout.size_bytes()), {})
+          .run(there.base, reinterpret_cast<const std::byte*>(values.data()));
+    }
+  }
+  [[nodiscard]] std::int64_t wrong_cells(int epoch) const override {
+    std::int64_t wrong = 0;
+    for (std::size_t q = 0; q < fields_.size(); ++q) {
+      const strake::Region stored = fields_[q].view().stored();
+      const auto there = bytes_of(fields_[q].view());
+      std::vector<double> values(static_cast<std::size_t>(stored.size()));
+      strake::CopyPlan::compile(strake::Layout::dense(there.layout.size_bytes()), {}, there.layout,
+                                place_)
+          .run(reinterpret_cast<std::byte*>(values.data()), there.base);
+      wrong += count_different(values, numbers(q, stored, epoch));
+    }
+    return wrong;
+  }
+
+ private:
+  struct Bytes {
+    strake::Layout layout;
+    std::byte* base;
+  };
+  static Bytes bytes_of(const strake::View<double>& view) {
+    const strake::Region& stored = view.stored();
+    constexpr std::int64_t kSize = sizeof(double);
+    const strake::Dim dims[] = {{stored.extent(2), view.stride(2) * kSize},
+                                {stored.extent(1), view.stride(1) * kSize}};
+    return {strake::Layout::box(0, stored.extent(0) * kSize, dims),
+            reinterpret_cast<std::byte*>(&view(stored.lower[0], stored.lower[1], stored.lower[2]))};
+  }
+  [[nodiscard]] std::vector<double> numbers(std::size_t quantity, const strake::Region& filled,
+                                            int epoch) const {
+    return grid_numbers(fields_[quantity].view().stored(), filled, grid_.extent(), quantity,
+                        fields_.size(), epoch);
+  }
+
+  Pace pace_;
+  strake::Place place_;
+  strake::Grid grid_;
+  strake::Stream stream_ = strake::Stream::make(place_.device);
+  std::optional<Graph> graph_;
+  std::vector<strake::Field<double>> fields_;
+};
+
+}  // namespace
+
+std::unique_ptr<Contender> make_device_grid(const RankBox& box, const HaloShape& shape, Pace pace) {
+  auto contender = std::make_unique<DeviceGridContender>(box, shape, pace);
+  if (pace != Pace::Graph && pace != Pace::GraphOfTen) return contender;
+  bool possible = true;
+  try {
+    contender->capture();
+  } catch (const strake::Unsupported& error) {
+    std::fprintf(stderr, "exchanges in a graph are left out: %s\n", error.what());
+    possible = false;
+  }
+  if (!all_ranks(possible)) return nullptr;
+  return contender;
+}
+
+}  // namespace bench
