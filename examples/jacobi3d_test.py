@@ -4,6 +4,7 @@
   jacobi3d_test.py PROGRAM RANKS LAUNCH…    RANKS: "1,2,4"; LAUNCH: a command in which the word RANKS is their number
 """
 import json
+import math
 import os
 import struct
 import subprocess
@@ -54,6 +55,11 @@ def main(program, ranks, launch):
             sums[" ".join([str(count), *way])] = result["checksum"]
     count = max(ranks)
     sums[f"{count} on nodes of 2"] = result_of(command(count, *problem), nodes_of=2)["checksum"]
+    cube = ["--n", "12", "--steps", "3"]
+    assert (result_of(command(1, *cube, "--cells-a-rank", "12"))["checksum"]
+            == result_of(command(1, *cube))["checksum"])
+    weak = [result_of(command(count, "--cells-a-rank", "9", "--steps", "9", *way)) for way in ([], ["--baseline"])]
+    assert weak[0]["checksum"] == weak[1]["checksum"] and math.prod(weak[0]["extent"]) == count * 9**3, weak
     if len(set(sums.values())) != 1:
         sys.exit(f"the answers differ: {sums}")
     print(f"checksum {result['checksum']} in {len(sums)} runs")
