@@ -1,7 +1,8 @@
 // jacobi3d on CUDA devices: a rank uses one, and its part of the grid lies in that one's memory.
-// Between two of its lines the host only enqueues: kernels and exchanges of the steps, or graphs of
-// two steps each. All bits of the answer are those of jacobi3d. Source: dissertation 5 (its Jacobi
-// application).
+// The steps between two lines are enqueued, kernels and exchanges or graphs of two steps each; on
+// one node, where no two ranks share a device, the host waits only before it prints a line. With
+// --baseline by plain MPI. All bits of the answer are those of jacobi3d. Source: dissertation 5
+// (its Jacobi application).
 #include "jacobi3d_cuda.hpp"
 
 #include <mpi.h>
@@ -16,6 +17,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "jacobi3d_mpi_cuda.hpp"
 #include "jacobi3d_program.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
@@ -93,20 +95,20 @@ class Graph {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-/// Steps in a stream.
+/// Steps in a stream. Grid and quantity are a strake::Grid and its, or a DeviceMpiGrid, which is
+/// both.
+template <typename AnyGrid, typename AnyField>
 class Steps {
  public:
   enum Kind : std::size_t { kAlone, kWithExchanges };  ///< kAlone: kernels, for the time they take
-  Steps(strake::Grid& grid, strake::Field<double>& u, const DeviceJacobi& jacobi,
-        strake::Stream& stream)
+  Steps(AnyGrid& grid, AnyField& u, const DeviceJacobi& jacobi, strake::Stream& stream)
       : grid_(grid),
         u_(u),
         jacobi_(jacobi),
         stream_(stream),
         interior_(grid.interior()),
         exterior_(grid.exterior()) {
-    // What is needed first of all is not made in a capture. Collective.
-    grid.prepare();
+    // What is needed first of all is not made in a capture.
     enqueue(2, kWithExchanges);
     stream.synchronize();
   }
@@ -156,8 +158,8 @@ class Steps {
     grid_.swap();
   }
 
-  strake::Grid& grid_;
-  strake::Field<double>& u_;
+  AnyGrid& grid_;
+  AnyField& u_;
   const DeviceJacobi& jacobi_;
   strake::Stream& stream_;
   strake::Region interior_;
@@ -166,15 +168,16 @@ class Steps {
   const double* captured_ = nullptr;              ///< the buffer that was current then
 };
 
-Result solve(Steps& steps, const strake::Field<double>& u, const DeviceJacobi& jacobi,
+template <typename AnySteps, typename AnyField>
+Result solve(AnySteps& steps, const AnyField& u, const DeviceJacobi& jacobi,
              const strake::Stream& stream, std::int64_t count) {
   constexpr std::int64_t kTimedAlone = 50;
   // The first ones take longer.
-  for (const auto kind : {Steps::kWithExchanges, Steps::kAlone}) steps.enqueue(4, kind);
+  for (const auto kind : {AnySteps::kWithExchanges, AnySteps::kAlone}) steps.enqueue(4, kind);
   (void)steps.finish(0);
   MPI_Barrier(MPI_COMM_WORLD);
   double begin = MPI_Wtime();
-  steps.enqueue(kTimedAlone, Steps::kAlone);
+  steps.enqueue(kTimedAlone, AnySteps::kAlone);
   const double alone = steps.finish(begin) / kTimedAlone;
 
   jacobi.begin(u.view(), stream.native());
@@ -185,7 +188,7 @@ Result solve(Steps& steps, const strake::Field<double>& u, const DeviceJacobi& j
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t some = std::min(kStepsPerLine, count - done);
     begin = MPI_Wtime();
-    steps.enqueue(some, Steps::kWithExchanges);
+    steps.enqueue(some, AnySteps::kWithExchanges);
     spent += steps.finish(begin);
     done += some;
     const double a_step = spent / static_cast<double>(done);
@@ -215,8 +218,20 @@ void write_png_of_device(const std::string& path, const strake::View<double>& u,
   write_png(path, {origin, y, z, slice, slice}, extent);
 }
 
+Result run_baseline(const Options& options, strake::Place place) {
+  DeviceMpiGrid grid(MPI_COMM_WORLD, options.extent);
+  strake::Stream stream = strake::Stream::make(place.device);
+  const DeviceJacobi jacobi(options.extent);
+  Steps steps(grid, grid, jacobi, stream);
+  Result result = solve(steps, grid, jacobi, stream, options.steps);
+  result.way = "baseline";
+  if (!options.png.empty()) write_png_of_device(options.png, grid.view(), place, options.extent);
+  return result;
+}
+
 Result run(const Options& options) {
   const strake::Place place{strake::MemoryKind::Device, open_device()};
+  if (options.baseline) return run_baseline(options, place);
   strake::Grid grid(MPI_COMM_WORLD, options.extent,
                     {.radius = strake::Radius::faces(1),
                      .periodic = {true, true, true},
@@ -225,6 +240,7 @@ Result run(const Options& options) {
   auto u = grid.add<double>("temperature");
   strake::Stream stream = strake::Stream::make(place.device);
   const DeviceJacobi jacobi(options.extent);
+  grid.prepare();
   Steps steps(grid, u, jacobi, stream);
   const bool graphs_work_well = each_has_its_own(place.device);
   try {
@@ -248,8 +264,10 @@ Result run(const Options& options) {
 int main(int argc, char** argv) {
   constexpr Program kProgram{
       .name = "jacobi3d_cuda",
+      .baseline = true,
       .graph = true,
       .notes =
+          "  --baseline            by plain MPI, from and to host memory, packed by kernels\n"
           "  --graph, --no-graph   two steps are one CUDA graph, or their kernels and exchanges "
           "are\n"
           "                        enqueued in each step (graphs, where each rank has a device of\n"

@@ -101,25 +101,56 @@ __global__ void __launch_bounds__(kWide* kHigh, kBlocksAtATime)
   }
 }
 
+/// A launch for several boxes: a thread for each cell, x fastest; blockIdx.y is the box's number.
 struct Boxes {
   static constexpr std::size_t kMost = 6;
   strake::Region all[kMost];
+
+  explicit Boxes(const std::vector<strake::Region>& boxes) {
+    if (boxes.size() > kMost) throw std::logic_error("more than six boxes");
+    std::copy(boxes.begin(), boxes.end(), all);
+  }
+  static dim3 blocks_for_all(const std::vector<strake::Region>& boxes) {
+    std::int64_t most = 1;
+    for (const strake::Region& box : boxes) most = std::max(most, box.size());
+    return {static_cast<unsigned>(blocks_for(most, kThreads)), static_cast<unsigned>(boxes.size())};
+  }
+  /// Calls `visit(i, j, k, n)` for this thread's cell, which is the n-th of all.
+  template <typename Visit>
+  __device__ void visit_cell(Visit visit) const {
+    const strake::Region& box = all[blockIdx.y];
+    const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+    if (number >= box.size()) return;
+    std::int64_t before = 0;
+    for (unsigned other = 0; other < blockIdx.y; ++other) before += all[other].size();
+    const std::int64_t row = number / box.extent(0);
+    visit(box.lower[0] + number % box.extent(0), box.lower[1] + row % box.extent(1),
+          box.lower[2] + row / box.extent(1), before + number);
+  }
 };
 
-/// A cell a thread, x fastest; blockIdx.y is the number of the box.
 __global__ void __launch_bounds__(kThreads)
     relax_boxes(const Jacobi jacobi, const Cells from, const Cells to, const Boxes boxes) {
-  const strake::Region& box = boxes.all[blockIdx.y];
-  const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (number >= box.size()) return;
-  const std::int64_t row = number / box.extent(0);
-  const std::int64_t i = box.lower[0] + number % box.extent(0);
-  const std::int64_t j = box.lower[1] + row % box.extent(1);
-  const std::int64_t k = box.lower[2] + row / box.extent(1);
-  const double value =
-      Jacobi::mean(__ldg(&from(i - 1, j, k)), __ldg(&from(i + 1, j, k)), __ldg(&from(i, j - 1, k)),
-                   __ldg(&from(i, j + 1, k)), __ldg(&from(i, j, k - 1)), __ldg(&from(i, j, k + 1)));
-  to(i, j, k) = HeldColumn(jacobi, i, j).apply(jacobi, k, value);
+  boxes.visit_cell([&](std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t) {
+    const double value = Jacobi::mean(__ldg(&from(i - 1, j, k)), __ldg(&from(i + 1, j, k)),
+                                      __ldg(&from(i, j - 1, k)), __ldg(&from(i, j + 1, k)),
+                                      __ldg(&from(i, j, k - 1)), __ldg(&from(i, j, k + 1)));
+    to(i, j, k) = HeldColumn(jacobi, i, j).apply(jacobi, k, value);
+  });
+}
+
+__global__ void __launch_bounds__(kThreads)
+    pack_boxes(const Cells u, const Boxes boxes, double* packed) {
+  boxes.visit_cell([&](std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t n) {
+    packed[n] = u(i, j, k);
+  });
+}
+
+__global__ void __launch_bounds__(kThreads)
+    unpack_boxes(const Cells u, const Boxes boxes, const double* packed) {
+  boxes.visit_cell([&](std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t n) {
+    u(i, j, k) = packed[n];
+  });
 }
 
 /// Calls `visit(i, j, k)` for each cell of `region`: all blocks together, a row a block at a time.
@@ -181,6 +212,18 @@ unsigned blocks_for_rows(const strake::Region& region) {
 
 }  // namespace
 
+void pack(const Cells& u, const std::vector<strake::Region>& boxes, double* packed,
+          cudaStream_t stream) {
+  pack_boxes<<<Boxes::blocks_for_all(boxes), kThreads, 0, stream>>>(u, Boxes(boxes), packed);
+  check(cudaGetLastError(), "pack_boxes");
+}
+
+void unpack(const Cells& u, const std::vector<strake::Region>& boxes, const double* packed,
+            cudaStream_t stream) {
+  unpack_boxes<<<Boxes::blocks_for_all(boxes), kThreads, 0, stream>>>(u, Boxes(boxes), packed);
+  check(cudaGetLastError(), "unpack_boxes");
+}
+
 DeviceJacobi::DeviceJacobi(const strake::Index3& extent) : jacobi_(extent) {
   check(cudaMalloc(&result_, sizeof *result_), "cudaMalloc");
 }
@@ -212,16 +255,8 @@ void DeviceJacobi::relax(const Cells& from, const Cells& to, const strake::Regio
 void DeviceJacobi::relax(const Cells& from, const Cells& to,
                          const std::vector<strake::Region>& boxes, cudaStream_t stream) const {
   if (boxes.empty()) return;
-  if (boxes.size() > Boxes::kMost) throw std::logic_error("a rank's exterior has over six boxes");
-  Boxes some;
-  std::int64_t most = 0;
-  for (std::size_t n = 0; n < boxes.size(); ++n) {
-    some.all[n] = boxes[n];
-    most = std::max(most, boxes[n].size());
-  }
-  const dim3 grid(static_cast<unsigned>(blocks_for(most, kThreads)),
-                  static_cast<unsigned>(boxes.size()));
-  relax_boxes<<<grid, kThreads, 0, stream>>>(jacobi_, from, to, some);
+  relax_boxes<<<Boxes::blocks_for_all(boxes), kThreads, 0, stream>>>(jacobi_, from, to,
+                                                                     Boxes(boxes));
   check(cudaGetLastError(), "relax_boxes");
 }
 

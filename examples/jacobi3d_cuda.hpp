@@ -12,6 +12,14 @@
 /// \throws std::runtime_error  a call of the runtime has failed: names it
 void check(cudaError_t result, const char* call);
 
+/// \{ The cells of boxes, at most six, one box after the other, in the same order as
+/// for_each_cell(). One launch.
+void pack(const Jacobi::Cells& u, const std::vector<strake::Region>& boxes, double* packed,
+          cudaStream_t stream);
+void unpack(const Jacobi::Cells& u, const std::vector<strake::Region>& boxes, const double* packed,
+            cudaStream_t stream);
+/// \}
+
 /// Of the current device. All but the last two return at once, and may be captured in graphs.
 class DeviceJacobi {
  public:

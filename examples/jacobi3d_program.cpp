@@ -110,8 +110,8 @@ std::optional<Options> parse(const Program& program, int argc, char** argv) {
     }
   }
   if (cells_a_rank > 0) give_each_rank(options, cells_a_rank);
-  if (options.baseline && (options.plan || !options.vtk.empty()))
-    throw std::invalid_argument("--plan and --vtk are of the Grid: --baseline has none");
+  if (options.baseline && (options.plan || !options.vtk.empty() || options.graph))
+    throw std::invalid_argument("--plan, --vtk and graphs are of the Grid: --baseline has none");
   return options;
 }
 
