@@ -1,5 +1,6 @@
 /// \file  The problem that jacobi3d solves: heat in a box between a hot and a cold sphere. Cell by
-/// cell, by global coordinates; it knows nothing of ranks.
+/// cell, by global coordinates; it knows nothing of ranks. Code on a device calls what has
+/// JACOBI_FN (nvcc needs --expt-relaxed-constexpr for std::array there).
 #pragma once
 
 #include <algorithm>
@@ -10,15 +11,27 @@
 
 #include "strake/view.hpp"
 
+#if defined(__CUDACC__)
+#define JACOBI_FN __host__ __device__
+#else
+#define JACOBI_FN
+#endif
+
 /// Its cells keep their temperature.
 struct Sphere {
   strake::Index3 centre;
   std::int64_t radius;
   double temperature;
 
-  [[nodiscard]] bool contains(std::int64_t i, std::int64_t j, std::int64_t k) const {
-    const std::int64_t x = i - centre[0], y = j - centre[1], z = k - centre[2];
-    return x * x + y * y + z * z <= radius * radius;
+  /// Of the column of cells (i, j, *) it contains those whose distance from its middle plane,
+  /// squared, is at most that; below 0: none.
+  [[nodiscard]] JACOBI_FN std::int64_t reach_in_column(std::int64_t i, std::int64_t j) const {
+    const std::int64_t x = i - centre[0], y = j - centre[1];
+    return radius * radius - x * x - y * y;
+  }
+  [[nodiscard]] JACOBI_FN bool contains(std::int64_t i, std::int64_t j, std::int64_t k) const {
+    const std::int64_t z = k - centre[2];
+    return z * z <= reach_in_column(i, j);
   }
   /// The part of `box` that may have cells of it.
   [[nodiscard]] strake::Region within(strake::Region box) const {
@@ -33,6 +46,7 @@ struct Sphere {
 class Jacobi {
  public:
   using Cells = strake::View<double>;
+  static constexpr double kBegin = 0.5;  ///< the temperature outside of the spheres
 
   explicit Jacobi(const strake::Index3& extent) : extent_(extent) {
     const std::int64_t radius = std::min({extent[0], extent[1], extent[2]}) / 10;
@@ -43,16 +57,22 @@ class Jacobi {
 
   /// The first temperatures of what this rank owns.
   void begin(const Cells& u) const {
-    for_each_cell(u.owned(), [&](auto i, auto j, auto k) { u(i, j, k) = 0.5; });
+    for_each_cell(u.owned(), [&](auto i, auto j, auto k) { u(i, j, k) = kBegin; });
     hold(u, u.owned());
+  }
+  /// What becomes of a cell outside of the spheres: the mean of its neighbours, by pairs along x, y
+  /// and z. The same bits on a CPU and on a device.
+  [[nodiscard]] static JACOBI_FN double mean(double x0, double x1, double y0, double y1, double z0,
+                                             double z1) {
+    const double along_x = x0 + x1, along_y = y0 + y1, along_z = z0 + z1;
+    return (along_x + along_y + along_z) * (1.0 / 6.0);
   }
   /// One step of the cells in `box`: each becomes the mean of its six neighbours.
   void relax(const Cells& from, const Cells& to, const strake::Region& box) const {
     for_each_cell(box, [&](auto i, auto j, auto k) {
-      const double along_x = from(i - 1, j, k) + from(i + 1, j, k);
-      const double along_y = from(i, j - 1, k) + from(i, j + 1, k);
-      const double along_z = from(i, j, k - 1) + from(i, j, k + 1);
-      to(i, j, k) = (along_x + along_y + along_z) * (1.0 / 6.0);
+      to(i, j, k) = mean(from(i - 1, j, k), from(i + 1, j, k),   //
+                         from(i, j - 1, k), from(i, j + 1, k),   //
+                         from(i, j, k - 1), from(i, j, k + 1));  //
     });
     hold(to, box);
   }
@@ -68,14 +88,18 @@ class Jacobi {
   /// bit of any cell changes it.
   [[nodiscard]] std::uint64_t checksum(const Cells& u) const {
     std::uint64_t sum = 0;
-    for_each_cell(u.owned(), [&](auto i, auto j, auto k) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &u(i, j, k), sizeof bits);
-      const auto number = static_cast<std::uint64_t>((k * extent_[1] + j) * extent_[0] + i);
-      sum += mixed(mixed(number) ^ bits);
-    });
+    for_each_cell(u.owned(), [&](auto i, auto j, auto k) { sum += checksum(u(i, j, k), i, j, k); });
     return sum;
   }
+  /// Of one cell.
+  [[nodiscard]] JACOBI_FN std::uint64_t checksum(double value, std::int64_t i, std::int64_t j,
+                                                 std::int64_t k) const {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    const auto number = static_cast<std::uint64_t>((k * extent_[1] + j) * extent_[0] + i);
+    return mixed(mixed(number) ^ bits);
+  }
+  [[nodiscard]] JACOBI_FN const std::array<Sphere, 2>& spheres() const { return spheres_; }
 
  private:
   void hold(const Cells& u, const strake::Region& box) const {
@@ -86,7 +110,7 @@ class Jacobi {
     }
   }
   /// The end of splitmix64.
-  static std::uint64_t mixed(std::uint64_t x) {
+  static JACOBI_FN std::uint64_t mixed(std::uint64_t x) {
     x += 0x9E3779B97F4A7C15U;
     x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
     x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <stdexcept>
@@ -12,10 +13,10 @@
 
 #include "strake/view.hpp"
 
-/// A periodic grid of doubles, one ghost cell deep.
-class MpiGrid {
+/// A rank's part of a periodic grid of doubles, one ghost cell deep, wherever its memory is.
+class MpiBox {
  public:
-  MpiGrid(MPI_Comm comm, const strake::Index3& extent) {
+  MpiBox(MPI_Comm comm, const strake::Index3& extent) {
     int ranks = 1;
     MPI_Comm_size(comm, &ranks);
     std::array<int, 3> counts{};  // z, y, x: MPI_Dims_create puts the most first
@@ -36,40 +37,16 @@ class MpiGrid {
       owned_.lower[a] = extent[a] * at[2 - a] / parts;
       owned_.upper[a] = extent[a] * (at[2 - a] + 1) / parts;
     }
+    stored_ = owned_;
+    for (std::size_t a = 0; a < 3; ++a) {
+      --stored_.lower[a];
+      ++stored_.upper[a];
+    }
     for (std::size_t a = 0; a < 3; ++a) add_faces(a);
-    for (auto& buffer : buffers_) {
-      buffer.resize(static_cast<std::size_t>((owned_.extent(0) + 2) * (owned_.extent(1) + 2) *
-                                             (owned_.extent(2) + 2)));
-    }
   }
-  MpiGrid(const MpiGrid&) = delete;
-  MpiGrid& operator=(const MpiGrid&) = delete;
-  ~MpiGrid() {
-    for (Face& face : faces_) {
-      MPI_Type_free(&face.sent);
-      MPI_Type_free(&face.ghosts);
-    }
-    MPI_Comm_free(&cart_);
-  }
-
-  [[nodiscard]] strake::View<double> view() { return view_of(buffers_[0]); }
-  [[nodiscard]] strake::View<double> next() { return view_of(buffers_[1]); }
-  void swap() { buffers_[0].swap(buffers_[1]); }
-
-  struct Ghosts {
-    std::array<MPI_Request, 12> requests;
-    void wait() { MPI_Waitall(12, requests.data(), MPI_STATUSES_IGNORE); }
-  };
-  [[nodiscard]] Ghosts exchange() {
-    Ghosts ghosts;
-    double* const cells = buffers_[0].data();
-    MPI_Request* request = ghosts.requests.data();
-    for (const Face& face : faces_)
-      MPI_Irecv(cells, 1, face.ghosts, face.from, face.tag, cart_, request++);
-    for (const Face& face : faces_)
-      MPI_Isend(cells, 1, face.sent, face.to, face.tag, cart_, request++);
-    return ghosts;
-  }
+  MpiBox(const MpiBox&) = delete;
+  MpiBox& operator=(const MpiBox&) = delete;
+  ~MpiBox() { MPI_Comm_free(&cart_); }
 
   [[nodiscard]] strake::Region interior() const {
     strake::Region made = owned_;
@@ -94,52 +71,100 @@ class MpiGrid {
     return boxes;
   }
 
- private:
-  /// All ranks send one way, and receive from the other side.
+ protected:
+  /// All ranks send one way, and receive from the other side: layers of cells, without those at
+  /// their rims.
   struct Face {
     int to, from, tag;
-    MPI_Datatype sent, ghosts;
+    strake::Region sent, ghosts;
   };
+  [[nodiscard]] MPI_Comm cart() const { return cart_; }
+  [[nodiscard]] const std::vector<Face>& faces() const { return faces_; }
+  [[nodiscard]] const strake::Region& stored() const { return stored_; }
+  /// Of all stored cells at `cells`, x fastest.
+  [[nodiscard]] strake::View<double> view_of(double* cells) const {
+    const std::int64_t y = stored_.extent(0), z = y * stored_.extent(1);
+    double* const origin = cells - (stored_.lower[0] + stored_.lower[1] * y + stored_.lower[2] * z);
+    return {origin, y, z, owned_, stored_};
+  }
+
+ private:
   void add_faces(std::size_t axis) {
+    const std::int64_t first = owned_.lower[axis], end = owned_.upper[axis];
     for (const int side : {-1, 1}) {
       Face face{};
       face.tag = static_cast<int>(faces_.size());
       MPI_Cart_shift(cart_, 2 - static_cast<int>(axis), side, &face.from, &face.to);
-      const int cells = static_cast<int>(owned_.extent(static_cast<int>(axis)));
-      face.sent = layer(axis, side < 0 ? 1 : cells);
-      face.ghosts = layer(axis, side < 0 ? cells + 1 : 0);
+      face.sent = layer(axis, side < 0 ? first : end - 1);
+      face.ghosts = layer(axis, side < 0 ? end : first - 1);
       faces_.push_back(face);
     }
   }
-  /// One layer of cells, without those at its rim.
-  [[nodiscard]] MPI_Datatype layer(std::size_t axis, int start) const {
-    std::array<int, 3> sizes{}, parts{}, starts{1, 1, 1};
-    for (std::size_t a = 0; a < 3; ++a) {
-      parts[2 - a] = static_cast<int>(owned_.extent(static_cast<int>(a)));
-      sizes[2 - a] = parts[2 - a] + 2;
+  [[nodiscard]] strake::Region layer(std::size_t axis, std::int64_t at) const {
+    strake::Region made = owned_;
+    made.lower[axis] = at;
+    made.upper[axis] = at + 1;
+    return made;
+  }
+
+  MPI_Comm cart_ = MPI_COMM_NULL;
+  strake::Region owned_, stored_;
+  std::vector<Face> faces_;
+};
+
+/// In host memory.
+class MpiGrid : public MpiBox {
+ public:
+  MpiGrid(MPI_Comm comm, const strake::Index3& extent) : MpiBox(comm, extent) {
+    for (const Face& face : faces())
+      types_.push_back({datatype_of(face.sent), datatype_of(face.ghosts)});
+    for (auto& buffer : buffers_) buffer.resize(static_cast<std::size_t>(stored().size()));
+  }
+  ~MpiGrid() {
+    for (Types& types : types_) {
+      MPI_Type_free(&types.sent);
+      MPI_Type_free(&types.ghosts);
     }
-    parts[2 - axis] = 1;
-    starts[2 - axis] = start;
+  }
+
+  [[nodiscard]] strake::View<double> view() { return view_of(buffers_[0].data()); }
+  [[nodiscard]] strake::View<double> next() { return view_of(buffers_[1].data()); }
+  void swap() { buffers_[0].swap(buffers_[1]); }
+
+  struct Ghosts {
+    std::array<MPI_Request, 12> requests;
+    void wait() { MPI_Waitall(12, requests.data(), MPI_STATUSES_IGNORE); }
+  };
+  [[nodiscard]] Ghosts exchange() {
+    Ghosts ghosts;
+    double* const cells = buffers_[0].data();
+    MPI_Request* request = ghosts.requests.data();
+    for (std::size_t f = 0; f < faces().size(); ++f)
+      MPI_Irecv(cells, 1, types_[f].ghosts, faces()[f].from, faces()[f].tag, cart(), request++);
+    for (std::size_t f = 0; f < faces().size(); ++f)
+      MPI_Isend(cells, 1, types_[f].sent, faces()[f].to, faces()[f].tag, cart(), request++);
+    return ghosts;
+  }
+
+ private:
+  struct Types {
+    MPI_Datatype sent, ghosts;
+  };
+  [[nodiscard]] MPI_Datatype datatype_of(const strake::Region& cells) const {
+    std::array<int, 3> sizes{}, parts{}, starts{};
+    for (int a = 0; a < 3; ++a) {
+      const auto axis = static_cast<std::size_t>(a);
+      sizes[2 - axis] = static_cast<int>(stored().extent(a));
+      parts[2 - axis] = static_cast<int>(cells.extent(a));
+      starts[2 - axis] = static_cast<int>(cells.lower[axis] - stored().lower[axis]);
+    }
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Type_create_subarray(3, sizes.data(), parts.data(), starts.data(), MPI_ORDER_C, MPI_DOUBLE,
                              &type);
     MPI_Type_commit(&type);
     return type;
   }
-  [[nodiscard]] strake::View<double> view_of(std::vector<double>& buffer) const {
-    strake::Region stored = owned_;
-    for (std::size_t a = 0; a < 3; ++a) {
-      --stored.lower[a];
-      ++stored.upper[a];
-    }
-    const std::int64_t y = stored.extent(0), z = y * stored.extent(1);
-    double* const origin =
-        buffer.data() - (stored.lower[0] + stored.lower[1] * y + stored.lower[2] * z);
-    return {origin, y, z, owned_, stored};
-  }
 
-  MPI_Comm cart_ = MPI_COMM_NULL;
-  strake::Region owned_;
-  std::vector<Face> faces_;
+  std::vector<Types> types_;
   std::array<std::vector<double>, 2> buffers_;
 };

@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""Runs jacobi3d on several numbers of ranks, as Grid and as plain MPI: all must print the same checksum.
+"""Runs jacobi3d on several numbers of ranks, in several ways: all must print the same checksum.
 
-  jacobi3d_test.py PROGRAM RANKS LAUNCH…    RANKS: "1,2,4"; LAUNCH: a command in which the word RANKS is their number
+  jacobi3d_test.py PROGRAM RANKS LAUNCH…                  as Grid and as plain MPI
+  jacobi3d_test.py PROGRAM RANKS LAUNCH… --device CUDA    the program CUDA, with and without graphs, and PROGRAM
+  jacobi3d_test.py PROGRAM RANKS LAUNCH… --none CUDA      the program CUDA without a device: it must say so
+
+RANKS: "1,2,4"; LAUNCH: a command in which the word RANKS is their number
 """
 import json
+import math
 import os
 import struct
 import subprocess
@@ -41,11 +46,18 @@ def png_rows(path):
     return [rows[i * stride + 1:(i + 1) * stride] for i in range(height)]
 
 
-def main(program, ranks, launch):
+def launcher_of(launch, program):
     def command(count, *options):
         return [str(count) if word == "RANKS" else word for word in launch] + [program, *options]
+    return command
 
-    problem = ["--nx", "29", "--ny", "22", "--nz", "25", "--steps", "60"]
+
+PROBLEM = ["--nx", "29", "--ny", "22", "--nz", "25"]
+
+
+def test_host(program, ranks, launch):
+    command = launcher_of(launch, program)
+    problem = [*PROBLEM, "--steps", "60"]
     sums = {}
     for count in ranks:
         for way in ([], ["--baseline"]):
@@ -54,6 +66,11 @@ def main(program, ranks, launch):
             sums[" ".join([str(count), *way])] = result["checksum"]
     count = max(ranks)
     sums[f"{count} on nodes of 2"] = result_of(command(count, *problem), nodes_of=2)["checksum"]
+    cube = ["--n", "12", "--steps", "3"]
+    assert (result_of(command(1, *cube, "--cells-a-rank", "12"))["checksum"]
+            == result_of(command(1, *cube))["checksum"])
+    weak = [result_of(command(count, "--cells-a-rank", "9", "--steps", "9", *way)) for way in ([], ["--baseline"])]
+    assert weak[0]["checksum"] == weak[1]["checksum"] and math.prod(weak[0]["extent"]) == count * 9**3, weak
     if len(set(sums.values())) != 1:
         sys.exit(f"the answers differ: {sums}")
     print(f"checksum {result['checksum']} in {len(sums)} runs")
@@ -71,13 +88,70 @@ def main(program, ranks, launch):
         assert os.path.exists(os.path.join(folder, "out.pvti")), text
         assert "quantity 'temperature'" in text and "program,way,ranks" in text, text
 
-    for options, words in ((["--n", "0"], "--n takes a number from 1 to 16384, not '0'"),
-                           (["--steps", "7x"], "not '7x'"), (["--speed"], "unknown option '--speed'"),
-                           (["--png"], "--png takes a value"),
-                           (["--baseline", "--plan"], "--baseline has none")):
-        done = run(command(1, *options))
-        assert done.returncode == 2 and words in done.stderr, (options, done.returncode, done.stderr)
+    refuses(command, ["--n", "0"], "--n takes a number from 1 to 16384, not '0'")
+    refuses(command, ["--steps", "7x"], "not '7x'")
+    refuses(command, ["--speed"], "unknown option '--speed'")
+    refuses(command, ["--png"], "--png takes a value")
+    refuses(command, ["--baseline", "--plan"], "--baseline has none")
+    refuses(command, ["--graph"], "unknown option '--graph'")
+    assert "--cells-a-rank" in run(command(1, "--help")).stdout
+
+
+def refuses(command, options, words):
+    done = run(command(1, *options))
+    assert done.returncode == 2 and words in done.stderr, (options, done.returncode, done.stderr)
+
+
+def answer_of(result):
+    return result["checksum"], result["residual"]
+
+
+def test_device(cuda_program, program, ranks, launch):
+    host, device = launcher_of(launch, program), launcher_of(launch, cuda_program)
+    expected = {"": ("graph", "grid"), "--no-graph": ("grid",), "--baseline": ("baseline",)}
+    # An odd number of steps, of which graphs do two each. Columns of one cell a thread, and of many.
+    for problem in ([*PROBLEM, "--steps", "61"], ["--nx", "200", "--ny", "180", "--nz", "160", "--steps", "11"],
+                    ["--nx", "3", "--ny", "2", "--nz", "40", "--steps", "5"]):
+        sums = {"host": answer_of(result_of(host(1, *problem)))}
+        for count in ranks:
+            for way in ([], ["--no-graph"], ["--baseline"]):
+                if way == ["--baseline"] and "3" in problem:
+                    continue  # it has too few cells for each rank
+                result = result_of(device(count, *problem, *way))
+                assert result["ranks"] == count and result["way"] in expected[way[0] if way else ""], result
+                sums[" ".join([str(count), *way])] = answer_of(result)
+        result = result_of(device(1, *problem, "--graph"))
+        assert result["way"] == "graph", result
+        sums["1 --graph"] = answer_of(result)
+        if len(set(sums.values())) != 1:
+            sys.exit(f"the answers differ: {' '.join(problem)}: {sums}")
+        print(f"checksum {result['checksum']} in {len(sums)} runs")
+    with tempfile.TemporaryDirectory() as folder:
+        pictures = []
+        for command in (host, device):
+            path = os.path.join(folder, f"slice{len(pictures)}.png")
+            result_of(command(2, *PROBLEM, "--steps", "60", "--png", path, "--vtk", os.path.join(folder, "out")))
+            pictures.append(png_rows(path))
+        assert pictures[0] == pictures[1], "the pictures differ"
+
+
+def test_no_device(cuda_program, launch):
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    command = launcher_of(launch, cuda_program)
+    refuses(command, [], "a rank has no CUDA device")
+    refuses(command, ["--speed"], "unknown option '--speed'")
+    assert "--no-graph" in run(command(1, "--help")).stdout
+
+
+def main(program, ranks, *launch):
+    ranks = [int(count) for count in ranks.split(",")]
+    if launch[-2] == "--device":
+        test_device(launch[-1], program, ranks, launch[:-2])
+    elif launch[-2] == "--none":
+        test_no_device(launch[-1], launch[:-2])
+    else:
+        test_host(program, ranks, launch)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], [int(count) for count in sys.argv[2].split(",")], sys.argv[3:])
+    main(*sys.argv[1:])
