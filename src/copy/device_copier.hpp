@@ -91,9 +91,13 @@ class DeviceMail {
   /// A new round: puts, copies what is the rank's own, and raises this rank's flags.
   virtual void put(DeviceStream& stream, std::span<std::byte* const> arrays,
                    std::uint64_t ticket) const = 0;
-  enum class Await : bool { No, Yes };
+  enum class Await : std::uint8_t {
+    No,       ///< the caller has seen all flags
+    Soon,     ///< in few threads, and one launch if they are enough to take, too
+    InBlock,  ///< in one block of threads, beside work that goes on meanwhile
+  };
   /// Takes the round that was put last, once the others' flags are raised: the device waits for
-  /// them, in few threads, or the caller has seen them all.
+  /// them.
   virtual void take(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
                     Await await) const = 0;
   /// A whole round, in one launch where few threads are enough for it.

@@ -304,7 +304,7 @@ class Mail final : public strake::DeviceMail {
   }
   void run(strake::DeviceStream& stream, std::span<std::byte* const> arrays) const override {
     put(stream, arrays, 0);
-    take(stream, arrays, 0, Await::Yes);
+    take(stream, arrays, 0, Await::Soon);
   }
 
  private:

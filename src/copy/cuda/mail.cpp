@@ -96,8 +96,8 @@ void CudaMail::enqueue(DeviceStream& stream, std::span<std::byte* const> arrays,
     check(launch_mail(launch, lane));
   };
   MailLaunch whole = launch_of(steps, ticket);
-  if (combined_.empty() && (!whole.waits || mail_is_small(whole, lane)))
-    return start(steps, ticket);
+  const bool in_one = !whole.waits || ((steps & kApart) == 0 && mail_is_small(whole, lane));
+  if (combined_.empty() && in_one) return start(steps, ticket);
   if (whole.puts) start(kPut, ticket);
   if (whole.waits) start(kWait, 0);
   if (!whole.takes) return;
@@ -119,7 +119,8 @@ void CudaMail::put(DeviceStream& stream, std::span<std::byte* const> arrays,
 
 void CudaMail::take(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
                     Await await) const {
-  enqueue(stream, arrays, ticket, await == Await::Yes ? kWait | kTake : kTake);
+  const unsigned waits = await == Await::No ? 0 : await == Await::Soon ? kWait : kWait | kApart;
+  enqueue(stream, arrays, ticket, waits | kTake);
 }
 
 void CudaMail::run(DeviceStream& stream, std::span<std::byte* const> arrays) const {

@@ -25,9 +25,9 @@ class CudaMail final : public DeviceMail {
   void run(DeviceStream& stream, std::span<std::byte* const> arrays) const override;
 
  private:
-  enum Step : unsigned { kPut = 1, kWait = 2, kTake = 4 };
+  enum Step : unsigned { kPut = 1, kWait = 2, kTake = 4, kApart = 8 };
   [[nodiscard]] MailLaunch launch_of(unsigned steps, std::uint64_t ticket) const noexcept;
-  /// In one launch, if they are small and wait, else in one for each.
+  /// In one launch, if they are small and wait and not kApart, else in one for each.
   void enqueue(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
                unsigned steps) const;
 

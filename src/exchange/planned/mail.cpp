@@ -128,7 +128,7 @@ void Mail::open_mailbox(MPI_Comm comm, const std::vector<Partner>& partners) {
       progress_block_ = PoolBlock({MemoryKind::Pinned, place_.device}, sizeof(MailProgress));
       progress_ = new (progress_block_.data()) MailProgress;
       stream_ = backend.make_stream(place_.device, DeviceBackend::StreamOf::Library);
-      for (auto* const event : {&before_, &put_, &last_})
+      for (auto* const event : {&before_, &ended_, &last_})
         *event = backend.make_event(place_.device);
     } catch (const std::exception& error) {
       fault = fmt::format("no device memory for the {} bytes of an exchange's mailbox: {}", bytes,
@@ -361,7 +361,7 @@ void Mail::look_at_device() {
 bool Mail::test(bool now) {
   if (step_ == Step::Idle) return true;
   if (step_ == Step::Put && now && may_wait()) {
-    copies(reverse_).take(*stream_, bases_, ticket_, DeviceMail::Await::Yes);
+    copies(reverse_).take(*stream_, bases_, ticket_, DeviceMail::Await::Soon);
     step_ = Step::Taking;
   }
   if (step_ == Step::Put) {
@@ -383,10 +383,10 @@ bool Mail::test(bool now) {
 
 void Mail::end_in(Stream& before) {
   DeviceStream& stream = *StreamAccess::of(before);
-  stream_->record(*put_);
-  stream.wait(*put_);
-  // A take that was begun is among what `put_` stands for.
-  if (step_ == Step::Put) copies(reverse_).take(stream, bases_, 0, DeviceMail::Await::Yes);
+  // Beside what `before` does meanwhile.
+  if (step_ == Step::Put) copies(reverse_).take(*stream_, bases_, 0, DeviceMail::Await::InBlock);
+  stream_->record(*ended_);
+  stream.wait(*ended_);
   step_ = Step::Idle;
   remember(stream);
 }

@@ -138,7 +138,7 @@ class Mail {
   std::unique_ptr<DeviceStream> stream_;   ///< of rounds that were started
   std::unique_ptr<DeviceStream> default_;  ///< the legacy default one
   std::unique_ptr<DeviceEvent> before_;    ///< what a round comes after
-  std::unique_ptr<DeviceEvent> put_;
+  std::unique_ptr<DeviceEvent> ended_;
   std::unique_ptr<DeviceEvent> last_;  ///< the end of the last round in a stream of the user's
   void* last_stream_ = nullptr;
   bool has_last_ = false;
