@@ -129,6 +129,15 @@ class STRAKE_API Exchange {
   /// Whether all that comes from `peer` has come, as the last test() found.
   [[nodiscard]] bool arrived(int peer) const noexcept;
 
+  /// What is exchanged with a rank, which may be this one.
+  struct PeerPlan {
+    int rank = 0;
+    std::int64_t sends_bytes = 0;
+    std::int64_t receives_bytes = 0;
+    /// How what is sent travels: "copied", "device", "one-shot", "in place", "packed" or "message".
+    std::string way;
+  };
+  [[nodiscard]] std::vector<PeerPlan> peers() const;
   /// For people: each peer, how its bytes travel, and how many.
   [[nodiscard]] std::string plan() const;
   /// What this rank sends in one exchange. [bytes]

@@ -215,6 +215,10 @@ class STRAKE_API Grid {
   [[nodiscard]] std::optional<int> neighbour(Direction direction) const noexcept;
   /// For people: subgrids, quantities, and what goes where.
   [[nodiscard]] std::string plan() const;
+  /// Writes the exchanges that are planned by now as a graph: `dot -Tsvg PATH` draws the ranks,
+  /// with what goes between them. Collective. \throws Error  on all ranks: the file can't be
+  /// written
+  void write_plan(const std::string& path) const;
 
   /// Writes the quantities of cells whose elements are numbers, or arrays of them, for ParaView:
   /// PATH.pvti, and PATH_RANK.vti of each rank with cells. Collective. \throws Error  on all ranks:

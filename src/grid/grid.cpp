@@ -530,5 +530,6 @@ std::optional<int> Grid::neighbour(Direction direction) const noexcept {
 }
 std::string Grid::plan() const { return impl_->plan(); }
 void Grid::write_vtk(const std::string& path) const { impl_->write_vtk(path); }
+void Grid::write_plan(const std::string& path) const { impl_->write_plan(path); }
 
 }  // namespace strake

@@ -82,6 +82,7 @@ class STRAKE_LOCAL Grid::Impl {
   void require_ended(const std::vector<int>& some) const;
   [[nodiscard]] std::string plan() const;
   void write_vtk(const std::string& path) const;
+  void write_plan(const std::string& path) const;
 
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;

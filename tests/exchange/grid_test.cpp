@@ -462,6 +462,44 @@ std::string attribute(const std::string& text, const std::string& name, std::siz
   return text.substr(at, text.find('"', at) - at);
 }
 
+/// A new one, the same for all ranks.
+std::string test_folder() {
+  std::string folder = (std::filesystem::temp_directory_path() / "strake-grid-XXXXXX").string();
+  if (rank() == 0 && mkdtemp(folder.data()) == nullptr) throw Error("there is no folder");
+  MPI_Bcast(folder.data(), static_cast<int>(folder.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  return folder;
+}
+
+TEST(Grid, its_plan_can_be_drawn) {
+  Grid grid(MPI_COMM_WORLD, {12, 12, 12},
+            {.radius = 1, .periodic = {true, true, true}, .place = place()});
+  auto a = grid.add<double>("a");
+  grid.prepare({a});
+  const std::string folder = test_folder();
+  const std::string path = folder + "/plan.dot";
+  grid.write_plan(path);
+  if (rank() == 0) {
+    std::ifstream file(path);
+    std::map<int, std::int64_t> sent;
+    int boxes = 0;
+    for (std::string line; std::getline(file, line);) {
+      int from = 0, to = 0;
+      long long bytes = 0;
+      if (std::sscanf(line.c_str(), " %d -> %d [label=\"%lld bytes", &from, &to, &bytes) == 3)
+        sent[from] += bytes;
+      if (line.find("label=\"rank ") != std::string::npos) ++boxes;
+    }
+    EXPECT_EQ(boxes, ranks());
+    EXPECT_EQ(static_cast<int>(sent.size()), ranks());
+    // All ghost cells around this rank's, from all sides.
+    const Region around = grid.grown(1);
+    EXPECT_EQ(sent[0], (around.size() - grid.owned().size()) * 8);
+  }
+  EXPECT_THROW(grid.write_plan("/there/is/no/such/folder"), Error);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 0) std::filesystem::remove_all(folder);
+}
+
 TEST(Grid, vtk_files_hold_the_cells) {
   Grid grid(MPI_COMM_WORLD, {7, 6, 5}, {.radius = 1, .place = place()});
   auto a = grid.add<double>("a");
@@ -478,9 +516,7 @@ TEST(Grid, vtk_files_hold_the_cells) {
     of_a.store();
     of_b.store();
   }
-  std::string folder = (std::filesystem::temp_directory_path() / "strake-vtk-XXXXXX").string();
-  ASSERT_TRUE(rank() != 0 || mkdtemp(folder.data()) != nullptr);
-  MPI_Bcast(folder.data(), static_cast<int>(folder.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  const std::string folder = test_folder();
   grid.write_vtk(folder + "/out");
   const auto read = [](const std::string& name) {
     std::ostringstream all;

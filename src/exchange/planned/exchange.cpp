@@ -347,6 +347,20 @@ std::string Exchange::Impl::plan() const {
   return text;
 }
 
+std::vector<Exchange::PeerPlan> Exchange::Impl::peers() const {
+  std::vector<PeerPlan> all;
+  if (!own_.is_empty()) all.push_back({rank_, own_.size_bytes(), own_.size_bytes(), "copied"});
+  for (const Peer& peer : peers_) {
+    const Lane& out = peer.lanes[kSends];
+    const char* const way = peer.mailed                 ? machine::name_of(mail_->method(peer.rank))
+                            : !peer.near                ? "message"
+                            : out.bytes_in_place() != 0 ? "in place"
+                                                        : "packed";
+    all.push_back({peer.rank, out.size_bytes(), peer.lanes[kReceives].size_bytes(), way});
+  }
+  return all;
+}
+
 std::int64_t Exchange::Impl::bytes_sent() const noexcept {
   std::int64_t bytes = own_.size_bytes();
   for (const Peer& peer : peers_) bytes += peer.lanes[kSends].size_bytes();
@@ -389,6 +403,9 @@ void Exchange::give_up() noexcept {
   if (impl_ != nullptr) impl_->fail();
 }
 std::string Exchange::plan() const { return impl_ == nullptr ? std::string() : impl_->plan(); }
+std::vector<Exchange::PeerPlan> Exchange::peers() const {
+  return impl_ == nullptr ? std::vector<PeerPlan>() : impl_->peers();
+}
 std::int64_t Exchange::bytes_sent() const noexcept {
   return impl_ == nullptr ? 0 : impl_->bytes_sent();
 }

@@ -53,6 +53,7 @@ class STRAKE_LOCAL Exchange::Impl {
     return found->mailed ? !mailing_ : found->taking == Taking::No;
   }
   [[nodiscard]] std::string plan() const;
+  [[nodiscard]] std::vector<PeerPlan> peers() const;
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;
 
  private:
