@@ -26,6 +26,9 @@ class Contender {
   virtual void exchange() = 0;
   /// That exchange() makes, one after the other.
   [[nodiscard]] virtual int exchanges() const { return 1; }
+  /// What the host's calls take of one exchange, on the average; negative: it was not measured.
+  /// [us]
+  [[nodiscard]] virtual double host_us() const { return -1; }
   /// Interior cells hold the epoch's numbers; ghosts hold -1.
   virtual void fill(int epoch) = 0;
   /// Of this rank, ghosts too.

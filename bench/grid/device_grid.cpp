@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <optional>
@@ -69,12 +70,19 @@ class DeviceGridContender final : public Contender {
   }
   void exchange() override {
     if (pace_ == Pace::Wait) return grid_.exchange().wait();
+    const auto begin = std::chrono::steady_clock::now();
     if (graph_) {
       graph_->launch(stream_);
     } else {
       for (int i = 0; i < exchanges(); ++i) grid_.enqueue(stream_);
     }
+    calls_ += std::chrono::steady_clock::now() - begin;
+    enqueued_ += exchanges();
     check(cudaStreamSynchronize(stream_.native()));
+  }
+  [[nodiscard]] double host_us() const override {
+    return enqueued_ == 0 ? -1
+                          : std::chrono::duration<double, std::micro>(calls_).count() / enqueued_;
   }
   void fill(int epoch) override {
     for (std::size_t q = 0; q < fields_.size(); ++q) {
@@ -124,6 +132,8 @@ class DeviceGridContender final : public Contender {
   strake::Stream stream_ = strake::Stream::make(place_.device);
   std::optional<Graph> graph_;
   std::vector<strake::Field<double>> fields_;
+  std::chrono::steady_clock::duration calls_{};
+  int enqueued_ = 0;
 };
 
 }  // namespace

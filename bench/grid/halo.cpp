@@ -177,8 +177,11 @@ bool measure(const Job& job, const HaloShape& shape, const std::vector<Running>&
   const std::int64_t bytes = halo_bytes(job.box, shape).all();
   for (std::size_t i = 0; job.speaks && i < contenders.size(); ++i) {
     const std::string& way = contenders[i].name;
+    std::vector<Field> fields = {{"op", "exchange"}, {"way", way}, {"bytes_per_rank", bytes}};
+    const double host = contenders[i].contender->host_us();
+    if (host >= 0) fields.emplace_back("host_us", host);
     job.report.line(name_of(shape) + "_" + way, summarize(to_microseconds(seconds[i])), "-us",
-                    {{"op", "exchange"}, {"way", way}, {"bytes_per_rank", bytes}});
+                    fields);
   }
   return true;
 }

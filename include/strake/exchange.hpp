@@ -32,11 +32,11 @@ class STRAKE_API ExchangePart {
 
   /// \{ `layout` of `array` goes to `peer`, comes from there. The other side has one with the same
   /// tag and as many bytes: byte i of the one in packed order becomes byte i of the other. Of
-  /// several with one peer and tag the first meets the first. `peer` may be this rank. `what` is
-  /// for errors ("rho, direction +x"). A neighbour may be oriented: where its axes are permuted or
-  /// reversed, one side lists its cells in the order of the other, by a Layout::box with one Dim
-  /// for each axis of that side, around one element, with the own stride along the axis, negative
-  /// where it is reversed.
+  /// several with one peer and tag the first meets the first. What is received has no byte in
+  /// common with what is sent. `peer` may be this rank. `what` is for errors ("rho, direction +x").
+  /// A neighbour may be oriented: where its axes are permuted or reversed, one side lists its cells
+  /// in the order of the other, by a Layout::box with one Dim for each axis of that side, around
+  /// one element, with the own stride along the axis, negative where it is reversed.
   void send(int peer, int tag, int array, Layout layout, std::string what = {});
   void receive(int peer, int tag, int array, Layout layout, std::string what = {});
   /// \}
@@ -99,8 +99,11 @@ class STRAKE_API Exchange {
   /// what it gets later. No CPU waits or takes part, and it may be captured in a graph, which
   /// exchanges these arrays at each launch. Where not all ranks' arrays can be reached from this
   /// device, or ranks share it, it is start() and wait() instead. Each rank may use whichever of
-  /// these it likes. Destroy the exchange when its work in streams and graphs is done.
-  /// \throws  as start()
+  /// these it likes. Destroy the exchange when its work in streams and graphs is done. A launch of
+  /// a graph is a use like others: order it with them by streams and events, and let none come
+  /// between a start and its end. A stream that waits for a rank that has given up, or died, waits
+  /// until the job is ended. Of exchanges in several streams up to 16 may wait at once. \throws  as
+  /// start()
   void enqueue(std::span<std::byte* const> arrays, Stream& stream);
   /// The other way: what was received goes back to where it came from, and is combined with what is
   /// there, by array of the rank that gets it, in the order of its sends: the same result in each
@@ -121,8 +124,8 @@ class STRAKE_API Exchange {
   /// the exchange again at once. As enqueue(), the host waits where devices can't. \throws  as
   /// start(), test()
   void wait(Stream& before);
-  /// For a rank that can't go on: it starts no more, and does not wait. Peers that wait for it, now
-  /// or later, get an Error that names it.
+  /// For a rank that can't go on: it starts no more, and does not wait. Peers whose CPUs wait for
+  /// it, now or later, or that start anew, get an Error that names it.
   void give_up() noexcept;
   /// Whether it was begun, and neither test() nor wait() has told that it has ended.
   [[nodiscard]] bool running() const noexcept;

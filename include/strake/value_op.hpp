@@ -1,6 +1,7 @@
 /// \file  Operations on values that devices know.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -12,7 +13,7 @@ enum class ValueType : std::uint8_t { Float32, Float64, Int32, Int64, UInt32, UI
 struct DeviceCombine {
   ValueOp op = ValueOp::Sum;
   ValueType type = ValueType::Float64;
-  friend bool operator==(const DeviceCombine&, const DeviceCombine&) = default;
+  friend auto operator<=>(const DeviceCombine&, const DeviceCombine&) = default;
 };
 /// The type of T; nothing if devices combine no such values.
 template <typename T>

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <random>
@@ -293,6 +294,42 @@ TEST(Mail, the_plan_tells_the_method) {
   const std::string method = forced != nullptr ? forced : reaches ? "device" : "one-shot";
   const std::string told = method == "staged" ? "shared memory" : "method " + method;
   EXPECT_NE(ring.exchange.plan().find(told), std::string::npos) << ring.exchange.plan();
+}
+
+TEST(Mail, values_go_back_in_one_way_after_the_other) {
+  Ring ring(50);
+  if (!is_devices_alone(ring)) GTEST_SKIP();
+  const Memory memory(150);
+  std::vector<Value> values(150, 7);
+  for (std::int64_t i = 100; i < 150; ++i) values[static_cast<std::size_t>(i)] = rank() + i;
+  memory.set(values);
+  std::byte* const bases[] = {memory.data()};
+  Stream stream = Stream::make(place().device);
+  for (const Combine& combine : {sum<Value>(), max<Value>(), sum<Value>()}) {
+    ring.exchange.start_reverse(bases, std::span(&combine, 1));
+    ring.exchange.wait(stream);
+  }
+  stream.synchronize();
+  const std::vector<Value> now = memory.get(150);
+  for (std::int64_t i = 0; i < 50; ++i) {
+    const Value came = ring.next + 100 + i;
+    ASSERT_EQ(now[static_cast<std::size_t>(2 * i)], std::max(7 + came, came) + came);
+    ASSERT_EQ(now[static_cast<std::size_t>(2 * i + 1)], 7);
+  }
+}
+
+TEST(Mail, who_has_given_up_is_told_of) {
+  if (ranks() == 1) GTEST_SKIP();
+  Ring ring(4);
+  if (rank() == 0) ring.exchange.give_up();
+  MPI_Barrier(MPI_COMM_WORLD);
+  // The others wait for one that goes on.
+  if (rank() == 0 || ring.before != 0) return;
+  const Memory memory(12);
+  std::byte* const bases[] = {memory.data()};
+  Stream stream = Stream::make(place().device);
+  EXPECT_THROW(ring.exchange.enqueue(bases, stream), Error);
+  EXPECT_THROW(ring.exchange.start(bases), Error);
 }
 
 TEST(Mail, streams_of_elsewhere_are_refused) {

@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <initializer_list>
 #include <utility>
 
@@ -102,7 +103,13 @@ void report(Letter letter) { job::leave_letter(g_job, letter); }
 
 /// Ends the process: a job must not go on if not every rank has the interposer.
 [[noreturn]] void give_up(const char* what, const char* path) {
-  if (job::first_of_job()) dprintf(STDERR_FILENO, "strake run: %s %s\n", path, what);
+  if (job::first_of_job()) {
+    dprintf(STDERR_FILENO, "strake run: %s %s\n", path, what);
+  } else {
+    // The launcher ends the job with the first rank that ends so, and with it what others write.
+    const timespec while_the_first_one_writes{0, 500'000'000};
+    (void)nanosleep(&while_the_first_one_writes, nullptr);
+  }
   report(Letter::Refused);
   _exit(2);
 }

@@ -39,6 +39,10 @@ CudaMail::CudaMail(const BlockSource& blocks, int device, const MailCopies& copi
       take_(blocks, device, slots_of(copies), copies.take),
       boxes_(copies.boxes.begin(), copies.boxes.end()),
       flags_(blocks, device, flags_bytes(state.flags)) {
+  if (slots_of(copies).size() > static_cast<std::size_t>(kMailSlots)) {
+    throw Unsupported(fmt::format("an exchange of {} arrays on a device: {} are possible",
+                                  copies.arrays.size(), kMailSlots));
+  }
   if (peers_ != 0) flags_.upload(std::as_bytes(state.flags));
   for (const MailCopies::Combined& combined : copies.combined) {
     if (combined.copy.to.size_bytes() == 0) continue;

@@ -126,8 +126,8 @@ MailTables tables_of(const BatchLaunch& launch) {
   return {launch.copies, launch.tiles, launch.tile_count, launch.tile_log2};
 }
 
-/// Few enough that kernels that wait leave room for any others.
-int blocks_that_wait(const Lane& lane) { return (lane.multiprocessors + 1) / 2; }
+/// Few enough that 16 kernels that wait in streams of their own leave room for others.
+int blocks_that_wait(const Lane& lane) { return (lane.multiprocessors + 3) / 4; }
 
 int put_warps_of(const MailLaunch& launch) {
   if (launch.peers == 0) return 0;

@@ -135,7 +135,7 @@ void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool
         "a reverse exchange of {} arrays is started with {} ways to combine, not one or as many",
         arrays_, combine.size()));
   }
-  if (on_device() && std::ranges::any_of(combine, [](const Combine& how) { return bool{how}; }))
+  if (std::ranges::any_of(combine, [](const Combine& how) { return bool{how}; }))
     require_device_combines(combine);
   for (std::size_t i = 0; i < bases.size(); ++i) {
     const Place there = bases[i] == nullptr ? place_ : classify(bases[i]);
@@ -151,7 +151,8 @@ void Exchange::Impl::require_device_combines(std::span<const Combine> combine) c
     throw Unsupported(
         "values in a device's memory are combined where all ranks' devices reach each other, and "
         "some here don't: replace() is possible");
-  if (std::ranges::any_of(combine, [](const Combine& how) { return !how.on_device(); }))
+  if (on_device() &&
+      std::ranges::any_of(combine, [](const Combine& how) { return !how.on_device(); }))
     throw Unsupported(
         "values in a device's memory are combined by sum, min and max of float, double and "
         "integers of 4 and 8 bytes, or all replaced");
@@ -161,7 +162,8 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
                            Stream* after) {
   require(bases, combine, reverse);
   if (after != nullptr) require_stream(*after);
-  captured_ = after != nullptr && on_device() && StreamAccess::of(*after)->capturing();
+  if (!on_device()) after = nullptr;  // its work is done
+  captured_ = after != nullptr && StreamAccess::of(*after)->capturing();
   if (captured_ && !all_by_mail())
     throw Unsupported(
         "an exchange with ranks that this device doesn't reach is captured: their CPUs take part");
@@ -170,6 +172,13 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
     if (after != nullptr) after->record(after_);
     before_ = after == nullptr && on_device() ? exchange::Together::get().mark(place_.device) : 0;
     has_event_ = after != nullptr;
+  }
+  if (mail_->is_used()) {
+    or_fail([&] {
+      mail_->prepare(reverse, combine);
+      mail_->start(bases, after);
+    });
+    mailing_ = true;
   }
   bases_.assign(bases.begin(), bases.end());
   combine_.assign(combine.begin(), combine.end());
@@ -185,8 +194,6 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
     peer.taking = peer.lanes[taking()].is_empty() ? Taking::No : Taking::Due;
   }
   try {
-    mailing_ = mail_->is_used();
-    if (mailing_) mail_->start(bases_, reverse, combine_, after);
     if (captured_) return;
     for (Peer& peer : peers_)
       if (peer.far) peer.far->receive(peer.lanes[taking()].packed_bytes());
@@ -237,7 +244,7 @@ void Exchange::Impl::require_own_thread() const {
 
 void Exchange::Impl::require_stream(const Stream& stream) const {
   const int device = on_device() ? place_.device : -1;
-  if (stream.device() == device) return;
+  if (stream.device() == device || arrays_ == 0) return;
   const auto name = [](int number) {
     return number < 0 ? std::string("the CPU") : fmt::format("device {}", number);
   };
@@ -247,15 +254,46 @@ void Exchange::Impl::require_stream(const Stream& stream) const {
 
 void Exchange::Impl::wait(Stream& before) {
   require_stream(before);
-  if (!running_ || !all_by_mail() || (!captured_ && !mail_->may_wait())) return wait();
+  const bool captures = on_device() && arrays_ != 0 && StreamAccess::of(before)->capturing();
+  if (!running_ || !all_by_mail() || (!captured_ && !mail_->may_wait())) {
+    if (running_ && captures)
+      throw Unsupported("an exchange that takes CPUs ends in a stream that is being captured");
+    return wait();
+  }
   require_own_thread();
+  require_going_on();
+  if (captures && !captured_)
+    throw Unsupported("an exchange that has begun outside of a graph is to end in it");
+  if (captured_ && !captures) {
+    mail_->forget();  // what was captured ends nowhere
+  } else if (mailing_) {
+    or_fail([&] { mail_->end_in(before); });
+  }
+  mailing_ = false;
+  end();
+}
+
+/// What a mail's round may throw: where nothing was done, the exchange goes on.
+template <typename Move>
+void Exchange::Impl::or_fail(const Move& move) {
   try {
-    if (mailing_) mail_->end_in(before);
-    mailing_ = false;
-    end();
+    move();
+  } catch (const InvalidArgument&) {
+    throw;
+  } catch (const Unsupported&) {
+    throw;
   } catch (...) {
     fail();
     throw;
+  }
+}
+
+/// Before a device waits for other ranks, which the CPU does not look at then.
+void Exchange::Impl::require_going_on() {
+  for (const Peer& peer : peers_) {
+    if (!peer.mailed || !has_given_up(peer)) continue;
+    fail();
+    throw Error(fmt::format("rank {} has given up an exchange", peer.rank));
   }
 }
 
@@ -268,7 +306,8 @@ void Exchange::Impl::enqueue(Bases bases, Stream& stream) {
     return wait(stream);
   }
   require(bases, {}, false);
-  if (mail_->is_used()) mail_->run(bases, stream);
+  require_going_on();
+  if (mail_->is_used()) or_fail([&] { mail_->run(bases, stream); });
 }
 
 void Exchange::Impl::advance_others() const {
@@ -318,7 +357,7 @@ void Exchange::Impl::wait() {
 
 void Exchange::Impl::fail() noexcept {
   if (std::exchange(failed_, true)) return;
-  if (mailing_) mail_->give_up();
+  if (mail_ != nullptr) mail_->give_up();
   end();
   for (const Peer& peer : peers_) {
     if (peer.far) peer.far->give_up();

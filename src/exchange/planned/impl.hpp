@@ -91,6 +91,10 @@ class STRAKE_LOCAL Exchange::Impl {
   void require_device_combines(std::span<const Combine> combine) const;
   void require_stream(const Stream& stream) const;
   void require_own_thread() const;
+  void require_going_on();
+  template <typename Move>
+  void or_fail(const Move& move);
+  [[nodiscard]] bool has_given_up(const Peer& peer) const;
   void look_at_mail();
   [[nodiscard]] bool all_by_mail() const noexcept {
     return on_device() && std::ranges::all_of(peers_, &Peer::mailed);

@@ -64,16 +64,17 @@ struct Mail::Offer {
 
 Mail::Mail(MPI_Comm comm, Boards& boards, Place place, std::size_t arrays,
            const std::vector<Partner>& partners, const std::vector<Piece>& own)
-    : place_(place), arrays_(arrays), own_(own) {
-  std::vector<Partner> some = partners;
-  // Each has a box here and one there.
-  if (arrays + 2 * some.size() > DeviceCopier::kMostMailSlots) some.clear();
-  open_mailbox(comm, some);
-  swap_offers(comm, boards, some);
+    : place_(place),
+      arrays_(arrays),
+      own_(own),
+      // Each partner has a box here and one there.
+      has_room_(arrays + 2 * partners.size() <= DeviceCopier::kMostMailSlots) {
+  open_mailbox(comm, partners);
+  swap_offers(comm, boards, partners);
   used_ = !own_.empty() || !boxes_of_.empty();
   std::string fault;
   try {
-    if (used_) (void)copies(false);
+    if (used_) prepare(false, {});
   } catch (const std::exception& error) {
     fault = error.what();
   }
@@ -86,6 +87,8 @@ Mail::~Mail() {
     if (step_ != Step::Idle) give_up();
     if (stream_ != nullptr) stream_->synchronize();
     if (has_last_) last_->synchronize();
+    // Others may not know yet, and put.
+    if (progress_ != nullptr && progress_->given_up != 0) mailbox_.leak();
   } catch (...) {
     mailbox_.leak();  // the device has failed
     progress_block_.leak();
@@ -147,8 +150,13 @@ void Mail::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>
   const auto look = [&] { boards.look(); };
   std::vector<Offer> mine, theirs;
   if (!partners.empty()) {
-    const Boards::InDevice mailbox =
-        boards.give_device_memory(mailbox_.data(), mailbox_.data() + box_at_.rbegin()->second + 1);
+    Boards::InDevice mailbox;
+    try {
+      mailbox = boards.give_device_memory(mailbox_.data(),
+                                          mailbox_.data() + box_at_.rbegin()->second + 1);
+    } catch (const std::exception& error) {
+      log::info("a mailbox can't be given to other ranks: {}", error.what());
+    }
     const std::uint64_t device = device_backend()->identity(place_.device);
     for (std::size_t i = 0; i < partners.size(); ++i)
       mine.push_back(
@@ -158,8 +166,9 @@ void Mail::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>
   int own_rank = 0;
   mpi::real_mpi().MPI_Comm_rank(comm, &own_rank);
   for (std::size_t i = 0; i < partners.size(); ++i) {
-    mine[i].method = choose({own_rank, place_.device}, {ranks[i], theirs[i].ordinal},
-                            *partners[i].sends, *partners[i].receives);
+    mine[i].method = has_room_ ? choose({own_rank, place_.device}, {ranks[i], theirs[i].ordinal},
+                                        *partners[i].sends, *partners[i].receives)
+                               : Method::Staged;
     // Who can't reach the other's mailbox says so: the boxes are in host memory then.
     if (mine[i].method == Method::Device &&
         boards.device_memory(partners[i].rank, theirs[i].mailbox, place_) == nullptr)
@@ -172,7 +181,7 @@ void Mail::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>
     try {
       made[i] = accepted(boards, partners[i], mine[i], theirs[i]);
       accept[i] = 1;
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       log::info("an exchange with rank {} is packed and copied by CPUs: {}", partners[i].rank,
                 error.what());
     }
@@ -246,31 +255,25 @@ void Mail::use_boards(Shared& made, Boards& boards) {
   made.flags.here = reinterpret_cast<const std::uint64_t*>(own_board_.there(made.flag));
 }
 
-const DeviceMail& Mail::copies(bool reverse) {
-  auto& made = copies_[reverse ? 1 : 0];
-  if (made == nullptr) made = compiled(reverse);
-  return *made;
-}
-
-/// Values that come back are combined so from now on.
-void Mail::combine_by(std::span<const Combine> combine) {
+void Mail::prepare(bool reverse, std::span<const Combine> combine) {
   std::vector<DeviceCombine> wanted;
   const bool replaces = std::ranges::none_of(combine, [](const Combine& how) { return bool{how}; });
   for (std::size_t i = 0; !replaces && i < arrays_; ++i)
     wanted.push_back(combine_of(combine, static_cast<int>(i)).on_device().value());
-  if (wanted == combine_) return;
-  combine_ = std::move(wanted);
-  copies_[1] = nullptr;
+  auto& made = reverse ? back_[wanted] : forward_;
+  if (made == nullptr) made = compiled(reverse, wanted);
+  copies_ = made.get();
 }
 
-std::unique_ptr<DeviceMail> Mail::compiled(bool reverse) const {
+std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
+                                           const std::vector<DeviceCombine>& how) const {
   const std::vector<Place> arrays(arrays_, place_);
   std::vector<MailCopies::Box> boxes;
   std::vector<CopyBatch::Copy> put, own, take;
   std::vector<MailCopies::Combined> combined;
-  const bool combines = reverse && !combine_.empty();
+  const bool combines = !how.empty();
   const auto combine = [&](const CopyBatch::Copy& copy) {
-    combined.push_back({copy, combine_[static_cast<std::size_t>(copy.to_slot)]});
+    combined.push_back({copy, how[static_cast<std::size_t>(copy.to_slot)]});
   };
   // This rank's own first, then by the other ranks' numbers: each run gives the same values.
   for (const Piece& piece : own_) {
@@ -312,20 +315,17 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse) const {
 /// Rounds follow each other, whichever streams they are in. Those that `work` captures follow as
 /// its graph says.
 void Mail::follow(DeviceStream& stream, const DeviceStream& work) {
-  if (!has_last_ || stream.native() == last_stream_ || work.capturing()) return;
-  stream.wait(*last_);
+  // Also in the same stream as before, which its handle does not tell.
+  if (has_last_ && !work.capturing()) stream.wait(*last_);
 }
 
 void Mail::remember(DeviceStream& stream) {
   if (stream.capturing()) return;
   stream.record(*last_);
-  last_stream_ = stream.native();
   has_last_ = true;
 }
 
-void Mail::start(Bases bases, bool reverse, std::span<const Combine> combine, Stream* after) {
-  if (reverse) combine_by(combine);
-  const DeviceMail& mail = copies(reverse);
+void Mail::start(Bases bases, Stream* after) {
   if (after == nullptr && default_ == nullptr)
     default_ = required_device_backend().adopt_stream(nullptr, place_.device);
   DeviceStream& work = after != nullptr ? *StreamAccess::of(*after) : *default_;
@@ -333,9 +333,8 @@ void Mail::start(Bases bases, bool reverse, std::span<const Combine> combine, St
   work.record(*before_);
   stream_->wait(*before_);
   bases_.assign(bases.begin(), bases.end());
-  reverse_ = reverse;
   ++ticket_;
-  mail.put(*stream_, bases_, ticket_);
+  copies_->put(*stream_, bases_, ticket_);
   step_ = Step::Put;
 }
 
@@ -345,8 +344,15 @@ bool Mail::has_come(std::uint64_t round) const noexcept {
   });
 }
 
+/// Whether the round that was started is put, and its number known.
+bool Mail::is_put() const noexcept {
+  if (progress_->put_ticket != ticket_) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return true;
+}
+
 int Mail::late() const noexcept {
-  if (progress_->put_ticket != ticket_) return -1;
+  if (!is_put()) return -1;
   for (const auto& [rank, shared] : boxes_of_)
     if (__atomic_load_n(shared.flag, __ATOMIC_ACQUIRE) < progress_->round) return rank;
   return -1;
@@ -361,15 +367,15 @@ void Mail::look_at_device() {
 bool Mail::test(bool now) {
   if (step_ == Step::Idle) return true;
   if (step_ == Step::Put && now && may_wait()) {
-    copies(reverse_).take(*stream_, bases_, ticket_, DeviceMail::Await::Soon);
+    copies_->take(*stream_, bases_, ticket_, DeviceMail::Await::Soon);
     step_ = Step::Taking;
   }
   if (step_ == Step::Put) {
-    if (progress_->put_ticket != ticket_ || !has_come(progress_->round)) {
+    if (!is_put() || !has_come(progress_->round)) {
       look_at_device();
       return false;
     }
-    copies(reverse_).take(*stream_, bases_, ticket_, DeviceMail::Await::No);
+    copies_->take(*stream_, bases_, ticket_, DeviceMail::Await::No);
     step_ = Step::Taking;
   }
   if (progress_->taken_ticket != ticket_) {
@@ -381,10 +387,21 @@ bool Mail::test(bool now) {
   return true;
 }
 
+void Mail::give_up() noexcept {
+  if (progress_ == nullptr) return;
+  progress_->given_up = 1;
+  if (step_ == Step::Idle) return;
+  try {
+    stream_->synchronize();
+  } catch (const Error&) {
+    // The device has failed, or the round was captured.
+  }
+}
+
 void Mail::end_in(Stream& before) {
   DeviceStream& stream = *StreamAccess::of(before);
   // Beside what `before` does meanwhile.
-  if (step_ == Step::Put) copies(reverse_).take(*stream_, bases_, 0, DeviceMail::Await::InBlock);
+  if (step_ == Step::Put) copies_->take(*stream_, bases_, 0, DeviceMail::Await::InBlock);
   stream_->record(*ended_);
   stream.wait(*ended_);
   step_ = Step::Idle;
@@ -394,7 +411,7 @@ void Mail::end_in(Stream& before) {
 void Mail::run(Bases bases, Stream& stream) {
   DeviceStream& work = *StreamAccess::of(stream);
   follow(work, work);
-  copies(false).run(work, bases);
+  forward_->run(work, bases);
   remember(work);
 }
 

@@ -58,21 +58,27 @@ class Mail {
   /// How bytes from and to a rank travel; it is one that this reaches.
   [[nodiscard]] machine::Method method(int rank) const { return boxes_of_.at(rank).method; }
 
-  /// Puts this rank's bytes, after the work in `after`, or else in the device's legacy default
-  /// stream. What `after` captures gets it, too. \param combine  of a reverse exchange; as
-  /// Lane::take \throws InvalidArgument, Unsupported, CudaError
-  void start(Bases bases, bool reverse, std::span<const Combine> combine, Stream* after);
+  /// Compiles what an exchange takes that way. \param combine  of a reverse exchange; as Lane::take
+  /// \throws InvalidArgument  values that are not aligned; OutOfMemory, CudaError
+  void prepare(bool reverse, std::span<const Combine> combine);
+  /// Puts this rank's bytes, as prepared, after the work in `after`, or else in the device's legacy
+  /// default stream. What `after` captures gets it, too. \throws Unsupported  and nothing was done;
+  /// CudaError
+  void start(Bases bases, Stream* after);
   /// Whether the round that was started has ended. `now`: the caller waits for it. \throws
   /// CudaError
   [[nodiscard]] bool test(bool now);
   /// The work that `before` gets later comes after the round's end.
   void end_in(Stream& before);
-  /// A whole round in `stream`.
+  /// A round that was captured, in a capture that has ended without its end, is no more.
+  void forget() noexcept { step_ = Step::Idle; }
+  /// A whole round in `stream`. \throws Unsupported  and nothing was done; CudaError
   void run(Bases bases, Stream& stream);
   /// A rank whose bytes have not come; -1: none.
   [[nodiscard]] int late() const noexcept;
-  /// Ends what waits on the device, whatever has come.
-  void give_up() noexcept { progress_->given_up = 1; }
+  /// Ends what waits on the device, whatever has come, and the round that was started: its arrays
+  /// are used no more.
+  void give_up() noexcept;
 
  private:
   /// A board's begin, where this rank's device reaches it.
@@ -112,17 +118,18 @@ class Mail {
                                 const Offer& theirs);
   void use_mailbox(Shared& made, const Offer& mine, const Offer& theirs, std::byte* mailbox) const;
   void use_boards(Shared& made, Boards& boards);
-  [[nodiscard]] const DeviceMail& copies(bool reverse);
-  void combine_by(std::span<const Combine> combine);
-  [[nodiscard]] std::unique_ptr<DeviceMail> compiled(bool reverse) const;
+  [[nodiscard]] std::unique_ptr<DeviceMail> compiled(
+      bool reverse, const std::vector<DeviceCombine>& combine) const;
   void follow(DeviceStream& stream, const DeviceStream& work);
   void remember(DeviceStream& stream);
+  [[nodiscard]] bool is_put() const noexcept;
   [[nodiscard]] bool has_come(std::uint64_t round) const noexcept;
   void look_at_device();
 
   Place place_;
   std::size_t arrays_ = 0;
   std::vector<Piece> own_;
+  bool has_room_ = false;  ///< for all partners' boxes among the slots of a launch
   bool used_ = false;
   bool may_wait_ = true;
   PoolBlock mailbox_;
@@ -132,19 +139,19 @@ class Mail {
   MappedBoard own_board_;               ///< whole, where some boxes are in it
   std::map<int, Shared> boxes_of_;
   std::vector<MailFlags> flags_;
-  std::array<std::unique_ptr<DeviceMail>, 2> copies_;  ///< forward, and back
-  std::vector<DeviceCombine> combine_;                 ///< back, by array; empty: replaced
+  std::unique_ptr<DeviceMail> forward_;
+  /// By how values are combined, by array; none: they are replaced. Work in streams may use any.
+  std::map<std::vector<DeviceCombine>, std::unique_ptr<DeviceMail>> back_;
 
   std::unique_ptr<DeviceStream> stream_;   ///< of rounds that were started
   std::unique_ptr<DeviceStream> default_;  ///< the legacy default one
   std::unique_ptr<DeviceEvent> before_;    ///< what a round comes after
   std::unique_ptr<DeviceEvent> ended_;
   std::unique_ptr<DeviceEvent> last_;  ///< the end of the last round in a stream of the user's
-  void* last_stream_ = nullptr;
   bool has_last_ = false;
 
   Step step_ = Step::Idle;
-  bool reverse_ = false;
+  const DeviceMail* copies_ = nullptr;  ///< of the round that was started
   std::uint64_t ticket_ = 0;
   std::vector<std::byte*> bases_;
   unsigned looks_ = 0;

@@ -12,6 +12,11 @@
 #include "strake/error.hpp"
 
 namespace strake {
+namespace {
+
+constexpr unsigned kVeryRarely = 1 << 14;  // a system call
+
+}  // namespace
 
 /// Whether the work is done that writes what is sent, and reads what is received.
 bool Exchange::Impl::follows_its_work() {
@@ -72,9 +77,10 @@ bool Exchange::Impl::advance(What what) {
 void Exchange::Impl::look_at_mail() {
   mailing_ = !mail_->test(waiting_);
   if (!mailing_) return;
-  const int late = mail_->late();
-  const auto peer = std::ranges::find(peers_, late, &Peer::rank);
-  if (peer != peers_.end()) serve(*peer);
+  if (peers_.empty()) return;
+  // Before this rank's own bytes are put any may be what holds it up.
+  const auto late = std::ranges::find(peers_, mail_->late(), &Peer::rank);
+  serve(late != peers_.end() ? *late : peers_[turns_ / kVeryRarely % peers_.size()]);
 }
 
 void Exchange::Impl::give(Peer& peer) {
@@ -216,7 +222,6 @@ decltype(&MPI_Iprobe) programs_iprobe() noexcept {
 /// In each turn of a wait for `peer`.
 void Exchange::Impl::serve(const Peer& peer) {
   constexpr unsigned kRarely = 64;
-  constexpr unsigned kVeryRarely = 1 << 14;  // a system call
   if (++turns_ % kVeryRarely == 0 && peer.near) require_alive(peer);
   if (turns_ % kRarely != 0) return;
   boards_->look();
@@ -226,10 +231,13 @@ void Exchange::Impl::serve(const Peer& peer) {
   (void)programs_iprobe()(MPI_ANY_SOURCE, kNoTag, comm_, &flag, MPI_STATUS_IGNORE);
 }
 
+bool Exchange::Impl::has_given_up(const Peer& peer) const {
+  return other_end_of(peer, kSends).failed.load(std::memory_order_acquire) != 0 ||
+         other_end_of(peer, kReceives).failed.load(std::memory_order_acquire) != 0;
+}
+
 void Exchange::Impl::require_alive(const Peer& peer) const {
-  if (other_end_of(peer, kSends).failed.load(std::memory_order_acquire) != 0 ||
-      other_end_of(peer, kReceives).failed.load(std::memory_order_acquire) != 0)
-    throw Error(fmt::format("rank {} has given up an exchange", peer.rank));
+  if (has_given_up(peer)) throw Error(fmt::format("rank {} has given up an exchange", peer.rank));
   if (boards_->is_gone(peer.rank))
     throw Error(fmt::format("rank {} died in an exchange", peer.rank));
 }
