@@ -8,6 +8,7 @@
 #include "device/backend.hpp"
 #include "exchange/backoff.hpp"
 #include "exchange/planned/agree.hpp"
+#include "exchange/planned/unless_done.hpp"
 #include "grid/check.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
@@ -354,16 +355,7 @@ void Grid::Impl::wait(Exchange& exchange, Stream& before) const {
 
 template <typename Move>
 void Grid::Impl::or_give_up(const Move& move) const {
-  try {
-    move();
-  } catch (const InvalidArgument&) {
-    throw;  // nothing was done
-  } catch (const Unsupported&) {
-    throw;
-  } catch (...) {
-    give_up();
-    throw;
-  }
+  exchange::planned::unless_done(move, [&] { give_up(); });
 }
 
 Exchange& Grid::Impl::start(const Wanted& wanted, Stream* after) {

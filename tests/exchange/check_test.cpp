@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "../interpose/memory.hpp"
+#include "place.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 #include "strake/grid.hpp"
@@ -15,22 +15,6 @@
 
 namespace strake {
 namespace {
-
-/// With TEST_PLACE=device grids are on devices, which ranks share round robin.
-class OnDevice : public testing::Environment {
- public:
-  void SetUp() override {
-    const char* const wanted = std::getenv("TEST_PLACE");
-    if (wanted == nullptr || std::string(wanted) != "device") return;
-    if (!test_memory::use_device(rank())) GTEST_SKIP() << "no device";
-  }
-};
-[[maybe_unused]] testing::Environment* const g_on_device =
-    testing::AddGlobalTestEnvironment(new OnDevice);
-
-Place place() {
-  return test_memory::on_device() ? Place{MemoryKind::Device, test_memory::device()} : Place{};
-}
 
 constexpr std::int64_t kX = 6, kY = 5, kZ = 4;  // z: of a rank
 constexpr int kSteps = 30;

@@ -13,7 +13,8 @@
 #include <set>
 #include <sstream>
 
-#include "../interpose/memory.hpp"
+#include "mirror.hpp"
+#include "place.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 #include "world.hpp"
@@ -49,50 +50,6 @@ bool holds(const T& element, std::int64_t value) {
   return std::memcmp(&expected, &element, sizeof(T)) == 0;
 }
 constexpr std::int64_t kPoison = -3;
-
-/// Where the grids of these tests are.
-Place place() {
-  static const Place of_tests =
-      test_memory::on_device() ? Place{MemoryKind::Device, test_memory::device()} : Place{};
-  return of_tests;
-}
-
-/// What is stored of a quantity, where the host reaches it.
-template <typename T>
-class Mirror {
- public:
-  explicit Mirror(const View<T>& of)
-      : of_(of), values_(static_cast<std::size_t>(of.stored().size())) {
-    const Region& stored = of.stored();
-    const std::int64_t row = stored.extent(0), plane = row * stored.extent(1);
-    view_ = {values_.data() - stored.lower[0] - stored.lower[1] * row - stored.lower[2] * plane,
-             row, plane, of.owned(), stored};
-    if (stored.empty()) return;
-    const auto size = static_cast<std::int64_t>(sizeof(T));
-    const Dim dims[] = {{stored.extent(2), of.stride(2) * size},
-                        {stored.extent(1), of.stride(1) * size}};
-    there_ = Layout::box(0, row * size, dims);
-    first_ = reinterpret_cast<std::byte*>(&of(stored.lower[0], stored.lower[1], stored.lower[2]));
-    load();
-  }
-  void load() {
-    CopyPlan::compile(here(), Place{}, there_, place())
-        .run(reinterpret_cast<std::byte*>(values_.data()), first_);
-  }
-  void store() {
-    CopyPlan::compile(there_, place(), here(), Place{})
-        .run(first_, reinterpret_cast<const std::byte*>(values_.data()));
-  }
-  [[nodiscard]] const View<T>& view() const { return view_; }
-
- private:
-  [[nodiscard]] Layout here() const { return Layout::dense(there_.size_bytes()); }
-  View<T> of_;
-  View<T> view_;
-  std::vector<T> values_;
-  Layout there_;
-  std::byte* first_ = nullptr;
-};
 
 template <typename T>
 void fill(const View<T>& there, int quantity, int step) {
@@ -231,18 +188,6 @@ void run_grid(std::initializer_list<std::int64_t> extent, const std::array<bool,
     EXPECT_TRUE(still.view().owned().contains(i, j, k) || holds(still.view()(i, j, k), kPoison));
   });
 }
-
-/// With TEST_PLACE=device grids are on devices, which ranks share round robin.
-class OnDevice : public testing::Environment {
- public:
-  void SetUp() override {
-    const char* const wanted = std::getenv("TEST_PLACE");
-    if (wanted == nullptr || std::string(wanted) != "device") return;
-    if (!test_memory::use_device(rank())) GTEST_SKIP() << "no device";
-  }
-};
-[[maybe_unused]] testing::Environment* const g_on_device =
-    testing::AddGlobalTestEnvironment(new OnDevice);
 
 TEST(Grid, ghost_cells_are_what_their_owners_have) {
   Radius uneven = 1;

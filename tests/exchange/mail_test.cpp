@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "../interpose/memory.hpp"
 #include "graph.hpp"
+#include "place.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 #include "strake/exchange.hpp"
@@ -22,17 +22,6 @@ namespace {
 
 using Value = std::int64_t;
 constexpr std::int64_t kValue = sizeof(Value);
-
-Place place() { return {MemoryKind::Device, test_memory::device()}; }
-
-class Devices : public testing::Environment {
- public:
-  void SetUp() override {
-    if (!test_memory::use_device(rank())) GTEST_SKIP() << "no device";
-  }
-};
-[[maybe_unused]] testing::Environment* const g_devices =
-    testing::AddGlobalTestEnvironment(new Devices);
 
 class Memory {
  public:

@@ -261,7 +261,7 @@ void Exchange::Impl::wait(Stream& before) {
     return wait();
   }
   require_own_thread();
-  require_going_on();
+  require_all_going_on();
   if (captures && !captured_)
     throw Unsupported("an exchange that has begun outside of a graph is to end in it");
   if (captured_ && !captures) {
@@ -273,28 +273,12 @@ void Exchange::Impl::wait(Stream& before) {
   end();
 }
 
-/// What a mail's round may throw: where nothing was done, the exchange goes on.
-template <typename Move>
-void Exchange::Impl::or_fail(const Move& move) {
-  try {
-    move();
-  } catch (const InvalidArgument&) {
-    throw;
-  } catch (const Unsupported&) {
-    throw;
-  } catch (...) {
-    fail();
-    throw;
-  }
-}
-
 /// Before a device waits for other ranks, which the CPU does not look at then.
-void Exchange::Impl::require_going_on() {
-  for (const Peer& peer : peers_) {
-    if (!peer.mailed || !has_given_up(peer)) continue;
-    fail();
-    throw Error(fmt::format("rank {} has given up an exchange", peer.rank));
-  }
+void Exchange::Impl::require_all_going_on() {
+  or_fail([&] {
+    for (const Peer& peer : peers_)
+      if (peer.mailed) require_going_on(peer);
+  });
 }
 
 void Exchange::Impl::enqueue(Bases bases, Stream& stream) {
@@ -306,7 +290,7 @@ void Exchange::Impl::enqueue(Bases bases, Stream& stream) {
     return wait(stream);
   }
   require(bases, {}, false);
-  require_going_on();
+  require_all_going_on();
   if (mail_->is_used()) or_fail([&] { mail_->run(bases, stream); });
 }
 

@@ -19,6 +19,7 @@
 #include "exchange/planned/mail.hpp"
 #include "exchange/planned/own_copies.hpp"
 #include "exchange/planned/sheets.hpp"
+#include "exchange/planned/unless_done.hpp"
 #include "strake/exchange.hpp"
 
 namespace strake {
@@ -91,10 +92,12 @@ class STRAKE_LOCAL Exchange::Impl {
   void require_device_combines(std::span<const Combine> combine) const;
   void require_stream(const Stream& stream) const;
   void require_own_thread() const;
-  void require_going_on();
+  void require_going_on(const Peer& peer) const;
+  void require_all_going_on();
   template <typename Move>
-  void or_fail(const Move& move);
-  [[nodiscard]] bool has_given_up(const Peer& peer) const;
+  void or_fail(const Move& move) {
+    unless_done(move, [&] { fail(); });
+  }
   void look_at_mail();
   [[nodiscard]] bool all_by_mail() const noexcept {
     return on_device() && std::ranges::all_of(peers_, &Peer::mailed);

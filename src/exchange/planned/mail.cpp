@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <new>
 #include <string>
 #include <utility>
 
 #include "exchange/planned/agree.hpp"
 #include "exchange/planned/choice.hpp"
+#include "exchange/planned/set_zero.hpp"
 #include "exchange/planned/swap_with.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
-#include "strake/copy.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::planned {
@@ -41,13 +40,6 @@ using machine::Method;
 
 Layout packed(const Layout& layout, std::int64_t at) {
   return Layout::dense(layout.size_bytes(), at);
-}
-
-void set_zero(std::byte* data, std::int64_t bytes, Place place) {
-  const PoolBlock zeroes({MemoryKind::Pinned, place.device}, bytes);
-  std::memset(zeroes.data(), 0, static_cast<std::size_t>(bytes));
-  CopyPlan::compile(Layout::dense(bytes), place, Layout::dense(bytes), zeroes.place())
-      .run(data, zeroes.data());
 }
 
 }  // namespace

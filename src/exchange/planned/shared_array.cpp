@@ -5,9 +5,8 @@
 #include <utility>
 
 #include "device/backend.hpp"
-#include "memory/pool.hpp"
+#include "exchange/planned/set_zero.hpp"
 #include "memory/sharing/arenas.hpp"
-#include "strake/copy.hpp"
 #include "strake/error.hpp"
 #include "strake/exchange.hpp"
 
@@ -25,17 +24,6 @@ std::byte* allocate_on_host(std::int64_t bytes) {
   return static_cast<std::byte*>(own);
 }
 
-/// Copies one block of zeroes again and again.
-void set_zero(std::byte* data, std::int64_t bytes, Place place) {
-  constexpr std::int64_t kBlock = 1 << 20;
-  const PoolBlock zeroes({MemoryKind::Pinned, place.device}, kBlock);
-  std::memset(zeroes.data(), 0, static_cast<std::size_t>(kBlock));
-  const Dim again[] = {{bytes / kBlock, 0}};
-  const Layout parts[] = {Layout::box(0, kBlock, again), Layout::dense(bytes % kBlock)};
-  CopyPlan::compile(Layout::dense(bytes), place, Layout::sequence(parts), zeroes.place())
-      .run(data, zeroes.data());
-}
-
 }  // namespace
 
 SharedArray::SharedArray(std::int64_t bytes, Place place) : bytes_(bytes), place_(place) {
@@ -51,7 +39,7 @@ SharedArray::SharedArray(std::int64_t bytes, Place place) : bytes_(bytes), place
   DeviceBackend& backend = required_device_backend();
   data_ = static_cast<std::byte*>(backend.allocate(place, bytes));
   try {
-    set_zero(data_, bytes, place);
+    exchange::planned::set_zero(data_, bytes, place);
   } catch (...) {
     backend.deallocate(place, data_);
     throw;

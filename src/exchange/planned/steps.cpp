@@ -232,13 +232,14 @@ void Exchange::Impl::serve(const Peer& peer) {
   (void)programs_iprobe()(MPI_ANY_SOURCE, kNoTag, comm_, &flag, MPI_STATUS_IGNORE);
 }
 
-bool Exchange::Impl::has_given_up(const Peer& peer) const {
-  return other_end_of(peer, kSends).failed.load(std::memory_order_acquire) != 0 ||
-         other_end_of(peer, kReceives).failed.load(std::memory_order_acquire) != 0;
+void Exchange::Impl::require_going_on(const Peer& peer) const {
+  if (other_end_of(peer, kSends).failed.load(std::memory_order_acquire) != 0 ||
+      other_end_of(peer, kReceives).failed.load(std::memory_order_acquire) != 0)
+    throw Error(fmt::format("rank {} has given up an exchange", peer.rank));
 }
 
 void Exchange::Impl::require_alive(const Peer& peer) const {
-  if (has_given_up(peer)) throw Error(fmt::format("rank {} has given up an exchange", peer.rank));
+  require_going_on(peer);
   if (boards_->is_gone(peer.rank))
     throw Error(fmt::format("rank {} died in an exchange", peer.rank));
 }

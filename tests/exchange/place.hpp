@@ -1,0 +1,31 @@
+/// \file  Where the arrays of these tests are: on devices, which ranks share round robin, with
+/// TEST_PLACE=device. For one source of a program.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "../interpose/memory.hpp"
+#include "strake/place.hpp"
+#include "world.hpp"
+
+namespace strake {
+
+class OnDevice : public testing::Environment {
+ public:
+  void SetUp() override {
+    const char* const wanted = std::getenv("TEST_PLACE");
+    if (wanted == nullptr || std::string(wanted) != "device") return;
+    if (!test_memory::use_device(rank())) GTEST_SKIP() << "no device";
+  }
+};
+[[maybe_unused]] static testing::Environment* const g_on_device =
+    testing::AddGlobalTestEnvironment(new OnDevice);
+
+inline Place place() {
+  return test_memory::on_device() ? Place{MemoryKind::Device, test_memory::device()} : Place{};
+}
+
+}  // namespace strake
