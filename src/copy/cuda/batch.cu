@@ -105,13 +105,6 @@ bool needs_any(std::span<const BatchLaunch> launches) {
   return false;
 }
 
-std::int64_t blocks_of(std::int64_t tiles, bool any, const Lane& lane) {
-  const std::int64_t most =
-      std::int64_t{lane.multiprocessors} * (any ? kBlocksOfAny : kBlocksOfBoxes);
-  const std::int64_t enough = (tiles + kWarps - 1) / kWarps;
-  return enough < most ? enough : most;
-}
-
 }  // namespace
 
 std::int64_t batch_blocks(const BatchLaunch& launch, const Lane& lane) noexcept {

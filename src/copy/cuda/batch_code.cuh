@@ -18,6 +18,14 @@ inline constexpr int kWarps = kThreads / kWarp;
 inline constexpr int kBlocksOfBoxes = 4;
 inline constexpr int kBlocksOfAny = 3;
 
+/// Blocks that give each tile a warp, but no more than run at once.
+inline std::int64_t blocks_of(std::int64_t tiles, bool any, const Lane& lane) {
+  const std::int64_t most =
+      std::int64_t{lane.multiprocessors} * (any ? kBlocksOfAny : kBlocksOfBoxes);
+  const std::int64_t enough = (tiles + kWarps - 1) / kWarps;
+  return enough < most ? enough : most;
+}
+
 /// Words that a lane has in flight: 64 bytes, but no more than 8.
 template <int Log2>
 constexpr int kDeep = Log2 == 4 ? 4 : 8;

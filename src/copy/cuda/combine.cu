@@ -1,7 +1,5 @@
 /// \file  Values of targets combined with those of sources: each warp takes every n-th tile, each
 /// lane a word of it, which is one value.
-#include <algorithm>
-
 #include "copy/cuda/batch_code.cuh"
 
 namespace strake::cuda {
@@ -98,9 +96,7 @@ cudaError_t launch_combine(const CombineLaunch& launch, const Lane& lane) {
                                       launch.counts,
                                       launch.to,
                                       {launch.from[0], launch.from[1]}};
-  const std::int64_t enough = (std::int64_t{batch.tile_count} + kWarps - 1) / kWarps;
-  const std::int64_t most = std::int64_t{lane.multiprocessors} * kBlocksOfAny;
-  const auto blocks = static_cast<unsigned>(std::clamp(enough, std::int64_t{1}, most));
+  const auto blocks = static_cast<unsigned>(blocks_of(batch.tile_count, true, lane));
   return start_kernel(kernel_of(launch.how), blocks, lane, arguments);
 }
 
