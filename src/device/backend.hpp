@@ -168,6 +168,8 @@ class DeviceBackend {
   virtual void deallocate(Place place, void* address) noexcept = 0;
   /// The same for all processes, and different for each device of a machine; 0: not known.
   [[nodiscard]] virtual std::uint64_t identity(int device) const noexcept = 0;
+  /// Lets a device reach what allocate() gave of another one in this process. False: it can't.
+  virtual bool reach_peer(int device, int other) = 0;
   /// Lets a device reach whole pages of host memory, until unmap_host(). \returns their address
   /// there. \throws CudaError
   virtual std::byte* map_host(int device, std::byte* memory, std::int64_t bytes) = 0;
@@ -183,7 +185,8 @@ class DeviceBackend {
   /// A descriptor of a piece that is mapped now, for other processes. The caller closes it.
   /// Negative: the driver refuses.
   [[nodiscard]] virtual int export_piece(const MemoryPiece& piece) const noexcept = 0;
-  /// Memory of another process, for the thread's current device, which `place` tells.
+  /// Memory of another process, for the device of `place`; if that is negative, for the thread's
+  /// current device, which `place` tells then.
   /// \param descriptors  as many as it has pieces; they stay the caller's
   /// \throws CudaError  that device does not reach it, or it is gone
   virtual std::byte* import_memory(const ExportedMemory& memory, std::span<const int> descriptors,

@@ -496,6 +496,9 @@ class Backend final : public strake::DeviceBackend {
   std::uint64_t identity(int device) const noexcept override {
     return static_cast<std::uint64_t>(device) + 1;
   }
+  bool reach_peer(int /*device*/, int /*other*/) override {
+    return std::getenv("STANDIN_NO_SHARING") == nullptr;
+  }
   std::byte* map_host(int /*device*/, std::byte* memory, std::int64_t /*bytes*/) override {
     return memory;
   }
@@ -537,11 +540,11 @@ class Backend final : public strake::DeviceBackend {
   }
   std::byte* import_memory(const strake::ExportedMemory& memory, std::span<const int> descriptors,
                            Place& place) override {
+    place = {MemoryKind::Device, place.device < 0 ? current_device() : place.device};
     if (memory.pieces != 0) {
       std::vector<std::size_t> bytes;
       for (std::size_t i = 0; i < descriptors.size(); ++i)
         bytes.push_back(memory.piece_units[i] * kPiece);
-      place = {MemoryKind::Device, current_device()};
       return static_cast<std::byte*>(
           import_files(descriptors.data(), bytes.data(), descriptors.size()));
     }
@@ -551,7 +554,6 @@ class Backend final : public strake::DeviceBackend {
         "/proc/" + std::to_string(handle[0]) + "/fd/" + std::to_string(handle[1]);
     const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) throw strake::CudaError("no memory of the stand-in is at " + path, 1);
-    place = {MemoryKind::Device, current_device()};
     const auto bytes = static_cast<std::size_t>(memory.bytes);
     void* const made = import_files(&file, &bytes, 1);
     close(file);

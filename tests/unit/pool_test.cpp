@@ -53,6 +53,7 @@ class PretendedDevice final : public DeviceBackend {
   }
 
   std::uint64_t identity(int) const noexcept override { return 0; }
+  bool reach_peer(int, int) override { return false; }
   std::byte* map_host(int, std::byte*, std::int64_t) override { throw Unsupported("pretended"); }
   void unmap_host(int, std::byte*) noexcept override {}
   bool export_memory(Place, const MemoryPiece&, ExportedMemory&) const noexcept override {

@@ -14,6 +14,7 @@
 #include "copy/cuda/plan.hpp"
 #include "copy/device_copier.hpp"
 #include "device/cuda/driver.hpp"
+#include "device/cuda/peers.hpp"
 #include "strake/error.hpp"
 
 namespace strake::cuda {
@@ -36,13 +37,10 @@ class CudaCopier final : public DeviceCopier {
   void require_device(int device) const;
   /// Lets kernels of `device` reach a place. \throws Unsupported
   void reach(int device, Place place);
-  void enable_peer(int device, int peer);
   void load_kernels(int device);
 
   int devices_;
   BlockSource blocks_;
-  std::mutex peers_mutex_;
-  std::set<std::pair<int, int>> peers_;
   std::mutex loaded_mutex_;
   std::set<int> loaded_;  ///< devices that have the kernels of enqueue_together()
 };
@@ -67,25 +65,12 @@ int device_of(Place to_place, Place from_place) {
   return device;
 }
 
-void CudaCopier::enable_peer(int device, int peer) {
-  const std::scoped_lock lock(peers_mutex_);
-  if (peers_.contains({device, peer})) return;
-  int possible = 0;
-  check(cudaDeviceCanAccessPeer(&possible, device, peer));
-  if (possible == 0) {
-    throw Unsupported(fmt::format("device {} can't reach the memory of device {}", device, peer));
-  }
-  const DeviceScope scope(device);
-  const cudaError_t code = cudaDeviceEnablePeerAccess(peer, 0);
-  if (code != cudaErrorPeerAccessAlreadyEnabled) check(code);
-  (void)cudaGetLastError();
-  peers_.emplace(device, peer);
-}
-
 void CudaCopier::reach(int device, Place place) {
   if (place.kind != MemoryKind::Device || place.device == device) return;
   require_device(place.device);
-  enable_peer(device, place.device);
+  if (enable_peer(device, place.device)) return;
+  throw Unsupported(
+      fmt::format("device {} can't reach the memory of device {}", device, place.device));
 }
 
 std::unique_ptr<DevicePlan> CudaCopier::compile(const Layout& to, Place to_place,

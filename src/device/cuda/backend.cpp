@@ -14,6 +14,7 @@
 #include "device/cuda/driver.hpp"
 #include "device/cuda/mapped.hpp"
 #include "device/cuda/marker.hpp"
+#include "device/cuda/peers.hpp"
 #include "device/cuda/probe.hpp"
 #include "device/cuda/queue.hpp"
 #include "device/cuda/stream.hpp"
@@ -58,6 +59,7 @@ class CudaBackend final : public DeviceBackend {
                            Place& place) override;
   void release_import(Place place, std::byte* address,
                       const ExportedMemory& memory) noexcept override;
+  bool reach_peer(int device, int other) override { return enable_peer(device, other); }
 
  private:
   struct Traits {
@@ -305,8 +307,8 @@ int CudaBackend::export_piece(const MemoryPiece& piece) const noexcept {
 
 std::byte* CudaBackend::import_memory(const ExportedMemory& memory,
                                       std::span<const int> descriptors, Place& place) {
-  int device = 0;
-  check(cudaGetDevice(&device));
+  int device = place.device;
+  if (device < 0) check(cudaGetDevice(&device));
   const DeviceScope scope(device);
   place = {MemoryKind::Device, device};
   if (memory.pieces != 0) return map_pieces(memory, descriptors, device);

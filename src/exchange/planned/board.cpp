@@ -11,9 +11,12 @@
 #include <cstring>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "exchange/backoff.hpp"
+#include "exchange/planned/agree.hpp"
 #include "exchange/planned/swap_with.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -45,7 +48,7 @@ std::uint64_t make_nonce() {
 }
 
 /// Those of the peers that are other ranks of this node. Collective.
-std::vector<int> on_this_node(MPI_Comm comm, const std::map<int, Corner>& peers) {
+std::vector<int> on_this_node(MPI_Comm comm, const std::set<int>& peers) {
   const mpi::RealMpi& real = mpi::real_mpi();
   int rank = 0;
   int world_rank = 0;
@@ -65,7 +68,7 @@ std::vector<int> on_this_node(MPI_Comm comm, const std::map<int, Corner>& peers)
   std::vector<int> found;
   for (const auto& [other, others_world_rank] : all) {
     const bool here_too = pretended == 0 || others_world_rank / pretended == world_rank / pretended;
-    if (other != rank && here_too && peers.count(other) != 0) found.push_back(other);
+    if (other != rank && here_too && peers.contains(other)) found.push_back(other);
   }
   return found;
 }
@@ -77,36 +80,45 @@ void Board::populate(std::int64_t begin, std::int64_t end) {
     throw OutOfMemory(fmt::format("no memory for {} packed bytes of an exchange", end - begin));
 }
 
-Boards::Boards(MPI_Comm comm, const std::map<int, Corner>& corners, const BoardShape& own) {
-  const std::vector<int> on_node = on_this_node(comm, corners);
-  if (!on_node.empty()) {
+Boards::Boards(MPI_Comm comm, std::vector<Neighbour> neighbours, const BoardShape& own)
+    : neighbours_(std::move(neighbours)) {
+  mpi::real_mpi().MPI_Comm_rank(comm, &rank_);
+  std::set<int> peers;
+  for (const Neighbour& neighbour : neighbours_) peers.insert(neighbour.rank);
+  const std::vector<int> on_node = on_this_node(comm, peers);
+  const bool has_own = peers.contains(rank_);
+  std::string fault;
+  if (!on_node.empty() || has_own) {
     try {
       const std::uint64_t nonce = make_nonce();
       own_ = Board(own);
       socket_ = std::make_unique<sharing::DescriptorSocket>(name_of(nonce));
       nonce_ = nonce;
     } catch (const std::exception& error) {
+      if (has_own && !own_.is_there())
+        fault = fmt::format("rank {} has no memory for {} bytes of an exchange: {}", rank_,
+                            own.bytes(), error.what());
       log::info("a planned exchange goes by MPI: {}", error.what());
     }
   }
-  swap_boards(comm, on_node, corners, own);
+  agree(comm, fault, FaultKind::Memory);
+  swap_boards(comm, on_node, own);
+  swap_corners(comm);
 }
 
 Boards::~Boards() = default;
 
 /// Each of a pair sends its board to the other, and says whether it has got the other's.
-void Boards::swap_boards(MPI_Comm comm, const std::vector<int>& on_node,
-                         const std::map<int, Corner>& corners, const BoardShape& shape) {
+void Boards::swap_boards(MPI_Comm comm, const std::vector<int>& on_node, const BoardShape& shape) {
   constexpr int kHello = 2;
   constexpr int kSent = 3;
   constexpr int kGot = 4;
   struct Hello {
     std::uint64_t nonce;
     BoardShape shape;
-    Corner corner;
   };
-  std::vector<Hello> mine, theirs;
-  for (const int peer : on_node) mine.push_back({nonce_, shape, corners.at(peer)});
+  const std::vector<Hello> mine(on_node.size(), {nonce_, shape});
+  std::vector<Hello> theirs;
   // Others may still send when this rank has nothing to send any more, and its queue is short.
   const auto take = [&] {
     if (socket_ != nullptr) take_messages();
@@ -117,7 +129,6 @@ void Boards::swap_boards(MPI_Comm comm, const std::vector<int>& on_node,
     Peer& peer = peers_[on_node[i]];
     peer.nonce = theirs[i].nonce;
     peer.board = Board(theirs[i].shape, {});
-    peer.corner = theirs[i].corner;
     rank_of_[peer.nonce] = on_node[i];
   }
   send_board(shape);
@@ -134,6 +145,27 @@ void Boards::swap_boards(MPI_Comm comm, const std::vector<int>& on_node,
     if (peers_.erase(on_node[i]) != 0)
       log::info("an exchange with rank {} goes by MPI: no descriptors reach it", on_node[i]);
   }
+}
+
+/// With ranks that are reached.
+void Boards::swap_corners(MPI_Comm comm) {
+  constexpr int kCorner = 10;
+  corners_.resize(neighbours_.size());
+  std::vector<int> ranks;
+  std::vector<std::size_t> numbers;
+  std::vector<Corner> mine, theirs;
+  for (std::size_t i = 0; i < neighbours_.size(); ++i) {
+    const Neighbour& neighbour = neighbours_[i];
+    if (neighbour.rank == rank_) {
+      corners_[i] = neighbours_[neighbour.twin].corner;
+    } else if (reaches(neighbour.rank)) {
+      ranks.push_back(neighbour.rank);
+      numbers.push_back(i);
+      mine.push_back(neighbour.corner);
+    }
+  }
+  swap_with(comm, ranks, kCorner, mine, theirs, [&] { look(); });
+  for (std::size_t i = 0; i < numbers.size(); ++i) corners_[numbers[i]] = theirs[i];
 }
 
 /// To all peers. Their queues are short: what they have sent is taken meanwhile.
@@ -154,7 +186,7 @@ void Boards::send_board(const BoardShape& shape) {
 
 /// Boards and arrays that peers have sent.
 void Boards::take_messages() {
-  while (const auto received = socket_->receive()) {
+  while (auto received = socket_->receive()) {
     Note note;
     if (received->message.size() != sizeof(note)) continue;
     std::memcpy(&note, received->message.data(), sizeof(note));
@@ -173,9 +205,13 @@ void Boards::take_messages() {
           mapped.memory = sharing::SharedMemory::map(descriptor, note.bytes,
                                                      sharing::SharedMemory::Access::Read);
         } else {
-          for (Mapped& freed : peer.regions)
-            if (freed.device.replaced_by(note.device_memory)) freed = {};
-          mapped.device = sharing::DeviceImport(note.device_memory, received->numbers());
+          const auto is_freed = [&](const sharing::DeviceImport& import) {
+            return import.replaced_by(note.device_memory);
+          };
+          for (Mapped& known : peer.regions)
+            if (std::ranges::any_of(known.imports, is_freed)) known = {};
+          mapped.exported = note.device_memory;
+          if (mapped.exported.pieces != 0) mapped.pieces = std::move(received->descriptors);
         }
         mapped.generation = note.generation;
       }
@@ -242,9 +278,9 @@ bool Boards::show(std::int64_t array, const std::byte* address, std::int64_t beg
 }
 
 /// What a peer has given by that number; null: it has not come.
-const Boards::Mapped* Boards::mapped(int rank, std::int32_t number, std::uint32_t generation) {
+Boards::Mapped* Boards::mapped(int rank, std::int32_t number, std::uint32_t generation) {
   if (number < 0 || number >= static_cast<std::int32_t>(kRegions)) return nullptr;
-  const Mapped& found = peers_.at(rank).regions[static_cast<std::size_t>(number)];
+  Mapped& found = peers_.at(rank).regions[static_cast<std::size_t>(number)];
   if (found.generation != generation) take_messages();  // it was sent before it was told of
   return found.generation == generation ? &found : nullptr;
 }
@@ -276,10 +312,20 @@ Boards::InDevice Boards::give_device_memory(const std::byte* first, const std::b
 }
 
 std::byte* Boards::device_memory(int rank, const InDevice& where, Place place) {
-  const Mapped* const found = mapped(rank, where.region, where.generation);
-  if (found == nullptr || found->device.data() == nullptr || found->device.place() != place)
-    return nullptr;
-  return found->device.data() + where.offset;
+  Mapped* const found = mapped(rank, where.region, where.generation);
+  if (found == nullptr || found->exported.bytes == 0) return nullptr;
+  auto known = std::ranges::find(found->imports, place, &sharing::DeviceImport::place);
+  if (known == found->imports.end()) {
+    try {
+      std::vector<int> pieces;
+      for (const sharing::Descriptor& piece : found->pieces) pieces.push_back(piece.get());
+      known = found->imports.emplace(known, found->exported, pieces, place.device);
+    } catch (const Error& error) {
+      log::warn("memory of rank {} can't be used in an exchange: {}", rank, error.what());
+      return nullptr;
+    }
+  }
+  return known->data() + where.offset;
 }
 
 }  // namespace strake::exchange::planned

@@ -60,6 +60,13 @@ struct Corner {
   std::int64_t lane = 0;
   std::array<std::int64_t, 2> packed_at{};
 };
+/// A memory of a rank that a memory of this one has dealings with. Both ranks list those between
+/// them in the same order.
+struct Neighbour {
+  int rank = 0;
+  Corner corner;         ///< in this rank's board
+  std::size_t twin = 0;  ///< if it is this rank's: the neighbour that is the other end
+};
 enum : std::size_t { kSends = 0, kReceives = 1 };
 
 /// The sizes of a rank's board: ends of lanes, then arrays, then packed bytes.
@@ -113,19 +120,25 @@ class Board {
 /// The boards of the ranks of this node that an exchange has dealings with, and their arrays.
 class Boards {
  public:
-  /// Collective over `comm`. `own` is this rank's board, and `corners` are its peers' in it, by
-  /// their ranks. \throws MpiError
-  Boards(MPI_Comm comm, const std::map<int, Corner>& corners, const BoardShape& own);
+  /// Collective over `comm`. `own` is the shape of this rank's board. \throws OutOfMemory  on all
+  /// ranks; MpiError
+  Boards(MPI_Comm comm, std::vector<Neighbour> neighbours, const BoardShape& own);
   ~Boards();
   Boards(const Boards&) = delete;
   Boards& operator=(const Boards&) = delete;
 
   [[nodiscard]] Board& own() noexcept { return own_; }
   /// Whether that rank's board is here, and this one's there.
-  [[nodiscard]] bool reaches(int peer) const noexcept { return peers_.count(peer) != 0; }
-  [[nodiscard]] const Board& of(int peer) const { return peers_.at(peer).board; }
-  /// This rank's in that board.
-  [[nodiscard]] const Corner& corner(int peer) const { return peers_.at(peer).corner; }
+  [[nodiscard]] bool reaches(int peer) const noexcept {
+    return peer == rank_ || peers_.count(peer) != 0;
+  }
+  [[nodiscard]] const Board& of(int peer) const {
+    return peer == rank_ ? own_ : peers_.at(peer).board;
+  }
+  [[nodiscard]] const Neighbour& neighbour(std::size_t number) const { return neighbours_[number]; }
+  /// What a neighbour's rank, which is reached, has for the other end in its board. By the
+  /// neighbour's number.
+  [[nodiscard]] const Corner& corner(std::size_t neighbour) const { return corners_[neighbour]; }
   /// Takes what peers tell of their arrays, so that they can tell more. A system call.
   void look();
   /// Whether that rank's process is known to be gone. A system call.
@@ -153,24 +166,30 @@ class Boards {
   struct Mapped {
     std::uint32_t generation = 0;
     sharing::SharedMemory memory;
-    sharing::DeviceImport device;
+    /// \{ Of a device: opened for each device that reads it.
+    ExportedMemory exported{};
+    std::vector<sharing::Descriptor> pieces;
+    std::vector<sharing::DeviceImport> imports;
+    /// \}
   };
   struct Peer {
     Board board;
-    Corner corner;
     pid_t process = 0;
     std::uint64_t nonce = 0;
     std::vector<Mapped> regions = std::vector<Mapped>(kRegions);
     std::vector<std::uint32_t> told = std::vector<std::uint32_t>(kRegions);
   };
-  void swap_boards(MPI_Comm comm, const std::vector<int>& on_node,
-                   const std::map<int, Corner>& corners, const BoardShape& shape);
+  void swap_boards(MPI_Comm comm, const std::vector<int>& on_node, const BoardShape& shape);
+  void swap_corners(MPI_Comm comm);
   void send_board(const BoardShape& shape);
   void take_messages();
-  [[nodiscard]] const Mapped* mapped(int peer, std::int32_t number, std::uint32_t generation);
+  [[nodiscard]] Mapped* mapped(int peer, std::int32_t number, std::uint32_t generation);
   bool tell(const sharing::Arenas::Region& region, bool device);
 
+  int rank_ = 0;
   Board own_;
+  std::vector<Neighbour> neighbours_;
+  std::vector<Corner> corners_;  ///< theirs
   std::uint64_t nonce_ = 0;
   std::unique_ptr<sharing::DescriptorSocket> socket_;
   std::map<int, Peer> peers_;

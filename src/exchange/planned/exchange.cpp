@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -43,69 +44,94 @@ void ExchangePart::receive(int peer, int tag, int array, Layout layout, std::str
 
 namespace {
 
-/// The one place of all arrays; a fault where there are several.
-Place place_of(const ExchangePart& part, std::string& fault) {
-  Place place;
-  for (std::size_t i = 0; i < part.arrays().size(); ++i) {
-    Place own = part.arrays()[i].place;
-    if (own.in_host_memory()) own = {};  // the CPU copies
-    if (i == 0) place = own;
-    if (own.kind == MemoryKind::Managed)
-      fault = fmt::format("array {} of an exchange is in managed memory", i);
-    if (own != place)
-      fault =
-          fmt::format("array {} of an exchange is in {}, array 0 in {}: plan an exchange for each",
-                      i, described(own), described(place));
-  }
-  return place;
+std::string fault_of(const ExchangePart& part) {
+  for (std::size_t i = 0; i < part.arrays().size(); ++i)
+    if (part.arrays()[i].place.kind == MemoryKind::Managed)
+      return fmt::format("array {} of an exchange is in managed memory", i);
+  return {};
 }
 
 }  // namespace
 
-Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part) : arrays_(part.arrays().size()) {
+Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
+    : arrays_(part.arrays().size()), places_(part) {
   const mpi::RealMpi& real = mpi::real_mpi();
   mpi::check(real.MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
   try {
-    std::string fault;
-    place_ = place_of(part, fault);
-    agree(comm_, fault, FaultKind::Unsupported);
+    agree(comm_, fault_of(part), FaultKind::Unsupported);
     real.MPI_Comm_rank(comm_, &rank_);
-    BoardShape shape;
-    shape.arrays = static_cast<std::int64_t>(arrays_);
-    std::map<int, Corner> corners;
-    for (auto& [other, dealings] : tell_peers(comm_, part)) {
-      if (other == rank_) {
-        own_ = OwnCopies(std::move(dealings.sends));
-        continue;
+    std::vector<Dealings> all = tell_peers(comm_, part, places_);
+    std::vector<Mails::Part> devices;
+    for (const Place place : places_.all) devices.push_back({place, {}, {}});
+    std::erase_if(all, [&](Dealings& own) {
+      if (own.rank != rank_ || own.place != own.their_place) return false;
+      for (const Piece& piece : own.sends) own_bytes_ += piece.mine.size_bytes();
+      if (is_device(places_.all[own.place])) {
+        devices[own.place].own = std::move(own.sends);
+      } else {
+        own_ = OwnCopies(std::move(own.sends));
       }
-      Peer& peer = peers_.emplace_back(other, dealings, place_);
-      peer.corner.lane = shape.lanes;
-      shape.lanes += 2;
-      for (const std::size_t lane : {kSends, kReceives}) {
-        peer.corner.packed_at[lane] = shape.packed_bytes;
-        shape.packed_bytes += 2 * peer.lanes[lane].packed_bytes();
-      }
-      corners[other] = peer.corner;
-    }
-    boards_ = std::make_unique<Boards>(comm_, corners, shape);
-    std::vector<Mail::Partner> partners;
-    for (Peer& peer : peers_) {
-      peer.near = boards_->reaches(peer.rank);
-      if (exchange::forced_method() == machine::Method::Pack) peer.packs_all = {true, true};
-      if (!peer.near) peer.far = std::make_unique<FarMessages>(comm_, peer.rank);
-      if (peer.near && peer.on_device && on_device())
-        partners.push_back({peer.rank, peer.corner, &peer.lanes[kSends], &peer.lanes[kReceives]});
-    }
-    mail_ = std::make_unique<Mail>(comm_, *boards_, place_, arrays_, partners,
-                                   on_device() ? own_.pieces() : std::vector<Piece>{});
-    for (Peer& peer : peers_) peer.mailed = mail_->reaches(peer.rank);
-    int all = !on_device() || all_by_mail() ? 1 : 0;
-    mpi::check(real.MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm_), "MPI_Allreduce");
-    all_ranks_by_mail_ = all != 0;
+      return true;
+    });
+    plan_peers(all);
+    plan_mail(all, std::move(devices));
+    int by_mail =
+        std::ranges::all_of(peers_,
+                            [](const Peer& peer) { return peer.mailed || !is_device(peer.place); })
+            ? 1
+            : 0;
+    mpi::check(real.MPI_Allreduce(MPI_IN_PLACE, &by_mail, 1, MPI_INT, MPI_MIN, comm_),
+               "MPI_Allreduce");
+    all_ranks_by_mail_ = by_mail != 0;
   } catch (...) {
     real.MPI_Comm_free(&comm_);
     throw;
   }
+}
+
+/// All peers, their corners in this rank's board, and the board.
+void Exchange::Impl::plan_peers(std::vector<Dealings>& all) {
+  BoardShape shape;
+  std::vector<Neighbour> neighbours;
+  for (Dealings& dealings : all) {
+    Peer& peer = peers_.emplace_back(dealings, places_.all[dealings.place]);
+    peer.corner.lane = shape.lanes;
+    shape.lanes += 2;
+    for (const std::size_t lane : {kSends, kReceives}) {
+      peer.corner.packed_at[lane] = shape.packed_bytes;
+      shape.packed_bytes += 2 * peer.lanes[lane].packed_bytes();
+    }
+    Neighbour& neighbour = neighbours.emplace_back(dealings.rank, peer.corner);
+    while (neighbour.rank == rank_ && (all[neighbour.twin].rank != rank_ ||
+                                       all[neighbour.twin].place != dealings.their_place ||
+                                       all[neighbour.twin].their_place != dealings.place))
+      ++neighbour.twin;
+  }
+  shape.arrays = static_cast<std::int64_t>(arrays_);
+  boards_ = std::make_unique<Boards>(comm_, neighbours, shape);
+  std::map<int, int> far_peers;  // by rank: both ends count them alike
+  for (Peer& peer : peers_) {
+    peer.near = boards_->reaches(peer.rank);
+    if (exchange::forced_method() == machine::Method::Pack) peer.packs_all = {true, true};
+    if (!peer.near)
+      peer.far = std::make_unique<FarMessages>(comm_, peer.rank, far_peers[peer.rank]++);
+  }
+}
+
+/// What goes between devices.
+void Exchange::Impl::plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices) {
+  std::vector<Place> arrays;
+  for (std::size_t i = 0; i < arrays_; ++i) arrays.push_back(place_of(i));
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const Peer& peer = peers_[i];
+    if (peer.near && peer.on_device && is_device(peer.place))
+      devices[all[i].place].partners.push_back({peer.rank == rank_, i, boards_->neighbour(i),
+                                                &peer.lanes[kSends], &peer.lanes[kReceives]});
+  }
+  std::erase_if(devices,
+                [](const Mails::Part& part) { return part.own.empty() && part.partners.empty(); });
+  mail_ = std::make_unique<Mails>(comm_, *boards_, arrays, std::move(devices));
+  for (Peer& peer : peers_) peer.mailed = mail_->reaches(number_of(peer));
 }
 
 Exchange::Impl::~Impl() {
@@ -138,10 +164,11 @@ void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool
   if (std::ranges::any_of(combine, [](const Combine& how) { return bool{how}; }))
     require_device_combines(combine);
   for (std::size_t i = 0; i < bases.size(); ++i) {
-    const Place there = bases[i] == nullptr ? place_ : classify(bases[i]);
-    if (on_device() ? there == place_ : there.in_host_memory()) continue;
+    const Place planned = place_of(i);
+    const Place there = bases[i] == nullptr ? planned : classify(bases[i]);
+    if (is_device(planned) ? there == planned : there.in_host_memory()) continue;
     throw InvalidArgument(fmt::format("array {} was planned in {}, and is at {} in {}", i,
-                                      described(place_), static_cast<const void*>(bases[i]),
+                                      described(planned), static_cast<const void*>(bases[i]),
                                       described(there)));
   }
 }
@@ -151,11 +178,12 @@ void Exchange::Impl::require_device_combines(std::span<const Combine> combine) c
     throw Unsupported(
         "values in a device's memory are combined where all ranks' devices reach each other, and "
         "some here don't: replace() is possible");
-  if (on_device() &&
-      std::ranges::any_of(combine, [](const Combine& how) { return !how.on_device(); }))
-    throw Unsupported(
-        "values in a device's memory are combined by sum, min and max of float, double and "
-        "integers of 4 and 8 bytes, or all replaced");
+  for (std::size_t i = 0; i < arrays_; ++i) {
+    if (is_device(place_of(i)) && !combine_of(combine, static_cast<int>(i)).on_device())
+      throw Unsupported(
+          "values in a device's memory are combined by sum, min and max of float, double and "
+          "integers of 4 and 8 bytes, or all replaced");
+  }
 }
 
 void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> combine,
@@ -170,7 +198,10 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   // What does not go by mail waits for the CPU to find its work done.
   if (!all_by_mail()) {
     if (after != nullptr) after->record(after_);
-    before_ = after == nullptr && on_device() ? exchange::Together::get().mark(place_.device) : 0;
+    before_.assign(places_.all.size(), 0);
+    for (std::size_t i = 0; i < before_.size(); ++i)
+      if (after == nullptr && is_device(places_.all[i]))
+        before_[i] = exchange::Together::get().mark(places_.all[i].device);
     has_event_ = after != nullptr;
   }
   if (mail_->is_used()) {
@@ -187,7 +218,7 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   failure_ = nullptr;
   done_ = false;
   begin();
-  own_due_ = !on_device() && !own_.is_empty();
+  own_due_ = !own_.is_empty();
   for (Peer& peer : peers_) {
     if (peer.mailed) continue;
     peer.giving = peer.lanes[giving()].is_empty() ? Giving::No : Giving::Due;
@@ -243,13 +274,14 @@ void Exchange::Impl::require_own_thread() const {
 }
 
 void Exchange::Impl::require_stream(const Stream& stream) const {
-  const int device = on_device() ? place_.device : -1;
-  if (stream.device() == device || arrays_ == 0) return;
+  if (arrays_ == 0) return;
+  for (const Place place : places_.all)
+    if (stream.device() == (is_device(place) ? place.device : -1)) return;
   const auto name = [](int number) {
     return number < 0 ? std::string("the CPU") : fmt::format("device {}", number);
   };
   throw InvalidArgument(fmt::format("an exchange of arrays in {} is given a stream of {}",
-                                    described(place_), name(stream.device())));
+                                    described(places_.all.front()), name(stream.device())));
 }
 
 void Exchange::Impl::wait(Stream& before) {
@@ -353,14 +385,15 @@ void Exchange::Impl::fail() noexcept {
 
 std::string Exchange::Impl::plan() const {
   std::string text;
-  if (!own_.is_empty()) text += fmt::format("itself: {} bytes, copied\n", own_.size_bytes());
+  if (own_bytes_ != 0) text += fmt::format("itself: {} bytes, copied\n", own_bytes_);
   for (const Peer& peer : peers_) {
     const Lane& out = peer.lanes[kSends];
     const Lane& in = peer.lanes[kReceives];
+    if (places_.all.size() > 1) text += fmt::format("{}, ", described(peer.place));
     text += fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank, out.size_bytes(),
                         in.size_bytes());
     text += peer.mailed ? fmt::format("packed by devices, method {}\n",
-                                      machine::name_of(mail_->method(peer.rank)))
+                                      machine::name_of(mail_->method(number_of(peer))))
             : peer.near ? fmt::format(
                               "{} of what is sent is read in place, if shared, {} packed in "
                               "shared memory\n",
@@ -372,20 +405,28 @@ std::string Exchange::Impl::plan() const {
 
 std::vector<Exchange::PeerPlan> Exchange::Impl::peers() const {
   std::vector<PeerPlan> all;
-  if (!own_.is_empty()) all.push_back({rank_, own_.size_bytes(), own_.size_bytes(), "copied"});
+  if (own_bytes_ != 0) all.push_back({rank_, own_bytes_, own_bytes_, "copied"});
   for (const Peer& peer : peers_) {
     const Lane& out = peer.lanes[kSends];
-    const char* const way = peer.mailed                 ? machine::name_of(mail_->method(peer.rank))
-                            : !peer.near                ? "message"
+    const char* const way = peer.mailed  ? machine::name_of(mail_->method(number_of(peer)))
+                            : !peer.near ? "message"
                             : out.bytes_in_place() != 0 ? "in place"
                                                         : "packed";
-    all.push_back({peer.rank, out.size_bytes(), peer.lanes[kReceives].size_bytes(), way});
+    const std::int64_t in = peer.lanes[kReceives].size_bytes();
+    const auto same = std::ranges::find_if(
+        all, [&](const PeerPlan& known) { return known.rank == peer.rank && known.way == way; });
+    if (same == all.end()) {
+      all.push_back({peer.rank, out.size_bytes(), in, way});
+    } else {
+      same->sends_bytes += out.size_bytes();
+      same->receives_bytes += in;
+    }
   }
   return all;
 }
 
 std::int64_t Exchange::Impl::bytes_sent() const noexcept {
-  std::int64_t bytes = own_.size_bytes();
+  std::int64_t bytes = own_bytes_;
   for (const Peer& peer : peers_) bytes += peer.lanes[kSends].size_bytes();
   return bytes;
 }

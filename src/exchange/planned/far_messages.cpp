@@ -11,7 +11,6 @@
 namespace strake::exchange::planned {
 namespace {
 
-constexpr int kTag = 5;
 /// Packed bytes are whole lines of a cache (Lane::packed_bytes).
 constexpr std::int64_t kLine = 64;
 
@@ -55,14 +54,14 @@ void FarMessages::receive(std::int64_t bytes) {
   in_.resize(static_cast<std::size_t>(bytes));
   const Counted what = counted(bytes);
   mpi::check(
-      mpi::real_mpi().MPI_Irecv(in_.data(), what.count, what.type, peer_, kTag, comm_, &receiving_),
+      mpi::real_mpi().MPI_Irecv(in_.data(), what.count, what.type, peer_, tag_, comm_, &receiving_),
       "MPI_Irecv");
 }
 
 void FarMessages::send() {
   const Counted what = counted(static_cast<std::int64_t>(out_.size()));
   mpi::check(
-      mpi::real_mpi().MPI_Isend(out_.data(), what.count, what.type, peer_, kTag, comm_, &sending_),
+      mpi::real_mpi().MPI_Isend(out_.data(), what.count, what.type, peer_, tag_, comm_, &sending_),
       "MPI_Isend");
 }
 
@@ -81,7 +80,7 @@ const std::byte* FarMessages::received() {
 void FarMessages::give_up() const noexcept {
   const mpi::RealMpi& real = mpi::real_mpi();
   MPI_Request request = MPI_REQUEST_NULL;
-  if (real.MPI_Isend(nullptr, 0, MPI_BYTE, peer_, kTag, comm_, &request) == MPI_SUCCESS)
+  if (real.MPI_Isend(nullptr, 0, MPI_BYTE, peer_, tag_, comm_, &request) == MPI_SUCCESS)
     (void)real.MPI_Request_free(&request);
 }
 

@@ -13,7 +13,9 @@ namespace strake::exchange::planned {
 /// With one peer.
 class FarMessages {
  public:
-  FarMessages(MPI_Comm comm, int peer) noexcept : comm_(comm), peer_(peer) {}
+  /// \param number  of those between the two ranks; both ends say the same
+  FarMessages(MPI_Comm comm, int peer, int number) noexcept
+      : comm_(comm), peer_(peer), tag_(kFirstTag + number) {}
   /// Gives up what is on its way, as it is after a failure.
   ~FarMessages();
   FarMessages(const FarMessages&) = delete;
@@ -36,8 +38,11 @@ class FarMessages {
   [[nodiscard]] bool sent();
 
  private:
+  static constexpr int kFirstTag = 64;  ///< those below are used in planning
+
   MPI_Comm comm_;
   int peer_;
+  int tag_;
   std::vector<std::byte> out_;
   std::vector<std::byte> in_;
   MPI_Request sending_ = MPI_REQUEST_NULL;

@@ -16,7 +16,7 @@
 #include "exchange/planned/board.hpp"
 #include "exchange/planned/far_messages.hpp"
 #include "exchange/planned/lane.hpp"
-#include "exchange/planned/mail.hpp"
+#include "exchange/planned/mails.hpp"
 #include "exchange/planned/own_copies.hpp"
 #include "exchange/planned/sheets.hpp"
 #include "exchange/planned/unless_done.hpp"
@@ -48,10 +48,13 @@ class STRAKE_LOCAL Exchange::Impl {
   void fail() noexcept;
   [[nodiscard]] bool running() const noexcept { return running_ || failure_ != nullptr; }
   [[nodiscard]] bool arrived(int peer) const noexcept {
-    if (peer == rank_) return !running_ || done_ || !mailing_;
-    const auto found = std::ranges::find(peers_, peer, &Peer::rank);
-    if (!running_ || done_ || found == peers_.end()) return true;
-    return found->mailed ? !mailing_ : found->taking == Taking::No;
+    if (!running_ || done_) return true;
+    return std::ranges::all_of(peers_,
+                               [&](const Peer& one) {
+                                 return one.rank != peer ||
+                                        (one.mailed ? !mailing_ : one.taking == Taking::No);
+                               }) &&
+           (peer != rank_ || !mailing_);
   }
   [[nodiscard]] std::string plan() const;
   [[nodiscard]] std::vector<PeerPlan> peers() const;
@@ -67,13 +70,16 @@ class STRAKE_LOCAL Exchange::Impl {
     Repacking,  ///< after all
   };
   enum class Taking : std::uint8_t { No, Due, Asked, Copying };
-  /// With one other rank: the lane to it, and that from it.
+  /// Another memory that one of this rank's has dealings with: the lane to it, and that from it.
+  /// Its number is that of its neighbour in Boards.
   struct Peer {
-    Peer(int other, Dealings& dealings, Place place)
-        : rank(other),
+    Peer(Dealings& dealings, Place here)
+        : rank(dealings.rank),
+          place(here),
           lanes{Lane(std::move(dealings.sends), place), Lane(std::move(dealings.receives), place)},
           on_device(dealings.they_are_on_device) {}
-    int rank;
+    int rank;     ///< whose it is; it may be this rank's
+    Place place;  ///< of this rank's arrays
     std::array<Lane, 2> lanes;
     bool on_device;       ///< its arrays are
     bool near = false;    ///< it has a board
@@ -88,6 +94,8 @@ class STRAKE_LOCAL Exchange::Impl {
     Taking taking = Taking::No;
     std::unique_ptr<FarMessages> far;
   };
+  void plan_peers(std::vector<Dealings>& all);
+  void plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices);
   void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
   void require_device_combines(std::span<const Combine> combine) const;
   void require_stream(const Stream& stream) const;
@@ -99,8 +107,16 @@ class STRAKE_LOCAL Exchange::Impl {
     unless_done(move, [&] { fail(); });
   }
   void look_at_mail();
+  /// No CPU copies anything of this rank's.
   [[nodiscard]] bool all_by_mail() const noexcept {
-    return on_device() && std::ranges::all_of(peers_, &Peer::mailed);
+    return !places_.all.empty() && std::ranges::all_of(places_.all, is_device) &&
+           std::ranges::all_of(peers_, &Peer::mailed);
+  }
+  [[nodiscard]] static bool is_device(Place place) noexcept {
+    return place.kind == MemoryKind::Device;
+  }
+  [[nodiscard]] Place place_of(std::size_t array) const noexcept {
+    return places_.all[places_.of_array[array]];
   }
   /// Bytes are given; in a start on a device they are not taken yet: who claims them has to end it.
   enum class What : std::uint8_t { Give, All };
@@ -129,14 +145,20 @@ class STRAKE_LOCAL Exchange::Impl {
   [[nodiscard]] std::size_t taking() const noexcept { return reverse_ ? kSends : kReceives; }
   /// Empty where what comes takes the place of what is there.
   [[nodiscard]] std::span<const Combine> combining() const noexcept { return combine_; }
-  [[nodiscard]] bool on_device() const noexcept { return place_.kind == MemoryKind::Device; }
+  /// Whether any array is.
+  [[nodiscard]] bool on_device() const noexcept {
+    return std::ranges::any_of(places_.all, is_device);
+  }
+  [[nodiscard]] std::size_t number_of(const Peer& peer) const noexcept {
+    return static_cast<std::size_t>(&peer - peers_.data());
+  }
   /// This rank's end of a lane, and the other's.
   [[nodiscard]] LaneEnd& end_of(const Peer& peer, std::size_t lane) const {
     return boards_->own().lane(peer.corner.lane + static_cast<std::int64_t>(lane));
   }
   [[nodiscard]] LaneEnd& other_end_of(const Peer& peer, std::size_t lane) const {
     // What this rank sends, the other one receives.
-    return boards_->of(peer.rank).lane(boards_->corner(peer.rank).lane +
+    return boards_->of(peer.rank).lane(boards_->corner(number_of(peer)).lane +
                                        static_cast<std::int64_t>(1 - lane));
   }
   /// The packed bytes of two exchanges that follow each other lie side by side.
@@ -148,13 +170,14 @@ class STRAKE_LOCAL Exchange::Impl {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   std::size_t arrays_ = 0;
-  Place place_;                     ///< of all arrays
+  Places places_;                   ///< of the arrays
   std::unique_ptr<Boards> boards_;  ///< outlives the lanes, whose copies read there
   std::vector<Peer> peers_;
-  OwnCopies own_;
-  std::unique_ptr<Mail> mail_;  ///< with the ranks of the node, where all are on devices
+  OwnCopies own_;                ///< in host memory
+  std::int64_t own_bytes_ = 0;   ///< what this rank is to itself, in any one memory
+  std::unique_ptr<Mails> mail_;  ///< between devices of the node
 
-  bool all_ranks_by_mail_ = false;  ///< all with arrays on devices
+  bool all_ranks_by_mail_ = false;  ///< all that goes from or to a device
 
   bool running_ = false;  ///< until test() has told that it is done
   bool done_ = false;
@@ -165,7 +188,8 @@ class STRAKE_LOCAL Exchange::Impl {
   bool waiting_ = false;   ///< in wait()
   bool captured_ = false;  ///< what was started is part of a graph
   std::uint64_t number_ = 0;
-  std::uint64_t before_ = 0;  ///< a mark of the default stream; 0: there is none, or it is reached
+  /// Marks of the devices' default streams, by place; 0: there is none, or it is reached.
+  std::vector<std::uint64_t> before_;
   Event after_;
   bool has_event_ = false;
   std::vector<std::byte*> bases_;

@@ -8,11 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "exchange/planned/agree.hpp"
 #include "exchange/planned/choice.hpp"
 #include "exchange/planned/set_zero.hpp"
-#include "exchange/planned/swap_with.hpp"
-#include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -44,34 +41,14 @@ Layout packed(const Layout& layout, std::int64_t at) {
 
 }  // namespace
 
-/// What a rank tells each partner of its mailbox.
-struct Mail::Offer {
-  Method method = Method::Device;  ///< that it would use
-  int ordinal = 0;                 ///< of its device
-  Boards::InDevice mailbox;
-  std::int64_t flag_at = 0;
-  std::int64_t box_at = 0;
-  std::uint64_t device = 0;  ///< which one; 0: not known
-};
-
-Mail::Mail(MPI_Comm comm, Boards& boards, Place place, std::size_t arrays,
-           const std::vector<Partner>& partners, const std::vector<Piece>& own)
+Mail::Mail(Place place, std::vector<Place> arrays, std::vector<Partner> partners,
+           std::vector<Piece> own)
     : place_(place),
-      arrays_(arrays),
-      own_(own),
+      arrays_(std::move(arrays)),
+      partners_(std::move(partners)),
+      own_(std::move(own)),
       // Each partner has a box here and one there.
-      has_room_(arrays + 2 * partners.size() <= DeviceCopier::kMostMailSlots) {
-  open_mailbox(comm, partners);
-  swap_offers(comm, boards, partners);
-  used_ = !own_.empty() || !boxes_of_.empty();
-  std::string fault;
-  try {
-    if (used_) prepare(false, {});
-  } catch (const std::exception& error) {
-    fault = error.what();
-  }
-  agree(comm, fault, FaultKind::Other);
-}
+      has_room_(arrays_.size() + 2 * partners_.size() <= DeviceCopier::kMostMailSlots) {}
 
 Mail::~Mail() {
   try {
@@ -106,115 +83,114 @@ Mail::MappedBoard& Mail::MappedBoard::operator=(MappedBoard&& other) noexcept {
   return *this;
 }
 
-void Mail::open_mailbox(MPI_Comm comm, const std::vector<Partner>& partners) {
-  std::string fault;
-  std::int64_t bytes = (flag_at(partners.size()) + kBoxUnit - 1) / kBoxUnit * kBoxUnit;
+void Mail::open_mailbox() {
+  std::int64_t bytes = (flag_at(partners_.size()) + kBoxUnit - 1) / kBoxUnit * kBoxUnit;
   const std::int64_t head = bytes;
-  for (const Partner& partner : partners) {
-    box_at_[partner.rank] = bytes;
+  for (const Partner& partner : partners_) {
+    box_at_.push_back(bytes);
     bytes += 2 * box_bytes(partner);
   }
-  if (!partners.empty() || !own_.empty()) {
-    try {
-      DeviceBackend& backend = required_device_backend();
-      backend.require_intact(place_.device);
-      mailbox_ = PoolBlock(place_, bytes);
-      set_zero(mailbox_.data(), head, place_);
-      progress_block_ = PoolBlock({MemoryKind::Pinned, place_.device}, sizeof(MailProgress));
-      progress_ = new (progress_block_.data()) MailProgress;
-      stream_ = backend.make_stream(place_.device, DeviceBackend::StreamOf::Library);
-      for (auto* const event : {&before_, &ended_, &last_})
-        *event = backend.make_event(place_.device);
-    } catch (const std::exception& error) {
-      fault = fmt::format("no device memory for the {} bytes of an exchange's mailbox: {}", bytes,
-                          error.what());
-    }
-  }
-  agree(comm, fault, FaultKind::Memory);
-}
-
-void Mail::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>& partners) {
-  constexpr int kOffer = 7;
-  constexpr int kReached = 8;
-  constexpr int kAccepted = 9;
-  std::vector<int> ranks;
-  for (const Partner& partner : partners) ranks.push_back(partner.rank);
-  const auto look = [&] { boards.look(); };
-  std::vector<Offer> mine, theirs;
-  if (!partners.empty()) {
-    Boards::InDevice mailbox;
-    try {
-      mailbox = boards.give_device_memory(mailbox_.data(),
-                                          mailbox_.data() + box_at_.rbegin()->second + 1);
-    } catch (const std::exception& error) {
-      log::info("a mailbox can't be given to other ranks: {}", error.what());
-    }
-    const std::uint64_t device = device_backend()->identity(place_.device);
-    for (std::size_t i = 0; i < partners.size(); ++i)
-      mine.push_back(
-          {Method::Device, place_.device, mailbox, flag_at(i), box_at_[partners[i].rank], device});
-  }
-  swap_with(comm, ranks, kOffer, mine, theirs, look);
-  int own_rank = 0;
-  mpi::real_mpi().MPI_Comm_rank(comm, &own_rank);
-  for (std::size_t i = 0; i < partners.size(); ++i) {
-    mine[i].method = has_room_ ? choose({own_rank, place_.device}, {ranks[i], theirs[i].ordinal},
-                                        *partners[i].sends, *partners[i].receives)
-                               : Method::Staged;
-    // Who can't reach the other's mailbox says so: the boxes are in host memory then.
-    if (mine[i].method == Method::Device &&
-        boards.device_memory(partners[i].rank, theirs[i].mailbox, place_) == nullptr)
-      mine[i].method = Method::OneShot;
-  }
-  swap_with(comm, ranks, kReached, mine, theirs, look);
-  std::vector<Shared> made(partners.size());
-  std::vector<char> accept(partners.size(), 0), accepts;
-  for (std::size_t i = 0; i < partners.size(); ++i) {
-    try {
-      made[i] = accepted(boards, partners[i], mine[i], theirs[i]);
-      accept[i] = 1;
-    } catch (const std::exception& error) {
-      log::info("an exchange with rank {} is packed and copied by CPUs: {}", partners[i].rank,
-                error.what());
-    }
-  }
-  swap_with(comm, ranks, kAccepted, accept, accepts, look);
-  for (std::size_t i = 0; i < partners.size(); ++i) {
-    if (accept[i] == 0 || accepts[i] == 0) continue;
-    may_wait_ = may_wait_ && made[i].method == Method::Device &&
-                (theirs[i].device != mine[i].device || mine[i].device == 0);
-    flags_.push_back(made[i].flags);
-    boxes_of_[ranks[i]] = std::move(made[i]);
+  try {
+    DeviceBackend& backend = required_device_backend();
+    backend.require_intact(place_.device);
+    mailbox_ = PoolBlock(place_, bytes);
+    set_zero(mailbox_.data(), head, place_);
+    progress_block_ = PoolBlock({MemoryKind::Pinned, place_.device}, sizeof(MailProgress));
+    progress_ = new (progress_block_.data()) MailProgress;
+    stream_ = backend.make_stream(place_.device, DeviceBackend::StreamOf::Library);
+    for (auto* const event : {&ended_, &last_}) *event = backend.make_event(place_.device);
+  } catch (const std::exception& error) {
+    throw OutOfMemory(fmt::format("no device memory for the {} bytes of an exchange's mailbox: {}",
+                                  bytes, error.what()));
   }
 }
 
-/// \throws Error  this rank's device reaches neither the other's memory nor its board
-Mail::Shared Mail::accepted(Boards& boards, const Partner& partner, const Offer& mine,
-                            const Offer& theirs) {
+Mail::Offer Mail::offer(Boards& boards) {
+  Offer made;
+  made.ordinal = place_.device;
+  made.address = mailbox_.data();
+  made.device = device_backend()->identity(place_.device);
+  if (std::ranges::all_of(partners_, &Partner::is_own)) return made;
+  try {
+    made.mailbox = boards.give_device_memory(mailbox_.data(), mailbox_.data() + box_at_.back() + 1);
+  } catch (const std::exception& error) {
+    log::info("a mailbox can't be given to other ranks: {}", error.what());
+  }
+  return made;
+}
+
+Mail::Offer Mail::offer_to(std::size_t partner, const Offer& all) const {
+  Offer made = all;
+  made.flag_at = flag_at(partner);
+  made.box_at = box_at_[partner];
+  return made;
+}
+
+std::byte* Mail::mailbox_of(Boards& boards, const Partner& partner, const Offer& theirs) const {
+  if (!partner.is_own) return boards.device_memory(partner.at.rank, theirs.mailbox, place_);
+  return device_backend()->reach_peer(place_.device, theirs.ordinal) ? theirs.address : nullptr;
+}
+
+Method Mail::wanted(Boards& boards, int own_rank, std::size_t number, const Offer& theirs) const {
+  if (!has_room_) return Method::Staged;
+  const Partner& partner = partners_[number];
+  const Method best = choose({own_rank, place_.device}, {partner.at.rank, theirs.ordinal},
+                             *partner.sends, *partner.receives);
+  // Who can't reach the other's mailbox says so: the boxes are in host memory then.
+  if (best == Method::Device && mailbox_of(boards, partner, theirs) == nullptr)
+    return Method::OneShot;
+  return best;
+}
+
+bool Mail::accepts(Boards& boards, std::size_t number, const Offer& mine, const Offer& theirs) {
+  const Partner& partner = partners_[number];
+  try {
+    boxes_of_[number] = shared_with(boards, partner, mine, theirs);
+    return true;
+  } catch (const std::exception& error) {
+    log::info("an exchange with rank {} is packed and copied by CPUs: {}", partner.at.rank,
+              error.what());
+    return false;
+  }
+}
+
+void Mail::settle(std::size_t partner, bool accepted) {
+  if (!accepted) {
+    boxes_of_.erase(partner);
+    return;
+  }
+  const Shared& shared = boxes_of_.at(partner);
+  may_wait_ = may_wait_ && shared.method == Method::Device && !shared.same_device;
+  flags_.push_back(shared.flags);
+}
+
+/// \throws Error  this device reaches neither the other's memory nor its board
+Mail::Shared Mail::shared_with(Boards& boards, const Partner& partner, const Offer& mine,
+                               const Offer& theirs) {
   Shared made;
-  made.partner = partner;
-  made.flag = &boards.own().lane(partner.corner.lane + kReceives).mail;
+  made.flag = &boards.own().lane(partner.at.corner.lane + kReceives).mail;
   made.method = std::max(mine.method, theirs.method);
-  const Board& board = boards.of(partner.rank);
+  made.same_device = theirs.device == mine.device && mine.device != 0;
+  const Board& board = boards.of(partner.at.rank);
   const bool by_device = made.method == Method::Device;
   if (!by_device && made.method != Method::OneShot)
     throw Unsupported("a rank wants it so (STRAKE_METHOD)");
   made.board = MappedBoard(place_.device, board,
                            by_device ? board.shape().packed_at() : board.shape().bytes());
   made.flags.there_on_host = reinterpret_cast<std::uint64_t*>(
-      made.board.there(&board.lane(boards.corner(partner.rank).lane + kReceives).mail));
+      made.board.there(&board.lane(boards.corner(partner.neighbour).lane + kReceives).mail));
   if (by_device) {
-    use_mailbox(made, mine, theirs, boards.device_memory(partner.rank, theirs.mailbox, place_));
+    use_mailbox(made, partner, mine, theirs, mailbox_of(boards, partner, theirs));
   } else {
-    use_boards(made, boards);
+    use_boards(made, partner, boards);
   }
   return made;
 }
 
-void Mail::use_mailbox(Shared& made, const Offer& mine, const Offer& theirs,
+void Mail::use_mailbox(Shared& made, const Partner& partner, const Offer& mine, const Offer& theirs,
                        std::byte* mailbox) const {
   // What one sends, the other receives: both have boxes of one size.
-  const std::int64_t bytes = box_bytes(made.partner);
+  const std::int64_t bytes = box_bytes(partner);
   std::byte* const there = mailbox + theirs.box_at;
   std::byte* const here = mailbox_.data() + mine.box_at;
   made.out.fill({there, there + bytes});
@@ -225,10 +201,10 @@ void Mail::use_mailbox(Shared& made, const Offer& mine, const Offer& theirs,
 
 /// Each puts into its own board, and takes from the other's: the packed bytes of two exchanges lie
 /// there side by side.
-void Mail::use_boards(Shared& made, Boards& boards) {
+void Mail::use_boards(Shared& made, const Partner& partner, Boards& boards) {
   if (!own_board_.is_there())
     own_board_ = MappedBoard(place_.device, boards.own(), boards.own().shape().bytes());
-  const Corner& theirs = boards.corner(made.partner.rank);
+  const Corner& theirs = boards.corner(partner.neighbour);
   const auto box = [](const MappedBoard& mapped, const Board& board, std::int64_t at,
                       const Lane& lane) {
     std::byte* const even = mapped.there(board.packed() + at);
@@ -237,11 +213,11 @@ void Mail::use_boards(Shared& made, Boards& boards) {
   for (const bool reverse : {false, true}) {
     const std::size_t out = reverse ? kReceives : kSends;
     const std::size_t way = reverse ? 1 : 0;
-    const Lane& puts = reverse ? *made.partner.receives : *made.partner.sends;
-    const Lane& takes = reverse ? *made.partner.sends : *made.partner.receives;
-    made.out[way] = box(own_board_, boards.own(), made.partner.corner.packed_at[out], puts);
+    const Lane& puts = reverse ? *partner.receives : *partner.sends;
+    const Lane& takes = reverse ? *partner.sends : *partner.receives;
+    made.out[way] = box(own_board_, boards.own(), partner.at.corner.packed_at[out], puts);
     // Both put from the same side of their lanes.
-    made.in[way] = box(made.board, boards.of(made.partner.rank), theirs.packed_at[out], takes);
+    made.in[way] = box(made.board, boards.of(partner.at.rank), theirs.packed_at[out], takes);
   }
   made.flags.there = made.flags.there_on_host;
   made.flags.here = reinterpret_cast<const std::uint64_t*>(own_board_.there(made.flag));
@@ -250,8 +226,10 @@ void Mail::use_boards(Shared& made, Boards& boards) {
 void Mail::prepare(bool reverse, std::span<const Combine> combine) {
   std::vector<DeviceCombine> wanted;
   const bool replaces = std::ranges::none_of(combine, [](const Combine& how) { return bool{how}; });
-  for (std::size_t i = 0; !replaces && i < arrays_; ++i)
-    wanted.push_back(combine_of(combine, static_cast<int>(i)).on_device().value());
+  for (std::size_t i = 0; !replaces && i < arrays_.size(); ++i)
+    wanted.push_back(arrays_[i] == place_
+                         ? combine_of(combine, static_cast<int>(i)).on_device().value()
+                         : DeviceCombine{});
   auto& made = reverse ? back_[wanted] : forward_;
   if (made == nullptr) made = compiled(reverse, wanted);
   copies_ = made.get();
@@ -259,7 +237,6 @@ void Mail::prepare(bool reverse, std::span<const Combine> combine) {
 
 std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
                                            const std::vector<DeviceCombine>& how) const {
-  const std::vector<Place> arrays(arrays_, place_);
   std::vector<MailCopies::Box> boxes;
   std::vector<CopyBatch::Copy> put, own, take;
   std::vector<MailCopies::Combined> combined;
@@ -267,7 +244,7 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
   const auto combine = [&](const CopyBatch::Copy& copy) {
     combined.push_back({copy, how[static_cast<std::size_t>(copy.to_slot)]});
   };
-  // This rank's own first, then by the other ranks' numbers: each run gives the same values.
+  // This device's own first, then by the other ranks' numbers: each run gives the same values.
   for (const Piece& piece : own_) {
     const CopyBatch::Copy forward = {piece.theirs, piece.their_array, piece.mine, piece.array};
     const CopyBatch::Copy back = {piece.mine, piece.array, piece.theirs, piece.their_array};
@@ -277,10 +254,11 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
       own.push_back(reverse ? back : forward);
     }
   }
-  for (const auto& [rank, shared] : boxes_of_) {
-    const Lane& out = reverse ? *shared.partner.receives : *shared.partner.sends;
-    const Lane& in = reverse ? *shared.partner.sends : *shared.partner.receives;
-    const auto there = static_cast<std::int32_t>(arrays_ + boxes.size());
+  for (const auto& [number, shared] : boxes_of_) {
+    const Partner& partner = partners_[number];
+    const Lane& out = reverse ? *partner.receives : *partner.sends;
+    const Lane& in = reverse ? *partner.sends : *partner.receives;
+    const auto there = static_cast<std::int32_t>(arrays_.size() + boxes.size());
     boxes.push_back(shared.out[reverse ? 1 : 0]);
     boxes.push_back(shared.in[reverse ? 1 : 0]);
     for (std::size_t i = 0; i < out.pieces().size(); ++i) {
@@ -300,13 +278,13 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
   }
   DeviceCopier* const copier = device_copier();
   if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");
-  return copier->compile_mail(place_.device, {arrays, boxes, put, own, take, combined},
+  return copier->compile_mail(place_.device, {arrays_, boxes, put, own, take, combined},
                               {reinterpret_cast<MailCounts*>(mailbox_.data()), progress_, flags_});
 }
 
 /// Rounds follow each other, whichever streams they are in. Those that `work` captures follow as
 /// its graph says.
-void Mail::follow(DeviceStream& stream, const DeviceStream& work) {
+void Mail::follow_last(DeviceStream& stream, const DeviceStream& work) {
   // Also in the same stream as before, which its handle does not tell.
   if (has_last_ && !work.capturing()) stream.wait(*last_);
 }
@@ -317,13 +295,12 @@ void Mail::remember(DeviceStream& stream) {
   has_last_ = true;
 }
 
-void Mail::start(Bases bases, Stream* after) {
-  if (after == nullptr && default_ == nullptr)
-    default_ = required_device_backend().adopt_stream(nullptr, place_.device);
-  DeviceStream& work = after != nullptr ? *StreamAccess::of(*after) : *default_;
-  follow(*stream_, work);
-  work.record(*before_);
-  stream_->wait(*before_);
+void Mail::follow(const DeviceStream& work, const DeviceEvent& event) {
+  follow_last(*stream_, work);
+  stream_->wait(event);
+}
+
+void Mail::put(Bases bases) {
   bases_.assign(bases.begin(), bases.end());
   ++ticket_;
   copies_->put(*stream_, bases_, ticket_);
@@ -343,11 +320,12 @@ bool Mail::is_put() const noexcept {
   return true;
 }
 
-int Mail::late() const noexcept {
-  if (!is_put()) return -1;
-  for (const auto& [rank, shared] : boxes_of_)
-    if (__atomic_load_n(shared.flag, __ATOMIC_ACQUIRE) < progress_->round) return rank;
-  return -1;
+const Mail::Partner* Mail::late() const noexcept {
+  if (step_ == Step::Idle || !is_put()) return nullptr;
+  for (const auto& [number, shared] : boxes_of_)
+    if (__atomic_load_n(shared.flag, __ATOMIC_ACQUIRE) < progress_->round)
+      return &partners_[number];
+  return nullptr;
 }
 
 /// Now and then: a fault of the device is an error.
@@ -390,21 +368,19 @@ void Mail::give_up() noexcept {
   }
 }
 
-void Mail::end_in(Stream& before) {
-  DeviceStream& stream = *StreamAccess::of(before);
+void Mail::end_in(DeviceStream& before) {
   // Beside what `before` does meanwhile.
   if (step_ == Step::Put) copies_->take(*stream_, bases_, 0, DeviceMail::Await::InBlock);
   stream_->record(*ended_);
-  stream.wait(*ended_);
+  before.wait(*ended_);
   step_ = Step::Idle;
-  remember(stream);
+  if (before.device() == place_.device) remember(before);
 }
 
-void Mail::run(Bases bases, Stream& stream) {
-  DeviceStream& work = *StreamAccess::of(stream);
-  follow(work, work);
-  forward_->run(work, bases);
-  remember(work);
+void Mail::run(Bases bases, DeviceStream& stream) {
+  follow_last(stream, stream);
+  forward_->run(stream, bases);
+  remember(stream);
 }
 
 }  // namespace strake::exchange::planned

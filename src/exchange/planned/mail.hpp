@@ -1,13 +1,12 @@
-/// \file  Planned exchanges between the devices of a node's ranks. Each rank has a mailbox in the
-/// memory of its device: the others put packed bytes into it, and it takes them out (method
-/// device). Where a device doesn't reach another one's memory, the boxes are in host memory that
-/// both reach (one-shot). A round is a kernel that puts, and one that takes, or one for both; flags
-/// beside the bytes tell that they have come, so that no CPU has to.
+/// \file  Planned exchanges between the devices of a node's ranks. A rank has a mailbox in the
+/// memory of each of its devices: the other devices put packed bytes into it, and it takes them out
+/// (method device). Where a device doesn't reach another one's memory, the boxes are in host memory
+/// that both reach (one-shot). A round is a kernel that puts, and one that takes, or one for both;
+/// flags beside the bytes tell that they have come, so that no CPU has to.
 #pragma once
 
-#include <mpi.h>
-
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,56 +25,90 @@
 
 namespace strake::exchange::planned {
 
-/// Of one rank in one exchange. A box for each other rank holds the bytes of two rounds that follow
-/// each other. All ranks that it is shared with raise their flags in each round, also where no
-/// bytes go: so a rank that has seen the flags of a round knows that the boxes of the next one are
-/// empty again, and no rank is two rounds ahead.
+/// Of one device of a rank in one exchange. A box for each partner holds the bytes of two rounds
+/// that follow each other. All partners raise their flags in each round, also where no bytes go: so
+/// a device that has seen the flags of a round knows that the boxes of the next one are empty
+/// again, and none is two rounds ahead.
 class Mail {
  public:
-  /// A rank of the node whose arrays are in the memory of a device, too.
+  /// Another device, of a rank of the node, whose memory holds arrays, too.
   struct Partner {
-    int rank = 0;
-    Corner corner;  ///< in this rank's board
+    bool is_own = false;        ///< a device of this rank's
+    std::size_t neighbour = 0;  ///< its number among those of Boards
+    Neighbour at;
     const Lane* sends = nullptr;
     const Lane* receives = nullptr;
   };
-  /// Collective over `comm`, also for ranks without partners. \param place  of this rank's
-  /// `arrays`; no partners, and no `own` pieces, if that is host memory
-  /// \throws OutOfMemory  on all ranks; MpiError
-  Mail(MPI_Comm comm, Boards& boards, Place place, std::size_t arrays,
-       const std::vector<Partner>& partners, const std::vector<Piece>& own);
+  /// What one tells a partner of its mailbox.
+  struct Offer {
+    machine::Method method = machine::Method::Device;  ///< that it would use
+    int ordinal = 0;                                   ///< of its device
+    Boards::InDevice mailbox;
+    std::byte* address = nullptr;  ///< of it, in its process
+    std::int64_t flag_at = 0;
+    std::int64_t box_at = 0;
+    std::uint64_t device = 0;  ///< which one; 0: not known
+  };
+  /// \param arrays  the memories of all arrays of this rank's; those in `place` are this device's
+  Mail(Place place, std::vector<Place> arrays, std::vector<Partner> partners,
+       std::vector<Piece> own);
   ~Mail();
   Mail(const Mail&) = delete;
   Mail& operator=(const Mail&) = delete;
 
-  /// Whether bytes from and to that rank go this way: both ends say the same.
-  [[nodiscard]] bool reaches(int rank) const noexcept { return boxes_of_.contains(rank); }
+  /// \{ Planning, step by step, with all partners (Mails).
+  [[nodiscard]] const std::vector<Partner>& partners() const noexcept { return partners_; }
+  /// \throws OutOfMemory, CudaError
+  void open_mailbox();
+  /// Gives the mailbox to the other ranks, which call Boards::look() meanwhile.
+  [[nodiscard]] Offer offer(Boards& boards);
+  /// The same for one partner.
+  [[nodiscard]] Offer offer_to(std::size_t partner, const Offer& all) const;
+  /// How this device would have it.
+  [[nodiscard]] machine::Method wanted(Boards& boards, int own_rank, std::size_t partner,
+                                       const Offer& theirs) const;
+  /// False: this device reaches neither the partner's memory nor its board, or one of the two does
+  /// not want it.
+  [[nodiscard]] bool accepts(Boards& boards, std::size_t partner, const Offer& mine,
+                             const Offer& theirs);
+  /// What both have accepted goes by mail; else nothing between them does.
+  void settle(std::size_t partner, bool accepted);
+  /// \}
+
+  /// Whether bytes from and to a partner go this way: both ends say the same.
+  [[nodiscard]] bool reaches(std::size_t partner) const noexcept {
+    return boxes_of_.contains(partner);
+  }
   /// Whether anything goes this way.
-  [[nodiscard]] bool is_used() const noexcept { return used_; }
+  [[nodiscard]] bool is_used() const noexcept { return !own_.empty() || !boxes_of_.empty(); }
+  [[nodiscard]] Place place() const noexcept { return place_; }
   /// Whether a device waits for other ranks without holding up those: none shares it, and its
   /// flags are in its own memory.
   [[nodiscard]] bool may_wait() const noexcept { return may_wait_; }
-  /// How bytes from and to a rank travel; it is one that this reaches.
-  [[nodiscard]] machine::Method method(int rank) const { return boxes_of_.at(rank).method; }
+  /// How bytes from and to a partner travel; it is one that this reaches.
+  [[nodiscard]] machine::Method method(std::size_t partner) const {
+    return boxes_of_.at(partner).method;
+  }
 
   /// Compiles what an exchange takes that way. \param combine  of a reverse exchange; as Lane::take
   /// \throws InvalidArgument  values that are not aligned; OutOfMemory, CudaError
   void prepare(bool reverse, std::span<const Combine> combine);
-  /// Puts this rank's bytes, as prepared, after the work in `after`, or else in the device's legacy
-  /// default stream. What `after` captures gets it, too. \throws Unsupported  and nothing was done;
-  /// CudaError
-  void start(Bases bases, Stream* after);
+  /// The next round comes after `event` in `work`, which may be another device's.
+  void follow(const DeviceStream& work, const DeviceEvent& event);
+  /// Puts this device's bytes, as prepared. \throws Unsupported  and nothing was done; CudaError
+  void put(Bases bases);
   /// Whether the round that was started has ended. `now`: the caller waits for it. \throws
   /// CudaError
   [[nodiscard]] bool test(bool now);
   /// The work that `before` gets later comes after the round's end.
-  void end_in(Stream& before);
+  void end_in(DeviceStream& before);
   /// A round that was captured, in a capture that has ended without its end, is no more.
   void forget() noexcept { step_ = Step::Idle; }
-  /// A whole round in `stream`. \throws Unsupported  and nothing was done; CudaError
-  void run(Bases bases, Stream& stream);
-  /// A rank whose bytes have not come; -1: none.
-  [[nodiscard]] int late() const noexcept;
+  /// A whole round in `stream`, of this device. \throws Unsupported  and nothing was done;
+  /// CudaError
+  void run(Bases bases, DeviceStream& stream);
+  /// A partner whose bytes have not come; null: there is none.
+  [[nodiscard]] const Partner* late() const noexcept;
   /// Ends what waits on the device, whatever has come, and the round that was started: its arrays
   /// are used no more.
   void give_up() noexcept;
@@ -100,52 +133,51 @@ class Mail {
     std::byte* here_ = nullptr;
     std::byte* there_ = nullptr;
   };
-  /// What is shared with one other rank.
+  /// What is shared with one partner.
   struct Shared {
     machine::Method method = machine::Method::Device;
-    std::array<MailCopies::Box, 2> out{};  ///< what this rank puts: forward, and back
+    std::array<MailCopies::Box, 2> out{};  ///< what this device puts: forward, and back
     std::array<MailCopies::Box, 2> in{};   ///< what it takes
     const std::uint64_t* flag = nullptr;   ///< its last round, for this rank's CPU
     MappedBoard board;
     MailFlags flags;
-    Partner partner;
+    bool same_device = false;
   };
   enum class Step : std::uint8_t { Idle, Put, Taking };
-  struct Offer;
-  void open_mailbox(MPI_Comm comm, const std::vector<Partner>& partners);
-  void swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>& partners);
-  [[nodiscard]] Shared accepted(Boards& boards, const Partner& partner, const Offer& mine,
-                                const Offer& theirs);
-  void use_mailbox(Shared& made, const Offer& mine, const Offer& theirs, std::byte* mailbox) const;
-  void use_boards(Shared& made, Boards& boards);
+  /// A partner's mailbox, where this device reaches it; else null.
+  [[nodiscard]] std::byte* mailbox_of(Boards& boards, const Partner& partner,
+                                      const Offer& theirs) const;
+  [[nodiscard]] Shared shared_with(Boards& boards, const Partner& partner, const Offer& mine,
+                                   const Offer& theirs);
+  void use_mailbox(Shared& made, const Partner& partner, const Offer& mine, const Offer& theirs,
+                   std::byte* mailbox) const;
+  void use_boards(Shared& made, const Partner& partner, Boards& boards);
   [[nodiscard]] std::unique_ptr<DeviceMail> compiled(
       bool reverse, const std::vector<DeviceCombine>& combine) const;
-  void follow(DeviceStream& stream, const DeviceStream& work);
+  void follow_last(DeviceStream& stream, const DeviceStream& work);
   void remember(DeviceStream& stream);
   [[nodiscard]] bool is_put() const noexcept;
   [[nodiscard]] bool has_come(std::uint64_t round) const noexcept;
   void look_at_device();
 
   Place place_;
-  std::size_t arrays_ = 0;
+  std::vector<Place> arrays_;
+  std::vector<Partner> partners_;
   std::vector<Piece> own_;
   bool has_room_ = false;  ///< for all partners' boxes among the slots of a launch
-  bool used_ = false;
   bool may_wait_ = true;
   PoolBlock mailbox_;
   PoolBlock progress_block_;
   MailProgress* progress_ = nullptr;
-  std::map<int, std::int64_t> box_at_;  ///< by rank: in the mailbox
-  MappedBoard own_board_;               ///< whole, where some boxes are in it
-  std::map<int, Shared> boxes_of_;
+  std::vector<std::int64_t> box_at_;        ///< by partner: in the mailbox
+  MappedBoard own_board_;                   ///< whole, where some boxes are in it
+  std::map<std::size_t, Shared> boxes_of_;  ///< by partner
   std::vector<MailFlags> flags_;
   std::unique_ptr<DeviceMail> forward_;
   /// By how values are combined, by array; none: they are replaced. Work in streams may use any.
   std::map<std::vector<DeviceCombine>, std::unique_ptr<DeviceMail>> back_;
 
-  std::unique_ptr<DeviceStream> stream_;   ///< of rounds that were started
-  std::unique_ptr<DeviceStream> default_;  ///< the legacy default one
-  std::unique_ptr<DeviceEvent> before_;    ///< what a round comes after
+  std::unique_ptr<DeviceStream> stream_;  ///< of rounds that were started
   std::unique_ptr<DeviceEvent> ended_;
   std::unique_ptr<DeviceEvent> last_;  ///< the end of the last round in a stream of the user's
   bool has_last_ = false;

@@ -8,12 +8,6 @@ namespace strake::exchange::planned {
 OwnCopies::OwnCopies(std::vector<Piece> pieces)
     : pieces_(std::move(pieces)), plans_(pieces_.size()), packs_(pieces_.size()) {}
 
-std::int64_t OwnCopies::size_bytes() const noexcept {
-  std::int64_t bytes = 0;
-  for (const Piece& piece : pieces_) bytes += piece.mine.size_bytes();
-  return bytes;
-}
-
 void OwnCopies::run(Bases bases, bool reverse, std::span<const Combine> combine) {
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];

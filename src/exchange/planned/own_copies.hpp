@@ -1,5 +1,5 @@
-/// \file  What a rank sends to itself in a planned exchange: copies from array to array. In the
-/// memory of a device they are part of its mail (mail.hpp).
+/// \file  What a rank sends to itself in a planned exchange, in host memory: copies from array to
+/// array. In the memory of a device they are part of its mail (mail.hpp).
 #pragma once
 
 #include <memory>
@@ -16,9 +16,7 @@ class OwnCopies {
   OwnCopies() = default;
   /// Of each piece `mine` is sent, and `theirs` received.
   explicit OwnCopies(std::vector<Piece> pieces);
-  [[nodiscard]] const std::vector<Piece>& pieces() const noexcept { return pieces_; }
   [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
-  [[nodiscard]] std::int64_t size_bytes() const noexcept;
   /// All, in host memory; the other way, if `reverse`, combined with what is there.
   void run(Bases bases, bool reverse, std::span<const Combine> combine);
 

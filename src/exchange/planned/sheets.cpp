@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
-#include <optional>
+#include <map>
+#include <tuple>
 
 #include "exchange/planned/agree.hpp"
 #include "layout/encoding.hpp"
@@ -17,6 +17,9 @@ namespace {
 
 using Words = std::vector<std::int64_t>;
 using Transfers = std::vector<const ExchangePart::Transfer*>;
+
+/// Host memory of any kind is one: the CPU copies there.
+Place folded(Place place) noexcept { return place.in_host_memory() ? Place{} : place; }
 
 /// This rank's transfers with one peer, by tag, those of one tag as they were declared.
 struct Mine {
@@ -42,22 +45,39 @@ struct Theirs {
     int array = 0;
     Layout layout;
   };
-  bool on_device = false;
+  std::vector<bool> on_device;        ///< by place
+  std::vector<std::size_t> place_of;  ///< by array
   std::vector<Transfer> sends;
   std::vector<Transfer> receives;
 };
 
+void put(Words& words, const Places& places) {
+  words.push_back(std::ssize(places.all));
+  for (const Place place : places.all) words.push_back(place.kind == MemoryKind::Device ? 1 : 0);
+  words.push_back(std::ssize(places.of_array));
+  for (const std::size_t number : places.of_array)
+    words.push_back(static_cast<std::int64_t>(number));
+}
+
+std::int64_t next(std::span<const std::int64_t>& words) {
+  const std::int64_t word = words.front();
+  words = words.subspan(1);
+  return word;
+}
+
+void take_places(std::span<const std::int64_t>& words, Theirs& theirs) {
+  for (std::int64_t left = next(words); left > 0; --left)
+    theirs.on_device.push_back(next(words) != 0);
+  for (std::int64_t left = next(words); left > 0; --left)
+    theirs.place_of.push_back(static_cast<std::size_t>(next(words)));
+}
+
 std::vector<Theirs::Transfer> take(std::span<const std::int64_t>& words) {
-  const auto next = [&] {
-    const std::int64_t word = words.front();
-    words = words.subspan(1);
-    return word;
-  };
-  std::vector<Theirs::Transfer> taken(static_cast<std::size_t>(next()));
+  std::vector<Theirs::Transfer> taken(static_cast<std::size_t>(next(words)));
   for (Theirs::Transfer& transfer : taken) {
-    transfer.tag = static_cast<int>(next());
-    transfer.array = static_cast<int>(next());
-    const auto length = static_cast<std::size_t>(next());
+    transfer.tag = static_cast<int>(next(words));
+    transfer.array = static_cast<int>(next(words));
+    const auto length = static_cast<std::size_t>(next(words));
     transfer.layout = decode(words.first(length));
     words = words.subspan(length);
   }
@@ -158,7 +178,16 @@ std::map<int, Words> deal(MPI_Comm comm, const std::map<int, Words>& out) {
 
 }  // namespace
 
-std::map<int, Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part) {
+Places::Places(const ExchangePart& part) {
+  for (const ExchangePart::Array& array : part.arrays()) {
+    const Place place = folded(array.place);
+    const auto known = std::ranges::find(all, place);
+    of_array.push_back(static_cast<std::size_t>(known - all.begin()));
+    if (known == all.end()) all.push_back(place);
+  }
+}
+
+std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const Places& places) {
   const mpi::RealMpi& real = mpi::real_mpi();
   int rank = 0;
   int ranks = 1;
@@ -176,8 +205,7 @@ std::map<int, Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part) {
     for (Transfers* list : {&own.sends, &own.receives})
       std::ranges::stable_sort(*list, {}, &ExchangePart::Transfer::tag);
     Words& words = out[peer];
-    words.push_back(
-        !part.arrays().empty() && part.arrays().front().place.kind == MemoryKind::Device ? 1 : 0);
+    put(words, places);
     put(words, own.sends);
     put(words, own.receives);
   }
@@ -189,29 +217,42 @@ std::map<int, Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part) {
   }
   agree(comm, fault);
 
-  std::map<int, Dealings> dealings;
-  for (const auto& [peer, words] : deal(comm, out)) {
-    std::span<const std::int64_t> left(words);
+  // By rank, then by the place of the lower of the two ranks.
+  std::map<std::tuple<int, std::size_t, std::size_t>, Dealings> dealings;
+  std::map<int, Words> in = deal(comm, out);
+  for (const auto& [peer, own] : mine) in[peer];  // who says nothing has no transfers
+  for (const auto& [peer, words] : in) {
     Theirs theirs;
-    theirs.on_device = left.front() != 0;
-    left = left.subspan(1);
-    theirs.sends = take(left);
-    theirs.receives = take(left);
-    Dealings& own = dealings[peer];
-    own.they_are_on_device = theirs.on_device;
+    if (!words.empty()) {
+      std::span<const std::int64_t> left(words);
+      take_places(left, theirs);
+      theirs.sends = take(left);
+      theirs.receives = take(left);
+    }
+    std::vector<Piece> sends, receives;
+    if (fault.empty()) fault = pair_up(mine[peer].sends, theirs.receives, true, rank, peer, sends);
     if (fault.empty())
-      fault = pair_up(mine[peer].sends, theirs.receives, true, rank, peer, own.sends);
-    if (fault.empty())
-      fault = pair_up(mine[peer].receives, theirs.sends, false, rank, peer, own.receives);
-  }
-  for (const auto& [peer, own] : mine) {
-    if (dealings.count(peer) != 0 || !fault.empty()) continue;
-    Dealings none;
-    fault = pair_up(own.sends, {}, true, rank, peer, none.sends);
-    if (fault.empty()) fault = pair_up(own.receives, {}, false, rank, peer, none.receives);
+      fault = pair_up(mine[peer].receives, theirs.sends, false, rank, peer, receives);
+    const auto put_in_order = [&](std::vector<Piece>& pieces, auto which) {
+      for (Piece& piece : pieces) {
+        const std::size_t here = places.of_array[static_cast<std::size_t>(piece.array)];
+        const std::size_t there = theirs.place_of[static_cast<std::size_t>(piece.their_array)];
+        Dealings& between =
+            dealings[rank <= peer ? std::tuple(peer, here, there) : std::tuple(peer, there, here)];
+        between.rank = peer;
+        between.place = here;
+        between.their_place = there;
+        between.they_are_on_device = theirs.on_device[there];
+        (between.*which).push_back(std::move(piece));
+      }
+    };
+    put_in_order(sends, &Dealings::sends);
+    put_in_order(receives, &Dealings::receives);
   }
   agree(comm, fault);
-  return dealings;
+  std::vector<Dealings> all;
+  for (auto& [order, between] : dealings) all.push_back(std::move(between));
+  return all;
 }
 
 }  // namespace strake::exchange::planned

@@ -22,8 +22,11 @@ constexpr unsigned kVeryRarely = 1 << 14;  // a system call
 bool Exchange::Impl::follows_its_work() {
   if (has_event_ && !after_.query()) return false;
   has_event_ = false;
-  if (before_ != 0 && !exchange::Together::get().reached(place_.device, before_)) return false;
-  before_ = 0;
+  for (std::size_t i = 0; i < before_.size(); ++i) {
+    if (before_[i] != 0 && !exchange::Together::get().reached(places_.all[i].device, before_[i]))
+      return false;
+    before_[i] = 0;
+  }
   return true;
 }
 
@@ -80,8 +83,7 @@ void Exchange::Impl::look_at_mail() {
   if (!mailing_) return;
   if (peers_.empty()) return;
   // Before this rank's own bytes are put any may be what holds it up.
-  const auto late = std::ranges::find(peers_, mail_->late(), &Peer::rank);
-  serve(late != peers_.end() ? *late : peers_[turns_ / kVeryRarely % peers_.size()]);
+  serve(peers_[mail_->late().value_or(turns_ / kVeryRarely % peers_.size())]);
 }
 
 void Exchange::Impl::give(Peer& peer) {
@@ -190,10 +192,12 @@ void Exchange::Impl::take_near(Peer& peer) {
       peer.taking = Taking::Asked;  // the giver packs them
       return;
     }
-    find = [&](int array) { return on_device() ? nullptr : boards_->find(peer.rank, array); };
+    find = [&](int array) {
+      return is_device(peer.place) ? nullptr : boards_->find(peer.rank, array);
+    };
   }
-  const std::byte* const packed =
-      boards_->of(peer.rank).packed() + packed_at(boards_->corner(peer.rank), 1 - which, lane);
+  const std::byte* const packed = boards_->of(peer.rank).packed() +
+                                  packed_at(boards_->corner(number_of(peer)), 1 - which, lane);
   if (lane.take(bases_, packed, find, combining())) {
     peer.taking = Taking::Copying;
     if (lane.idle()) end_of_taking(peer);

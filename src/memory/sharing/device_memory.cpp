@@ -158,8 +158,9 @@ DeviceExports::Export DeviceExports::export_of(const Arenas::Region& found) {
   return made;
 }
 
-DeviceImport::DeviceImport(const ExportedMemory& memory, std::span<const int> descriptors)
-    : memory_(memory) {
+DeviceImport::DeviceImport(const ExportedMemory& memory, std::span<const int> descriptors,
+                           int device)
+    : memory_(memory), place_{MemoryKind::Device, device} {
   data_ = required_device_backend().import_memory(memory, descriptors, place_);
 }
 

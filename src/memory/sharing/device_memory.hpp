@@ -115,10 +115,10 @@ class DeviceExports {
 class DeviceImport {
  public:
   DeviceImport() = default;
-  /// \throws CudaError  the thread's current device does not reach it, or it is gone; Unsupported
-  /// no device is used here
-  /// \param descriptors  of its pieces
-  DeviceImport(const ExportedMemory& memory, std::span<const int> descriptors);
+  /// \throws CudaError  that device does not reach it, or it is gone; Unsupported  no device is
+  /// used here \param descriptors  of its pieces \param device  that reads it; negative: the
+  /// thread's current one
+  DeviceImport(const ExportedMemory& memory, std::span<const int> descriptors, int device = -1);
   ~DeviceImport();
   DeviceImport(DeviceImport&& other) noexcept;
   DeviceImport& operator=(DeviceImport&& other) noexcept;

@@ -1,0 +1,29 @@
+#include "device/cuda/peers.hpp"
+
+#include <cuda_runtime.h>
+
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "device/cuda/driver.hpp"
+
+namespace strake::cuda {
+
+bool enable_peer(int device, int other) {
+  static std::mutex mutex;
+  static auto& enabled = *new std::set<std::pair<int, int>>;
+  const std::scoped_lock lock(mutex);
+  if (device == other || enabled.contains({device, other})) return true;
+  int possible = 0;
+  check(cudaDeviceCanAccessPeer(&possible, device, other));
+  if (possible == 0) return false;
+  const DeviceScope scope(device);
+  const cudaError_t code = cudaDeviceEnablePeerAccess(other, 0);
+  if (code != cudaErrorPeerAccessAlreadyEnabled) check(code);
+  (void)cudaGetLastError();
+  enabled.emplace(device, other);
+  return true;
+}
+
+}  // namespace strake::cuda

@@ -1,0 +1,158 @@
+#include "exchange/planned/mails.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "exchange/planned/agree.hpp"
+#include "exchange/planned/swap_with.hpp"
+#include "mpi/real_mpi.hpp"
+
+namespace strake::exchange::planned {
+
+Mails::Mails(MPI_Comm comm, Boards& boards, const std::vector<Place>& arrays,
+             std::vector<Part> parts) {
+  std::string fault;
+  for (Part& part : parts) {
+    mails_.push_back(
+        std::make_unique<Mail>(part.place, arrays, std::move(part.partners), std::move(part.own)));
+    try {
+      if (fault.empty()) mails_.back()->open_mailbox();
+    } catch (const std::exception& error) {
+      fault = error.what();
+    }
+  }
+  agree(comm, fault, FaultKind::Memory);
+  std::vector<End> ends;
+  for (const auto& mail : mails_)
+    for (std::size_t i = 0; i < mail->partners().size(); ++i) ends.push_back({mail.get(), i});
+  // Both ranks have the ends between them in the same order.
+  std::ranges::sort(ends, {},
+                    [](const End& end) { return end.mail->partners()[end.partner].neighbour; });
+  swap_offers(comm, boards, ends);
+  std::erase_if(mails_, [](const auto& mail) { return !mail->is_used(); });
+  try {
+    prepare(false, {});
+  } catch (const std::exception& error) {
+    fault = error.what();
+  }
+  agree(comm, fault, FaultKind::Other);
+}
+
+void Mails::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<End>& ends) {
+  constexpr int kOffer = 7;
+  constexpr int kReached = 8;
+  constexpr int kAccepted = 9;
+  const auto partner_of = [&](std::size_t i) -> const Mail::Partner& {
+    return ends[i].mail->partners()[ends[i].partner];
+  };
+  std::vector<int> ranks;
+  std::vector<std::size_t> others, twins(ends.size());
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (!partner_of(i).is_own) {
+      ranks.push_back(partner_of(i).at.rank);
+      others.push_back(i);
+      continue;
+    }
+    while (partner_of(twins[i]).neighbour != partner_of(i).at.twin) ++twins[i];
+  }
+  // What the other end of each says, also where that is this rank's own.
+  const auto swap = [&]<typename T>(int tag, const std::vector<T>& mine) {
+    std::vector<T> theirs(ends.size()), out, in;
+    for (const std::size_t i : others) out.push_back(mine[i]);
+    swap_with(comm, ranks, tag, out, in, [&] { boards.look(); });
+    for (std::size_t i = 0; i < others.size(); ++i) theirs[others[i]] = in[i];
+    for (std::size_t i = 0; i < ends.size(); ++i)
+      if (partner_of(i).is_own) theirs[i] = mine[twins[i]];
+    return theirs;
+  };
+  int own_rank = 0;
+  mpi::real_mpi().MPI_Comm_rank(comm, &own_rank);
+  std::map<const Mail*, Mail::Offer> offers;
+  for (const auto& mail : mails_) offers[mail.get()] = mail->offer(boards);
+  std::vector<Mail::Offer> mine;
+  for (const auto& [mail, partner] : ends) mine.push_back(mail->offer_to(partner, offers.at(mail)));
+  std::vector<Mail::Offer> theirs = swap(kOffer, mine);
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    mine[i].method = ends[i].mail->wanted(boards, own_rank, ends[i].partner, theirs[i]);
+  theirs = swap(kReached, mine);
+  std::vector<char> accepts;
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    accepts.push_back(ends[i].mail->accepts(boards, ends[i].partner, mine[i], theirs[i]) ? 1 : 0);
+  const std::vector<char> they_accept = swap(kAccepted, accepts);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const bool both = accepts[i] != 0 && they_accept[i] != 0;
+    ends[i].mail->settle(ends[i].partner, both);
+    if (both) where_[partner_of(i).neighbour] = ends[i];
+  }
+}
+
+machine::Method Mails::method(std::size_t neighbour) const {
+  const End& end = where_.at(neighbour);
+  return end.mail->method(end.partner);
+}
+
+bool Mails::may_wait() const noexcept {
+  return std::ranges::all_of(mails_, [](const auto& mail) { return mail->may_wait(); });
+}
+
+void Mails::prepare(bool reverse, std::span<const Combine> combine) {
+  for (const auto& mail : mails_) mail->prepare(reverse, combine);
+}
+
+/// All mails come after what is in `work` now.
+void Mails::follow(DeviceStream& work) {
+  auto& event = events_[work.device()];
+  if (event == nullptr) event = required_device_backend().make_event(work.device());
+  work.record(*event);
+  for (const auto& mail : mails_) mail->follow(work, *event);
+}
+
+void Mails::start(Bases bases, Stream* after) {
+  if (after != nullptr) {
+    follow(*StreamAccess::of(*after));
+  } else {
+    for (const auto& mail : mails_) {
+      const int device = mail->place().device;
+      auto& legacy = defaults_[device];
+      if (legacy == nullptr) legacy = required_device_backend().adopt_stream(nullptr, device);
+      follow(*legacy);
+    }
+  }
+  for (const auto& mail : mails_) mail->put(bases);
+}
+
+bool Mails::test(bool now) {
+  bool all = true;
+  for (const auto& mail : mails_) all = mail->test(now) && all;
+  return all;
+}
+
+void Mails::end_in(Stream& before) {
+  for (const auto& mail : mails_) mail->end_in(*StreamAccess::of(before));
+}
+
+void Mails::forget() noexcept {
+  for (const auto& mail : mails_) mail->forget();
+}
+
+void Mails::run(Bases bases, Stream& stream) {
+  if (mails_.size() == 1 && mails_.front()->place().device == stream.device())
+    return mails_.front()->run(bases, *StreamAccess::of(stream));
+  prepare(false, {});
+  start(bases, &stream);
+  end_in(stream);
+}
+
+void Mails::give_up() noexcept {
+  for (const auto& mail : mails_) mail->give_up();
+}
+
+std::optional<std::size_t> Mails::late() const noexcept {
+  for (const auto& mail : mails_)
+    if (const Mail::Partner* const partner = mail->late()) return partner->neighbour;
+  return std::nullopt;
+}
+
+}  // namespace strake::exchange::planned

@@ -1,0 +1,72 @@
+/// \file  The mail of all devices that hold a rank's arrays: one round of an exchange is one of
+/// each.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "exchange/planned/board.hpp"
+#include "exchange/planned/mail.hpp"
+
+namespace strake::exchange::planned {
+
+/// All devices put before any takes, and each round comes after the work of all of them: so a rank
+/// may have any number of devices, and streams of any of them order its exchanges.
+class Mails {
+ public:
+  /// What one device has to do.
+  struct Part {
+    Place place;
+    std::vector<Mail::Partner> partners;
+    std::vector<Piece> own;  ///< copies within its memory
+  };
+  /// Collective over `comm`, also for ranks without a part. \param arrays  their memories
+  /// \throws OutOfMemory  on all ranks; MpiError
+  Mails(MPI_Comm comm, Boards& boards, const std::vector<Place>& arrays, std::vector<Part> parts);
+
+  /// Whether bytes from and to a neighbour of Boards go this way: both ends say the same.
+  [[nodiscard]] bool reaches(std::size_t neighbour) const noexcept {
+    return where_.contains(neighbour);
+  }
+  /// How they travel.
+  [[nodiscard]] machine::Method method(std::size_t neighbour) const;
+  /// Whether anything goes this way.
+  [[nodiscard]] bool is_used() const noexcept { return !mails_.empty(); }
+
+  /// \{ As of Mail, of all.
+  [[nodiscard]] bool may_wait() const noexcept;
+  void prepare(bool reverse, std::span<const Combine> combine);
+  /// Puts this rank's bytes after the work in `after`, or else in the devices' legacy default
+  /// streams.
+  void start(Bases bases, Stream* after);
+  [[nodiscard]] bool test(bool now);
+  void end_in(Stream& before);
+  void forget() noexcept;
+  void run(Bases bases, Stream& stream);
+  void give_up() noexcept;
+  /// \}
+  /// A neighbour whose bytes have not come.
+  [[nodiscard]] std::optional<std::size_t> late() const noexcept;
+
+ private:
+  /// One end of what goes between two devices.
+  struct End {
+    Mail* mail = nullptr;
+    std::size_t partner = 0;
+  };
+  void swap_offers(MPI_Comm comm, Boards& boards, const std::vector<End>& ends);
+  void follow(DeviceStream& work);
+
+  std::map<int, std::unique_ptr<DeviceStream>> defaults_;  ///< by device: the legacy default one
+  std::map<int, std::unique_ptr<DeviceEvent>> events_;     ///< by device: what a round comes after
+  std::vector<std::unique_ptr<Mail>> mails_;
+  std::map<std::size_t, End> where_;  ///< by neighbour
+};
+
+}  // namespace strake::exchange::planned
