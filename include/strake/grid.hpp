@@ -74,8 +74,11 @@ inline constexpr At node{true, true, true};
 struct GridOptions {
   Radius radius = 1;  ///< of quantities that have none of their own
   std::array<bool, 3> periodic{};
-  std::array<int, 3> counts{};  ///< of ranks along each axis; zeroes: by recursive bisection
+  std::array<int, 3> counts{};  ///< of subgrids along each axis; zeroes: by recursive bisection
   Place place{};                ///< host memory, or that of this rank's device
+  /// Several subgrids for this rank, each in the memory of its place: one a device, say. Ranks may
+  /// have different numbers of them. None: one, at `place`.
+  std::vector<Place> places{};
 };
 
 struct FieldOptions {
@@ -100,41 +103,42 @@ class STRAKE_API FieldHandle {
  protected:
   friend class Grid;
   explicit FieldHandle(Data* data, int number) noexcept : data_(data), number_(number) {}
-  [[nodiscard]] std::byte* origin(bool next) const;
-  [[nodiscard]] std::array<std::int64_t, 2> strides_bytes() const noexcept;
-  [[nodiscard]] const Region& owned_region() const noexcept;
-  [[nodiscard]] const Region& stored_region() const noexcept;
+  [[nodiscard]] std::byte* origin(bool next, int subgrid) const;
+  [[nodiscard]] std::array<std::int64_t, 2> strides_bytes(int subgrid) const;
+  [[nodiscard]] const Region& owned_region(int subgrid) const;
+  [[nodiscard]] const Region& stored_region(int subgrid) const;
 
   Data* data_;
   int number_;
 };
 
-/// A quantity of elements of type T.
+/// A quantity of elements of type T. Calls \throw InvalidArgument  this rank has no such subgrid
 template <typename T>
 class Field : public FieldHandle {
  public:
   /// The current values, at their address until the next Grid::swap().
-  [[nodiscard]] View<T> view() const { return made(false); }
+  [[nodiscard]] View<T> view(int subgrid = 0) const { return made(false, subgrid); }
   /// The buffer that the next swap() makes the current one. \throws InvalidArgument  it has none
-  [[nodiscard]] View<T> next() const { return made(true); }
+  [[nodiscard]] View<T> next(int subgrid = 0) const { return made(true, subgrid); }
 
  private:
   friend class Grid;
   using FieldHandle::FieldHandle;
-  [[nodiscard]] View<T> made(bool next) const {
+  [[nodiscard]] View<T> made(bool next, int subgrid) const {
     const auto size = static_cast<std::int64_t>(sizeof(T));
-    const auto strides = strides_bytes();
-    return {reinterpret_cast<T*>(origin(next)), strides[0] / size, strides[1] / size,
-            owned_region(), stored_region()};
+    const auto strides = strides_bytes(subgrid);
+    return {reinterpret_cast<T*>(origin(next, subgrid)), strides[0] / size, strides[1] / size,
+            owned_region(subgrid), stored_region(subgrid)};
   }
 };
 
 class Ghosts;
 
-/// A grid of one to three axes, divided among the ranks of a communicator by recursive bisection.
-/// Coordinates are global: cell (i, j, k) is the same one on all ranks, and ghost cells beyond a
-/// periodic end have coordinates below 0 or past the extent. For one thread at a time; all calls
-/// that say so are collective.
+/// A grid of one to three axes, divided by recursive bisection among the ranks of a communicator,
+/// or rather their subgrids: a rank has one, or several (GridOptions::places), which it counts from
+/// 0 on. Coordinates are global: cell (i, j, k) is the same one on all ranks, and ghost cells
+/// beyond a periodic end have coordinates below 0 or past the extent. For one thread at a time; all
+/// calls that say so are collective.
 class STRAKE_API Grid {
  public:
   /// Collective. \param extent  cells along x, y and z; axes that are not named have one cell and
@@ -193,26 +197,29 @@ class STRAKE_API Grid {
   /// InvalidArgument  an exchange has not ended; Error  with STRAKE_CHECK=1, as exchange()
   void swap();
 
-  /// What this rank owns, in cells.
-  [[nodiscard]] const Region& owned() const noexcept;
+  /// How many subgrids this rank has. Those that name none below are of the first one, and
+  /// \throw InvalidArgument  there is no such subgrid
+  [[nodiscard]] int subgrids() const noexcept;
+  /// What a subgrid owns, in cells.
+  [[nodiscard]] const Region& owned(int subgrid = 0) const;
   /// What of that needs no ghost cells of a neighbour's.
-  [[nodiscard]] Region interior() const noexcept;
+  [[nodiscard]] Region interior(int subgrid = 0) const;
   /// The rest of it: boxes with no cell in common.
-  [[nodiscard]] std::vector<Region> exterior() const;
+  [[nodiscard]] std::vector<Region> exterior(int subgrid = 0) const;
   /// \{ The same of one quantity, with its own radius; View::owned() is all of it, also where it is
   /// on faces.
-  [[nodiscard]] Region interior(const FieldHandle& field) const noexcept;
-  [[nodiscard]] std::vector<Region> exterior(const FieldHandle& field) const;
+  [[nodiscard]] Region interior(const FieldHandle& field, int subgrid = 0) const;
+  [[nodiscard]] std::vector<Region> exterior(const FieldHandle& field, int subgrid = 0) const;
   /// \}
-  /// What this rank owns with `cells` more on each side that has a neighbour, but no more than
+  /// What a subgrid owns with `cells` more on each side that has a neighbour, but no more than
   /// there are ghosts: for several steps on deep ghosts.
-  [[nodiscard]] Region grown(int cells) const noexcept;
+  [[nodiscard]] Region grown(int cells, int subgrid = 0) const;
+  /// The rank there; nothing where an open grid ends, or the subgrid has no cells.
+  [[nodiscard]] std::optional<int> neighbour(Direction direction, int subgrid = 0) const;
 
   [[nodiscard]] int rank() const noexcept;
   [[nodiscard]] int ranks() const noexcept;
   [[nodiscard]] const Index3& extent() const noexcept;
-  /// The rank there; nothing where an open grid ends, or this rank has no cells.
-  [[nodiscard]] std::optional<int> neighbour(Direction direction) const noexcept;
   /// For people: subgrids, quantities, and what goes where.
   [[nodiscard]] std::string plan() const;
   /// Writes the exchanges that are planned by now as a graph: `dot -Tsvg PATH` draws the ranks,
@@ -221,8 +228,8 @@ class STRAKE_API Grid {
   void write_plan(const std::string& path) const;
 
   /// Writes the quantities of cells whose elements are numbers, or arrays of them, for ParaView:
-  /// PATH.pvti, and PATH_RANK.vti of each rank with cells. Collective. \throws Error  on all ranks:
-  /// a file can't be written
+  /// PATH.pvti, and PATH_NUMBER.vti of each subgrid with cells. Collective. \throws Error  on all
+  /// ranks: a file can't be written
   void write_vtk(const std::string& path) const;
 
   /// What a file calls the elements of a quantity.
@@ -275,12 +282,13 @@ class STRAKE_API Ghosts {
  public:
   /// Whether all ghost cells are there. Moves what can be moved.
   bool test();
-  /// Whether those in that direction are, so that work there can begin; true if there are none.
-  bool test(Direction direction);
+  /// Whether a subgrid's in that direction are, so that work there can begin; true if there are
+  /// none.
+  bool test(Direction direction, int subgrid = 0);
   /// Until all are there. (The host waits: a kernel that is launched then reads them.)
   void wait();
   /// Until those are.
-  void wait(Direction direction);
+  void wait(Direction direction, int subgrid = 0);
   /// Until all are there, for the work that `before` gets later: the stream waits, not the host.
   void wait(Stream& before);
 

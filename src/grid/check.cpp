@@ -34,7 +34,7 @@ std::int64_t unit_of(const FieldHandle::Data& field) noexcept {
 std::string text_of(const Index3& at) { return fmt::format("({}, {}, {})", at[0], at[1], at[2]); }
 
 /// Of the element that holds this byte of a buffer.
-Index3 coordinates_of(const FieldHandle::Data& field, std::int64_t offset) noexcept {
+Index3 coordinates_of(const FieldHandle::Data::Part& field, std::int64_t offset) noexcept {
   const std::int64_t z = (offset - field.first) / field.stride_z;
   const std::int64_t y = (offset - field.first - z * field.stride_z) / field.stride_y;
   const std::int64_t x =
@@ -54,20 +54,24 @@ std::int64_t offset_at(const Layout& layout, std::int64_t position) {
 
 }  // namespace
 
-const FieldHandle::Data& Grid::Impl::Check::field_of(const Wanted& wanted, int array) const {
-  const int number = wanted.fields[static_cast<std::size_t>(array)];
-  return *grid_.fields[static_cast<std::size_t>(number)];
+Grid::Impl::Check::Cells Grid::Impl::Check::cells_of(const Wanted& wanted,
+                                                     const ExchangePart::Transfer& transfer,
+                                                     const std::vector<std::byte*>& bases) const {
+  const auto array = static_cast<std::size_t>(transfer.array);
+  const auto number = static_cast<std::size_t>(wanted.fields[array / grid_.places.size()]);
+  return {grid_.fields[number].get(), array % grid_.places.size(), bases[array], transfer, {}, {}};
 }
 
-std::vector<std::byte> Grid::Impl::Check::read(const Layout& layout, const std::byte* base) const {
+std::vector<std::byte> Grid::Impl::Check::read(std::size_t subgrid, const Layout& layout,
+                                               const std::byte* base) const {
   std::vector<std::byte> values(static_cast<std::size_t>(layout.size_bytes()));
-  CopyPlan::compile(Layout::dense(layout.size_bytes()), Place{}, layout, grid_.options.place)
+  CopyPlan::compile(Layout::dense(layout.size_bytes()), Place{}, layout, grid_.places[subgrid])
       .run(values.data(), base);
   return values;
 }
 
 void Grid::Impl::Check::write(const Cells& there, const std::vector<std::byte>& values) const {
-  CopyPlan::compile(there.transfer.layout, grid_.options.place,
+  CopyPlan::compile(there.transfer.layout, grid_.places[there.subgrid],
                     Layout::dense(there.transfer.layout.size_bytes()), Place{})
       .run(there.base, values.data());
 }
@@ -86,30 +90,31 @@ void Grid::Impl::Check::before_start(const Wanted& wanted, const Exchange& excha
   Begun& begun = begun_[&exchange];
   begun = {};
   for (const ExchangePart::Transfer& out : part.sends()) {
-    std::byte* const base = bases[static_cast<std::size_t>(out.array)];
-    begun.sent.push_back({&field_of(wanted, out.array), base, out, read(out.layout, base)});
+    Cells& sent = begun.sent.emplace_back(cells_of(wanted, out, bases));
+    sent.values = read(sent.subgrid, out.layout, sent.base);
   }
   for (const ExchangePart::Transfer& in : part.receives()) {
-    const auto array = static_cast<std::size_t>(in.array);
-    const auto number = static_cast<std::uint32_t>(wanted.fields[array]);
+    Cells coming = cells_of(wanted, in, bases);
+    const auto number = static_cast<std::uint32_t>(
+        wanted.fields[static_cast<std::size_t>(in.array) / grid_.places.size()]);
     if (number >= kQuantities) continue;
     const std::uint32_t direction = static_cast<std::uint32_t>(in.tag) % kDirections;
     const std::uint32_t word = kMark | number << kDirectionBits | direction;
     std::vector<std::byte> poison(static_cast<std::size_t>(in.layout.size_bytes()));
     for (std::size_t i = 0; i < poison.size(); i += sizeof(word))
       std::memcpy(&poison[i], &word, std::min(sizeof(word), poison.size() - i));
-    begun.coming.push_back({&field_of(wanted, in.array), bases[array], in, {}, std::move(poison)});
-    write(begun.coming.back(), begun.coming.back().poison);
+    coming.poison = std::move(poison);
+    write(coming, coming.poison);
+    begun.coming.push_back(std::move(coming));
   }
 }
 
 void Grid::Impl::Check::hide() {
-  // A device may be about to write there.
-  if (!grid_.options.place.in_host_memory()) return;
   for (auto& [exchange, begun] : begun_) {
     for (Cells& in : begun.coming) {
-      if (!in.values.empty()) continue;
-      std::vector<std::byte> now = read(in.transfer.layout, in.base);
+      // A device may be about to write there.
+      if (!in.values.empty() || !grid_.places[in.subgrid].in_host_memory()) continue;
+      std::vector<std::byte> now = read(in.subgrid, in.transfer.layout, in.base);
       if (now == in.poison) continue;
       in.values = std::move(now);
       write(in, in.poison);
@@ -135,11 +140,12 @@ void Grid::Impl::Check::end(const Exchange& exchange) {
   for (const Cells& in : begun.coming)
     if (!in.values.empty()) write(in, in.values);
   for (const Cells& out : begun.sent) {
-    const std::vector<std::byte> now = read(out.transfer.layout, out.base);
+    const std::vector<std::byte> now = read(out.subgrid, out.transfer.layout, out.base);
     const auto [was, is] = std::ranges::mismatch(out.values, now);
     if (is == now.end()) continue;
     look();  // an early read says more
-    const Index3 at = coordinates_of(*out.field, offset_at(out.transfer.layout, is - now.begin()));
+    const Index3 at = coordinates_of(out.field->parts[out.subgrid],
+                                     offset_at(out.transfer.layout, is - now.begin()));
     // The tag has the direction in which the receiver sees this rank.
     const Direction there = grid::opposite(grid::direction_of(out.transfer.tag));
     refuse(
@@ -166,30 +172,33 @@ std::optional<Grid::Impl::Check::Origin> Grid::Impl::Check::origin_of(const std:
 }
 
 /// Whether the stencil of the ghost cell's quantity reaches from there to a ghost cell.
-bool Grid::Impl::Check::may_reach(const Origin& origin, const Data& field, const Index3& at) const {
+bool Grid::Impl::Check::may_reach(const Origin& origin, const Region& owned,
+                                  const Index3& at) const {
   const grid::Depths depths = grid::depths_of(origin.field->radius, grid_.axes);
   const int deepest = std::max(std::ranges::max(depths.below), std::ranges::max(depths.above));
-  return grid::edge(field.owned, origin.direction, deepest).contains(at[0], at[1], at[2]);
+  return grid::edge(owned, origin.direction, deepest).contains(at[0], at[1], at[2]);
 }
 
-void Grid::Impl::Check::look(const Data& field, bool next) const {
+void Grid::Impl::Check::look(const Data& field, std::size_t subgrid, bool next) const {
+  const Data::Part& part = field.parts[subgrid];
   const std::int64_t unit = unit_of(field);
-  if (unit == 0 || field.owned.empty()) return;
+  if (unit == 0 || part.owned.empty()) return;
   // A whole number may have any 32 bits by chance. A NaN with this payload is no chance.
   const bool by_chance = unit == kWord && (field.kind.name == nullptr ||
                                            std::string_view(field.kind.name) != "Float32");
-  const std::vector<std::byte> values = read(
-      field.layout_of(field.owned), field.buffers[next ? 1 - field.current : field.current].data());
+  const std::vector<std::byte> values =
+      read(subgrid, part.layout_of(part.owned),
+           part.buffers[next ? 1 - field.current : field.current].data());
   std::optional<Origin> first;
   Index3 where{};
   std::int64_t cells = 0;
   const std::byte* element = values.data();
-  for_each_cell(field.owned, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
+  for_each_cell(part.owned, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
     const Index3 at{i, j, k};
     std::optional<Origin> found;
     for (std::int64_t byte = 0; byte < field.bytes && !found; byte += unit) {
       found = origin_of(element + byte, unit);
-      if (found && by_chance && !may_reach(*found, field, at)) found.reset();
+      if (found && by_chance && !may_reach(*found, part.owned, at)) found.reset();
     }
     element += field.bytes;
     if (!found) return;
@@ -212,8 +221,9 @@ void Grid::Impl::Check::swap() {
 
 void Grid::Impl::Check::look() const {
   for (const auto& field : grid_.fields)
-    for (const bool next : {false, true})
-      if (!next || field->options.next) look(*field, next);
+    for (std::size_t subgrid = 0; subgrid < field->parts.size(); ++subgrid)
+      for (const bool next : {false, true})
+        if (!next || field->options.next) look(*field, subgrid, next);
 }
 
 }  // namespace strake

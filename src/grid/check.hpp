@@ -38,6 +38,7 @@ class STRAKE_LOCAL Grid::Impl::Check {
   /// What of a quantity goes to a rank, or comes from it.
   struct Cells {
     const Data* field;
+    std::size_t subgrid;
     std::byte* base;
     ExchangePart::Transfer transfer;
     std::vector<std::byte> values;  ///< what was sent; what came, while it is hidden
@@ -53,17 +54,20 @@ class STRAKE_LOCAL Grid::Impl::Check {
     const Data* field;
     Direction direction;
   };
-  [[nodiscard]] std::vector<std::byte> read(const Layout& layout, const std::byte* base) const;
+  [[nodiscard]] std::vector<std::byte> read(std::size_t subgrid, const Layout& layout,
+                                            const std::byte* base) const;
   void write(const Cells& there, const std::vector<std::byte>& values) const;
-  [[nodiscard]] const Data& field_of(const Wanted& wanted, int array) const;
-  [[nodiscard]] bool may_reach(const Origin& origin, const Data& field, const Index3& at) const;
+  /// What a transfer moves, between now and its end.
+  [[nodiscard]] Cells cells_of(const Wanted& wanted, const ExchangePart::Transfer& transfer,
+                               const std::vector<std::byte*>& bases) const;
+  [[nodiscard]] bool may_reach(const Origin& origin, const Region& owned, const Index3& at) const;
   /// What the poison at `word` names; nothing if it is none.
   [[nodiscard]] std::optional<Origin> origin_of(const std::byte* word, std::int64_t bytes) const;
   /// Whether cells that this rank owns hold poison. \throws Error  some do: the message names
   /// quantity and coordinates, and of the ghost cell that was read quantity and direction; no rank
   /// waits for this one then
   void look() const;
-  void look(const Data& field, bool next) const;
+  void look(const Data& field, std::size_t subgrid, bool next) const;
   [[noreturn]] void refuse(const std::string& what) const;
 
   Impl& grid_;

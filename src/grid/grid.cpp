@@ -19,10 +19,33 @@ namespace strake {
 using exchange::planned::agree;
 using exchange::planned::FaultKind;
 
-Layout FieldHandle::Data::layout_of(const Region& region) const {
+// The first owned element of each row begins at a line of the cache, if elements fit into lines.
+// The ghost cells behind a row and those before the next one have a line in common, if they fit:
+// what fills both writes that line once.
+FieldHandle::Data::Part::Part(std::int64_t element_bytes, const Region& its,
+                              const grid::Depths& ghosts)
+    : bytes(element_bytes), owned(its) {
+  if (!owned.empty()) stored = grid::grown(owned, ghosts);
+  constexpr std::int64_t kLine = 64;
+  const std::int64_t line = kLine % bytes == 0 ? kLine : bytes;
+  const auto whole = [&](std::int64_t length) { return (length + line - 1) / line * line; };
+  const std::int64_t before = (owned.lower[0] - stored.lower[0]) * bytes;
+  first = whole(before) - before;
+  stride_y = whole(stored.extent(0) * bytes);
+  stride_z = stride_y * stored.extent(1);
+}
+
+Layout FieldHandle::Data::Part::layout_of(const Region& region) const {
   if (region.empty()) return {};
   const Dim dims[] = {{region.extent(2), stride_z}, {region.extent(1), stride_y}};
   return Layout::box(offset_of(region.lower), region.extent(0) * bytes, dims);
+}
+
+const FieldHandle::Data::Part& FieldHandle::Data::part(int subgrid) const {
+  if (subgrid < 0 || subgrid >= static_cast<int>(parts.size()))
+    throw InvalidArgument(
+        fmt::format("subgrid {} of quantity '{}': this rank has {}", subgrid, name, parts.size()));
+  return parts[static_cast<std::size_t>(subgrid)];
 }
 
 namespace {
@@ -34,13 +57,15 @@ bool cuts_are_given(const GridOptions& options) noexcept {
 }  // namespace
 
 Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const GridOptions& given)
-    : options(given) {
+    : options(given), places(given.places) {
+  if (places.empty()) places.push_back(options.place);
   const mpi::RealMpi& real = mpi::real_mpi();
   mpi::check(real.MPI_Comm_dup(over, &comm), "MPI_Comm_dup");
   try {
     real.MPI_Comm_rank(comm, &rank);
     real.MPI_Comm_size(comm, &ranks);
     axes = static_cast<int>(wanted.size());
+    divide();
     std::string fault;
     if (axes < 1 || axes > 3) fault = fmt::format("a grid of {} axes, not of one to three", axes);
     for (std::size_t axis = 0; fault.empty() && axis < wanted.size(); ++axis) {
@@ -56,33 +81,62 @@ Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const Grid
             fmt::format("a grid of {} axes that is periodic or cut along {}", axes, "xyz"[axis]);
       cut *= std::max(options.counts[axis], 1);
     }
-    if (cuts_are_given(options) && cut != ranks && fault.empty())
-      fault = fmt::format("a grid cut into {} x {} x {} for {} ranks", options.counts[0],
-                          options.counts[1], options.counts[2], ranks);
+    if (cuts_are_given(options) && cut != first_part.back() && fault.empty())
+      fault = fmt::format("a grid cut into {} x {} x {} for {} {}", options.counts[0],
+                          options.counts[1], options.counts[2], first_part.back(),
+                          first_part.back() == ranks ? "ranks" : "subgrids");
     agree(comm, fault);
-    if (options.place.kind == MemoryKind::Managed) {
-      fault = "a grid in managed memory, which no other process reads";
-    } else if (options.place.kind == MemoryKind::Device) {
-      const DeviceBackend* const backend = device_backend();
-      const int devices = backend == nullptr ? 0 : backend->device_count();
-      if (options.place.device < 0 || options.place.device >= devices)
-        fault =
-            fmt::format("rank {}: a grid in memory of device {}, but this process uses {} devices",
-                        rank, options.place.device, devices);
-    }
-    agree(comm, fault, FaultKind::Unsupported);
+    require_places();
   } catch (...) {
     real.MPI_Comm_free(&comm);
     throw;
   }
-  partition = placement::Partition(extent, ranks);
+  partition = placement::Partition(extent, first_part.back());
   if (cuts_are_given(options)) {
     placement::Position cuts = options.counts;
     for (int& count : cuts) count = std::max(count, 1);
     partition = placement::Partition(extent, cuts);
   }
-  if (partition.has_cells(rank)) owned = owned_at(cell);
+  for (int i = 0; i < subgrids(); ++i) owned.push_back(owned_at(cell, i));
   if (settings::flag(settings::Id::check)) check = std::make_unique<Check>(*this);
+}
+
+/// How many subgrids each rank has.
+void Grid::Impl::divide() {
+  std::vector<int> counts(static_cast<std::size_t>(ranks));
+  const int own = subgrids();
+  mpi::check(mpi::real_mpi().MPI_Allgather(&own, 1, MPI_INT, counts.data(), 1, MPI_INT, comm),
+             "MPI_Allgather");
+  most_subgrids = std::ranges::max(counts);
+  first_part.assign(1, 0);
+  for (const int count : counts) first_part.push_back(first_part.back() + count);
+}
+
+void Grid::Impl::require_places() const {
+  const DeviceBackend* const backend = device_backend();
+  const int devices = backend == nullptr ? 0 : backend->device_count();
+  std::string fault;
+  for (const Place place : places) {
+    if (place.kind == MemoryKind::Managed) {
+      fault = "a grid in managed memory, which no other process reads";
+    } else if (place.kind == MemoryKind::Device && (place.device < 0 || place.device >= devices)) {
+      fault =
+          fmt::format("rank {}: a grid in memory of device {}, but this process uses {} devices",
+                      rank, place.device, devices);
+    }
+  }
+  agree(comm, fault, FaultKind::Unsupported);
+}
+
+void Grid::Impl::require_subgrid(int number) const {
+  if (number < 0 || number >= subgrids())
+    throw InvalidArgument(
+        fmt::format("subgrid {} of rank {}, which has {}", number, rank, subgrids()));
+}
+
+Grid::Impl::Subgrid Grid::Impl::subgrid_of(int part) const noexcept {
+  const auto next = std::ranges::upper_bound(first_part, part);
+  return {static_cast<int>(next - first_part.begin()) - 1, part - *(next - 1)};
 }
 
 Grid::Impl::~Impl() {
@@ -92,16 +146,19 @@ Grid::Impl::~Impl() {
   if (over == 0) mpi::real_mpi().MPI_Comm_free(&comm);
 }
 
-std::optional<int> Grid::Impl::neighbour(Direction d) const noexcept {
-  if (!partition.has_cells(rank)) return std::nullopt;
+std::optional<Grid::Impl::Subgrid> Grid::Impl::neighbour(Direction d, int subgrid) const noexcept {
+  if (!partition.has_cells(part_of(subgrid))) return std::nullopt;
   const std::array<int, 3> parts = grid::components(d);
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (parts[axis] != 0 && static_cast<int>(axis) >= axes) return std::nullopt;
-  return partition.neighbour(rank, parts, options.periodic);
+  const auto part = partition.neighbour(part_of(subgrid), parts, options.periodic);
+  if (!part) return std::nullopt;
+  return subgrid_of(*part);
 }
 
-Region Grid::Impl::owned_at(const At& at) const noexcept {
-  const placement::Position position = partition.position_of(rank);
+Region Grid::Impl::owned_at(const At& at, int subgrid) const noexcept {
+  if (!partition.has_cells(part_of(subgrid))) return {};
+  const placement::Position position = partition.position_of(part_of(subgrid));
   const std::array<bool, 3> on_faces = {at.x, at.y, at.z};
   Region made;
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -132,8 +189,8 @@ void Grid::Impl::require_room(const Data& field) const {
       placement::Position there{};
       there[axis] = count - 1;
       refuse(fmt::format("a radius of {} in direction {}, but rank {} has {} cells along {}",
-                         radius, grid::name_of(d), partition.part_at(there), shortest,
-                         "xyz"[axis]));
+                         radius, grid::name_of(d), subgrid_of(partition.part_at(there)).rank,
+                         shortest, "xyz"[axis]));
     }
   }
 }
@@ -157,28 +214,21 @@ Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, El
     fault = error.what();
   }
   agree(comm, fault);
-  if (partition.has_cells(rank)) {
-    field.owned = owned_at(given.at);
-    field.stored = grid::grown(field.owned, grid::depths_of(field.radius, axes));
+  std::int64_t bytes_needed = 0;
+  for (int i = 0; i < subgrids(); ++i) {
+    const Data::Part& part = field.parts.emplace_back(field.bytes, owned_at(given.at, i),
+                                                      grid::depths_of(field.radius, axes));
+    bytes_needed += part.size_bytes() * (given.next ? 2 : 1);
   }
-  // The first owned element of each row begins at a line of the cache, if elements fit into lines.
-  // The ghost cells behind a row and those before the next one have a line in common, if they fit:
-  // what fills both writes that line once.
-  constexpr std::int64_t kLine = 64;
-  const std::int64_t line = kLine % field.bytes == 0 ? kLine : field.bytes;
-  const auto whole = [&](std::int64_t length) { return (length + line - 1) / line * line; };
-  const std::int64_t before = (field.owned.lower[0] - field.stored.lower[0]) * field.bytes;
-  field.first = whole(before) - before;
-  field.stride_y = whole(field.stored.extent(0) * field.bytes);
-  field.stride_z = field.stride_y * field.stored.extent(1);
-  const std::int64_t size =
-      field.stored.empty() ? 0 : field.first + field.stride_z * field.stored.extent(2);
   try {
-    field.buffers[0] = SharedArray(size, options.place);
-    if (given.next) field.buffers[1] = SharedArray(size, options.place);
+    for (std::size_t i = 0; i < field.parts.size(); ++i) {
+      Data::Part& part = field.parts[i];
+      part.buffers[0] = SharedArray(part.size_bytes(), places[i]);
+      if (given.next) part.buffers[1] = SharedArray(part.size_bytes(), places[i]);
+    }
   } catch (const std::exception& error) {
     fault = fmt::format("quantity '{}': rank {} has no memory for {} bytes: {}", name, rank,
-                        given.next ? 2 * size : size, error.what());
+                        bytes_needed, error.what());
   }
   agree(comm, fault, FaultKind::Memory);
   fields.push_back(std::move(made));
@@ -187,34 +237,43 @@ Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, El
 
 ExchangePart Grid::Impl::part_of(const Wanted& wanted) const {
   ExchangePart part;
-  for (const int number : wanted.fields) {
-    const Data& field = *fields[static_cast<std::size_t>(number)];
-    const int array = part.array(options.place, field.buffers[0].size_bytes());
+  for (const int number : wanted.fields)
+    for (std::size_t i = 0; i < places.size(); ++i)
+      (void)part.array(places[i],
+                       fields[static_cast<std::size_t>(number)]->parts[i].buffers[0].size_bytes());
+  const auto along = [&](Direction d) {
+    const std::array<int, 3> parts = grid::components(d);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (parts[axis] != 0 && !wanted.axes[axis]) return false;
+    return true;
+  };
+  for (std::size_t quantity = 0; quantity < wanted.fields.size(); ++quantity) {
+    const Data& field = *fields[static_cast<std::size_t>(wanted.fields[quantity])];
     const auto depth_of = [&](Direction d) {
       const int radius = field.radius.at(d);
       return wanted.depth < 0 ? radius : std::min(radius, wanted.depth);
     };
-    const auto tag_of = [&](Direction d) { return array * 27 + grid::number_of(d); };
-    const auto along = [&](Direction d) {
-      const std::array<int, 3> parts = grid::components(d);
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        if (parts[axis] != 0 && !wanted.axes[axis]) return false;
-      return true;
+    // A transfer is named by its receiver, and by the direction in which that sees its sender.
+    const auto tag_of = [&](int subgrid, Direction d) {
+      return array_number(quantity, subgrid, most_subgrids) * 27 + grid::number_of(d);
     };
-    for (const Direction d : grid::directions(axes)) {
-      const std::optional<int> other = neighbour(d);
-      if (!other || !along(d)) continue;
-      // A transfer is named by the direction in which its receiver sees its sender.
-      const std::string what = fmt::format("{}, direction ", field.name);
-      const int in = depth_of(d);
-      if (in > 0)
-        part.receive(*other, tag_of(d), array, field.layout_of(grid::ghosts(field.owned, d, in)),
-                     what + grid::name_of(d));
-      const Direction there = grid::opposite(d);
-      const int out = depth_of(there);
-      if (out > 0)
-        part.send(*other, tag_of(there), array, field.layout_of(grid::edge(field.owned, d, out)),
-                  what + grid::name_of(there));
+    for (int i = 0; i < subgrids(); ++i) {
+      const Data::Part& own = field.parts[static_cast<std::size_t>(i)];
+      const int array = array_number(quantity, i, subgrids());
+      for (const Direction d : grid::directions(axes)) {
+        const std::optional<Subgrid> other = neighbour(d, i);
+        if (!other || !along(d)) continue;
+        const std::string what = fmt::format("{}, direction ", field.name);
+        const int in = depth_of(d);
+        if (in > 0)
+          part.receive(other->rank, tag_of(i, d), array,
+                       own.layout_of(grid::ghosts(own.owned, d, in)), what + grid::name_of(d));
+        const Direction there = grid::opposite(d);
+        const int out = depth_of(there);
+        if (out > 0)
+          part.send(other->rank, tag_of(other->number, there), array,
+                    own.layout_of(grid::edge(own.owned, d, out)), what + grid::name_of(there));
+      }
     }
   }
   return part;
@@ -231,12 +290,12 @@ std::vector<std::byte*> Grid::Impl::bases(const Wanted& wanted) const {
   std::vector<std::byte*> all;
   for (const int number : wanted.fields) {
     const Data& field = *fields[static_cast<std::size_t>(number)];
-    all.push_back(field.buffers[field.current].data());
+    for (const Data::Part& part : field.parts) all.push_back(part.buffers[field.current].data());
   }
   return all;
 }
 
-grid::Depths Grid::Impl::needed() const noexcept {
+grid::Depths Grid::Impl::needed(int subgrid) const noexcept {
   grid::Depths all;
   for (const auto& field : fields) {
     const grid::Depths own = grid::depths_of(field->radius, axes);
@@ -245,15 +304,15 @@ grid::Depths Grid::Impl::needed() const noexcept {
       all.above[axis] = std::max(all.above[axis], own.above[axis]);
     }
   }
-  return where_neighbours_are(all);
+  return where_neighbours_are(all, subgrid);
 }
 
-grid::Depths Grid::Impl::where_neighbours_are(grid::Depths depths) const noexcept {
+grid::Depths Grid::Impl::where_neighbours_are(grid::Depths depths, int subgrid) const noexcept {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     std::array<int, 3> parts{};
     for (const int side : {-1, 1}) {
       parts[axis] = side;
-      if (neighbour({parts[0], parts[1], parts[2]})) continue;
+      if (neighbour({parts[0], parts[1], parts[2]}, subgrid)) continue;
       (side < 0 ? depths.below : depths.above)[axis] = 0;
     }
   }
@@ -270,16 +329,27 @@ void Grid::Impl::require_ended(const std::vector<int>& some) const {
   }
 }
 
+std::string Grid::Impl::bounds_of(const Region& region) {
+  return fmt::format("[{}, {}) x [{}, {}) x [{}, {})", region.lower[0], region.upper[0],
+                     region.lower[1], region.upper[1], region.lower[2], region.upper[2]);
+}
+
 std::string Grid::Impl::plan() const {
   const placement::Position& counts = partition.counts();
-  std::string text = fmt::format(
-      "{} x {} x {} cells on {} x {} x {} ranks; rank {} owns [{}, {}) x [{}, {}) x [{}, {})\n",
-      extent[0], extent[1], extent[2], counts[0], counts[1], counts[2], rank, owned.lower[0],
-      owned.upper[0], owned.lower[1], owned.upper[1], owned.lower[2], owned.upper[2]);
-  for (const auto& field : fields)
-    text += fmt::format("quantity '{}': {} bytes an element, {} x {} x {} stored\n", field->name,
-                        field->bytes, field->stored.extent(0), field->stored.extent(1),
-                        field->stored.extent(2));
+  std::string text = fmt::format("{} x {} x {} cells on {} x {} x {} {}; rank {} owns ", extent[0],
+                                 extent[1], extent[2], counts[0], counts[1], counts[2],
+                                 first_part.back() == ranks ? "ranks" : "subgrids", rank);
+  for (std::size_t i = 0; i < owned.size(); ++i) text += (i == 0 ? "" : ", ") + bounds_of(owned[i]);
+  text += "\n";
+  for (const auto& field : fields) {
+    text += fmt::format("quantity '{}': {} bytes an element, ", field->name, field->bytes);
+    for (std::size_t i = 0; i < field->parts.size(); ++i) {
+      const Region& stored = field->parts[i].stored;
+      text += fmt::format("{}{} x {} x {}", i == 0 ? "" : " and ", stored.extent(0),
+                          stored.extent(1), stored.extent(2));
+    }
+    text += " stored\n";
+  }
   for (const auto& [wanted, exchange] : exchanges_) {
     text += fmt::format("exchange of {} quantities, {} bytes sent:\n", wanted.fields.size(),
                         exchange->bytes_sent());
@@ -375,6 +445,15 @@ Exchange& Grid::Impl::start(const Wanted& wanted, Stream* after) {
   return exchange;
 }
 
+void Grid::Impl::accumulate(const Wanted& wanted, const Combine& combine) {
+  require_ended(wanted.fields);
+  Exchange& exchange = planned(wanted);
+  or_give_up([&] {
+    exchange.start_reverse(bases(wanted), std::span(&combine, 1));
+    exchange.wait();
+  });
+}
+
 bool Grid::Impl::test(Exchange& exchange, std::optional<int> peer) const {
   bool is_there = false;
   or_give_up([&] { is_there = exchange.test() || (peer && exchange.arrived(*peer)); });
@@ -388,140 +467,5 @@ bool Grid::Impl::test(Exchange& exchange, std::optional<int> peer) const {
 void Grid::Impl::give_up() const noexcept {
   for (const auto& [wanted, exchange] : exchanges_) exchange->give_up();
 }
-
-std::byte* FieldHandle::origin(bool next) const {
-  const Data& field = *data_;
-  if (next && !field.options.next)
-    throw InvalidArgument(fmt::format("quantity '{}' has no second buffer", field.name));
-  // Cell (0, 0, 0) may be another rank's.
-  return reinterpret_cast<std::byte*>(  // NOLINT(performance-no-int-to-ptr)
-      reinterpret_cast<std::intptr_t>(
-          field.buffers[next ? 1 - field.current : field.current].data()) +
-      field.offset_of({0, 0, 0}));
-}
-
-std::array<std::int64_t, 2> FieldHandle::strides_bytes() const noexcept {
-  return {data_->stride_y, data_->stride_z};
-}
-const Region& FieldHandle::owned_region() const noexcept { return data_->owned; }
-const Region& FieldHandle::stored_region() const noexcept { return data_->stored; }
-
-bool Ghosts::test() { return grid_->test(*exchange_); }
-void Ghosts::wait() { grid_->wait(*exchange_); }
-void Ghosts::wait(Stream& before) { grid_->wait(*exchange_, before); }
-bool Ghosts::test(Direction direction) {
-  const std::optional<int> other = grid_->neighbour(direction);
-  return !other || grid_->test(*exchange_, other);
-}
-void Ghosts::wait(Direction direction) {
-  for (exchange::Backoff backoff; !test(direction);) backoff.pause();
-}
-
-Grid::Grid(MPI_Comm comm, std::initializer_list<std::int64_t> extent, const GridOptions& options)
-    : Grid(comm, std::span(extent.begin(), extent.size()), options) {}
-Grid::Grid(MPI_Comm comm, std::span<const std::int64_t> extent, const GridOptions& options)
-    : impl_(std::make_unique<Impl>(comm, extent, options)) {}
-Grid::Grid(Grid&&) noexcept = default;
-Grid& Grid::operator=(Grid&&) noexcept = default;
-Grid::~Grid() = default;
-
-FieldHandle::Data* Grid::add_field(const std::string& name, std::size_t bytes, ElementKind kind,
-                                   const FieldOptions& options) {
-  return impl_->add(name, bytes, kind, options);
-}
-int Grid::last_field() const noexcept { return static_cast<int>(impl_->fields.size()) - 1; }
-
-Ghosts Grid::exchange(const ExchangeOptions& options) {
-  return {impl_->start(impl_->wanted_all(options), nullptr), *impl_};
-}
-Ghosts Grid::exchange(Stream& after, const ExchangeOptions& options) {
-  return {impl_->start(impl_->wanted_all(options), &after), *impl_};
-}
-Ghosts Grid::exchange(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
-  const auto some = std::span(fields.begin(), fields.size());
-  return {impl_->start(impl_->wanted(some, options), nullptr), *impl_};
-}
-Ghosts Grid::exchange(Stream& after, std::initializer_list<FieldHandle> fields,
-                      const ExchangeOptions& options) {
-  const auto some = std::span(fields.begin(), fields.size());
-  return {impl_->start(impl_->wanted(some, options), &after), *impl_};
-}
-
-void Grid::enqueue(Stream& stream, const ExchangeOptions& options) {
-  impl_->enqueue(impl_->wanted_all(options), stream);
-}
-void Grid::enqueue(Stream& stream, std::initializer_list<FieldHandle> fields,
-                   const ExchangeOptions& options) {
-  impl_->enqueue(impl_->wanted(std::span(fields.begin(), fields.size()), options), stream);
-}
-void Grid::prepare(const ExchangeOptions& options) {
-  (void)impl_->planned(impl_->wanted_all(options));
-}
-void Grid::prepare(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
-  (void)impl_->planned(impl_->wanted(std::span(fields.begin(), fields.size()), options));
-}
-
-void Grid::accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,
-                      const ExchangeOptions& options) {
-  for (const FieldHandle& field : fields) {
-    const Impl::Wanted wanted = impl_->wanted(std::span(&field, 1), options);
-    impl_->require_ended(wanted.fields);
-    Exchange& exchange = impl_->planned(wanted);
-    impl_->or_give_up([&] {
-      exchange.start_reverse(impl_->bases(wanted), std::span(&combine, 1));
-      exchange.wait();
-    });
-  }
-}
-
-void Grid::swap() {
-  impl_->require_ended(impl_->wanted_all({}).fields);
-  if (impl_->check) impl_->check->swap();
-  for (const auto& field : impl_->fields)
-    if (field->options.next) field->current = 1 - field->current;
-}
-
-const Region& Grid::owned() const noexcept { return impl_->owned; }
-
-namespace {
-
-Region shrunk(Region owned, const grid::Depths& depths) noexcept {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    owned.lower[axis] += depths.below[axis];
-    owned.upper[axis] = std::max(owned.lower[axis], owned.upper[axis] - depths.above[axis]);
-  }
-  return owned;
-}
-
-}  // namespace
-
-Region Grid::interior() const noexcept { return shrunk(impl_->owned, impl_->needed()); }
-std::vector<Region> Grid::exterior() const { return grid::without(impl_->owned, interior()); }
-Region Grid::interior(const FieldHandle& field) const noexcept {
-  const grid::Depths all = grid::depths_of(field.data_->radius, impl_->axes);
-  return shrunk(field.data_->owned, impl_->where_neighbours_are(all));
-}
-std::vector<Region> Grid::exterior(const FieldHandle& field) const {
-  return grid::without(field.data_->owned, interior(field));
-}
-
-Region Grid::grown(int cells) const noexcept {
-  grid::Depths depths = impl_->needed();
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    depths.below[axis] = std::min(depths.below[axis], cells);
-    depths.above[axis] = std::min(depths.above[axis], cells);
-  }
-  return grid::grown(impl_->owned, depths);
-}
-
-int Grid::rank() const noexcept { return impl_->rank; }
-int Grid::ranks() const noexcept { return impl_->ranks; }
-const Index3& Grid::extent() const noexcept { return impl_->extent; }
-std::optional<int> Grid::neighbour(Direction direction) const noexcept {
-  return impl_->neighbour(direction);
-}
-std::string Grid::plan() const { return impl_->plan(); }
-void Grid::write_vtk(const std::string& path) const { impl_->write_vtk(path); }
-void Grid::write_plan(const std::string& path) const { impl_->write_plan(path); }
 
 }  // namespace strake

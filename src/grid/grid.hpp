@@ -10,30 +10,44 @@
 #include "grid/subgrid.hpp"
 #include "placement/partition.hpp"
 #include "strake/grid.hpp"
+#include "strake/place.hpp"
 
 namespace strake {
 
 /// A quantity.
 struct STRAKE_LOCAL FieldHandle::Data {
+  /// What one of this rank's subgrids has of it.
+  struct Part {
+    std::int64_t bytes = 0;  ///< of an element
+    Region owned;
+    Region stored;
+    std::int64_t stride_y = 0;  ///< [bytes]
+    std::int64_t stride_z = 0;  ///< [bytes]
+    std::int64_t first = 0;     ///< where the first stored element is in a buffer [bytes]
+    std::array<SharedArray, 2> buffers{};
+
+    Part(std::int64_t element_bytes, const Region& owned, const grid::Depths& ghosts);
+    /// Of a buffer.
+    [[nodiscard]] std::int64_t size_bytes() const noexcept {
+      return stored.empty() ? 0 : first + stride_z * stored.extent(2);
+    }
+    [[nodiscard]] std::int64_t offset_of(const Index3& at) const noexcept {
+      return first + (at[0] - stored.lower[0]) * bytes + (at[1] - stored.lower[1]) * stride_y +
+             (at[2] - stored.lower[2]) * stride_z;
+    }
+    /// Bytes of a buffer, counted from its begin.
+    [[nodiscard]] Layout layout_of(const Region& region) const;
+  };
   std::string name;
   std::int64_t bytes = 0;  ///< of an element
   Grid::ElementKind kind;
   FieldOptions options;
   Radius radius;
-  Region owned;
-  Region stored;
-  std::int64_t stride_y = 0;  ///< [bytes]
-  std::int64_t stride_z = 0;  ///< [bytes]
-  std::int64_t first = 0;     ///< where the first stored element is in a buffer [bytes]
-  std::array<SharedArray, 2> buffers;
+  std::vector<Part> parts;  ///< by subgrid
   std::size_t current = 0;
 
-  [[nodiscard]] std::int64_t offset_of(const Index3& at) const noexcept {
-    return first + (at[0] - stored.lower[0]) * bytes + (at[1] - stored.lower[1]) * stride_y +
-           (at[2] - stored.lower[2]) * stride_z;
-  }
-  /// Bytes of a buffer, counted from its begin.
-  [[nodiscard]] Layout layout_of(const Region& region) const;
+  /// \throws InvalidArgument  there is no such subgrid
+  [[nodiscard]] const Part& part(int subgrid) const;
 };
 
 class STRAKE_LOCAL Grid::Impl {
@@ -59,6 +73,7 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] Wanted wanted_all(const ExchangeOptions& given) const;
   Exchange& start(const Wanted& wanted, Stream* after);
   void enqueue(const Wanted& wanted, Stream& stream);
+  void accumulate(const Wanted& wanted, const Combine& combine);
   void wait(Exchange& exchange) const;
   void wait(Exchange& exchange, Stream& before) const;
   /// Whether an exchange has ended, or what comes from one rank is there. \throws Error  also what
@@ -73,13 +88,29 @@ class STRAKE_LOCAL Grid::Impl {
   Exchange& planned(const Wanted& wanted);
   /// The current buffers of its quantities.
   [[nodiscard]] std::vector<std::byte*> bases(const Wanted& wanted) const;
-  [[nodiscard]] std::optional<int> neighbour(Direction d) const noexcept;
+  /// A subgrid, which a rank has.
+  struct Subgrid {
+    int rank = 0;
+    int number = 0;
+  };
+  /// Which subgrid of which rank a part of the partition is.
+  [[nodiscard]] Subgrid subgrid_of(int part) const noexcept;
+  /// The part that a subgrid of this rank's is.
+  [[nodiscard]] int part_of(int subgrid) const noexcept {
+    return first_part[static_cast<std::size_t>(rank)] + subgrid;
+  }
+  [[nodiscard]] int subgrids() const noexcept { return static_cast<int>(places.size()); }
+  /// \throws InvalidArgument  there is no such subgrid
+  void require_subgrid(int number) const;
+  [[nodiscard]] std::optional<Subgrid> neighbour(Direction d, int subgrid) const noexcept;
   /// The ghost cells of sides that have a neighbour, over all quantities.
-  [[nodiscard]] grid::Depths needed() const noexcept;
+  [[nodiscard]] grid::Depths needed(int subgrid) const noexcept;
   /// Without those of sides that have none.
-  [[nodiscard]] grid::Depths where_neighbours_are(grid::Depths depths) const noexcept;
+  [[nodiscard]] grid::Depths where_neighbours_are(grid::Depths depths, int subgrid) const noexcept;
   /// \throws InvalidArgument  an exchange of some of these quantities, or of any, has not ended
   void require_ended(const std::vector<int>& some) const;
+  /// "[0, 8) x [0, 8) x [4, 8)".
+  [[nodiscard]] static std::string bounds_of(const Region& region);
   [[nodiscard]] std::string plan() const;
   void write_vtk(const std::string& path) const;
   void write_plan(const std::string& path) const;
@@ -90,18 +121,27 @@ class STRAKE_LOCAL Grid::Impl {
   int axes = 0;
   Index3 extent{1, 1, 1};
   GridOptions options;
+  std::vector<Place> places;    ///< of this rank's subgrids
+  std::vector<int> first_part;  ///< by rank, and how many there are
+  int most_subgrids = 1;        ///< of a rank
   placement::Partition partition;
-  Region owned;
+  std::vector<Region> owned;  ///< by subgrid
   std::vector<std::unique_ptr<Data>> fields;
   class Check;
   std::unique_ptr<Check> check;  ///< with STRAKE_CHECK=1
 
  private:
+  void require_places() const;
+  void divide();
   void require_room(const Data& field) const;
   /// Planning takes calls of MPI and memory: not while a graph is captured.
   void require_planned(const Wanted& wanted, const Stream& stream) const;
   [[nodiscard]] ExchangePart part_of(const Wanted& wanted) const;
-  [[nodiscard]] Region owned_at(const At& at) const noexcept;
+  /// Of a wanted exchange: those of each quantity follow each other, by subgrid.
+  [[nodiscard]] static int array_number(std::size_t quantity, int subgrid, int subgrids) noexcept {
+    return static_cast<int>(quantity) * subgrids + subgrid;
+  }
+  [[nodiscard]] Region owned_at(const At& at, int subgrid) const noexcept;
 
   std::map<Wanted, std::unique_ptr<Exchange>> exchanges_;
 };

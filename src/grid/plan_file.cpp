@@ -30,9 +30,9 @@ std::string gathered(MPI_Comm comm, int ranks, const std::string& own) {
 }  // namespace
 
 void Grid::Impl::write_plan(const std::string& path) const {
-  std::string text = fmt::format("  {} [label=\"rank {}\\n[{}, {}) x [{}, {}) x [{}, {})\"]\n",
-                                 rank, rank, owned.lower[0], owned.upper[0], owned.lower[1],
-                                 owned.upper[1], owned.lower[2], owned.upper[2]);
+  std::string text = fmt::format("  {} [label=\"rank {}", rank, rank);
+  for (const Region& cells : owned) text += "\\n" + bounds_of(cells);
+  text += "\"]\n";
   for (const auto& [wanted, exchange] : exchanges_)
     for (const Exchange::PeerPlan& peer : exchange->peers())
       if (peer.sends_bytes > 0)

@@ -1,4 +1,4 @@
-// Files for ParaView: one of each rank, with its cells in binary, and one that names them all.
+// Files for ParaView: one of each subgrid, with its cells in binary, and one that names them all.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -77,30 +77,32 @@ void Grid::Impl::write_vtk(const std::string& path) const {
   const auto put = [](std::FILE* file, const std::string& text) {
     return std::fwrite(text.data(), 1, text.size(), file) == text.size();
   };
-  if (!owned.empty()) {
-    write(name_of_piece(rank), [&](std::FILE* file) {
+  for (std::size_t subgrid = 0; subgrid < owned.size(); ++subgrid) {
+    const Region& cells = owned[subgrid];
+    if (cells.empty()) continue;
+    write(name_of_piece(part_of(static_cast<int>(subgrid))), [&](std::FILE* file) {
       std::string text = head("ImageData");
       text += fmt::format(
           "<ImageData WholeExtent=\"{}\" Origin=\"0 0 0\" Spacing=\"1 1 1\">\n<Piece "
           "Extent=\"{}\">\n<CellData>\n",
-          bounds(whole), bounds(owned));
+          bounds(whole), bounds(cells));
       std::int64_t at = 0;
       for (const auto& field : fields) {
         if (!is_written(*field)) continue;
         text += fmt::format("{} format=\"appended\" offset=\"{}\"/>\n",
                             array_of(*field, "DataArray"), at);
-        at += owned.size() * field->bytes + static_cast<std::int64_t>(sizeof(std::uint64_t));
+        at += cells.size() * field->bytes + static_cast<std::int64_t>(sizeof(std::uint64_t));
       }
       text += "</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_";
       bool good = put(file, text);
       for (const auto& field : fields) {
         if (!is_written(*field)) continue;
-        const auto bytes = static_cast<std::uint64_t>(owned.size() * field->bytes);
+        const auto bytes = static_cast<std::uint64_t>(cells.size() * field->bytes);
         good = good && std::fwrite(&bytes, sizeof(bytes), 1, file) == 1;
         std::vector<std::byte> values(static_cast<std::size_t>(bytes));
         CopyPlan::compile(Layout::dense(static_cast<std::int64_t>(bytes)), Place{},
-                          field->layout_of(owned), options.place)
-            .run(values.data(), field->buffers[field->current].data());
+                          field->parts[subgrid].layout_of(cells), places[subgrid])
+            .run(values.data(), field->parts[subgrid].buffers[field->current].data());
         good = good && std::fwrite(values.data(), 1, values.size(), file) == values.size();
       }
       return good && put(file, "\n</AppendedData>\n</VTKFile>\n");
@@ -116,7 +118,7 @@ void Grid::Impl::write_vtk(const std::string& path) const {
       for (const auto& field : fields)
         if (is_written(*field)) text += array_of(*field, "PDataArray") + "/>\n";
       text += "</PCellData>\n";
-      for (int part = 0; part < ranks; ++part) {
+      for (int part = 0; part < first_part.back(); ++part) {
         if (!partition.has_cells(part)) continue;
         const placement::Position position = partition.position_of(part);
         Region piece;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "place.hpp"
 #include "strake/copy.hpp"
+#include "strake/memory.hpp"
 #include "strake/view.hpp"
 
 namespace strake {
@@ -27,14 +27,15 @@ class Mirror {
                         {stored.extent(1), of.stride(1) * size}};
     there_ = Layout::box(0, row * size, dims);
     first_ = reinterpret_cast<std::byte*>(&of(stored.lower[0], stored.lower[1], stored.lower[2]));
+    place_ = classify(first_);
     load();
   }
   void load() {
-    CopyPlan::compile(here(), Place{}, there_, place())
+    CopyPlan::compile(here(), Place{}, there_, place_)
         .run(reinterpret_cast<std::byte*>(values_.data()), first_);
   }
   void store() {
-    CopyPlan::compile(there_, place(), here(), Place{})
+    CopyPlan::compile(there_, place_, here(), Place{})
         .run(first_, reinterpret_cast<const std::byte*>(values_.data()));
   }
   [[nodiscard]] const View<T>& view() const { return view_; }
@@ -46,6 +47,7 @@ class Mirror {
   std::vector<T> values_;
   Layout there_;
   std::byte* first_ = nullptr;
+  Place place_;
 };
 
 }  // namespace strake

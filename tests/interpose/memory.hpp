@@ -20,6 +20,8 @@ inline bool& on_device() {
 bool use_device(int rank);
 /// The current one.
 int device();
+/// How many there are.
+int devices();
 /// \{ Device memory; none where the program was linked without CUDA, or it is host memory's turn.
 void* allocate(std::size_t bytes);
 void release(void* address);

@@ -10,6 +10,7 @@ namespace test_memory {
 
 bool use_device(int /*rank*/) { return on_device() = true; }
 int device() { return -1; }
+int devices() { return 0; }
 void* allocate(std::size_t bytes) {
   constexpr std::size_t kShared = 64 << 10;  // less is not shared
   void* address = nullptr;

@@ -53,6 +53,11 @@ bool use_device(int rank) {
   return true;
 }
 
+int devices() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
 int device() {
   int current = 0;
   check(cudaGetDevice(&current));

@@ -1,0 +1,155 @@
+// What programs call of a grid.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "exchange/backoff.hpp"
+#include "grid/check.hpp"
+#include "grid/grid.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+
+std::byte* FieldHandle::origin(bool next, int subgrid) const {
+  const Data& field = *data_;
+  if (next && !field.options.next)
+    throw InvalidArgument(fmt::format("quantity '{}' has no second buffer", field.name));
+  const Data::Part& part = field.part(subgrid);
+  // Cell (0, 0, 0) may be another subgrid's.
+  return reinterpret_cast<std::byte*>(  // NOLINT(performance-no-int-to-ptr)
+      reinterpret_cast<std::intptr_t>(
+          part.buffers[next ? 1 - field.current : field.current].data()) +
+      part.offset_of({0, 0, 0}));
+}
+
+std::array<std::int64_t, 2> FieldHandle::strides_bytes(int subgrid) const {
+  const Data::Part& part = data_->part(subgrid);
+  return {part.stride_y, part.stride_z};
+}
+const Region& FieldHandle::owned_region(int subgrid) const { return data_->part(subgrid).owned; }
+const Region& FieldHandle::stored_region(int subgrid) const { return data_->part(subgrid).stored; }
+
+bool Ghosts::test() { return grid_->test(*exchange_); }
+void Ghosts::wait() { grid_->wait(*exchange_); }
+void Ghosts::wait(Stream& before) { grid_->wait(*exchange_, before); }
+bool Ghosts::test(Direction direction, int subgrid) {
+  grid_->require_subgrid(subgrid);
+  const auto other = grid_->neighbour(direction, subgrid);
+  return !other || grid_->test(*exchange_, other->rank);
+}
+void Ghosts::wait(Direction direction, int subgrid) {
+  for (exchange::Backoff backoff; !test(direction, subgrid);) backoff.pause();
+}
+
+Grid::Grid(MPI_Comm comm, std::initializer_list<std::int64_t> extent, const GridOptions& options)
+    : Grid(comm, std::span(extent.begin(), extent.size()), options) {}
+Grid::Grid(MPI_Comm comm, std::span<const std::int64_t> extent, const GridOptions& options)
+    : impl_(std::make_unique<Impl>(comm, extent, options)) {}
+Grid::Grid(Grid&&) noexcept = default;
+Grid& Grid::operator=(Grid&&) noexcept = default;
+Grid::~Grid() = default;
+
+FieldHandle::Data* Grid::add_field(const std::string& name, std::size_t bytes, ElementKind kind,
+                                   const FieldOptions& options) {
+  return impl_->add(name, bytes, kind, options);
+}
+int Grid::last_field() const noexcept { return static_cast<int>(impl_->fields.size()) - 1; }
+
+Ghosts Grid::exchange(const ExchangeOptions& options) {
+  return {impl_->start(impl_->wanted_all(options), nullptr), *impl_};
+}
+Ghosts Grid::exchange(Stream& after, const ExchangeOptions& options) {
+  return {impl_->start(impl_->wanted_all(options), &after), *impl_};
+}
+Ghosts Grid::exchange(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
+  const auto some = std::span(fields.begin(), fields.size());
+  return {impl_->start(impl_->wanted(some, options), nullptr), *impl_};
+}
+Ghosts Grid::exchange(Stream& after, std::initializer_list<FieldHandle> fields,
+                      const ExchangeOptions& options) {
+  const auto some = std::span(fields.begin(), fields.size());
+  return {impl_->start(impl_->wanted(some, options), &after), *impl_};
+}
+
+void Grid::enqueue(Stream& stream, const ExchangeOptions& options) {
+  impl_->enqueue(impl_->wanted_all(options), stream);
+}
+void Grid::enqueue(Stream& stream, std::initializer_list<FieldHandle> fields,
+                   const ExchangeOptions& options) {
+  impl_->enqueue(impl_->wanted(std::span(fields.begin(), fields.size()), options), stream);
+}
+void Grid::prepare(const ExchangeOptions& options) {
+  (void)impl_->planned(impl_->wanted_all(options));
+}
+void Grid::prepare(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
+  (void)impl_->planned(impl_->wanted(std::span(fields.begin(), fields.size()), options));
+}
+
+void Grid::accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,
+                      const ExchangeOptions& options) {
+  for (const FieldHandle& field : fields) {
+    impl_->accumulate(impl_->wanted(std::span(&field, 1), options), combine);
+  }
+}
+
+void Grid::swap() {
+  impl_->require_ended(impl_->wanted_all({}).fields);
+  if (impl_->check) impl_->check->swap();
+  for (const auto& field : impl_->fields)
+    if (field->options.next) field->current = 1 - field->current;
+}
+
+int Grid::subgrids() const noexcept { return impl_->subgrids(); }
+const Region& Grid::owned(int subgrid) const {
+  impl_->require_subgrid(subgrid);
+  return impl_->owned[static_cast<std::size_t>(subgrid)];
+}
+
+namespace {
+
+Region shrunk(Region owned, const grid::Depths& depths) noexcept {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    owned.lower[axis] += depths.below[axis];
+    owned.upper[axis] = std::max(owned.lower[axis], owned.upper[axis] - depths.above[axis]);
+  }
+  return owned;
+}
+
+}  // namespace
+
+Region Grid::interior(int subgrid) const { return shrunk(owned(subgrid), impl_->needed(subgrid)); }
+std::vector<Region> Grid::exterior(int subgrid) const {
+  return grid::without(owned(subgrid), interior(subgrid));
+}
+Region Grid::interior(const FieldHandle& field, int subgrid) const {
+  const grid::Depths all = grid::depths_of(field.data_->radius, impl_->axes);
+  return shrunk(field.data_->part(subgrid).owned, impl_->where_neighbours_are(all, subgrid));
+}
+std::vector<Region> Grid::exterior(const FieldHandle& field, int subgrid) const {
+  return grid::without(field.data_->part(subgrid).owned, interior(field, subgrid));
+}
+
+Region Grid::grown(int cells, int subgrid) const {
+  const Region& whole = owned(subgrid);
+  grid::Depths depths = impl_->needed(subgrid);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    depths.below[axis] = std::min(depths.below[axis], cells);
+    depths.above[axis] = std::min(depths.above[axis], cells);
+  }
+  return grid::grown(whole, depths);
+}
+
+int Grid::rank() const noexcept { return impl_->rank; }
+int Grid::ranks() const noexcept { return impl_->ranks; }
+const Index3& Grid::extent() const noexcept { return impl_->extent; }
+std::optional<int> Grid::neighbour(Direction direction, int subgrid) const {
+  impl_->require_subgrid(subgrid);
+  const auto found = impl_->neighbour(direction, subgrid);
+  if (!found) return std::nullopt;
+  return found->rank;
+}
+std::string Grid::plan() const { return impl_->plan(); }
+void Grid::write_vtk(const std::string& path) const { impl_->write_vtk(path); }
+void Grid::write_plan(const std::string& path) const { impl_->write_plan(path); }
+
+}  // namespace strake
