@@ -64,7 +64,8 @@ class STRAKE_API ExchangePart {
 
 /// A planned set of transfers. Ranks of a node read each other's arrays where they lie, if these
 /// are shared (SharedArray) and their blocks are not too short, or else packed in memory that both
-/// have; other ranks get one packed message each. For one thread at a time: who starts it also
+/// have; other ranks get one packed message each. A rank's arrays may be in the memories of several
+/// devices, and in host memory as well. For one thread at a time: who starts it also
 /// tests and waits.
 class STRAKE_API Exchange {
  public:
@@ -74,7 +75,7 @@ class STRAKE_API Exchange {
   /// keeps a communicator of its own. \throws InvalidArgument  on all ranks alike: an array or a
   /// peer that does not exist, bytes outside of an array, a transfer without its other side, or
   /// with another size there; the message names rank, tag and both sizes. Unsupported  arrays in
-  /// managed memory, or of one rank in several memories; OutOfMemory, MpiError
+  /// managed memory; OutOfMemory, MpiError
   Exchange(MPI_Comm comm, const ExchangePart& part);
   Exchange() noexcept;
   Exchange(Exchange&&) noexcept;
@@ -95,6 +96,9 @@ class STRAKE_API Exchange {
   /// Unsupported `after` is being captured, and not all ranks' arrays can be reached from this
   /// device; CudaError
   void start(std::span<std::byte* const> arrays, Stream& after);
+  /// The same of arrays in the memories of several devices: it comes after the work in each of
+  /// these streams. (One stream alone orders what all devices do.)
+  void start(std::span<std::byte* const> arrays, std::span<Stream> after);
   /// A whole exchange of arrays in a device's memory, in `stream`: after the work in it, and before
   /// what it gets later. No CPU waits or takes part, and it may be captured in a graph, which
   /// exchanges these arrays at each launch. Where not all ranks' arrays can be reached from this
@@ -105,6 +109,8 @@ class STRAKE_API Exchange {
   /// until the job is ended. Of exchanges in several streams up to 16 may wait at once. \throws  as
   /// start()
   void enqueue(std::span<std::byte* const> arrays, Stream& stream);
+  /// The same in several streams: after the work in all, and before what any gets later.
+  void enqueue(std::span<std::byte* const> arrays, std::span<Stream> streams);
   /// The other way: what was received goes back to where it came from, and is combined with what is
   /// there, by array of the rank that gets it, in the order of its sends: the same result in each
   /// run (but where values are replaced on a device: one of several that come for one value stays).
@@ -124,6 +130,8 @@ class STRAKE_API Exchange {
   /// the exchange again at once. As enqueue(), the host waits where devices can't. \throws  as
   /// start(), test()
   void wait(Stream& before);
+  /// The same for the work that any of these streams gets later.
+  void wait(std::span<Stream> before);
   /// For a rank that can't go on: it starts no more, and does not wait. Peers whose CPUs wait for
   /// it, now or later, or that start anew, get an Error that names it.
   void give_up() noexcept;

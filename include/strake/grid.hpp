@@ -176,12 +176,20 @@ class STRAKE_API Grid {
   [[nodiscard]] Ghosts exchange(Stream& after, std::initializer_list<FieldHandle> fields,
                                 const ExchangeOptions& options = {});
   /// \}
+  /// \{ After the work in several streams, of the devices that hold this rank's subgrids.
+  [[nodiscard]] Ghosts exchange(std::span<Stream> after, const ExchangeOptions& options = {});
+  [[nodiscard]] Ghosts exchange(std::span<Stream> after, std::initializer_list<FieldHandle> fields,
+                                const ExchangeOptions& options = {});
+  /// \}
   /// \{ A whole exchange in `stream`, after the work in it and before what it gets later, with no
   /// CPU in it (Exchange::enqueue). In a graph it exchanges the buffers that are current now: to
   /// swap in between, capture a graph for either. \throws Unsupported  the stream is being
   /// captured, and this exchange was not prepared; as Exchange::enqueue
   void enqueue(Stream& stream, const ExchangeOptions& options = {});
   void enqueue(Stream& stream, std::initializer_list<FieldHandle> fields,
+               const ExchangeOptions& options = {});
+  void enqueue(std::span<Stream> streams, const ExchangeOptions& options = {});
+  void enqueue(std::span<Stream> streams, std::initializer_list<FieldHandle> fields,
                const ExchangeOptions& options = {});
   /// \}
   /// \{ Plans an exchange, as its first use does. Collective.
@@ -291,6 +299,8 @@ class STRAKE_API Ghosts {
   void wait(Direction direction, int subgrid = 0);
   /// Until all are there, for the work that `before` gets later: the stream waits, not the host.
   void wait(Stream& before);
+  /// The same for the work that any of these streams gets later.
+  void wait(std::span<Stream> before);
 
  private:
   friend class Grid;

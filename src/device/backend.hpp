@@ -131,6 +131,12 @@ struct StreamAccess {
   [[nodiscard]] static DeviceStream* of(const Stream& stream) noexcept {
     return stream.device_stream_.get();
   }
+  /// Whether any of them is being captured.
+  [[nodiscard]] static bool any_captures(std::span<const Stream> streams) {
+    for (const Stream& stream : streams)
+      if (of(stream) != nullptr && of(stream)->capturing()) return true;
+    return false;
+  }
 };
 
 /// A device runtime. Calls keep the caller's current device as it was and are safe while another

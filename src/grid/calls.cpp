@@ -31,7 +31,8 @@ const Region& FieldHandle::stored_region(int subgrid) const { return data_->part
 
 bool Ghosts::test() { return grid_->test(*exchange_); }
 void Ghosts::wait() { grid_->wait(*exchange_); }
-void Ghosts::wait(Stream& before) { grid_->wait(*exchange_, before); }
+void Ghosts::wait(Stream& before) { wait(std::span(&before, 1)); }
+void Ghosts::wait(std::span<Stream> before) { grid_->wait(*exchange_, before); }
 bool Ghosts::test(Direction direction, int subgrid) {
   grid_->require_subgrid(subgrid);
   const auto other = grid_->neighbour(direction, subgrid);
@@ -56,27 +57,40 @@ FieldHandle::Data* Grid::add_field(const std::string& name, std::size_t bytes, E
 int Grid::last_field() const noexcept { return static_cast<int>(impl_->fields.size()) - 1; }
 
 Ghosts Grid::exchange(const ExchangeOptions& options) {
-  return {impl_->start(impl_->wanted_all(options), nullptr), *impl_};
+  return exchange(std::span<Stream>(), options);
 }
 Ghosts Grid::exchange(Stream& after, const ExchangeOptions& options) {
-  return {impl_->start(impl_->wanted_all(options), &after), *impl_};
+  return exchange(std::span(&after, 1), options);
+}
+Ghosts Grid::exchange(std::span<Stream> after, const ExchangeOptions& options) {
+  return {impl_->start(impl_->wanted_all(options), after), *impl_};
 }
 Ghosts Grid::exchange(std::initializer_list<FieldHandle> fields, const ExchangeOptions& options) {
-  const auto some = std::span(fields.begin(), fields.size());
-  return {impl_->start(impl_->wanted(some, options), nullptr), *impl_};
+  return exchange(std::span<Stream>(), fields, options);
 }
 Ghosts Grid::exchange(Stream& after, std::initializer_list<FieldHandle> fields,
                       const ExchangeOptions& options) {
+  return exchange(std::span(&after, 1), fields, options);
+}
+Ghosts Grid::exchange(std::span<Stream> after, std::initializer_list<FieldHandle> fields,
+                      const ExchangeOptions& options) {
   const auto some = std::span(fields.begin(), fields.size());
-  return {impl_->start(impl_->wanted(some, options), &after), *impl_};
+  return {impl_->start(impl_->wanted(some, options), after), *impl_};
 }
 
 void Grid::enqueue(Stream& stream, const ExchangeOptions& options) {
-  impl_->enqueue(impl_->wanted_all(options), stream);
+  enqueue(std::span(&stream, 1), options);
+}
+void Grid::enqueue(std::span<Stream> streams, const ExchangeOptions& options) {
+  impl_->enqueue(impl_->wanted_all(options), streams);
 }
 void Grid::enqueue(Stream& stream, std::initializer_list<FieldHandle> fields,
                    const ExchangeOptions& options) {
-  impl_->enqueue(impl_->wanted(std::span(fields.begin(), fields.size()), options), stream);
+  enqueue(std::span(&stream, 1), fields, options);
+}
+void Grid::enqueue(std::span<Stream> streams, std::initializer_list<FieldHandle> fields,
+                   const ExchangeOptions& options) {
+  impl_->enqueue(impl_->wanted(std::span(fields.begin(), fields.size()), options), streams);
 }
 void Grid::prepare(const ExchangeOptions& options) {
   (void)impl_->planned(impl_->wanted_all(options));

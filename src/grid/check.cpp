@@ -82,8 +82,8 @@ void Grid::Impl::Check::refuse(const std::string& what) const {
 }
 
 void Grid::Impl::Check::before_start(const Wanted& wanted, const Exchange& exchange,
-                                     Stream* after) {
-  if (after != nullptr) after->synchronize();
+                                     std::span<Stream> after) {
+  for (const Stream& stream : after) stream.synchronize();
   look();
   const ExchangePart part = grid_.part_of(wanted);
   const std::vector<std::byte*> bases = grid_.bases(wanted);

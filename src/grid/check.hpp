@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ class STRAKE_LOCAL Grid::Impl::Check {
 
   /// Before `exchange` starts: looks for early reads, keeps what is sent, and poisons what is to
   /// come. \throws Error  there were some
-  void before_start(const Wanted& wanted, const Exchange& exchange, Stream* after);
+  void before_start(const Wanted& wanted, const Exchange& exchange, std::span<Stream> after);
   /// After each call that may have moved bytes: hides what came of all exchanges.
   void hide();
   /// The program is told that what comes from `peer` is there.

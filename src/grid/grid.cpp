@@ -390,26 +390,17 @@ Grid::Impl::Wanted Grid::Impl::wanted_all(const ExchangeOptions& given) const {
   return made;
 }
 
-namespace {
-
-bool is_captured(const Stream& stream) {
-  DeviceStream* const work = StreamAccess::of(stream);
-  return work != nullptr && work->capturing();
-}
-
-}  // namespace
-
-void Grid::Impl::require_planned(const Wanted& wanted, const Stream& stream) const {
-  if (exchanges_.contains(wanted) || !is_captured(stream)) return;
+void Grid::Impl::require_planned(const Wanted& wanted, std::span<Stream> streams) const {
+  if (exchanges_.contains(wanted) || !StreamAccess::any_captures(streams)) return;
   throw Unsupported("an exchange of a grid is captured that was not planned before: prepare() it");
 }
 
-void Grid::Impl::enqueue(const Wanted& wanted, Stream& stream) {
-  if (check && !is_captured(stream)) return wait(start(wanted, &stream), stream);
+void Grid::Impl::enqueue(const Wanted& wanted, std::span<Stream> streams) {
+  if (check && !StreamAccess::any_captures(streams)) return wait(start(wanted, streams), streams);
   require_ended(wanted.fields);
-  require_planned(wanted, stream);
+  require_planned(wanted, streams);
   Exchange& exchange = planned(wanted);
-  or_give_up([&] { exchange.enqueue(bases(wanted), stream); });
+  or_give_up([&] { exchange.enqueue(bases(wanted), streams); });
 }
 
 /// The device waits where it may, which only a wait of the exchange's allows.
@@ -418,8 +409,8 @@ void Grid::Impl::wait(Exchange& exchange) const {
   for (exchange::Backoff backoff; !test(exchange);) backoff.pause();
 }
 
-void Grid::Impl::wait(Exchange& exchange, Stream& before) const {
-  if (check && !is_captured(before)) return wait(exchange);
+void Grid::Impl::wait(Exchange& exchange, std::span<Stream> before) const {
+  if (check && !StreamAccess::any_captures(before)) return wait(exchange);
   or_give_up([&] { exchange.wait(before); });
 }
 
@@ -428,19 +419,13 @@ void Grid::Impl::or_give_up(const Move& move) const {
   exchange::planned::unless_done(move, [&] { give_up(); });
 }
 
-Exchange& Grid::Impl::start(const Wanted& wanted, Stream* after) {
+Exchange& Grid::Impl::start(const Wanted& wanted, std::span<Stream> after) {
   require_ended(wanted.fields);
-  if (after != nullptr) require_planned(wanted, *after);
+  require_planned(wanted, after);
   Exchange& exchange = planned(wanted);
-  const bool checked = check && (after == nullptr || !is_captured(*after));
+  const bool checked = check && !StreamAccess::any_captures(after);
   if (checked) check->before_start(wanted, exchange, after);
-  or_give_up([&] {
-    if (after != nullptr) {
-      exchange.start(bases(wanted), *after);
-    } else {
-      exchange.start(bases(wanted));
-    }
-  });
+  or_give_up([&] { exchange.start(bases(wanted), after); });
   if (checked) check->hide();
   return exchange;
 }

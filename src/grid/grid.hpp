@@ -71,11 +71,11 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] Wanted wanted(std::span<const FieldHandle> some,
                               const ExchangeOptions& given) const;
   [[nodiscard]] Wanted wanted_all(const ExchangeOptions& given) const;
-  Exchange& start(const Wanted& wanted, Stream* after);
-  void enqueue(const Wanted& wanted, Stream& stream);
+  Exchange& start(const Wanted& wanted, std::span<Stream> after);
+  void enqueue(const Wanted& wanted, std::span<Stream> streams);
   void accumulate(const Wanted& wanted, const Combine& combine);
   void wait(Exchange& exchange) const;
-  void wait(Exchange& exchange, Stream& before) const;
+  void wait(Exchange& exchange, std::span<Stream> before) const;
   /// Whether an exchange has ended, or what comes from one rank is there. \throws Error  also what
   /// STRAKE_CHECK=1 finds then
   bool test(Exchange& exchange, std::optional<int> peer = {}) const;
@@ -135,7 +135,7 @@ class STRAKE_LOCAL Grid::Impl {
   void divide();
   void require_room(const Data& field) const;
   /// Planning takes calls of MPI and memory: not while a graph is captured.
-  void require_planned(const Wanted& wanted, const Stream& stream) const;
+  void require_planned(const Wanted& wanted, std::span<Stream> streams) const;
   [[nodiscard]] ExchangePart part_of(const Wanted& wanted) const;
   /// Of a wanted exchange: those of each quantity follow each other, by subgrid.
   [[nodiscard]] static int array_number(std::size_t quantity, int subgrid, int subgrids) noexcept {

@@ -92,7 +92,12 @@ struct Quantities {
 void exchange_somehow(Grid& grid, std::vector<Stream>& streams, unsigned way) {
   if (streams.empty() || way % 3 == 0) return grid.exchange().wait();
   Stream& stream = streams[way / 3 % streams.size()];
-  if (way % 3 == 1) {
+  if (way % 5 == 1) {
+    Ghosts ghosts = grid.exchange(streams);
+    ghosts.wait(streams);
+  } else if (way % 5 == 2) {
+    grid.enqueue(streams);
+  } else if (way % 3 == 1) {
     grid.enqueue(stream);
   } else {
     Ghosts ghosts = grid.exchange(stream);

@@ -187,22 +187,22 @@ void Exchange::Impl::require_device_combines(std::span<const Combine> combine) c
 }
 
 void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> combine,
-                           Stream* after) {
+                           std::span<Stream> after) {
   require(bases, combine, reverse);
-  if (after != nullptr) require_stream(*after);
-  if (!on_device()) after = nullptr;  // its work is done
-  captured_ = after != nullptr && StreamAccess::of(*after)->capturing();
+  require_streams(after);
+  if (!on_device()) after = {};  // their work is done
+  captured_ = StreamAccess::any_captures(after);
   if (captured_ && !all_by_mail())
     throw Unsupported(
         "an exchange with ranks that this device doesn't reach is captured: their CPUs take part");
   // What does not go by mail waits for the CPU to find its work done.
   if (!all_by_mail()) {
-    if (after != nullptr) after->record(after_);
+    after_.resize(after.size());
+    for (std::size_t i = 0; i < after.size(); ++i) after[i].record(after_[i]);
     before_.assign(places_.all.size(), 0);
     for (std::size_t i = 0; i < before_.size(); ++i)
-      if (after == nullptr && is_device(places_.all[i]))
+      if (after.empty() && is_device(places_.all[i]))
         before_[i] = exchange::Together::get().mark(places_.all[i].device);
-    has_event_ = after != nullptr;
   }
   if (mail_->is_used()) {
     or_fail([&] {
@@ -273,20 +273,24 @@ void Exchange::Impl::require_own_thread() const {
     throw InvalidArgument("an exchange is waited for by another thread than began it");
 }
 
-void Exchange::Impl::require_stream(const Stream& stream) const {
-  if (arrays_ == 0) return;
-  for (const Place place : places_.all)
-    if (stream.device() == (is_device(place) ? place.device : -1)) return;
+void Exchange::Impl::require_streams(std::span<Stream> streams) const {
+  const auto is_of = [](const Stream& stream, Place place) {
+    return stream.device() == (is_device(place) ? place.device : -1);
+  };
+  const auto wrong = std::ranges::find_if_not(streams, [&](const Stream& stream) {
+    return std::ranges::any_of(places_.all, [&](Place place) { return is_of(stream, place); });
+  });
+  if (arrays_ == 0 || wrong == streams.end()) return;
   const auto name = [](int number) {
     return number < 0 ? std::string("the CPU") : fmt::format("device {}", number);
   };
   throw InvalidArgument(fmt::format("an exchange of arrays in {} is given a stream of {}",
-                                    described(places_.all.front()), name(stream.device())));
+                                    described(places_.all.front()), name(wrong->device())));
 }
 
-void Exchange::Impl::wait(Stream& before) {
-  require_stream(before);
-  const bool captures = on_device() && arrays_ != 0 && StreamAccess::of(before)->capturing();
+void Exchange::Impl::wait(std::span<Stream> before) {
+  require_streams(before);
+  const bool captures = on_device() && StreamAccess::any_captures(before);
   if (!running_ || !all_by_mail() || (!captured_ && !mail_->may_wait())) {
     if (running_ && captures)
       throw Unsupported("an exchange that takes CPUs ends in a stream that is being captured");
@@ -313,17 +317,17 @@ void Exchange::Impl::require_all_going_on() {
   });
 }
 
-void Exchange::Impl::enqueue(Bases bases, Stream& stream) {
-  require_stream(stream);
-  const bool captured = on_device() && StreamAccess::of(stream)->capturing();
+void Exchange::Impl::enqueue(Bases bases, std::span<Stream> streams) {
+  require_streams(streams);
+  const bool captured = on_device() && StreamAccess::any_captures(streams);
   // Where ranks share a device, one that waits would keep the others from it.
   if (!all_by_mail() || (!captured && !mail_->may_wait())) {
-    start(bases, false, {}, &stream);
-    return wait(stream);
+    start(bases, false, {}, streams);
+    return wait(streams);
   }
   require(bases, {}, false);
   require_all_going_on();
-  if (mail_->is_used()) or_fail([&] { mail_->run(bases, stream); });
+  if (mail_->is_used()) or_fail([&] { mail_->run(bases, streams); });
 }
 
 void Exchange::Impl::advance_others() const {
@@ -440,19 +444,25 @@ Exchange::~Exchange() = default;
 
 void Exchange::start(std::span<std::byte* const> arrays) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->start(arrays, false, {}, nullptr);
+  impl_->start(arrays, false, {}, {});
 }
 void Exchange::start(std::span<std::byte* const> arrays, Stream& after) {
+  start(arrays, std::span(&after, 1));
+}
+void Exchange::start(std::span<std::byte* const> arrays, std::span<Stream> after) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->start(arrays, false, {}, &after);
+  impl_->start(arrays, false, {}, after);
 }
 void Exchange::enqueue(std::span<std::byte* const> arrays, Stream& stream) {
+  enqueue(arrays, std::span(&stream, 1));
+}
+void Exchange::enqueue(std::span<std::byte* const> arrays, std::span<Stream> streams) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->enqueue(arrays, stream);
+  impl_->enqueue(arrays, streams);
 }
 void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
-  impl_->start(arrays, true, combine, nullptr);
+  impl_->start(arrays, true, combine, {});
 }
 bool Exchange::running() const noexcept { return impl_ != nullptr && impl_->running(); }
 bool Exchange::arrived(int peer) const noexcept { return impl_ == nullptr || impl_->arrived(peer); }
@@ -460,7 +470,8 @@ bool Exchange::test() { return impl_ == nullptr || impl_->test(); }
 void Exchange::wait() {
   if (impl_ != nullptr) impl_->wait();
 }
-void Exchange::wait(Stream& before) {
+void Exchange::wait(Stream& before) { wait(std::span(&before, 1)); }
+void Exchange::wait(std::span<Stream> before) {
   if (impl_ != nullptr) impl_->wait(before);
 }
 void Exchange::give_up() noexcept {

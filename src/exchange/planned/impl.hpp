@@ -35,14 +35,14 @@ class STRAKE_LOCAL Exchange::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  /// What is sent is written by work in `after`, if there is one, else by the device's legacy
-  /// default stream.
-  void start(Bases bases, bool reverse, std::span<const Combine> combine, Stream* after);
+  /// What is sent is written by work in the streams of `after`, if there are any, else in the
+  /// devices' legacy default streams.
+  void start(Bases bases, bool reverse, std::span<const Combine> combine, std::span<Stream> after);
   bool test();
   void wait();
   /// \{ As of Exchange.
-  void wait(Stream& before);
-  void enqueue(Bases bases, Stream& stream);
+  void wait(std::span<Stream> before);
+  void enqueue(Bases bases, std::span<Stream> streams);
   /// \}
   /// So that no peer waits for this rank.
   void fail() noexcept;
@@ -98,7 +98,7 @@ class STRAKE_LOCAL Exchange::Impl {
   void plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices);
   void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
   void require_device_combines(std::span<const Combine> combine) const;
-  void require_stream(const Stream& stream) const;
+  void require_streams(std::span<Stream> streams) const;
   void require_own_thread() const;
   void require_going_on(const Peer& peer) const;
   void require_all_going_on();
@@ -190,8 +190,7 @@ class STRAKE_LOCAL Exchange::Impl {
   std::uint64_t number_ = 0;
   /// Marks of the devices' default streams, by place; 0: there is none, or it is reached.
   std::vector<std::uint64_t> before_;
-  Event after_;
-  bool has_event_ = false;
+  std::vector<Event> after_;  ///< of the streams that were given, until they are reached
   std::vector<std::byte*> bases_;
   std::vector<Combine> combine_;
   unsigned turns_ = 0;

@@ -98,7 +98,7 @@ void Mail::open_mailbox() {
     progress_block_ = PoolBlock({MemoryKind::Pinned, place_.device}, sizeof(MailProgress));
     progress_ = new (progress_block_.data()) MailProgress;
     stream_ = backend.make_stream(place_.device, DeviceBackend::StreamOf::Library);
-    for (auto* const event : {&ended_, &last_}) *event = backend.make_event(place_.device);
+    for (auto* const event : {&captured_end_, &last_}) *event = backend.make_event(place_.device);
   } catch (const std::exception& error) {
     throw OutOfMemory(fmt::format("no device memory for the {} bytes of an exchange's mailbox: {}",
                                   bytes, error.what()));
@@ -289,10 +289,14 @@ void Mail::follow_last(DeviceStream& stream, const DeviceStream& work) {
   if (has_last_ && !work.capturing()) stream.wait(*last_);
 }
 
-void Mail::remember(DeviceStream& stream) {
-  if (stream.capturing()) return;
-  stream.record(*last_);
-  has_last_ = true;
+/// The end of a round in `stream`, for those that follow. An event of a capture is of no use
+/// outside of it.
+const DeviceEvent& Mail::remember(DeviceStream& stream) {
+  const bool captured = stream.capturing();
+  DeviceEvent& event = captured ? *captured_end_ : *last_;
+  stream.record(event);
+  has_last_ = has_last_ || !captured;
+  return event;
 }
 
 void Mail::follow(const DeviceStream& work, const DeviceEvent& event) {
@@ -368,19 +372,17 @@ void Mail::give_up() noexcept {
   }
 }
 
-void Mail::end_in(DeviceStream& before) {
-  // Beside what `before` does meanwhile.
+const DeviceEvent& Mail::end() {
+  // Beside what other streams do meanwhile.
   if (step_ == Step::Put) copies_->take(*stream_, bases_, 0, DeviceMail::Await::InBlock);
-  stream_->record(*ended_);
-  before.wait(*ended_);
   step_ = Step::Idle;
-  if (before.device() == place_.device) remember(before);
+  return remember(*stream_);
 }
 
 void Mail::run(Bases bases, DeviceStream& stream) {
   follow_last(stream, stream);
   forward_->run(stream, bases);
-  remember(stream);
+  (void)remember(stream);
 }
 
 }  // namespace strake::exchange::planned

@@ -100,8 +100,8 @@ class Mail {
   /// Whether the round that was started has ended. `now`: the caller waits for it. \throws
   /// CudaError
   [[nodiscard]] bool test(bool now);
-  /// The work that `before` gets later comes after the round's end.
-  void end_in(DeviceStream& before);
+  /// Takes, if that was not begun, and \returns what comes after the round.
+  [[nodiscard]] const DeviceEvent& end();
   /// A round that was captured, in a capture that has ended without its end, is no more.
   void forget() noexcept { step_ = Step::Idle; }
   /// A whole round in `stream`, of this device. \throws Unsupported  and nothing was done;
@@ -155,7 +155,7 @@ class Mail {
   [[nodiscard]] std::unique_ptr<DeviceMail> compiled(
       bool reverse, const std::vector<DeviceCombine>& combine) const;
   void follow_last(DeviceStream& stream, const DeviceStream& work);
-  void remember(DeviceStream& stream);
+  const DeviceEvent& remember(DeviceStream& stream);
   [[nodiscard]] bool is_put() const noexcept;
   [[nodiscard]] bool has_come(std::uint64_t round) const noexcept;
   void look_at_device();
@@ -178,8 +178,8 @@ class Mail {
   std::map<std::vector<DeviceCombine>, std::unique_ptr<DeviceMail>> back_;
 
   std::unique_ptr<DeviceStream> stream_;  ///< of rounds that were started
-  std::unique_ptr<DeviceEvent> ended_;
-  std::unique_ptr<DeviceEvent> last_;  ///< the end of the last round in a stream of the user's
+  std::unique_ptr<DeviceEvent> captured_end_;
+  std::unique_ptr<DeviceEvent> last_;  ///< the end of the last round that the CPU saw no end of
   bool has_last_ = false;
 
   Step step_ = Step::Idle;

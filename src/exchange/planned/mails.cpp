@@ -109,10 +109,10 @@ void Mails::follow(DeviceStream& work) {
   for (const auto& mail : mails_) mail->follow(work, *event);
 }
 
-void Mails::start(Bases bases, Stream* after) {
-  if (after != nullptr) {
-    follow(*StreamAccess::of(*after));
-  } else {
+void Mails::start(Bases bases, std::span<Stream> after) {
+  for (const Stream& stream : after)
+    if (DeviceStream* const work = StreamAccess::of(stream)) follow(*work);
+  if (after.empty()) {
     for (const auto& mail : mails_) {
       const int device = mail->place().device;
       auto& legacy = defaults_[device];
@@ -129,20 +129,25 @@ bool Mails::test(bool now) {
   return all;
 }
 
-void Mails::end_in(Stream& before) {
-  for (const auto& mail : mails_) mail->end_in(*StreamAccess::of(before));
+void Mails::end_in(std::span<Stream> before) {
+  for (const auto& mail : mails_) {
+    const DeviceEvent& end = mail->end();
+    for (const Stream& stream : before)
+      if (DeviceStream* const work = StreamAccess::of(stream)) work->wait(end);
+  }
 }
 
 void Mails::forget() noexcept {
   for (const auto& mail : mails_) mail->forget();
 }
 
-void Mails::run(Bases bases, Stream& stream) {
-  if (mails_.size() == 1 && mails_.front()->place().device == stream.device())
-    return mails_.front()->run(bases, *StreamAccess::of(stream));
+void Mails::run(Bases bases, std::span<Stream> streams) {
+  if (mails_.size() == 1 && streams.size() == 1 &&
+      streams.front().device() == mails_.front()->place().device)
+    return mails_.front()->run(bases, *StreamAccess::of(streams.front()));
   prepare(false, {});
-  start(bases, &stream);
-  end_in(stream);
+  start(bases, streams);
+  end_in(streams);
 }
 
 void Mails::give_up() noexcept {

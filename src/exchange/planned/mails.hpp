@@ -42,13 +42,14 @@ class Mails {
   /// \{ As of Mail, of all.
   [[nodiscard]] bool may_wait() const noexcept;
   void prepare(bool reverse, std::span<const Combine> combine);
-  /// Puts this rank's bytes after the work in `after`, or else in the devices' legacy default
-  /// streams.
-  void start(Bases bases, Stream* after);
+  /// Puts this rank's bytes after the work in these streams, or, if there are none, in the devices'
+  /// legacy default streams.
+  void start(Bases bases, std::span<Stream> after);
   [[nodiscard]] bool test(bool now);
-  void end_in(Stream& before);
+  /// The work that these streams get later comes after the round's end.
+  void end_in(std::span<Stream> before);
   void forget() noexcept;
-  void run(Bases bases, Stream& stream);
+  void run(Bases bases, std::span<Stream> streams);
   void give_up() noexcept;
   /// \}
   /// A neighbour whose bytes have not come.

@@ -20,8 +20,8 @@ constexpr unsigned kVeryRarely = 1 << 14;  // a system call
 
 /// Whether the work is done that writes what is sent, and reads what is received.
 bool Exchange::Impl::follows_its_work() {
-  if (has_event_ && !after_.query()) return false;
-  has_event_ = false;
+  if (!std::ranges::all_of(after_, [](const Event& event) { return event.query(); })) return false;
+  after_.clear();
   for (std::size_t i = 0; i < before_.size(); ++i) {
     if (before_[i] != 0 && !exchange::Together::get().reached(places_.all[i].device, before_[i]))
       return false;
