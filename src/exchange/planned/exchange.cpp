@@ -353,14 +353,16 @@ void Exchange::Impl::fail() noexcept {
 
 std::string Exchange::Impl::plan() const {
   std::string text;
-  if (!own_.is_empty()) text += fmt::format("itself: {} bytes, copied\n", own_.size_bytes());
+  if (!own_.is_empty())
+    text += fmt::format("itself: {} bytes, copied{}\n", own_.size_bytes(),
+                        mail_->engines_copy_own() ? ", method engine" : "");
   for (const Peer& peer : peers_) {
     const Lane& out = peer.lanes[kSends];
     const Lane& in = peer.lanes[kReceives];
     text += fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank, out.size_bytes(),
                         in.size_bytes());
-    text += peer.mailed ? fmt::format("packed by devices, method {}\n",
-                                      machine::name_of(mail_->method(peer.rank)))
+    text += peer.mailed
+                ? fmt::format("packed by devices, method {}\n", name_of(mail_->method(peer.rank)))
             : peer.near ? fmt::format(
                               "{} of what is sent is read in place, if shared, {} packed in "
                               "shared memory\n",
@@ -375,7 +377,7 @@ std::vector<Exchange::PeerPlan> Exchange::Impl::peers() const {
   if (!own_.is_empty()) all.push_back({rank_, own_.size_bytes(), own_.size_bytes(), "copied"});
   for (const Peer& peer : peers_) {
     const Lane& out = peer.lanes[kSends];
-    const char* const way = peer.mailed                 ? machine::name_of(mail_->method(peer.rank))
+    const char* const way = peer.mailed                 ? name_of(mail_->method(peer.rank))
                             : !peer.near                ? "message"
                             : out.bytes_in_place() != 0 ? "in place"
                                                         : "packed";

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "exchange/planned/agree.hpp"
-#include "exchange/planned/choice.hpp"
 #include "exchange/planned/set_zero.hpp"
 #include "exchange/planned/swap_with.hpp"
 #include "mpi/real_mpi.hpp"
@@ -36,7 +35,7 @@ std::int64_t box_bytes(const Mail::Partner& partner) {
   return (most + kBoxUnit - 1) / kBoxUnit * kBoxUnit;
 }
 
-using machine::Method;
+bool needs_mailboxes(MailMethod method) { return method <= MailMethod::Engine; }
 
 Layout packed(const Layout& layout, std::int64_t at) {
   return Layout::dense(layout.size_bytes(), at);
@@ -46,8 +45,8 @@ Layout packed(const Layout& layout, std::int64_t at) {
 
 /// What a rank tells each partner of its mailbox.
 struct Mail::Offer {
-  Method method = Method::Device;  ///< that it would use
-  int ordinal = 0;                 ///< of its device
+  MailMethod method = MailMethod::Device;  ///< that it would use
+  int ordinal = 0;                         ///< of its device
   Boards::InDevice mailbox;
   std::int64_t flag_at = 0;
   std::int64_t box_at = 0;
@@ -64,6 +63,7 @@ Mail::Mail(MPI_Comm comm, Boards& boards, Place place, std::size_t arrays,
   open_mailbox(comm, partners);
   swap_offers(comm, boards, partners);
   used_ = !own_.empty() || !boxes_of_.empty();
+  engines_copy_own_ = !own_.empty() && engines_are_wanted();
   std::string fault;
   try {
     if (used_) prepare(false, {});
@@ -151,8 +151,8 @@ void Mail::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>
     }
     const std::uint64_t device = device_backend()->identity(place_.device);
     for (std::size_t i = 0; i < partners.size(); ++i)
-      mine.push_back(
-          {Method::Device, place_.device, mailbox, flag_at(i), box_at_[partners[i].rank], device});
+      mine.push_back({MailMethod::Device, place_.device, mailbox, flag_at(i),
+                      box_at_[partners[i].rank], device});
   }
   swap_with(comm, ranks, kOffer, mine, theirs, look);
   int own_rank = 0;
@@ -160,11 +160,11 @@ void Mail::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>
   for (std::size_t i = 0; i < partners.size(); ++i) {
     mine[i].method = has_room_ ? choose({own_rank, place_.device}, {ranks[i], theirs[i].ordinal},
                                         *partners[i].sends, *partners[i].receives)
-                               : Method::Staged;
+                               : MailMethod::Staged;
     // Who can't reach the other's mailbox says so: the boxes are in host memory then.
-    if (mine[i].method == Method::Device &&
+    if (needs_mailboxes(mine[i].method) &&
         boards.device_memory(partners[i].rank, theirs[i].mailbox, place_) == nullptr)
-      mine[i].method = Method::OneShot;
+      mine[i].method = MailMethod::OneShot;
   }
   swap_with(comm, ranks, kReached, mine, theirs, look);
   std::vector<Shared> made(partners.size());
@@ -181,7 +181,7 @@ void Mail::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<Partner>
   swap_with(comm, ranks, kAccepted, accept, accepts, look);
   for (std::size_t i = 0; i < partners.size(); ++i) {
     if (accept[i] == 0 || accepts[i] == 0) continue;
-    may_wait_ = may_wait_ && made[i].method == Method::Device &&
+    may_wait_ = may_wait_ && needs_mailboxes(made[i].method) &&
                 (theirs[i].device != mine[i].device || mine[i].device == 0);
     flags_.push_back(made[i].flags);
     boxes_of_[ranks[i]] = std::move(made[i]);
@@ -196,8 +196,8 @@ Mail::Shared Mail::accepted(Boards& boards, const Partner& partner, const Offer&
   made.flag = &boards.own().lane(partner.corner.lane + kReceives).mail;
   made.method = std::max(mine.method, theirs.method);
   const Board& board = boards.of(partner.rank);
-  const bool by_device = made.method == Method::Device;
-  if (!by_device && made.method != Method::OneShot)
+  const bool by_device = needs_mailboxes(made.method);
+  if (!by_device && made.method != MailMethod::OneShot)
     throw Unsupported("a rank wants it so (STRAKE_METHOD)");
   made.board = MappedBoard(place_.device, board,
                            by_device ? board.shape().packed_at() : board.shape().bytes());
@@ -262,6 +262,7 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
   const std::vector<Place> arrays(arrays_, place_);
   std::vector<MailCopies::Box> boxes;
   std::vector<CopyBatch::Copy> put, own, take;
+  std::vector<CopyBatch::Copy> engine_put, engine_own, engine_take;
   std::vector<MailCopies::Combined> combined;
   const bool combines = !how.empty();
   const auto combine = [&](const CopyBatch::Copy& copy) {
@@ -274,18 +275,20 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
     if (combines) {
       combine(back);
     } else {
-      own.push_back(reverse ? back : forward);
+      (engines_copy_own_ ? engine_own : own).push_back(reverse ? back : forward);
     }
   }
   for (const auto& [rank, shared] : boxes_of_) {
     const Lane& out = reverse ? *shared.partner.receives : *shared.partner.sends;
     const Lane& in = reverse ? *shared.partner.sends : *shared.partner.receives;
     const auto there = static_cast<std::int32_t>(arrays_ + boxes.size());
+    const bool by_engine = shared.method == MailMethod::Engine;
     boxes.push_back(shared.out[reverse ? 1 : 0]);
     boxes.push_back(shared.in[reverse ? 1 : 0]);
     for (std::size_t i = 0; i < out.pieces().size(); ++i) {
       const Piece& piece = out.pieces()[i];
-      put.push_back({packed(piece.mine, out.packed_at(i)), there, piece.mine, piece.array});
+      (by_engine ? engine_put : put)
+          .push_back({packed(piece.mine, out.packed_at(i)), there, piece.mine, piece.array});
     }
     for (std::size_t i = 0; i < in.pieces().size(); ++i) {
       const Piece& piece = in.pieces()[i];
@@ -294,14 +297,36 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
       if (combines) {
         combine(taken);
       } else {
-        take.push_back(taken);
+        (by_engine ? engine_take : take).push_back(taken);
       }
     }
   }
   DeviceCopier* const copier = device_copier();
   if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");
-  return copier->compile_mail(place_.device, {arrays, boxes, put, own, take, combined},
+  return copier->compile_mail(place_.device,
+                              {.arrays = arrays,
+                               .boxes = boxes,
+                               .put = put,
+                               .own = own,
+                               .take = take,
+                               .engine_put = engine_put,
+                               .engine_own = engine_own,
+                               .engine_take = engine_take,
+                               .combined = combined},
                               {reinterpret_cast<MailCounts*>(mailbox_.data()), progress_, flags_});
+}
+
+bool Mail::uses_engines() const noexcept {
+  return engines_copy_own_ || std::ranges::any_of(boxes_of_, [](const auto& entry) {
+           return entry.second.method == MailMethod::Engine;
+         });
+}
+
+void Mail::require_uncaptured(const DeviceStream& work) const {
+  if (uses_engines() && work.capturing())
+    throw Unsupported(
+        "an exchange by copy engines (STRAKE_METHOD=engine, here or on another rank) is captured: "
+        "the host tells them which box a round uses");
 }
 
 /// Rounds follow each other, whichever streams they are in. Those that `work` captures follow as
@@ -321,12 +346,14 @@ void Mail::start(Bases bases, Stream* after) {
   if (after == nullptr && default_ == nullptr)
     default_ = required_device_backend().adopt_stream(nullptr, place_.device);
   DeviceStream& work = after != nullptr ? *StreamAccess::of(*after) : *default_;
+  require_uncaptured(work);
   follow(*stream_, work);
   work.record(*before_);
   stream_->wait(*before_);
   bases_.assign(bases.begin(), bases.end());
   ++ticket_;
-  copies_->put(*stream_, bases_, ticket_);
+  ++round_;
+  copies_->put(*stream_, bases_, round_, ticket_);
   step_ = Step::Put;
 }
 
@@ -359,7 +386,7 @@ void Mail::look_at_device() {
 bool Mail::test(bool now) {
   if (step_ == Step::Idle) return true;
   if (step_ == Step::Put && now && may_wait()) {
-    copies_->take(*stream_, bases_, ticket_, DeviceMail::Await::Soon);
+    copies_->take(*stream_, bases_, round_, ticket_, DeviceMail::Await::Soon);
     step_ = Step::Taking;
   }
   if (step_ == Step::Put) {
@@ -367,7 +394,7 @@ bool Mail::test(bool now) {
       look_at_device();
       return false;
     }
-    copies_->take(*stream_, bases_, ticket_, DeviceMail::Await::No);
+    copies_->take(*stream_, bases_, round_, ticket_, DeviceMail::Await::No);
     step_ = Step::Taking;
   }
   if (progress_->taken_ticket != ticket_) {
@@ -393,7 +420,7 @@ void Mail::give_up() noexcept {
 void Mail::end_in(Stream& before) {
   DeviceStream& stream = *StreamAccess::of(before);
   // Beside what `before` does meanwhile.
-  if (step_ == Step::Put) copies_->take(*stream_, bases_, 0, DeviceMail::Await::InBlock);
+  if (step_ == Step::Put) copies_->take(*stream_, bases_, round_, 0, DeviceMail::Await::InBlock);
   stream_->record(*ended_);
   stream.wait(*ended_);
   step_ = Step::Idle;
@@ -402,8 +429,10 @@ void Mail::end_in(Stream& before) {
 
 void Mail::run(Bases bases, Stream& stream) {
   DeviceStream& work = *StreamAccess::of(stream);
+  require_uncaptured(work);
   follow(work, work);
-  forward_->run(work, bases);
+  ++round_;
+  forward_->run(work, bases, round_);
   remember(work);
 }
 

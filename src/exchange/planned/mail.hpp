@@ -1,8 +1,9 @@
 /// \file  Planned exchanges between the devices of a node's ranks. Each rank has a mailbox in the
 /// memory of its device: the others put packed bytes into it, and it takes them out (method
-/// device). Where a device doesn't reach another one's memory, the boxes are in host memory that
-/// both reach (one-shot). A round is a kernel that puts, and one that takes, or one for both; flags
-/// beside the bytes tell that they have come, so that no CPU has to.
+/// device, or engine where copy engines do it). Where a device doesn't reach another one's memory,
+/// the boxes are in host memory that both reach (one-shot). A round is a kernel that puts, and one
+/// that takes, or one for both; flags beside the bytes tell that they have come, so that no CPU has
+/// to.
 #pragma once
 
 #include <mpi.h>
@@ -17,9 +18,9 @@
 #include "copy/device_copier.hpp"
 #include "device/backend.hpp"
 #include "exchange/planned/board.hpp"
+#include "exchange/planned/choice.hpp"
 #include "exchange/planned/lane.hpp"
 #include "exchange/planned/sheets.hpp"
-#include "machine/method.hpp"
 #include "memory/pool.hpp"
 #include "strake/place.hpp"
 #include "strake/stream.hpp"
@@ -56,7 +57,11 @@ class Mail {
   /// flags are in its own memory.
   [[nodiscard]] bool may_wait() const noexcept { return may_wait_; }
   /// How bytes from and to a rank travel; it is one that this reaches.
-  [[nodiscard]] machine::Method method(int rank) const { return boxes_of_.at(rank).method; }
+  [[nodiscard]] MailMethod method(int rank) const { return boxes_of_.at(rank).method; }
+  /// \{ Whether copy engines move what this rank is to itself; or anything: no graph has it then.
+  [[nodiscard]] bool engines_copy_own() const noexcept { return engines_copy_own_; }
+  [[nodiscard]] bool uses_engines() const noexcept;
+  /// \}
 
   /// Compiles what an exchange takes that way. \param combine  of a reverse exchange; as Lane::take
   /// \throws InvalidArgument  values that are not aligned; OutOfMemory, CudaError
@@ -102,7 +107,7 @@ class Mail {
   };
   /// What is shared with one other rank.
   struct Shared {
-    machine::Method method = machine::Method::Device;
+    MailMethod method = MailMethod::Device;
     std::array<MailCopies::Box, 2> out{};  ///< what this rank puts: forward, and back
     std::array<MailCopies::Box, 2> in{};   ///< what it takes
     const std::uint64_t* flag = nullptr;   ///< its last round, for this rank's CPU
@@ -120,6 +125,7 @@ class Mail {
   void use_boards(Shared& made, Boards& boards);
   [[nodiscard]] std::unique_ptr<DeviceMail> compiled(
       bool reverse, const std::vector<DeviceCombine>& combine) const;
+  void require_uncaptured(const DeviceStream& work) const;
   void follow(DeviceStream& stream, const DeviceStream& work);
   void remember(DeviceStream& stream);
   [[nodiscard]] bool is_put() const noexcept;
@@ -132,6 +138,9 @@ class Mail {
   bool has_room_ = false;  ///< for all partners' boxes among the slots of a launch
   bool used_ = false;
   bool may_wait_ = true;
+  bool engines_copy_own_ = false;
+  /// The last round that was put. Where graphs may put, too, the device alone has the count.
+  std::uint64_t round_ = 0;
   PoolBlock mailbox_;
   PoolBlock progress_block_;
   MailProgress* progress_ = nullptr;
