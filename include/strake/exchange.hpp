@@ -94,7 +94,7 @@ class STRAKE_API Exchange {
   /// the device's legacy default stream. What `after` captures gets the start, too; wait(Stream&)
   /// ends it then. \throws InvalidArgument  a stream of another device than the arrays';
   /// Unsupported `after` is being captured, and not all ranks' arrays can be reached from this
-  /// device; CudaError
+  /// device, or copy engines move the bytes (STRAKE_METHOD=engine); CudaError
   void start(std::span<std::byte* const> arrays, Stream& after);
   /// The same of arrays in the memories of several devices: it comes after the work in each of
   /// these streams. (One stream alone orders what all devices do.)
@@ -145,7 +145,8 @@ class STRAKE_API Exchange {
     int rank = 0;
     std::int64_t sends_bytes = 0;
     std::int64_t receives_bytes = 0;
-    /// How what is sent travels: "copied", "device", "one-shot", "in place", "packed" or "message".
+    /// How what is sent travels: "copied", "device", "engine", "one-shot", "in place", "packed"
+    /// or "message".
     std::string way;
   };
   [[nodiscard]] std::vector<PeerPlan> peers() const;

@@ -67,6 +67,11 @@ struct MailCopies {
   std::span<const CopyBatch::Copy> put;   ///< from arrays to boxes of others
   std::span<const CopyBatch::Copy> own;   ///< from array to array, beside those
   std::span<const CopyBatch::Copy> take;  ///< from boxes of this rank to arrays
+  /// \{ The same that copy engines carry out, except those that they can't: kernels do these.
+  std::span<const CopyBatch::Copy> engine_put;
+  std::span<const CopyBatch::Copy> engine_own;
+  std::span<const CopyBatch::Copy> engine_take;
+  /// \}
   /// One after the other, after `take`: values of `to` are combined with those of `from`, a box or
   /// an array.
   struct Combined {
@@ -84,12 +89,15 @@ struct MailState {
 };
 
 /// The copies of a rank's rounds. Rounds of one MailState follow each other: each is put, then
-/// taken. Nothing allocates or waits for the device.
+/// taken. Nothing allocates or waits for the device. Kernels count the rounds in device memory.
+/// Engines copy between addresses that the host chooses: `round` is its count of them, from 1 on,
+/// which only they use. What copies by them can't be captured in a graph, whose rounds no host
+/// counts.
 class DeviceMail {
  public:
   virtual ~DeviceMail() = default;
   /// A new round: puts, copies what is the rank's own, and raises this rank's flags.
-  virtual void put(DeviceStream& stream, std::span<std::byte* const> arrays,
+  virtual void put(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t round,
                    std::uint64_t ticket) const = 0;
   enum class Await : std::uint8_t {
     No,       ///< the caller has seen all flags
@@ -98,10 +106,11 @@ class DeviceMail {
   };
   /// Takes the round that was put last, once the others' flags are raised: the device waits for
   /// them.
-  virtual void take(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
-                    Await await) const = 0;
+  virtual void take(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t round,
+                    std::uint64_t ticket, Await await) const = 0;
   /// A whole round, in one launch where few threads are enough for it.
-  virtual void run(DeviceStream& stream, std::span<std::byte* const> arrays) const = 0;
+  virtual void run(DeviceStream& stream, std::span<std::byte* const> arrays,
+                   std::uint64_t round) const = 0;
 };
 /// \}
 

@@ -223,7 +223,7 @@ struct DeviceBackendOptions {
 };
 
 /// Raise it when this header changes: a plug-in of another version is refused.
-inline constexpr int kDeviceBackendVersion = 11;
+inline constexpr int kDeviceBackendVersion = 12;
 /// The plug-in's symbol `strake_make_device_backend`. Null if the version differs or no device can
 /// be used.
 using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);

@@ -44,7 +44,7 @@ struct Choice {
   Reason reason = Reason::None;
 };
 
-/// What STRAKE_METHOD forces; nothing for auto.
+/// What STRAKE_METHOD forces; nothing for auto, and for engine, which is for planned exchanges.
 [[nodiscard]] std::optional<Method> forced_method() noexcept;
 /// The choice where no time can change it: contiguous host memory, and a forced method that can be
 /// used.

@@ -12,7 +12,7 @@ std::optional<Method> forced_method() noexcept {
     const auto method = static_cast<Method>(i);
     if (name == name_of(method)) return method;
   }
-  return std::nullopt;  // auto
+  return std::nullopt;  // auto, engine
 }
 
 std::optional<Choice> settled_choice(const Message& message, std::optional<Method> forced,

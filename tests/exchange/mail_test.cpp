@@ -180,29 +180,75 @@ TEST(Mail, a_rank_that_is_ahead_overwrites_nothing_that_is_still_read) {
   }
 }
 
-/// Whether the CPU has no part in it, which a capture needs.
+/// Whether all bytes go by mail.
 bool is_devices_alone(const Ring& ring) {
   return ring.exchange.plan().find("shared memory") == std::string::npos &&
          ring.exchange.plan().find("message") == std::string::npos;
 }
+/// Whether the CPU has no part in it, which a capture needs: it tells engines what to copy.
+bool can_be_captured(const Ring& ring) {
+  return is_devices_alone(ring) && ring.exchange.plan().find("engine") == std::string::npos;
+}
 
 TEST(Mail, what_takes_a_cpu_is_not_captured) {
   Ring ring(5);
-  if (is_devices_alone(ring)) GTEST_SKIP();
+  if (can_be_captured(ring)) GTEST_SKIP();
   const Memory memory(15);
+  memory.set(ring.filled(3));
   std::byte* const bases[] = {memory.data()};
   Stream stream = Stream::make(place().device);
   (void)CapturedGraph::capture(stream, [&] {
     EXPECT_THROW(ring.exchange.enqueue(bases, stream), Unsupported);
+    EXPECT_THROW(ring.exchange.start(bases, stream), Unsupported);
     EXPECT_FALSE(ring.exchange.running());
   });
+  // Nothing was done.
+  ring.exchange.enqueue(bases, stream);
+  stream.synchronize();
+  EXPECT_EQ(tail(memory.get(15), 5), ring.received(3));
+}
+
+/// Whether devices wait for each other, not hosts: on all ranks.
+bool devices_wait(const Ring& ring) {
+  std::vector<int> devices(static_cast<std::size_t>(ranks()));
+  const int own = place().device;
+  MPI_Allgather(&own, 1, MPI_INT, devices.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  int alone = static_cast<int>(is_devices_alone(ring) &&
+                               ring.exchange.plan().find("one-shot") == std::string::npos &&
+                               ranks() % 2 == 0);
+  for (int i = 0; i < ranks(); ++i)
+    if (devices[static_cast<std::size_t>(i)] ==
+        devices[static_cast<std::size_t>((i + 1) % ranks())])
+      alone = 0;
+  MPI_Allreduce(MPI_IN_PLACE, &alone, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return alone != 0;
+}
+
+TEST(Mail, streams_of_exchanges_in_opposite_order_go_on) {
+  Ring one(1000), two(1000);
+  if (!devices_wait(one)) GTEST_SKIP();
+  std::array<Stream, 2> streams{Stream::make(place().device), Stream::make(place().device)};
+  const Memory a(3000), b(3000);
+  std::byte* const bases_a[] = {a.data()};
+  std::byte* const bases_b[] = {b.data()};
+  for (int round = 0; round < 10; ++round) {
+    a.set(one.filled(round));
+    b.set(two.filled(round + 100));
+    const bool even = rank() % 2 == 0;
+    if (even) one.exchange.enqueue(bases_a, streams[0]);
+    two.exchange.enqueue(bases_b, streams[1]);
+    if (!even) one.exchange.enqueue(bases_a, streams[0]);
+    for (const Stream& stream : streams) stream.synchronize();
+    ASSERT_EQ(tail(a.get(3000), 1000), one.received(round));
+    ASSERT_EQ(tail(b.get(3000), 1000), two.received(round + 100));
+  }
 }
 
 TEST(Mail, graphs_exchange_at_each_launch) {
   constexpr int kRounds = 12;
   for (const std::int64_t count : {7, 200'000}) {
     Ring ring(count);
-    if (!is_devices_alone(ring)) GTEST_SKIP();
+    if (!can_be_captured(ring)) GTEST_SKIP();
     Series series(ring, kRounds);
     Stream stream = Stream::make(place().device);
     const auto graph = CapturedGraph::capture(stream, [&] {
@@ -223,7 +269,7 @@ TEST(Mail, graphs_exchange_at_each_launch) {
 
 TEST(Mail, a_graph_can_start_and_wait_apart) {
   Ring ring(300);
-  if (!is_devices_alone(ring)) GTEST_SKIP();
+  if (!can_be_captured(ring)) GTEST_SKIP();
   const Memory memory(900);
   memory.set(ring.filled(5));
   std::byte* const bases[] = {memory.data()};
@@ -283,6 +329,8 @@ TEST(Mail, the_plan_tells_the_method) {
   const std::string method = forced != nullptr ? forced : reaches ? "device" : "one-shot";
   const std::string told = method == "staged" ? "shared memory" : "method " + method;
   EXPECT_NE(ring.exchange.plan().find(told), std::string::npos) << ring.exchange.plan();
+  for (const Exchange::PeerPlan& peer : ring.exchange.peers())
+    EXPECT_EQ(peer.way, method == "staged" ? "packed" : method);
 }
 
 TEST(Mail, values_go_back_in_one_way_after_the_other) {

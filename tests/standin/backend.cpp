@@ -255,6 +255,10 @@ class Mail final : public strake::DeviceMail {
       : put_(copies.put, device),
         own_(copies.own, device),
         take_(copies.take, device),
+        engine_out_(joined(copies.engine_put, copies.engine_own), device),
+        engine_in_(copies.engine_take, device),
+        has_engines_(
+            copies.engine_put.size() + copies.engine_own.size() + copies.engine_take.size() != 0),
         combined_(copies.combined.begin(), copies.combined.end()),
         arrays_(copies.arrays.size()),
         boxes_(copies.boxes.begin(), copies.boxes.end()),
@@ -269,48 +273,71 @@ class Mail final : public strake::DeviceMail {
   }
 
   void put(strake::DeviceStream& stream, std::span<std::byte* const> arrays,
-           std::uint64_t ticket) const override {
-    queue_of(stream).push([this, puts = both(put_, arrays), owns = both(own_, arrays), ticket] {
-      const std::uint64_t round = counts_->round + 1;
-      for (const auto* const tasks : {&puts[round % 2], &owns[round % 2]})
-        for (const auto& task : *tasks) task();
-      counts_->round = round;
-      for (const strake::MailFlags& flags : flags_) {
-        __atomic_store_n(flags.there, round, __ATOMIC_RELEASE);
-        __atomic_store_n(flags.there_on_host, round, __ATOMIC_RELEASE);
-      }
-      if (ticket == 0) return;
-      progress_->round = round;
-      __atomic_store_n(&progress_->put_ticket, ticket, __ATOMIC_RELEASE);
-    });
-  }
-  void take(strake::DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
-            Await await) const override {
+           std::uint64_t round_by_host, std::uint64_t ticket) const override {
+    copy_by_engines(stream, engine_out_, arrays, round_by_host);
     queue_of(stream).push(
-        [this, takes = both(take_, arrays), combines = combining(arrays), ticket, await] {
-          const std::uint64_t round = counts_->round;
+        [this, puts = both(put_, arrays), owns = both(own_, arrays), round_by_host, ticket] {
+          const std::uint64_t round = counts_->round + 1;
+          if (has_engines_ && round != round_by_host) std::abort();
+          for (const auto* const tasks : {&puts[round % 2], &owns[round % 2]})
+            for (const auto& task : *tasks) task();
+          counts_->round = round;
           for (const strake::MailFlags& flags : flags_) {
-            const auto has_come = [&] {
-              return __atomic_load_n(flags.here, __ATOMIC_ACQUIRE) >= round;
-            };
-            if (await == Await::No && !has_come()) std::abort();  // the caller has not looked
-            while (!has_come() && __atomic_load_n(&progress_->given_up, __ATOMIC_ACQUIRE) == 0)
-              std::this_thread::yield();
+            __atomic_store_n(flags.there, round, __ATOMIC_RELEASE);
+            __atomic_store_n(flags.there_on_host, round, __ATOMIC_RELEASE);
           }
+          if (ticket == 0) return;
+          progress_->round = round;
+          __atomic_store_n(&progress_->put_ticket, ticket, __ATOMIC_RELEASE);
+        });
+  }
+  void take(strake::DeviceStream& stream, std::span<std::byte* const> arrays,
+            std::uint64_t round_by_host, std::uint64_t ticket, Await await) const override {
+    queue_of(stream).push([this, await] {
+      const std::uint64_t round = counts_->round;
+      for (const strake::MailFlags& flags : flags_) {
+        const auto has_come = [&] {
+          return __atomic_load_n(flags.here, __ATOMIC_ACQUIRE) >= round;
+        };
+        if (await == Await::No && !has_come()) std::abort();  // the caller has not looked
+        while (!has_come() && __atomic_load_n(&progress_->given_up, __ATOMIC_ACQUIRE) == 0)
+          std::this_thread::yield();
+      }
+    });
+    copy_by_engines(stream, engine_in_, arrays, round_by_host);
+    queue_of(stream).push(
+        [this, takes = both(take_, arrays), combines = combining(arrays), ticket] {
+          const std::uint64_t round = counts_->round;
           for (const auto& task : takes[round % 2]) task();
           for (const auto& task : combines[round % 2]) task();
           if (ticket != 0) __atomic_store_n(&progress_->taken_ticket, ticket, __ATOMIC_RELEASE);
         });
   }
-  void run(strake::DeviceStream& stream, std::span<std::byte* const> arrays) const override {
-    put(stream, arrays, 0);
-    take(stream, arrays, 0, Await::Soon);
+  void run(strake::DeviceStream& stream, std::span<std::byte* const> arrays,
+           std::uint64_t round) const override {
+    put(stream, arrays, round, 0);
+    take(stream, arrays, round, 0, Await::Soon);
   }
 
  private:
   using Tasks = std::vector<std::function<void()>>;
   static Queue& queue_of(strake::DeviceStream& stream) {
     return static_cast<Stream&>(stream).queue();
+  }
+  static std::vector<strake::CopyBatch::Copy> joined(
+      std::span<const strake::CopyBatch::Copy> some,
+      std::span<const strake::CopyBatch::Copy> more) {
+    std::vector<strake::CopyBatch::Copy> all(some.begin(), some.end());
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  /// Between addresses of now, as engines do.
+  void copy_by_engines(strake::DeviceStream& stream, const Batch& batch,
+                       std::span<std::byte* const> arrays, std::uint64_t round) const {
+    if (!has_engines_) return;
+    queue_of(stream).push([all = both(batch, arrays)[round % 2]] {
+      for (const auto& task : all) task();
+    });
   }
   /// Of even rounds, and of odd ones.
   [[nodiscard]] std::array<Tasks, 2> both(const Batch& batch,
@@ -376,6 +403,8 @@ class Mail final : public strake::DeviceMail {
   }
 
   Batch put_, own_, take_;
+  Batch engine_out_, engine_in_;
+  bool has_engines_;
   std::vector<strake::MailCopies::Combined> combined_;
   std::size_t arrays_;
   std::vector<strake::MailCopies::Box> boxes_;

@@ -34,15 +34,21 @@ CudaMail::CudaMail(const BlockSource& blocks, int device, const MailCopies& copi
     : device_(device),
       state_(state),
       peers_(static_cast<int>(state.flags.size())),
-      put_(blocks, device, slots_of(copies), copies.put),
-      own_(blocks, device, slots_of(copies), copies.own),
-      take_(blocks, device, slots_of(copies), copies.take),
       boxes_(copies.boxes.begin(), copies.boxes.end()),
       flags_(blocks, device, flags_bytes(state.flags)) {
   if (slots_of(copies).size() > static_cast<std::size_t>(kMailSlots)) {
     throw Unsupported(fmt::format("an exchange of {} arrays on a device: {} are possible",
                                   copies.arrays.size(), kMailSlots));
   }
+  const auto rest = [&](std::span<const CopyBatch::Copy> by_kernels, MailEngine& engine,
+                        std::span<const CopyBatch::Copy> by_engines) {
+    MailEngine::Copies left(by_kernels.begin(), by_kernels.end());
+    engine.add(by_engines, left);
+    return std::make_unique<CudaBatch>(blocks, device, slots_of(copies), left);
+  };
+  put_ = rest(copies.put, engine_out_, copies.engine_put);
+  own_ = rest(copies.own, engine_out_, copies.engine_own);
+  take_ = rest(copies.take, engine_in_, copies.engine_take);
   if (peers_ != 0) flags_.upload(std::as_bytes(state.flags));
   for (const MailCopies::Combined& combined : copies.combined) {
     if (combined.copy.to.size_bytes() == 0) continue;
@@ -69,9 +75,9 @@ CudaMail::CudaMail(const BlockSource& blocks, int device, const MailCopies& copi
 
 MailLaunch CudaMail::launch_of(unsigned steps, std::uint64_t ticket) const noexcept {
   MailLaunch launch;
-  launch.put = &put_.launch();
-  launch.own = &own_.launch();
-  launch.take = &take_.launch();
+  launch.put = &put_->launch();
+  launch.own = &own_->launch();
+  launch.take = &take_->launch();
   launch.counts = state_.counts;
   launch.progress = state_.progress;
   launch.flags = reinterpret_cast<const MailFlags*>(flags_.address());
@@ -84,7 +90,7 @@ MailLaunch CudaMail::launch_of(unsigned steps, std::uint64_t ticket) const noexc
 }
 
 void CudaMail::enqueue(DeviceStream& stream, std::span<std::byte* const> arrays,
-                       std::uint64_t ticket, unsigned steps) const {
+                       std::uint64_t round, std::uint64_t ticket, unsigned steps) const {
   std::vector<const std::byte*> even(arrays.begin(), arrays.end());
   std::vector<const std::byte*> odd = even;
   for (const MailCopies::Box& box : boxes_) {
@@ -99,12 +105,23 @@ void CudaMail::enqueue(DeviceStream& stream, std::span<std::byte* const> arrays,
     launch.odd = odd;
     check(launch_mail(launch, lane));
   };
-  MailLaunch whole = launch_of(steps, ticket);
+  const std::vector<const std::byte*>& bases = round % 2 == 0 ? even : odd;
+  const MailLaunch whole = launch_of(steps, ticket);
+  if (whole.puts) engine_out_.enqueue(lane.stream, bases);
+  const bool engines_take = whole.takes && !engine_in_.is_empty();
   const bool in_one = !whole.waits || ((steps & kApart) == 0 && mail_is_small(whole, lane));
-  if (combined_.empty() && in_one) return start(steps, ticket);
-  if (whole.puts) start(kPut, ticket);
-  if (whole.waits) start(kWait, 0);
+  if (combined_.empty() && !engines_take && in_one) return start(steps, ticket);
+  // Once engines have put, and will take, one block does all that there is between.
+  const bool only_flags = engines_take && whole.puts && whole.waits && whole.put->tile_count == 0 &&
+                          whole.own->tile_count == 0;
+  if (only_flags) {
+    start(kPut | kWait, ticket);
+  } else {
+    if (whole.puts) start(kPut, ticket);
+    if (whole.waits) start(kWait, 0);
+  }
   if (!whole.takes) return;
+  if (engines_take) engine_in_.enqueue(lane.stream, bases);
   for (const Combined& combined : combined_) {
     check(launch_combine({&combined.batch->launch(),
                           combined.how,
@@ -113,22 +130,24 @@ void CudaMail::enqueue(DeviceStream& stream, std::span<std::byte* const> arrays,
                           state_.counts},
                          lane));
   }
-  start(kTake, ticket);
+  // Without a ticket there is nobody to tell.
+  if (ticket != 0 || whole.take->tile_count != 0) start(kTake, ticket);
 }
 
-void CudaMail::put(DeviceStream& stream, std::span<std::byte* const> arrays,
+void CudaMail::put(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t round,
                    std::uint64_t ticket) const {
-  enqueue(stream, arrays, ticket, kPut);
+  enqueue(stream, arrays, round, ticket, kPut);
 }
 
-void CudaMail::take(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
-                    Await await) const {
+void CudaMail::take(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t round,
+                    std::uint64_t ticket, Await await) const {
   const unsigned waits = await == Await::No ? 0 : await == Await::Soon ? kWait : kWait | kApart;
-  enqueue(stream, arrays, ticket, waits | kTake);
+  enqueue(stream, arrays, round, ticket, waits | kTake);
 }
 
-void CudaMail::run(DeviceStream& stream, std::span<std::byte* const> arrays) const {
-  enqueue(stream, arrays, 0, kPut | kWait | kTake);
+void CudaMail::run(DeviceStream& stream, std::span<std::byte* const> arrays,
+                   std::uint64_t round) const {
+  enqueue(stream, arrays, round, 0, kPut | kWait | kTake);
 }
 
 }  // namespace strake::cuda

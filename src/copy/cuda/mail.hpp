@@ -9,6 +9,7 @@
 #include "copy/cuda/batch.hpp"
 #include "copy/cuda/image.hpp"
 #include "copy/cuda/kernels.hpp"
+#include "copy/cuda/mail_engine.hpp"
 #include "copy/device_copier.hpp"
 
 namespace strake::cuda {
@@ -18,25 +19,29 @@ class CudaMail final : public DeviceMail {
  public:
   CudaMail(const BlockSource& blocks, int device, const MailCopies& copies, const MailState& state);
 
-  void put(DeviceStream& stream, std::span<std::byte* const> arrays,
+  void put(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t round,
            std::uint64_t ticket) const override;
-  void take(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
-            Await await) const override;
-  void run(DeviceStream& stream, std::span<std::byte* const> arrays) const override;
+  void take(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t round,
+            std::uint64_t ticket, Await await) const override;
+  void run(DeviceStream& stream, std::span<std::byte* const> arrays,
+           std::uint64_t round) const override;
 
  private:
   enum Step : unsigned { kPut = 1, kWait = 2, kTake = 4, kApart = 8 };
   [[nodiscard]] MailLaunch launch_of(unsigned steps, std::uint64_t ticket) const noexcept;
-  /// In one launch, if they are small and wait and not kApart, else in one for each.
-  void enqueue(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t ticket,
-               unsigned steps) const;
+  /// In one launch, if they are small and wait and not kApart, else in one for each. Copies of
+  /// engines come before the launch that puts, and before the one that takes.
+  void enqueue(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t round,
+               std::uint64_t ticket, unsigned steps) const;
 
   int device_;
   MailState state_;
   int peers_;
-  CudaBatch put_;
-  CudaBatch own_;
-  CudaBatch take_;
+  MailEngine engine_out_;  ///< what is put, and what is the rank's own
+  MailEngine engine_in_;
+  std::unique_ptr<CudaBatch> put_;  ///< \{ by kernels
+  std::unique_ptr<CudaBatch> own_;
+  std::unique_ptr<CudaBatch> take_;  ///< \}
   struct Combined {
     std::unique_ptr<CudaBatch> batch;
     std::size_t to;

@@ -1,6 +1,7 @@
 #include "exchange/planned/choice.hpp"
 
 #include <array>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "exchange/method.hpp"
 #include "machine/exchange_model.hpp"
 #include "settings/log.hpp"
+#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::planned {
@@ -17,12 +19,12 @@ using machine::Method;
 using machine::TransferMethod;
 
 struct Candidate {
-  Method method;
+  MailMethod method;
   TransferMethod predicted;
 };
-constexpr std::array<Candidate, 3> kCandidates = {{{Method::Device, TransferMethod::Device},
-                                                   {Method::OneShot, TransferMethod::OneShot},
-                                                   {Method::Staged, TransferMethod::Staged}}};
+constexpr std::array<Candidate, 3> kCandidates = {{{MailMethod::Device, TransferMethod::Device},
+                                                   {MailMethod::OneShot, TransferMethod::OneShot},
+                                                   {MailMethod::Staged, TransferMethod::Staged}}};
 
 /// Null where nothing was measured on this class of machine.
 const machine::ExchangeModel* model() {
@@ -43,8 +45,8 @@ void add(std::vector<machine::PlannedTransfer>& transfers, const machine::Path& 
   }
 }
 
-std::optional<Method> predicted(const RankOnDevice& own, const RankOnDevice& other,
-                                const Lane& sends, const Lane& receives) {
+std::optional<MailMethod> predicted(const RankOnDevice& own, const RankOnDevice& other,
+                                    const Lane& sends, const Lane& receives) {
   if (model() == nullptr) return std::nullopt;
   const auto end = [](const RankOnDevice& of) {
     return machine::PathEnd{MemoryKind::Device, of.rank, 0, of.device};
@@ -52,7 +54,7 @@ std::optional<Method> predicted(const RankOnDevice& own, const RankOnDevice& oth
   std::vector<machine::PlannedTransfer> transfers;
   add(transfers, {end(own), end(other)}, sends);
   add(transfers, {end(other), end(own)}, receives);
-  std::optional<Method> best;
+  std::optional<MailMethod> best;
   double least = 0;
   for (const Candidate& candidate : kCandidates) {
     const auto seconds = model()->predict(transfers, candidate.predicted).seconds;
@@ -65,24 +67,33 @@ std::optional<Method> predicted(const RankOnDevice& own, const RankOnDevice& oth
 
 }  // namespace
 
-Method choose(const RankOnDevice& own, const RankOnDevice& other, const Lane& sends,
-              const Lane& receives) {
+const char* name_of(MailMethod method) noexcept {
+  constexpr const char* kNames[] = {"device", "engine", "one-shot", "staged"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(MailMethod::Staged) + 1);
+  return kNames[static_cast<int>(method)];
+}
+
+bool engines_are_wanted() noexcept { return settings::text(settings::Id::method) == "engine"; }
+
+MailMethod choose(const RankOnDevice& own, const RankOnDevice& other, const Lane& sends,
+                  const Lane& receives) {
+  if (engines_are_wanted()) return MailMethod::Engine;
   switch (forced_method().value_or(Method::System)) {
     case Method::Device:
-      return Method::Device;
+      return MailMethod::Device;
     case Method::OneShot:
-      return Method::OneShot;
+      return MailMethod::OneShot;
     case Method::Staged:
     case Method::Pack:
-      return Method::Staged;
+      return MailMethod::Staged;
     default:
       break;
   }
   try {
-    return predicted(own, other, sends, receives).value_or(Method::Device);
+    return predicted(own, other, sends, receives).value_or(MailMethod::Device);
   } catch (const Error& error) {
     log::warn("the profile of this machine can't be used for exchanges: {}", error.what());
-    return Method::Device;
+    return MailMethod::Device;
   }
 }
 

@@ -1,8 +1,9 @@
 /// \file  How bytes travel between two ranks of a node whose arrays are both on devices.
 #pragma once
 
+#include <cstdint>
+
 #include "exchange/planned/lane.hpp"
-#include "machine/method.hpp"
 
 namespace strake::exchange::planned {
 
@@ -12,10 +13,21 @@ struct RankOnDevice {
   int device = 0;
 };
 
-/// Device, OneShot or Staged, in this order: a later one needs less of the machine. By
-/// STRAKE_METHOD; else by the prediction for all that goes between the two, if this machine's
+/// A later one needs less of the machine: where two ends want different ones, both use the later.
+enum class MailMethod : std::uint8_t {
+  Device,   ///< kernels pack into the other's device memory, and unpack there
+  Engine,   ///< copy engines do that, which leave the multiprocessors to the application
+  OneShot,  ///< kernels pack into host memory that both devices map
+  Staged,   ///< no mail: packed by devices, copied by CPUs
+};
+/// "device", "engine", …
+[[nodiscard]] const char* name_of(MailMethod method) noexcept;
+
+/// By STRAKE_METHOD; else by the prediction for all that goes between the two, if this machine's
 /// profile has what it takes (machine/exchange_model.hpp); else Device. ~10 us a piece.
-[[nodiscard]] machine::Method choose(const RankOnDevice& own, const RankOnDevice& other,
-                                     const Lane& sends, const Lane& receives);
+[[nodiscard]] MailMethod choose(const RankOnDevice& own, const RankOnDevice& other,
+                                const Lane& sends, const Lane& receives);
+/// Whether STRAKE_METHOD wants copy engines, for what a rank is to itself, too.
+[[nodiscard]] bool engines_are_wanted() noexcept;
 
 }  // namespace strake::exchange::planned

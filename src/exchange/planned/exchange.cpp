@@ -389,7 +389,9 @@ void Exchange::Impl::fail() noexcept {
 
 std::string Exchange::Impl::plan() const {
   std::string text;
-  if (own_bytes_ != 0) text += fmt::format("itself: {} bytes, copied\n", own_bytes_);
+  if (own_bytes_ != 0)
+    text += fmt::format("itself: {} bytes, copied{}\n", own_bytes_,
+                        mail_->engines_copy_own() ? ", method engine" : "");
   for (const Peer& peer : peers_) {
     const Lane& out = peer.lanes[kSends];
     const Lane& in = peer.lanes[kReceives];
@@ -397,7 +399,7 @@ std::string Exchange::Impl::plan() const {
     text += fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank, out.size_bytes(),
                         in.size_bytes());
     text += peer.mailed ? fmt::format("packed by devices, method {}\n",
-                                      machine::name_of(mail_->method(number_of(peer))))
+                                      name_of(mail_->method(number_of(peer))))
             : peer.near ? fmt::format(
                               "{} of what is sent is read in place, if shared, {} packed in "
                               "shared memory\n",
@@ -412,8 +414,8 @@ std::vector<Exchange::PeerPlan> Exchange::Impl::peers() const {
   if (own_bytes_ != 0) all.push_back({rank_, own_bytes_, own_bytes_, "copied"});
   for (const Peer& peer : peers_) {
     const Lane& out = peer.lanes[kSends];
-    const char* const way = peer.mailed  ? machine::name_of(mail_->method(number_of(peer)))
-                            : !peer.near ? "message"
+    const char* const way = peer.mailed                 ? name_of(mail_->method(number_of(peer)))
+                            : !peer.near                ? "message"
                             : out.bytes_in_place() != 0 ? "in place"
                                                         : "packed";
     const std::int64_t in = peer.lanes[kReceives].size_bytes();

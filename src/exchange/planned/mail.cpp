@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "exchange/planned/choice.hpp"
 #include "exchange/planned/set_zero.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
@@ -33,7 +32,7 @@ std::int64_t box_bytes(const Mail::Partner& partner) {
   return (most + kBoxUnit - 1) / kBoxUnit * kBoxUnit;
 }
 
-using machine::Method;
+bool needs_mailboxes(MailMethod method) { return method <= MailMethod::Engine; }
 
 Layout packed(const Layout& layout, std::int64_t at) {
   return Layout::dense(layout.size_bytes(), at);
@@ -48,7 +47,8 @@ Mail::Mail(Place place, std::vector<Place> arrays, std::vector<Partner> partners
       partners_(std::move(partners)),
       own_(std::move(own)),
       // Each partner has a box here and one there.
-      has_room_(arrays_.size() + 2 * partners_.size() <= DeviceCopier::kMostMailSlots) {}
+      has_room_(arrays_.size() + 2 * partners_.size() <= DeviceCopier::kMostMailSlots),
+      engines_copy_own_(!own_.empty() && engines_are_wanted()) {}
 
 Mail::~Mail() {
   try {
@@ -131,14 +131,15 @@ std::byte* Mail::mailbox_of(Boards& boards, const Partner& partner, const Offer&
   return device_backend()->reach_peer(place_.device, theirs.ordinal) ? theirs.address : nullptr;
 }
 
-Method Mail::wanted(Boards& boards, int own_rank, std::size_t number, const Offer& theirs) const {
-  if (!has_room_) return Method::Staged;
+MailMethod Mail::wanted(Boards& boards, int own_rank, std::size_t number,
+                        const Offer& theirs) const {
+  if (!has_room_) return MailMethod::Staged;
   const Partner& partner = partners_[number];
-  const Method best = choose({own_rank, place_.device}, {partner.at.rank, theirs.ordinal},
-                             *partner.sends, *partner.receives);
+  const MailMethod best = choose({own_rank, place_.device}, {partner.at.rank, theirs.ordinal},
+                                 *partner.sends, *partner.receives);
   // Who can't reach the other's mailbox says so: the boxes are in host memory then.
-  if (best == Method::Device && mailbox_of(boards, partner, theirs) == nullptr)
-    return Method::OneShot;
+  if (needs_mailboxes(best) && mailbox_of(boards, partner, theirs) == nullptr)
+    return MailMethod::OneShot;
   return best;
 }
 
@@ -160,7 +161,7 @@ void Mail::settle(std::size_t partner, bool accepted) {
     return;
   }
   const Shared& shared = boxes_of_.at(partner);
-  may_wait_ = may_wait_ && shared.method == Method::Device && !shared.same_device;
+  may_wait_ = may_wait_ && needs_mailboxes(shared.method) && !shared.same_device;
   flags_.push_back(shared.flags);
 }
 
@@ -172,8 +173,8 @@ Mail::Shared Mail::shared_with(Boards& boards, const Partner& partner, const Off
   made.method = std::max(mine.method, theirs.method);
   made.same_device = theirs.device == mine.device && mine.device != 0;
   const Board& board = boards.of(partner.at.rank);
-  const bool by_device = made.method == Method::Device;
-  if (!by_device && made.method != Method::OneShot)
+  const bool by_device = needs_mailboxes(made.method);
+  if (!by_device && made.method != MailMethod::OneShot)
     throw Unsupported("a rank wants it so (STRAKE_METHOD)");
   made.board = MappedBoard(place_.device, board,
                            by_device ? board.shape().packed_at() : board.shape().bytes());
@@ -239,6 +240,7 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
                                            const std::vector<DeviceCombine>& how) const {
   std::vector<MailCopies::Box> boxes;
   std::vector<CopyBatch::Copy> put, own, take;
+  std::vector<CopyBatch::Copy> engine_put, engine_own, engine_take;
   std::vector<MailCopies::Combined> combined;
   const bool combines = !how.empty();
   const auto combine = [&](const CopyBatch::Copy& copy) {
@@ -251,7 +253,7 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
     if (combines) {
       combine(back);
     } else {
-      own.push_back(reverse ? back : forward);
+      (engines_copy_own_ ? engine_own : own).push_back(reverse ? back : forward);
     }
   }
   for (const auto& [number, shared] : boxes_of_) {
@@ -259,11 +261,13 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
     const Lane& out = reverse ? *partner.receives : *partner.sends;
     const Lane& in = reverse ? *partner.sends : *partner.receives;
     const auto there = static_cast<std::int32_t>(arrays_.size() + boxes.size());
+    const bool by_engine = shared.method == MailMethod::Engine;
     boxes.push_back(shared.out[reverse ? 1 : 0]);
     boxes.push_back(shared.in[reverse ? 1 : 0]);
     for (std::size_t i = 0; i < out.pieces().size(); ++i) {
       const Piece& piece = out.pieces()[i];
-      put.push_back({packed(piece.mine, out.packed_at(i)), there, piece.mine, piece.array});
+      (by_engine ? engine_put : put)
+          .push_back({packed(piece.mine, out.packed_at(i)), there, piece.mine, piece.array});
     }
     for (std::size_t i = 0; i < in.pieces().size(); ++i) {
       const Piece& piece = in.pieces()[i];
@@ -272,14 +276,29 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
       if (combines) {
         combine(taken);
       } else {
-        take.push_back(taken);
+        (by_engine ? engine_take : take).push_back(taken);
       }
     }
   }
   DeviceCopier* const copier = device_copier();
   if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");
-  return copier->compile_mail(place_.device, {arrays_, boxes, put, own, take, combined},
+  return copier->compile_mail(place_.device,
+                              {.arrays = arrays_,
+                               .boxes = boxes,
+                               .put = put,
+                               .own = own,
+                               .take = take,
+                               .engine_put = engine_put,
+                               .engine_own = engine_own,
+                               .engine_take = engine_take,
+                               .combined = combined},
                               {reinterpret_cast<MailCounts*>(mailbox_.data()), progress_, flags_});
+}
+
+bool Mail::uses_engines() const noexcept {
+  return engines_copy_own_ || std::ranges::any_of(boxes_of_, [](const auto& entry) {
+           return entry.second.method == MailMethod::Engine;
+         });
 }
 
 /// Rounds follow each other, whichever streams they are in. Those that `work` captures follow as
@@ -307,7 +326,8 @@ void Mail::follow(const DeviceStream& work, const DeviceEvent& event) {
 void Mail::put(Bases bases) {
   bases_.assign(bases.begin(), bases.end());
   ++ticket_;
-  copies_->put(*stream_, bases_, ticket_);
+  ++round_;
+  copies_->put(*stream_, bases_, round_, ticket_);
   step_ = Step::Put;
 }
 
@@ -341,7 +361,7 @@ void Mail::look_at_device() {
 bool Mail::test(bool now) {
   if (step_ == Step::Idle) return true;
   if (step_ == Step::Put && now && may_wait()) {
-    copies_->take(*stream_, bases_, ticket_, DeviceMail::Await::Soon);
+    copies_->take(*stream_, bases_, round_, ticket_, DeviceMail::Await::Soon);
     step_ = Step::Taking;
   }
   if (step_ == Step::Put) {
@@ -349,7 +369,7 @@ bool Mail::test(bool now) {
       look_at_device();
       return false;
     }
-    copies_->take(*stream_, bases_, ticket_, DeviceMail::Await::No);
+    copies_->take(*stream_, bases_, round_, ticket_, DeviceMail::Await::No);
     step_ = Step::Taking;
   }
   if (progress_->taken_ticket != ticket_) {
@@ -374,14 +394,15 @@ void Mail::give_up() noexcept {
 
 const DeviceEvent& Mail::end() {
   // Beside what other streams do meanwhile.
-  if (step_ == Step::Put) copies_->take(*stream_, bases_, 0, DeviceMail::Await::InBlock);
+  if (step_ == Step::Put) copies_->take(*stream_, bases_, round_, 0, DeviceMail::Await::InBlock);
   step_ = Step::Idle;
   return remember(*stream_);
 }
 
 void Mail::run(Bases bases, DeviceStream& stream) {
   follow_last(stream, stream);
-  forward_->run(stream, bases);
+  ++round_;
+  forward_->run(stream, bases, round_);
   (void)remember(stream);
 }
 

@@ -1,8 +1,9 @@
 /// \file  Planned exchanges between the devices of a node's ranks. A rank has a mailbox in the
 /// memory of each of its devices: the other devices put packed bytes into it, and it takes them out
-/// (method device). Where a device doesn't reach another one's memory, the boxes are in host memory
-/// that both reach (one-shot). A round is a kernel that puts, and one that takes, or one for both;
-/// flags beside the bytes tell that they have come, so that no CPU has to.
+/// (method device, or engine where copy engines do it). Where a device doesn't reach another one's
+/// memory, the boxes are in host memory that both reach (one-shot). A round is a kernel that puts,
+/// and one that takes, or one for both; flags beside the bytes tell that they have come, so that no
+/// CPU has to.
 #pragma once
 
 #include <array>
@@ -16,9 +17,9 @@
 #include "copy/device_copier.hpp"
 #include "device/backend.hpp"
 #include "exchange/planned/board.hpp"
+#include "exchange/planned/choice.hpp"
 #include "exchange/planned/lane.hpp"
 #include "exchange/planned/sheets.hpp"
-#include "machine/method.hpp"
 #include "memory/pool.hpp"
 #include "strake/place.hpp"
 #include "strake/stream.hpp"
@@ -41,8 +42,8 @@ class Mail {
   };
   /// What one tells a partner of its mailbox.
   struct Offer {
-    machine::Method method = machine::Method::Device;  ///< that it would use
-    int ordinal = 0;                                   ///< of its device
+    MailMethod method = MailMethod::Device;  ///< that it would use
+    int ordinal = 0;                         ///< of its device
     Boards::InDevice mailbox;
     std::byte* address = nullptr;  ///< of it, in its process
     std::int64_t flag_at = 0;
@@ -65,8 +66,8 @@ class Mail {
   /// The same for one partner.
   [[nodiscard]] Offer offer_to(std::size_t partner, const Offer& all) const;
   /// How this device would have it.
-  [[nodiscard]] machine::Method wanted(Boards& boards, int own_rank, std::size_t partner,
-                                       const Offer& theirs) const;
+  [[nodiscard]] MailMethod wanted(Boards& boards, int own_rank, std::size_t partner,
+                                  const Offer& theirs) const;
   /// False: this device reaches neither the partner's memory nor its board, or one of the two does
   /// not want it.
   [[nodiscard]] bool accepts(Boards& boards, std::size_t partner, const Offer& mine,
@@ -86,9 +87,13 @@ class Mail {
   /// flags are in its own memory.
   [[nodiscard]] bool may_wait() const noexcept { return may_wait_; }
   /// How bytes from and to a partner travel; it is one that this reaches.
-  [[nodiscard]] machine::Method method(std::size_t partner) const {
+  [[nodiscard]] MailMethod method(std::size_t partner) const {
     return boxes_of_.at(partner).method;
   }
+  /// \{ Whether copy engines move what this device is to itself; or anything: no graph has it then.
+  [[nodiscard]] bool engines_copy_own() const noexcept { return engines_copy_own_; }
+  [[nodiscard]] bool uses_engines() const noexcept;
+  /// \}
 
   /// Compiles what an exchange takes that way. \param combine  of a reverse exchange; as Lane::take
   /// \throws InvalidArgument  values that are not aligned; OutOfMemory, CudaError
@@ -135,7 +140,7 @@ class Mail {
   };
   /// What is shared with one partner.
   struct Shared {
-    machine::Method method = machine::Method::Device;
+    MailMethod method = MailMethod::Device;
     std::array<MailCopies::Box, 2> out{};  ///< what this device puts: forward, and back
     std::array<MailCopies::Box, 2> in{};   ///< what it takes
     const std::uint64_t* flag = nullptr;   ///< its last round, for this rank's CPU
@@ -166,6 +171,9 @@ class Mail {
   std::vector<Piece> own_;
   bool has_room_ = false;  ///< for all partners' boxes among the slots of a launch
   bool may_wait_ = true;
+  bool engines_copy_own_ = false;
+  /// The last round that was put. Where graphs may put, too, the device alone has the count.
+  std::uint64_t round_ = 0;
   PoolBlock mailbox_;
   PoolBlock progress_block_;
   MailProgress* progress_ = nullptr;

@@ -8,6 +8,7 @@
 #include "exchange/planned/agree.hpp"
 #include "exchange/planned/swap_with.hpp"
 #include "mpi/real_mpi.hpp"
+#include "strake/error.hpp"
 
 namespace strake::exchange::planned {
 
@@ -88,9 +89,21 @@ void Mails::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<End>& e
   }
 }
 
-machine::Method Mails::method(std::size_t neighbour) const {
+MailMethod Mails::method(std::size_t neighbour) const {
   const End& end = where_.at(neighbour);
   return end.mail->method(end.partner);
+}
+
+bool Mails::engines_copy_own() const noexcept {
+  return std::ranges::any_of(mails_, [](const auto& mail) { return mail->engines_copy_own(); });
+}
+
+void Mails::require_capturable(std::span<Stream> streams) const {
+  if (std::ranges::any_of(mails_, [](const auto& mail) { return mail->uses_engines(); }) &&
+      StreamAccess::any_captures(streams))
+    throw Unsupported(
+        "an exchange by copy engines (STRAKE_METHOD=engine, here or on another rank) is captured: "
+        "the host tells them which box a round uses");
 }
 
 bool Mails::may_wait() const noexcept {
@@ -110,6 +123,7 @@ void Mails::follow(DeviceStream& work) {
 }
 
 void Mails::start(Bases bases, std::span<Stream> after) {
+  require_capturable(after);
   for (const Stream& stream : after)
     if (DeviceStream* const work = StreamAccess::of(stream)) follow(*work);
   if (after.empty()) {
@@ -142,6 +156,7 @@ void Mails::forget() noexcept {
 }
 
 void Mails::run(Bases bases, std::span<Stream> streams) {
+  require_capturable(streams);
   if (mails_.size() == 1 && streams.size() == 1 &&
       streams.front().device() == mails_.front()->place().device)
     return mails_.front()->run(bases, *StreamAccess::of(streams.front()));

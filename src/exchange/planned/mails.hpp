@@ -35,7 +35,9 @@ class Mails {
     return where_.contains(neighbour);
   }
   /// How they travel.
-  [[nodiscard]] machine::Method method(std::size_t neighbour) const;
+  [[nodiscard]] MailMethod method(std::size_t neighbour) const;
+  /// Whether copy engines move what a device is to itself.
+  [[nodiscard]] bool engines_copy_own() const noexcept;
   /// Whether anything goes this way.
   [[nodiscard]] bool is_used() const noexcept { return !mails_.empty(); }
 
@@ -62,6 +64,7 @@ class Mails {
     std::size_t partner = 0;
   };
   void swap_offers(MPI_Comm comm, Boards& boards, const std::vector<End>& ends);
+  void require_capturable(std::span<Stream> streams) const;
   void follow(DeviceStream& work);
 
   std::map<int, std::unique_ptr<DeviceStream>> defaults_;  ///< by device: the legacy default one
