@@ -496,5 +496,18 @@ TEST(Exchange, tells_its_plan) {
   EXPECT_NE(exchange.plan().find("640 bytes"), std::string::npos) << exchange.plan();
 }
 
+TEST(Exchange, only_ranks_of_other_nodes_get_messages) {
+  ExchangePart part;
+  part.array();
+  for (int other = 0; other < ranks(); ++other) {
+    part.send(other, 0, 0, Layout::dense(8));
+    part.receive(other, 0, 0, Layout::dense(8, 8 * (other + 1)));
+  }
+  const Exchange exchange(MPI_COMM_WORLD, part);
+  ASSERT_EQ(static_cast<int>(exchange.peers().size()), ranks());
+  for (const Exchange::PeerPlan& peer : exchange.peers())
+    EXPECT_EQ(peer.way == "message", !on_one_node(peer.rank, rank())) << peer.rank << peer.way;
+}
+
 }  // namespace
 }  // namespace strake
