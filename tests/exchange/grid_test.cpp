@@ -320,10 +320,8 @@ TEST(Grid, ghosts_go_back_to_their_owners) {
     grid.accumulate({a}, sum<std::int64_t>());
   } catch (const Unsupported&) {
     // Devices of ranks on different nodes, and those whose bytes are staged.
-    const char* const method = std::getenv("STRAKE_METHOD");
-    EXPECT_TRUE(
-        test_memory::on_device() && ranks() > 1 &&
-        (ranks_per_node() < ranks() || (method != nullptr && std::string(method) == "staged")));
+    EXPECT_TRUE(test_memory::on_device() && ranks() > 1 &&
+                (ranks_per_node() < ranks() || device_method() == "staged"));
     return;
   }
   mirror.load();

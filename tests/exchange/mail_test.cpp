@@ -278,9 +278,7 @@ TEST(Mail, starts_in_opposite_order_and_calls_that_wait_for_the_device_end) {
 TEST(Mail, the_plan_tells_the_method) {
   if (ranks() == 1) GTEST_SKIP();
   const Ring ring(3);
-  const char* const forced = std::getenv("STRAKE_METHOD");
-  const bool reaches = std::getenv("STANDIN_NO_SHARING") == nullptr;
-  const std::string method = forced != nullptr ? forced : reaches ? "device" : "one-shot";
+  const std::string method = device_method();
   for (const Exchange::PeerPlan& peer : ring.exchange.peers()) {
     const bool near = on_one_node(peer.rank, rank());
     EXPECT_EQ(peer.way, !near ? "message" : method == "staged" ? "packed" : method);
