@@ -433,6 +433,7 @@ TEST(Grid, its_plan_can_be_drawn) {
                       way) == 4) {
         sent[from] += bytes;
         EXPECT_EQ(std::string(way) == "message", !on_one_node(from, to)) << line;
+        if (is_forced("direct") && from != to) EXPECT_EQ(std::string(way), "in place");
       }
       if (line.find("label=\"rank ") != std::string::npos) ++boxes;
     }

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdlib>
+#include <string>
 
 namespace strake {
 
@@ -24,5 +25,11 @@ inline int ranks_per_node() {
   return ranks();
 }
 inline bool on_one_node(int a, int b) { return a / ranks_per_node() == b / ranks_per_node(); }
+
+/// By STRAKE_METHOD.
+inline bool is_forced(const std::string& method) {
+  const char* const forced = std::getenv("STRAKE_METHOD");
+  return forced != nullptr && forced == method;
+}
 
 }  // namespace strake

@@ -71,7 +71,8 @@ class STRAKE_LOCAL Exchange::Impl {
   struct Peer {
     Peer(int other, Dealings& dealings, Place place)
         : rank(other),
-          lanes{Lane(std::move(dealings.sends), place), Lane(std::move(dealings.receives), place)},
+          lanes{Lane(std::move(dealings.sends), place, dealings.direct),
+                Lane(std::move(dealings.receives), place, dealings.direct)},
           on_device(dealings.they_are_on_device) {}
     int rank;
     std::array<Lane, 2> lanes;

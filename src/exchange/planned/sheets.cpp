@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "exchange/method.hpp"
 #include "exchange/planned/agree.hpp"
 #include "layout/encoding.hpp"
 #include "mpi/real_mpi.hpp"
@@ -23,6 +24,11 @@ struct Mine {
   Transfers sends;
   Transfers receives;
 };
+
+/// \{ Of a rank's first word.
+constexpr std::int64_t kOnDevice = 1;
+constexpr std::int64_t kDirect = 2;
+/// \}
 
 void put(Words& words, const Transfers& transfers) {
   words.push_back(static_cast<std::int64_t>(transfers.size()));
@@ -42,7 +48,7 @@ struct Theirs {
     int array = 0;
     Layout layout;
   };
-  bool on_device = false;
+  std::int64_t flags = 0;
   std::vector<Transfer> sends;
   std::vector<Transfer> receives;
 };
@@ -171,13 +177,16 @@ std::map<int, Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part) {
     mine[transfer.peer].sends.push_back(&transfer);
   for (const ExchangePart::Transfer& transfer : part.receives())
     mine[transfer.peer].receives.push_back(&transfer);
+  std::int64_t flags = 0;
+  if (!part.arrays().empty() && part.arrays().front().place.kind == MemoryKind::Device)
+    flags |= kOnDevice;
+  if (forced_method() == Method::Direct) flags |= kDirect;
   std::map<int, Words> out;
   for (auto& [peer, own] : mine) {
     for (Transfers* list : {&own.sends, &own.receives})
       std::ranges::stable_sort(*list, {}, &ExchangePart::Transfer::tag);
     Words& words = out[peer];
-    words.push_back(
-        !part.arrays().empty() && part.arrays().front().place.kind == MemoryKind::Device ? 1 : 0);
+    words.push_back(flags);
     put(words, own.sends);
     put(words, own.receives);
   }
@@ -193,12 +202,13 @@ std::map<int, Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part) {
   for (const auto& [peer, words] : deal(comm, out)) {
     std::span<const std::int64_t> left(words);
     Theirs theirs;
-    theirs.on_device = left.front() != 0;
+    theirs.flags = left.front();
     left = left.subspan(1);
     theirs.sends = take(left);
     theirs.receives = take(left);
     Dealings& own = dealings[peer];
-    own.they_are_on_device = theirs.on_device;
+    own.they_are_on_device = (theirs.flags & kOnDevice) != 0;
+    own.direct = (theirs.flags & flags & kDirect) != 0;
     if (fault.empty())
       fault = pair_up(mine[peer].sends, theirs.receives, true, rank, peer, own.sends);
     if (fault.empty())

@@ -28,6 +28,7 @@ struct Dealings {
   std::vector<Piece> sends;
   std::vector<Piece> receives;
   bool they_are_on_device = false;  ///< their arrays
+  bool direct = false;              ///< both ranks are forced to read in place (STRAKE_METHOD)
 };
 
 /// Tells each peer of this rank's transfers with it, and learns of the peers'. Collective.
