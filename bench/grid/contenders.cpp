@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "grid/not_fused.hpp"
 #include "grid/numbers.hpp"
 #include "mpi/halo_forms.hpp"
 #include "strake/error.hpp"
@@ -12,7 +13,7 @@
 namespace bench {
 namespace {
 
-class GridContender final : public Contender {
+class GridContender : public Contender {
  public:
   GridContender(const RankBox& box, const HaloShape& shape)
       : grid_(MPI_COMM_WORLD, extent_of(box, shape),
@@ -43,6 +44,9 @@ class GridContender final : public Contender {
     return wrong;
   }
 
+ protected:
+  [[nodiscard]] const std::vector<strake::Field<double>>& fields() const { return fields_; }
+
  private:
   static std::array<std::int64_t, 3> extent_of(const RankBox& box, const HaloShape& shape) {
     const std::int64_t edge = shape.edge;
@@ -54,6 +58,16 @@ class GridContender final : public Contender {
 
   strake::Grid grid_;
   std::vector<strake::Field<double>> fields_;
+};
+
+class NotFusedContender final : public GridContender {
+ public:
+  NotFusedContender(const RankBox& box, const HaloShape& shape)
+      : GridContender(box, shape), exchanges_(fields(), box, shape, {}) {}
+  void exchange() override { exchanges_.exchange(); }
+
+ private:
+  NotFused exchanges_;
 };
 
 /// Of blocks that are a program's own.
@@ -152,10 +166,12 @@ std::unique_ptr<Contender> make(const RankBox& box, const HaloShape& shape) {
 
 }  // namespace
 
-// grid: a strake::Grid. subarray: one message a direction and quantity, of a subarray. packed:
+// grid: a strake::Grid. grid, not fused: the same by an exchange a direction and quantity, all
+// begun and then waited for. subarray: one message a direction and quantity, of a subarray. packed:
 // loops pack all quantities of a direction into one buffer, and unpack them.
 const std::vector<ContenderKind>& contender_kinds() {
   static const std::vector<ContenderKind> kinds = {{"grid", make<GridContender>},
+                                                   {"grid, not fused", make<NotFusedContender>},
                                                    {"subarray", make<SubarrayContender>},
                                                    {"packed", make<PackedContender>}};
   return kinds;

@@ -28,6 +28,8 @@ const std::vector<ContenderKind>& contender_kinds() {
       grid_kind("grid enqueued ten", Pace::EnqueueTen),
       grid_kind("grid in a graph", Pace::Graph),
       grid_kind("grid in a graph of ten", Pace::GraphOfTen),
+      grid_kind("grid, not fused", Pace::EnqueueNotFused),
+      grid_kind("grid in a graph, not fused", Pace::GraphNotFused),
       {"cudaMemcpy3DBatchAsync", make_memcpy_batch},
       nccl_kind("pack + NCCL", 1),
       nccl_kind("pack + NCCL ten", 10),

@@ -6,11 +6,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "grid/device.hpp"
+#include "grid/not_fused.hpp"
 #include "grid/numbers.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
@@ -19,15 +21,19 @@
 namespace bench {
 namespace {
 
-/// Exchanges in a stream, as a graph.
+bool is_graph(Pace pace) {
+  return pace == Pace::Graph || pace == Pace::GraphOfTen || pace == Pace::GraphNotFused;
+}
+bool is_fused(Pace pace) { return pace != Pace::EnqueueNotFused && pace != Pace::GraphNotFused; }
+
+/// What is enqueued in a stream, as a graph.
 class Graph {
  public:
-  Graph(strake::Grid& grid, strake::Stream& stream, int exchanges) {
-    grid.prepare();
+  Graph(strake::Stream& stream, const std::function<void()>& enqueue) {
     check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal));
     cudaGraph_t made = nullptr;
     try {
-      for (int i = 0; i < exchanges; ++i) grid.enqueue(stream);
+      enqueue();
     } catch (...) {
       (void)cudaStreamEndCapture(stream.native(), &made);
       if (made != nullptr) (void)cudaGraphDestroy(made);
@@ -62,9 +68,16 @@ class DeviceGridContender final : public Contender {
                .place = place_}) {
     for (int q = 0; q < shape.quantities; ++q)
       fields_.push_back(grid_.add<double>("q" + std::to_string(q), {.next = false}));
+    if (is_fused(pace)) {
+      grid_.prepare();
+    } else {
+      not_fused_.emplace(fields_, box, shape, place_);
+    }
   }
-  /// Collective. \throws strake::Unsupported  this rank's exchange can't be part of a graph
-  void capture() { graph_.emplace(grid_, stream_, exchanges()); }
+  /// \throws strake::Unsupported  this rank's exchange can't be part of a graph
+  void capture() {
+    graph_.emplace(stream_, [this] { enqueue(); });
+  }
   [[nodiscard]] int exchanges() const override {
     return pace_ == Pace::EnqueueTen || pace_ == Pace::GraphOfTen ? 10 : 1;
   }
@@ -74,7 +87,7 @@ class DeviceGridContender final : public Contender {
     if (graph_) {
       graph_->launch(stream_);
     } else {
-      for (int i = 0; i < exchanges(); ++i) grid_.enqueue(stream_);
+      enqueue();
     }
     calls_ += std::chrono::steady_clock::now() - begin;
     enqueued_ += exchanges();
@@ -108,6 +121,10 @@ class DeviceGridContender final : public Contender {
   }
 
  private:
+  void enqueue() {
+    if (not_fused_) return not_fused_->enqueue(stream_);
+    for (int i = 0; i < exchanges(); ++i) grid_.enqueue(stream_);
+  }
   struct Bytes {
     strake::Layout layout;
     std::byte* base;
@@ -130,8 +147,9 @@ class DeviceGridContender final : public Contender {
   strake::Place place_;
   strake::Grid grid_;
   strake::Stream stream_ = strake::Stream::make(place_.device);
-  std::optional<Graph> graph_;
   std::vector<strake::Field<double>> fields_;
+  std::optional<NotFused> not_fused_;
+  std::optional<Graph> graph_;
   std::chrono::steady_clock::duration calls_{};
   int enqueued_ = 0;
 };
@@ -140,7 +158,7 @@ class DeviceGridContender final : public Contender {
 
 std::unique_ptr<Contender> make_device_grid(const RankBox& box, const HaloShape& shape, Pace pace) {
   auto contender = std::make_unique<DeviceGridContender>(box, shape, pace);
-  if (pace != Pace::Graph && pace != Pace::GraphOfTen) return contender;
+  if (!is_graph(pace)) return contender;
   bool possible = true;
   try {
     contender->capture();

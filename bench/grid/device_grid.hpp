@@ -14,6 +14,10 @@ enum class Pace {
   EnqueueTen,  ///< ten of these
   Graph,       ///< a graph of enqueue(stream)
   GraphOfTen,  ///< a graph of ten of these
+  /// \{ The same without the grid's fusion: an exchange a direction and quantity.
+  EnqueueNotFused,
+  GraphNotFused,
+  /// \}
 };
 
 /// None, and a line, where it can't be part of a graph: ranks share a device, for one.

@@ -236,7 +236,9 @@ int main(int argc, char** argv) {
        {"--radius", "Ghost cells on each side (1), several times if need be", &wanted.radii},
        {"--case", "rajaperf: 100^3 a rank, 3 quantities, radius 1. ghex: 128^3, 3, 3",
         &wanted.cases},
-       {"--way", "Only this one, several times if need be; --list names them behind the cases",
+       {"--way",
+        "Only this one, several times if need be; --list names them behind the cases ('not fused': "
+        "an exchange a direction and quantity)",
         &wanted.ways}});
   const std::vector<HaloShape> shapes = shapes_of(wanted, options.quick);
   const std::vector<std::string> ways = ways_of(wanted);

@@ -23,7 +23,8 @@ std::optional<Choice> settled_choice(const Message& message, std::optional<Metho
     return std::nullopt;
   }
   if (forced == Method::OneShot || forced == Method::Staged) return Choice{*forced, Reason::Forced};
-  if (!gpu_aware || !forced || *forced == Method::Pack) return std::nullopt;
+  if (!gpu_aware || !forced || *forced == Method::Pack || *forced == Method::Direct)
+    return std::nullopt;
   const bool device = *forced == Method::Device && !message.dense;
   return Choice{device ? Method::Device : Method::System, Reason::Forced};
 }

@@ -130,11 +130,10 @@ double Costs::packing(Direction direction, Method method, const char* memory) {
   const std::int64_t block = std::min(shape_.block, shape_.bytes);
   Message message;
   message.direction = direction;
-  message.dense = shape_.pitch == 0;
   message.place.kind = alone ? MemoryKind::Host : MemoryKind::Device;
   message.blocks = (alone ? shape_.bytes : kMany) / block;
   message.bytes = message.blocks * block;
-  message.pitch = shape_.pitch;
+  message.pitch = shape_.pitch > 0 ? shape_.pitch : 2 * block;
   const auto all = parts_.packs.parts(method, message);
   return all ? all->end * bytes_ / static_cast<double>(message.bytes) : 0;
 }

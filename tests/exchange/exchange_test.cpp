@@ -496,5 +496,26 @@ TEST(Exchange, tells_its_plan) {
   EXPECT_NE(exchange.plan().find("640 bytes"), std::string::npos) << exchange.plan();
 }
 
+TEST(Exchange, short_blocks_are_packed_unless_direct_is_forced) {
+  const bool direct = is_forced("direct");
+  ExchangePart part;
+  part.array();
+  for (int other = 0; other < ranks(); ++other) {
+    part.send(other, 0, 0, Layout::dense(8));
+    part.receive(other, 0, 0, Layout::dense(8, 8 * (other + 1)));
+  }
+  const Exchange exchange(MPI_COMM_WORLD, part);
+  ASSERT_EQ(static_cast<int>(exchange.peers().size()), ranks());
+  for (const Exchange::PeerPlan& peer : exchange.peers())
+    EXPECT_EQ(peer.way, peer.rank == rank()               ? "copied"
+                        : !on_one_node(peer.rank, rank()) ? "message"
+                        : direct                          ? "in place"
+                                                          : "packed")
+        << peer.rank;
+  if (direct) {
+    EXPECT_EQ(exchange.plan().find(" 8 packed"), std::string::npos) << exchange.plan();
+  }
+}
+
 }  // namespace
 }  // namespace strake

@@ -218,10 +218,8 @@ TEST(Grid, ghosts_go_back_to_their_owners) {
     grid.accumulate({a}, sum<std::int64_t>());
   } catch (const Unsupported&) {
     // Devices of ranks on different nodes, and those whose bytes are staged.
-    const char* const method = std::getenv("STRAKE_METHOD");
     EXPECT_TRUE(test_memory::on_device() && ranks() > 1 &&
-                (std::getenv("STRAKE_RANKS_PER_NODE") != nullptr ||
-                 (method != nullptr && std::string(method) == "staged")));
+                (ranks_per_node() < ranks() || device_method() == "staged"));
     return;
   }
   mirror.load();
@@ -328,8 +326,15 @@ TEST(Grid, its_plan_can_be_drawn) {
     for (std::string line; std::getline(file, line);) {
       int from = 0, to = 0;
       long long bytes = 0;
-      if (std::sscanf(line.c_str(), " %d -> %d [label=\"%lld bytes", &from, &to, &bytes) == 3)
+      char way[16] = {};
+      if (std::sscanf(line.c_str(), " %d -> %d [label=\"%lld bytes\\n%15[^\"]", &from, &to, &bytes,
+                      way) == 4) {
         sent[from] += bytes;
+        EXPECT_EQ(std::string(way) == "message", !on_one_node(from, to)) << line;
+        if (is_forced("direct") && from != to) {
+          EXPECT_EQ(std::string(way), "in place");
+        }
+      }
       if (line.find("label=\"rank ") != std::string::npos) ++boxes;
     }
     EXPECT_EQ(boxes, ranks());

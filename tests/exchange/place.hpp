@@ -28,4 +28,12 @@ inline Place place() {
   return test_memory::on_device() ? Place{MemoryKind::Device, test_memory::device()} : Place{};
 }
 
+/// How bytes go from one device to another one of the node: as is forced, or as a profile says that
+/// is used (TEST_METHOD, tests/exchange/make_profile.cpp).
+inline std::string device_method() {
+  for (const char* name : {"STRAKE_METHOD", "TEST_METHOD"})
+    if (const char* const method = std::getenv(name)) return method;
+  return std::getenv("STANDIN_NO_SHARING") == nullptr ? "device" : "one-shot";
+}
+
 }  // namespace strake

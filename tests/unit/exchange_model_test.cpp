@@ -258,6 +258,20 @@ TEST(ExchangeModel, short_blocks_are_packed_and_long_ones_read_where_they_lie) {
   EXPECT_EQ(chosen(gpu_end(0, 0, 0), gpu_end(1, 0, 0), 4096), TransferMethod::Direct);
 }
 
+TEST(ExchangeModel, a_pitch_that_is_not_known_is_twice_the_block) {
+  const ExchangeModel predicts = model();
+  const auto seconds = [&](TransferMethod method, std::int64_t block, std::int64_t pitch) {
+    const std::vector<PlannedTransfer> one = {
+        {{gpu_end(0, 0, 0), gpu_end(1, 0, 1)}, {16 * kMi, block, pitch}}};
+    return seconds_of(predicts.predict(one, method));
+  };
+  for (const std::int64_t block : {8, 1024}) {
+    for (const auto method :
+         {TransferMethod::Device, TransferMethod::OneShot, TransferMethod::Staged})
+      EXPECT_EQ(seconds(method, block, 0), seconds(method, block, 2 * block)) << name_of(method);
+  }
+}
+
 TEST(ExchangeModel, which_methods_are_possible_depends_on_memories_and_link) {
   using enum TransferMethod;
   const auto possible = [](PathEnd from, PathEnd to) {

@@ -41,7 +41,7 @@ TEST(SettledChoice, forced_methods_win_where_they_can_be_used) {
     Method forced;
     std::optional<Method> expected;
   };
-  const std::array<Row, 15> rows = {{
+  const std::array<Row, 17> rows = {{
       {MemoryKind::Host, false, false, Method::System, Method::System},
       {MemoryKind::Host, false, false, Method::Pack, Method::Pack},
       {MemoryKind::Pinned, false, true, Method::Pack, Method::Pack},
@@ -57,6 +57,8 @@ TEST(SettledChoice, forced_methods_win_where_they_can_be_used) {
       {MemoryKind::Managed, true, true, Method::Staged, Method::Staged},
       {MemoryKind::Device, false, false, Method::Pack, std::nullopt},
       {MemoryKind::Device, false, true, Method::Pack, std::nullopt},
+      {MemoryKind::Host, false, true, Method::Direct, std::nullopt},
+      {MemoryKind::Device, false, true, Method::Direct, std::nullopt},
   }};
   for (const Row& row : rows) {
     const auto choice = settled_choice(message(row.kind, row.dense), row.forced, row.aware);

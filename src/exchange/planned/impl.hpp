@@ -76,7 +76,8 @@ class STRAKE_LOCAL Exchange::Impl {
     Peer(Dealings& dealings, Place here)
         : rank(dealings.rank),
           place(here),
-          lanes{Lane(std::move(dealings.sends), place), Lane(std::move(dealings.receives), place)},
+          lanes{Lane(std::move(dealings.sends), place, dealings.direct),
+                Lane(std::move(dealings.receives), place, dealings.direct)},
           on_device(dealings.they_are_on_device) {}
     int rank;     ///< whose it is; it may be this rank's
     Place place;  ///< of this rank's arrays

@@ -21,7 +21,7 @@ Layout packed_form(const Layout& layout) { return Layout::dense(layout.size_byte
 
 }  // namespace
 
-Lane::Lane(std::vector<Piece> pieces, Place place)
+Lane::Lane(std::vector<Piece> pieces, Place place, bool direct)
     : pieces_(std::move(pieces)), place_(place), sources_(pieces_.size()) {
   if (on_device()) {
     device_copies_.resize(pieces_.size());
@@ -32,8 +32,8 @@ Lane::Lane(std::vector<Piece> pieces, Place place)
     packed_at_.push_back(packed_bytes_);
     size_bytes_ += piece.mine.size_bytes();
     packed_bytes_ += (piece.mine.size_bytes() + kLine - 1) / kLine * kLine;
-    mine_in_place_.push_back(!on_device() && worth_reading_in_place(piece.mine));
-    theirs_in_place_.push_back(worth_reading_in_place(piece.theirs));
+    mine_in_place_.push_back(!on_device() && (direct || worth_reading_in_place(piece.mine)));
+    theirs_in_place_.push_back(direct || worth_reading_in_place(piece.theirs));
     if (!mine_in_place_.back()) continue;
     const ByteRange touched = piece.mine.bounds();
     const auto known = std::ranges::find(shown_, piece.array, &Shown::array);

@@ -27,8 +27,9 @@ using Bases = std::span<std::byte* const>;
 /// (exchange/together.hpp): what begins is done once idle() says so.
 class Lane {
  public:
-  /// `pieces` are this rank's end of it, in memory of `place`.
-  Lane(std::vector<Piece> pieces, Place place);
+  /// `pieces` are this rank's end of it, in memory of `place`. `direct`: short blocks in host
+  /// memory are read in place, too; both ends say the same.
+  Lane(std::vector<Piece> pieces, Place place, bool direct);
   /// Waits for what was begun.
   ~Lane();
   Lane(Lane&&) noexcept = default;

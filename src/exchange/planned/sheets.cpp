@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "exchange/method.hpp"
 #include "exchange/planned/agree.hpp"
 #include "layout/encoding.hpp"
 #include "mpi/real_mpi.hpp"
@@ -45,6 +46,7 @@ struct Theirs {
     int array = 0;
     Layout layout;
   };
+  bool direct = false;
   std::vector<bool> on_device;        ///< by place
   std::vector<std::size_t> place_of;  ///< by array
   std::vector<Transfer> sends;
@@ -200,11 +202,13 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
     mine[transfer.peer].sends.push_back(&transfer);
   for (const ExchangePart::Transfer& transfer : part.receives())
     mine[transfer.peer].receives.push_back(&transfer);
+  const bool direct = forced_method() == Method::Direct;
   std::map<int, Words> out;
   for (auto& [peer, own] : mine) {
     for (Transfers* list : {&own.sends, &own.receives})
       std::ranges::stable_sort(*list, {}, &ExchangePart::Transfer::tag);
     Words& words = out[peer];
+    words.push_back(direct ? 1 : 0);
     put(words, places);
     put(words, own.sends);
     put(words, own.receives);
@@ -225,6 +229,7 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
     Theirs theirs;
     if (!words.empty()) {
       std::span<const std::int64_t> left(words);
+      theirs.direct = next(left) != 0;
       take_places(left, theirs);
       theirs.sends = take(left);
       theirs.receives = take(left);
@@ -243,6 +248,7 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
         between.place = here;
         between.their_place = there;
         between.they_are_on_device = theirs.on_device[there];
+        between.direct = direct && theirs.direct;
         (between.*which).push_back(std::move(piece));
       }
     };

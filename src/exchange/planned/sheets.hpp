@@ -41,6 +41,7 @@ struct Dealings {
   bool they_are_on_device = false;
   std::vector<Piece> sends;
   std::vector<Piece> receives;
+  bool direct = false;  ///< both ranks are forced to read in place (STRAKE_METHOD)
 };
 
 /// Tells each peer of this rank's transfers with it, and learns of the peers'. Collective.
