@@ -331,6 +331,25 @@ TEST(Mail, the_plan_tells_the_method) {
   }
 }
 
+TEST(Mail, many_exchanges_go_the_same_way) {
+  std::vector<Ring> rings;
+  for (int i = 0; i < 150; ++i) rings.emplace_back(4);
+  const Memory memory(12);
+  std::byte* const bases[] = {memory.data()};
+  for (std::size_t i = 0; i < rings.size(); i += 29) {
+    memory.set(rings[i].filled(static_cast<int>(i)));
+    rings[i].exchange.start(bases);
+    rings[i].exchange.wait();
+    ASSERT_EQ(tail(memory.get(12), 4), rings[i].received(static_cast<int>(i)));
+  }
+  const auto first = rings.front().exchange.peers();
+  for (const Ring& ring : rings) {
+    const auto peers = ring.exchange.peers();
+    ASSERT_EQ(peers.size(), first.size());
+    for (std::size_t i = 0; i < peers.size(); ++i) EXPECT_EQ(peers[i].way, first[i].way);
+  }
+}
+
 TEST(Mail, values_go_back_in_one_way_after_the_other) {
   Ring ring(50);
   if (!is_devices_alone(ring)) GTEST_SKIP();

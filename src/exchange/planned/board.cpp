@@ -301,7 +301,11 @@ Boards::InDevice Boards::give_device_memory(const std::byte* first, const std::b
   auto region = exports.find(first, last, why);
   if (!region && !exports.take_freed([](std::int32_t) { return false; }).empty())
     region = exports.find(first, last, why);
-  if (!region) return {};
+  if (!region) {
+    log::info("memory of a device can't be given to other ranks in an exchange: {}",
+              sharing::name_of(why));
+    return {};
+  }
   const auto begin = std::chrono::steady_clock::now();
   while (!tell(*region, true)) {
     if (std::chrono::steady_clock::now() - begin > kPatience) return {};

@@ -93,7 +93,7 @@ void Mail::open_mailbox() {
   try {
     DeviceBackend& backend = required_device_backend();
     backend.require_intact(place_.device);
-    mailbox_ = PoolBlock(place_, bytes);
+    mailbox_ = MailboxMemory(place_, bytes);
     set_zero(mailbox_.data(), head, place_);
     progress_block_ = PoolBlock({MemoryKind::Pinned, place_.device}, sizeof(MailProgress));
     progress_ = new (progress_block_.data()) MailProgress;

@@ -19,6 +19,7 @@
 #include "exchange/planned/board.hpp"
 #include "exchange/planned/choice.hpp"
 #include "exchange/planned/lane.hpp"
+#include "exchange/planned/mailbox_memory.hpp"
 #include "exchange/planned/sheets.hpp"
 #include "memory/pool.hpp"
 #include "strake/place.hpp"
@@ -174,7 +175,7 @@ class Mail {
   bool engines_copy_own_ = false;
   /// The last round that was put. Where graphs may put, too, the device alone has the count.
   std::uint64_t round_ = 0;
-  PoolBlock mailbox_;
+  MailboxMemory mailbox_;
   PoolBlock progress_block_;
   MailProgress* progress_ = nullptr;
   std::vector<std::int64_t> box_at_;        ///< by partner: in the mailbox

@@ -1,0 +1,36 @@
+/// \file  Device memory of mailboxes. Small ones share an allocation, since other processes open
+/// allocations, and few can be open at once (sharing::DeviceExports::kMost).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/pool.hpp"
+#include "strake/place.hpp"
+
+namespace strake::exchange::planned {
+
+/// A block of it, from a multiple of 256 bytes on. Freed with this object.
+class MailboxMemory {
+ public:
+  MailboxMemory() noexcept = default;
+  /// \throws OutOfMemory
+  MailboxMemory(Place place, std::int64_t bytes);
+  ~MailboxMemory();
+  MailboxMemory(MailboxMemory&& other) noexcept;
+  MailboxMemory& operator=(MailboxMemory&& other) noexcept;
+
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  /// Keeps the block from being reused: something may access it for an unknown time.
+  void leak() noexcept;
+
+ private:
+  struct Slab;
+  static Slab* slab_with_room(Place place, std::int64_t bytes);
+
+  std::byte* data_ = nullptr;
+  Slab* slab_ = nullptr;  ///< null: `own_` has it
+  PoolBlock own_;
+};
+
+}  // namespace strake::exchange::planned
