@@ -19,9 +19,14 @@ ContenderKind nccl_kind(const char* name, int exchanges) {
           }};
 }
 
-}  // namespace
+/// Of one GPU a rank only.
+ContenderKind one_gpu(ContenderKind kind) {
+  return {kind.name, [make = kind.make](const RankBox& box, const HaloShape& shape) {
+            return shape.gpus == 1 ? make(box, shape) : nullptr;
+          }};
+}
 
-const std::vector<ContenderKind>& contender_kinds() {
+const std::vector<ContenderKind>& all_kinds() {
   static const std::vector<ContenderKind> kinds = {
       grid_kind("grid on a device", Pace::Wait),
       grid_kind("grid enqueued", Pace::Enqueue),
@@ -36,6 +41,21 @@ const std::vector<ContenderKind>& contender_kinds() {
       {"fused pack + pinned MPI", make_packed_pinned},
       {"fused pack + device MPI", make_packed_aware},
   };
+  return kinds;
+}
+
+}  // namespace
+
+const std::vector<ContenderKind>& contender_kinds() {
+  static const std::vector<ContenderKind> kinds = [] {
+    std::vector<ContenderKind> made;
+    for (const ContenderKind& kind : all_kinds())
+      made.push_back(kind.name.starts_with("grid") &&
+                             kind.name.find("not fused") == std::string::npos
+                         ? kind
+                         : one_gpu(kind));
+    return made;
+  }();
   return kinds;
 }
 

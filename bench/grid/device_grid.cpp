@@ -57,21 +57,23 @@ class DeviceGridContender final : public Contender {
  public:
   DeviceGridContender(const RankBox& box, const HaloShape& shape, Pace pace)
       : pace_(pace),
-        place_{strake::MemoryKind::Device, use_device()},
-        grid_(MPI_COMM_WORLD,
-              std::array<std::int64_t, 3>{box.dims()[2] * std::int64_t{shape.edge},
-                                          box.dims()[1] * std::int64_t{shape.edge},
-                                          box.dims()[0] * std::int64_t{shape.edge}},
-              {.radius = shape.radius,
-               .periodic = {true, true, true},
-               .counts = {box.dims()[2], box.dims()[1], box.dims()[0]},
-               .place = place_}) {
+        places_(use_places(shape.gpus)),
+        // Of a rank with several blocks these are one above the other, along z.
+        grid_(
+            MPI_COMM_WORLD,
+            std::array<std::int64_t, 3>{
+                box.dims()[2] * std::int64_t{shape.edge}, box.dims()[1] * std::int64_t{shape.edge},
+                std::int64_t{box.dims()[0]} * shape.gpus * std::int64_t{shape.edge}},
+            {.radius = shape.radius,
+             .periodic = {true, true, true},
+             .counts = {box.dims()[2], box.dims()[1], box.dims()[0] * shape.gpus},
+             .places = places_}) {
     for (int q = 0; q < shape.quantities; ++q)
       fields_.push_back(grid_.add<double>("q" + std::to_string(q), {.next = false}));
     if (is_fused(pace)) {
       grid_.prepare();
     } else {
-      not_fused_.emplace(fields_, box, shape, place_);
+      not_fused_.emplace(fields_, box, shape, places_.front());
     }
   }
   /// \throws strake::Unsupported  this rank's exchange can't be part of a graph
@@ -98,25 +100,24 @@ class DeviceGridContender final : public Contender {
                           : std::chrono::duration<double, std::micro>(calls_).count() / enqueued_;
   }
   void fill(int epoch) override {
-    for (std::size_t q = 0; q < fields_.size(); ++q) {
-      const std::vector<double> values = numbers(q, fields_[q].view().owned(), epoch);
-      const auto there = bytes_of(fields_[q].view());
-      strake::CopyPlan::compile(there.layout, place_,
+    for_each_block([&](std::size_t q, const strake::View<double>& view, strake::Place place) {
+      const std::vector<double> values = numbers(q, view, view.owned(), epoch);
+      const auto there = bytes_of(view);
+      strake::CopyPlan::compile(there.layout, place,
                                 strake::Layout::dense(there.layout.size_bytes()), {})
           .run(there.base, reinterpret_cast<const std::byte*>(values.data()));
-    }
+    });
   }
   [[nodiscard]] std::int64_t wrong_cells(int epoch) const override {
     std::int64_t wrong = 0;
-    for (std::size_t q = 0; q < fields_.size(); ++q) {
-      const strake::Region stored = fields_[q].view().stored();
-      const auto there = bytes_of(fields_[q].view());
-      std::vector<double> values(static_cast<std::size_t>(stored.size()));
+    for_each_block([&](std::size_t q, const strake::View<double>& view, strake::Place place) {
+      const auto there = bytes_of(view);
+      std::vector<double> values(static_cast<std::size_t>(view.stored().size()));
       strake::CopyPlan::compile(strake::Layout::dense(there.layout.size_bytes()), {}, there.layout,
-                                place_)
+                                place)
           .run(reinterpret_cast<std::byte*>(values.data()), there.base);
-      wrong += count_different(values, numbers(q, stored, epoch));
-    }
+      wrong += count_different(values, numbers(q, view, view.stored(), epoch));
+    });
     return wrong;
   }
 
@@ -137,16 +138,28 @@ class DeviceGridContender final : public Contender {
     return {strake::Layout::box(0, stored.extent(0) * kSize, dims),
             reinterpret_cast<std::byte*>(&view(stored.lower[0], stored.lower[1], stored.lower[2]))};
   }
-  [[nodiscard]] std::vector<double> numbers(std::size_t quantity, const strake::Region& filled,
-                                            int epoch) const {
-    return grid_numbers(fields_[quantity].view().stored(), filled, grid_.extent(), quantity,
-                        fields_.size(), epoch);
+  [[nodiscard]] std::vector<double> numbers(std::size_t quantity, const strake::View<double>& view,
+                                            const strake::Region& filled, int epoch) const {
+    return grid_numbers(view.stored(), filled, grid_.extent(), quantity, fields_.size(), epoch);
+  }
+  static std::vector<strake::Place> use_places(int gpus) {
+    const int first = use_device() * gpus % devices();
+    std::vector<strake::Place> places;
+    for (int i = 0; i < gpus; ++i)
+      places.push_back({strake::MemoryKind::Device, (first + i) % devices()});
+    return places;
+  }
+  template <typename Work>
+  void for_each_block(const Work& work) const {
+    for (std::size_t q = 0; q < fields_.size(); ++q)
+      for (int i = 0; i < grid_.subgrids(); ++i)
+        work(q, fields_[q].view(i), places_[static_cast<std::size_t>(i)]);
   }
 
   Pace pace_;
-  strake::Place place_;
+  std::vector<strake::Place> places_;
   strake::Grid grid_;
-  strake::Stream stream_ = strake::Stream::make(place_.device);
+  strake::Stream stream_ = strake::Stream::make(places_.front().device);
   std::vector<strake::Field<double>> fields_;
   std::optional<NotFused> not_fused_;
   std::optional<Graph> graph_;

@@ -25,12 +25,13 @@ using namespace bench;
 
 std::string name_of(const HaloShape& shape) {
   return std::to_string(shape.edge) + "^3_r" + std::to_string(shape.radius) + "_q" +
-         std::to_string(shape.quantities);
+         std::to_string(shape.quantities) +
+         (shape.gpus > 1 ? "_g" + std::to_string(shape.gpus) : std::string());
 }
 
 /// What is asked for on the command line: named cases, or all combinations of numbers.
 struct Wanted {
-  std::vector<std::string> cases, edges, quantities, radii, ways;
+  std::vector<std::string> cases, edges, quantities, radii, ways, gpus;
 };
 
 constexpr const char* kBar = "bar";
@@ -76,8 +77,19 @@ std::vector<HaloShape> shapes_of(const Wanted& wanted, bool quick) {
           shapes.push_back({edge, radius, quantities});
         }
   }
-  if (!shapes.empty()) return shapes;
-  return quick ? std::vector<HaloShape>{{8, 2, 2}} : std::vector<HaloShape>{kRajaperf, kGhex};
+  if (shapes.empty() && quick) shapes = {{8, 2, 2}};
+  if (shapes.empty()) shapes = {kRajaperf, kGhex};
+  std::vector<HaloShape> all;
+  const std::vector<int> gpus_a_rank = numbers("--gpus-a-rank", wanted.gpus);
+  if (!has_bar() && std::ranges::max(gpus_a_rank) > 1)
+    refuse("--gpus-a-rank is of the program that uses devices, bench_halo_device");
+  for (const int gpus : gpus_a_rank) {
+    for (HaloShape shape : shapes) {
+      shape.gpus = gpus;
+      all.push_back(shape);
+    }
+  }
+  return all;
 }
 
 // All ways of this program; --way takes some of them.
@@ -174,7 +186,7 @@ bool measure(const Job& job, const HaloShape& shape, const std::vector<Running>&
   if (!all_right(job, shape, contenders, 0)) return false;
   const auto seconds = sample_all(job.options.budget, contenders);
   if (!all_right(job, shape, contenders, 1)) return false;
-  const std::int64_t bytes = halo_bytes(job.box, shape).all();
+  const std::int64_t bytes = halo_bytes(job.box, shape).all() * shape.gpus;
   for (std::size_t i = 0; job.speaks && i < contenders.size(); ++i) {
     const std::string& way = contenders[i].name;
     std::vector<Field> fields = {{"op", "exchange"}, {"way", way}, {"bytes_per_rank", bytes}};
@@ -236,6 +248,10 @@ int main(int argc, char** argv) {
        {"--radius", "Ghost cells on each side (1), several times if need be", &wanted.radii},
        {"--case", "rajaperf: 100^3 a rank, 3 quantities, radius 1. ghex: 128^3, 3, 3",
         &wanted.cases},
+       {"--gpus-a-rank",
+        "Devices of a rank (1), each with such a cube: a Grid alone has several; several times if "
+        "need be",
+        &wanted.gpus},
        {"--way",
         "Only this one, several times if need be; --list names them behind the cases ('not fused': "
         "an exchange a direction and quantity)",
@@ -262,7 +278,8 @@ int main(int argc, char** argv) {
     }
     // Last: it makes contexts on other ranks' devices.
     for (const HaloShape& shape : shapes)
-      if (!options.list && std::ranges::count(selected(shape), kBar) > 0) run_bar(job, shape);
+      if (!options.list && shape.gpus == 1 && std::ranges::count(selected(shape), kBar) > 0)
+        run_bar(job, shape);
   } catch (const strake::InvalidArgument& error) {  // of all ranks alike
     if (job.speaks) std::fprintf(stderr, "%s\n", error.what());
     return 2;

@@ -25,8 +25,8 @@ class NotFused {
   void enqueue(strake::Stream& stream);
 
  private:
-  /// On a device all quantities of a direction have one plan, which is run for each: a rank gives
-  /// 64 memories to others, and each plan's mailbox is one.
+  /// On a device all quantities of a direction have one plan, which is run for each: each plan has
+  /// a mailbox.
   struct Run {
     std::size_t plan;
     std::byte* base;

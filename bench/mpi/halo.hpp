@@ -32,6 +32,7 @@ struct HaloShape {
   int edge = 32;       ///< interior cells of a block in each dimension
   int radius = 1;      ///< ghost cells on each side; at most `edge`
   int quantities = 1;  ///< arrays; each travels in messages of its own
+  int gpus = 1;        ///< of a rank, each with such a block (bench/grid)
   MemoryOf memory = MemoryOf::Heap;
 };
 
