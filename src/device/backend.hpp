@@ -176,8 +176,9 @@ class DeviceBackend {
   [[nodiscard]] virtual std::uint64_t identity(int device) const noexcept = 0;
   /// Lets a device reach what allocate() gave of another one in this process. False: it can't.
   virtual bool reach_peer(int device, int other) = 0;
-  /// Lets a device reach whole pages of host memory, until unmap_host(). \returns their address
-  /// there. \throws CudaError
+  /// Lets a device reach whole pages of host memory, until unmap_host(), once for each call. Ranges
+  /// that are mapped have nothing in common, or are the same. \returns their address there.
+  /// \throws CudaError
   virtual std::byte* map_host(int device, std::byte* memory, std::int64_t bytes) = 0;
   virtual void unmap_host(int device, std::byte* memory) noexcept = 0;
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -528,10 +529,20 @@ class Backend final : public strake::DeviceBackend {
   bool reach_peer(int /*device*/, int /*other*/) override {
     return std::getenv("STANDIN_NO_SHARING") == nullptr;
   }
-  std::byte* map_host(int /*device*/, std::byte* memory, std::int64_t /*bytes*/) override {
+  std::byte* map_host(int /*device*/, std::byte* memory, std::int64_t bytes) override {
+    const std::lock_guard lock(mapped_mutex_);
+    for (const auto& [begin, mapped] : mapped_)
+      if (begin < memory + bytes && memory < begin + mapped.bytes &&
+          (begin != memory || mapped.bytes != bytes))
+        throw strake::CudaError("some of this memory is mapped already", 1);
+    mapped_[memory].bytes = bytes;
+    ++mapped_[memory].times;
     return memory;
   }
-  void unmap_host(int /*device*/, std::byte* /*memory*/) noexcept override {}
+  void unmap_host(int /*device*/, std::byte* memory) noexcept override {
+    const std::lock_guard lock(mapped_mutex_);
+    if (--mapped_[memory].times == 0) mapped_.erase(memory);
+  }
 
   // By the files of the exporting process.
   bool export_memory(Place /*place*/, const strake::MemoryPiece& whole,
@@ -595,6 +606,12 @@ class Backend final : public strake::DeviceBackend {
 
  private:
   std::array<std::atomic<std::int64_t>, 2> taken_{};  // of device and of pinned memory
+  std::mutex mapped_mutex_;
+  struct MappedHost {
+    std::int64_t bytes = 0;
+    int times = 0;
+  };
+  std::map<std::byte*, MappedHost> mapped_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -77,6 +78,8 @@ class CudaBackend final : public DeviceBackend {
   int devices_;
   DeviceBackendOptions options_;  // of the core that it was made for
   std::deque<Traits> traits_;
+  std::mutex mapped_hosts_mutex_;
+  std::map<std::byte*, int> mapped_hosts_;  ///< how often each is mapped
 };
 
 const CudaBackend::Traits& CudaBackend::traits_of(int device) const {
@@ -266,16 +269,25 @@ std::uint64_t CudaBackend::identity(int device) const noexcept {
 
 std::byte* CudaBackend::map_host(int device, std::byte* memory, std::int64_t bytes) {
   const DeviceScope scope(device);
-  check(cudaHostRegister(memory, static_cast<std::size_t>(bytes),
-                         cudaHostRegisterMapped | cudaHostRegisterPortable));
+  const std::scoped_lock lock(mapped_hosts_mutex_);
+  // All devices may have it, but it is registered once.
+  const auto known = mapped_hosts_.find(memory);
+  if (known == mapped_hosts_.end())
+    check(cudaHostRegister(memory, static_cast<std::size_t>(bytes),
+                           cudaHostRegisterMapped | cudaHostRegisterPortable));
   void* there = nullptr;
   const cudaError_t code = cudaHostGetDevicePointer(&there, memory, 0);
-  if (code != cudaSuccess) (void)cudaHostUnregister(memory);
+  if (code != cudaSuccess && known == mapped_hosts_.end()) (void)cudaHostUnregister(memory);
   check(code);
+  ++mapped_hosts_[memory];
   return static_cast<std::byte*>(there);
 }
 
 void CudaBackend::unmap_host(int device, std::byte* memory) noexcept {
+  const std::scoped_lock lock(mapped_hosts_mutex_);
+  const auto known = mapped_hosts_.find(memory);
+  if (known == mapped_hosts_.end() || --known->second > 0) return;
+  mapped_hosts_.erase(known);
   release_on(device, [&] { (void)cudaHostUnregister(memory); });
 }
 

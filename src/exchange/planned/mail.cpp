@@ -64,25 +64,6 @@ Mail::~Mail() {
   }
 }
 
-Mail::MappedBoard::MappedBoard(int device, const Board& board, std::int64_t bytes)
-    : device_(device),
-      here_(board.words()),
-      there_(device_backend()->map_host(device, here_, bytes)) {}
-
-Mail::MappedBoard::~MappedBoard() {
-  if (here_ != nullptr) device_backend()->unmap_host(device_, here_);
-}
-
-Mail::MappedBoard::MappedBoard(MappedBoard&& other) noexcept
-    : device_(other.device_), here_(std::exchange(other.here_, nullptr)), there_(other.there_) {}
-
-Mail::MappedBoard& Mail::MappedBoard::operator=(MappedBoard&& other) noexcept {
-  std::swap(device_, other.device_);
-  std::swap(here_, other.here_);
-  std::swap(there_, other.there_);
-  return *this;
-}
-
 void Mail::open_mailbox() {
   std::int64_t bytes = (flag_at(partners_.size()) + kBoxUnit - 1) / kBoxUnit * kBoxUnit;
   const std::int64_t head = bytes;
@@ -176,10 +157,9 @@ Mail::Shared Mail::shared_with(Boards& boards, const Partner& partner, const Off
   const bool by_device = needs_mailboxes(made.method);
   if (!by_device && made.method != MailMethod::OneShot)
     throw Unsupported("a rank wants it so (STRAKE_METHOD)");
-  made.board = MappedBoard(place_.device, board,
-                           by_device ? board.shape().packed_at() : board.shape().bytes());
+  made.board = MappedBoard(place_.device, board, !by_device);
   made.flags.there_on_host = reinterpret_cast<std::uint64_t*>(
-      made.board.there(&board.lane(boards.corner(partner.neighbour).lane + kReceives).mail));
+      made.board.word(&board.lane(boards.corner(partner.neighbour).lane + kReceives).mail));
   if (by_device) {
     use_mailbox(made, partner, mine, theirs, mailbox_of(boards, partner, theirs));
   } else {
@@ -203,12 +183,11 @@ void Mail::use_mailbox(Shared& made, const Partner& partner, const Offer& mine, 
 /// Each puts into its own board, and takes from the other's: the packed bytes of two exchanges lie
 /// there side by side.
 void Mail::use_boards(Shared& made, const Partner& partner, Boards& boards) {
-  if (!own_board_.is_there())
-    own_board_ = MappedBoard(place_.device, boards.own(), boards.own().shape().bytes());
+  if (!own_board_.is_there()) own_board_ = MappedBoard(place_.device, boards.own(), true);
   const Corner& theirs = boards.corner(partner.neighbour);
   const auto box = [](const MappedBoard& mapped, const Board& board, std::int64_t at,
                       const Lane& lane) {
-    std::byte* const even = mapped.there(board.packed() + at);
+    std::byte* const even = mapped.packed(board.packed() + at);
     return MailCopies::Box{even, even + lane.packed_bytes()};
   };
   for (const bool reverse : {false, true}) {
@@ -221,7 +200,7 @@ void Mail::use_boards(Shared& made, const Partner& partner, Boards& boards) {
     made.in[way] = box(made.board, boards.of(partner.at.rank), theirs.packed_at[out], takes);
   }
   made.flags.there = made.flags.there_on_host;
-  made.flags.here = reinterpret_cast<const std::uint64_t*>(own_board_.there(made.flag));
+  made.flags.here = reinterpret_cast<const std::uint64_t*>(own_board_.word(made.flag));
 }
 
 void Mail::prepare(bool reverse, std::span<const Combine> combine) {

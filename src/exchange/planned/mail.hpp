@@ -20,6 +20,7 @@
 #include "exchange/planned/choice.hpp"
 #include "exchange/planned/lane.hpp"
 #include "exchange/planned/mailbox_memory.hpp"
+#include "exchange/planned/mapped_board.hpp"
 #include "exchange/planned/sheets.hpp"
 #include "memory/pool.hpp"
 #include "strake/place.hpp"
@@ -120,25 +121,6 @@ class Mail {
   void give_up() noexcept;
 
  private:
-  /// A board's begin, where this rank's device reaches it.
-  class MappedBoard {
-   public:
-    MappedBoard() noexcept = default;
-    /// \throws CudaError
-    MappedBoard(int device, const Board& board, std::int64_t bytes);
-    ~MappedBoard();
-    MappedBoard(MappedBoard&& other) noexcept;
-    MappedBoard& operator=(MappedBoard&& other) noexcept;
-    [[nodiscard]] std::byte* there(const void* word) const noexcept {
-      return there_ + (static_cast<const std::byte*>(word) - here_);
-    }
-    [[nodiscard]] bool is_there() const noexcept { return here_ != nullptr; }
-
-   private:
-    int device_ = -1;
-    std::byte* here_ = nullptr;
-    std::byte* there_ = nullptr;
-  };
   /// What is shared with one partner.
   struct Shared {
     MailMethod method = MailMethod::Device;
