@@ -29,6 +29,8 @@ class Contender {
   /// What the host's calls take of one exchange, on the average; negative: it was not measured.
   /// [us]
   [[nodiscard]] virtual double host_us() const { return -1; }
+  /// For people: how bytes travel, and how the last exchange went; empty: there is none.
+  [[nodiscard]] virtual std::string plan() const { return {}; }
   /// Interior cells hold the epoch's numbers; ghosts hold -1.
   virtual void fill(int epoch) = 0;
   /// Of this rank, ghosts too.

@@ -99,6 +99,7 @@ class DeviceGridContender final : public Contender {
     return enqueued_ == 0 ? -1
                           : std::chrono::duration<double, std::micro>(calls_).count() / enqueued_;
   }
+  [[nodiscard]] std::string plan() const override { return grid_.plan(); }
   void fill(int epoch) override {
     for_each_block([&](std::size_t q, const strake::View<double>& view, strake::Place place) {
       const std::vector<double> values = numbers(q, view, view.owned(), epoch);

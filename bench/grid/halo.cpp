@@ -31,7 +31,7 @@ std::string name_of(const HaloShape& shape) {
 
 /// What is asked for on the command line: named cases, or all combinations of numbers.
 struct Wanted {
-  std::vector<std::string> cases, edges, quantities, radii, ways, gpus;
+  std::vector<std::string> cases, edges, quantities, radii, ways, gpus, plans;
 };
 
 constexpr const char* kBar = "bar";
@@ -165,6 +165,7 @@ struct Job {
   const Options& options;
   const Report& report;
   bool speaks;
+  const std::vector<std::string>& plans;  ///< of these ways
 };
 
 // Whether all cells were right.
@@ -185,6 +186,10 @@ bool all_right(const Job& job, const HaloShape& shape, const std::vector<Running
 bool measure(const Job& job, const HaloShape& shape, const std::vector<Running>& contenders) {
   if (!all_right(job, shape, contenders, 0)) return false;
   const auto seconds = sample_all(job.options.budget, contenders);
+  for (const Running& running : contenders)
+    if (job.speaks && std::ranges::find(job.plans, running.name) != job.plans.end())
+      std::fprintf(stderr, "%s, %s:\n%s", name_of(shape).c_str(), running.name.c_str(),
+                   running.contender->plan().c_str());
   if (!all_right(job, shape, contenders, 1)) return false;
   const std::int64_t bytes = halo_bytes(job.box, shape).all() * shape.gpus;
   for (std::size_t i = 0; job.speaks && i < contenders.size(); ++i) {
@@ -252,6 +257,9 @@ int main(int argc, char** argv) {
         "Devices of a rank (1), each with such a cube: a Grid alone has several; several times if "
         "need be",
         &wanted.gpus},
+       {"--plan",
+        "Prints the plan of this way, and how its last exchange went on rank 0's device (a Grid's)",
+        &wanted.plans},
        {"--way",
         "Only this one, several times if need be; --list names them behind the cases ('not fused': "
         "an exchange a direction and quantity)",
@@ -261,7 +269,7 @@ int main(int argc, char** argv) {
   const bench::Environment mpi(&argc, &argv);
   const bench::Report report("halo", mpi.ranks(), mpi.library());
   const RankBox box(mpi.rank(), mpi.ranks());
-  const Job job{box, options, report, mpi.rank() == 0};
+  const Job job{box, options, report, mpi.rank() == 0, wanted.plans};
   const auto selected = [&](const HaloShape& shape) {
     std::vector<std::string> some;
     for (const std::string& way : ways)

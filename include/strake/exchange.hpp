@@ -150,7 +150,8 @@ class STRAKE_API Exchange {
     std::string way;
   };
   [[nodiscard]] std::vector<PeerPlan> peers() const;
-  /// For people: each peer, how its bytes travel, and how many.
+  /// For people: each peer, how its bytes travel, and how many; of an exchange on a device also how
+  /// long its last round took there, stage by stage, for which the host waits for the device.
   [[nodiscard]] std::string plan() const;
   /// What this rank sends in one exchange. [bytes]
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;

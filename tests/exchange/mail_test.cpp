@@ -331,6 +331,33 @@ TEST(Mail, the_plan_tells_the_method) {
   }
 }
 
+TEST(Mail, the_plan_tells_how_the_last_round_went) {
+  Ring ring(1000);
+  EXPECT_EQ(ring.exchange.plan().find("last round"), std::string::npos);
+  const Memory memory(3000);
+  std::byte* const bases[] = {memory.data()};
+  ring.exchange.start(bases);
+  ring.exchange.wait();
+  if (!is_devices_alone(ring)) return;
+  const std::string plan = ring.exchange.plan();
+  const std::size_t at = plan.find("last round: ");
+  ASSERT_NE(at, std::string::npos) << plan;
+  double put = 0, seen = 0, ended = 0;
+  if (ranks() > 1) {
+    ASSERT_EQ(std::sscanf(plan.c_str() + at,
+                          "last round: put by %lf us, all had come by %lf, ended at %lf us", &put,
+                          &seen, &ended),
+              3)
+        << plan;
+    EXPECT_LE(0, put);
+    EXPECT_LE(put, ended);
+    EXPECT_LE(seen, ended);
+  } else {
+    ASSERT_EQ(std::sscanf(plan.c_str() + at, "last round: ended at %lf us", &ended), 1) << plan;
+  }
+  EXPECT_LT(ended, 60e6);
+}
+
 TEST(Mail, many_exchanges_go_the_same_way) {
   std::vector<Ring> rings;
   for (int i = 0; i < 150; ++i) rings.emplace_back(4);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -278,6 +279,7 @@ class Mail final : public strake::DeviceMail {
     copy_by_engines(stream, engine_out_, arrays, round_by_host);
     queue_of(stream).push(
         [this, puts = both(put_, arrays), owns = both(own_, arrays), round_by_host, ticket] {
+          note(strake::MailCounts::kBegun);
           const std::uint64_t round = counts_->round + 1;
           if (has_engines_ && round != round_by_host) std::abort();
           for (const auto* const tasks : {&puts[round % 2], &owns[round % 2]})
@@ -287,6 +289,7 @@ class Mail final : public strake::DeviceMail {
             __atomic_store_n(flags.there, round, __ATOMIC_RELEASE);
             __atomic_store_n(flags.there_on_host, round, __ATOMIC_RELEASE);
           }
+          note(strake::MailCounts::kPut);
           if (ticket == 0) return;
           progress_->round = round;
           __atomic_store_n(&progress_->put_ticket, ticket, __ATOMIC_RELEASE);
@@ -304,6 +307,7 @@ class Mail final : public strake::DeviceMail {
         while (!has_come() && __atomic_load_n(&progress_->given_up, __ATOMIC_ACQUIRE) == 0)
           std::this_thread::yield();
       }
+      note(strake::MailCounts::kSeen);
     });
     copy_by_engines(stream, engine_in_, arrays, round_by_host);
     queue_of(stream).push(
@@ -311,6 +315,7 @@ class Mail final : public strake::DeviceMail {
           const std::uint64_t round = counts_->round;
           for (const auto& task : takes[round % 2]) task();
           for (const auto& task : combines[round % 2]) task();
+          note(strake::MailCounts::kEnded);
           if (ticket != 0) __atomic_store_n(&progress_->taken_ticket, ticket, __ATOMIC_RELEASE);
         });
   }
@@ -322,6 +327,11 @@ class Mail final : public strake::DeviceMail {
 
  private:
   using Tasks = std::vector<std::function<void()>>;
+  void note(strake::MailCounts::Stage stage) const {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    counts_->times[stage] = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  }
   static Queue& queue_of(strake::DeviceStream& stream) {
     return static_cast<Stream&>(stream).queue();
   }

@@ -26,21 +26,37 @@ struct MailArguments {
   const MailFlags* flags;
   std::uint64_t ticket;
   int peers;
-  int put_warps;  ///< of each block; the others make the rank's own copies meanwhile
+  int put_warps;    ///< of each block; the others make the rank's own copies meanwhile
+  bool shares_own;  ///< those help them in the end
   bool puts;
   bool waits;
   bool takes;
   std::byte* bases[2][Slots];  ///< of even and of odd rounds
 };
 
-/// Each of `warps` warps of the grid moves every n-th tile.
+/// Each of `warps` warps of the grid moves every n-th tile, or, if there are tickets, the next one
+/// that no warp has begun.
 template <int Dims, bool Any>
 __device__ __forceinline__ void move_tiles(const MailTables& tables, std::uint32_t warp,
-                                           std::uint32_t warps, std::byte* const* bases) {
-  for (std::uint32_t number = warp; number < tables.tile_count; number += warps) {
+                                           std::uint32_t warps, std::uint32_t* tickets,
+                                           std::byte* const* bases) {
+  const auto draw = [&] { return threadIdx.x % kWarp == 0 ? atomicAdd(tickets, 1) : 0; };
+  std::uint32_t number = warp;
+  if (tickets != nullptr) number = __shfl_sync(~0U, draw(), 0);
+  while (number < tables.tile_count) {
+    // It comes while the tile is moved.
+    std::uint32_t next = number + warps;
+    if (tickets != nullptr) next = draw();
     const strake_batch_tile tile = tables.tiles[number];
     move_numbered<Dims, Any>(tables.copies[tile.copy], tile.index, tables.tile_log2, bases);
+    number = tickets != nullptr ? __shfl_sync(~0U, next, 0) : next;
   }
+}
+
+__device__ __forceinline__ void note(MailCounts* counts, MailCounts::Stage stage) {
+  std::uint64_t now = 0;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  counts->times[stage] = now;
 }
 
 /// By the warps that put, of all blocks, once their stores are issued: the last block raises the
@@ -56,6 +72,7 @@ __device__ __forceinline__ void raise_flags(MailCounts* counts, const MailFlags*
     *reinterpret_cast<volatile std::uint64_t*>(flags[i].there) = round;
   for (int i = 0; i < peers; ++i)
     *reinterpret_cast<volatile std::uint64_t*>(flags[i].there_on_host) = round;
+  note(counts, MailCounts::kPut);
 }
 
 __device__ __forceinline__ std::uint64_t load_acquire(const std::uint64_t* flag) {
@@ -84,7 +101,11 @@ __device__ __forceinline__ void finish(const MailArguments<Slots>& a, std::uint6
     __threadfence();
     if (atomicInc(&a.counts->arrivals, gridDim.x - 1) != gridDim.x - 1) return;
   }
-  if (a.puts) a.counts->round = round;
+  if (a.puts) {
+    a.counts->round = round;
+    a.counts->own_tickets = 0;
+  }
+  if (a.takes) note(a.counts, MailCounts::kEnded);
   if (a.ticket == 0) return;
   __threadfence_system();
   if (a.puts) {
@@ -104,18 +125,29 @@ __global__ void __launch_bounds__(kThreads, Any ? kBlocksOfAny : kBlocksOfBoxes)
   const std::uint64_t round =
       *reinterpret_cast<const volatile std::uint64_t*>(&a.counts->round) + (a.puts ? 1 : 0);
   std::byte* const* const bases = a.bases[round & 1];
-  // One loop, since what it calls is long.
+  const bool notes = blockIdx.x == 0 && threadIdx.x == 0;
+  if (notes && a.puts) note(a.counts, MailCounts::kBegun);
+  // Some warps put first, and then help the others with the rank's own copies. One loop, since what
+  // it calls is long.
+  enum : int { kPuts, kOwn, kTakes };
 #pragma unroll 1
-  for (int step = a.puts ? 0 : 1; step < (a.takes ? 2 : 1); ++step) {
-    const bool puts = step == 0 && warp < a.put_warps;
-    const MailTables& tables = step == 1 ? a.take : puts ? a.put : a.own;
-    const int first = step == 1 || puts ? 0 : a.put_warps;
-    const int warps = puts ? a.put_warps : kWarps - first;
-    if (step == 1 && a.waits) await_flags(a.flags, a.peers, round, a.progress);
-    move_tiles<Dims, Any>(tables, blockIdx.x * warps + warp - first, gridDim.x * warps, bases);
-    if (puts) raise_flags(a.counts, a.flags, a.peers, a.put_warps, round);
+  for (int step = a.puts ? kPuts : kTakes; step < (a.takes ? kTakes + 1 : kTakes); ++step) {
+    if (step == kPuts ? warp >= a.put_warps : step == kOwn && warp < a.put_warps && !a.shares_own)
+      continue;
+    const MailTables& tables = step == kPuts ? a.put : step == kOwn ? a.own : a.take;
+    const int first = step == kOwn ? a.put_warps : 0;
+    const int warps = step == kPuts ? a.put_warps : kWarps - first;
+    if (step == kTakes && a.waits) await_flags(a.flags, a.peers, round, a.progress);
+    if (step == kTakes && notes) note(a.counts, MailCounts::kSeen);
+    std::uint32_t* const tickets = step == kOwn && a.shares_own ? &a.counts->own_tickets : nullptr;
+    move_tiles<Dims, Any>(tables, blockIdx.x * warps + warp - first, gridDim.x * warps, tickets,
+                          bases);
+    if (step == kPuts) raise_flags(a.counts, a.flags, a.peers, a.put_warps, round);
   }
-  if (a.waits && !a.takes) await_flags(a.flags, a.peers, round, a.progress);
+  if (a.waits && !a.takes) {
+    await_flags(a.flags, a.peers, round, a.progress);
+    if (notes) note(a.counts, MailCounts::kSeen);
+  }
   finish(a, round);
 }
 
@@ -183,6 +215,8 @@ cudaError_t start_mail(const MailLaunch& launch, const Lane& lane) {
       launch.waits ? blocks_that_wait(lane)
                    : std::int64_t{lane.multiprocessors} * (any ? kBlocksOfAny : kBlocksOfBoxes);
   const auto blocks = static_cast<unsigned>(std::min(blocks_for_once(launch), most));
+  const std::int64_t own_warps = std::int64_t{blocks} * (kWarps - arguments.put_warps);
+  arguments.shares_own = arguments.put_warps != 0 && launch.own->tile_count > own_warps;
   auto kernel = mail_kernel<STRAKE_BOX_DIMS, true, Slots>;
   if constexpr (Slots == kFewSlots) {
     if (!any) kernel = mail_kernel<3, false, Slots>;

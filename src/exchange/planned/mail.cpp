@@ -323,6 +323,22 @@ bool Mail::is_put() const noexcept {
   return true;
 }
 
+std::optional<Mail::Stages> Mail::stages() const {
+  MailCounts counts;
+  const Layout whole = Layout::dense(sizeof(counts));
+  CopyPlan::compile(whole, {}, whole, place_)
+      .run(reinterpret_cast<std::byte*>(&counts), mailbox_.data());
+  const auto since_begin = [&](MailCounts::Stage stage) {
+    constexpr double kNsPerUs = 1e3;
+    return static_cast<double>(counts.times[stage] - counts.times[MailCounts::kBegun]) / kNsPerUs;
+  };
+  const Stages made{boxes_of_.empty() ? 0 : since_begin(MailCounts::kPut),
+                    since_begin(MailCounts::kSeen), since_begin(MailCounts::kEnded)};
+  if (counts.round == 0 || counts.times[MailCounts::kEnded] < counts.times[MailCounts::kBegun])
+    return std::nullopt;
+  return made;
+}
+
 const Mail::Partner* Mail::late() const noexcept {
   if (step_ == Step::Idle || !is_put()) return nullptr;
   for (const auto& [number, shared] : boxes_of_)

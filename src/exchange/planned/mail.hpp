@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -114,6 +115,14 @@ class Mail {
   /// A whole round in `stream`, of this device. \throws Unsupported  and nothing was done;
   /// CudaError
   void run(Bases bases, DeviceStream& stream);
+  /// Of the last round that has ended, if the device is idle: when its bytes were with the others,
+  /// theirs had come, and all were taken. [us since it began] \throws CudaError
+  struct Stages {
+    double put = 0;
+    double seen = 0;
+    double ended = 0;
+  };
+  [[nodiscard]] std::optional<Stages> stages() const;
   /// A partner whose bytes have not come; null: there is none.
   [[nodiscard]] const Partner* late() const noexcept;
   /// Ends what waits on the device, whatever has come, and the round that was started: its arrays

@@ -1,5 +1,7 @@
 #include "exchange/planned/mails.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -163,6 +165,19 @@ void Mails::run(Bases bases, std::span<Stream> streams) {
   prepare(false, {});
   start(bases, streams);
   end_in(streams);
+}
+
+std::string Mails::last_round() const {
+  std::string text;
+  for (const auto& mail : mails_) {
+    const auto stages = mail->stages();
+    if (!stages) continue;
+    text += fmt::format("device {}, last round: ", mail->place().device);
+    if (!mail->partners().empty())
+      text += fmt::format("put by {:.1f} us, all had come by {:.1f}, ", stages->put, stages->seen);
+    text += fmt::format("ended at {:.1f} us\n", stages->ended);
+  }
+  return text;
 }
 
 void Mails::give_up() noexcept {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "exchange/planned/board.hpp"
@@ -54,6 +55,8 @@ class Mails {
   void run(Bases bases, std::span<Stream> streams);
   void give_up() noexcept;
   /// \}
+  /// For people: how the last round went, a line a device. \throws CudaError
+  [[nodiscard]] std::string last_round() const;
   /// A neighbour whose bytes have not come.
   [[nodiscard]] std::optional<std::size_t> late() const noexcept;
 
