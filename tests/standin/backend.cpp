@@ -532,9 +532,11 @@ class Backend final : public strake::DeviceBackend {
     standin::deallocate(address);
   }
 
-  // Ranks share its devices.
+  // Ranks share its devices, unless STANDIN_OWN_DEVICES=1.
   std::uint64_t identity(int device) const noexcept override {
-    return static_cast<std::uint64_t>(device) + 1;
+    const bool own = std::getenv("STANDIN_OWN_DEVICES") != nullptr;
+    return (own ? static_cast<std::uint64_t>(getpid()) * 8 : 0) +
+           static_cast<std::uint64_t>(device) + 1;
   }
   bool reach_peer(int /*device*/, int /*other*/) override {
     return std::getenv("STANDIN_NO_SHARING") == nullptr;

@@ -2,8 +2,9 @@
 /// use, and the driver behind them. Its memory is the host's, but at addresses that the CPU can't
 /// touch, so that an access past the runtime ends the program as it would with a GPU's memory.
 /// STANDIN_OPEN=1 opens them: an MPI library then takes them as a GPU-aware one does.
-/// STANDIN_NO_SHARING=1: other processes can't open it. STANDIN_PINNED_MIB and STANDIN_DEVICE_MIB
-/// bound what a process's plug-in may have at a time.
+/// STANDIN_NO_SHARING=1: other processes can't open it. STANDIN_OWN_DEVICES=1: its devices are this
+/// process's alone. STANDIN_PINNED_MIB and STANDIN_DEVICE_MIB bound what a process's plug-in may
+/// have at a time.
 #pragma once
 
 #include <cstddef>

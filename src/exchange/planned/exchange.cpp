@@ -190,7 +190,8 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
                            std::span<Stream> after) {
   require(bases, combine, reverse);
   require_streams(after);
-  if (!on_device()) after = {};  // their work is done
+  const auto is_devices = [](const Stream& stream) { return stream.device() >= 0; };
+  if (!on_device() || std::ranges::none_of(after, is_devices)) after = {};  // their work is done
   captured_ = StreamAccess::any_captures(after);
   if (captured_ && !all_by_mail())
     throw Unsupported(
@@ -274,6 +275,10 @@ void Exchange::Impl::require_own_thread() const {
 }
 
 void Exchange::Impl::require_streams(std::span<Stream> streams) const {
+  const bool captures = StreamAccess::any_captures(streams);
+  for (const Stream& stream : streams)
+    if (captures && stream.device() >= 0 && !StreamAccess::any_captures(std::span(&stream, 1)))
+      throw InvalidArgument("an exchange is given streams of which some are captured, some not");
   const auto is_of = [](const Stream& stream, Place place) {
     return stream.device() == (is_device(place) ? place.device : -1);
   };
@@ -290,6 +295,7 @@ void Exchange::Impl::require_streams(std::span<Stream> streams) const {
 
 void Exchange::Impl::wait(std::span<Stream> before) {
   require_streams(before);
+  if (before.empty()) return wait();
   const bool captures = on_device() && StreamAccess::any_captures(before);
   if (!running_ || !all_by_mail() || (!captured_ && !mail_->may_wait())) {
     if (running_ && captures)
@@ -321,7 +327,7 @@ void Exchange::Impl::enqueue(Bases bases, std::span<Stream> streams) {
   require_streams(streams);
   const bool captured = on_device() && StreamAccess::any_captures(streams);
   // Where ranks share a device, one that waits would keep the others from it.
-  if (!all_by_mail() || (!captured && !mail_->may_wait())) {
+  if (!all_by_mail() || streams.empty() || (!captured && !mail_->may_wait())) {
     start(bases, false, {}, streams);
     return wait(streams);
   }
@@ -377,14 +383,15 @@ void Exchange::Impl::wait() {
 
 void Exchange::Impl::fail() noexcept {
   if (std::exchange(failed_, true)) return;
-  if (mail_ != nullptr) mail_->give_up();
-  end();
+  if (mail_ != nullptr) mail_->stop_waiting();
   for (const Peer& peer : peers_) {
     if (peer.far) peer.far->give_up();
     if (!peer.near) continue;
     for (const std::size_t lane : {kSends, kReceives})
       end_of(peer, lane).failed.store(1, std::memory_order_release);
   }
+  if (mail_ != nullptr) mail_->give_up();
+  end();
 }
 
 std::string Exchange::Impl::plan() const {

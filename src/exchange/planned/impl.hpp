@@ -54,7 +54,7 @@ class STRAKE_LOCAL Exchange::Impl {
                                  return one.rank != peer ||
                                         (one.mailed ? !mailing_ : one.taking == Taking::No);
                                }) &&
-           (peer != rank_ || !mailing_);
+           (peer != rank_ || (!mailing_ && !own_due_));
   }
   [[nodiscard]] std::string plan() const;
   [[nodiscard]] std::vector<PeerPlan> peers() const;

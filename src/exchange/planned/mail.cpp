@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <new>
 #include <string>
 #include <utility>
 
+#include "exchange/backoff.hpp"
 #include "exchange/planned/set_zero.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
@@ -40,28 +42,43 @@ Layout packed(const Layout& layout, std::int64_t at) {
 
 }  // namespace
 
-Mail::Mail(Place place, std::vector<Place> arrays, std::vector<Partner> partners,
+Mail::Mail(Place place, const std::vector<Place>& arrays, std::vector<Partner> partners,
            std::vector<Piece> own)
     : place_(place),
-      arrays_(std::move(arrays)),
+      slot_of_(arrays.size(), -1),
       partners_(std::move(partners)),
       own_(std::move(own)),
-      // Each partner has a box here and one there.
-      has_room_(arrays_.size() + 2 * partners_.size() <= DeviceCopier::kMostMailSlots),
-      engines_copy_own_(!own_.empty() && engines_are_wanted()) {}
+      engines_copy_own_(!own_.empty() && engines_are_wanted()) {
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i] != place_) continue;
+    slot_of_[i] = static_cast<std::int32_t>(arrays_.size());
+    arrays_.push_back(i);
+  }
+  // Each partner has a box here and one there.
+  has_room_ = arrays_.size() + 2 * partners_.size() <= DeviceCopier::kMostMailSlots;
+}
 
 Mail::~Mail() {
+  if (progress_ == nullptr) return;
+  // What was begun has been waited for, or has failed.
+  if (step_ != Step::Idle) give_up();
   try {
-    // What was begun has been waited for, or has failed.
-    if (step_ != Step::Idle) give_up();
-    if (stream_ != nullptr) stream_->synchronize();
-    if (has_last_) last_->synchronize();
+    if (progress_->given_up == 0) {
+      stream_->synchronize();
+      if (has_last_) last_->synchronize();
+      return;
+    }
     // Others may not know yet, and put.
-    if (progress_ != nullptr && progress_->given_up != 0) mailbox_.leak();
+    mailbox_.leak();
+    if (is_idle_soon() && (!has_last_ || last_->query())) return;
   } catch (...) {
     mailbox_.leak();  // the device has failed
-    progress_block_.leak();
   }
+  // Work that waits for something else still uses these.
+  progress_block_.leak();
+  (void)forward_.release();
+  for (auto& [how, copies] : back_) (void)copies.release();
+  (void)stream_.release();
 }
 
 void Mail::open_mailbox() {
@@ -109,7 +126,13 @@ Mail::Offer Mail::offer_to(std::size_t partner, const Offer& all) const {
 
 std::byte* Mail::mailbox_of(Boards& boards, const Partner& partner, const Offer& theirs) const {
   if (!partner.is_own) return boards.device_memory(partner.at.rank, theirs.mailbox, place_);
-  return device_backend()->reach_peer(place_.device, theirs.ordinal) ? theirs.address : nullptr;
+  try {
+    if (device_backend()->reach_peer(place_.device, theirs.ordinal)) return theirs.address;
+  } catch (const Error& error) {
+    log::warn("device {} doesn't reach the memory of device {}: {}", place_.device, theirs.ordinal,
+              error.what());
+  }
+  return nullptr;
 }
 
 MailMethod Mail::wanted(Boards& boards, int own_rank, std::size_t number,
@@ -207,9 +230,7 @@ void Mail::prepare(bool reverse, std::span<const Combine> combine) {
   std::vector<DeviceCombine> wanted;
   const bool replaces = std::ranges::none_of(combine, [](const Combine& how) { return bool{how}; });
   for (std::size_t i = 0; !replaces && i < arrays_.size(); ++i)
-    wanted.push_back(arrays_[i] == place_
-                         ? combine_of(combine, static_cast<int>(i)).on_device().value()
-                         : DeviceCombine{});
+    wanted.push_back(combine_of(combine, static_cast<int>(arrays_[i])).on_device().value());
   auto& made = reverse ? back_[wanted] : forward_;
   if (made == nullptr) made = compiled(reverse, wanted);
   copies_ = made.get();
@@ -221,14 +242,18 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
   std::vector<CopyBatch::Copy> put, own, take;
   std::vector<CopyBatch::Copy> engine_put, engine_own, engine_take;
   std::vector<MailCopies::Combined> combined;
+  const auto slot = [&](int array) { return slot_of_[static_cast<std::size_t>(array)]; };
+  const std::vector<Place> arrays(arrays_.size(), place_);
   const bool combines = !how.empty();
   const auto combine = [&](const CopyBatch::Copy& copy) {
     combined.push_back({copy, how[static_cast<std::size_t>(copy.to_slot)]});
   };
   // This device's own first, then by the other ranks' numbers: each run gives the same values.
   for (const Piece& piece : own_) {
-    const CopyBatch::Copy forward = {piece.theirs, piece.their_array, piece.mine, piece.array};
-    const CopyBatch::Copy back = {piece.mine, piece.array, piece.theirs, piece.their_array};
+    const CopyBatch::Copy forward = {piece.theirs, slot(piece.their_array), piece.mine,
+                                     slot(piece.array)};
+    const CopyBatch::Copy back = {piece.mine, slot(piece.array), piece.theirs,
+                                  slot(piece.their_array)};
     if (combines) {
       combine(back);
     } else {
@@ -246,12 +271,12 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
     for (std::size_t i = 0; i < out.pieces().size(); ++i) {
       const Piece& piece = out.pieces()[i];
       (by_engine ? engine_put : put)
-          .push_back({packed(piece.mine, out.packed_at(i)), there, piece.mine, piece.array});
+          .push_back({packed(piece.mine, out.packed_at(i)), there, piece.mine, slot(piece.array)});
     }
     for (std::size_t i = 0; i < in.pieces().size(); ++i) {
       const Piece& piece = in.pieces()[i];
-      const CopyBatch::Copy taken = {piece.mine, piece.array, packed(piece.mine, in.packed_at(i)),
-                                     there + 1};
+      const CopyBatch::Copy taken = {piece.mine, slot(piece.array),
+                                     packed(piece.mine, in.packed_at(i)), there + 1};
       if (combines) {
         combine(taken);
       } else {
@@ -262,7 +287,7 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
   DeviceCopier* const copier = device_copier();
   if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");
   return copier->compile_mail(place_.device,
-                              {.arrays = arrays_,
+                              {.arrays = arrays,
                                .boxes = boxes,
                                .put = put,
                                .own = own,
@@ -302,8 +327,14 @@ void Mail::follow(const DeviceStream& work, const DeviceEvent& event) {
   stream_->wait(event);
 }
 
+std::vector<std::byte*> Mail::own_of(Bases bases) const {
+  std::vector<std::byte*> own;
+  for (const std::size_t array : arrays_) own.push_back(bases[array]);
+  return own;
+}
+
 void Mail::put(Bases bases) {
-  bases_.assign(bases.begin(), bases.end());
+  bases_ = own_of(bases);
   ++ticket_;
   ++round_;
   copies_->put(*stream_, bases_, round_, ticket_);
@@ -376,15 +407,25 @@ bool Mail::test(bool now) {
   return true;
 }
 
-void Mail::give_up() noexcept {
-  if (progress_ == nullptr) return;
-  progress_->given_up = 1;
-  if (step_ == Step::Idle) return;
+void Mail::stop_waiting() noexcept {
+  if (progress_ != nullptr) progress_->given_up = 1;
+}
+
+bool Mail::is_idle_soon() noexcept {
+  constexpr std::chrono::seconds kPatience{2};
+  const auto begin = std::chrono::steady_clock::now();
   try {
-    stream_->synchronize();
+    for (Backoff backoff; !stream_->query(); backoff.pause())
+      if (std::chrono::steady_clock::now() - begin > kPatience) return false;
+    return true;
   } catch (const Error&) {
-    // The device has failed, or the round was captured.
+    return false;  // the device has failed, or the round was captured
   }
+}
+
+void Mail::give_up() noexcept {
+  stop_waiting();
+  if (progress_ != nullptr && step_ != Step::Idle) (void)is_idle_soon();
 }
 
 const DeviceEvent& Mail::end() {
@@ -397,7 +438,8 @@ const DeviceEvent& Mail::end() {
 void Mail::run(Bases bases, DeviceStream& stream) {
   follow_last(stream, stream);
   ++round_;
-  forward_->run(stream, bases, round_);
+  bases_ = own_of(bases);
+  forward_->run(stream, bases_, round_);
   (void)remember(stream);
 }
 

@@ -54,7 +54,7 @@ class Mail {
     std::uint64_t device = 0;  ///< which one; 0: not known
   };
   /// \param arrays  the memories of all arrays of this rank's; those in `place` are this device's
-  Mail(Place place, std::vector<Place> arrays, std::vector<Partner> partners,
+  Mail(Place place, const std::vector<Place>& arrays, std::vector<Partner> partners,
        std::vector<Piece> own);
   ~Mail();
   Mail(const Mail&) = delete;
@@ -77,6 +77,8 @@ class Mail {
                              const Offer& theirs);
   /// What both have accepted goes by mail; else nothing between them does.
   void settle(std::size_t partner, bool accepted);
+  /// Other ranks use this device, too.
+  void share_device() noexcept { may_wait_ = false; }
   /// \}
 
   /// Whether bytes from and to a partner go this way: both ends say the same.
@@ -125,8 +127,10 @@ class Mail {
   [[nodiscard]] std::optional<Stages> stages() const;
   /// A partner whose bytes have not come; null: there is none.
   [[nodiscard]] const Partner* late() const noexcept;
-  /// Ends what waits on the device, whatever has come, and the round that was started: its arrays
-  /// are used no more.
+  /// The device waits for no flag any more, whatever has come.
+  void stop_waiting() noexcept;
+  /// The same, and ends the round that was started: its arrays are used no more, unless the device
+  /// is held up by something else.
   void give_up() noexcept;
 
  private:
@@ -153,12 +157,15 @@ class Mail {
       bool reverse, const std::vector<DeviceCombine>& combine) const;
   void follow_last(DeviceStream& stream, const DeviceStream& work);
   const DeviceEvent& remember(DeviceStream& stream);
+  [[nodiscard]] std::vector<std::byte*> own_of(Bases bases) const;
+  [[nodiscard]] bool is_idle_soon() noexcept;
   [[nodiscard]] bool is_put() const noexcept;
   [[nodiscard]] bool has_come(std::uint64_t round) const noexcept;
   void look_at_device();
 
   Place place_;
-  std::vector<Place> arrays_;
+  std::vector<std::size_t> arrays_;    ///< in this device's memory, by slot of a launch
+  std::vector<std::int32_t> slot_of_;  ///< by array; negative: it is elsewhere
   std::vector<Partner> partners_;
   std::vector<Piece> own_;
   bool has_room_ = false;  ///< for all partners' boxes among the slots of a launch

@@ -89,6 +89,12 @@ void Mails::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<End>& e
     ends[i].mail->settle(ends[i].partner, both);
     if (both) where_[partner_of(i).neighbour] = ends[i];
   }
+  // Also where it is not the two that share a device that exchange.
+  for (const auto& mail : mails_) {
+    for (const std::size_t i : others)
+      if (theirs[i].device != 0 && theirs[i].device == offers.at(mail.get()).device)
+        mail->share_device();
+  }
 }
 
 MailMethod Mails::method(std::size_t neighbour) const {
@@ -180,7 +186,13 @@ std::string Mails::last_round() const {
   return text;
 }
 
+// Each may wait behind what another one waits for.
+void Mails::stop_waiting() noexcept {
+  for (const auto& mail : mails_) mail->stop_waiting();
+}
+
 void Mails::give_up() noexcept {
+  stop_waiting();
   for (const auto& mail : mails_) mail->give_up();
 }
 

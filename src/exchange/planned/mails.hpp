@@ -53,6 +53,7 @@ class Mails {
   void end_in(std::span<Stream> before);
   void forget() noexcept;
   void run(Bases bases, std::span<Stream> streams);
+  void stop_waiting() noexcept;
   void give_up() noexcept;
   /// \}
   /// For people: how the last round went, a line a device. \throws CudaError
