@@ -97,7 +97,8 @@ class STRAKE_API Exchange {
   /// device, or copy engines move the bytes (STRAKE_METHOD=engine); CudaError
   void start(std::span<std::byte* const> arrays, Stream& after);
   /// The same of arrays in the memories of several devices: it comes after the work in each of
-  /// these streams. (One stream alone orders what all devices do.)
+  /// these streams. (One stream alone orders what all devices do.) \throws InvalidArgument  some of
+  /// them are being captured, some not
   void start(std::span<std::byte* const> arrays, std::span<Stream> after);
   /// A whole exchange of arrays in a device's memory, in `stream`: after the work in it, and before
   /// what it gets later. No CPU waits or takes part, and it may be captured in a graph, which
@@ -130,7 +131,7 @@ class STRAKE_API Exchange {
   /// the exchange again at once. As enqueue(), the host waits where devices can't. \throws  as
   /// start(), test()
   void wait(Stream& before);
-  /// The same for the work that any of these streams gets later.
+  /// The same for the work that any of these streams gets later; if there are none, as wait().
   void wait(std::span<Stream> before);
   /// For a rank that can't go on: it starts no more, and does not wait. Peers whose CPUs wait for
   /// it, now or later, or that start anew, get an Error that names it.

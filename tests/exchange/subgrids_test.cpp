@@ -245,6 +245,86 @@ TEST(Subgrids, files_hold_each) {
   if (rank() == 0) std::filesystem::remove_all(folder);
 }
 
+/// On each of this rank's devices an array, of which all ranks send each other something.
+struct Everywhere {
+  explicit Everywhere(int devices) {
+    ExchangePart part;
+    for (int i = 0; i < devices; ++i) {
+      const Place on{MemoryKind::Device, (test_memory::device() + i) % test_memory::devices()};
+      const int array = part.array(on, kBytes);
+      bases.push_back(arrays.emplace_back(kBytes, on).data());
+      for (int other = 0; other < ranks(); ++other) {
+        if (other == rank()) continue;
+        part.send(other, i, array, Layout::dense(64, 64 * other));
+        part.receive(other, i, array, Layout::dense(64, kBytes / 2 + 64 * other));
+      }
+    }
+    exchange = Exchange(MPI_COMM_WORLD, part);
+  }
+  static constexpr std::int64_t kBytes = 4096;
+  std::vector<SharedArray> arrays;
+  std::vector<std::byte*> bases;
+  Exchange exchange;
+};
+
+TEST(Places, who_waits_on_devices_is_told_that_another_rank_gave_up) {
+  if (!test_memory::on_device() || ranks() == 1) GTEST_SKIP();
+  for (const int devices : {1, 2}) {
+    Everywhere here(std::min(devices, test_memory::devices()));
+    Stream stream = Stream::make(test_memory::device());
+    here.exchange.start(here.bases, stream);
+    here.exchange.wait();
+    // One round in the stream, whose end nobody has seen, where devices may wait.
+    const bool may_wait = std::getenv("STANDIN_OWN_DEVICES") != nullptr &&
+                          here.exchange.plan().find("method device") != std::string::npos;
+    if (rank() == 0 && may_wait) here.exchange.enqueue(here.bases, stream);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank() != 0) here.exchange.give_up();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank() == 0) {
+      EXPECT_THROW(
+          {
+            here.exchange.start(here.bases, stream);
+            here.exchange.wait(stream);
+          },
+          Error);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+/// What a rank is to itself in host memory waits for the work of its devices, too.
+TEST(Places, own_copies_on_the_host_are_not_told_of_before_they_are_made) {
+  if (!test_memory::on_device()) GTEST_SKIP();
+  std::vector<std::byte> host(4096);
+  const Place device{MemoryKind::Device, test_memory::device()};
+  const SharedArray other(4096, device);
+  ExchangePart part;
+  (void)part.array(Place{}, 4096);
+  (void)part.array(device, 4096);
+  part.send(rank(), 0, 0, Layout::dense(64, 0));
+  part.receive(rank(), 0, 0, Layout::dense(64, 1024));
+  Exchange exchange(MPI_COMM_WORLD, part);
+  std::memset(host.data(), 7, 64);
+  std::byte* const bases[] = {host.data(), other.data()};
+  test_memory::hold_up();
+  exchange.start(bases);
+  (void)exchange.test();
+  EXPECT_TRUE(!exchange.arrived(rank()) || host[1024] == std::byte{7});
+  test_memory::let_go();
+  exchange.wait();
+  EXPECT_EQ(host[1024], std::byte{7});
+  // A stream of the CPU alone says nothing of what devices do.
+  Stream cpu;
+  test_memory::hold_up();
+  exchange.start(bases, cpu);
+  EXPECT_FALSE(exchange.test());
+  test_memory::let_go();
+  // No stream waits: the host does.
+  exchange.wait(std::span<Stream>());
+  EXPECT_FALSE(exchange.running());
+}
+
 /// Random transfers between arrays in different memories, and what they are to bring.
 TEST(Places, transfers_between_any_two) {
   constexpr std::int64_t kBytes = 1 << 17;
