@@ -72,7 +72,7 @@ Result run(const Options& options) {
     MpiGrid grid(MPI_COMM_WORLD, options.extent);
     Result result = solve(grid, grid, jacobi, options.steps);
     result.way = "baseline";
-    if (!options.png.empty()) write_png(options.png, grid.view(), options.extent);
+    if (!options.png.empty()) write_png(options.png, {grid.view()}, options.extent);
     return result;
   }
   strake::Grid grid(MPI_COMM_WORLD, options.extent,
@@ -82,7 +82,7 @@ Result run(const Options& options) {
   auto u = grid.add<double>("temperature");
   const Result result = solve(grid, u, jacobi, options.steps);
   if (options.plan && grid.rank() == 0) std::fputs(grid.plan().c_str(), stdout);
-  if (!options.png.empty()) write_png(options.png, u.view(), options.extent);
+  if (!options.png.empty()) write_png(options.png, {u.view()}, options.extent);
   if (!options.vtk.empty()) grid.write_vtk(options.vtk);
   return result;
 }

@@ -224,20 +224,26 @@ void unpack(const Cells& u, const std::vector<strake::Region>& boxes, const doub
   check(cudaGetLastError(), "unpack_boxes");
 }
 
-DeviceJacobi::DeviceJacobi(const strake::Index3& extent) : jacobi_(extent) {
+DeviceJacobi::DeviceJacobi(const strake::Index3& extent, const strake::Stream& stream)
+    : jacobi_(extent), stream_(stream.native()), device_(stream.device()) {
+  use_device();
   check(cudaMalloc(&result_, sizeof *result_), "cudaMalloc");
 }
 DeviceJacobi::~DeviceJacobi() { (void)cudaFree(result_); }
 
-void DeviceJacobi::begin(const Cells& u, cudaStream_t stream) const {
+/// A launch fails in a stream of another device than the current one.
+void DeviceJacobi::use_device() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
+
+void DeviceJacobi::begin(const Cells& u) const {
   if (u.owned().empty()) return;
-  begin_cells<<<blocks_for_rows(u.owned()), kThreads, 0, stream>>>(jacobi_, u);
+  use_device();
+  begin_cells<<<blocks_for_rows(u.owned()), kThreads, 0, stream_>>>(jacobi_, u);
   check(cudaGetLastError(), "begin_cells");
 }
 
-void DeviceJacobi::relax(const Cells& from, const Cells& to, const strake::Region& box,
-                         cudaStream_t stream) const {
+void DeviceJacobi::relax(const Cells& from, const Cells& to, const strake::Region& box) const {
   if (box.empty()) return;
+  use_device();
   // Rows of what a rank owns begin at a line of memory.
   constexpr std::int64_t kLine = 64 / sizeof(double);
   const std::int64_t first_x = box.lower[0] - (box.lower[0] - from.owned().lower[0]) % kLine;
@@ -248,39 +254,40 @@ void DeviceJacobi::relax(const Cells& from, const Cells& to, const strake::Regio
     length /= 2;
   const dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>(high),
                   static_cast<unsigned>(blocks_for(box.extent(2), length)));
-  relax_columns<<<grid, dim3(kWide, kHigh), 0, stream>>>(jacobi_, from, to, box, first_x, length);
+  relax_columns<<<grid, dim3(kWide, kHigh), 0, stream_>>>(jacobi_, from, to, box, first_x, length);
   check(cudaGetLastError(), "relax_columns");
 }
 
 void DeviceJacobi::relax(const Cells& from, const Cells& to,
-                         const std::vector<strake::Region>& boxes, cudaStream_t stream) const {
+                         const std::vector<strake::Region>& boxes) const {
   if (boxes.empty()) return;
-  relax_boxes<<<Boxes::blocks_for_all(boxes), kThreads, 0, stream>>>(jacobi_, from, to,
-                                                                     Boxes(boxes));
+  use_device();
+  relax_boxes<<<Boxes::blocks_for_all(boxes), kThreads, 0, stream_>>>(jacobi_, from, to,
+                                                                      Boxes(boxes));
   check(cudaGetLastError(), "relax_boxes");
 }
 
 template <typename What>
-unsigned long long DeviceJacobi::reduced(const What& what, const strake::Region& region,
-                                         cudaStream_t stream) const {
+unsigned long long DeviceJacobi::reduced(const What& what, const strake::Region& region) const {
   Word result = 0;
   if (region.empty()) return result;
-  check(cudaMemsetAsync(result_, 0, sizeof result, stream), "cudaMemsetAsync");
-  reduce<<<blocks_for_rows(region), kThreads, 0, stream>>>(what, region, result_);
+  use_device();
+  check(cudaMemsetAsync(result_, 0, sizeof result, stream_), "cudaMemsetAsync");
+  reduce<<<blocks_for_rows(region), kThreads, 0, stream_>>>(what, region, result_);
   check(cudaGetLastError(), "reduce");
-  check(cudaMemcpyAsync(&result, result_, sizeof result, cudaMemcpyDeviceToHost, stream),
+  check(cudaMemcpyAsync(&result, result_, sizeof result, cudaMemcpyDeviceToHost, stream_),
         "cudaMemcpyAsync");
-  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
   return result;
 }
 
-double DeviceJacobi::largest_change(const Cells& a, const Cells& b, cudaStream_t stream) const {
-  const Word bits = reduced(Change{a, b}, a.owned(), stream);
+double DeviceJacobi::largest_change(const Cells& a, const Cells& b) const {
+  const Word bits = reduced(Change{a, b}, a.owned());
   double change = 0;
   std::memcpy(&change, &bits, sizeof change);
   return change;
 }
 
-std::uint64_t DeviceJacobi::checksum(const Cells& u, cudaStream_t stream) const {
-  return reduced(Checksum{jacobi_, u}, u.owned(), stream);
+std::uint64_t DeviceJacobi::checksum(const Cells& u) const {
+  return reduced(Checksum{jacobi_, u}, u.owned());
 }

@@ -48,7 +48,8 @@ class MpiBox {
   MpiBox& operator=(const MpiBox&) = delete;
   ~MpiBox() { MPI_Comm_free(&cart_); }
 
-  [[nodiscard]] strake::Region interior() const {
+  /// \{ As of a strake::Grid: a rank has one subgrid.
+  [[nodiscard]] strake::Region interior(int /*subgrid*/ = 0) const {
     strake::Region made = owned_;
     for (std::size_t a = 0; a < 3; ++a) {
       ++made.lower[a];
@@ -57,7 +58,7 @@ class MpiBox {
     return made;
   }
   /// Slabs around the interior.
-  [[nodiscard]] std::vector<strake::Region> exterior() const {
+  [[nodiscard]] std::vector<strake::Region> exterior(int /*subgrid*/ = 0) const {
     const strake::Region inner = interior();
     if (inner.empty()) return {owned_};
     std::vector<strake::Region> boxes;
@@ -70,6 +71,7 @@ class MpiBox {
     }
     return boxes;
   }
+  /// \}
 
  protected:
   /// All ranks send one way, and receive from the other side: layers of cells, without those at

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -49,17 +50,21 @@ class DeviceMpiGrid : public MpiBox {
     (void)cudaStreamDestroy(stream_);
   }
 
-  [[nodiscard]] strake::View<double> view() const { return view_of(buffers_[0]); }
-  [[nodiscard]] strake::View<double> next() const { return view_of(buffers_[1]); }
+  [[nodiscard]] strake::View<double> view(int /*subgrid*/ = 0) const {
+    return view_of(buffers_[0]);
+  }
+  [[nodiscard]] strake::View<double> next(int /*subgrid*/ = 0) const {
+    return view_of(buffers_[1]);
+  }
   void swap() { std::swap(buffers_[0], buffers_[1]); }
 
   struct Ghosts {
     DeviceMpiGrid* grid;
-    void wait(const strake::Stream& before) { grid->finish(before.native()); }
+    void wait(std::span<const strake::Stream> before) { grid->finish(before.front().native()); }
   };
-  /// After the work in `after` faces are packed, while it gets more.
-  [[nodiscard]] Ghosts exchange(const strake::Stream& after) {
-    check(cudaEventRecord(before_, after.native()), "cudaEventRecord");
+  /// After the work in `after`, a stream, faces are packed, while it gets more.
+  [[nodiscard]] Ghosts exchange(std::span<const strake::Stream> after) {
+    check(cudaEventRecord(before_, after.front().native()), "cudaEventRecord");
     check(cudaStreamWaitEvent(stream_, before_, 0), "cudaStreamWaitEvent");
     pack(view(), sent_, out_.on_device, stream_);
     check(cudaMemcpyAsync(out_.on_host, out_.on_device, packed_bytes_, cudaMemcpyDeviceToHost,

@@ -32,7 +32,8 @@ std::string usage(const Program& program) {
          " [--n CELLS | --nx CELLS --ny CELLS --nz CELLS | --cells-a-rank CELLS]\n"
          "       [--steps COUNT] [--png PATH] [--vtk PATH] [--plan] [--csv]" +
          (program.baseline ? " [--baseline]" : "") +
-         (program.graph ? " [--graph | --no-graph]" : "") + " [--help]\n";
+         (program.devices ? "\n       [--gpus-a-rank COUNT] [--graph | --no-graph]" : "") +
+         " [--help]\n";
 }
 
 std::string help(const Program& program) {
@@ -56,12 +57,14 @@ std::int64_t parse_number(const std::string& name, const std::string& text, std:
   return number;
 }
 
-constexpr std::int64_t kMostCells = 1 << 14, kMostSteps = 1000000000;
+constexpr std::int64_t kMostCells = 1 << 14, kMostSteps = 1000000000, kMostGpus = 64;
+
+int subgrids_of_world(const Options& options) { return ranks_of_world() * options.gpus_a_rank; }
 
 /// The same cuts for the Grid and for plain MPI.
-void give_each_rank(Options& options, std::int64_t cells) {
+void give_each_subgrid(Options& options, std::int64_t cells) {
   std::array<int, 3> counts{};  // MPI_Dims_create puts the most first: cuts across z are the best
-  MPI_Dims_create(ranks_of_world(), 3, counts.data());
+  MPI_Dims_create(subgrids_of_world(options), 3, counts.data());
   for (std::size_t axis = 0; axis < 3; ++axis) {
     options.counts[axis] = counts[2 - axis];
     options.extent[axis] = cells * options.counts[axis];
@@ -99,7 +102,9 @@ std::optional<Options> parse(const Program& program, int argc, char** argv) {
       options.plan = true;
     } else if (name == "--baseline" && program.baseline) {
       options.baseline = true;
-    } else if ((name == "--graph" || name == "--no-graph") && program.graph) {
+    } else if (name == "--gpus-a-rank" && program.devices) {
+      options.gpus_a_rank = static_cast<int>(parse_number(name, value(), kMostGpus));
+    } else if ((name == "--graph" || name == "--no-graph") && program.devices) {
       options.graph = name == "--graph";
     } else if (name == "--csv") {
       options.csv = true;
@@ -109,24 +114,27 @@ std::optional<Options> parse(const Program& program, int argc, char** argv) {
       throw std::invalid_argument("unknown option '" + name + "'");
     }
   }
-  if (cells_a_rank > 0) give_each_rank(options, cells_a_rank);
+  if (cells_a_rank > 0) give_each_subgrid(options, cells_a_rank);
   if (options.baseline && (options.plan || !options.vtk.empty() || options.graph))
     throw std::invalid_argument("--plan, --vtk and graphs are of the Grid: --baseline has none");
+  if (options.baseline && options.gpus_a_rank > 1)
+    throw std::invalid_argument("--gpus-a-rank is of the Grid: --baseline has one GPU a rank");
   return options;
 }
 
 void print(const Program& program, const Options& options, const Result& result) {
   const char* const form =
-      options.csv ? "program,way,ranks,nx,ny,nz,steps,residual,us_per_step,communication,checksum\n"
-                    "%s,%s,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+      options.csv ? "program,way,ranks,subgrids,nx,ny,nz,steps,residual,us_per_step,"
+                    "communication,checksum\n"
+                    "%s,%s,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
                     ",%.6e,%.3f,%.4f,%016" PRIX64 "\n"
-                  : "{\"program\": \"%s\", \"way\": \"%s\", \"ranks\": %d, \"extent\": [%" PRId64
-                    ", %" PRId64 ", %" PRId64 "], \"steps\": %" PRId64
+                  : "{\"program\": \"%s\", \"way\": \"%s\", \"ranks\": %d, \"subgrids\": %d, "
+                    "\"extent\": [%" PRId64 ", %" PRId64 ", %" PRId64 "], \"steps\": %" PRId64
                     ", \"residual\": %.6e, \"us_per_step\": %.3f, \"communication\": %.4f, "
                     "\"checksum\": \"%016" PRIX64 "\"}\n";
-  std::printf(form, program.name, result.way, ranks_of_world(), options.extent[0],
-              options.extent[1], options.extent[2], options.steps, result.residual,
-              result.seconds * 1e6, result.communication, result.checksum);
+  std::printf(form, program.name, result.way, ranks_of_world(), subgrids_of_world(options),
+              options.extent[0], options.extent[1], options.extent[2], options.steps,
+              result.residual, result.seconds * 1e6, result.communication, result.checksum);
 }
 
 }  // namespace
@@ -157,13 +165,15 @@ strake::Region middle_slice(const strake::Region& owned, const strake::Index3& e
   return slice;
 }
 
-void write_png(const std::string& path, const strake::View<double>& u,
+void write_png(const std::string& path, const std::vector<strake::View<double>>& parts,
                const strake::Index3& extent) {
   const auto width = static_cast<std::size_t>(extent[0]);
   std::vector<double> slice(width * static_cast<std::size_t>(extent[1]));
-  for_each_cell(middle_slice(u.owned(), extent), [&](auto i, auto j, auto k) {
-    slice[static_cast<std::size_t>(j * extent[0] + i)] = u(i, j, k);
-  });
+  for (const strake::View<double>& u : parts) {
+    for_each_cell(middle_slice(u.owned(), extent), [&](auto i, auto j, auto k) {
+      slice[static_cast<std::size_t>(j * extent[0] + i)] = u(i, j, k);
+    });
+  }
   // Each cell is zero on all ranks but one.
   std::vector<double> whole(slice.size());
   MPI_Reduce(slice.data(), whole.data(), static_cast<int>(slice.size()), MPI_DOUBLE, MPI_SUM, 0,

@@ -7,18 +7,20 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "strake/view.hpp"
 
 struct Options {
   strake::Index3 extent{64, 64, 64};
-  std::array<int, 3> counts{};  ///< of ranks along each axis; zeroes: by recursive bisection
+  std::array<int, 3> counts{};  ///< of subgrids along each axis; zeroes: by recursive bisection
   std::int64_t steps = 200;
   std::string vtk;
   std::string png;
   bool plan = false;
   bool baseline = false;
   bool csv = false;
+  int gpus_a_rank = 1;        ///< a rank has as many subgrids
   std::optional<bool> graph;  ///< steps in CUDA graphs; nothing: where that works well
 };
 
@@ -26,7 +28,7 @@ struct Options {
 struct Program {
   const char* name = "";
   bool baseline = false;   ///< the option --baseline
-  bool graph = false;      ///< the options --graph and --no-graph
+  bool devices = false;    ///< the options --gpus-a-rank, --graph and --no-graph
   const char* notes = "";  ///< the end of --help
 };
 
@@ -49,9 +51,9 @@ void report(Result& result, std::int64_t steps_done, double residual, double sec
 /// The sum over all ranks. Collective.
 std::uint64_t sum_of_ranks(std::uint64_t checksum);
 
-/// The middle slice, gathered on rank 0. Collective. `u` is in host memory, and has this rank's
-/// part of that slice at least. \throws std::runtime_error  it can't be written
-void write_png(const std::string& path, const strake::View<double>& u,
+/// The middle slice, gathered on rank 0. Collective. `parts` are in host memory, and have this
+/// rank's part of that slice at least. \throws std::runtime_error  it can't be written
+void write_png(const std::string& path, const std::vector<strake::View<double>>& parts,
                const strake::Index3& extent);
 
 /// The cells of `owned` in that slice.

@@ -94,6 +94,7 @@ def test_host(program, ranks, launch):
     refuses(command, ["--png"], "--png takes a value")
     refuses(command, ["--baseline", "--plan"], "--baseline has none")
     refuses(command, ["--graph"], "unknown option '--graph'")
+    refuses(command, ["--gpus-a-rank", "2"], "unknown option '--gpus-a-rank'")
     assert "--cells-a-rank" in run(command(1, "--help")).stdout
 
 
@@ -106,39 +107,58 @@ def answer_of(result):
     return result["checksum"], result["residual"]
 
 
+TWO_GPUS = ["--gpus-a-rank", "2"]
+
+
+def ways_of(device):
+    """The options to try, each with the ways that the program may say it took."""
+    ways = [([], ("graph", "grid")), (["--no-graph"], ("grid",)), (["--baseline"], ("baseline",))]
+    one_step = ["--steps", "1", *TWO_GPUS]
+    done = run(device(1, *one_step))
+    if done.returncode == 0:
+        return ways + [(TWO_GPUS, ("graph", "grid")), ([*TWO_GPUS, "--no-graph"], ("grid",))]
+    refuses(device, one_step, "--gpus-a-rank 2: more than a rank's node has (1)")
+    return ways
+
+
 def test_device(cuda_program, program, ranks, launch):
     host, device = launcher_of(launch, program), launcher_of(launch, cuda_program)
-    expected = {"": ("graph", "grid"), "--no-graph": ("grid",), "--baseline": ("baseline",)}
+    ways = ways_of(device)
+    has_two_gpus = any(options == TWO_GPUS for options, _ in ways)
     # An odd number of steps, of which graphs do two each. Columns of one cell a thread, and of many.
     for problem in ([*PROBLEM, "--steps", "61"], ["--nx", "200", "--ny", "180", "--nz", "160", "--steps", "11"],
                     ["--nx", "3", "--ny", "2", "--nz", "40", "--steps", "5"]):
         sums = {"host": answer_of(result_of(host(1, *problem)))}
         for count in ranks:
-            for way in ([], ["--no-graph"], ["--baseline"]):
-                if way == ["--baseline"] and "3" in problem:
+            for options, expected in ways:
+                if options == ["--baseline"] and "3" in problem:
                     continue  # it has too few cells for each rank
-                result = result_of(device(count, *problem, *way))
-                assert result["ranks"] == count and result["way"] in expected[way[0] if way else ""], result
-                sums[" ".join([str(count), *way])] = answer_of(result)
-        result = result_of(device(1, *problem, "--graph"))
-        assert result["way"] == "graph", result
-        sums["1 --graph"] = answer_of(result)
+                result = result_of(device(count, *problem, *options))
+                assert result["ranks"] == count and result["way"] in expected, result
+                assert result["subgrids"] == count * (2 if "2" in options else 1), result
+                sums[" ".join([str(count), *options])] = answer_of(result)
+        for options in ([], TWO_GPUS) if has_two_gpus else ([],):
+            result = result_of(device(1, *problem, "--graph", *options))
+            assert result["way"] == "graph", result
+            sums[" ".join(["1 --graph", *options])] = answer_of(result)
         if len(set(sums.values())) != 1:
             sys.exit(f"the answers differ: {' '.join(problem)}: {sums}")
         print(f"checksum {result['checksum']} in {len(sums)} runs")
     with tempfile.TemporaryDirectory() as folder:
         pictures = []
-        for command in (host, device):
+        for command in [host(2), device(2)] + ([device(1, *TWO_GPUS)] if has_two_gpus else []):
             path = os.path.join(folder, f"slice{len(pictures)}.png")
-            result_of(command(2, *PROBLEM, "--steps", "60", "--png", path, "--vtk", os.path.join(folder, "out")))
+            result_of([*command, *PROBLEM, "--steps", "60", "--png", path, "--vtk", os.path.join(folder, "out")])
             pictures.append(png_rows(path))
-        assert pictures[0] == pictures[1], "the pictures differ"
+        assert all(picture == pictures[0] for picture in pictures), "the pictures differ"
 
 
 def test_no_device(cuda_program, launch):
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     command = launcher_of(launch, cuda_program)
     refuses(command, [], "a rank has no CUDA device")
+    refuses(command, TWO_GPUS, "a rank has no CUDA device")
+    refuses(command, ["--baseline", *TWO_GPUS], "--baseline has one GPU a rank")
     refuses(command, ["--speed"], "unknown option '--speed'")
     assert "--no-graph" in run(command(1, "--help")).stdout
 
