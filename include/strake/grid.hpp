@@ -75,7 +75,7 @@ struct GridOptions {
   Radius radius = 1;  ///< of quantities that have none of their own
   std::array<bool, 3> periodic{};
   std::array<int, 3> counts{};  ///< of subgrids along each axis; zeroes: by recursive bisection
-  Place place{};                ///< host memory, or that of this rank's device
+  Place place{};                ///< host memory, or that of a device
   /// Several subgrids for this rank, each in the memory of its place: one a device, say. Ranks may
   /// have different numbers of them. None: one, at `place`.
   std::vector<Place> places{};

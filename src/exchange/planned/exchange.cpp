@@ -251,7 +251,7 @@ Running& all_running() {
 
 }  // namespace
 
-bool Exchange::Impl::test() {
+bool Exchange::Impl::test(What what) {
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   if (!running_) return true;
   require_own_thread();
@@ -259,7 +259,7 @@ bool Exchange::Impl::test() {
     throw Unsupported(
         "an exchange that is part of a graph is waited for by the CPU: give wait() a stream");
   try {
-    if (done_ || advance_while_copying(What::All)) end();
+    if (done_ || advance_while_copying(what)) end();
   } catch (...) {
     fail();
     throw;
@@ -371,14 +371,7 @@ void Exchange::Impl::end() noexcept {
 }
 
 void Exchange::Impl::wait() {
-  waiting_ = true;
-  try {
-    for (exchange::Backoff backoff; !test();) backoff.pause();
-  } catch (...) {
-    waiting_ = false;
-    throw;
-  }
-  waiting_ = false;
+  for (exchange::Backoff backoff; !test(What::Wait);) backoff.pause();
 }
 
 void Exchange::Impl::fail() noexcept {

@@ -38,7 +38,7 @@ class STRAKE_LOCAL Exchange::Impl {
   /// What is sent is written by work in the streams of `after`, if there are any, else in the
   /// devices' legacy default streams.
   void start(Bases bases, bool reverse, std::span<const Combine> combine, std::span<Stream> after);
-  bool test();
+  bool test() { return test(What::All); }
   void wait();
   /// \{ As of Exchange.
   void wait(std::span<Stream> before);
@@ -107,7 +107,6 @@ class STRAKE_LOCAL Exchange::Impl {
   void or_fail(const Move& move) {
     unless_done(move, [&] { fail(); });
   }
-  void look_at_mail();
   /// No CPU copies anything of this rank's.
   [[nodiscard]] bool all_by_mail() const noexcept {
     return !places_.all.empty() && std::ranges::all_of(places_.all, is_device) &&
@@ -119,10 +118,15 @@ class STRAKE_LOCAL Exchange::Impl {
   [[nodiscard]] Place place_of(std::size_t array) const noexcept {
     return places_.all[places_.of_array[array]];
   }
-  /// Bytes are given; in a start on a device they are not taken yet: who claims them has to end it.
-  enum class What : std::uint8_t { Give, All };
+  enum class What : std::uint8_t {
+    Give,  ///< in a start on a device no bytes are taken yet: who claims them has to end it
+    All,
+    Wait,  ///< all, for a caller in wait(): a device may be made to wait for other ranks
+  };
   bool advance(What what);
   bool advance_while_copying(What what);
+  bool test(What what);
+  void look_at_mail(What what);
   bool follows_its_work();
   void give(Peer& peer);
   bool give_near(Peer& peer);
@@ -186,7 +190,6 @@ class STRAKE_LOCAL Exchange::Impl {
   bool reverse_ = false;
   bool own_due_ = false;
   bool mailing_ = false;   ///< a round of mail goes on
-  bool waiting_ = false;   ///< in wait()
   bool captured_ = false;  ///< what was started is part of a graph
   std::uint64_t number_ = 0;
   /// Marks of the devices' default streams, by place; 0: there is none, or it is reached.

@@ -45,7 +45,7 @@ bool Exchange::Impl::advance_while_copying(What what) {
 /// One look at all that goes on. Waits for nothing. True: all is done.
 bool Exchange::Impl::advance(What what) {
   // A start takes nothing: ghost cells that are read too early are found so (STRAKE_CHECK).
-  if (mailing_ && what == What::All) look_at_mail();
+  if (mailing_ && what != What::Give) look_at_mail(what);
   bool all = !mailing_;
   if (all_by_mail()) return all;
   if (!follows_its_work()) return false;
@@ -60,7 +60,7 @@ bool Exchange::Impl::advance(What what) {
   bool earlier = true;
   for (Peer& peer : peers_) {
     // Values are combined in the order of the peers, so that the result is always the same.
-    if (what == What::All && (peer.taking == Taking::Due || peer.taking == Taking::Asked) &&
+    if (what != What::Give && (peer.taking == Taking::Due || peer.taking == Taking::Asked) &&
         (earlier || !reverse_))
       take(peer);
     earlier = earlier && peer.taking == Taking::No;
@@ -78,8 +78,8 @@ bool Exchange::Impl::advance(What what) {
   return all;
 }
 
-void Exchange::Impl::look_at_mail() {
-  mailing_ = !mail_->test(waiting_);
+void Exchange::Impl::look_at_mail(What what) {
+  mailing_ = !mail_->test(what == What::Wait);
   if (!mailing_) return;
   if (peers_.empty()) return;
   // Before this rank's own bytes are put any may be what holds it up.
