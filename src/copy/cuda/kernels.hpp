@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -143,9 +144,10 @@ inline constexpr int kMailSlots = 1900;
 struct MailLaunch {
   const BatchLaunch* put = nullptr;  ///< \{ their bases are not used
   const BatchLaunch* own = nullptr;
-  const BatchLaunch* take = nullptr;       ///< \}
-  std::span<const std::byte* const> even;  ///< of the slots, in host memory
-  std::span<const std::byte* const> odd;
+  const BatchLaunch* take = nullptr;  ///< \}
+  /// Of the slots, in host memory: first arrays, then boxes.
+  std::span<std::byte* const> arrays;
+  std::span<const std::array<std::byte*, 2>> boxes;  ///< in even rounds, and in odd ones
   MailCounts* counts = nullptr;
   MailProgress* progress = nullptr;
   const MailFlags* flags = nullptr;  ///< in device memory

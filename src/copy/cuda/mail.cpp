@@ -65,9 +65,10 @@ CudaMail::CudaMail(const BlockSource& blocks, int device, const MailCopies& copi
   }
   const Lane lane = loading_lane(device);
   const DeviceScope scope(device);
-  const std::vector<std::byte*> slots(copies.arrays.size() + boxes_.size());
+  const std::vector<std::byte*> none(copies.arrays.size());
   MailLaunch loaded = launch_of(kPut, 0);
-  loaded.even = loaded.odd = slots;
+  loaded.arrays = none;
+  loaded.boxes = boxes_;
   check(launch_mail(loaded, lane));
   for (const Combined& combined : combined_)
     check(launch_combine({.batch = &combined.batch->launch(), .how = combined.how}, lane));
@@ -91,23 +92,25 @@ MailLaunch CudaMail::launch_of(unsigned steps, std::uint64_t ticket) const noexc
 
 void CudaMail::enqueue(DeviceStream& stream, std::span<std::byte* const> arrays,
                        std::uint64_t round, std::uint64_t ticket, unsigned steps) const {
-  std::vector<const std::byte*> even(arrays.begin(), arrays.end());
-  std::vector<const std::byte*> odd = even;
-  for (const MailCopies::Box& box : boxes_) {
-    even.push_back(box[0]);
-    odd.push_back(box[1]);
-  }
   const DeviceScope scope(device_);
   const Lane lane = static_cast<CudaStream&>(stream).lane();
   const auto start = [&](unsigned some, std::uint64_t told) {
     MailLaunch launch = launch_of(some, told);
-    launch.even = even;
-    launch.odd = odd;
+    launch.arrays = arrays;
+    launch.boxes = boxes_;
     check(launch_mail(launch, lane));
   };
-  const std::vector<const std::byte*>& bases = round % 2 == 0 ? even : odd;
+  const auto there = [&](std::size_t slot, std::uint64_t parity) {
+    return slot < arrays.size() ? arrays[slot] : boxes_[slot - arrays.size()][parity];
+  };
+  const auto copy_by = [&](const MailEngine& engine) {
+    std::vector<const std::byte*> bases;
+    for (std::size_t slot = 0; slot < arrays.size() + boxes_.size(); ++slot)
+      bases.push_back(there(slot, round % 2));
+    engine.enqueue(lane.stream, bases);
+  };
   const MailLaunch whole = launch_of(steps, ticket);
-  if (whole.puts) engine_out_.enqueue(lane.stream, bases);
+  if (whole.puts && !engine_out_.is_empty()) copy_by(engine_out_);
   const bool engines_take = whole.takes && !engine_in_.is_empty();
   const bool in_one = !whole.waits || ((steps & kApart) == 0 && mail_is_small(whole, lane));
   if (combined_.empty() && !engines_take && in_one) return start(steps, ticket);
@@ -121,12 +124,12 @@ void CudaMail::enqueue(DeviceStream& stream, std::span<std::byte* const> arrays,
     if (whole.waits) start(kWait, 0);
   }
   if (!whole.takes) return;
-  if (engines_take) engine_in_.enqueue(lane.stream, bases);
+  if (engines_take) copy_by(engine_in_);
   for (const Combined& combined : combined_) {
     check(launch_combine({&combined.batch->launch(),
                           combined.how,
-                          const_cast<std::byte*>(even[combined.to]),
-                          {even[combined.from], odd[combined.from]},
+                          there(combined.to, 0),
+                          {there(combined.from, 0), there(combined.from, 1)},
                           state_.counts},
                          lane));
   }

@@ -209,9 +209,10 @@ cudaError_t start_mail(const MailLaunch& launch, const Lane& lane) {
   arguments.puts = launch.puts;
   arguments.waits = launch.waits;
   arguments.takes = launch.takes;
-  for (std::size_t i = 0; i < launch.even.size(); ++i) {
-    arguments.bases[0][i] = const_cast<std::byte*>(launch.even[i]);
-    arguments.bases[1][i] = const_cast<std::byte*>(launch.odd[i]);
+  for (const std::size_t parity : {0, 1}) {
+    std::byte** slot =
+        std::copy(launch.arrays.begin(), launch.arrays.end(), arguments.bases[parity]);
+    for (const auto& box : launch.boxes) *slot++ = box[parity];
   }
   const bool any = needs_any(launch);
   const std::int64_t most =
@@ -235,7 +236,8 @@ bool mail_is_small(const MailLaunch& launch, const Lane& lane) noexcept {
 }
 
 cudaError_t launch_mail(const MailLaunch& launch, const Lane& lane) {
-  if (launch.even.size() <= kFewSlots) return start_mail<kFewSlots>(launch, lane);
+  if (launch.arrays.size() + launch.boxes.size() <= kFewSlots)
+    return start_mail<kFewSlots>(launch, lane);
   return start_mail<kMailSlots>(launch, lane);
 }
 

@@ -327,14 +327,14 @@ void Mail::follow(const DeviceStream& work, const DeviceEvent& event) {
   stream_->wait(event);
 }
 
-std::vector<std::byte*> Mail::own_of(Bases bases) const {
-  std::vector<std::byte*> own;
-  for (const std::size_t array : arrays_) own.push_back(bases[array]);
-  return own;
+/// Those of this device.
+void Mail::keep(Bases bases) {
+  bases_.clear();
+  for (const std::size_t array : arrays_) bases_.push_back(bases[array]);
 }
 
 void Mail::put(Bases bases) {
-  bases_ = own_of(bases);
+  keep(bases);
   ++ticket_;
   ++round_;
   copies_->put(*stream_, bases_, round_, ticket_);
@@ -438,7 +438,7 @@ const DeviceEvent& Mail::end() {
 void Mail::run(Bases bases, DeviceStream& stream) {
   follow_last(stream, stream);
   ++round_;
-  bases_ = own_of(bases);
+  keep(bases);
   forward_->run(stream, bases_, round_);
   (void)remember(stream);
 }

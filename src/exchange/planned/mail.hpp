@@ -157,7 +157,7 @@ class Mail {
       bool reverse, const std::vector<DeviceCombine>& combine) const;
   void follow_last(DeviceStream& stream, const DeviceStream& work);
   const DeviceEvent& remember(DeviceStream& stream);
-  [[nodiscard]] std::vector<std::byte*> own_of(Bases bases) const;
+  void keep(Bases bases);
   [[nodiscard]] bool is_idle_soon() noexcept;
   [[nodiscard]] bool is_put() const noexcept;
   [[nodiscard]] bool has_come(std::uint64_t round) const noexcept;
