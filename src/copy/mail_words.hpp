@@ -22,7 +22,7 @@ struct MailCounts {
   std::uint32_t arrivals = 0;
   std::uint32_t own_tickets = 0;  ///< tiles of the rank's own copies that have been begun
   /// When the last round began, its bytes were with the others, theirs were seen here, and it
-  /// ended: on the device's clock. [ns]
+  /// ended (0: not known): on the device's clock. [ns]
   enum Stage : std::uint32_t { kBegun, kPut, kSeen, kEnded };
   std::uint64_t times[4] = {};
 };
