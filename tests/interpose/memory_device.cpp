@@ -92,6 +92,9 @@ void renew(void* address) {
 
 void copy(void* to, const void* from, std::size_t bytes) {
   check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+  // It may return before some KiB have come to the device, and streams of programs don't wait for
+  // it.
+  check(cudaStreamSynchronize(nullptr));
 }
 
 void set_late(void* address, unsigned char value, std::size_t bytes) {

@@ -303,6 +303,8 @@ cudaError_t cudaDeviceSynchronize() {
   return cudaSuccess;
 }
 
+cudaError_t cudaStreamSynchronize(cudaStream_t /*stream*/) { return cudaDeviceSynchronize(); }
+
 const char* cudaGetErrorString(cudaError_t /*error*/) { return "an error of the stand-in"; }
 
 }  // extern "C"
