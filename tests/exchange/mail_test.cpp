@@ -180,19 +180,9 @@ TEST(Mail, a_rank_that_is_ahead_overwrites_nothing_that_is_still_read) {
   }
 }
 
-/// Whether all bytes go by mail.
-bool is_devices_alone(const Ring& ring) {
-  return ring.exchange.plan().find("shared memory") == std::string::npos &&
-         ring.exchange.plan().find("message") == std::string::npos;
-}
-/// Whether the CPU has no part in it, which a capture needs: it tells engines what to copy.
-bool can_be_captured(const Ring& ring) {
-  return is_devices_alone(ring) && ring.exchange.plan().find("engine") == std::string::npos;
-}
-
 TEST(Mail, what_takes_a_cpu_is_not_captured) {
   Ring ring(5);
-  if (can_be_captured(ring)) GTEST_SKIP();
+  if (can_be_captured(ring.exchange.plan())) GTEST_SKIP();
   const Memory memory(15);
   memory.set(ring.filled(3));
   std::byte* const bases[] = {memory.data()};
@@ -213,7 +203,7 @@ bool devices_wait(const Ring& ring) {
   std::vector<int> devices(static_cast<std::size_t>(ranks()));
   const int own = place().device;
   MPI_Allgather(&own, 1, MPI_INT, devices.data(), 1, MPI_INT, MPI_COMM_WORLD);
-  int alone = static_cast<int>(is_devices_alone(ring) &&
+  int alone = static_cast<int>(is_devices_alone(ring.exchange.plan()) &&
                                ring.exchange.plan().find("one-shot") == std::string::npos &&
                                ranks() % 2 == 0);
   for (int i = 0; i < ranks(); ++i)
@@ -224,23 +214,39 @@ bool devices_wait(const Ring& ring) {
   return alone != 0;
 }
 
-TEST(Mail, streams_of_exchanges_in_opposite_order_go_on) {
-  Ring one(1000), two(1000);
-  if (!devices_wait(one)) GTEST_SKIP();
-  std::array<Stream, 2> streams{Stream::make(place().device), Stream::make(place().device)};
-  const Memory a(3000), b(3000);
-  std::byte* const bases_a[] = {a.data()};
-  std::byte* const bases_b[] = {b.data()};
-  for (int round = 0; round < 10; ++round) {
+/// Two exchanges among the same ranks, which every second rank begins in the other order.
+struct TwoRings {
+  void set(int round) const {
     a.set(one.filled(round));
     b.set(two.filled(round + 100));
-    const bool even = rank() % 2 == 0;
-    if (even) one.exchange.enqueue(bases_a, streams[0]);
-    two.exchange.enqueue(bases_b, streams[1]);
-    if (!even) one.exchange.enqueue(bases_a, streams[0]);
+  }
+  /// \param start  of an exchange, its addresses, and its number
+  template <typename Start>
+  void start_in_opposite_order(const Start& start) {
+    std::byte* const bases_a[] = {a.data()};
+    std::byte* const bases_b[] = {b.data()};
+    if (even) start(one.exchange, bases_a, 0U);
+    start(two.exchange, bases_b, 1U);
+    if (!even) start(one.exchange, bases_a, 0U);
+  }
+
+  bool even = rank() % 2 == 0;
+  Ring one{1000}, two{1000};
+  Memory a{3000}, b{3000};
+};
+
+TEST(Mail, streams_of_exchanges_in_opposite_order_go_on) {
+  TwoRings rings;
+  if (!devices_wait(rings.one)) GTEST_SKIP();
+  std::array<Stream, 2> streams{Stream::make(place().device), Stream::make(place().device)};
+  for (int round = 0; round < 10; ++round) {
+    rings.set(round);
+    rings.start_in_opposite_order([&](Exchange& exchange, const auto& bases, std::size_t number) {
+      exchange.enqueue(bases, streams[number]);
+    });
     for (const Stream& stream : streams) stream.synchronize();
-    ASSERT_EQ(tail(a.get(3000), 1000), one.received(round));
-    ASSERT_EQ(tail(b.get(3000), 1000), two.received(round + 100));
+    ASSERT_EQ(tail(rings.a.get(3000), 1000), rings.one.received(round));
+    ASSERT_EQ(tail(rings.b.get(3000), 1000), rings.two.received(round + 100));
   }
 }
 
@@ -248,7 +254,7 @@ TEST(Mail, graphs_exchange_at_each_launch) {
   constexpr int kRounds = 12;
   for (const std::int64_t count : {7, 200'000}) {
     Ring ring(count);
-    if (!can_be_captured(ring)) GTEST_SKIP();
+    if (!can_be_captured(ring.exchange.plan())) GTEST_SKIP();
     Series series(ring, kRounds);
     Stream stream = Stream::make(place().device);
     const auto graph = CapturedGraph::capture(stream, [&] {
@@ -269,7 +275,7 @@ TEST(Mail, graphs_exchange_at_each_launch) {
 
 TEST(Mail, a_graph_can_start_and_wait_apart) {
   Ring ring(300);
-  if (!can_be_captured(ring)) GTEST_SKIP();
+  if (!can_be_captured(ring.exchange.plan())) GTEST_SKIP();
   const Memory memory(900);
   memory.set(ring.filled(5));
   std::byte* const bases[] = {memory.data()};
@@ -287,18 +293,13 @@ TEST(Mail, a_graph_can_start_and_wait_apart) {
 }
 
 TEST(Mail, starts_in_opposite_order_and_calls_that_wait_for_the_device_end) {
-  Ring one(1000), two(1000);
+  TwoRings rings;
+  const bool even = rings.even;
   Stream stream = Stream::make(place().device);
-  const Memory a(3000), b(3000);
-  std::byte* const bases_a[] = {a.data()};
-  std::byte* const bases_b[] = {b.data()};
   for (int round = 0; round < 10; ++round) {
-    a.set(one.filled(round));
-    b.set(two.filled(round + 100));
-    const bool even = rank() % 2 == 0;
-    if (even) one.exchange.start(bases_a, stream);
-    two.exchange.start(bases_b, stream);
-    if (!even) one.exchange.start(bases_a, stream);
+    rings.set(round);
+    rings.start_in_opposite_order(
+        [&](Exchange& exchange, const auto& bases, std::size_t) { exchange.start(bases, stream); });
     // This frees memory of the device, and so waits for its work, before others start.
     if (even) {
       const Memory freed(10);
@@ -306,8 +307,8 @@ TEST(Mail, starts_in_opposite_order_and_calls_that_wait_for_the_device_end) {
     int token = 0;
     if (even && rank() + 1 < ranks()) MPI_Send(&token, 1, MPI_INT, rank() + 1, 3, MPI_COMM_WORLD);
     if (!even) MPI_Recv(&token, 1, MPI_INT, rank() - 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    Exchange& first = even ? two.exchange : one.exchange;
-    Exchange& second = even ? one.exchange : two.exchange;
+    Exchange& first = even ? rings.two.exchange : rings.one.exchange;
+    Exchange& second = even ? rings.one.exchange : rings.two.exchange;
     if (round % 2 == 0) {
       first.wait();
       second.wait();
@@ -316,8 +317,8 @@ TEST(Mail, starts_in_opposite_order_and_calls_that_wait_for_the_device_end) {
       second.wait(stream);
       stream.synchronize();
     }
-    ASSERT_EQ(tail(a.get(3000), 1000), one.received(round));
-    ASSERT_EQ(tail(b.get(3000), 1000), two.received(round + 100));
+    ASSERT_EQ(tail(rings.a.get(3000), 1000), rings.one.received(round));
+    ASSERT_EQ(tail(rings.b.get(3000), 1000), rings.two.received(round + 100));
   }
 }
 
@@ -338,7 +339,7 @@ TEST(Mail, the_plan_tells_how_the_last_round_went) {
   std::byte* const bases[] = {memory.data()};
   ring.exchange.start(bases);
   ring.exchange.wait();
-  if (!is_devices_alone(ring)) return;
+  if (!is_devices_alone(ring.exchange.plan())) return;
   const std::string plan = ring.exchange.plan();
   const std::size_t at = plan.find("last round: ");
   ASSERT_NE(at, std::string::npos) << plan;
@@ -379,7 +380,7 @@ TEST(Mail, many_exchanges_go_the_same_way) {
 
 TEST(Mail, values_go_back_in_one_way_after_the_other) {
   Ring ring(50);
-  if (!is_devices_alone(ring)) GTEST_SKIP();
+  if (!is_devices_alone(ring.exchange.plan())) GTEST_SKIP();
   const Memory memory(150);
   std::vector<Value> values(150, 7);
   for (std::int64_t i = 100; i < 150; ++i) values[static_cast<std::size_t>(i)] = rank() + i;

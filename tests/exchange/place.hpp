@@ -36,4 +36,14 @@ inline std::string device_method() {
   return std::getenv("STANDIN_NO_SHARING") == nullptr ? "device" : "one-shot";
 }
 
+/// Whether all that a plan tells of goes by mail.
+inline bool is_devices_alone(const std::string& plan) {
+  return plan.find("shared memory") == std::string::npos &&
+         plan.find("message") == std::string::npos;
+}
+/// Whether the CPU has no part in it, which a capture needs: it tells engines what to copy.
+inline bool can_be_captured(const std::string& plan) {
+  return is_devices_alone(plan) && plan.find("engine") == std::string::npos;
+}
+
 }  // namespace strake

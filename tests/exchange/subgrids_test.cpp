@@ -38,13 +38,6 @@ std::vector<Place> some_places(int count, With with) {
   return all;
 }
 
-/// Whether the CPU has no part in it, which a capture needs.
-bool is_devices_alone(const Grid& grid) {
-  for (const char* const part : {"shared memory", "message", "engine"})
-    if (grid.plan().find(part) != std::string::npos) return false;
-  return true;
-}
-
 /// Streams of each device that holds subgrids; none, if the host does.
 std::vector<Stream> streams_of(const std::vector<Place>& places) {
   std::vector<Stream> made;
@@ -213,7 +206,7 @@ TEST(Subgrids, graphs_exchange_between_devices) {
   const Quantities all(grid, {true, true, true}, 2, 1);
   grid.prepare();
   std::vector<Stream> streams = streams_of(places);
-  if (streams.empty() || !is_devices_alone(grid)) GTEST_SKIP();
+  if (streams.empty() || !can_be_captured(grid.plan())) GTEST_SKIP();
   const auto graph = CapturedGraph::capture(streams.front(), [&] {
     grid.enqueue(streams.front());
     Ghosts ghosts = grid.exchange(streams.front());

@@ -189,10 +189,9 @@ void Exchange::Impl::require_device_combines(std::span<const Combine> combine) c
 void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> combine,
                            std::span<Stream> after) {
   require(bases, combine, reverse);
-  require_streams(after);
+  captured_ = require_streams(after);
   const auto is_devices = [](const Stream& stream) { return stream.device() >= 0; };
   if (!on_device() || std::ranges::none_of(after, is_devices)) after = {};  // their work is done
-  captured_ = StreamAccess::any_captures(after);
   if (captured_ && !all_by_mail())
     throw Unsupported(
         "an exchange with ranks that this device doesn't reach is captured: their CPUs take part");
@@ -274,7 +273,7 @@ void Exchange::Impl::require_own_thread() const {
     throw InvalidArgument("an exchange is waited for by another thread than began it");
 }
 
-void Exchange::Impl::require_streams(std::span<Stream> streams) const {
+bool Exchange::Impl::require_streams(std::span<Stream> streams) const {
   const bool captures = StreamAccess::any_captures(streams);
   for (const Stream& stream : streams)
     if (captures && stream.device() >= 0 && !StreamAccess::any_captures(std::span(&stream, 1)))
@@ -285,7 +284,7 @@ void Exchange::Impl::require_streams(std::span<Stream> streams) const {
   const auto wrong = std::ranges::find_if_not(streams, [&](const Stream& stream) {
     return std::ranges::any_of(places_.all, [&](Place place) { return is_of(stream, place); });
   });
-  if (arrays_ == 0 || wrong == streams.end()) return;
+  if (arrays_ == 0 || wrong == streams.end()) return captures && on_device();
   const auto name = [](int number) {
     return number < 0 ? std::string("the CPU") : fmt::format("device {}", number);
   };
@@ -294,9 +293,8 @@ void Exchange::Impl::require_streams(std::span<Stream> streams) const {
 }
 
 void Exchange::Impl::wait(std::span<Stream> before) {
-  require_streams(before);
+  const bool captures = require_streams(before);
   if (before.empty()) return wait();
-  const bool captures = on_device() && StreamAccess::any_captures(before);
   if (!running_ || !all_by_mail() || (!captured_ && !mail_->may_wait())) {
     if (running_ && captures)
       throw Unsupported("an exchange that takes CPUs ends in a stream that is being captured");
@@ -324,8 +322,7 @@ void Exchange::Impl::require_all_going_on() {
 }
 
 void Exchange::Impl::enqueue(Bases bases, std::span<Stream> streams) {
-  require_streams(streams);
-  const bool captured = on_device() && StreamAccess::any_captures(streams);
+  const bool captured = require_streams(streams);
   // Where ranks share a device, one that waits would keep the others from it.
   if (!all_by_mail() || streams.empty() || (!captured && !mail_->may_wait())) {
     start(bases, false, {}, streams);

@@ -99,7 +99,8 @@ class STRAKE_LOCAL Exchange::Impl {
   void plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices);
   void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
   void require_device_combines(std::span<const Combine> combine) const;
-  void require_streams(std::span<Stream> streams) const;
+  /// \returns whether they are being captured, which matters to a device's arrays only
+  [[nodiscard]] bool require_streams(std::span<Stream> streams) const;
   void require_own_thread() const;
   void require_going_on(const Peer& peer) const;
   void require_all_going_on();
