@@ -34,6 +34,7 @@ namespace {
 
 using namespace strake::command;
 using strake::Command;
+using strake::TakesJob;
 using Words = std::vector<std::string>;
 
 constexpr int kUnwritten = 1;
@@ -52,7 +53,8 @@ std::string unknown_word(const CLI::App& app, const Page& asked, std::span<const
 /// What is wrong with the arguments.
 std::string fault_of(const CLI::App& app, const CLI::ParseError& error, const Page& asked,
                      std::span<const Page> pages, bool has_job) {
-  if (asked.takes_job && !has_job && dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+  if (asked.takes_job != TakesJob::No && !has_job &&
+      dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
     return "the command comes after --";
   if (const std::string unknown = unknown_word(app, asked, pages); !unknown.empty()) return unknown;
   if (asked.name.empty() && app.get_subcommands().empty())
@@ -101,14 +103,15 @@ int main_with(Words arguments, const std::optional<Words>& job) {
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last argument first
     app.parse(arguments);
-    if (job && !asked()->takes_job) throw CLI::ArgumentMismatch("no command is taken after --");
-    if (asked()->takes_job && (!job || job->empty()))
+    if (job && asked()->takes_job == TakesJob::No)
+      throw CLI::ArgumentMismatch("no command is taken after --");
+    if (job ? job->empty() : asked()->takes_job == TakesJob::Needs)
       throw CLI::ArgumentMismatch("a command is missing behind --");
   } catch (const CLI::ParseError& error) {
     return answer(app, error, asked(), commands, job.has_value());
   }
-  // A job's first rank reports them.
-  if (!asked()->takes_job) strake::settings::report_complaints();
+  // A job's first rank reports them, and strake doctor has a line for them.
+  if (asked()->takes_job == TakesJob::No) strake::settings::report_complaints();
   return asked()->run(job.value_or(Words()));
 }
 

@@ -48,7 +48,7 @@ std::string names_of(const Page& page, std::span<const Page> pages) {
   for (const Option& option : page.options) {
     if (!option.positional) names += fmt::format("{} ", fmt::join(option.names, " "));
   }
-  if (page.takes_job) names += "-- ";
+  if (page.takes_job != TakesJob::No) names += "-- ";
   if (!names.empty()) names.pop_back();
   return names;
 }

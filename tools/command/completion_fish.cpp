@@ -66,7 +66,7 @@ std::string fish_completion(std::span<const Page> pages) {
     const std::string when =
         page.name.empty() ? "__fish_use_subcommand" : "__strake_has " + page.name;
     for (const Option& option : page.options) out += line_of(option, when, pages);
-    if (page.takes_job) {
+    if (page.takes_job != TakesJob::No) {
       out += fmt::format(
           "complete -c strake -n '__fish_seen_subcommand_from {}; and __strake_in_job' -a "
           "'(__strake_job)'\n",

@@ -53,7 +53,7 @@ std::string zsh_completion(std::span<const Page> pages) {
   for (const Page& page : pages.subspan(1)) {
     out += fmt::format("      {}) _arguments -S", page.name);
     for (const Option& option : page.options) add(out, option);
-    if (page.takes_job) out += " \\\n        '*:: :_normal'";
+    if (page.takes_job != TakesJob::No) out += " \\\n        '*:: :_normal'";
     out += " ;;\n";
   }
   out +=

@@ -67,7 +67,8 @@ std::string help_text(const Page& page, std::span<const Page> pages) {
   std::vector<Row> options;
   for (const Option& option : page.options)
     (option.positional ? arguments : options).push_back(row_of(option));
-  if (page.takes_job) arguments.push_back({"COMMAND...", "Such as mpirun -n 4 ./program"});
+  if (page.takes_job != TakesJob::No)
+    arguments.push_back({"COMMAND...", "Such as mpirun -n 4 ./program"});
   if (page.name.empty()) out += "\n" + heading("Commands:") + command_list(pages);
   if (!arguments.empty()) out += "\n" + heading("Arguments:") + list_of(arguments);
   if (!options.empty()) out += "\n" + heading("Options:") + list_of(options);

@@ -34,7 +34,7 @@ Option option_of(const CLI::Option& given) {
   return made;
 }
 
-Page page_of(const CLI::App& app, bool takes_job) {
+Page page_of(const CLI::App& app, TakesJob takes_job) {
   Page page{app.get_parent() == nullptr ? "" : app.get_name(),
             app.get_description(),
             app.get_footer(),
@@ -62,13 +62,15 @@ std::string Page::usage() const {
     const std::string word = option.value + (option.many ? "..." : "");
     text += option.required ? " " + word : " [" + word + "]";
   }
-  return takes_job ? text + " -- COMMAND..." : text;
+  if (takes_job == TakesJob::Needs) text += " -- COMMAND...";
+  if (takes_job == TakesJob::MayTake) text += " [-- COMMAND...]";
+  return text;
 }
 
 std::vector<Page> pages_of(std::span<const Command> commands) {
   std::vector<Page> pages;
   if (commands.empty()) return pages;
-  pages.push_back(page_of(*commands.front().app->get_parent(), false));
+  pages.push_back(page_of(*commands.front().app->get_parent(), TakesJob::No));
   for (const Command& command : commands) pages.push_back(page_of(*command.app, command.takes_job));
   return pages;
 }

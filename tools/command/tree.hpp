@@ -30,7 +30,7 @@ struct Page {
   std::string help;  ///< one line
   std::string more;  ///< text behind the options
   std::vector<Option> options;
-  bool takes_job = false;
+  TakesJob takes_job = TakesJob::No;
 
   /// "strake run".
   [[nodiscard]] std::string full_name() const { return name.empty() ? "strake" : "strake " + name; }

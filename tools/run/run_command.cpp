@@ -192,7 +192,7 @@ Command command(CLI::App& parent) {
       ->capture_default_str();
   app->add_flag("--disable", options->disable,
                 "Load the interposer, but let it pass every call through (to compare)");
-  return {app, [options](const Arguments& job) { return run(*options, job); }, true};
+  return {app, [options](const Arguments& job) { return run(*options, job); }, TakesJob::Needs};
 }
 
 }  // namespace strake::run
