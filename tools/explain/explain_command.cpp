@@ -62,8 +62,8 @@ int explain_all(Options& options) {
         fmt::print("{}", to_text(explanation));
       }
     } catch (const expression::SyntaxError& error) {
-      say("strake explain: {}, at character {}\n  {}\n  {:>{}}\n", error.what(),
-          error.position() + 1, type, '^', error.position() + 1);
+      say("strake explain: at character {}: {}\n  {}\n  {:>{}}\n", error.position() + 1,
+          error.what(), type, '^', error.position() + 1);
       const std::string signature = error.signature().value_or("");
       if (!signature.empty()) say("Wanted: {}\n", signature);
       return kUsageError;

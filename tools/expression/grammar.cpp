@@ -99,9 +99,9 @@ constexpr std::array kConstructors = {
 
 constexpr std::string_view kOtherRules =
     R"(ARRAY   = TYPE [, ORDER] | ORDER, TYPE
-ORDER   = c | fortran | MPI's names for them                c where it is left out
+ORDER   = c | fortran | MPI's names for them                   c where it is left out
 DISTRIB = block | cyclic | none | MPI's names for them
-DARG    = whole number | default | dfl | MPI's name for it  elements of a block
+DARG    = whole number | default | dfl | MPI's name for it     elements of a block
 )";
 
 /// "BASIC   = byte | packed | …", broken into lines.
@@ -144,7 +144,7 @@ std::string grammar() {
   std::string out = "TYPE    = BASIC\n";
   for (const Constructor& constructor : kConstructors) {
     std::string line = "        | " + constructor.signature();
-    if (!constructor.note.empty()) line = fmt::format("{:<60}{}", line, constructor.note);
+    if (!constructor.note.empty()) line = fmt::format("{:<63}{}", line, constructor.note);
     out += line + "\n";
   }
   return out + std::string(kOtherRules) + basic_rule();
