@@ -44,6 +44,9 @@ inline bool plausible(const void* base, std::int64_t offset) noexcept {
          static_cast<std::int64_t>(kFirstPage);
 }
 
+/// Logs that elements of so many bytes are left to the MPI library, once, if STRAKE_LOG is info.
+void log_left(Reason reason, std::int64_t bytes) noexcept;
+
 /// Whether Strake can copy there: not in the memory of a device without kernels for it.
 [[nodiscard]] bool reachable(Place place) noexcept;
 /// Finds the typed bytes and where they lie. False where that can't be said: the MPI library gets
@@ -144,6 +147,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
   mpi::TypeRecord* const record = known.record;
   if (!record->ready(type, count, use)) {
     result.reason = Reason::FewUses;
+    log_left(Reason::FewUses, record->size_bytes());
     result.bytes = record->size_bytes() * count;
   } else if (record->contiguous() && device_backend() == nullptr) {
     result.reason = Reason::Contiguous;
