@@ -24,8 +24,8 @@ bool can_leave(const Examined& found, const std::exception& error) noexcept {
 void log_left(Reason reason, std::int64_t bytes) noexcept {
   if (!log::enabled(log::Level::Info)) return;
   try {
-    exchange::log_once(fmt::format("datatype of {} bytes: {}; {}", bytes, name_of(Method::System),
-                                   name_of(reason)));
+    exchange::log_once(
+        fmt::format("datatype of {} bytes: left to the MPI library; {}", bytes, name_of(reason)));
   } catch (...) {
   }
 }

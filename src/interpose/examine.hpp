@@ -94,6 +94,7 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
 /// Of `count` elements of a type without a record: left to the MPI library, and why.
 inline Found left_without_record(const mpi::InUse& type, std::int64_t count) noexcept {
   if (type.new_size < 0) return {.reason = Reason::UnknownType};
+  log_left(Reason::FewUses, type.new_size);
   return {.bytes = type.new_size * count, .reason = Reason::FewUses};
 }
 
