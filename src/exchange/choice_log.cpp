@@ -4,7 +4,6 @@
 
 #include <mutex>
 #include <set>
-#include <utility>
 
 #include "exchange/shared/envelopes.hpp"
 #include "job/first.hpp"
@@ -38,7 +37,7 @@ std::string line_of(const Message& message, const Choice& choice, const mpi::Ele
 
 }  // namespace
 
-void log_once(std::string line) noexcept {
+void log_once(const std::string& line) noexcept {
   constexpr std::size_t kMost = 1000;
   static const bool first = job::first_of_job();
   if (!first || !log::enabled(log::Level::Info)) return;
