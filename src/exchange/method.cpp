@@ -83,7 +83,7 @@ Choice built_in_host(const Message& message) noexcept {
     return {Method::System, Reason::BuiltInRule};
   }
   if (library_is_faster(message)) return {Method::System, Reason::BuiltInRule};
-  return {Method::Pack, Reason::None};
+  return {Method::Pack, Reason::BuiltInRule};
 }
 
 /// What was measured on this class of machine, or null.
