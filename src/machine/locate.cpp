@@ -40,8 +40,10 @@ Located locate(std::string_view setting, const std::string& folder, const std::s
     return located;
   }
   const bool named = !setting.empty();
-  const std::string path =
-      named ? std::string(setting) : fmt::format("{}/{}.profile", folder, hash_of_key(key));
+  if (named || !folder.empty())
+    located.path =
+        named ? std::string(setting) : fmt::format("{}/{}.profile", folder, hash_of_key(key));
+  const std::string& path = located.path;
   if (!named && (folder.empty() || access(path.c_str(), F_OK) != 0)) {
     located.problem =
         "no profile of this machine, so the built-in choices are used; strake measure makes one";
