@@ -2,6 +2,7 @@
 // library's own datatypes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -68,46 +69,44 @@ struct Mean {
 // Times that differ less are called equal.
 constexpr double kClear = 1.05;
 
-std::string table_of(const Grid& grid) {
-  std::set<std::int64_t> sizes;
-  for (const auto& [block, line] : grid)
-    for (const auto& [bytes, pair] : line) sizes.insert(bytes);
-  std::vector<std::string> head = {"block"};
-  for (const std::int64_t bytes : sizes) head.push_back(short_bytes_text(bytes));
-  std::string rows;
-  for (const auto& [block, line] : grid) {
-    rows += "<tr><th>" + bytes_text(static_cast<double>(block)) + "</th>";
-    for (const std::int64_t bytes : sizes) {
-      const auto found = line.find(bytes);
-      if (found == line.end()) {
-        rows += "<td></td>";
-        continue;
-      }
-      const Pair& pair = found->second;
-      const double ratio = speedup(pair);
-      const bool doubt = doubtful(*pair.packed) || doubtful(*pair.library);
-      rows += cell(fmt::format("{:.{}f}{}", ratio, ratio < 9.95 ? 1 : 0, doubt ? "?" : ""),
-                   fmt::format("{}: packed by Strake {} ({}), the library's datatype {} ({})",
-                               shape_text(*pair.packed), time_text(pair.packed->median),
-                               spread_text(*pair.packed), time_text(pair.library->median),
-                               spread_text(*pair.library)),
-                   ratio > kClear       ? "better"
-                   : ratio < 1 / kClear ? "worse"
-                                        : "equal");
-    }
-    rows += "</tr>\n";
-  }
-  return table("map", head, rows);
+std::string speedup_cell(const Pair& pair) {
+  const double ratio = speedup(pair);
+  const bool doubt = doubtful(*pair.packed) || doubtful(*pair.library);
+  return cell(fmt::format("{:.{}f}{}", ratio, ratio < 9.95 ? 1 : 0, doubt ? "?" : ""),
+              fmt::format("{}: packed by Strake {} ({}), the library's datatype {} ({})",
+                          shape_text(*pair.packed), time_text(pair.packed->median),
+                          spread_text(*pair.packed), time_text(pair.library->median),
+                          spread_text(*pair.library)),
+              ratio > kClear       ? "better"
+              : ratio < 1 / kClear ? "worse"
+                                   : "equal");
 }
 
-/// The block lengths that are drawn: elements, cache lines and rows, or what was measured.
-std::vector<std::int64_t> chosen_blocks(const Grid& grid) {
-  std::vector<std::int64_t> blocks;
-  for (const std::int64_t block : {8, 64, 1024})
-    if (grid.contains(block)) blocks.push_back(block);
-  if (blocks.empty())
-    for (const auto& [block, line] : grid)
-      if (blocks.size() < 3) blocks.push_back(block);
+std::string table_of(const Grid& grid) {
+  std::set<std::int64_t> blocks;
+  std::set<std::int64_t> sizes;
+  for (const auto& [block, line] : grid) {
+    blocks.insert(block);
+    for (const auto& [bytes, pair] : line) sizes.insert(bytes);
+  }
+  return map_table(blocks, sizes, [&](std::int64_t block, std::int64_t bytes) {
+    const auto& line = grid.at(block);
+    const auto found = line.find(bytes);
+    return found == line.end() ? std::string() : speedup_cell(found->second);
+  });
+}
+
+/// The block lengths that are drawn: those nearest to an element, a cache line and a row.
+std::set<std::int64_t> drawn_blocks(const Grid& grid) {
+  std::set<std::int64_t> blocks;
+  for (const double wanted : {8, 64, 1024}) {
+    const auto distance = [&](const auto& entry) {
+      return std::abs(std::log(static_cast<double>(entry.first) / wanted));
+    };
+    blocks.insert(std::min_element(grid.begin(), grid.end(), [&](const auto& a, const auto& b) {
+                    return distance(a) < distance(b);
+                  })->first);
+  }
   return blocks;
 }
 
@@ -119,7 +118,7 @@ std::string figures_of(const Shown& shown, std::size_t profile, const Key& key, 
     if (result.name == "mpi/" + way + "/host" && result.mpi == library && result.block == 0)
       contiguous[result.bytes] = &result;
   std::string figures;
-  for (const std::int64_t block : chosen_blocks(grid)) {
+  for (const std::int64_t block : drawn_blocks(grid)) {
     Chart chart;
     chart.title = "Blocks of " + bytes_text(static_cast<double>(block));
     chart.group = "against " + library + way + layout + std::to_string(static_cast<int>(pitch));

@@ -7,7 +7,6 @@
 
 #include "report/html.hpp"
 #include "report/sections.hpp"
-#include "report/units.hpp"
 
 namespace strake::report {
 namespace {
@@ -101,44 +100,14 @@ std::string by_size(Profiles profiles, const std::vector<Lines>& all, Charts& ch
   return profiles.size() > 1 ? rows : row_of(rows);
 }
 
-std::string at_largest(Profiles profiles, const std::vector<Lines>& all) {
-  std::set<std::string> names;
-  for (const Lines& lines : all)
-    for (const auto& [name, line] : lines) names.insert(name);
-  std::string rows;
-  for (const std::string& name : names) {
-    rows += "<tr>" + cell(name);
-    for (const Lines& lines : all) {
-      const auto line = lines.find(name);
-      if (line == lines.end()) {
-        rows += "<td></td><td></td><td></td>";
-        continue;
-      }
-      const Result& result = *line->second.rbegin()->second;
-      rows += cell(bytes_text(static_cast<double>(result.bytes))) +
-              cell(rate_text(rate_of(result)) + (doubtful(result) ? "?" : ""),
-                   time_text(result.median) + ", 10 % to 90 %: " + spread_text(result)) +
-              cell(share_text(rate_of(result), result.limit));
-    }
-    rows += "</tr>\n";
-  }
-  std::vector<std::string> head = {"name"};
-  for (const Shown& shown : profiles) {
-    head.push_back("size" + whose(profiles, shown));
-    head.emplace_back("bandwidth");
-    head.emplace_back("% of link");
-  }
-  return rows.empty() ? rows : "<h3>At the largest size</h3>\n" + table("numbers", head, rows);
-}
-
 }  // namespace
 
 std::string bandwidths(Profiles profiles, Charts& charts) {
   std::vector<Lines> all;
   for (const Shown& shown : profiles) all.push_back(lines_of(shown.profile));
   return folded_section("bandwidth", "Bandwidth of contiguous bytes",
-                        "What was measured at fewer than three sizes is in the table alone.",
-                        by_size(profiles, all, charts) + at_largest(profiles, all));
+                        "What was measured at fewer than three sizes is under All numbers.",
+                        by_size(profiles, all, charts));
 }
 
 }  // namespace strake::report

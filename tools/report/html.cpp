@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "report/units.hpp"
+
 namespace strake::report {
 namespace {
 
@@ -56,6 +58,22 @@ std::string table(std::string_view style, const std::vector<std::string>& head,
       "<div class=\"wide\"><table class=\"{}\"><thead><tr>{}</tr></thead><tbody>\n{}</tbody>"
       "</table></div>\n",
       style, names, rows);
+}
+
+std::string map_table(const std::set<std::int64_t>& blocks, const std::set<std::int64_t>& sizes,
+                      const std::function<std::string(std::int64_t, std::int64_t)>& cell_of) {
+  std::vector<std::string> head = {"block"};
+  for (const std::int64_t bytes : sizes) head.push_back(short_bytes_text(bytes));
+  std::string rows;
+  for (const std::int64_t block : blocks) {
+    rows += "<tr><th>" + bytes_text(static_cast<double>(block)) + "</th>";
+    for (const std::int64_t bytes : sizes) {
+      const std::string text = cell_of(block, bytes);
+      rows += text.empty() ? "<td></td>" : text;
+    }
+    rows += "</tr>\n";
+  }
+  return table("map", head, rows);
 }
 
 std::string section(std::string_view id, std::string_view title, std::string_view introduction,

@@ -1,6 +1,9 @@
 /// \file  Pieces of HTML, which are well-formed XML too.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +20,11 @@ namespace strake::report {
 /// `rows` is HTML. The table scrolls sideways where the page is too narrow for it.
 [[nodiscard]] std::string table(std::string_view style, const std::vector<std::string>& head,
                                 std::string_view rows);
+
+/// A table of squares, block lengths by sizes. `cell_of(block, bytes)` is a cell; empty: a blank.
+[[nodiscard]] std::string map_table(
+    const std::set<std::int64_t>& blocks, const std::set<std::int64_t>& sizes,
+    const std::function<std::string(std::int64_t, std::int64_t)>& cell_of);
 
 /// A section. Introduction and body are HTML; without a body the section says that nothing was
 /// measured.

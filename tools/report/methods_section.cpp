@@ -117,28 +117,23 @@ std::string map_of(const Shown& shown, const Question& question, const std::stri
   add_measured(shown.profile, question, sizes, blocks);
   // Staged messages are copied in the pieces that the library takes unless told otherwise.
   const Model model(shown.profile, library, link, settings::number(settings::Id::chunk));
-  std::vector<std::string> head = {"block"};
-  for (const std::int64_t bytes : sizes) head.push_back(short_bytes_text(bytes));
-  std::string rows;
   bool any = false;
-  for (const std::int64_t block : blocks) {
-    rows += "<tr><th>" + bytes_text(static_cast<double>(block)) + "</th>";
-    for (const std::int64_t bytes : sizes) {
-      const std::string text =
-          block <= bytes ? map_cell(model, question, bytes, block) : std::string();
-      any = any || !text.empty();
-      rows += text.empty() ? "<td></td>" : text;
-    }
-    rows += "</tr>\n";
-  }
+  const std::string map = map_table(blocks, sizes, [&](std::int64_t block, std::int64_t bytes) {
+    const std::string text =
+        block <= bytes ? map_cell(model, question, bytes, block) : std::string();
+    any = any || !text.empty();
+    return text;
+  });
   if (!any) return {};
   std::string legend;
   for (const Method method : question.methods) {
     const Choice& choice = choice_of(method);
-    legend += fmt::format("<li class=\"square m{}\">{}: {}</li>", &choice - kChoices, choice.letter,
-                          choice.words);
+    const auto place = &choice - kChoices;
+    if (map.find(fmt::format("method m{}", place)) != std::string::npos)
+      legend +=
+          fmt::format("<li class=\"square m{}\">{}: {}</li>", place, choice.letter, choice.words);
   }
-  return table("map", head, rows) + "<ul class=\"legend\">" + legend + "</ul>";
+  return map + "<ul class=\"legend\">" + legend + "</ul>";
 }
 
 }  // namespace

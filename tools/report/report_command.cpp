@@ -9,6 +9,7 @@
 #include "report/page.hpp"
 #include "report/profile_reader.hpp"
 #include "say.hpp"
+#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake::report {
@@ -17,7 +18,8 @@ namespace {
 /// This machine's profile: the JSON beside the compact form, which has more, or else that form.
 /// `path` becomes the file's. \throws Error  there is none, with the command that makes one
 Shown own_profile(std::string& path) {
-  const machine::Located& located = machine::located_here();
+  const machine::Located located = machine::locate(
+      settings::text(settings::Id::profile), machine::profile_folder(), machine::machine_key());
   if (located.outcome == machine::Located::Outcome::Missing)
     throw Error(
         "there is no profile of this machine; make one: mpirun -n 2 strake measure (15 minutes; "
