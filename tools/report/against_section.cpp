@@ -53,15 +53,18 @@ std::map<Key, Grid> grids_of(const machine::Profile& profile) {
 }
 
 double speedup(const Pair& pair) { return pair.library->median / pair.packed->median; }
+bool is_doubtful(const Pair& pair) { return doubtful(*pair.packed) || doubtful(*pair.library); }
 
 struct Mean {
   double logarithms = 0;
   int count = 0;
   int faster = 0;
-  void add(double ratio) {
-    logarithms += std::log(ratio);
+  int doubts = 0;
+  void add(const Pair& pair) {
+    logarithms += std::log(speedup(pair));
     ++count;
-    if (ratio > 1) ++faster;
+    if (speedup(pair) > 1) ++faster;
+    if (is_doubtful(pair)) ++doubts;
   }
   [[nodiscard]] double value() const { return std::exp(logarithms / count); }
 };
@@ -71,8 +74,7 @@ constexpr double kClear = 1.05;
 
 std::string speedup_cell(const Pair& pair) {
   const double ratio = speedup(pair);
-  const bool doubt = doubtful(*pair.packed) || doubtful(*pair.library);
-  return cell(fmt::format("{:.{}f}{}", ratio, ratio < 9.95 ? 1 : 0, doubt ? "?" : ""),
+  return cell(fmt::format("{:.{}f}{}", ratio, ratio < 9.95 ? 1 : 0, is_doubtful(pair) ? "?" : ""),
               fmt::format("{}: packed by Strake {} ({}), the library's datatype {} ({})",
                           shape_text(*pair.packed), time_text(pair.packed->median),
                           spread_text(*pair.packed), time_text(pair.library->median),
@@ -147,8 +149,8 @@ std::string verdict(const std::string& library, const Grid& grid) {
   for (const auto& [block, line] : grid) {
     Mean mean;
     for (const auto& [bytes, pair] : line) {
-      all.add(speedup(pair));
-      mean.add(speedup(pair));
+      all.add(pair);
+      mean.add(pair);
     }
     by_block += fmt::format("{}{}: {}", by_block.empty() ? "" : ", ",
                             bytes_text(static_cast<double>(block)), number_text(mean.value()));
@@ -156,9 +158,11 @@ std::string verdict(const std::string& library, const Grid& grid) {
   return fmt::format(
       "<p><b>Packed by Strake, {} of {} messages are faster than by {}. Geometric mean: {} times "
       "as "
-      "fast.</b> By block length: {}. Strake leaves to the library what the library does "
+      "fast.</b> By block length: {}. Doubtful: {} of {}. Strake leaves to the library what the "
+      "library does "
       "faster.</p>\n",
-      all.faster, all.count, escaped(library), number_text(all.value()), by_block);
+      all.faster, all.count, escaped(library), number_text(all.value()), by_block, all.doubts,
+      all.count);
 }
 
 std::string title_of(const Key& key) {

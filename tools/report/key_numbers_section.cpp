@@ -14,7 +14,7 @@ namespace {
 
 using machine::Result;
 
-/// One number: of the results of this name, the one whose size is nearest to `bytes`.
+/// One number: of the results of this name, the one whose block, and then size, is the nearest.
 struct Wanted {
   const char* words;
   const char* name;
@@ -26,10 +26,10 @@ constexpr std::int64_t kHalo = 1 << 20;  // a large face of a halo, still in a c
 
 constexpr Wanted kWanted[] = {
     {"Memory: copy by one core, caches flushed", "copy/cpu/flushed"},
-    {"Packing on the CPU, blocks of 8 B", "pack/cpu/box", kHalo, 8},
-    {"Packing on the CPU, blocks of 64 B", "pack/cpu/box", kHalo, 64},
-    {"Packing on a GPU, blocks of 8 B", "pack/device/box", 64 * kHalo, 8},
-    {"Packing on a GPU, blocks of 64 B", "pack/device/box", 64 * kHalo, 64},
+    {"Packing on the CPU", "pack/cpu/box", kHalo, 8},
+    {"Packing on the CPU", "pack/cpu/box", kHalo, 64},
+    {"Packing on a GPU", "pack/device/box", 64 * kHalo, 8},
+    {"Packing on a GPU", "pack/device/box", 64 * kHalo, 64},
     {"GPU memory: copy", "gpu/copy/device-local"},
     {"GPU: launch of a kernel, and wait", "gpu/call/launch-and-wait/stream"},
     {"From GPU to GPU", "gpu/peer/0-1"},
@@ -41,17 +41,24 @@ constexpr Wanted kWanted[] = {
     {"MPI bandwidth between nodes", "mpi/net/host"},
 };
 
+/// Blocks of half and twice the wanted length will do.
+bool takes(const Wanted& wanted, const Result& result) {
+  if (wanted.block == 0) return result.block == 0;
+  return 2 * result.block >= wanted.block && result.block <= 2 * wanted.block &&
+         pitch_class(result) == PitchClass::Near;
+}
+
 const Result* find(const machine::Profile& profile, const std::string& library,
                    const Wanted& wanted) {
+  const auto distance = [&](const Result& result) {
+    return std::pair(std::abs(result.block - wanted.block), std::abs(result.bytes - wanted.bytes));
+  };
   const Result* best = nullptr;
-  const auto distance = [&](const Result& result) { return std::abs(result.bytes - wanted.bytes); };
-  for (const Result& result : profile.results) {
-    if (result.name != wanted.name || result.median <= 0) continue;
-    if (!result.mpi.empty() && result.mpi != library) continue;
-    if (result.block != wanted.block) continue;
-    if (wanted.block > 0 && pitch_class(result) != PitchClass::Near) continue;
-    if (best == nullptr || distance(result) < distance(*best)) best = &result;
-  }
+  for (const Result& result : profile.results)
+    if (result.name == wanted.name && result.median > 0 && takes(wanted, result) &&
+        (result.mpi.empty() || result.mpi == library) &&
+        (best == nullptr || distance(result) < distance(*best)))
+      best = &result;
   return best;
 }
 
@@ -84,7 +91,10 @@ std::string row_of_number(Profiles profiles, const std::string& library, const W
   }
   if (shown_result == nullptr) return {};
   const std::string shape = shape_text(*shown_result);
-  return "<tr><th>" + escaped(wanted.words) + "</th>" + cells +
+  std::string words = wanted.words;
+  if (shown_result->block > 0)
+    words += ", blocks of " + bytes_text(static_cast<double>(shown_result->block));
+  return "<tr><th>" + escaped(words) + "</th>" + cells +
          cell(shown_result->name + (shape.empty() ? "" : ", " + shape) +
               (shown_result->mpi.empty() ? "" : ", " + shown_result->mpi)) +
          "</tr>\n";

@@ -49,7 +49,8 @@
     chart.limits.forEach(limit => include("y", limit));
     chart.lines.forEach(line => line.shown.forEach(p => {
       include("x", p.x);
-      [p.y, p.low, p.high].forEach(v => include("y", v));
+      // A band that spreads farther is cut, so that the medians keep their room.
+      [p.y, Math.max(p.low, p.y / 4), Math.min(p.high, p.y * 4)].forEach(v => include("y", v));
     }));
   });
 
@@ -84,19 +85,22 @@
   const bands = {
     id: "bands",
     beforeDatasetsDraw(chart) {
-      const { ctx, scales } = chart;
+      const { ctx, scales, chartArea: area } = chart;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(area.left, area.top, area.width, area.height);
+      ctx.clip();
+      ctx.globalAlpha = 0.18;
       chart.data.datasets.forEach(set => {
         if (!set.band || set.data.length < 2) return;
         ctx.beginPath();
         set.data.forEach(p => ctx.lineTo(scales.x.getPixelForValue(p.x), scales.y.getPixelForValue(p.high)));
         set.data.slice().reverse().forEach(p =>
           ctx.lineTo(scales.x.getPixelForValue(p.x), scales.y.getPixelForValue(p.low)));
-        ctx.closePath();
-        ctx.globalAlpha = 0.18;
         ctx.fillStyle = set.borderColor;
         ctx.fill();
-        ctx.globalAlpha = 1;
       });
+      ctx.restore();
     },
   };
 
