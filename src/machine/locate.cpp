@@ -40,10 +40,8 @@ Located locate(std::string_view setting, const std::string& folder, const std::s
     return located;
   }
   const bool named = !setting.empty();
-  if (named || !folder.empty())
-    located.path =
-        named ? std::string(setting) : fmt::format("{}/{}.profile", folder, hash_of_key(key));
-  const std::string& path = located.path;
+  const std::string path =
+      named ? std::string(setting) : fmt::format("{}/{}.profile", folder, hash_of_key(key));
   if (!named && (folder.empty() || access(path.c_str(), F_OK) != 0)) {
     located.problem =
         "no profile of this machine, so the built-in choices are used; strake measure makes one";
@@ -55,6 +53,7 @@ Located locate(std::string_view setting, const std::string& folder, const std::s
     if (profile.key == key) {
       located.outcome = Located::Outcome::Found;
       located.profile = std::move(profile);
+      located.file = path;
     } else {
       located.problem = fmt::format("the profile {} is of another machine ({}; this one: {})", path,
                                     profile.key, key);

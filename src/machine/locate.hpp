@@ -19,7 +19,7 @@ struct Located {
   };
   Outcome outcome = Outcome::Missing;
   std::optional<Profile> profile;
-  std::string path;     ///< where it is, or would be; empty: there is no such place
+  std::string file;     ///< that holds it
   std::string problem;  ///< why none is used, for people; names the file
 };
 

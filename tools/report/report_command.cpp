@@ -26,9 +26,9 @@ Shown own_profile(std::string& path) {
         "with --quick one)");
   if (!located.profile)
     throw Error(located.problem + "; name another one: strake report PROFILE.json");
-  const auto json = std::filesystem::path(located.path).replace_extension(".json");
-  path = std::filesystem::exists(json) ? json.string() : located.path;
-  return path == located.path ? Shown{"", *located.profile, {}} : read_profile(path);
+  const auto json = std::filesystem::path(located.file).replace_extension(".json");
+  path = std::filesystem::exists(json) ? json.string() : located.file;
+  return path == located.file ? Shown{"", *located.profile, {}} : read_profile(path);
 }
 
 }  // namespace
