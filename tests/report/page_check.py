@@ -138,6 +138,32 @@ class Pages(unittest.TestCase):
                 self.assertIn(f"{len(profile['results'])} results, {doubts} of them doubtful",
                               html.unescape(self.pages[name]))
 
+    @unittest.skipUnless(shutil.which("node"), "there is no node, which runs the page's script")
+    def test_the_script_draws_every_point_within_axes_that_have_labels(self):
+        for name, data in self.data.items():
+            runner = Path(__file__).parent / "run_page.js"
+            outcome = subprocess.run(["node", runner, FOLDER / f"{name}.html"], capture_output=True, text=True)
+            self.assertEqual(outcome.stderr, "")
+            drawn = json.loads(outcome.stdout)
+            self.assertEqual(len(drawn), len(data["charts"]))
+            for shown, chart in zip(drawn, data["charts"]):
+                for ticks in (shown["xTicks"], shown["yTicks"]):
+                    self.assertGreaterEqual(len(ticks), 2, chart["title"])
+                    self.assertEqual(len(set(ticks)), len(ticks), ticks)
+                    self.assertLessEqual(len(ticks), 18)
+                profile = self.profiles[name][chart["profile"]]["results"]
+                for line, drawn_line in zip(chart["lines"], shown["sets"]):
+                    points = [profile[i] for i in line.get("points", [])]
+                    for result, point in zip(points, drawn_line["data"]):
+                        y = result["bytes"] / result["median"] if chart["y"] == "rate" else result["median"]
+                        self.assertTrue(math.isclose(point["y"], y, rel_tol=1e-9), (chart["title"], point))
+                        self.assertLessEqual(point["low"], point["y"])
+                        self.assertGreaterEqual(point["high"], point["y"])
+                    for point in drawn_line["data"]:
+                        for axis in "xy":
+                            self.assertLessEqual(shown[axis][0], point[axis])
+                            self.assertGreaterEqual(shown[axis][1], point[axis])
+
     def test_the_comparison_says_how_many_times_as_fast(self):
         results = self.profiles["h200"][0]["results"]
 
