@@ -54,7 +54,7 @@ Lines lines_of(const machine::Profile& profile) {
 
 /// The first two parts of a name of more.
 std::string head_of(const std::string& name) {
-  const std::string path = name.substr(0, name.find_first_of(" ,"));
+  std::string path = name.substr(0, name.find_first_of(" ,"));
   const std::size_t first = path.find('/');
   if (first == std::string::npos) return path;
   const std::size_t second = path.find('/', first + 1);

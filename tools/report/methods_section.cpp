@@ -119,8 +119,7 @@ std::string map_of(const Shown& shown, const Question& question, const std::stri
   const Model model(shown.profile, library, link, settings::number(settings::Id::chunk));
   bool any = false;
   const std::string map = map_table(blocks, sizes, [&](std::int64_t block, std::int64_t bytes) {
-    const std::string text =
-        block <= bytes ? map_cell(model, question, bytes, block) : std::string();
+    std::string text = block <= bytes ? map_cell(model, question, bytes, block) : std::string();
     any = any || !text.empty();
     return text;
   });
