@@ -204,8 +204,8 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
 
   strake::report::Options report_options;
   CLI::App* report = app.add_subcommand("report", "Make a page with plots from profiles");
-  report->add_option("PROFILE", report_options.profiles, "Profiles of strake measure (JSON)")
-      ->required();
+  report->add_option("PROFILE", report_options.profiles,
+                     "Profiles of strake measure (JSON); none: this machine's");
   report->add_option("-o,--output", report_options.output, "The page; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();

@@ -1,9 +1,13 @@
-#include "report/svg.hpp"
+#include "topo/svg.hpp"
 
 #include <fmt/format.h>
 
-namespace strake::report {
+#include "report/html.hpp"
+
+namespace strake::topo {
 namespace {
+
+using report::escaped;
 
 std::string tip_element(std::string_view tip) {
   return tip.empty() ? std::string() : fmt::format("<title>{}</title>", escaped(tip));
@@ -15,39 +19,10 @@ const char* name_of(Anchor anchor) {
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t')
-          out += "\xEF\xBF\xBD";  // U+FFFD
-        else
-          out += c;
-    }
-  }
-  return out;
-}
-
 double text_width(std::string_view words, double size) {
   std::size_t letters = 0;
   for (const char c : words) letters += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
-  return 0.56 * size * static_cast<double>(letters);  // the mean of digits and lower case in Arial
+  return 0.62 * size * static_cast<double>(letters);  // DejaVu Sans, the widest of the usual ones
 }
 
 Svg::Svg(double width, double height, std::string_view label)
@@ -76,44 +51,10 @@ void Svg::polyline(std::span<const Point> points, std::string_view style) {
   body_ += fmt::format("<polyline points=\"{}\" class=\"{}\"/>\n", list, style);
 }
 
-void Svg::mark(Point at, int shape, std::string_view style, std::string_view tip) {
-  const std::string where =
-      fmt::format("transform=\"translate({:.1f} {:.1f})\" class=\"{}\"", at.x, at.y, style);
-  // Sizes give the shapes about the same area.
-  const char* paths[kShapes] = {"",
-                                "M-3.2-3.2H3.2V3.2H-3.2Z",
-                                "M0-4.3L4 3.2H-4Z",
-                                "M0-4.6L4.6 0L0 4.6L-4.6 0Z",
-                                "M0 4.3L4-3.2H-4Z",
-                                "M-1.3-4H1.3V-1.3H4V1.3H1.3V4H-1.3V1.3H-4V-1.3H-1.3Z"};
-  if (shape % kShapes == 0)
-    body_ += fmt::format("<circle r=\"3.5\" {}>{}</circle>\n", where, tip_element(tip));
-  else
-    body_ += fmt::format("<path d=\"{}\" {}>{}</path>\n", paths[shape % kShapes], where,
-                         tip_element(tip));
-}
-
 void Svg::text(Point at, std::string_view words, std::string_view style, Anchor anchor) {
   body_ +=
       fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">{}</text>\n",
                   at.x, at.y, style, name_of(anchor), escaped(words));
-}
-
-void Svg::fitted_text(Point at, std::string_view words, std::string_view style, double width,
-                      double size, Anchor anchor) {
-  const double wide = text_width(words, size);
-  if (wide <= width) return text(at, words, style, anchor);
-  body_ += fmt::format(
-      "<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" style=\"font-size:{:.1f}px\" "
-      "text-anchor=\"{}\">{}</text>\n",
-      at.x, at.y, style, size * width / wide, name_of(anchor), escaped(words));
-}
-
-void Svg::upright_text(Point at, std::string_view words, std::string_view style) {
-  body_ += fmt::format(
-      "<text transform=\"translate({:.1f} {:.1f}) rotate(-90)\" class=\"{}\" "
-      "text-anchor=\"middle\">{}</text>\n",
-      at.x, at.y, style, escaped(words));
 }
 
 std::string Svg::str(std::string_view style_sheet) const {
@@ -125,4 +66,4 @@ std::string Svg::str(std::string_view style_sheet) const {
       width_, height_, width_, height_, escaped(label_), style, body_);
 }
 
-}  // namespace strake::report
+}  // namespace strake::topo

@@ -6,11 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace strake::report {
-
-/// `text` with XML's five reserved characters as entities, and characters that XML does not allow
-/// (control characters) as U+FFFD.
-[[nodiscard]] std::string escaped(std::string_view text);
+namespace strake::topo {
 
 struct Point {
   double x = 0;
@@ -29,20 +25,11 @@ class Svg {
             std::string_view tip = {}, double opacity = 1);
   void line(Point from, Point to, std::string_view style, std::string_view tip = {});
   void polyline(std::span<const Point> points, std::string_view style);
-  /// One of kShapes marks.
-  void mark(Point at, int shape, std::string_view style, std::string_view tip = {});
   void text(Point at, std::string_view words, std::string_view style,
             Anchor anchor = Anchor::Start);
-  /// The letters are smaller than `size` if the text would be wider than `width`.
-  void fitted_text(Point at, std::string_view words, std::string_view style, double width,
-                   double size, Anchor anchor = Anchor::Start);
-  /// Reads from bottom to top.
-  void upright_text(Point at, std::string_view words, std::string_view style);
 
-  /// The element. `style_sheet`: for files of their own, with what they are.
-  [[nodiscard]] std::string str(std::string_view style_sheet = {}) const;
-
-  static constexpr int kShapes = 6;
+  /// A whole file.
+  [[nodiscard]] std::string str(std::string_view style_sheet) const;
 
  private:
   double width_;
@@ -54,4 +41,4 @@ class Svg {
 /// About how wide words are at `size` pixels in a sans-serif font. (Nothing measures text here.)
 [[nodiscard]] double text_width(std::string_view words, double size = 12);
 
-}  // namespace strake::report
+}  // namespace strake::topo
