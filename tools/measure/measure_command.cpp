@@ -3,18 +3,22 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <regex>
 #include <tuple>
 #include <vector>
 
 #include "clocks.hpp"
+#include "command/not_empty.hpp"
+#include "counted.hpp"
 #include "cpu/cpu_cases.hpp"
 #include "driver.hpp"
 #include "host.hpp"
@@ -165,8 +169,7 @@ std::string profile_path(const Options& options, const std::string& key) {
 }
 
 void say_end(const Outcome& outcome, int seconds) {
-  const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
-  std::string text = fmt::format("{} case{} measured", outcome.measured, plural(outcome.measured));
+  std::string text = counted(outcome.measured, "case") + " measured";
   if (outcome.failed > 0) text += fmt::format(", {} could not be measured", outcome.failed);
   if (outcome.wrong_data > 0) text += fmt::format(", {} MOVED WRONG DATA", outcome.wrong_data);
   say("{}\n", text);
@@ -176,8 +179,8 @@ void say_end(const Outcome& outcome, int seconds) {
     const std::string& name = entry->what.name;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  say("Left out, as the {} s were over: {} case{} of {} (--resume goes on with them)\n", seconds,
-      outcome.left_out.size(), plural(outcome.left_out.size()), fmt::join(names, ", "));
+  say("Left out, as the {} s were over: {} of {} (--resume goes on with them)\n", seconds,
+      counted(static_cast<std::int64_t>(outcome.left_out.size()), "case"), fmt::join(names, ", "));
 }
 
 /// Benchmark by benchmark, as they are listed, whatever the order in which they were measured.
@@ -212,7 +215,8 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   if (options.resume) {
     const std::size_t all = entries.size();
     std::erase_if(entries, [&](const Entry& e) { return file.has(e.what, e.mpi, mode); });
-    say("{} of {} cases are measured already\n", all - entries.size(), all);
+    say("{} of {} {} measured already\n", all - entries.size(),
+        counted(static_cast<std::int64_t>(all), "case"), all == 1 ? "is" : "are");
   }
   say("Clocks: {}. Measuring thread: {}.\n", clocks, binding);
   file.describe(host_name(), mode, facts(suites, clocks));
@@ -300,6 +304,32 @@ int run(const Options& options) {
     return 0;
   }
   return lead(options, suites, *leader, begin, clocks ? clocks->summary() : "", binding);
+}
+
+Command command(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app =
+      parent.add_subcommand("measure", "Measure this machine; under mpirun -n 2 or more, MPI too");
+  app->add_flag("--quick", options->quick, "The most telling cases, in at most 60 s");
+  app->add_option("--time", options->seconds,
+                  "Measure for at most so long (default: 900 s, with --quick 60 s)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(Options::kLeastSeconds, 24 * 3600));
+  app->add_option("--filter", options->filter,
+                  "Only cases whose \"name bytes block pitch\" this regular expression finds")
+      ->type_name("REGEX");
+  CLI::Option* listed =
+      app->add_flag("--list", options->list, "List the cases, and measure nothing");
+  app->add_flag("--json", options->json, "Print results as JSON lines, not as a table")
+      ->excludes(listed);
+  app->add_flag("--resume", options->resume,
+                "Leave out what the profile holds already, measured in the same way")
+      ->excludes(listed);
+  app->add_option("--output", options->output, "Write the profile here, not to the machine's place")
+      ->type_name("FILE")
+      ->check(not_empty())
+      ->excludes(listed);
+  return {app, [options](const auto&) { return run(*options); }};
 }
 
 }  // namespace strake::measure

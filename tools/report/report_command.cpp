@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include "machine/locate.hpp"
 #include "report/page.hpp"
@@ -63,6 +65,17 @@ int run(const Options& options) {
   if (!file) throw Error(fmt::format("{} can't be written", options.output));
   fmt::print("{}: {}, {} KiB\n", options.output, what, html.size() / 1024);
   return 0;
+}
+
+Command command(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand("report", "Make a page with plots from profiles");
+  app->add_option("PROFILE", options->profiles, "Profiles of strake measure (JSON); none: this machine's");
+  app->add_option("-o,--output", options->output, "The page; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  app->add_option("--title", options->title, "Its title")->type_name("TEXT");
+  return {app, [options](const auto&) { return run(*options); }};
 }
 
 }  // namespace strake::report
