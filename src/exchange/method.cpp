@@ -11,6 +11,7 @@
 #include "machine/model.hpp"
 #include "machine/pitch.hpp"
 #include "mpi/job.hpp"
+#include "mpi/library_name.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -139,10 +140,7 @@ std::string mpi_library() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
   mpi::real_mpi().MPI_Get_library_version(text.data(), &length);
-  const std::string_view version(text.data());
-  const std::size_t begin = std::min(version.find_first_of("0123456789"), version.size());
-  const std::size_t end = version.find_first_of(", \t\r\n", begin);
-  return fmt::format("{} {}", mpi::quirks::kLibrary, version.substr(begin, end - begin));
+  return mpi::library_name(text.data());
 }
 
 bool library_is_measured() noexcept {
