@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "job.hpp"
-#include "needed_libraries.hpp"
 #include "program_check.hpp"
 #include "strake/error.hpp"
 
@@ -90,31 +89,44 @@ std::string launcher_for(MpiLibrary library, const std::string& library_path) {
   return {};
 }
 
-std::string why_alone(const std::optional<std::string>& path, const std::string& launcher,
-                      Launcher kind) {
-  preload::MpiUse use;
-  if (path) preload::find_mpi(path->c_str(), nullptr, use);
+WhyAlone why_alone(Launcher kind, const Arguments& command, const preload::MpiUse& use) {
+  const JobProgram program = programs_of(kind, command)[0];
   const bool known = use.library == MpiLibrary::OpenMpi || use.library == MpiLibrary::Mpich;
-  const std::string program = path ? *path : "the program";
+  const std::string name =
+      program.segment.program ? command[*program.segment.program] : "its program";
   if (kind == Launcher::Srun) {
-    return fmt::format(
-        "{} starts ranks that {} does not connect; `srun --mpi=list` shows what it can do, and "
-        "--mpi=pmix is what most MPI libraries need",
-        launcher, known ? title_of(use.library) : "the MPI library");
+    return {fmt::format("{} does not connect ranks of {}", command[0],
+                        known ? title_of(use.library) : "this MPI library"),
+            "srun --mpi=pmix, or another way that `srun --mpi=list` shows"};
   }
-  const bool foreign = known && (use.library == MpiLibrary::OpenMpi) != (kind == Launcher::OpenMpi);
-  if (!foreign) {
-    return fmt::format(
-        "{} is {}'s launcher, and {} uses {} that it does not connect: another MPI library, or "
-        "another installation of it",
-        launcher, title_of(kind), program, known ? use.path : "an MPI library");
+  if (!known || (use.library == MpiLibrary::OpenMpi) == (kind == Launcher::OpenMpi)) {
+    return {fmt::format("{} is {}'s launcher, and does not connect ranks of {} that {} uses",
+                        command[0], title_of(kind), known ? use.path : "the MPI library", name),
+            "start it with the launcher of the installation that it was built with"};
   }
+  WhyAlone why{fmt::format("{} uses {}, but {} is {}'s launcher", name, title_of(use.library),
+                           command[0], title_of(kind)),
+               ""};
   const std::string right = launcher_for(use.library, use.path);
-  return fmt::format(
-      "{} is linked to {}, but {} is {}'s launcher. {}", program, title_of(use.library), launcher,
-      title_of(kind),
-      right.empty() ? fmt::format("No launcher of {} was found on the PATH", title_of(use.library))
-                    : fmt::format("Start it with {}", right));
+  if (right.empty()) {
+    why.remedy =
+        fmt::format("start it with {}'s launcher, which is not on the PATH", title_of(use.library));
+    return why;
+  }
+  // -n is the same for all launchers; other options are not.
+  const std::size_t at = program.segment.program.value_or(0);
+  const bool plain = at == 1 || (at == 3 && (command[1] == "-n" || command[1] == "-np"));
+  why.remedy = plain
+                   ? fmt::format("{} {}", right, fmt::join(command.begin() + 1, command.end(), " "))
+                   : fmt::format("start it with {}, whose options differ", right);
+  return why;
+}
+
+WhyAlone why_alone(Launcher kind, const Arguments& command) {
+  const JobProgram program = programs_of(kind, command)[0];
+  preload::MpiUse use;
+  if (program.path) preload::find_mpi(program.path->c_str(), nullptr, use);
+  return why_alone(kind, command, use);
 }
 
 const char* title_of(Launcher launcher) noexcept {

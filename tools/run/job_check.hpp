@@ -8,6 +8,7 @@
 
 #include "launcher.hpp"
 #include "mpi_library.hpp"
+#include "needed_libraries.hpp"
 
 namespace strake::run {
 
@@ -37,9 +38,16 @@ struct JobProgram {
 [[nodiscard]] std::string launcher_for(preload::MpiLibrary library,
                                        const std::string& library_path);
 
-/// Why each rank of a job believes that it is alone, and how to start it, for people. `path` is the
-/// program, if it is known; `kind` is what `launcher` is.
-[[nodiscard]] std::string why_alone(const std::optional<std::string>& path,
-                                    const std::string& launcher, Launcher kind);
+/// Why each rank of a job is a job of its own, for people.
+struct WhyAlone {
+  std::string text;
+  std::string remedy;  ///< how to start it; empty: not known
+};
+/// \param command  begins with the launcher, which is of that kind
+/// \param use  the MPI library of its first program
+[[nodiscard]] WhyAlone why_alone(Launcher kind, const Arguments& command,
+                                 const preload::MpiUse& use);
+/// The same, with the MPI library that the program's file is linked to.
+[[nodiscard]] WhyAlone why_alone(Launcher kind, const Arguments& command);
 
 }  // namespace strake::run

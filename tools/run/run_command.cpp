@@ -4,16 +4,19 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "command/not_empty.hpp"
 #include "job.hpp"
 #include "job/report.hpp"
 #include "job_check.hpp"
@@ -85,6 +88,11 @@ bool check_job(const std::vector<JobProgram>& programs, const std::string& folde
   return all_static;
 }
 
+void say_alone(const WhyAlone& why) {
+  say("strake run: each rank of this job was a job of its own: {}. {}{}\n", why.text,
+      why.remedy.empty() ? "" : "Instead: ", why.remedy);
+}
+
 }  // namespace
 
 int run(const Options& options, const Arguments& command) {
@@ -100,16 +108,13 @@ int run(const Options& options, const Arguments& command) {
 
   int status = 0;
   bool all_static = false;
-  std::function<std::string()> alone = [] { return std::string(); };
+  std::function<WhyAlone()> alone = [] { return WhyAlone{"a launcher inside it started them"}; };
   if (const auto at = launcher_in(command, *program, forced)) {
     const Arguments before(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(*at));
     const Arguments job_command(command.begin() + static_cast<std::ptrdiff_t>(*at), command.end());
     const Launcher launcher = ask_launcher(job_command[0]);
-    const std::vector<JobProgram> programs = programs_of(launcher, job_command);
-    all_static = check_job(programs, folder, forced);
-    alone = [path = programs[0].path, name = job_command[0], launcher] {
-      return why_alone(path, name, launcher);
-    };
+    all_static = check_job(programs_of(launcher, job_command), folder, forced);
+    alone = [=] { return why_alone(launcher, job_command); };
     Arguments whole = with_environment(launcher, job_command, variables);
     whole.insert(whole.begin(), before.begin(), before.end());
     status = run_job(whole, {});
@@ -124,8 +129,7 @@ int run(const Options& options, const Arguments& command) {
   // Inside a rank of another job: the letters count there, too.
   for (const job::Letter letter : letters)
     job::leave_letter(settings::text(settings::Id::job), letter);
-  if (letters.contains(job::Letter::Alone))
-    say("strake run: each rank of this job was a job of its own: {}\n", alone());
+  if (letters.contains(job::Letter::Alone)) say_alone(alone());
   const std::string why = status == 0 ? why_unreached(letters, all_static) : "";
   if (why.empty() || (!options.json.empty() && has_summary(options.json))) return status;
   say("strake run: {}\n", why);
@@ -133,6 +137,24 @@ int run(const Options& options, const Arguments& command) {
     write_empty_summary(options.json, settings::flag(settings::Id::disable) || options.disable,
                         why);
   return status;
+}
+
+Command command(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand("run", "Run an MPI job with its data movement accelerated");
+  app->footer("The job follows a double dash: strake run [OPTIONS] -- mpirun -n 4 ./program");
+  app->add_flag("--quiet", options->quiet, "Print no summary at the end");
+  app->add_option("--json", options->json, "Write the summary to this file")
+      ->type_name("FILE")
+      ->check(not_empty());
+  app->add_option("--mpi", options->mpi,
+                  "Treat an MPI library that is not known by its name as this one (for those with "
+                  "its interface)")
+      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
+      ->capture_default_str();
+  app->add_flag("--disable", options->disable,
+                "Load the interposer, but let it pass every call through (to compare)");
+  return {app, [options](const Arguments& job) { return run(*options, job); }, TakesJob::Needs};
 }
 
 }  // namespace strake::run
