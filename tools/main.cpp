@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "command/command.hpp"
+#include "doctor/doctor_command.hpp"
 #include "explain/explain_command.hpp"
 #include "measure/measure_command.hpp"
 #include "report/report_command.hpp"
@@ -98,7 +99,8 @@ int main_with(Words arguments, const std::optional<Words>& job) {
   const std::vector<Command> commands = {
       strake::run::command(app),     strake::explain::command(app),
       strake::measure::command(app), strake::topo::command(app),
-      strake::report::command(app),  strake::settings_command::command(app)};
+      strake::report::command(app),  strake::settings_command::command(app),
+      strake::doctor::command(app)};
   const auto asked = [&]() -> const Command* {
     for (const Command& command : commands) {
       if (command.app->parsed()) return &command;
