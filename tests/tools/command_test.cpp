@@ -14,7 +14,9 @@ namespace {
 using nlohmann::json;
 
 TEST(Command, version_and_help_succeed) {
-  EXPECT_EQ(strake({"--version"}).out, "strake " STRAKE_VERSION "\n");
+  const std::string version = strake({"--version"}).out;
+  EXPECT_EQ(version.find("strake " STRAKE_VERSION "\nbuilt for "), 0U) << version;
+  EXPECT_NE(version.find(", with"), std::string::npos) << version;
   EXPECT_EQ(strake({"--version"}).status, 0);
   EXPECT_EQ(strake({"--help"}).status, 0);
   EXPECT_EQ(strake({"run", "--help"}).status, 0);
@@ -38,27 +40,48 @@ TEST(Command, usage_errors_end_with_2_and_a_message) {
   }
 }
 
-TEST(Command, a_word_that_is_not_known_is_answered_with_the_nearest) {
+constexpr const char* kUsage = "Usage: strake COMMAND [OPTIONS]\n";
+constexpr const char* kRunUsage = "Usage: strake run [OPTIONS] -- COMMAND...\n";
+
+TEST(Command, help_is_a_command_too) {
+  EXPECT_EQ(strake({"help", "run"}).out, strake({"run", "--help"}).out);
+  EXPECT_EQ(strake({"help"}).out, strake({"--help"}).out);
+  EXPECT_EQ(strake({"help", "rnu"}).err, "strake help: rnu is not a command; did you mean run?\n");
+}
+
+TEST(Command, a_slip_is_answered_with_the_word_that_is_near) {
   EXPECT_EQ(strake({"expalin", "int"}).err,
-            "strake: expalin is not a command; did you mean explain?\n");
+            std::string("strake: expalin is not a command; did you mean explain?\n") + kUsage);
+  EXPECT_EQ(strake({"hlep"}).err,
+            std::string("strake: hlep is not a command; did you mean help?\n") + kUsage);
   EXPECT_EQ(strake({"--verson"}).err,
-            "strake: --verson is not an option; did you mean --version?\n");
+            std::string("strake: --verson is not an option; did you mean --version?\n") + kUsage);
   EXPECT_EQ(strake({"run", "--jsno", "f", "--", "mpirun"}).err,
-            "strake run: --jsno is not an option; did you mean --json?\n");
-  EXPECT_EQ(strake({"settings", "more"}).err, "strake settings: more was not expected\n");
+            std::string("strake run: --jsno is not an option; did you mean --json?\n") + kRunUsage);
+}
+
+TEST(Command, another_word_is_answered_with_what_there_is) {
+  const std::string unknown = strake({"xyz"}).err;
+  EXPECT_EQ(unknown.find("strake: xyz is not a command; commands are\n  run  "), 0U) << unknown;
+  EXPECT_EQ(unknown.find("did you mean"), std::string::npos) << unknown;
+  EXPECT_EQ(lines_with(unknown, "  settings  "), 1) << unknown;
+  EXPECT_EQ(strake({"run", "--xyz", "--", "mpirun"}).err,
+            std::string("strake run: --xyz is not an option\n") + kRunUsage);
+  EXPECT_EQ(strake({"settings", "more"}).err,
+            "strake settings: more was not expected\nUsage: strake settings [OPTIONS]\n");
 }
 
 TEST(Command, run_without_the_dashes_says_where_they_go) {
   const Outcome outcome = strake({"run", "--quiet", "mpirun", "-n", "2", "./program"});
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_EQ(outcome.err,
-            "strake run: the command comes after --: strake run [options] -- mpirun ...\n");
+  EXPECT_EQ(outcome.err, std::string("strake run: the command comes after --\n") + kRunUsage);
 }
 
 TEST(Command, output_that_cannot_be_written_ends_with_1_and_the_reason) {
   for (const std::string arguments :
        {"explain int", "explain --json int char short long float double", "settings",
-        "settings --json", "topo --json", "measure --list", "--version", "explain --help"}) {
+        "settings --json", "topo --json", "measure --list", "--version", "explain --help",
+        "help run", "completions zsh", "man explain"}) {
     const Outcome outcome =
         run({"sh", "-c", STRAKE_PREFIX "/bin/strake " + arguments + " > /dev/full"});
     EXPECT_EQ(outcome.status, 1) << arguments;
@@ -98,11 +121,11 @@ TEST(Explain, a_count_is_refused_in_plain_words) {
     EXPECT_EQ(outcome.out, "") << count;
     return outcome.err.substr(0, outcome.err.find('\n'));
   };
-  EXPECT_EQ(first_line("-1"), "--count: -1 is negative");
+  EXPECT_EQ(first_line("-1"), "strake explain: --count: -1 is negative");
   EXPECT_EQ(first_line("9999999999999999999"),
-            "--count: 9999999999999999999 is a number past 2^63");
-  EXPECT_EQ(first_line("1e3"), "--count: 1e3 is not a whole number");
-  EXPECT_EQ(first_line("3x"), "--count: 3x is not a whole number");
+            "strake explain: --count: 9999999999999999999 is a number past 2^63");
+  EXPECT_EQ(first_line("1e3"), "strake explain: --count: 1e3 is not a whole number");
+  EXPECT_EQ(first_line("3x"), "strake explain: --count: 3x is not a whole number");
 }
 
 TEST(Explain, what_is_measured_is_bound_by_what_is_touched) {

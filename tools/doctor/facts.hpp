@@ -84,6 +84,8 @@ struct ProgramFacts {
   std::string library_path;  ///< its file
   std::string problem;       ///< why `strake run` refuses it
   int ranks = 0;             ///< by -n; 0: not said
+  /// Built with the address sanitizer, which ends a program that another object is loaded before.
+  bool insists_on_first = false;
 
   [[nodiscard]] bool has_library() const { return library != preload::MpiLibrary::None; }
 };

@@ -259,8 +259,8 @@ Job find_job(const run::Arguments& command, const std::string& folder, bool gpus
     ProgramFacts facts = describe_program(line.command, program, folder, forced);
     facts.ranks = line.launched ? ranks_of(line, program) : 1;
     if (facts.has_library()) job.probe = flavor_of(facts.library);
-    refused = refused || !facts.problem.empty() || facts.kind == ProgramFacts::Kind::Static ||
-              (facts.path.empty() && !facts.elsewhere);
+    refused = refused || !facts.problem.empty() || facts.insists_on_first ||
+              facts.kind == ProgramFacts::Kind::Static || (facts.path.empty() && !facts.elsewhere);
     job.programs.push_back(facts);
   }
   if (refused || folder.empty()) {

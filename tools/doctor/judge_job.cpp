@@ -6,6 +6,7 @@
 #include <set>
 
 #include "judge.hpp"
+#include "run/program_check.hpp"
 
 namespace strake::doctor {
 namespace {
@@ -20,6 +21,9 @@ Finding program_finding(const ProgramFacts& program) {
             "it is linked statically, so nothing can be loaded into it; if it uses MPI, Strake "
             "can't see that",
             "link it dynamically to its MPI library"};
+  }
+  if (program.insists_on_first) {
+    return {State::Broken, topic, std::string("it ") + run::kFirstProblem, run::kFirstRemedy};
   }
   if (program.kind == Kind::Python && !program.has_library()) {
     return {State::Limited, topic,

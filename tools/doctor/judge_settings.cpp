@@ -120,12 +120,11 @@ void judge_environment(const Facts& facts, std::vector<Finding>& findings) {
           {State::Limited, "LD_PRELOAD",
            fmt::format("{} is not there: the loader warns in every process", companion.path),
            "take it out of LD_PRELOAD"});
-    } else if (companion.path.find("san.so") != std::string::npos) {
-      findings.push_back({State::Limited, "LD_PRELOAD",
-                          fmt::format("{}, a sanitizer, goes before the program, after Strake: "
-                                      "times are those of the sanitizer",
-                                      companion.path),
-                          ""});
+    } else if (companion.path.find("asan.so") != std::string::npos) {
+      findings.push_back(
+          {State::Limited, "LD_PRELOAD",
+           fmt::format("{} wants to be first, where Strake's object is", companion.path),
+           "export ASAN_OPTIONS=verify_asan_link_order=0"});
     } else {
       findings.push_back({State::Good, "LD_PRELOAD",
                           fmt::format("{} is loaded after Strake's object", companion.path), ""});

@@ -52,6 +52,7 @@ int try_reading() {
     _exit(0);
   }
   close(ready[0]);
+  errno = 0;
   const pid_t reader = owner < 0 ? -1 : fork();
   if (reader == 0) {
     int code = ESRCH;
@@ -67,7 +68,8 @@ int try_reading() {
   const bool ended = reader > 0 && waitpid(reader, &status, 0) == reader && WIFEXITED(status);
   close(ready[1]);
   if (owner > 0) waitpid(owner, nullptr, 0);
-  return ended ? WEXITSTATUS(status) : failed;
+  if (ended) return WEXITSTATUS(status);
+  return failed != 0 ? failed : EPERM;  // a filter may end the process that tries
 }
 
 /// The file of this process's control group that limits something, as far up as one does.

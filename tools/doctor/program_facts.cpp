@@ -103,6 +103,7 @@ ProgramFacts describe_program(const run::Arguments& command, const run::JobProgr
     describe_file(*path, folder, forced, later);
     if (later.has_library() || !later.problem.empty()) facts = later;
   }
+  facts.insists_on_first = run::insists_on_first(facts.path, command);
   return facts;
 }
 

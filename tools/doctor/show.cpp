@@ -1,34 +1,19 @@
 // The report, for people and as JSON.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "colour.hpp"
+#include "command/wrap.hpp"
 #include "doctor_command.hpp"
 
 namespace strake::doctor {
 namespace {
 
-constexpr std::size_t kColumns = 100;
-
-/// `text` in lines that begin at column `indent`, of which the first one has begun.
-std::string wrapped(const std::string& text, std::size_t indent) {
-  std::istringstream words(text);
-  std::string out;
-  std::size_t column = indent;
-  for (std::string word; words >> word;) {
-    if (column > indent && column + 1 + word.size() > kColumns) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-  }
-  return out;
+Colour colour_of(State state) {
+  return state == State::Good      ? Colour::Green
+         : state == State::Limited ? Colour::Yellow
+                                   : Colour::Red;
 }
 
 }  // namespace
@@ -37,12 +22,14 @@ std::string to_text(const Report& report) {
   constexpr std::size_t kIndent = 9;  // behind "limited"
   std::string out;
   for (const Finding& finding : report.findings) {
-    out += fmt::format("{:<{}}{}\n", name_of(finding.state), kIndent,
-                       wrapped(finding.topic + ": " + finding.text, kIndent));
+    const std::string state = name_of(finding.state);
+    out += coloured(state, colour_of(finding.state), stdout) +
+           std::string(kIndent - state.size(), ' ') +
+           command::wrapped(finding.topic + ": " + finding.text, kIndent, kIndent) + "\n";
     // In one line, however long it is: it may be copied.
     if (!finding.remedy.empty()) out += fmt::format("{:{}}-> {}\n", "", kIndent, finding.remedy);
   }
-  return out + wrapped(report.verdict, 0) + "\n";
+  return out + coloured(command::wrapped(report.verdict, 0, 0), Colour::Bold, stdout) + "\n";
 }
 
 std::string to_json(const Report& report) {

@@ -76,13 +76,16 @@ Variables rank_variables(const Options& options, const std::string& folder,
 /// Checks the programs of a launcher's command line, as far as they can be found here. The program
 /// decides which MPI library it is, not the launcher: Open MPI's launcher starts an MPICH built for
 /// PMIx. True: all programs are static, so their processes will not report to this command.
-bool check_job(const std::vector<JobProgram>& programs, const std::string& folder,
+bool check_job(Launcher launcher, const Arguments& command, const std::string& folder,
                MpiLibrary forced) {
+  const std::vector<JobProgram> programs = programs_of(launcher, command);
   bool all_static = !programs.empty();
   for (const JobProgram& program : programs) {
     const MpiLibrary library =
         program.path ? check_program(*program.path, forced) : MpiLibrary::None;
     if (library != MpiLibrary::None) check_interposer(folder, library);
+    if (program.path && insists_on_first(*program.path, command))
+      say("strake run: {} {}; {}\n", *program.path, kFirstProblem, kFirstRemedy);
     all_static = all_static && program.path && is_static(*program.path);
   }
   return all_static;
@@ -113,7 +116,7 @@ int run(const Options& options, const Arguments& command) {
     const Arguments before(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(*at));
     const Arguments job_command(command.begin() + static_cast<std::ptrdiff_t>(*at), command.end());
     const Launcher launcher = ask_launcher(job_command[0]);
-    all_static = check_job(programs_of(launcher, job_command), folder, forced);
+    all_static = check_job(launcher, job_command, folder, forced);
     alone = [=] { return why_alone(launcher, job_command); };
     Arguments whole = with_environment(launcher, job_command, variables);
     whole.insert(whole.begin(), before.begin(), before.end());

@@ -92,6 +92,22 @@ TEST_P(Doctor, a_program_that_can_not_be_accelerated_is_not_started) {
   EXPECT_TRUE(still.said("program").starts_with("broken it is linked statically"));
 }
 
+TEST_P(Doctor, a_program_that_insists_on_being_first_is_said_to_be_ended) {
+  const std::string program = kPrograms + "/strake_sanitized";
+  if (!std::filesystem::exists(program)) GTEST_SKIP() << "needs the address sanitizer";
+  const Words command = join({ranks(1), {program}});
+  const Checked checked = doctor(command);
+  EXPECT_EQ(checked.status, 1);
+  const auto remedy = checked.finding("program")["remedy"].get<std::string>();
+  const Outcome ended = job({"--quiet"}, command);
+  EXPECT_NE(ended.status, 0);
+  EXPECT_NE(ended.err.find(remedy), std::string::npos) << ended.err;
+  // It is right.
+  const std::string setting = remedy.substr(remedy.find(' ') + 1);
+  EXPECT_EQ(job({"--quiet"}, command, {setting}).status, 0);
+  EXPECT_EQ(doctor(command, {setting}).status, 0);
+}
+
 TEST_P(Doctor, a_script_shows_only_when_it_runs) {
   const TemporaryFile script("job.sh", "#!/bin/sh\nexec " + hello() + "\n");
   const Checked checked = doctor(join({ranks(2), {script.path()}}));

@@ -168,7 +168,7 @@ TEST(Judge, faults_of_profile_and_environment) {
         [](Facts& f) {
           f.environment.companions = {{"/usr/lib/libasan.so", true}};
         },
-        "LD_PRELOAD", State::Limited, "", ""}},
+        "LD_PRELOAD", State::Limited, "first", "ASAN_OPTIONS"}},
       good_job());
 }
 
@@ -185,6 +185,8 @@ TEST(Judge, faults_of_a_job) {
         State::Broken, "no such program", "path"},
        {"static", [](Facts& f) { f.job->programs[0].kind = ProgramFacts::Kind::Static; },
         "program ./heat", State::Broken, "statically", "dynamically"},
+       {"sanitized", [](Facts& f) { f.job->programs[0].insists_on_first = true; }, "program ./heat",
+        State::Broken, "address sanitizer", "ASAN_OPTIONS"},
        {"refused", [](Facts& f) { f.job->programs[0].problem = "its library is not known"; },
         "program ./heat", State::Broken, "not known", ""},
        {"start",
