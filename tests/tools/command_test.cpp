@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 namespace strake::tools_test {
@@ -202,9 +203,64 @@ TEST(Explain, a_bad_expression_is_pointed_at) {
   const Outcome outcome = strake({"explain", "vector(100,1,x,double)"});
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.err,
-            "strake explain: expected a whole number, found 'x', at character 14\n"
+            "strake explain: at character 14: expected a whole number, found 'x'\n"
             "  vector(100,1,x,double)\n"
-            "               ^\n");
+            "               ^\n"
+            "Wanted: vector(COUNT, BLOCKLENGTH, STRIDE, TYPE)\n");
+}
+
+TEST(Explain, a_misspelt_name_is_answered_with_the_one_that_is_near) {
+  const std::string err = strake({"explain", "vectro(3,1,2,int)"}).err;
+  EXPECT_NE(err.find("'vectro' is not a constructor; did you mean vector?\n"), std::string::npos)
+      << err;
+  EXPECT_TRUE(err.ends_with("Wanted: vector(COUNT, BLOCKLENGTH, STRIDE, TYPE)\n")) << err;
+  EXPECT_EQ(lines_with(strake({"explain", "foo(3)"}).err, "did you mean"), 0);
+  EXPECT_EQ(lines_with(strake({"explain", "contiguous(3,intt)"}).err, "did you mean int?"), 1);
+}
+
+TEST(Explain, help_has_the_grammar_and_so_has_the_documentation) {
+  const std::string help = strake({"explain", "--help"}).out;
+  EXPECT_EQ(lines_with(help, "| hvector(COUNT, BLOCKLENGTH, STRIDE, TYPE)"), 1) << help;
+  const std::size_t begin = help.find("TYPE    = BASIC");
+  ASSERT_NE(begin, std::string::npos);
+  std::istringstream lines(help.substr(begin, help.find("\n\n", begin) - begin));
+  std::ifstream page(STRAKE_COMMAND_PAGE);
+  const std::string written{std::istreambuf_iterator<char>(page), std::istreambuf_iterator<char>()};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    EXPECT_NE(written.find("    " + line + "\n"), std::string::npos)
+        << STRAKE_COMMAND_PAGE " lacks: " << line;
+  }
+}
+
+TEST(Explain, ends_with_a_verdict) {
+  const auto verdict = [](const char* type, const char* setting) {
+    const Outcome outcome = strake({"explain", type}, {"STRAKE_PROFILE=none", setting});
+    EXPECT_EQ(lines_with(outcome.out, "no device here"), 0) << outcome.out;
+    const json all =
+        json::parse(strake({"explain", "--json", type}, {"STRAKE_PROFILE=none", setting}).out);
+    const std::string sentence = all["verdict"];
+    EXPECT_NE(outcome.out.find("  Verdict: " + sentence.substr(0, 20)), std::string::npos)
+        << outcome.out;
+    EXPECT_TRUE(outcome.out.ends_with(sentence.substr(sentence.size() - 8) + ".\n")) << outcome.out;
+    return sentence;
+  };
+  EXPECT_EQ(verdict("vector(100,1,512,double)", "STRAKE_SHARE=1"),
+            "packed: the MPI library copies such short blocks more slowly, by a built-in rule; not "
+            "measured on this machine");
+  EXPECT_EQ(verdict("vector(20,1,512,double)", "STRAKE_SHARE=1"),
+            "left to the MPI library: short messages don't pay for a temporary buffer, by a "
+            "built-in rule; not measured on this machine");
+  EXPECT_EQ(verdict("contiguous(100,double)", "STRAKE_SHARE=1"),
+            "left to the MPI library: contiguous bytes in host memory leave nothing to gain");
+  EXPECT_EQ(
+      verdict("vector(512,1,2,double)", "STRAKE_SHARE=1").find("packed into memory that both"), 0U);
+  EXPECT_EQ(verdict("vector(512,1,2,double)", "STRAKE_METHOD=system"),
+            "left to the MPI library: forced by STRAKE_METHOD");
+  const std::string both = verdict("vector(40000,1,512,double)", "STRAKE_SHARE=0");
+  EXPECT_EQ(both.find("left to Open MPI: there are many far blocks, by a built-in rule"), 0U)
+      << both;
+  EXPECT_NE(both.find("; packed for MPICH: "), std::string::npos) << both;
 }
 
 TEST(Explain, offsets_too_far_apart_are_refused) {

@@ -1,9 +1,12 @@
+#include "layout/expression.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "expression/parser.hpp"
+#include "unit/random_layouts.hpp"
 
 namespace strake::expression {
 namespace {
@@ -258,6 +261,27 @@ TEST(Expression, bounds_that_libraries_give_differently) {
   expect_bounds("struct([1,1],[0,42],[int,int])", 0, 48, 8);
 }
 
+TEST(Expression, of_a_layout_gives_that_layout) {
+  Random random(7);
+  for (int i = 0; i < 2000; ++i) {
+    const Layout layout = random_layout(random);
+    const std::string text = expression_of(layout, INT64_MAX);
+    EXPECT_EQ(parse(text).layout, layout) << text;
+  }
+}
+
+TEST(Expression, of_a_layout_is_what_a_program_would_write) {
+  EXPECT_EQ(expression_of(parse("vector(512,1,512,double)").layout), "hvector(512,8,4096,byte)");
+  EXPECT_EQ(expression_of(parse("contiguous(3,double)").layout), "contiguous(24,byte)");
+  EXPECT_EQ(expression_of(Layout()), "contiguous(0,byte)");
+}
+
+TEST(Expression, of_a_layout_with_too_many_blocks_is_empty) {
+  const Layout layout = parse("indexed([1,2,3],[0,10,30],double)").layout;
+  EXPECT_EQ(expression_of(layout, 3), "hindexed([8,16,24],[0,80,240],byte)");
+  EXPECT_EQ(expression_of(layout, 2), "");
+}
+
 TEST(Expression, count_advances_by_extent) {
   EXPECT_EQ(bytes_of(layout_of(parse("subarray([4],[1],[2],char)"), 3)),
             (std::vector<std::int64_t>{2, 6, 10}));
@@ -296,13 +320,13 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Bad{"", 0, "expected a type, found the end"},
         Bad{"  ", 2, "expected a type, found the end"},
-        Bad{"doubel", 0, "expected a type, found 'doubel'"},
+        Bad{"doubel", 0, "'doubel' is not a type; did you mean double?"},
         Bad{"double)", 6, "expected the end of the type"}, Bad{"vector", 6, "expected '('"},
-        Bad{"vectr(1,2,3,int)", 0, "expected a constructor"},
+        Bad{"vectr(1,2,3,int)", 0, "'vectr' is not a constructor; did you mean vector?"},
         Bad{"MPI_Type_vector", 15, "expected '('"},
-        Bad{"MPI_Type_vectr(1,2,3,int)", 0, "expected a constructor"},
-        Bad{"MPI_Type_int", 0, "expected a type, found 'type_int'"},
-        Bad{"vector(1,2,int)", 11, "expected a whole number, found 'i'"},
+        Bad{"MPI_Type_vectr(1,2,3,int)", 0, "did you mean vector?"},
+        Bad{"MPI_Type_int", 0, "'type_int' is not a type; did you mean int?"},
+        Bad{"vector(1,2,int)", 11, "expected a whole number, found 'int'"},
         Bad{"vector(1,2,3,int", 16, "expected ')', found the end"},
         Bad{"vector(-1,2,3,int)", 0, "vector: the count must not be negative: -1"},
         Bad{"contiguous(2,vector(1,-2,3,int))", 13,
@@ -310,7 +334,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"indexed([1,2],[0],int)", 0, "has 2 values, but that of displacements has 1"},
         Bad{"indexed([1,2,[0],int)", 13, "expected a whole number, found '['"},
         Bad{"indexed([1,2[0],int)", 12, "expected ',' or ']', found '['"},
-        Bad{"struct([1],[0],int)", 15, "expected '[', found 'i'"},
+        Bad{"struct([1],[0],int)", 15, "expected '[', found 'int'"},
         Bad{"struct([1],[0],[int,int])", 0, "has 1 values, but that of types has 2"},
         Bad{"subarray([4],[5],[0],int)", 0, "subsize 5 from start 0 does not lie within size 4"},
         Bad{"subarray([4],[2],[3],int)", 0, "subsize 2 from start 3 does not lie within size 4"},

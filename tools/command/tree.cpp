@@ -62,8 +62,9 @@ std::string Page::usage() const {
     const std::string word = option.value + (option.many ? "..." : "");
     text += option.required ? " " + word : " [" + word + "]";
   }
-  if (takes_job == TakesJob::No) return text;
-  return text + (takes_job == TakesJob::Needs ? " -- COMMAND..." : " [-- COMMAND...]");
+  if (takes_job == TakesJob::Needs) text += " -- COMMAND...";
+  if (takes_job == TakesJob::MayTake) text += " [-- COMMAND...]";
+  return text;
 }
 
 std::vector<Page> pages_of(std::span<const Command> commands) {
