@@ -81,7 +81,7 @@ bool library_is_measured() noexcept {
     return profile != nullptr &&
            std::any_of(profile->results.begin(), profile->results.end(),
                        [library = mpi_library()](const machine::Result& result) {
-                         return result.mpi == library;
+                         return result.mpi == library && result.doubtful.empty();
                        });
   }();
   return measured;

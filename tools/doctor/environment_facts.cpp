@@ -38,7 +38,7 @@ void describe(const machine::Profile& profile, ProfileFacts& facts) {
   facts.age_days = days_since(profile.date);
   facts.results = profile.results.size();
   for (const machine::Result& result : profile.results) {
-    if (result.p90 > 2 * result.p10) ++facts.scattered;
+    if (!result.doubtful.empty()) ++facts.doubtful;
     const auto& known = facts.libraries;
     if (!result.mpi.empty() && std::find(known.begin(), known.end(), result.mpi) == known.end())
       facts.libraries.push_back(result.mpi);

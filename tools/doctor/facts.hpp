@@ -55,7 +55,7 @@ struct ProfileFacts {
   std::string date;     ///< ISO 8601
   int age_days = -1;    ///< -1: not known
   std::size_t results = 0;
-  std::size_t scattered = 0;           ///< whose 90th percentile is over twice the 10th
+  std::size_t doubtful = 0;            ///< of those
   std::vector<std::string> libraries;  ///< MPI libraries that were measured: "Open MPI 4.1.4"
   std::string folder;                  ///< where profiles go; empty: no place
   bool writable = false;               ///< the folder, or what it would be made in

@@ -70,11 +70,10 @@ void judge_profile(const Facts& facts, std::vector<Finding>& findings) {
       break;
   }
   std::string text = fmt::format("{} results, {}", profile.results, age_text(profile));
-  const bool doubtful = profile.results > 0 && profile.scattered * 4 > profile.results;
-  if (doubtful) {
-    text += fmt::format("; {} of them vary by more than a factor of 2: the machine was busy",
-                        profile.scattered);
-  }
+  // Choices do not go by doubtful results; a few are no matter.
+  const bool doubtful = profile.doubtful * 4 > profile.results;
+  if (profile.doubtful > 0) text += fmt::format("; {} of them are doubtful", profile.doubtful);
+  if (doubtful) text += ", since the machine was busy: built-in rules choose instead";
   findings.push_back(
       {doubtful ? State::Limited : State::Good, "profile", text,
        doubtful ? measuring(facts, ", while nothing else runs (takes a minute)") : ""});

@@ -154,7 +154,7 @@ TEST(Judge, faults_of_profile_and_environment) {
           f.profile.problem = "it is of another machine";
         },
         "profile", State::Limited, "another machine", measure.c_str()},
-       {"busy", [](Facts& f) { f.profile.scattered = 30; }, "profile", State::Limited, "30 of them",
+       {"busy", [](Facts& f) { f.profile.doubtful = 30; }, "profile", State::Limited, "30 of them",
         measure.c_str()},
        {"another library", [](Facts& f) { f.job->ranks[0].library = "Open MPI 5.0.1"; },
         "measured MPI", State::Limited, "Open MPI 5.0.1", "--filter '^mpi/'"},
