@@ -18,11 +18,13 @@
 
 #include "clocks.hpp"
 #include "command/not_empty.hpp"
+#include "command_line.hpp"
 #include "counted.hpp"
 #include "cpu/cpu_cases.hpp"
 #include "driver.hpp"
 #include "host.hpp"
 #include "machine/profile.hpp"
+#include "noise.hpp"
 #include "plugins.hpp"
 #include "profile_file.hpp"
 #include "progress.hpp"
@@ -183,6 +185,21 @@ void say_end(const Outcome& outcome, int seconds) {
       counted(static_cast<std::int64_t>(outcome.left_out.size()), "case"), fmt::join(names, ", "));
 }
 
+/// The doubtful results that are in the profile now.
+struct Doubtful {
+  std::size_t count = 0;
+  std::string reason;  ///< of the last
+};
+
+void say_doubtful(const Doubtful& doubtful, std::size_t measured) {
+  if (doubtful.count == 0) return;
+  say("{} of {} {} doubtful: {}. The profile marks such results, and choices do not go by "
+      "them. This measures them again, when the machine is quiet:\n    {}\n",
+      doubtful.count, counted(static_cast<std::int64_t>(measured), "result"),
+      doubtful.count == 1 ? "is" : "are",
+      doubtful.reason, command_to_resume());
+}
+
 /// Benchmark by benchmark, as they are listed, whatever the order in which they were measured.
 void sort_by_name(std::vector<machine::Result>& results, const std::vector<Entry>& entries) {
   std::map<std::string, std::size_t> places;
@@ -196,7 +213,7 @@ void sort_by_name(std::vector<machine::Result>& results, const std::vector<Entry
 
 /// Rank 0's part, with the ranks behind `leader`.
 int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_point begin,
-         const std::string& clocks, const std::string& binding) {
+         const std::string& clocks, const std::string& binding, const std::vector<int>& processes) {
   std::vector<Entry> entries = chosen(entries_of(suites), options);
   if (entries.empty()) {
     say("strake measure: no case here matches --filter '{}'{} (--list shows them)\n",
@@ -230,8 +247,14 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
     }
   }
 
+  Watch watch(processes);
+  if (!watch.at_start().empty()) {
+    say("This machine is busy: {}. Results that this disturbs are marked doubtful.\n",
+        watch.at_start());
+  }
   const double budget = budget_of(options);
   std::vector<machine::Result> results;
+  Doubtful doubtful;
   Saver saver(file);
   Outcome outcome;
   {
@@ -240,8 +263,9 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
     listener.begins = [&](std::size_t done, std::size_t all, const Case& next) {
       progress.show(done, all, case_text(next));
     };
+    listener.doubt = [&] { return watch.doubt(); };
     listener.measured = [&](const machine::Result& result, bool last) {
-      file.merge(result, mode);
+      const bool taken = file.merge(result, mode);
       saver.now_and_then();
       if (!last) return;
       if (options.json) {
@@ -249,6 +273,9 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
         std::fflush(stdout);
       }
       results.push_back(result);
+      if (!taken || result.doubtful.empty()) return;
+      ++doubtful.count;
+      doubtful.reason = result.doubtful;
     };
     listener.failed = [&](const Case& what, const std::string& why) {
       progress.say(fmt::format("strake measure: {}: {}", case_text(what), why));
@@ -260,6 +287,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   sort_by_name(results, entries);
   if (!options.json) fmt::print("{}", table(results));
   say_end(outcome, seconds_of(options));
+  say_doubtful(doubtful, outcome.measured);
   if (!saver.failed()) say("Profile: {}\n", file.path());
   return outcome.wrong_data > 0 || saver.failed() ? kWrongData : 0;
 }
@@ -299,11 +327,13 @@ int run(const Options& options) {
     binding = bind_thread(local_rank(), local_ranks(),
                           static_cast<int>(settings::number(settings::Id::threads)));
   }
+  std::vector<int> processes;
+  if (!options.list) processes = processes_of(team);
   if (!leads) {
     serve(*team, suites.mpi_cases);
     return 0;
   }
-  return lead(options, suites, *leader, begin, clocks ? clocks->summary() : "", binding);
+  return lead(options, suites, *leader, begin, clocks ? clocks->summary() : "", binding, processes);
 }
 
 Command command(CLI::App& parent) {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "iid.hpp"
+#include "statistics.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -18,8 +19,8 @@
 #include "command/not_empty.hpp"
 #include "job.hpp"
 #include "job/report.hpp"
+#include "job_check.hpp"
 #include "job_report.hpp"
-#include "needed_libraries.hpp"
 #include "program_check.hpp"
 #include "say.hpp"
 #include "settings/settings.hpp"
@@ -72,66 +73,27 @@ Variables rank_variables(const Options& options, const std::string& folder,
   return variables;
 }
 
-/// A program that is linked to MPI is no launcher, even if it has the name of one.
-bool is_launcher(const std::string& program) {
-  const auto path = is_launcher_name(program) ? find_program(program) : std::nullopt;
-  preload::MpiUse use;
-  if (path) preload::find_mpi(path->c_str(), nullptr, use);
-  return path && use.library == MpiLibrary::None;
-}
-
-/// Which word of `command` is the launcher: the first, or a later one after a program such as
-/// timeout or numactl. Nothing if the command is an MPI program itself. \throws InvalidArgument  it
-/// is neither.
-std::optional<std::size_t> launcher_in(const Arguments& command, const std::string& program,
-                                       MpiLibrary forced) {
-  if (is_launcher(program)) return 0;
-  if (check_program(program, forced) != MpiLibrary::None) return std::nullopt;
-  for (std::size_t i = 1; i < command.size(); ++i) {
-    if (is_launcher(command[i])) return i;
-  }
-  throw InvalidArgument(
-      fmt::format("{} is neither a launcher (mpirun, mpiexec, srun) nor an MPI program; `strake "
-                  "run --` belongs before "
-                  "mpirun itself, also inside a script",
-                  command[0]));
-}
-
-/// \throws InvalidArgument  it is the launcher of an unknown MPI library.
-Launcher ask_launcher(const std::string& program) {
-  const std::string version = output_of({program, "--version"});
-  const auto launcher = launcher_of_version(version);
-  if (launcher) return *launcher;
-  throw InvalidArgument(
-      fmt::format("{} starts jobs of an MPI library that Strake does not know (its --version: {})",
-                  program, version.substr(0, version.find('\n'))));
-}
-
-/// Whether the launcher looks for a segment's program elsewhere than this process would.
-bool is_elsewhere(const Arguments& command, const Segment& segment) {
-  const auto first = command.begin() + static_cast<std::ptrdiff_t>(segment.begin);
-  const auto program = command.begin() + static_cast<std::ptrdiff_t>(*segment.program);
-  return (*program)[0] != '/' && std::any_of(first, program, [](const std::string& word) {
-           return std::string_view(" -wdir --wdir -wd --wd -path --path ")
-                      .find(' ' + word.substr(0, word.find('=')) + ' ') != std::string_view::npos;
-         });
-}
-
 /// Checks the programs of a launcher's command line, as far as they can be found here. The program
 /// decides which MPI library it is, not the launcher: Open MPI's launcher starts an MPICH built for
 /// PMIx. True: all programs are static, so their processes will not report to this command.
 bool check_job(Launcher launcher, const Arguments& command, const std::string& folder,
                MpiLibrary forced) {
-  const std::vector<Segment> segments = segments_of(launcher, command);
-  bool all_static = !segments.empty();
-  for (const Segment& segment : segments) {
-    const bool here = segment.program && !is_elsewhere(command, segment);
-    const auto program = here ? find_program(command[*segment.program]) : std::nullopt;
-    const MpiLibrary library = program ? check_program(*program, forced) : MpiLibrary::None;
+  const std::vector<JobProgram> programs = programs_of(launcher, command);
+  bool all_static = !programs.empty();
+  for (const JobProgram& program : programs) {
+    const MpiLibrary library =
+        program.path ? check_program(*program.path, forced) : MpiLibrary::None;
     if (library != MpiLibrary::None) check_interposer(folder, library);
-    all_static = all_static && program && is_static(*program);
+    if (program.path && insists_on_first(*program.path, command))
+      say("strake run: {} {}; {}\n", *program.path, kFirstProblem, kFirstRemedy);
+    all_static = all_static && program.path && is_static(*program.path);
   }
   return all_static;
+}
+
+void say_alone(const WhyAlone& why) {
+  say("strake run: each rank of this job was a job of its own: {}. {}{}\n", why.text,
+      why.remedy.empty() ? "" : "Instead: ", why.remedy);
 }
 
 }  // namespace
@@ -149,11 +111,13 @@ int run(const Options& options, const Arguments& command) {
 
   int status = 0;
   bool all_static = false;
+  std::function<WhyAlone()> alone = [] { return WhyAlone{"a launcher inside it started them"}; };
   if (const auto at = launcher_in(command, *program, forced)) {
     const Arguments before(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(*at));
     const Arguments job_command(command.begin() + static_cast<std::ptrdiff_t>(*at), command.end());
     const Launcher launcher = ask_launcher(job_command[0]);
     all_static = check_job(launcher, job_command, folder, forced);
+    alone = [=] { return why_alone(launcher, job_command); };
     variables.emplace_back(settings::all()[static_cast<std::size_t>(settings::Id::launcher)].name,
                            job_command[0]);
     Arguments whole = with_environment(launcher, job_command, variables);
@@ -170,6 +134,7 @@ int run(const Options& options, const Arguments& command) {
   // Inside a rank of another job: the letters count there, too.
   for (const job::Letter letter : letters)
     job::leave_letter(settings::text(settings::Id::job), letter);
+  if (letters.contains(job::Letter::Alone)) say_alone(alone());
   const std::string why = status == 0 ? why_unreached(letters, all_static) : "";
   if (why.empty() || (!options.json.empty() && has_summary(options.json))) return status;
   say("strake run: {}\n", why);

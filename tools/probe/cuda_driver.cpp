@@ -7,7 +7,7 @@
 
 #include "strake/error.hpp"
 
-namespace strake::measure {
+namespace strake::probe {
 namespace {
 
 template <typename Function>
@@ -89,4 +89,4 @@ void CudaDriver::to_host(void* to, std::uint64_t from, std::size_t bytes) const 
   check(to_host_(to, from, bytes), "cuMemcpyDtoH");
 }
 
-}  // namespace strake::measure
+}  // namespace strake::probe

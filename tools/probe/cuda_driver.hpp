@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace strake::measure {
+namespace strake::probe {
 
 /// The driver's devices, of this process. Nothing is created on a device before `use`.
 class CudaDriver {
@@ -49,4 +49,4 @@ class CudaDriver {
   int (*to_host_)(void*, std::uint64_t, std::size_t) = nullptr;
 };
 
-}  // namespace strake::measure
+}  // namespace strake::probe

@@ -1,4 +1,4 @@
-#include "launch.hpp"
+#include "trial.hpp"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -21,7 +21,7 @@
 
 extern char** environ;
 
-namespace strake::measure {
+namespace strake::probe {
 namespace {
 
 constexpr std::size_t kSummaryBytes = 200;
@@ -44,8 +44,10 @@ bool is_of_this_job(std::string_view variable) {
   return false;
 }
 
-std::vector<std::string> clean_environment() {
-  std::vector<std::string> variables;
+}  // namespace
+
+Words clean_environment() {
+  Words variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (!is_of_this_job(*entry)) variables.emplace_back(*entry);
   }
@@ -62,6 +64,8 @@ std::vector<std::string> clean_environment() {
   }
   return variables;
 }
+
+namespace {
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
@@ -129,7 +133,7 @@ bool read_all(int in, Clock::time_point deadline, std::string_view last, std::st
     if (got <= 0) return true;
     const std::size_t searched = text.size() - std::min(text.size(), last.size());
     text.append(part.data(), static_cast<std::size_t>(got));
-    if (text.find(last, searched) != std::string::npos) return true;
+    if (!last.empty() && text.find(last, searched) != std::string::npos) return true;
   }
 }
 
@@ -185,13 +189,12 @@ std::string summary_of(std::string_view output, std::string_view first) {
   return text;
 }
 
-JobEnd run_job(std::vector<std::string> command, int seconds, std::string_view last) {
+JobEnd run_trial(Words command, Words variables, int seconds, std::string_view last) {
   constexpr int kNotStarted = 127;
   std::array<int, 2> out{};
   if (pipe2(out.data(), O_CLOEXEC) != 0) {
     return {kNotStarted, std::string("no pipe: ") + std::strerror(errno)};
   }
-  std::vector<std::string> variables = clean_environment();
   const std::vector<char*> arguments = pointers(command);
   const std::vector<char*> environment = pointers(variables);
   const pid_t parent = getpid();
@@ -205,7 +208,7 @@ JobEnd run_job(std::vector<std::string> command, int seconds, std::string_view l
     const auto deadline = Clock::now() + std::chrono::seconds(seconds);
     const bool in_time = read_all(out[0], deadline, last, job.output);
     // Once all is said it ends by itself; its status would be that of the signal otherwise.
-    const bool said = job.output.find(last) != std::string::npos;
+    const bool said = !last.empty() && job.output.find(last) != std::string::npos;
     const bool gone = in_time && !said && ended(child, raw);
     job.status = gone ? status_of(raw) : kNotInTime;
     if (gone) kill(-child, SIGKILL);
@@ -217,4 +220,4 @@ JobEnd run_job(std::vector<std::string> command, int seconds, std::string_view l
   return job;
 }
 
-}  // namespace strake::measure
+}  // namespace strake::probe
