@@ -32,7 +32,7 @@ std::string summary(const Shown& shown) {
     if (!part.empty()) text += ", " + escaped(part);
   text += fmt::format(
       ": {} results, {} of them doubtful (10 % to 90 % of the samples span more than a quarter of "
-      "the median).</p>\n",
+      "the median, or the profile says so).</p>\n",
       profile.results.size(), doubts);
   return text;
 }

@@ -16,7 +16,7 @@ double rate_of(const machine::Result& result) noexcept {
 }
 
 bool doubtful(const machine::Result& result) noexcept {
-  return result.p90 - result.p10 > 0.25 * result.median;
+  return !result.doubtful.empty() || result.p90 - result.p10 > 0.25 * result.median;
 }
 
 std::string shape_text(const machine::Result& result) {

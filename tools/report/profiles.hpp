@@ -25,7 +25,7 @@ using Profiles = std::span<const Shown>;
 
 /// bytes / median, or 0 where it moves none. [bytes/s]
 [[nodiscard]] double rate_of(const machine::Result& result) noexcept;
-/// 10 % to 90 % of the samples span more than a quarter of the median.
+/// The profile says so, or 10 % to 90 % of the samples span more than a quarter of the median.
 [[nodiscard]] bool doubtful(const machine::Result& result) noexcept;
 /// "1 MiB, blocks of 8 B every 16 B"; empty where the operation has no size.
 [[nodiscard]] std::string shape_text(const machine::Result& result);
