@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "host_place.hpp"
+#include "host.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure {

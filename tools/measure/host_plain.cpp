@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "host_place.hpp"
+#include "host.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure {
