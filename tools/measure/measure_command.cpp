@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -36,7 +35,6 @@
 namespace strake::measure {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 int seconds_of(const Options& options) {
@@ -57,15 +55,10 @@ constexpr double kSaveSeconds = 2;
 constexpr int kUsageError = 2;
 constexpr int kWrongData = 1;
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-/// The plug-ins' and the CPU's cases. The MPI plug-in goes last: it ends MPI.
+/// The plug-ins. The MPI plug-in goes last: it ends MPI.
 struct Suites {
   LoadedPlugin mpi;
   LoadedPlugin cuda;
-  CpuSuite cpu;
   std::vector<Case> mpi_cases;
 
   [[nodiscard]] Team* team() const { return mpi.plugin == nullptr ? nullptr : mpi.plugin->team(); }
@@ -78,7 +71,11 @@ std::vector<Entry> entries_of(Suites& suites) {
       all.push_back({std::move(cases[i]), mpi, static_cast<std::int64_t>(i)});
     }
   };
-  add(suites.cpu.cases(), "");
+  Cases of_cpu;
+  const std::int64_t memory = memory_to_spend();
+  add_cpu_packs(of_cpu, memory);
+  add_memcpy(of_cpu, memory);
+  add(std::move(of_cpu), "");
   if (suites.cuda.plugin != nullptr) add(suites.cuda.plugin->cases(), "");
   if (suites.mpi.plugin != nullptr) add(suites.mpi_cases, suites.team()->library());
   return all;
@@ -128,10 +125,10 @@ class Saver {
  public:
   explicit Saver(ProfileFile& file) : file_(file) {}
   void now_and_then() {
-    if (seconds_since(last_) > kSaveSeconds) now();
+    if (last_.seconds() > kSaveSeconds) now();
   }
   void now() {
-    last_ = Clock::now();
+    last_ = Stopwatch();
     try {
       file_.save();
       error_.clear();
@@ -145,7 +142,7 @@ class Saver {
 
  private:
   ProfileFile& file_;
-  Clock::time_point last_ = Clock::now();
+  Stopwatch last_;
   std::string error_;  // of the last attempt
   bool said_ = false;
 };
@@ -212,7 +209,7 @@ void sort_by_name(std::vector<machine::Result>& results, const std::vector<Entry
 }
 
 /// Rank 0's part, with the ranks behind `leader`.
-int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_point begin,
+int lead(const Options& options, Suites& suites, Leader& leader, const Stopwatch& begin,
          const std::string& clocks, const std::string& binding, const std::vector<int>& processes) {
   std::vector<Entry> entries = chosen(entries_of(suites), options);
   if (entries.empty()) {
@@ -258,7 +255,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   Saver saver(file);
   Outcome outcome;
   {
-    Progress progress(budget - seconds_since(begin));
+    Progress progress(budget - begin.seconds());
     Listener listener;
     listener.begins = [&](std::size_t done, std::size_t all, const Case& next) {
       progress.show(done, all, case_text(next));
@@ -281,7 +278,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
       progress.say(fmt::format("strake measure: {}: {}", case_text(what), why));
     };
     outcome = measure_all(
-        leader, entries, [&] { return budget - seconds_since(begin); }, listener);
+        leader, entries, [&] { return budget - begin.seconds(); }, listener);
   }
   saver.now();
   sort_by_name(results, entries);
@@ -295,7 +292,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
 }  // namespace
 
 int run(const Options& options) {
-  const auto begin = Clock::now();
+  const Stopwatch begin;
   constexpr std::size_t kLongest =
       4096;  // libstdc++'s expressions recurse, and longer ones end there
   if (options.filter.size() > kLongest) {
