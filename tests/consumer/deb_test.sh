@@ -1,9 +1,17 @@
 #!/usr/bin/env bash
-# deb_test.sh ROOT BUILD FOLDER   the package that cpack makes for Debian: what is in it, what it needs, and whether it runs
+# deb_test.sh ROOT BUILD FOLDER   the archive of the sources, and the package that cpack makes for Debian: what is in it,
+# what it needs, and whether it runs
 set -euo pipefail
 root=$1 build=$2 folder=$3
 . "$root/tests/consumer/jobs.sh"
 rm -rf "$folder" && mkdir -p "$folder" && cd "$folder"
+if [ -e "$root/.git" ]; then
+  cpack --config "$build/CPackSourceConfig.cmake" -B . > source.log || { cat source.log; exit 1; }
+  tar -tzf strake-*.tar.gz > sources
+  git -C "$root" ls-tree -r --name-only HEAD | sed "s|^|$(head -n 1 sources | cut -d / -f 1)/|" | sort > committed
+  grep -v '/$' sources | sort | diff committed -
+fi
+
 cpack --config "$build/CPackConfig.cmake" -G DEB -B . -D CPACK_DEBIAN_COMPRESSION_TYPE=none > cpack.log || { cat cpack.log; exit 1; }
 deb=$(ls strake_*.deb)
 depends=$(dpkg-deb -f "$deb" Depends)
