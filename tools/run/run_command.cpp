@@ -4,15 +4,18 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "command/not_empty.hpp"
 #include "job.hpp"
 #include "job/report.hpp"
 #include "job_report.hpp"
@@ -174,6 +177,24 @@ int run(const Options& options, const Arguments& command) {
     write_empty_summary(options.json, settings::flag(settings::Id::disable) || options.disable,
                         why);
   return status;
+}
+
+Command command(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand("run", "Run an MPI job with its data movement accelerated");
+  app->footer("The job follows a double dash: strake run [OPTIONS] -- mpirun -n 4 ./program");
+  app->add_flag("--quiet", options->quiet, "Print no summary at the end");
+  app->add_option("--json", options->json, "Write the summary to this file")
+      ->type_name("FILE")
+      ->check(not_empty());
+  app->add_option("--mpi", options->mpi,
+                  "Treat an MPI library that is not known by its name as this one (for those with "
+                  "its interface)")
+      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
+      ->capture_default_str();
+  app->add_flag("--disable", options->disable,
+                "Load the interposer, but let it pass every call through (to compare)");
+  return {app, [options](const Arguments& job) { return run(*options, job); }, TakesJob::Needs};
 }
 
 }  // namespace strake::run

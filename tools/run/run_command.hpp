@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "command/command.hpp"
 #include "launcher.hpp"
 #include "settings/settings.hpp"
 
@@ -18,5 +19,8 @@ struct Options {
 /// Returns the job's exit status, or 2 if Strake had to end a process of it.
 /// \throws InvalidArgument  the job can't be accelerated, known before it starts.
 [[nodiscard]] int run(const Options& options, const Arguments& command);
+
+/// Adds `strake run` to the parser.
+[[nodiscard]] Command command(CLI::App& parent);
 
 }  // namespace strake::run
