@@ -13,6 +13,7 @@ cmake --install "$build" --component runtime --strip --prefix prefix > install.l
 venv/bin/pip -q install --no-index --force-reinstall strake-*.whl
 PATH=$PWD/venv/bin:$PATH
 [ "$(command -v strake)" = "$PWD/venv/bin/strake" ]
+grep -q 'strake run' venv/share/man/man1/strake-run.1
 check_jobs strake "$root" "$build"
 # All of it goes again.
 venv/bin/pip -q uninstall -y strake
