@@ -26,6 +26,7 @@
 #include "measure/measure_command.hpp"
 #include "report/report_command.hpp"
 #include "run/run_command.hpp"
+#include "run/statistics.hpp"
 #include "say.hpp"
 #include "settings/settings.hpp"
 #include "settings/settings_command.hpp"
@@ -130,7 +131,7 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
   strake::run::Options run_options;
   CLI::App* run = app.add_subcommand("run", "Run an MPI job with its data movement accelerated");
   run->footer("The job follows a double dash: strake run [OPTIONS] -- mpirun -n 4 ./program");
-  run->add_flag("--quiet", run_options.quiet, "Print no summary at the end");
+  CLI::Option* quiet = run->add_flag("--quiet", run_options.quiet, "Print no summary at the end");
   run->add_option("--json", run_options.json, "Write the summary to this file")
       ->type_name("FILE")
       ->check(not_empty);
@@ -139,8 +140,20 @@ int main_with(std::vector<std::string> arguments, const std::vector<std::string>
                   "its interface)")
       ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
       ->capture_default_str();
-  run->add_flag("--disable", run_options.disable,
-                "Load the interposer, but let it pass every call through (to compare)");
+  CLI::Option* disable = run->add_flag("--disable", run_options.disable,
+                                       "Load the interposer, but let it pass every call through");
+  CLI::Option* compare =
+      run->add_option("--compare", run_options.compare,
+                      "Run the job N times alone and N times under Strake, and compare the times")
+          ->type_name("N")
+          ->check(CLI::Range(1, strake::run::kMostRuns))
+          ->excludes(quiet)
+          ->excludes(disable);
+  run->add_option("--files", run_options.files,
+                  "Give each run of --compare a folder of its own with a copy of these files")
+      ->type_name("PATTERN")
+      ->check(not_empty)
+      ->needs(compare);
 
   ExplainOptions explain_options;
   CLI::App* explain_app =
