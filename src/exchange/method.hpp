@@ -57,6 +57,15 @@ struct Choice {
 [[nodiscard]] Choice built_in_device(const Message& message, bool gpu_aware,
                                      std::int64_t one_shot_limit) noexcept;
 
+/// A choice by a built-in rule, and the rule in words: "the message is large".
+struct HostRule {
+  Choice choice;
+  const char* why = "";
+};
+/// The choice for host memory where nothing was measured. `pipelines`: the MPI library packs the
+/// next piece of a message while its receiver unpacks the last.
+[[nodiscard]] HostRule built_in_host(const Message& message, bool pipelines) noexcept;
+
 /// A message of some elements of a datatype at `place`.
 [[nodiscard]] Message message_of(const mpi::Elements& elements, Direction direction, Place place,
                                  bool nonblocking) noexcept;

@@ -3,18 +3,21 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <regex>
 #include <tuple>
 #include <vector>
 
 #include "clocks.hpp"
+#include "command/not_empty.hpp"
 #include "cpu/cpu_cases.hpp"
 #include "driver.hpp"
 #include "host.hpp"
@@ -300,6 +303,32 @@ int run(const Options& options) {
     return 0;
   }
   return lead(options, suites, *leader, begin, clocks ? clocks->summary() : "", binding);
+}
+
+Command command(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app =
+      parent.add_subcommand("measure", "Measure this machine; under mpirun -n 2 or more, MPI too");
+  app->add_flag("--quick", options->quick, "The most telling cases, in at most 60 s");
+  app->add_option("--time", options->seconds,
+                  "Measure for at most so long (default: 900 s, with --quick 60 s)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(Options::kLeastSeconds, 24 * 3600));
+  app->add_option("--filter", options->filter,
+                  "Only cases whose \"name bytes block pitch\" this regular expression finds")
+      ->type_name("REGEX");
+  CLI::Option* listed =
+      app->add_flag("--list", options->list, "List the cases, and measure nothing");
+  app->add_flag("--json", options->json, "Print results as JSON lines, not as a table")
+      ->excludes(listed);
+  app->add_flag("--resume", options->resume,
+                "Leave out what the profile holds already, measured in the same way")
+      ->excludes(listed);
+  app->add_option("--output", options->output, "Write the profile here, not to the machine's place")
+      ->type_name("FILE")
+      ->check(not_empty())
+      ->excludes(listed);
+  return {app, [options](const auto&) { return run(*options); }};
 }
 
 }  // namespace strake::measure

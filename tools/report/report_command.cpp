@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <fstream>
+#include <memory>
 
 #include "report/page.hpp"
 #include "report/profile_reader.hpp"
@@ -35,6 +37,17 @@ int run(const Options& options) {
   fmt::print("{}: {} profile{}, {} KiB\n", options.output, profiles.size(),
              profiles.size() == 1 ? "" : "s", html.size() / 1024);
   return 0;
+}
+
+Command command(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand("report", "Make a page with plots from profiles");
+  app->add_option("PROFILE", options->profiles, "Profiles of strake measure (JSON)")->required();
+  app->add_option("-o,--output", options->output, "The page; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  app->add_option("--title", options->title, "Its title")->type_name("TEXT");
+  return {app, [options](const auto&) { return run(*options); }};
 }
 
 }  // namespace strake::report

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "command/command.hpp"
+
 namespace strake::report {
 
 struct Options {
@@ -15,5 +17,8 @@ struct Options {
 /// The status of the command. \throws Error  a file can't be read or written, with its name and the
 /// place in it
 int run(const Options& options);
+
+/// Adds `strake report` to the parser.
+[[nodiscard]] Command command(CLI::App& parent);
 
 }  // namespace strake::report

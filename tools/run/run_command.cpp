@@ -1,12 +1,16 @@
 #include "run_command.hpp"
 
+#include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 
 #include "checked_job.hpp"
+#include "command/not_empty.hpp"
 #include "compare.hpp"
 #include "job/report.hpp"
 #include "say.hpp"
 #include "settings/settings.hpp"
+#include "statistics.hpp"
 #include "summary_file.hpp"
 #include "unreached.hpp"
 
@@ -27,6 +31,38 @@ int run(const Options& options, const Arguments& command) {
     write_empty_summary(options.json, settings::flag(settings::Id::disable) || options.disable,
                         why);
   return ended.status;
+}
+
+Command command(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand("run", "Run an MPI job with its data movement accelerated");
+  app->footer("The job follows a double dash: strake run [OPTIONS] -- mpirun -n 4 ./program");
+  CLI::Option* quiet =
+      app->add_flag("--quiet", options->quiet, "Print no summary at the end");
+  app->add_option("--json", options->json, "Write the summary to this file")
+      ->type_name("FILE")
+      ->check(not_empty());
+  app->add_option("--mpi", options->mpi,
+                  "Treat an MPI library that is not known by its name as this one (for those with "
+                  "its interface)")
+      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
+      ->capture_default_str();
+  CLI::Option* disable =
+      app->add_flag("--disable", options->disable,
+                    "Load the interposer, but let it pass every call through");
+  CLI::Option* compare =
+      app->add_option("--compare", options->compare,
+                      "Run the job N times alone and N times under Strake, and compare the times")
+          ->type_name("N")
+          ->check(CLI::Range(1, kMostRuns))
+          ->excludes(quiet)
+          ->excludes(disable);
+  app->add_option("--files", options->files,
+                  "Give each run of --compare a folder of its own with a copy of these files")
+      ->type_name("PATTERN")
+      ->check(not_empty())
+      ->needs(compare);
+  return {app, [options](const Arguments& job) { return run(*options, job); }, true};
 }
 
 }  // namespace strake::run

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "command/command.hpp"
 #include "launcher.hpp"
 #include "settings/settings.hpp"
 
@@ -23,5 +24,8 @@ inline constexpr int kRefused = 2;  ///< the status if no interposer can serve a
 /// Returns the job's exit status, or 2 if Strake had to end a process of it.
 /// \throws InvalidArgument  the job can't be accelerated, known before it starts.
 [[nodiscard]] int run(const Options& options, const Arguments& command);
+
+/// Adds `strake run` to the parser.
+[[nodiscard]] Command command(CLI::App& parent);
 
 }  // namespace strake::run
