@@ -37,8 +37,7 @@ Command command(CLI::App& parent) {
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("run", "Run an MPI job with its data movement accelerated");
   app->footer("The job follows a double dash: strake run [OPTIONS] -- mpirun -n 4 ./program");
-  CLI::Option* quiet =
-      app->add_flag("--quiet", options->quiet, "Print no summary at the end");
+  CLI::Option* quiet = app->add_flag("--quiet", options->quiet, "Print no summary at the end");
   app->add_option("--json", options->json, "Write the summary to this file")
       ->type_name("FILE")
       ->check(not_empty());
@@ -47,9 +46,8 @@ Command command(CLI::App& parent) {
                   "its interface)")
       ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
       ->capture_default_str();
-  CLI::Option* disable =
-      app->add_flag("--disable", options->disable,
-                    "Load the interposer, but let it pass every call through");
+  CLI::Option* disable = app->add_flag("--disable", options->disable,
+                                       "Load the interposer, but let it pass every call through");
   CLI::Option* compare =
       app->add_option("--compare", options->compare,
                       "Run the job N times alone and N times under Strake, and compare the times")
