@@ -10,15 +10,17 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <iostream>
 #include <optional>
-#include <sstream>
+#include <span>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "command/command.hpp"
+#include "command/completions.hpp"
+#include "command/help.hpp"
+#include "command/man.hpp"
+#include "command/unknown.hpp"
 #include "explain/explain_command.hpp"
 #include "measure/measure_command.hpp"
 #include "report/report_command.hpp"
@@ -26,78 +28,72 @@
 #include "say.hpp"
 #include "settings/settings.hpp"
 #include "settings/settings_command.hpp"
-#include "settings/settings_table.hpp"
 #include "topo/topo_command.hpp"
 
 namespace {
 
+using namespace strake::command;
 using strake::Command;
+using strake::TakesJob;
 using Words = std::vector<std::string>;
 
 constexpr int kUnwritten = 1;
 constexpr int kUsageError = 2;
 
-/// A message about the first word that `app`, or its command, does not know, with the nearest word
-/// that it knows. Empty if it knows all words.
-std::string unknown_word(const CLI::App& app) {
+/// A message about the first word that `app`, or its command, does not know. Empty if it knows all
+/// words.
+std::string unknown_word(const CLI::App& app, const Page& asked, std::span<const Page> pages) {
   const std::vector<std::string> words = app.remaining(true);
   if (words.empty()) return "";
-  const auto commands = app.get_subcommands();
-  const CLI::App& asked = commands.empty() ? app : *commands[0];
   const std::string& word = words.front();
-  const bool is_option = word.starts_with("--");
-  std::vector<std::string> known;
-  if (is_option) {
-    for (const CLI::Option* option : asked.get_options()) {
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    }
-  } else if (!word.starts_with('-')) {
-    for (const CLI::App* command : asked.get_subcommands(nullptr)) {
-      known.push_back(command->get_name());
-    }
-  }
-  const std::string whose = commands.empty() ? "strake" : "strake " + asked.get_name();
-  if (known.empty()) return fmt::format("{}: {} was not expected", whose, word);
-  const std::vector<std::string_view> names(known.begin(), known.end());
-  return fmt::format("{}: {} is not {}; did you mean {}?", whose, word,
-                     is_option ? "an option" : "a command", strake::settings::nearest(word, names));
+  if (word.size() > 1 && word.starts_with('-')) return unknown_option(word, asked);
+  return asked.name.empty() ? unknown_command(word, pages) : word + " was not expected";
 }
 
-/// Whether this is `strake run` without the double dash.
-bool lacks_dashes(const CLI::ParseError& error, const Command* asked, bool has_job) {
-  return dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && asked != nullptr &&
-         asked->takes_job && !has_job;
+/// What is wrong with the arguments.
+std::string fault_of(const CLI::App& app, const CLI::ParseError& error, const Page& asked,
+                     std::span<const Page> pages, bool has_job) {
+  if (asked.takes_job != TakesJob::No && !has_job &&
+      dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+    return "the command comes after --";
+  if (const std::string unknown = unknown_word(app, asked, pages); !unknown.empty()) return unknown;
+  if (asked.name.empty() && app.get_subcommands().empty())
+    return "a command is missing; commands are\n" + command_list(pages);
+  return error.what();
 }
 
 /// Prints what is wrong with the arguments, or what --help and --version ask for.
-int answer(const CLI::App& app, const CLI::ParseError& error, const Command* asked, bool has_job) {
-  if (lacks_dashes(error, asked, has_job)) {
-    const std::string name = asked->app->get_name();
-    strake::say("strake {}: the command comes after --: strake {} [options] -- mpirun ...\n", name,
-                name);
-    return kUsageError;
+int answer(const CLI::App& app, const CLI::ParseError& error, const Command* command,
+           std::span<const Command> commands, bool has_job) {
+  const std::vector<Page> pages = pages_of(commands);
+  const Page& asked = command == nullptr ? pages[0] : *page_named(pages, command->app->get_name());
+  if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) {
+    fmt::print("{}", help_text(asked, pages));
+    return 0;
   }
-  // --help and --version end with an "error" of 0.
-  const std::string unknown = error.get_exit_code() != 0 ? unknown_word(app) : std::string();
-  if (!unknown.empty()) {
-    strake::say("{}\n", unknown);
-    return kUsageError;
+  if (dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr) {
+    fmt::print("{}\n", error.what());
+    return 0;
   }
-  std::ostringstream out;
-  const int status = app.exit(error, out, std::cerr);
-  fmt::print("{}", out.str());
-  return status == 0 ? 0 : kUsageError;
+  std::string fault = fault_of(app, error, asked, pages, has_job);
+  if (!fault.ends_with('\n')) fault += '\n';
+  strake::say("{}: {}Usage: {}\n", asked.full_name(), fault, asked.usage());
+  return kUsageError;
 }
 
 /// The arguments of this command, and the words after the first "--", if there is one.
 int main_with(Words arguments, const std::optional<Words>& job) {
   CLI::App app{"Strake moves the non-contiguous data of MPI programs fast.", "strake"};
-  app.set_version_flag("--version", "strake " STRAKE_VERSION);
+  app.set_help_flag("-h,--help", "Show this help");
+  app.set_version_flag("--version", "strake " STRAKE_VERSION "\nbuilt " STRAKE_BUILT,
+                       "Show the version, and what it was built with");
   app.require_subcommand(1);
-  const std::vector<Command> commands = {
-      strake::run::command(app),     strake::explain::command(app),
-      strake::measure::command(app), strake::topo::command(app),
-      strake::report::command(app),  strake::settings_command::command(app)};
+  std::vector<Command> commands;
+  commands = {strake::run::command(app),     strake::explain::command(app),
+              strake::measure::command(app), strake::topo::command(app),
+              strake::report::command(app),  strake::settings_command::command(app),
+              help_command(app, commands),   completions_command(app, commands),
+              man_command(app, commands)};
   const auto asked = [&]() -> const Command* {
     for (const Command& command : commands) {
       if (command.app->parsed()) return &command;
@@ -107,18 +103,15 @@ int main_with(Words arguments, const std::optional<Words>& job) {
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last argument first
     app.parse(arguments);
-    const std::string name = asked()->app->get_name();
-    if (job && !asked()->takes_job)
-      throw CLI::ArgumentMismatch(fmt::format("strake {} takes no command after --", name));
-    if (asked()->takes_job && (!job || job->empty())) {
-      throw CLI::ArgumentMismatch(
-          fmt::format("strake {} needs a command: strake {} -- mpirun ...", name, name));
-    }
+    if (job && asked()->takes_job == TakesJob::No)
+      throw CLI::ArgumentMismatch("no command is taken after --");
+    if (job ? job->empty() : asked()->takes_job == TakesJob::Needs)
+      throw CLI::ArgumentMismatch("a command is missing behind --");
   } catch (const CLI::ParseError& error) {
-    return answer(app, error, asked(), job.has_value());
+    return answer(app, error, asked(), commands, job.has_value());
   }
-  // A job's first rank reports them.
-  if (!asked()->takes_job) strake::settings::report_complaints();
+  // A job's first rank reports them, and strake doctor has a line for them.
+  if (asked()->takes_job == TakesJob::No) strake::settings::report_complaints();
   return asked()->run(job.value_or(Words()));
 }
 

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -127,6 +128,16 @@ TEST_F(Topo, shows_gpus_linked_by_switches) {
   const Outcome table = topo("", "switch");
   EXPECT_NE(table.out.find("NV18 478 GB/s"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("PCIe 5 x16, 63 GB/s"), std::string::npos) << table.out;
+}
+
+TEST_F(Topo, a_table_that_is_too_wide_goes_on_below) {
+  std::istringstream lines(topo("--profile " + profile_, "eight").out);
+  int heads = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 100U) << line;
+    heads += line.starts_with("        gpu") ? 1 : 0;
+  }
+  EXPECT_EQ(heads, 2);  // of the links between GPUs
 }
 
 TEST_F(Topo, shows_direct_links_and_old_drivers) {

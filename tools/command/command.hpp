@@ -2,6 +2,7 @@
 /// hands main what runs it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,12 +13,15 @@ class App;
 
 namespace strake {
 
+/// Whether a subcommand takes words after "--".
+enum class TakesJob : std::uint8_t { No, MayTake, Needs };
+
 struct Command {
   CLI::App* app = nullptr;  ///< its name, options and help
   /// Does what the parsed options ask for, and returns the exit status. `job` are the words after
   /// the first "--". \throws std::exception  main prints it behind the command's name
   std::function<int(const std::vector<std::string>& job)> run;
-  bool takes_job = false;  ///< needs words after "--"; otherwise there may be none
+  TakesJob takes_job = TakesJob::No;
 };
 
 }  // namespace strake

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "explain.hpp"
+#include "expression/grammar.hpp"
 #include "expression/parser.hpp"
 #include "say.hpp"
 
@@ -61,8 +62,10 @@ int explain_all(Options& options) {
         fmt::print("{}", to_text(explanation));
       }
     } catch (const expression::SyntaxError& error) {
-      say("strake explain: {}, at character {}\n  {}\n  {:>{}}\n", error.what(),
-          error.position() + 1, type, '^', error.position() + 1);
+      say("strake explain: at character {}: {}\n  {}\n  {:>{}}\n", error.position() + 1,
+          error.what(), type, '^', error.position() + 1);
+      const std::string signature = error.signature().value_or("");
+      if (!signature.empty()) say("Wanted: {}\n", signature);
       return kUsageError;
     }
   }
@@ -92,6 +95,11 @@ Command command(CLI::App& parent) {
   app->add_flag("--remote", options->question.remote,
                 "Show how a message to another rank would travel, by the profile");
   app->add_option("TYPE", options->types, "Such as vector(100,1,512,double)")->required();
+  app->footer(
+      "Grammar (blanks and case do not count; names may begin with MPI_, those of constructors "
+      "also "
+      "with MPI_Type_ or MPI_Type_create_):\n\n" +
+      expression::grammar());
   return {app, [options](const auto&) { return explain_all(*options); }};
 }
 

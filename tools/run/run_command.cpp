@@ -60,7 +60,7 @@ Command command(CLI::App& parent) {
       ->type_name("PATTERN")
       ->check(not_empty())
       ->needs(compare);
-  return {app, [options](const Arguments& job) { return run(*options, job); }, true};
+  return {app, [options](const Arguments& job) { return run(*options, job); }, TakesJob::Needs};
 }
 
 }  // namespace strake::run

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "command/wrap.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::settings_command {
@@ -61,7 +62,8 @@ std::string to_text() {
     text += fmt::format("{:{}}  {:{}}  {:{}}  {}\n", setting.name, name_width,
                         or_nothing(setting.default_value), default_width, or_nothing(setting.value),
                         value_width, source_of(setting));
-    text += fmt::format("    {} ({})\n", setting.help, values_of(setting));
+    const std::string help = fmt::format("{} ({})", setting.help, values_of(setting));
+    text += "    " + command::wrapped(help, 4, 4) + "\n";
   }
   return text;
 }
