@@ -156,8 +156,7 @@ TEST_P(Run, compare_reads_the_time_inside_mpi) {
   const Outcome outcome = job({"--compare", "1", "--json", file}, {hello()}, {"STANDIN_TIME=3 1"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(lines_with(outcome.out, "hello 0 of 1"), 1) << outcome.out;
-  EXPECT_EQ(lines_with(outcome.err, "time in MPI 3.00 s → 1.00 s, whole run"), 1)
-      << outcome.err;
+  EXPECT_EQ(lines_with(outcome.err, "time in MPI 3.00 s → 1.00 s, whole run"), 1) << outcome.err;
   EXPECT_EQ(lines_with(outcome.err, "share of MPI   30 % (30 to 30)"), 1) << outcome.err;
   std::ifstream json(file);
   EXPECT_EQ(nlohmann::json::parse(json)["under_strake"]["in_mpi_s"]["median"], 1);
