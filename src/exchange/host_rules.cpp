@@ -70,7 +70,7 @@ const char* block_by_block_is_faster(const Message& message) noexcept {
 
 HostRule built_in_host(const Message& message, bool pipelines) noexcept {
   const auto left = [](const char* why) {
-    return HostRule{{Method::System, Reason::LibraryIsFaster}, why};
+    return HostRule{{Method::System, Reason::BuiltInRule}, why};
   };
   if (message.bytes < kPackMinBytes) return left("short messages don't pay for a temporary buffer");
   if (message.mean_block() > machine::kPackMaxMeanBlock)

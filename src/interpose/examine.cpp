@@ -1,7 +1,10 @@
 #include "interpose/examine.hpp"
 
+#include <fmt/format.h>
+
 #include <new>
 
+#include "exchange/choice_log.hpp"
 #include "exchange/mixed.hpp"
 #include "interpose/requests.hpp"
 #include "mpi/quirks.hpp"
@@ -18,6 +21,15 @@ bool can_leave(const Examined& found, const std::exception& error) noexcept {
   return true;
 }
 
+void log_left(Reason reason, std::int64_t bytes) noexcept {
+  if (!log::enabled(log::Level::Info)) return;
+  try {
+    exchange::log_once(fmt::format("datatype of {} bytes: {}; {}", bytes, name_of(Method::System),
+                                   name_of(reason)));
+  } catch (...) {
+  }
+}
+
 bool reachable(Place place) noexcept {
   return place.kind != MemoryKind::Device || device_backend()->usable(place.device);
 }
@@ -26,6 +38,7 @@ bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined
              bool* kept) {
   if (!record.decodable()) {
     result.reason = Reason::NotDecodable;
+    log_left(Reason::NotDecodable, record.size_bytes());
     return false;
   }
   mpi::ElementsPtr elements = record.elements(count, kept);

@@ -19,6 +19,7 @@
 #include "interpose/counters.hpp"
 #include "interpose/found.hpp"
 #include "interpose/messages.hpp"
+#include "interpose/times.hpp"
 #include "memory/first_page.hpp"
 #include "memory/per_thread.hpp"
 #include "mpi/types.hpp"
@@ -42,6 +43,9 @@ inline bool plausible(const void* base, std::int64_t offset) noexcept {
   return static_cast<std::int64_t>(address_of(base, offset)) >=
          static_cast<std::int64_t>(kFirstPage);
 }
+
+/// Logs that elements of so many bytes are left to the MPI library, once, if STRAKE_LOG is info.
+void log_left(Reason reason, std::int64_t bytes) noexcept;
 
 /// Whether Strake can copy there: not in the memory of a device without kernels for it.
 [[nodiscard]] bool reachable(Place place) noexcept;
@@ -143,6 +147,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
   mpi::TypeRecord* const record = known.record;
   if (!record->ready(type, count, use)) {
     result.reason = Reason::FewUses;
+    log_left(Reason::FewUses, record->size_bytes());
     result.bytes = record->size_bytes() * count;
   } else if (record->contiguous() && device_backend() == nullptr) {
     result.reason = Reason::Contiguous;
@@ -168,8 +173,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
 /// A send that would be left to the MPI library as the faster way: by memory that its receiver
 /// shares it would be faster still.
 inline bool may_be_shared(const Found& found) noexcept {
-  return found.reason == Reason::LibraryIsFaster &&
-         exchange::shared::may_send_envelope(found.bytes);
+  return exchange::is_about_speed(found.reason) && exchange::shared::may_send_envelope(found.bytes);
 }
 /// A send that shared memory may carry: it would be packed, or left as above.
 inline bool wants_sharing(const Examined& found) noexcept {
@@ -251,6 +255,7 @@ inline void begin_send(Examined& found, const void* buffer, std::int64_t count, 
 
 /// Counts what was decided.
 inline void note(Function function, Method method, Reason reason, std::int64_t bytes) noexcept {
+  times::note_method(method);
   record({function, method, reason, bytes});
 }
 

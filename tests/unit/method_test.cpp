@@ -131,7 +131,7 @@ TEST(BuiltInHost, says_by_which_rule_it_chooses) {
   EXPECT_STREQ(built_in_host(far, false).why, "there are many far blocks");
   short_blocks.bytes = 511;
   EXPECT_EQ(built_in_host(short_blocks, false).choice.method, Method::System);
-  EXPECT_EQ(built_in_host(short_blocks, false).choice.reason, Reason::LibraryIsFaster);
+  EXPECT_EQ(built_in_host(short_blocks, false).choice.reason, Reason::BuiltInRule);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 
 #include "clocks.hpp"
 #include "command/not_empty.hpp"
+#include "counted.hpp"
 #include "cpu/cpu_cases.hpp"
 #include "driver.hpp"
 #include "host.hpp"
@@ -168,8 +169,7 @@ std::string profile_path(const Options& options, const std::string& key) {
 }
 
 void say_end(const Outcome& outcome, int seconds) {
-  const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
-  std::string text = fmt::format("{} case{} measured", outcome.measured, plural(outcome.measured));
+  std::string text = counted(outcome.measured, "case") + " measured";
   if (outcome.failed > 0) text += fmt::format(", {} could not be measured", outcome.failed);
   if (outcome.wrong_data > 0) text += fmt::format(", {} MOVED WRONG DATA", outcome.wrong_data);
   say("{}\n", text);
@@ -179,8 +179,8 @@ void say_end(const Outcome& outcome, int seconds) {
     const std::string& name = entry->what.name;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  say("Left out, as the {} s were over: {} case{} of {} (--resume goes on with them)\n", seconds,
-      outcome.left_out.size(), plural(outcome.left_out.size()), fmt::join(names, ", "));
+  say("Left out, as the {} s were over: {} of {} (--resume goes on with them)\n", seconds,
+      counted(static_cast<std::int64_t>(outcome.left_out.size()), "case"), fmt::join(names, ", "));
 }
 
 /// Benchmark by benchmark, as they are listed, whatever the order in which they were measured.
@@ -215,7 +215,8 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   if (options.resume) {
     const std::size_t all = entries.size();
     std::erase_if(entries, [&](const Entry& e) { return file.has(e.what, e.mpi, mode); });
-    say("{} of {} cases are measured already\n", all - entries.size(), all);
+    say("{} of {} {} measured already\n", all - entries.size(),
+        counted(static_cast<std::int64_t>(all), "case"), all == 1 ? "is" : "are");
   }
   say("Clocks: {}. Measuring thread: {}.\n", clocks, binding);
   file.describe(host_name(), mode, facts(suites, clocks));

@@ -34,7 +34,7 @@ std::string random_id() {
 /// The environment variables for the ranks: the preloaded object, this run's own variables, all
 /// settings of this environment, and the folder of the profile.
 Variables rank_variables(const Options& options, const std::string& folder,
-                         const std::string& job) {
+                         const std::string& job, const std::string& launcher) {
   const char* before = std::getenv("LD_PRELOAD");
   std::string preload = folder + "/libstrake-preload.so";
   if (before != nullptr && before[0] != '\0') preload += std::string(":") + before;
@@ -47,6 +47,7 @@ Variables rank_variables(const Options& options, const std::string& folder,
   if (!options.json.empty()) set(settings::Id::summary_json, emptied_summary(options.json));
   if (options.mpi != settings::text(settings::Id::mpi)) set(settings::Id::mpi, options.mpi);
   if (options.disable) set(settings::Id::disable, "1");
+  if (!launcher.empty()) set(settings::Id::launcher, launcher);
   // Also wrong settings: rank 0 reports them.
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -147,7 +148,7 @@ CheckedJob::CheckedJob(const Options& options, const Arguments& command) : comma
 Ended CheckedJob::start(const Options& options, const Surroundings& where) const {
   const std::string id = random_id();
   JobReport report(id);
-  const Variables variables = rank_variables(options, folder_, id);
+  const Variables variables = rank_variables(options, folder_, id, launcher());
   Arguments whole = command_;
   if (launcher_) {
     const auto launcher = command_.begin() + static_cast<std::ptrdiff_t>(at_);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "counted.hpp"
 #include "report/one_size.hpp"
 #include "report/svg.hpp"
 #include "report/units.hpp"
@@ -60,8 +61,8 @@ std::vector<Column> columns_of(const Topology& machine) {
   std::vector<Column> columns;
   for (const Socket& socket : machine.sockets) {
     Column column;
-    column.title =
-        fmt::format("socket {}: {} cores, {} threads", socket.index, socket.cores, socket.threads);
+    column.title = fmt::format("socket {}: {}, {}", socket.index, counted(socket.cores, "core"),
+                               counted(socket.threads, "thread"));
     for (const NumaNode& node : machine.nodes)
       if (node.socket == socket.index) column.nodes.push_back(&node);
     columns.push_back(column);
