@@ -1,4 +1,4 @@
-/// \file  Reads a profile's JSON (docs/reference/profile.md) and refuses every fault in it: choices must not
+/// \file  Reads a profile's JSON and refuses every fault in it: choices must not
 /// go by damaged numbers.
 #pragma once
 
