@@ -12,7 +12,7 @@ author = "the authors of Strake"
 release = re.search(r"project\(\s*\w+\s+VERSION\s+([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
 
 extensions = ["myst_parser", "breathe"]
-exclude_patterns = ["requirements.txt"]
+exclude_patterns = ["requirements.txt", "profiles"]
 suppress_warnings = ["myst.header"]  # a page may begin below another's level
 
 # `[text](page.md#a-heading)` is checked: page and heading must exist.
