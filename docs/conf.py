@@ -3,6 +3,7 @@ import pathlib
 import re
 from xml.etree import ElementTree
 
+from docutils import nodes
 from sphinx.util import logging
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -47,5 +48,13 @@ def declared(xml):
     return names
 
 
+def drop_titles(app, doctree):
+    """Overloads that share a comment are a group without a name; its title would say only that."""
+    for title in list(doctree.findall(nodes.rubric)):
+        if title.astext() == "Unnamed Group":
+            title.parent.remove(title)
+
+
 def setup(app):
     app.connect("builder-inited", check_api)
+    app.connect("doctree-read", drop_titles)
