@@ -80,9 +80,9 @@ bool library_is_faster(const Message& message) noexcept {
 
 Choice built_in_host(const Message& message) noexcept {
   if (message.bytes < kPackMinBytes || message.mean_block() > machine::kPackMaxMeanBlock) {
-    return {Method::System, Reason::LibraryIsFaster};
+    return {Method::System, Reason::BuiltInRule};
   }
-  if (library_is_faster(message)) return {Method::System, Reason::LibraryIsFaster};
+  if (library_is_faster(message)) return {Method::System, Reason::BuiltInRule};
   return {Method::Pack, Reason::None};
 }
 

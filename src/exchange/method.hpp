@@ -22,7 +22,7 @@ enum class Reason : std::uint8_t {
   Empty,         ///< no bytes, or no peer
   UnknownType,   ///< a datatype that was never committed here: the MPI library says what is wrong
   BadArguments,  ///< the MPI library says what is wrong with them
-  LibraryIsFaster,  ///< by this machine's profile, or by a built-in rule
+  LibraryIsFaster,  ///< by this machine's profile
   NotDecodable,     ///< a datatype that could not be decoded
   GpuAware,         ///< contiguous device memory that the MPI library takes as it is
   Forced,           ///< STRAKE_METHOD
@@ -33,8 +33,15 @@ enum class Reason : std::uint8_t {
   Combined,         ///< a nonblocking send and receive with one request
   NoKernels,        ///< memory of a device that the kernels were not compiled for
   FewUses,          ///< a datatype that was not used enough for its decoding to pay
+  BuiltInRule,      ///< the MPI library is faster by a built-in rule: nothing was measured
+  Trials,           ///< the MPI library was faster in this job's own trials
 };
-inline constexpr int kReasons = 16;
+inline constexpr int kReasons = 18;
+/// Whether the message was left because the MPI library is faster, as far as is known.
+[[nodiscard]] constexpr bool is_about_speed(Reason reason) noexcept {
+  return reason == Reason::LibraryIsFaster || reason == Reason::BuiltInRule ||
+         reason == Reason::Trials;
+}
 
 /// For people: "contiguous host memory".
 [[nodiscard]] const char* name_of(Reason reason) noexcept;

@@ -9,7 +9,7 @@ using strake::interpose::real_mpi;
 using strake::sharing::Arenas;
 
 // What a hint asks for is the MPI library's to know.
-STRAKE_MPI int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* base) {
+int strake::interpose::calls::MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* base) {
   if (PostOffice::get() != nullptr && info == MPI_INFO_NULL && base != nullptr) {
     if (void* const address = Arenas::get().allocate(size)) {
       *static_cast<void**>(base) = address;
@@ -19,6 +19,6 @@ STRAKE_MPI int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* base) {
   return real_mpi().MPI_Alloc_mem(size, info, base);
 }
 
-STRAKE_MPI int MPI_Free_mem(void* base) {
+int strake::interpose::calls::MPI_Free_mem(void* base) {
   return Arenas::get().release(base) ? MPI_SUCCESS : real_mpi().MPI_Free_mem(base);
 }

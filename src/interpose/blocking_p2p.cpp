@@ -316,93 +316,92 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
 
 using namespace strake::interpose;
 
-STRAKE_MPI int MPI_Send(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                        MPI_Comm comm) {
+int calls::MPI_Send(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                    MPI_Comm comm) {
   return send(Function::MPI_Send, real_mpi().MPI_Send, buffer, count, type, rank, tag, comm);
 }
 
-STRAKE_MPI int MPI_Ssend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                         MPI_Comm comm) {
+int calls::MPI_Ssend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                     MPI_Comm comm) {
   return send(Function::MPI_Ssend, real_mpi().MPI_Ssend, buffer, count, type, rank, tag, comm);
 }
 
-STRAKE_MPI int MPI_Rsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                         MPI_Comm comm) {
+int calls::MPI_Rsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                     MPI_Comm comm) {
   return send(Function::MPI_Rsend, real_mpi().MPI_Rsend, buffer, count, type, rank, tag, comm);
 }
 
-STRAKE_MPI int MPI_Bsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                         MPI_Comm comm) {
+int calls::MPI_Bsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                     MPI_Comm comm) {
   return send(Function::MPI_Bsend, real_mpi().MPI_Bsend, buffer, count, type, rank, tag, comm);
 }
 
-STRAKE_MPI int MPI_Recv(void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                        MPI_Comm comm, MPI_Status* status) {
+int calls::MPI_Recv(void* buffer, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+                    MPI_Status* status) {
   return recv(real_mpi().MPI_Recv, buffer, count, type, rank, tag, comm, status);
 }
 
-STRAKE_MPI int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
-                         MPI_Status* status) {
+int calls::MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
+                     MPI_Status* status) {
   return mrecv(real_mpi().MPI_Mrecv, buffer, count, type, message, status);
 }
 
-STRAKE_MPI int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
-                            int send_tag, void* recv_buffer, int recv_count, MPI_Datatype recv_type,
-                            int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
+int calls::MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
+                        int send_tag, void* recv_buffer, int recv_count, MPI_Datatype recv_type,
+                        int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
   return sendrecv(real_mpi().MPI_Sendrecv, real_mpi().MPI_Recv, send_buffer, send_count, send_type,
                   to, send_tag, recv_buffer, recv_count, recv_type, from, recv_tag, comm, status);
 }
 
-STRAKE_MPI int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to,
-                                    int send_tag, int from, int recv_tag, MPI_Comm comm,
-                                    MPI_Status* status) {
+int calls::MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int send_tag,
+                                int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
   return sendrecv_replace(real_mpi().MPI_Sendrecv_replace, buffer, count, type, to, send_tag, from,
                           recv_tag, comm, status);
 }
 
 #if STRAKE_MPI_LARGE_COUNTS
-STRAKE_MPI int MPI_Send_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                          MPI_Comm comm) {
+int calls::MPI_Send_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                      MPI_Comm comm) {
   return send(Function::MPI_Send, real_mpi().MPI_Send_c, buffer, count, type, rank, tag, comm);
 }
 
-STRAKE_MPI int MPI_Ssend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                           int tag, MPI_Comm comm) {
+int calls::MPI_Ssend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                       MPI_Comm comm) {
   return send(Function::MPI_Ssend, real_mpi().MPI_Ssend_c, buffer, count, type, rank, tag, comm);
 }
 
-STRAKE_MPI int MPI_Rsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                           int tag, MPI_Comm comm) {
+int calls::MPI_Rsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                       MPI_Comm comm) {
   return send(Function::MPI_Rsend, real_mpi().MPI_Rsend_c, buffer, count, type, rank, tag, comm);
 }
 
-STRAKE_MPI int MPI_Bsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                           int tag, MPI_Comm comm) {
+int calls::MPI_Bsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                       MPI_Comm comm) {
   return send(Function::MPI_Bsend, real_mpi().MPI_Bsend_c, buffer, count, type, rank, tag, comm);
 }
 
-STRAKE_MPI int MPI_Recv_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                          MPI_Comm comm, MPI_Status* status) {
+int calls::MPI_Recv_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                      MPI_Comm comm, MPI_Status* status) {
   return recv(real_mpi().MPI_Recv_c, buffer, count, type, rank, tag, comm, status);
 }
 
-STRAKE_MPI int MPI_Mrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
-                           MPI_Status* status) {
+int calls::MPI_Mrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
+                       MPI_Status* status) {
   return mrecv(real_mpi().MPI_Mrecv_c, buffer, count, type, message, status);
 }
 
-STRAKE_MPI int MPI_Sendrecv_c(const void* send_buffer, MPI_Count send_count, MPI_Datatype send_type,
-                              int to, int send_tag, void* recv_buffer, MPI_Count recv_count,
-                              MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
-                              MPI_Status* status) {
+int calls::MPI_Sendrecv_c(const void* send_buffer, MPI_Count send_count, MPI_Datatype send_type,
+                          int to, int send_tag, void* recv_buffer, MPI_Count recv_count,
+                          MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
+                          MPI_Status* status) {
   return sendrecv(real_mpi().MPI_Sendrecv_c, real_mpi().MPI_Recv_c, send_buffer, send_count,
                   send_type, to, send_tag, recv_buffer, recv_count, recv_type, from, recv_tag, comm,
                   status);
 }
 
-STRAKE_MPI int MPI_Sendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to,
-                                      int send_tag, int from, int recv_tag, MPI_Comm comm,
-                                      MPI_Status* status) {
+int calls::MPI_Sendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to,
+                                  int send_tag, int from, int recv_tag, MPI_Comm comm,
+                                  MPI_Status* status) {
   return sendrecv_replace(real_mpi().MPI_Sendrecv_replace_c, buffer, count, type, to, send_tag,
                           from, recv_tag, comm, status);
 }

@@ -6,12 +6,13 @@
 
 #include <utility>
 
+#include "interpose/calls.hpp"
 #include "interpose/pending.hpp"
 #include "interpose/requests.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
 
-/// A wrapper, which the application calls instead of the MPI library's function.
+/// What the application calls instead of the MPI library's function.
 #define STRAKE_MPI extern "C" __attribute__((visibility("default")))
 
 namespace strake::interpose {

@@ -402,46 +402,46 @@ int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_
 
 using namespace strake::interpose;
 
-STRAKE_MPI int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+int calls::MPI_Wait(MPI_Request* request, MPI_Status* status) {
   return completion([&] { return real_mpi().MPI_Wait(request, status); },
                     [&] { return wait(request, status); });
 }
 
-STRAKE_MPI int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+int calls::MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   return completion([&] { return real_mpi().MPI_Test(request, flag, status); },
                     [&] { return test(request, flag, status); });
 }
 
-STRAKE_MPI int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+int calls::MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   return completion([&] { return real_mpi().MPI_Waitall(count, requests, statuses); },
                     [&] { return waitall(count, requests, statuses); });
 }
 
-STRAKE_MPI int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+int calls::MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   return completion([&] { return real_mpi().MPI_Testall(count, requests, flag, statuses); },
                     [&] { return testall(count, requests, flag, statuses); });
 }
 
-STRAKE_MPI int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+int calls::MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
   return completion([&] { return real_mpi().MPI_Waitany(count, requests, index, status); },
                     [&] { return waitany(count, requests, index, status); });
 }
 
-STRAKE_MPI int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag,
-                           MPI_Status* status) {
+int calls::MPI_Testany(int count, MPI_Request requests[], int* index, int* flag,
+                       MPI_Status* status) {
   return completion([&] { return real_mpi().MPI_Testany(count, requests, index, flag, status); },
                     [&] { return testany(count, requests, index, flag, status); });
 }
 
-STRAKE_MPI int MPI_Waitsome(int count, MPI_Request requests[], int* outcount, int indices[],
-                            MPI_Status statuses[]) {
+int calls::MPI_Waitsome(int count, MPI_Request requests[], int* outcount, int indices[],
+                        MPI_Status statuses[]) {
   return completion(
       [&] { return real_mpi().MPI_Waitsome(count, requests, outcount, indices, statuses); },
       [&] { return waitsome(count, requests, outcount, indices, statuses); });
 }
 
-STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, int indices[],
-                            MPI_Status statuses[]) {
+int calls::MPI_Testsome(int count, MPI_Request requests[], int* outcount, int indices[],
+                        MPI_Status statuses[]) {
   const auto pass_on = [&] {
     return real_mpi().MPI_Testsome(count, requests, outcount, indices, statuses);
   };
@@ -464,7 +464,7 @@ STRAKE_MPI int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
   });
 }
 
-STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
+int calls::MPI_Request_free(MPI_Request* request) {
   if (request != nullptr) forget_untestable(*request);
   const auto pass_on = [&] { return real_mpi().MPI_Request_free(request); };
   return completion(pass_on, [&] {
@@ -478,7 +478,7 @@ STRAKE_MPI int MPI_Request_free(MPI_Request* request) {
   });
 }
 
-STRAKE_MPI int MPI_Cancel(MPI_Request* request) {
+int calls::MPI_Cancel(MPI_Request* request) {
   const auto pass_on = [&] { return real_mpi().MPI_Cancel(request); };
   return completion(pass_on, [&] {
     Requests& ours = Requests::get();

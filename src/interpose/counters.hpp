@@ -49,6 +49,9 @@ struct Totals {
   std::int64_t saved_ns = 0;  ///< by packing, where the MPI library's time was measured
   std::array<std::uint64_t, kSharings> ranks_sharing{};
   Shared shared;
+  std::uint64_t timed = 0;      ///< ranks whose calls were timed
+  std::uint64_t wall_ns = 0;    ///< from MPI_Init to MPI_Finalize
+  std::uint64_t in_mpi_ns = 0;  ///< of these, inside MPI
 };
 
 /// Called after an event was counted, on the thread of the call, or for a receive on that of the

@@ -19,6 +19,7 @@
 #include "interpose/counters.hpp"
 #include "interpose/found.hpp"
 #include "interpose/messages.hpp"
+#include "interpose/times.hpp"
 #include "memory/first_page.hpp"
 #include "memory/per_thread.hpp"
 #include "mpi/types.hpp"
@@ -168,8 +169,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
 /// A send that would be left to the MPI library as the faster way: by memory that its receiver
 /// shares it would be faster still.
 inline bool may_be_shared(const Found& found) noexcept {
-  return found.reason == Reason::LibraryIsFaster &&
-         exchange::shared::may_send_envelope(found.bytes);
+  return exchange::is_about_speed(found.reason) && exchange::shared::may_send_envelope(found.bytes);
 }
 /// A send that shared memory may carry: it would be packed, or left as above.
 inline bool wants_sharing(const Examined& found) noexcept {
@@ -251,6 +251,7 @@ inline void begin_send(Examined& found, const void* buffer, std::int64_t count, 
 
 /// Counts what was decided.
 inline void note(Function function, Method method, Reason reason, std::int64_t bytes) noexcept {
+  times::note_method(method);
   record({function, method, reason, bytes});
 }
 

@@ -1,4 +1,6 @@
 # Writes what follows from functions.def and the prototypes of one MPI library's mpi.h:
+#   FOLDER/interpose/calls.hpp   a name for each wrapped function, and its wrapper's declaration, calls::MPI_Send
+#   FOLDER/entered.cpp    what a program calls: MPI_Send, which calls calls::MPI_Send, and times it where that is wanted
 #   FOLDER/passed.cpp     the wrappers of the functions that are passed on
 #   FOLDER/fortran.cpp    the Fortran entry points
 #   cmake -DFLAVOR=openmpi|mpich -DPREPROCESSED=file -DFOLDER=folder -P generate.cmake
@@ -10,34 +12,93 @@ strake_read_prototypes(${PREPROCESSED})
 
 set(passed "")
 set(entries "")
+set(names "")
+set(texts "")
+set(declared "")
+set(entered "")
 foreach(name IN LISTS STRAKE_FUNCTIONS)
   set(kind ${STRAKE_KIND_${name}})
   set(parameters "${STRAKE_PARAMETERS_${name}}")
   if(kind STREQUAL called)
     continue()
   endif()
+  # A parameter's name is the last word before a comma, but for the brackets of an array.
+  string(REGEX REPLACE "\\[[^]]*\\]" "" bare "${parameters},")
+  string(REGEX MATCHALL "[A-Za-z_0-9]+[ \n]*," arguments "${bare}")
+  string(JOIN " " arguments ${arguments})
+  string(REGEX REPLACE "[ \n]*,$" "" arguments "${arguments}")
+  string(APPEND names "  ${name},\n")
+  string(APPEND texts "      \"${name}\",\n")
+  string(APPEND declared "int ${name}(${parameters});\n")
+  # The time before MPI_Init has returned is none of the job's, and MPI_Finalize ends it.
+  set(timed "")
+  if(NOT name MATCHES "^MPI_(Init|Init_thread|Finalize|Session_init|Session_finalize)$")
+    set(moved "0, 0")
+    if(parameters MATCHES "(int|MPI_Count)[ \n]+([a-z_]+)[ \n]*,[ \n]*MPI_Datatype[ \n]+([a-z_]+)[ \n]*,")
+      set(moved "${CMAKE_MATCH_2}, key_of(${CMAKE_MATCH_3})")
+    endif()
+    set(timed "  if (times::is_on()) [[unlikely]] {
+    times::Timed timed(Wrapped::${name}, __builtin_return_address(0), ${moved});
+    return timed.end(calls::${name}(${arguments}));
+  }\n")
+  endif()
+  string(APPEND entered "STRAKE_MPI int ${name}(${parameters}) {\n${timed}  return calls::${name}(${arguments});\n}\n")
   if(NOT kind STREQUAL own)
-    # A parameter's name is the last word before a comma, but for the brackets of an array.
-    string(REGEX REPLACE "\\[[^]]*\\]" "" bare "${parameters},")
-    string(REGEX MATCHALL "[A-Za-z_0-9]+[ \n]*," arguments "${bare}")
-    string(JOIN " " arguments "real_mpi().${name}," ${arguments})
-    string(REGEX REPLACE ",$" "" arguments "${arguments}")
-    string(APPEND passed "STRAKE_MPI int ${name}(${parameters}) { return pass<k${kind}>(${arguments}); }\n")
+    set(comma ", ")
+    if(arguments STREQUAL "")
+      set(comma "")
+    endif()
+    string(APPEND passed
+      "int calls::${name}(${parameters}) { return pass<k${kind}>(real_mpi().${name}${comma}${arguments}); }\n")
   endif()
   strake_fortran_entry(entry ${name} "${parameters}")
   string(APPEND entries "${entry}")
 endforeach()
 
 set(origin "// Written by generate.cmake for ${FLAVOR}.\n")
+file(MAKE_DIRECTORY ${FOLDER}/interpose)
+file(WRITE ${FOLDER}/interpose/calls.hpp "${origin}#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+namespace strake::interpose {
+
+enum class Wrapped : std::uint16_t {
+${names}  Count
+};
+[[nodiscard]] const char* name_of(Wrapped function) noexcept;
+
+namespace calls {
+${declared}}  // namespace calls
+}  // namespace strake::interpose
+")
+file(WRITE ${FOLDER}/entered.cpp "${origin}#include \"interpose/boundary.hpp\"
+#include \"interpose/times.hpp\"
+#include \"mpi/types.hpp\"
+
+using namespace strake::interpose;
+using strake::mpi::key_of;
+
+const char* strake::interpose::name_of(Wrapped function) noexcept {
+  constexpr const char* kNames[] = {
+${texts}      \"\"};
+  return kNames[static_cast<int>(function)];
+}
+
+${entered}")
 file(WRITE ${FOLDER}/passed.cpp "${origin}#include \"interpose/passed.hpp\"
 
 using namespace strake::interpose;
 
 ${passed}")
 file(WRITE ${FOLDER}/fortran.cpp "${origin}#include \"interpose/fortran/special.hpp\"
+#include \"interpose/times.hpp\"
 
 #define STRAKE_ENTRY extern \"C\" __attribute__((visibility(\"default\"))) void
 
 using strake::interpose::fortran::Entry;
+using strake::interpose::times::FortranCall;
 
 ${entries}")

@@ -47,7 +47,7 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
 
 using namespace strake::interpose;
 
-STRAKE_MPI int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+int calls::MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   return completion([&] { return real_mpi().MPI_Request_get_status(request, flag, status); },
                     [&] { return get_status(request, flag, status); });
 }
@@ -97,8 +97,8 @@ MPI_Status* at(MPI_Status* statuses, int index) {
 }  // namespace
 }  // namespace strake::interpose
 
-STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[], int* flag,
-                                          MPI_Status statuses[]) {
+int calls::MPI_Request_get_status_all(int count, const MPI_Request requests[], int* flag,
+                                      MPI_Status statuses[]) {
   const auto pass_on = [&](const MPI_Request* all) {
     Statuses told_of(count, statuses);
     const int code = real_mpi().MPI_Request_get_status_all(count, all, flag, told_of.data());
@@ -120,8 +120,8 @@ STRAKE_MPI int MPI_Request_get_status_all(int count, const MPI_Request requests[
   });
 }
 
-STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[], int* index,
-                                          int* flag, MPI_Status* status) {
+int calls::MPI_Request_get_status_any(int count, const MPI_Request requests[], int* index,
+                                      int* flag, MPI_Status* status) {
   const auto pass_on = [&](const MPI_Request* all) {
     Statuses told_of(1, status);
     const int code = real_mpi().MPI_Request_get_status_any(count, all, index, flag, told_of.data());
@@ -144,8 +144,8 @@ STRAKE_MPI int MPI_Request_get_status_any(int count, const MPI_Request requests[
   });
 }
 
-STRAKE_MPI int MPI_Request_get_status_some(int count, const MPI_Request requests[], int* outcount,
-                                           int indices[], MPI_Status statuses[]) {
+int calls::MPI_Request_get_status_some(int count, const MPI_Request requests[], int* outcount,
+                                       int indices[], MPI_Status statuses[]) {
   const auto pass_on = [&](const MPI_Request* all) {
     Statuses told_of(count, statuses);
     const int code =

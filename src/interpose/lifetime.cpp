@@ -8,6 +8,7 @@
 #include "interpose/requests.hpp"
 #include "interpose/sharing.hpp"
 #include "interpose/summary.hpp"
+#include "interpose/times.hpp"
 #include "job/report.hpp"
 #include "mpi/world.hpp"
 
@@ -51,6 +52,7 @@ int started(int code) noexcept {
   real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0 && !spawned) settings::report_complaints();
   begin_sharing(rank, spawned);
+  if (summary_wanted() && !spawned) times::start();
   return code;
 }
 
@@ -59,11 +61,9 @@ int started(int code) noexcept {
 
 using namespace strake::interpose;
 
-STRAKE_MPI int MPI_Init(int* argc, char*** argv) {
-  return started(real_mpi().MPI_Init(argc, argv));
-}
+int calls::MPI_Init(int* argc, char*** argv) { return started(real_mpi().MPI_Init(argc, argv)); }
 
-STRAKE_MPI int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+int calls::MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   return started(real_mpi().MPI_Init_thread(argc, argv, required, provided));
 }
 
@@ -87,7 +87,7 @@ bool is_multiple(MPI_Session session) noexcept {
 }
 }  // namespace
 
-STRAKE_MPI int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
+int calls::MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
   const int code = real_mpi().MPI_Session_init(info, handler, session);
   if (code != MPI_SUCCESS) return code;
   ++g_sessions;
@@ -99,7 +99,7 @@ STRAKE_MPI int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Sessi
   return code;
 }
 
-STRAKE_MPI int MPI_Session_finalize(MPI_Session* session) {
+int calls::MPI_Session_finalize(MPI_Session* session) {
   Requests& ours = Requests::get();
   ours.hand_on();
   if (g_sessions == 1 && !strake::mpi::in_world()) ours.forget();
@@ -109,7 +109,7 @@ STRAKE_MPI int MPI_Session_finalize(MPI_Session* session) {
 }
 #endif
 
-STRAKE_MPI int MPI_Finalize() {
+int calls::MPI_Finalize() {
   if (!g_ends_with_self) end_pending();
   g_ends_with_self ? Requests::get().hand_on() : Requests::get().shut_down();
   if (!g_ends_with_self) end_sharing();

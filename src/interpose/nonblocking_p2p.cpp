@@ -315,103 +315,101 @@ int isendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, i
 
 using namespace strake::interpose;
 
-STRAKE_MPI int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                         MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Isend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                     MPI_Comm comm, MPI_Request* request) {
   return isend(Function::MPI_Isend, real_mpi().MPI_Isend, real_mpi().MPI_Isend, buffer, count, type,
                rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Issend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                          MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Issend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                      MPI_Comm comm, MPI_Request* request) {
   return isend(Function::MPI_Issend, real_mpi().MPI_Issend, real_mpi().MPI_Issend, buffer, count,
                type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Irsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                          MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Irsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                      MPI_Comm comm, MPI_Request* request) {
   return isend(Function::MPI_Irsend, real_mpi().MPI_Irsend, real_mpi().MPI_Irsend, buffer, count,
                type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Ibsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                          MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Ibsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                      MPI_Comm comm, MPI_Request* request) {
   return isend(Function::MPI_Ibsend, real_mpi().MPI_Ibsend, real_mpi().MPI_Ibsend, buffer, count,
                type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                         MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Irecv(void* buffer, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+                     MPI_Request* request) {
   return irecv(real_mpi().MPI_Irecv, buffer, count, type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
-                          MPI_Request* request) {
+int calls::MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
+                      MPI_Request* request) {
   return imrecv(real_mpi().MPI_Imrecv, buffer, count, type, message, request);
 }
 
 #if STRAKE_MPI_LARGE_COUNTS
-STRAKE_MPI int MPI_Isend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                           int tag, MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Isend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                       MPI_Comm comm, MPI_Request* request) {
   return isend(Function::MPI_Isend, real_mpi().MPI_Isend_c, real_mpi().MPI_Isend, buffer, count,
                type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Issend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                            int tag, MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Issend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                        MPI_Comm comm, MPI_Request* request) {
   return isend(Function::MPI_Issend, real_mpi().MPI_Issend_c, real_mpi().MPI_Issend, buffer, count,
                type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Irsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                            int tag, MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Irsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                        MPI_Comm comm, MPI_Request* request) {
   return isend(Function::MPI_Irsend, real_mpi().MPI_Irsend_c, real_mpi().MPI_Irsend, buffer, count,
                type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Ibsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                            int tag, MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Ibsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                        MPI_Comm comm, MPI_Request* request) {
   return isend(Function::MPI_Ibsend, real_mpi().MPI_Ibsend_c, real_mpi().MPI_Ibsend, buffer, count,
                type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Irecv_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                           MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Irecv_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                       MPI_Comm comm, MPI_Request* request) {
   return irecv(real_mpi().MPI_Irecv_c, buffer, count, type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Imrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
-                            MPI_Request* request) {
+int calls::MPI_Imrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
+                        MPI_Request* request) {
   return imrecv(real_mpi().MPI_Imrecv_c, buffer, count, type, message, request);
 }
 
-STRAKE_MPI int MPI_Isendrecv_c(const void* send_buffer, MPI_Count send_count,
-                               MPI_Datatype send_type, int to, int send_tag, void* recv_buffer,
-                               MPI_Count recv_count, MPI_Datatype recv_type, int from, int recv_tag,
-                               MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Isendrecv_c(const void* send_buffer, MPI_Count send_count, MPI_Datatype send_type,
+                           int to, int send_tag, void* recv_buffer, MPI_Count recv_count,
+                           MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
+                           MPI_Request* request) {
   return isendrecv(real_mpi().MPI_Isendrecv_c, send_buffer, send_count, send_type, to, send_tag,
                    recv_buffer, recv_count, recv_type, from, recv_tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Isendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to,
-                                       int send_tag, int from, int recv_tag, MPI_Comm comm,
-                                       MPI_Request* request) {
+int calls::MPI_Isendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to,
+                                   int send_tag, int from, int recv_tag, MPI_Comm comm,
+                                   MPI_Request* request) {
   return isendrecv_replace(real_mpi().MPI_Isendrecv_replace_c, buffer, count, type, to, send_tag,
                            from, recv_tag, comm, request);
 }
 #endif
 
 #if STRAKE_MPI_SESSIONS
-STRAKE_MPI int MPI_Isendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type,
-                             int to, int send_tag, void* recv_buffer, int recv_count,
-                             MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
-                             MPI_Request* request) {
+int calls::MPI_Isendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
+                         int send_tag, void* recv_buffer, int recv_count, MPI_Datatype recv_type,
+                         int from, int recv_tag, MPI_Comm comm, MPI_Request* request) {
   return isendrecv(real_mpi().MPI_Isendrecv, send_buffer, send_count, send_type, to, send_tag,
                    recv_buffer, recv_count, recv_type, from, recv_tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Isendrecv_replace(void* buffer, int count, MPI_Datatype type, int to,
-                                     int send_tag, int from, int recv_tag, MPI_Comm comm,
-                                     MPI_Request* request) {
+int calls::MPI_Isendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int send_tag,
+                                 int from, int recv_tag, MPI_Comm comm, MPI_Request* request) {
   return isendrecv_replace(real_mpi().MPI_Isendrecv_replace, buffer, count, type, to, send_tag,
                            from, recv_tag, comm, request);
 }

@@ -248,24 +248,24 @@ template <typename... Arguments>
 
 using namespace strake::interpose;
 
-STRAKE_MPI int MPI_Pack(const void* in, int count, MPI_Datatype type, void* out, int size,
-                        int* position, MPI_Comm comm) {
+int calls::MPI_Pack(const void* in, int count, MPI_Datatype type, void* out, int size,
+                    int* position, MPI_Comm comm) {
   return pack(in, count, type, out, size, position, comm);
 }
 
-STRAKE_MPI int MPI_Unpack(const void* in, int size, int* position, void* out, int count,
-                          MPI_Datatype type, MPI_Comm comm) {
+int calls::MPI_Unpack(const void* in, int size, int* position, void* out, int count,
+                      MPI_Datatype type, MPI_Comm comm) {
   return unpack(in, size, position, out, count, type, comm);
 }
 
 #if STRAKE_MPI_LARGE_COUNTS
-STRAKE_MPI int MPI_Pack_c(const void* in, MPI_Count count, MPI_Datatype type, void* out,
-                          MPI_Count size, MPI_Count* position, MPI_Comm comm) {
+int calls::MPI_Pack_c(const void* in, MPI_Count count, MPI_Datatype type, void* out, MPI_Count size,
+                      MPI_Count* position, MPI_Comm comm) {
   return pack(in, count, type, out, size, position, comm);
 }
 
-STRAKE_MPI int MPI_Unpack_c(const void* in, MPI_Count size, MPI_Count* position, void* out,
-                            MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
+int calls::MPI_Unpack_c(const void* in, MPI_Count size, MPI_Count* position, void* out,
+                        MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
   return unpack(in, size, position, out, count, type, comm);
 }
 #endif

@@ -248,73 +248,73 @@ int start(MPI_Request* request) {
 
 using namespace strake::interpose;
 
-STRAKE_MPI int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                             MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
   return send_init(Function::MPI_Send_init, real_mpi().MPI_Send_init, real_mpi().MPI_Send_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Ssend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                              MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Ssend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                          MPI_Comm comm, MPI_Request* request) {
   return send_init(Function::MPI_Ssend_init, real_mpi().MPI_Ssend_init, real_mpi().MPI_Ssend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Rsend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                              MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Rsend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                          MPI_Comm comm, MPI_Request* request) {
   return send_init(Function::MPI_Rsend_init, real_mpi().MPI_Rsend_init, real_mpi().MPI_Rsend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Bsend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                              MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Bsend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                          MPI_Comm comm, MPI_Request* request) {
   return send_init(Function::MPI_Bsend_init, real_mpi().MPI_Bsend_init, real_mpi().MPI_Bsend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                             MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int rank, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
   return recv_init(real_mpi().MPI_Recv_init, buffer, count, type, rank, tag, comm, request);
 }
 
 #if STRAKE_MPI_LARGE_COUNTS
-STRAKE_MPI int MPI_Send_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                               int tag, MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Send_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                           int tag, MPI_Comm comm, MPI_Request* request) {
   return send_init(Function::MPI_Send_init, real_mpi().MPI_Send_init_c, real_mpi().MPI_Send_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Ssend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                                int tag, MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Ssend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                            int tag, MPI_Comm comm, MPI_Request* request) {
   return send_init(Function::MPI_Ssend_init, real_mpi().MPI_Ssend_init_c, real_mpi().MPI_Ssend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Rsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                                int tag, MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Rsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                            int tag, MPI_Comm comm, MPI_Request* request) {
   return send_init(Function::MPI_Rsend_init, real_mpi().MPI_Rsend_init_c, real_mpi().MPI_Rsend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Bsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                                int tag, MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Bsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                            int tag, MPI_Comm comm, MPI_Request* request) {
   return send_init(Function::MPI_Bsend_init, real_mpi().MPI_Bsend_init_c, real_mpi().MPI_Bsend_init,
                    buffer, count, type, rank, tag, comm, request);
 }
 
-STRAKE_MPI int MPI_Recv_init_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                               MPI_Comm comm, MPI_Request* request) {
+int calls::MPI_Recv_init_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
+                           MPI_Comm comm, MPI_Request* request) {
   return recv_init(real_mpi().MPI_Recv_init_c, buffer, count, type, rank, tag, comm, request);
 }
 #endif
 
-STRAKE_MPI int MPI_Start(MPI_Request* request) {
+int calls::MPI_Start(MPI_Request* request) {
   return completion(
       [&] { return real_mpi().MPI_Start(request); },
       [&] { return request == nullptr ? real_mpi().MPI_Start(request) : start(request); });
 }
 
-STRAKE_MPI int MPI_Startall(int count, MPI_Request requests[]) {
+int calls::MPI_Startall(int count, MPI_Request requests[]) {
   const auto pass_on = [&] { return real_mpi().MPI_Startall(count, requests); };
   return completion(pass_on, [&] {
     Requests& ours = Requests::get();

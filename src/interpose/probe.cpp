@@ -31,29 +31,28 @@ int matched(int code, const MPI_Message* message, MPI_Comm comm) {
 
 using namespace strake::interpose;
 
-STRAKE_MPI int MPI_Iprobe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+int calls::MPI_Iprobe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   if (t_depth == 0) Requests::get().progress(nullptr);
   const int code = real_mpi().MPI_Iprobe(rank, tag, comm, flag, status);
   if (code == MPI_SUCCESS && *flag != 0) found(status, comm, false);
   return code;
 }
 
-STRAKE_MPI int MPI_Probe(int rank, int tag, MPI_Comm comm, MPI_Status* status) {
+int calls::MPI_Probe(int rank, int tag, MPI_Comm comm, MPI_Status* status) {
   const int code = pass<kBlocking>(real_mpi().MPI_Probe, rank, tag, comm, status);
   if (code == MPI_SUCCESS) found(status, comm, false);
   return code;
 }
 
-STRAKE_MPI int MPI_Mprobe(int rank, int tag, MPI_Comm comm, MPI_Message* message,
-                          MPI_Status* status) {
+int calls::MPI_Mprobe(int rank, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   StatusOr told(status);
   const int code = pass<kBlocking>(real_mpi().MPI_Mprobe, rank, tag, comm, message, told.get());
   if (code == MPI_SUCCESS) found(told.get(), comm, true);
   return matched(code, message, comm);
 }
 
-STRAKE_MPI int MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
-                           MPI_Status* status) {
+int calls::MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                       MPI_Status* status) {
   if (t_depth == 0) Requests::get().progress(nullptr);
   StatusOr told(status);
   const int code = real_mpi().MPI_Improbe(rank, tag, comm, flag, message, told.get());
@@ -62,24 +61,24 @@ STRAKE_MPI int MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Mess
   return matched(code, message, comm);
 }
 
-STRAKE_MPI int MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
+int calls::MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
   return real_mpi().MPI_Get_count(status, type, count);
 }
 
-STRAKE_MPI int MPI_Get_elements(const MPI_Status* status, MPI_Datatype type, int* count) {
+int calls::MPI_Get_elements(const MPI_Status* status, MPI_Datatype type, int* count) {
   return real_mpi().MPI_Get_elements(status, type, count);
 }
 
-STRAKE_MPI int MPI_Get_elements_x(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
+int calls::MPI_Get_elements_x(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
   return real_mpi().MPI_Get_elements_x(status, type, count);
 }
 
 #if STRAKE_MPI_LARGE_COUNTS
-STRAKE_MPI int MPI_Get_count_c(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
+int calls::MPI_Get_count_c(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
   return real_mpi().MPI_Get_count_c(status, type, count);
 }
 
-STRAKE_MPI int MPI_Get_elements_c(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
+int calls::MPI_Get_elements_c(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
   return real_mpi().MPI_Get_elements_c(status, type, count);
 }
 #endif

@@ -21,31 +21,31 @@ int usable(int code, const MPI_Datatype* type) {
 
 }  // namespace
 
-STRAKE_MPI int MPI_Type_commit(MPI_Datatype* type) {
+int calls::MPI_Type_commit(MPI_Datatype* type) {
   return usable(real_mpi().MPI_Type_commit(type), type);
 }
 
-STRAKE_MPI int MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
+int calls::MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
   const int code = real_mpi().MPI_Type_dup(type, made);
   if (code == MPI_SUCCESS && !g_disabled) mpi::add_duplicate(type, *made);
   return code;
 }
 
 /// \{ Predefined types, which need no commit.
-STRAKE_MPI int MPI_Type_create_f90_real(int digits, int range, MPI_Datatype* type) {
+int calls::MPI_Type_create_f90_real(int digits, int range, MPI_Datatype* type) {
   return usable(real_mpi().MPI_Type_create_f90_real(digits, range, type), type);
 }
 
-STRAKE_MPI int MPI_Type_create_f90_complex(int digits, int range, MPI_Datatype* type) {
+int calls::MPI_Type_create_f90_complex(int digits, int range, MPI_Datatype* type) {
   return usable(real_mpi().MPI_Type_create_f90_complex(digits, range, type), type);
 }
 
-STRAKE_MPI int MPI_Type_create_f90_integer(int range, MPI_Datatype* type) {
+int calls::MPI_Type_create_f90_integer(int range, MPI_Datatype* type) {
   return usable(real_mpi().MPI_Type_create_f90_integer(range, type), type);
 }
 /// \}
 
-STRAKE_MPI int MPI_Type_free(MPI_Datatype* type) {
+int calls::MPI_Type_free(MPI_Datatype* type) {
   // First, since the MPI library may give the freed handle to another thread's type at once.
   if (type != nullptr && !g_disabled) mpi::remove_type(*type);
   return real_mpi().MPI_Type_free(type);
@@ -53,9 +53,8 @@ STRAKE_MPI int MPI_Type_free(MPI_Datatype* type) {
 
 // MPICH returns a member's own handle, with one more reference, which the caller frees. (Open MPI
 // returns a copy, which Strake does not know.)
-STRAKE_MPI int MPI_Type_get_contents(MPI_Datatype type, int max_ints, int max_addresses,
-                                     int max_types, int ints[], MPI_Aint addresses[],
-                                     MPI_Datatype types[]) {
+int calls::MPI_Type_get_contents(MPI_Datatype type, int max_ints, int max_addresses, int max_types,
+                                 int ints[], MPI_Aint addresses[], MPI_Datatype types[]) {
   const int code = real_mpi().MPI_Type_get_contents(type, max_ints, max_addresses, max_types, ints,
                                                     addresses, types);
   int ints_given = 0, addresses_given = 0, given = 0, combiner = 0;
@@ -68,10 +67,9 @@ STRAKE_MPI int MPI_Type_get_contents(MPI_Datatype type, int max_ints, int max_ad
 }
 
 #if STRAKE_MPI_LARGE_COUNTS
-STRAKE_MPI int MPI_Type_get_contents_c(MPI_Datatype type, MPI_Count max_ints,
-                                       MPI_Count max_addresses, MPI_Count max_counts,
-                                       MPI_Count max_types, int ints[], MPI_Aint addresses[],
-                                       MPI_Count counts[], MPI_Datatype types[]) {
+int calls::MPI_Type_get_contents_c(MPI_Datatype type, MPI_Count max_ints, MPI_Count max_addresses,
+                                   MPI_Count max_counts, MPI_Count max_types, int ints[],
+                                   MPI_Aint addresses[], MPI_Count counts[], MPI_Datatype types[]) {
   const int code = real_mpi().MPI_Type_get_contents_c(type, max_ints, max_addresses, max_counts,
                                                       max_types, ints, addresses, counts, types);
   MPI_Count ints_given = 0, addresses_given = 0, counts_given = 0, given = 0;

@@ -53,6 +53,7 @@ Located locate(std::string_view setting, const std::string& folder, const std::s
     if (profile.key == key) {
       located.outcome = Located::Outcome::Found;
       located.profile = std::move(profile);
+      located.file = path;
     } else {
       located.problem = fmt::format("the profile {} is of another machine ({}; this one: {})", path,
                                     profile.key, key);

@@ -19,6 +19,7 @@ struct Located {
   };
   Outcome outcome = Outcome::Missing;
   std::optional<Profile> profile;
+  std::string file;     ///< that holds it
   std::string problem;  ///< why none is used, for people; names the file
 };
 

@@ -194,12 +194,17 @@ TypeRecord* make_record(MPI_Datatype type) {
   return entry.record.get();
 }
 
-std::shared_ptr<const TypeInfo> known_info(MPI_Datatype type) {
-  RecordPtr record = record_of(type);
-  if (record == nullptr || record->waits()) return nullptr;
-  if (!record->decodable()) throw Unsupported("a datatype inside it is left to the MPI library");
+std::shared_ptr<const TypeInfo> info_of(RecordPtr record) {
+  if (record == nullptr || record->waits() || !record->decodable()) return nullptr;
   const TypeInfo& info = record->info();
   return {std::move(record), &info};
+}
+
+std::shared_ptr<const TypeInfo> known_info(MPI_Datatype type) {
+  RecordPtr record = record_of(type);
+  if (record != nullptr && !record->waits() && !record->decodable())
+    throw Unsupported("a datatype inside it is left to the MPI library");
+  return info_of(std::move(record));
 }
 
 /// TypeRecord::uneven for elements of this size.
@@ -332,6 +337,8 @@ InUse use_type(MPI_Datatype type, std::int64_t count, Use use) {
 }
 
 TypeRecord* find_type(MPI_Datatype type) { return use_type(type, 1, Use::Often).record; }
+
+std::shared_ptr<const TypeInfo> decoded(MPI_Datatype type) { return info_of(record_of(type)); }
 
 void add_type(MPI_Datatype type) noexcept {
   try {

@@ -119,6 +119,9 @@ struct InUse {
 /// The record of a handle, made now if the type is new; null if it was never committed here.
 [[nodiscard]] TypeRecord* find_type(MPI_Datatype type);
 
+/// What a handle was decoded to; null where it was not, or not yet.
+[[nodiscard]] std::shared_ptr<const TypeInfo> decoded(MPI_Datatype type);
+
 /// A type was just committed: it is new. If the handle has a record, that is replaced unless the
 /// types are the same. Never fails: a type that can't be decoded is recorded as such.
 void add_type(MPI_Datatype type) noexcept;

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -37,3 +38,27 @@ if found != ({} if disabled else EXPECTED):
     sys.exit(f"expected {EXPECTED}, found {summary['functions']}")
 if not disabled and set(summary["functions"]["MPI_Recv"]["methods"]) != {"pack"}:
     sys.exit(f"received by {summary['functions']['MPI_Recv']}")
+
+# Where the time inside MPI went: also of calls that are passed on.
+time = summary["time"]
+if not 0 < time["in_mpi_s"] < time["wall_s"] or abs(time["in_mpi_share"] - time["in_mpi_s"] / time["wall_s"]) > 1e-6:
+    sys.exit(f"time: {time}")
+rows = summary["calls"]
+both = "STRAKE_SUMMARY" not in " ".join(sys.argv[3:]).replace("STRAKE_SUMMARY_JSON=", "")  # else only rank 0 times
+called = {}
+for row in rows:
+    called[row["function"]] = called.get(row["function"], 0) + row["calls"]
+if called["MPI_Sendrecv"] != (4 if both else 2) or called["MPI_Win_free"] != (2 if both else 1):
+    sys.exit(f"calls: {called}")
+if [row["seconds"] for row in rows] != sorted((row["seconds"] for row in rows), reverse=True):
+    sys.exit("the rows are not sorted by their time")
+if both and abs(sum(row["seconds"] for row in rows) - 2 * time["in_mpi_s"]) > 0.01 * time["in_mpi_s"]:
+    sys.exit(f"{time['in_mpi_s']} s are not those of the rows")
+places = {row["place"] for row in rows if row["function"] == "MPI_Sendrecv"}
+if len(places) != 2 or not all(re.fullmatch(r"interpose_counts_\w+\+0x[0-9a-f]+", place) for place in places):
+    sys.exit(f"places of two calls: {places}")
+datatypes = {row["datatype"] for row in rows if row["function"] == "MPI_Isend"}
+if datatypes != ({None} if disabled else {"hvector(100,8,16,byte)"}):
+    sys.exit(f"datatypes: {datatypes}")
+if not disabled and [row["bytes"] for row in rows if row["function"] == "MPI_Isend"] != [800 * (2 if both else 1)]:
+    sys.exit("the bytes of MPI_Isend")

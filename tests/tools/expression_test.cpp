@@ -1,9 +1,12 @@
+#include "layout/expression.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "expression/parser.hpp"
+#include "unit/random_layouts.hpp"
 
 namespace strake::expression {
 namespace {
@@ -256,6 +259,27 @@ TEST(Expression, bounds_that_libraries_give_differently) {
   expect_bounds("struct([1,1],[0,100],[resized(0,16,int),int])", 0, 104, 8);
   // But MPICH does not pad a struct of one type, and this is Open MPI's.
   expect_bounds("struct([1,1],[0,42],[int,int])", 0, 48, 8);
+}
+
+TEST(Expression, of_a_layout_gives_that_layout) {
+  Random random(7);
+  for (int i = 0; i < 2000; ++i) {
+    const Layout layout = random_layout(random);
+    const std::string text = expression_of(layout, INT64_MAX);
+    EXPECT_EQ(parse(text).layout, layout) << text;
+  }
+}
+
+TEST(Expression, of_a_layout_is_what_a_program_would_write) {
+  EXPECT_EQ(expression_of(parse("vector(512,1,512,double)").layout), "hvector(512,8,4096,byte)");
+  EXPECT_EQ(expression_of(parse("contiguous(3,double)").layout), "contiguous(24,byte)");
+  EXPECT_EQ(expression_of(Layout()), "contiguous(0,byte)");
+}
+
+TEST(Expression, of_a_layout_with_too_many_blocks_is_empty) {
+  const Layout layout = parse("indexed([1,2,3],[0,10,30],double)").layout;
+  EXPECT_EQ(expression_of(layout, 3), "hindexed([8,16,24],[0,80,240],byte)");
+  EXPECT_EQ(expression_of(layout, 2), "");
 }
 
 TEST(Expression, count_advances_by_extent) {

@@ -142,7 +142,7 @@ int run(const Options& options, const Arguments& command) {
   const std::string folder = library_folder();
   const std::string id = random_id();
   JobReport report(id);
-  const Variables variables = rank_variables(options, folder, id);
+  Variables variables = rank_variables(options, folder, id);
 
   int status = 0;
   bool all_static = false;
@@ -151,6 +151,8 @@ int run(const Options& options, const Arguments& command) {
     const Arguments job_command(command.begin() + static_cast<std::ptrdiff_t>(*at), command.end());
     const Launcher launcher = ask_launcher(job_command[0]);
     all_static = check_job(launcher, job_command, folder, forced);
+    variables.emplace_back(settings::all()[static_cast<std::size_t>(settings::Id::launcher)].name,
+                           job_command[0]);
     Arguments whole = with_environment(launcher, job_command, variables);
     whole.insert(whole.begin(), before.begin(), before.end());
     status = run_job(whole, {});

@@ -72,7 +72,10 @@ function(strake_fortran_entry result name parameters)
       list(APPEND aliases ${lower}_cptr_ ${lower}_cptr__)
     endif()
   endif()
-  set(entry "STRAKE_ENTRY ${symbol}(${declared}) { Entry<&${name}>::call(${passed}); }\n")
+  set(entry "STRAKE_ENTRY ${symbol}(${declared}) {
+  const FortranCall here(__builtin_return_address(0));
+  Entry<&${name}>::call(${passed});
+}\n")
   foreach(alias IN LISTS aliases)
     string(APPEND entry "STRAKE_ENTRY ${alias}(${declared}) __attribute__((alias(\"${symbol}\")));\n")
   endforeach()

@@ -1,0 +1,95 @@
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "interpose/sharing.hpp"
+#include "interpose/summary_forms.hpp"
+#include "machine/locate.hpp"
+#include "mpi/real_mpi.hpp"
+#include "settings/settings.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using mpi::real_mpi;
+
+nlohmann::ordered_json to_json(const Count& count) {
+  return {{"calls", count.calls}, {"bytes", count.bytes}};
+}
+
+/// Of one rank, as a mean.
+nlohmann::ordered_json time_of(const Totals& totals) {
+  const double each = 1e-9 / static_cast<double>(totals.timed);
+  const double wall = static_cast<double>(totals.wall_ns) * each;
+  const double in_mpi = static_cast<double>(totals.in_mpi_ns) * each;
+  return {{"wall_s", wall}, {"in_mpi_s", in_mpi}, {"in_mpi_share", wall > 0 ? in_mpi / wall : 0.0}};
+}
+
+nlohmann::ordered_json profile_used() {
+  const machine::Located& located = machine::located_here();
+  if (!located.profile) return {{"used", false}, {"why", located.problem}};
+  return {{"used", true},
+          {"file", located.file},
+          {"host", located.profile->host},
+          {"date", located.profile->date}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json calls) {
+  const auto& [totals, ranks, whole_job] = job;
+  nlohmann::ordered_json json;
+  json["strake"] = STRAKE_VERSION;
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  real_mpi().MPI_Get_library_version(version, &length);
+  const std::string library(version, static_cast<std::size_t>(length));
+  json["mpi"] = library.substr(0, library.find_first_of(",\n"));
+  json["ranks"] = ranks;
+  json["whole_job"] = whole_job;
+  json["disabled"] = settings::flag(settings::Id::disable);
+  json["profile"] = profile_used();
+  if (totals.timed != 0) json["time"] = time_of(totals);
+  json["saved_seconds_in_pack"] = static_cast<double>(totals.saved_ns) * 1e-9;
+  json["methods"] = nlohmann::ordered_json::object();
+  for (int m = 0; m < machine::kMethods; ++m) {
+    json["methods"][name_of(static_cast<Method>(m))] =
+        to_json(total(totals, static_cast<Method>(m)));
+  }
+  json["functions"] = nlohmann::ordered_json::object();
+  for (int f = 0; f < interpose::kFunctions; ++f) {
+    Count sum;
+    nlohmann::ordered_json methods = nlohmann::ordered_json::object();
+    for (int m = 0; m < machine::kMethods; ++m) {
+      const Count& count =
+          totals.by_method[static_cast<std::size_t>(f)][static_cast<std::size_t>(m)];
+      if (count.calls == 0) continue;
+      methods[name_of(static_cast<Method>(m))] = to_json(count);
+      sum.calls += count.calls;
+      sum.bytes += count.bytes;
+    }
+    if (sum.calls == 0) continue;
+    nlohmann::ordered_json entry = to_json(sum);
+    entry["methods"] = std::move(methods);
+    json["functions"][name_of(static_cast<interpose::Function>(f))] = std::move(entry);
+  }
+  json["reasons"] = nlohmann::ordered_json::object();
+  for (int i = 1; i < exchange::kReasons; ++i) {
+    const Count& count = totals.by_reason[static_cast<std::size_t>(i)];
+    if (count.calls != 0) json["reasons"][name_of(static_cast<Reason>(i))] = to_json(count);
+  }
+  json["shared_memory"] = {{"pairs", totals.shared.ranks}, {"late", totals.shared.late}};
+  json["shared_memory"]["unshareable"] = nlohmann::ordered_json::object();
+  for (int i = 0; i < sharing::kDeclined; ++i) {
+    const std::uint64_t messages = totals.shared.unshareable[static_cast<std::size_t>(i)];
+    if (messages != 0)
+      json["shared_memory"]["unshareable"][name_of(static_cast<sharing::Declined>(i))] = messages;
+  }
+  for (int i = 0; i < kSharings; ++i) {
+    json["shared_memory"]["ranks"][name_of(static_cast<Sharing>(i))] =
+        totals.ranks_sharing[static_cast<std::size_t>(i)];
+  }
+  json["calls"] = std::move(calls);
+  return json;
+}
+
+}  // namespace strake::interpose

@@ -1,0 +1,222 @@
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "interpose/sharing.hpp"
+#include "interpose/summary_forms.hpp"
+#include "machine/locate.hpp"
+#include "mpi/quirks.hpp"
+#include "settings/settings.hpp"
+
+namespace strake::interpose {
+namespace {
+
+struct Way {
+  Method method;
+  const char* what;
+};
+constexpr Way kAccelerated[] = {
+    {Method::Direct, "one copy, from the sender's memory to the receiver's"},
+    {Method::Shared, "packed into memory that both ranks have"},
+    {Method::Pack, "packed, through the MPI library"},
+    {Method::Device, "packed in device memory"},
+    {Method::OneShot, "packed from device into host memory"},
+    {Method::Staged, "packed in device memory, copied to host memory"},
+};
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  auto value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 5; ++unit) value /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string counted(std::uint64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// Of one rank, as a mean.
+std::string time_line(const Totals& totals) {
+  if (totals.timed == 0) return {};
+  const double each = 1e-9 / static_cast<double>(totals.timed);
+  return fmt::format(
+      "  time         {:.3f} s from MPI_Init to MPI_Finalize, {:.3f} s of it inside MPI ({:.0f} "
+      "%)\n",
+      static_cast<double>(totals.wall_ns) * each, static_cast<double>(totals.in_mpi_ns) * each,
+      100.0 * static_cast<double>(totals.in_mpi_ns) / static_cast<double>(totals.wall_ns));
+}
+
+using Json = nlohmann::ordered_json;
+
+/// Rows that the summary shows of each kind.
+constexpr std::size_t kShown = 3;
+
+double share_of(const Json& row, const Totals& totals) {
+  return totals.in_mpi_ns == 0 ? 0
+                               : 100.0 * row["seconds"].get<double>() /
+                                     (static_cast<double>(totals.in_mpi_ns) * 1e-9);
+}
+
+/// The calls that most of the time inside MPI goes to.
+std::string longest_calls(const Totals& totals, const Json& calls) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, calls.size()); ++i) {
+    const Json& row = calls[i];
+    const auto place = row["place"].get<std::string>();
+    text += fmt::format("  {:<12} {:>3.0f} %  {}{}{}, {}\n", i == 0 ? "of that" : "",
+                        share_of(row, totals), row["function"].get<std::string>(),
+                        place.empty() ? "" : " at ", place, counted(row["calls"], "call"));
+  }
+  return text;
+}
+
+/// The datatypes with gaps that most time went to, as far as they can be named.
+std::string datatypes(const Json& calls) {
+  struct Sum {
+    std::string datatype;
+    std::uint64_t calls = 0;
+    std::uint64_t bytes = 0;
+    double seconds = 0;
+    std::vector<std::string> methods;
+  };
+  std::vector<Sum> sums;
+  for (const Json& row : calls) {
+    if (!row.contains("datatype") || !row["datatype"].is_string()) continue;
+    const auto name = row["datatype"].get<std::string>();
+    if (name.starts_with("MPI_") || name.starts_with("contiguous(")) continue;
+    auto sum = std::ranges::find(sums, name, &Sum::datatype);
+    if (sum == sums.end()) sum = sums.insert(sums.end(), Sum{name, 0, 0, 0, {}});
+    sum->calls += row["calls"].get<std::uint64_t>();
+    sum->bytes += row["bytes"].get<std::uint64_t>();
+    sum->seconds += row["seconds"].get<double>();
+    if (!row.contains("method")) continue;
+    const auto method = row["method"].get<std::string>();
+    const std::string shown = method == name_of(Method::System) ? "passed on" : method;
+    if (std::ranges::find(sum->methods, shown) == sum->methods.end()) sum->methods.push_back(shown);
+  }
+  std::ranges::stable_sort(sums, std::ranges::greater(), &Sum::seconds);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, sums.size()); ++i) {
+    const Sum& sum = sums[i];
+    text +=
+        fmt::format("  {:<12} {}, {}{}{}\n    {}\n", i == 0 ? "datatypes" : "",
+                    counted(sum.calls, "call"), human_bytes(sum.bytes),
+                    sum.methods.empty() ? "" : ": ", fmt::join(sum.methods, ", "), sum.datatype);
+  }
+  return text;
+}
+
+/// The command of this installation, by its path: it may not be on the PATH.
+std::string command_path() {
+  namespace fs = std::filesystem;
+  static const char here = 0;
+  Dl_info info{};
+  if (dladdr(&here, &info) != 0 && info.dli_fname != nullptr) {
+    const fs::path folder = fs::path(info.dli_fname).parent_path();
+    for (const char* way : {"../bin/strake", "../../bin/strake"}) {
+      std::error_code error;
+      const fs::path path = fs::canonical(folder / way, error);
+      if (!error) return path.string();
+    }
+  }
+  return "strake";
+}
+
+/// The measurement that would have made the choices of this job better, as a command; empty if
+/// none would.
+std::string next_step(const Totals& totals) {
+  if (exchange::forced_method() || settings::flag(settings::Id::disable)) return {};
+  std::uint64_t choices = totals.by_reason[static_cast<std::size_t>(Reason::BuiltInRule)].calls;
+  for (const Way& way : kAccelerated) choices += total(totals, way.method).calls;
+  using Outcome = machine::Located::Outcome;
+  const Outcome outcome = machine::located_here().outcome;
+  if (choices == 0 || outcome == Outcome::Off || outcome == Outcome::Unusable) return {};
+  std::string what = "this machine";
+  if (outcome != Outcome::Missing) {
+    if (exchange::library_is_measured()) return {};
+    what = exchange::mpi_library();
+  }
+  const bool needs_root = mpi::quirks::kOpenMpi && geteuid() == 0;
+  return fmt::format(
+      "  choices by built-in rules: {} was not measured. This does it, in a minute:\n"
+      "    {}{} -n 2 {} measure --quick\n",
+      what, settings::text(settings::Id::launcher), needs_root ? " --allow-run-as-root" : "",
+      command_path());
+}
+
+}  // namespace
+
+Count total(const Totals& totals, Method method) {
+  Count sum;
+  for (const auto& row : totals.by_method) {
+    sum.calls += row[static_cast<std::size_t>(method)].calls;
+    sum.bytes += row[static_cast<std::size_t>(method)].bytes;
+  }
+  return sum;
+}
+
+std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& calls) {
+  const auto& [totals, ranks, whole_job] = job;
+  std::string text = whole_job ? fmt::format("strake: {} rank{}\n", ranks, ranks == 1 ? "" : "s")
+                               : "strake: rank 0 (the job did not start under strake run)\n";
+  if (settings::flag(settings::Id::disable)) text += "  disabled: every call was passed on\n";
+  text += time_line(totals);
+  text += longest_calls(totals, calls);
+  for (const Way& way : kAccelerated) {
+    const Count count = total(totals, way.method);
+    if (count.calls == 0) continue;
+    text += fmt::format("  accelerated  {:<10} {:>10} calls  {:>10}  {}\n", name_of(way.method),
+                        count.calls, human_bytes(count.bytes), way.what);
+  }
+  if (totals.shared.late != 0) {
+    text += fmt::format(
+        "    {:>10} of the messages called direct were packed: their receivers came late\n",
+        totals.shared.late);
+  }
+  for (int i = 0; i < sharing::kDeclined; ++i) {
+    const std::uint64_t messages = totals.shared.unshareable[static_cast<std::size_t>(i)];
+    if (messages == 0) continue;
+    text += fmt::format("    {:>10} messages could not be copied directly: {}\n", messages,
+                        name_of(static_cast<sharing::Declined>(i)));
+  }
+  Count system = total(totals, Method::System);
+  for (const Reason reason :
+       {Reason::Collective, Reason::External, Reason::OneSided, Reason::Combined}) {
+    system.calls += totals.by_reason[static_cast<std::size_t>(reason)].calls;
+  }
+  if (system.calls != 0) {
+    text += fmt::format("  passed on    {:<10} {:>10} calls  {:>10}\n", "", system.calls,
+                        human_bytes(system.bytes));
+  }
+  for (int i = 1; i < exchange::kReasons; ++i) {
+    const Count& count = totals.by_reason[static_cast<std::size_t>(i)];
+    if (count.calls == 0) continue;
+    text += fmt::format("    {:>10} calls: {}\n", count.calls, name_of(static_cast<Reason>(i)));
+  }
+  text += datatypes(calls);
+  for (int i = 0; i < kSharings; ++i) {
+    const std::uint64_t ranks_of_it = totals.ranks_sharing[static_cast<std::size_t>(i)];
+    if (ranks_of_it == 0 || ranks == 1) continue;
+    const auto what = static_cast<Sharing>(i);
+    text += what == Sharing::Yes
+                ? fmt::format("  shared memory: {} pairs of ranks\n", totals.shared.ranks)
+                : fmt::format("  no shared memory for {} ranks: {}\n", ranks_of_it, name_of(what));
+  }
+  if (totals.saved_ns > 0) {
+    text += fmt::format(
+        "  saved in MPI_Pack: {:.3f} s (the MPI library's time for the same types was measured)\n",
+        static_cast<double>(totals.saved_ns) * 1e-9);
+  }
+  text += next_step(totals);
+  return text;
+}
+
+}  // namespace strake::interpose

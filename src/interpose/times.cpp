@@ -1,0 +1,314 @@
+#include "interpose/times.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "interpose/boundary.hpp"
+#include "layout/expression.hpp"
+#include "memory/per_thread.hpp"
+#include "mpi/types.hpp"
+
+namespace strake::interpose::times {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+/// Rows that a job's summary has at most.
+constexpr std::size_t kMostRows = 64;
+/// Rows that a process has at most: a program may make a new datatype for each message.
+constexpr std::size_t kMostOfProcess = 4096;
+
+/// A datatype, whatever its handle.
+struct Type {
+  bool used = false;     ///< the call has one
+  bool decoded = false;  ///< what follows is known
+  bool many = false;     ///< other than one element is moved, so its extent counts
+  Hash128 hash;
+  std::int64_t lb = 0;
+  std::int64_t extent = 0;
+  std::uint64_t handle = 0;  ///< of a predefined one
+  friend bool operator==(const Type&, const Type&) = default;
+};
+struct Identity {
+  Wrapped call{};
+  std::int16_t method = -1;
+  const void* site = nullptr;
+  Type type;
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+struct Hash {
+  std::size_t operator()(const Identity& id) const noexcept {
+    std::uint64_t mixed = static_cast<std::uint64_t>(id.call) << 8 ^
+                          static_cast<std::uint64_t>(id.method) ^ id.type.hash.lo ^ id.type.handle ^
+                          (id.type.many ? 1U : 0U);
+    mixed ^= reinterpret_cast<std::uintptr_t>(id.site);
+    return static_cast<std::size_t>(mixed * 0x9E3779B97F4A7C15U >> 16);
+  }
+};
+
+}  // namespace
+
+struct Row {
+  std::uint64_t calls = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t ticks = 0;
+  std::int64_t size = 0;  ///< of an element [bytes]
+  Layout layout;
+};
+
+namespace {
+
+using Rows = std::unordered_map<Identity, Row, Hash>;
+
+struct Process {
+  std::mutex mutex;
+  std::vector<struct Owned*> threads;
+  Rows rows;                ///< of threads that have ended
+  std::uint64_t total = 0;  ///< of those [ticks]
+  Clock::time_point began;
+  std::uint64_t first_tick = 0;
+  double seconds_per_tick = 0;
+};
+/// Never destroyed: threads may end after main.
+Process& process() {
+  static Process& instance = *new Process;
+  return instance;
+}
+
+void merge(Rows& into, const Rows& rows) {
+  for (const auto& [identity, row] : rows) {
+    Row& sum = into[identity];
+    sum.calls += row.calls;
+    sum.bytes += row.bytes;
+    sum.ticks += row.ticks;
+    sum.layout = row.layout;
+  }
+}
+
+/// Also while the thread ends, so that its counts go on in the process's.
+struct Owned : Thread {
+  Rows rows;
+
+  Owned() {
+    const std::lock_guard lock(process().mutex);
+    process().threads.push_back(this);
+  }
+  ~Owned() {
+    Process& all = process();
+    const std::lock_guard lock(all.mutex);
+    std::erase(all.threads, this);
+    merge(all.rows, rows);
+    all.total += total;
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+};
+
+Owned& owned() { return PerThread<Owned>::get(); }
+
+MPI_Datatype handle_of(std::uint64_t key) noexcept {
+  MPI_Datatype type{};
+  std::memcpy(&type, &key, sizeof type);
+  return type;
+}
+
+/// The row of calls with this key. `*lasting`: as long as the generation of types.
+Row& find_row(const Key& key, bool* lasting) {
+  Rows& rows = owned().rows;
+  Identity identity{key.call, key.method, key.site, {}};
+  std::shared_ptr<const mpi::TypeInfo> info;
+  Type& type = identity.type;
+  if (key.type != 0) {
+    type.used = true;
+    type.many = key.many;
+    if (!g_disabled) info = mpi::decoded(handle_of(key.type));
+  }
+  if (info != nullptr) {
+    type.decoded = true;
+    type.hash = info->layout.hash();
+    type.lb = info->lb;
+    type.extent = info->extent;
+    if (info->predefined) type.handle = key.type;
+  }
+  // It may be decoded later.
+  *lasting = key.type == 0 || info != nullptr;
+  if (rows.size() >= kMostOfProcess && !rows.contains(identity))
+    identity = {key.call, -1, nullptr, {}};
+  Row& row = rows[identity];
+  if (info != nullptr) {
+    row.layout = info->layout;
+    row.size = info->size;
+  }
+  return row;
+}
+
+std::string name_of_type(std::uint64_t handle) {
+  char name[MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  mpi::real_mpi().MPI_Type_get_name(handle_of(handle), name, &length);
+  return name;
+}
+
+/// As `strake explain` takes it. Null: not known, or too long.
+Json datatype_of(const Type& type, const Row& row) {
+  if (!type.decoded) return nullptr;
+  if (type.handle != 0) return name_of_type(type.handle);
+  std::string text = expression_of(row.layout);
+  if (text.empty()) return nullptr;
+  const ByteRange bounds = row.layout.bounds();
+  // A datatype without padding has the bounds of its bytes.
+  const bool plain = type.lb == bounds.begin && type.extent == bounds.size();
+  if (type.many && !plain) text = fmt::format("resized({},{},{})", type.lb, type.extent, text);
+  return text;
+}
+
+/// "halo3d+0x12f4": what `addr2line -e halo3d 0x12f4` takes.
+std::string place_of(const void* site) {
+  // The call, not what it returns to, which may belong to the next line.
+  const void* const call = static_cast<const char*>(site) - 1;
+  Dl_info info{};
+  link_map* map = nullptr;
+  if (site == nullptr ||
+      dladdr1(call, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 ||
+      info.dli_fname == nullptr || map == nullptr) {
+    return "";
+  }
+  return fmt::format("{}+{:#x}", std::filesystem::path(info.dli_fname).filename().string(),
+                     reinterpret_cast<std::uintptr_t>(call) - map->l_addr);
+}
+
+Json to_json(const Identity& identity, const Row& row, double seconds_per_tick) {
+  Json json = {{"function", name_of(identity.call)}, {"place", place_of(identity.site)}};
+  if (identity.type.used) json["datatype"] = datatype_of(identity.type, row);
+  if (identity.type.used && identity.method >= 0)
+    json["method"] = machine::name_of(static_cast<machine::Method>(identity.method));
+  json["calls"] = row.calls;
+  if (identity.type.used) json["bytes"] = row.bytes;
+  json["seconds"] = static_cast<double>(row.ticks) * seconds_per_tick;
+  return json;
+}
+
+bool is_same(const Json& a, const Json& b) {
+  return std::ranges::all_of(
+      std::array{"function", "place", "datatype", "method"},
+      [&](const char* key) { return a.value(key, Json(0)) == b.value(key, Json(0)); });
+}
+
+constexpr const char* kOthers = "others";
+
+void add(Json& sum, const Json& row) {
+  sum["calls"] = sum["calls"].get<std::uint64_t>() + row["calls"].get<std::uint64_t>();
+  sum["seconds"] = sum["seconds"].get<double>() + row["seconds"].get<double>();
+  if (row.contains("bytes"))
+    sum["bytes"] = sum.value("bytes", std::uint64_t{0}) + row["bytes"].get<std::uint64_t>();
+}
+
+/// Sorts them, longest first, and adds up those past the most into a last row.
+void cut(Json& rows) {
+  Json others = {{"function", kOthers}, {"place", ""}, {"calls", 0}, {"seconds", 0.0}};
+  const auto end = std::remove_if(rows.begin(), rows.end(), [&](const Json& row) {
+    if (row["function"] != kOthers) return false;
+    add(others, row);
+    return true;
+  });
+  rows.erase(end, rows.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const Json& a, const Json& b) {
+    return a["seconds"].get<double>() > b["seconds"].get<double>();
+  });
+  while (rows.size() > kMostRows) {
+    add(others, rows.back());
+    rows.erase(rows.size() - 1);
+  }
+  if (others["calls"] != 0) rows.push_back(std::move(others));
+}
+
+}  // namespace
+
+Thread& thread() noexcept { return owned(); }
+
+void start() noexcept {
+  Process& all = process();
+  all.began = Clock::now();
+  all.first_tick = ticks();
+  g_on.store(true, std::memory_order_relaxed);
+}
+
+void Timed::finish() noexcept {
+  const std::uint64_t spent = ticks() - begin_;
+  thread_.inside = false;
+  thread_.total += spent;
+  if (!succeeded_) key_.type = 0;  // its handle may be none
+  key_.method = thread_.method;
+  key_.generation = mpi::g_type_generation.load(std::memory_order_acquire);
+  const auto mixed = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(key_.site) ^
+                                                key_.type ^ static_cast<std::uint64_t>(key_.call));
+  Thread::Slot& slot = thread_.slots[mixed * 0x9E3779B1U >> 24];
+  Row* row = slot.row;
+  if (row == nullptr || !(slot.key == key_)) {
+    try {
+      bool lasting = false;
+      row = &find_row(key_, &lasting);
+      if (lasting) slot = {key_, row};
+    } catch (const std::exception&) {
+      return;  // no memory: the total has it
+    }
+  }
+  ++row->calls;
+  row->ticks += spent;
+  if (count_ > 0) row->bytes += static_cast<std::uint64_t>(count_ * row->size);
+}
+
+Spent stop() noexcept {
+  if (!is_on()) return {};
+  g_on.store(false, std::memory_order_relaxed);
+  Process& all = process();
+  const std::lock_guard lock(all.mutex);
+  const double wall = std::chrono::duration<double>(Clock::now() - all.began).count();
+  all.seconds_per_tick =
+      wall / static_cast<double>(std::max<std::uint64_t>(ticks() - all.first_tick, 1));
+  std::uint64_t total = all.total;
+  for (const Owned* one : all.threads) total += one->total;
+  return {wall, static_cast<double>(total) * all.seconds_per_tick};
+}
+
+Json rows() {
+  Process& all = process();
+  const std::lock_guard lock(all.mutex);
+  Rows merged = all.rows;
+  for (const Owned* one : all.threads) merge(merged, one->rows);
+  Json list = Json::array();
+  for (const auto& [identity, row] : merged)
+    list.push_back(to_json(identity, row, all.seconds_per_tick));
+  cut(list);
+  return list;
+}
+
+void add_rows(Json& rows, const Json& more) {
+  for (const Json& row : more) {
+    const auto same = std::find_if(rows.begin(), rows.end(),
+                                   [&](const Json& known) { return is_same(known, row); });
+    if (same != rows.end()) {
+      add(*same, row);
+    } else {
+      rows.push_back(row);
+    }
+  }
+  cut(rows);
+}
+
+}  // namespace strake::interpose::times
