@@ -1,5 +1,5 @@
 /// \file  Datatypes written as text: `vector(100, 1, 512, double)`. The grammar is in
-/// docs/reference/command.md.
+/// docs/command.md.
 #pragma once
 
 #include <cstddef>
