@@ -34,8 +34,8 @@ std::string random_id() {
 
 /// The environment variables for the ranks: the preloaded object, this run's own variables, all
 /// settings of this environment, and the folder of the profile.
-Variables rank_variables(const Options& options, const std::string& folder,
-                         const std::string& job, const std::string& launcher) {
+Variables rank_variables(const Options& options, const std::string& folder, const std::string& job,
+                         const std::string& launcher) {
   const char* before = std::getenv("LD_PRELOAD");
   std::string preload = folder + "/libstrake-preload.so";
   if (before != nullptr && before[0] != '\0') preload += std::string(":") + before;
@@ -122,7 +122,8 @@ Ended CheckedJob::start(const Options& options, const Surroundings& where) const
 
 WhyAlone CheckedJob::why_alone() const {
   if (!launcher_) return {"a launcher inside it started them", ""};
-  return run::why_alone(*launcher_, {command_.begin() + static_cast<std::ptrdiff_t>(at_), command_.end()});
+  return run::why_alone(*launcher_,
+                        {command_.begin() + static_cast<std::ptrdiff_t>(at_), command_.end()});
 }
 
 std::string CheckedJob::launcher() const { return launcher_ ? command_[at_] : std::string(); }
