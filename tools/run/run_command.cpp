@@ -111,7 +111,9 @@ int run(const Options& options, const Arguments& command) {
 
   int status = 0;
   bool all_static = false;
-  std::function<WhyAlone()> alone = [] { return WhyAlone{"a launcher inside it started them"}; };
+  std::function<WhyAlone()> alone = [] {
+    return WhyAlone{"a launcher inside it started them", ""};
+  };
   if (const auto at = launcher_in(command, *program, forced)) {
     const Arguments before(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(*at));
     const Arguments job_command(command.begin() + static_cast<std::ptrdiff_t>(*at), command.end());
