@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -19,6 +18,7 @@
 #include "clocks.hpp"
 #include "command/not_empty.hpp"
 #include "command_line.hpp"
+#include "counted.hpp"
 #include "cpu/cpu_cases.hpp"
 #include "driver.hpp"
 #include "host.hpp"
@@ -35,7 +35,6 @@
 namespace strake::measure {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 int seconds_of(const Options& options) {
@@ -56,15 +55,10 @@ constexpr double kSaveSeconds = 2;
 constexpr int kUsageError = 2;
 constexpr int kWrongData = 1;
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-/// The plug-ins' and the CPU's cases. The MPI plug-in goes last: it ends MPI.
+/// The plug-ins. The MPI plug-in goes last: it ends MPI.
 struct Suites {
   LoadedPlugin mpi;
   LoadedPlugin cuda;
-  CpuSuite cpu;
   std::vector<Case> mpi_cases;
 
   [[nodiscard]] Team* team() const { return mpi.plugin == nullptr ? nullptr : mpi.plugin->team(); }
@@ -77,7 +71,11 @@ std::vector<Entry> entries_of(Suites& suites) {
       all.push_back({std::move(cases[i]), mpi, static_cast<std::int64_t>(i)});
     }
   };
-  add(suites.cpu.cases(), "");
+  Cases of_cpu;
+  const std::int64_t memory = memory_to_spend();
+  add_cpu_packs(of_cpu, memory);
+  add_memcpy(of_cpu, memory);
+  add(std::move(of_cpu), "");
   if (suites.cuda.plugin != nullptr) add(suites.cuda.plugin->cases(), "");
   if (suites.mpi.plugin != nullptr) add(suites.mpi_cases, suites.team()->library());
   return all;
@@ -127,10 +125,10 @@ class Saver {
  public:
   explicit Saver(ProfileFile& file) : file_(file) {}
   void now_and_then() {
-    if (seconds_since(last_) > kSaveSeconds) now();
+    if (last_.seconds() > kSaveSeconds) now();
   }
   void now() {
-    last_ = Clock::now();
+    last_ = Stopwatch();
     try {
       file_.save();
       error_.clear();
@@ -144,7 +142,7 @@ class Saver {
 
  private:
   ProfileFile& file_;
-  Clock::time_point last_ = Clock::now();
+  Stopwatch last_;
   std::string error_;  // of the last attempt
   bool said_ = false;
 };
@@ -170,8 +168,7 @@ std::string profile_path(const Options& options, const std::string& key) {
 }
 
 void say_end(const Outcome& outcome, int seconds) {
-  const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
-  std::string text = fmt::format("{} case{} measured", outcome.measured, plural(outcome.measured));
+  std::string text = counted(outcome.measured, "case") + " measured";
   if (outcome.failed > 0) text += fmt::format(", {} could not be measured", outcome.failed);
   if (outcome.wrong_data > 0) text += fmt::format(", {} MOVED WRONG DATA", outcome.wrong_data);
   say("{}\n", text);
@@ -181,8 +178,8 @@ void say_end(const Outcome& outcome, int seconds) {
     const std::string& name = entry->what.name;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  say("Left out, as the {} s were over: {} case{} of {} (--resume goes on with them)\n", seconds,
-      outcome.left_out.size(), plural(outcome.left_out.size()), fmt::join(names, ", "));
+  say("Left out, as the {} s were over: {} of {} (--resume goes on with them)\n", seconds,
+      counted(static_cast<std::int64_t>(outcome.left_out.size()), "case"), fmt::join(names, ", "));
 }
 
 /// The doubtful results that are in the profile now.
@@ -193,10 +190,10 @@ struct Doubtful {
 
 void say_doubtful(const Doubtful& doubtful, std::size_t measured) {
   if (doubtful.count == 0) return;
-  say("{} of {} result{} {} doubtful: {}. The profile marks such results, and choices do not go by "
+  say("{} of {} {} doubtful: {}. The profile marks such results, and choices do not go by "
       "them. This measures them again, when the machine is quiet:\n    {}\n",
-      doubtful.count, measured, measured == 1 ? "" : "s", doubtful.count == 1 ? "is" : "are",
-      doubtful.reason, command_to_resume());
+      doubtful.count, counted(static_cast<std::int64_t>(measured), "result"),
+      doubtful.count == 1 ? "is" : "are", doubtful.reason, command_to_resume());
 }
 
 /// Benchmark by benchmark, as they are listed, whatever the order in which they were measured.
@@ -211,7 +208,7 @@ void sort_by_name(std::vector<machine::Result>& results, const std::vector<Entry
 }
 
 /// Rank 0's part, with the ranks behind `leader`.
-int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_point begin,
+int lead(const Options& options, Suites& suites, Leader& leader, const Stopwatch& begin,
          const std::string& clocks, const std::string& binding, const std::vector<int>& processes) {
   std::vector<Entry> entries = chosen(entries_of(suites), options);
   if (entries.empty()) {
@@ -231,7 +228,8 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   if (options.resume) {
     const std::size_t all = entries.size();
     std::erase_if(entries, [&](const Entry& e) { return file.has(e.what, e.mpi, mode); });
-    say("{} of {} cases are measured already\n", all - entries.size(), all);
+    say("{} of {} {} measured already\n", all - entries.size(),
+        counted(static_cast<std::int64_t>(all), "case"), all == 1 ? "is" : "are");
   }
   say("Clocks: {}. Measuring thread: {}.\n", clocks, binding);
   file.describe(host_name(), mode, facts(suites, clocks));
@@ -256,7 +254,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
   Saver saver(file);
   Outcome outcome;
   {
-    Progress progress(budget - seconds_since(begin));
+    Progress progress(budget - begin.seconds());
     Listener listener;
     listener.begins = [&](std::size_t done, std::size_t all, const Case& next) {
       progress.show(done, all, case_text(next));
@@ -279,7 +277,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
       progress.say(fmt::format("strake measure: {}: {}", case_text(what), why));
     };
     outcome = measure_all(
-        leader, entries, [&] { return budget - seconds_since(begin); }, listener);
+        leader, entries, [&] { return budget - begin.seconds(); }, listener);
   }
   saver.now();
   sort_by_name(results, entries);
@@ -293,7 +291,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
 }  // namespace
 
 int run(const Options& options) {
-  const auto begin = Clock::now();
+  const Stopwatch begin;
   constexpr std::size_t kLongest =
       4096;  // libstdc++'s expressions recurse, and longer ones end there
   if (options.filter.size() > kLongest) {
