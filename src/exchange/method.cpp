@@ -7,9 +7,11 @@
 #include <exception>
 #include <string_view>
 
+#include "exchange/choice_log.hpp"
 #include "exchange/plans.hpp"
 #include "machine/model.hpp"
 #include "mpi/job.hpp"
+#include "mpi/library_name.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -71,10 +73,7 @@ std::string mpi_library() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
   mpi::real_mpi().MPI_Get_library_version(text.data(), &length);
-  const std::string_view version(text.data());
-  const std::size_t begin = std::min(version.find_first_of("0123456789"), version.size());
-  const std::size_t end = version.find_first_of(", \t\r\n", begin);
-  return fmt::format("{} {}", mpi::quirks::kLibrary, version.substr(begin, end - begin));
+  return mpi::library_name(text.data());
 }
 
 bool library_is_measured() noexcept {
@@ -83,7 +82,7 @@ bool library_is_measured() noexcept {
     return profile != nullptr &&
            std::any_of(profile->results.begin(), profile->results.end(),
                        [library = mpi_library()](const machine::Result& result) {
-                         return result.mpi == library;
+                         return result.mpi == library && result.doubtful.empty();
                        });
   }();
   return measured;
@@ -119,6 +118,20 @@ Choice choose(const Message& message) noexcept {
               : built_in_device(message, aware, limit);
 }
 
+std::string why_chosen(const Message& message, const Choice& choice) {
+  if (choice.reason != Reason::None && choice.reason != Reason::BuiltInRule)
+    return name_of(choice.reason);
+  const bool host = message.place.in_host_memory();
+  const bool aware = !host && mpi_is_gpu_aware();
+  const machine::Model* const measured = choice.reason == Reason::None ? model() : nullptr;
+  if (measured != nullptr &&
+      measured->choose(message, {aware, settings::number(settings::Id::one_shot_limit)}))
+    return "the fastest by the profile of this machine";
+  constexpr const char* kRule = "by a built-in rule; not measured on this machine";
+  if (!host) return kRule;
+  return fmt::format("{}, {}", built_in_host(message, mpi::quirks::kPipelinesDatatypes).why, kRule);
+}
+
 Choice choose(mpi::Elements& elements, Direction direction, Place place,
               bool nonblocking) noexcept {
   std::atomic<std::uint32_t>& kept = plans_of(elements).choice(direction, place, nonblocking);
@@ -126,7 +139,9 @@ Choice choose(mpi::Elements& elements, Direction direction, Place place,
   if (const std::uint32_t known = kept.load(std::memory_order_relaxed); known != 0) {
     return {static_cast<Method>(known >> 8 & 0xff), static_cast<Reason>(known & 0xff)};
   }
-  const Choice choice = choose(message_of(elements, direction, place, nonblocking));
+  const Message message = message_of(elements, direction, place, nonblocking);
+  const Choice choice = choose(message);
+  log_choice(message, choice, elements);
   kept.store(kMade | static_cast<std::uint32_t>(choice.method) << 8 |
                  static_cast<std::uint32_t>(choice.reason),
              std::memory_order_relaxed);

@@ -16,6 +16,7 @@
 
 #include "colour.hpp"
 #include "command/wrap.hpp"
+#include "counted.hpp"
 #include "device/backend.hpp"
 #include "expression/parser.hpp"
 #include "strake/copy.hpp"
@@ -227,8 +228,7 @@ std::string to_text(const Explanation& explanation) {
   text += fmt::format("  blocks    {}\n", layout.block_count());
   text += fmt::format("  bytes     {} (lb {}, extent {})\n", layout.size_bytes(),
                       explanation.type.lb, explanation.type.extent());
-  text += fmt::format("  metadata  {} byte{}\n", layout.metadata_bytes(),
-                      layout.metadata_bytes() == 1 ? "" : "s");
+  text += fmt::format("  metadata  {}\n", counted(layout.metadata_bytes(), "byte"));
   for (const CopyChoice& copy : explanation.copies) {
     // What isn't here is worth a line only if it was asked for.
     if (copy.description == kNoDevice && !explanation.one_pair) continue;

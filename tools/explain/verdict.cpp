@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "counted.hpp"
 #include "exchange/method.hpp"
 #include "message.hpp"
 #include "settings/settings.hpp"
@@ -84,8 +85,8 @@ bool is_shared(const Layout& layout) {
 
 std::string blocks_text(const Layout& layout) {
   const std::int64_t blocks = layout.block_count();
-  return fmt::format("{} block{} of {} bytes{}", blocks, blocks == 1 ? "" : "s",
-                     layout.size_bytes() / blocks,
+  return fmt::format("{} of {}{}", counted(blocks, "block"),
+                     counted(layout.size_bytes() / blocks, "byte"),
                      layout.size_bytes() % blocks == 0 ? "" : " on the average");
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "command/wrap.hpp"
+#include "counted.hpp"
 #include "report/one_size.hpp"
 #include "report/units.hpp"
 #include "topo/show.hpp"
@@ -77,7 +78,7 @@ std::string caches(const Topology& machine) {
   for (const Cache& cache : machine.caches)
     rows.push_back({fmt::format("L{}", cache.level), cache.kind,
                     bytes_text(static_cast<double>(cache.bytes)), std::to_string(cache.count),
-                    fmt::format("{} thread{}", cache.threads, cache.threads == 1 ? "" : "s"),
+                    counted(cache.threads, "thread"),
                     cache.line_bytes > 0 ? bytes_text(cache.line_bytes) : ""});
   return table("Caches", rows);
 }
