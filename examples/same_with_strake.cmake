@@ -1,20 +1,27 @@
-# Runs LAUNCH PROGRAM alone and under `strake run`. Both must succeed and print the same checksum.
-#   cmake -DLAUNCH=… -DPROGRAM=… -DSTRAKE=… -P same_with_strake.cmake
+# Runs LAUNCH PROGRAM alone and LAUNCH_UNDER (LAUNCH, where that is not given) PROGRAM under `strake run`. Both must
+# succeed and print the same checksum; CHECKSUM, where that is given.
+#   cmake -DLAUNCH=… [-DLAUNCH_UNDER=…] -DPROGRAM=… -DSTRAKE=… [-DCHECKSUM=…] -P same_with_strake.cmake
 function(run out)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)
   string(JOIN " " line ${ARGN})
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "${line}\nended with ${result}:\n${output}${errors}")
   endif()
-  if(NOT output MATCHES "\"checksum\": \"([0-9A-F]+)\"")
+  if(NOT output MATCHES "checksum\"?:? \"?([0-9A-F]+)")
     message(FATAL_ERROR "${line}\nprinted no checksum:\n${output}${errors}")
   endif()
   set(${out} ${CMAKE_MATCH_1} PARENT_SCOPE)
 endfunction()
 
+if(NOT LAUNCH_UNDER)
+  set(LAUNCH_UNDER ${LAUNCH})
+endif()
 run(alone ${LAUNCH} ${PROGRAM})
-run(under ${STRAKE} run --quiet -- ${LAUNCH} ${PROGRAM})
-if(NOT alone STREQUAL under)
-  message(FATAL_ERROR "the results differ: checksum ${alone} alone, ${under} under strake run")
+run(under ${STRAKE} run --quiet -- ${LAUNCH_UNDER} ${PROGRAM})
+if(NOT CHECKSUM)
+  set(CHECKSUM ${alone})
+endif()
+if(NOT "${alone} ${under}" STREQUAL "${CHECKSUM} ${CHECKSUM}")
+  message(FATAL_ERROR "the results differ: checksum ${alone} alone, ${under} under strake run; expected: ${CHECKSUM}")
 endif()
 message(STATUS "checksum ${alone} both alone and under strake run")

@@ -7,257 +7,113 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <iostream>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
+#include <span>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
-#include "explain/explain.hpp"
-#include "expression/parser.hpp"
+#include "command/command.hpp"
+#include "command/completions.hpp"
+#include "command/help.hpp"
+#include "command/man.hpp"
+#include "command/unknown.hpp"
+#include "doctor/doctor_command.hpp"
+#include "explain/explain_command.hpp"
 #include "measure/measure_command.hpp"
 #include "report/report_command.hpp"
 #include "run/run_command.hpp"
 #include "say.hpp"
 #include "settings/settings.hpp"
 #include "settings/settings_command.hpp"
-#include "settings/settings_table.hpp"
-#include "strake/error.hpp"
 #include "topo/topo_command.hpp"
 
 namespace {
 
+using namespace strake::command;
+using strake::Command;
+using strake::TakesJob;
+using Words = std::vector<std::string>;
+
 constexpr int kUnwritten = 1;
 constexpr int kUsageError = 2;
 
-struct ExplainOptions {
-  bool json = false;
-  std::string from;
-  std::string to;
-  strake::explain::Question question;
-  std::vector<std::string> types;
-};
-
-std::optional<strake::MemoryKind> memory_named(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  if (name == "host") return strake::MemoryKind::Host;
-  return name == "pinned" ? strake::MemoryKind::Pinned : strake::MemoryKind::Device;
-}
-
-/// Reads a count as a number inside an expression is read. \throws CLI::ValidationError  no number,
-/// or a negative one.
-std::int64_t count_of(const std::string& text) {
-  const auto refuse = [](const std::string& why) { throw CLI::ValidationError("--count", why); };
-  std::int64_t count = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, count);
-  if (error == std::errc::result_out_of_range) refuse(text + " is a number past 2^63");
-  if (error != std::errc() || end != last) refuse(text + " is not a whole number");
-  if (count < 0) refuse(text + " is negative");
-  return count;
-}
-
-int explain(ExplainOptions options) {
-  options.question.from = memory_named(options.from);
-  options.question.to = memory_named(options.to);
-  auto all = nlohmann::ordered_json::array();
-  for (const std::string& type : options.types) {
-    try {
-      const auto explanation = strake::explain::explain(type, options.question);
-      if (options.json) {
-        all.push_back(strake::explain::to_json(explanation));
-      } else {
-        fmt::print("{}", strake::explain::to_text(explanation));
-      }
-    } catch (const strake::expression::SyntaxError& error) {
-      strake::say("strake explain: {}, at character {}\n  {}\n  {:>{}}\n", error.what(),
-                  error.position() + 1, type, '^', error.position() + 1);
-      return kUsageError;
-    }
-  }
-  // One type gives one object, several a list of them.
-  if (options.json)
-    fmt::print("{}\n", (all.size() == 1 ? all[0] : all)
-                           .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-  return 0;
-}
-
-/// A message about the first word that `app`, or its command, does not know, with the nearest word
-/// that it knows. Empty if it knows all words.
-std::string unknown_word(const CLI::App& app) {
+/// A message about the first word that `app`, or its command, does not know. Empty if it knows all
+/// words.
+std::string unknown_word(const CLI::App& app, const Page& asked, std::span<const Page> pages) {
   const std::vector<std::string> words = app.remaining(true);
   if (words.empty()) return "";
-  const auto commands = app.get_subcommands();
-  const CLI::App& asked = commands.empty() ? app : *commands[0];
   const std::string& word = words.front();
-  const bool is_option = word.starts_with("--");
-  std::vector<std::string> known;
-  if (is_option) {
-    for (const CLI::Option* option : asked.get_options()) {
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    }
-  } else if (!word.starts_with('-')) {
-    for (const CLI::App* command : asked.get_subcommands(nullptr)) {
-      known.push_back(command->get_name());
-    }
-  }
-  const std::string whose = commands.empty() ? "strake" : "strake " + asked.get_name();
-  if (known.empty()) return fmt::format("{}: {} was not expected", whose, word);
-  const std::vector<std::string_view> names(known.begin(), known.end());
-  return fmt::format("{}: {} is not {}; did you mean {}?", whose, word,
-                     is_option ? "an option" : "a command", strake::settings::nearest(word, names));
+  if (word.size() > 1 && word.starts_with('-')) return unknown_option(word, asked);
+  return asked.name.empty() ? unknown_command(word, pages) : word + " was not expected";
 }
 
-/// The arguments of this command, and those after the first "--".
-int main_with(std::vector<std::string> arguments, const std::vector<std::string>& rest,
-              bool has_rest) {
+/// What is wrong with the arguments.
+std::string fault_of(const CLI::App& app, const CLI::ParseError& error, const Page& asked,
+                     std::span<const Page> pages, bool has_job) {
+  if (asked.takes_job != TakesJob::No && !has_job &&
+      dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+    return "the command comes after --";
+  if (const std::string unknown = unknown_word(app, asked, pages); !unknown.empty()) return unknown;
+  if (asked.name.empty() && app.get_subcommands().empty())
+    return "a command is missing; commands are\n" + command_list(pages);
+  return error.what();
+}
+
+/// Prints what is wrong with the arguments, or what --help and --version ask for.
+int answer(const CLI::App& app, const CLI::ParseError& error, const Command* command,
+           std::span<const Command> commands, bool has_job) {
+  const std::vector<Page> pages = pages_of(commands);
+  const Page& asked = command == nullptr ? pages[0] : *page_named(pages, command->app->get_name());
+  if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) {
+    fmt::print("{}", help_text(asked, pages));
+    return 0;
+  }
+  if (dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr) {
+    fmt::print("{}\n", error.what());
+    return 0;
+  }
+  std::string fault = fault_of(app, error, asked, pages, has_job);
+  if (!fault.ends_with('\n')) fault += '\n';
+  strake::say("{}: {}Usage: {}\n", asked.full_name(), fault, asked.usage());
+  return kUsageError;
+}
+
+/// The arguments of this command, and the words after the first "--", if there is one.
+int main_with(Words arguments, const std::optional<Words>& job) {
   CLI::App app{"Strake moves the non-contiguous data of MPI programs fast.", "strake"};
-  app.set_version_flag("--version", "strake " STRAKE_VERSION);
+  app.set_help_flag("-h,--help", "Show this help");
+  app.set_version_flag("--version", "strake " STRAKE_VERSION "\nbuilt " STRAKE_BUILT,
+                       "Show the version, and what it was built with");
   app.require_subcommand(1);
-
-  const CLI::Validator not_empty(
-      [](const std::string& name) { return std::string(name.empty() ? "the name is empty" : ""); },
-      "");
-
-  strake::run::Options run_options;
-  CLI::App* run = app.add_subcommand("run", "Run an MPI job with its data movement accelerated");
-  run->footer("The job follows a double dash: strake run [OPTIONS] -- mpirun -n 4 ./program");
-  run->add_flag("--quiet", run_options.quiet, "Print no summary at the end");
-  run->add_option("--json", run_options.json, "Write the summary to this file")
-      ->type_name("FILE")
-      ->check(not_empty);
-  run->add_option("--mpi", run_options.mpi,
-                  "Treat an MPI library that is not known by its name as this one (for those with "
-                  "its interface)")
-      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
-      ->capture_default_str();
-  run->add_flag("--disable", run_options.disable,
-                "Load the interposer, but let it pass every call through (to compare)");
-
-  ExplainOptions explain_options;
-  CLI::App* explain_app =
-      app.add_subcommand("explain", "Show what becomes of a datatype, and how it is copied");
-  explain_app->add_flag("--json", explain_options.json, "Print JSON");
-  explain_app
-      ->add_option_function<std::string>(
-          "--count",
-          [&](const std::string& text) { explain_options.question.count = count_of(text); },
-          "Elements of the type")
-      ->type_name("INT")
-      ->default_str("1");
-  const CLI::IsMember is_memory({"host", "pinned", "device"});
-  explain_app->add_option("--from", explain_options.from, "Memory that the bytes are in")
-      ->check(is_memory);
-  explain_app->add_option("--to", explain_options.to, "Memory that they go to")->check(is_memory);
-  explain_app->add_flag("--remote", explain_options.question.remote,
-                        "Show how a message to another rank would travel, by the profile");
-  explain_app->add_option("TYPE", explain_options.types, "Such as vector(100,1,512,double)")
-      ->required();
-
-  strake::measure::Options measure_options;
-  CLI::App* measure =
-      app.add_subcommand("measure", "Measure this machine; under mpirun -n 2 or more, MPI too");
-  measure->add_flag("--quick", measure_options.quick, "The most telling cases, in at most 60 s");
-  measure
-      ->add_option("--time", measure_options.seconds,
-                   "Measure for at most so long (default: 900 s, with --quick 60 s)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(strake::measure::Options::kLeastSeconds, 24 * 3600));
-  measure
-      ->add_option("--filter", measure_options.filter,
-                   "Only cases whose \"name bytes block pitch\" this regular expression finds")
-      ->type_name("REGEX");
-  CLI::Option* measure_list =
-      measure->add_flag("--list", measure_options.list, "List the cases, and measure nothing");
-  measure->add_flag("--json", measure_options.json, "Print results as JSON lines, not as a table")
-      ->excludes(measure_list);
-  measure
-      ->add_flag("--resume", measure_options.resume,
-                 "Leave out what the profile holds already, measured in the same way")
-      ->excludes(measure_list);
-  measure
-      ->add_option("--output", measure_options.output,
-                   "Write the profile here, not to the machine's place")
-      ->type_name("FILE")
-      ->check(not_empty)
-      ->excludes(measure_list);
-
-  strake::topo::Options topo_options;
-  CLI::App* topo = app.add_subcommand(
-      "topo", "Show sockets, NUMA nodes, GPUs, their links, and the measured bandwidths");
-  topo->add_flag("--json", topo_options.json, "Print JSON");
-  topo->add_option("--svg", topo_options.svg, "Draw it into this file")
-      ->type_name("FILE")
-      ->check(not_empty);
-  topo->add_option("--profile", topo_options.profile,
-                   "Bandwidths from this profile (JSON), not from this machine's")
-      ->type_name("FILE")
-      ->check(not_empty);
-
-  strake::report::Options report_options;
-  CLI::App* report = app.add_subcommand("report", "Make a page with plots from profiles");
-  report->add_option("PROFILE", report_options.profiles, "Profiles of strake measure (JSON)")
-      ->required();
-  report->add_option("-o,--output", report_options.output, "The page; - is standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
-  report->add_option("--title", report_options.title, "Its title")->type_name("TEXT");
-
-  bool settings_json = false;
-  bool settings_markdown = false;
-  CLI::App* settings =
-      app.add_subcommand("settings", "List every setting, its default, and its value here");
-  CLI::Option* as_json = settings->add_flag("--json", settings_json, "Print JSON");
-  settings->add_flag("--markdown", settings_markdown, "Print the page of the documentation")
-      ->excludes(as_json);
-
+  std::vector<Command> commands;
+  commands = {strake::run::command(app),          strake::explain::command(app),
+              strake::measure::command(app),      strake::topo::command(app),
+              strake::report::command(app),       strake::settings_command::command(app),
+              strake::doctor::command(app),       help_command(app, commands),
+              completions_command(app, commands), man_command(app, commands)};
+  const auto asked = [&]() -> const Command* {
+    for (const Command& command : commands) {
+      if (command.app->parsed()) return &command;
+    }
+    return nullptr;
+  };
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last argument first
     app.parse(arguments);
-    if (has_rest && !run->parsed())
-      throw CLI::ArgumentMismatch("only strake run takes a command after --");
-    if (run->parsed() && rest.empty())
-      throw CLI::ArgumentMismatch("strake run needs a command: strake run -- mpirun ...");
+    if (job && asked()->takes_job == TakesJob::No)
+      throw CLI::ArgumentMismatch("no command is taken after --");
+    if (job ? job->empty() : asked()->takes_job == TakesJob::Needs)
+      throw CLI::ArgumentMismatch("a command is missing behind --");
   } catch (const CLI::ParseError& error) {
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && run->parsed() && !has_rest) {
-      strake::say("strake run: the command comes after --: strake run [options] -- mpirun ...\n");
-      return kUsageError;
-    }
-    // --help and --version end with an "error" of 0.
-    const std::string unknown = error.get_exit_code() != 0 ? unknown_word(app) : std::string();
-    if (!unknown.empty()) {
-      strake::say("{}\n", unknown);
-      return kUsageError;
-    }
-    std::ostringstream out;
-    const int status = app.exit(error, out, std::cerr);
-    fmt::print("{}", out.str());
-    return status == 0 ? 0 : kUsageError;
+    return answer(app, error, asked(), commands, job.has_value());
   }
-
-  if (run->parsed()) return strake::run::run(run_options, rest);
-  strake::settings::report_complaints();
-  if (measure->parsed()) return strake::measure::run(measure_options);
-  if (topo->parsed()) return strake::topo::run(topo_options);
-  if (report->parsed()) return strake::report::run(report_options);
-  if (explain_app->parsed()) return explain(explain_options);
-  if (settings_json) {
-    // A value need not be UTF-8.
-    fmt::print("{}\n", strake::settings_command::to_json().dump(
-                           2, ' ', false, nlohmann::json::error_handler_t::replace));
-  } else {
-    fmt::print("{}", settings_markdown ? strake::settings_command::to_markdown()
-                                       : strake::settings_command::to_text());
-  }
-  return 0;
+  // A job's first rank reports them, and strake doctor has a line for them.
+  if (asked()->takes_job == TakesJob::No) strake::settings::report_complaints();
+  return asked()->run(job.value_or(Words()));
 }
 
 /// Flushes standard output, and returns the final status of a command that ended with `status`.
@@ -279,24 +135,24 @@ int main(int argc, char** argv) {
     const int wrong_way = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", wrong_way | O_CLOEXEC);
   }
-  std::vector<std::string> arguments(argv + 1, argv + argc);
+  Words arguments(argv + 1, argv + argc);
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  const bool has_rest = dashes != arguments.end();
-  const std::vector<std::string> rest(has_rest ? dashes + 1 : dashes, arguments.end());
+  std::optional<Words> job;
+  if (dashes != arguments.end()) job.emplace(dashes + 1, arguments.end());
   arguments.erase(dashes, arguments.end());
-  const bool running = !arguments.empty() && arguments[0] == "run";
   int status = 0;
   int reason = 0;
   try {
-    status = main_with(arguments, rest, has_rest);
+    status = main_with(arguments, job);
   } catch (const std::exception& error) {
     const auto* failed = dynamic_cast<const std::system_error*>(&error);
-    if (!running && failed != nullptr && std::ferror(stdout) != 0) {
+    if (failed != nullptr && std::ferror(stdout) != 0) {
       reason = failed->code().value();
     } else {
-      strake::say("strake{}: {}\n", running ? " run" : "", error.what());
+      const bool named = !arguments.empty() && !arguments[0].starts_with('-');
+      strake::say("strake{}: {}\n", named ? " " + arguments[0] : "", error.what());
       status = kUsageError;
     }
   }
-  return running ? status : flushed(status, reason);
+  return flushed(status, reason);
 }

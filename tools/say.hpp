@@ -3,15 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <string>
 #include <utility>
 
 namespace strake {
 
-/// Writes to standard error. If that can't be written, does nothing (fmt::print would throw).
+/// Writes to standard error; "strake run:" at the beginning is coloured. If that can't be written,
+/// does nothing (fmt::print would throw).
+void say_text(const std::string& text);
+
 template <typename... Values>
 void say(fmt::format_string<Values...> text, Values&&... values) {
-  std::fputs(fmt::format(text, std::forward<Values>(values)...).c_str(), stderr);
+  say_text(fmt::format(text, std::forward<Values>(values)...));
 }
 
 }  // namespace strake

@@ -33,7 +33,7 @@ enum class Reason : std::uint8_t {
   Combined,         ///< a nonblocking send and receive with one request
   NoKernels,        ///< memory of a device that the kernels were not compiled for
   FewUses,          ///< a datatype that was not used enough for its decoding to pay
-  BuiltInRule,      ///< the MPI library is faster by a built-in rule: nothing was measured
+  BuiltInRule,      ///< by a built-in rule: nothing was measured
   Trials,           ///< the MPI library was faster in this job's own trials
 };
 inline constexpr int kReasons = 18;
@@ -64,6 +64,15 @@ struct Choice {
 [[nodiscard]] Choice built_in_device(const Message& message, bool gpu_aware,
                                      std::int64_t one_shot_limit) noexcept;
 
+/// A choice by a built-in rule, and the rule in words: "the message is large".
+struct HostRule {
+  Choice choice;
+  const char* why = "";
+};
+/// The choice for host memory where nothing was measured. `pipelines`: the MPI library packs the
+/// next piece of a message while its receiver unpacks the last.
+[[nodiscard]] HostRule built_in_host(const Message& message, bool pipelines) noexcept;
+
 /// A message of some elements of a datatype at `place`.
 [[nodiscard]] Message message_of(const mpi::Elements& elements, Direction direction, Place place,
                                  bool nonblocking) noexcept;
@@ -74,6 +83,9 @@ struct Choice {
 /// The same for some elements of a datatype at `place`: ~5 ns for what was asked before.
 [[nodiscard]] Choice choose(mpi::Elements& elements, Direction direction, Place place,
                             bool nonblocking) noexcept;
+
+/// Why choose() made this choice of it, in words. Asks anew: 100 to 500 ns.
+[[nodiscard]] std::string why_chosen(const Message& message, const Choice& choice);
 
 /// "Open MPI 4.1.4": the name of the library in profiles.
 [[nodiscard]] std::string mpi_library();

@@ -44,6 +44,9 @@ inline bool plausible(const void* base, std::int64_t offset) noexcept {
          static_cast<std::int64_t>(kFirstPage);
 }
 
+/// Logs that elements of so many bytes are left to the MPI library, once, if STRAKE_LOG is info.
+void log_left(Reason reason, std::int64_t bytes) noexcept;
+
 /// Whether Strake can copy there: not in the memory of a device without kernels for it.
 [[nodiscard]] bool reachable(Place place) noexcept;
 /// Finds the typed bytes and where they lie. False where that can't be said: the MPI library gets
@@ -86,11 +89,12 @@ inline bool is_of(const Known& known, MPI_Datatype type, std::int64_t count) noe
 }
 /// The general case of `examine`.
 void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
-                      mpi::TypeRecord& record, Known& known, Examined& result);
+                      mpi::TypeRecord& record, Use use, Known& known, Examined& result);
 
 /// Of `count` elements of a type without a record: left to the MPI library, and why.
 inline Found left_without_record(const mpi::InUse& type, std::int64_t count) noexcept {
   if (type.new_size < 0) return {.reason = Reason::UnknownType};
+  log_left(Reason::FewUses, type.new_size);
   return {.bytes = type.new_size * count, .reason = Reason::FewUses};
 }
 
@@ -144,6 +148,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
   mpi::TypeRecord* const record = known.record;
   if (!record->ready(type, count, use)) {
     result.reason = Reason::FewUses;
+    log_left(Reason::FewUses, record->size_bytes());
     result.bytes = record->size_bytes() * count;
   } else if (record->contiguous() && device_backend() == nullptr) {
     result.reason = Reason::Contiguous;
@@ -151,7 +156,8 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     result.as_bytes = direction == Direction::Receive && record->uneven();
     known.settle(result, nullptr);
   } else {
-    examine_elements(direction, style, const_cast<void*>(buffer), count, *record, known, result);
+    examine_elements(direction, style, const_cast<void*>(buffer), count, *record, use, known,
+                     result);
   }
   return result;
 }

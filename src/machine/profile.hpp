@@ -12,7 +12,7 @@ namespace strake::machine {
 
 /// One measured case. Times are seconds of one operation, always; a bandwidth is bytes / median.
 struct Result {
-  std::string name;        ///< "pack/device/box": docs/profile.md lists them
+  std::string name;        ///< "pack/device/box": docs/reference/profile.md lists them
   std::string mpi;         ///< MPI library and version, "Open MPI 4.1.4"; empty: measured without
   std::int64_t bytes = 0;  ///< payload of one operation; 0: it moves none
   std::int64_t block = 0;  ///< bytes of one contiguous block; 0: contiguous

@@ -73,8 +73,10 @@ Parsed parse_value(const Setting& setting, std::string_view text) {
     case Kind::Choice: {
       const auto choices = split_choices(setting.choices);
       if (std::find(choices.begin(), choices.end(), text) != choices.end()) return {0, {}};
-      return {std::nullopt, fmt::format("must be one of {} (did you mean {}?)",
-                                        fmt::join(choices, ", "), nearest(text, choices))};
+      const std::string_view near = nearest(text, choices);
+      return {std::nullopt,
+              fmt::format("must be one of {}{}", fmt::join(choices, ", "),
+                          near.empty() ? "" : fmt::format(" (did you mean {}?)", near))};
     }
     case Kind::Text:
       break;
@@ -133,8 +135,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  // A third of the letters, so that a slip is found, and no other word.
+  constexpr std::size_t kLeastLetters = 3;
+  if (word.size() < kLeastLetters) return {};
   std::string_view best;
-  std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+  std::size_t best_distance = word.size() / kLeastLetters + 1;
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
@@ -155,7 +160,7 @@ Table read_table(std::span<const char* const> environment) {
   };
   std::vector<std::string_view> names;
   for (const Setting& setting : table.settings) {
-    names.emplace_back(setting.name);
+    names.emplace_back(std::string_view(setting.name).substr(kPrefix.size()));
     const Parsed parsed = parse_value(setting, setting.default_value);
     table.numbers[static_cast<std::size_t>(setting.id)] = parsed.number.value();
   }
@@ -165,10 +170,14 @@ Table read_table(std::span<const char* const> environment) {
     const std::size_t equals = std::min(text.find('='), text.size());
     const std::string_view name = text.substr(0, equals);
     const std::string_view value = text.substr(std::min(equals + 1, text.size()));
-    const auto known = std::find(names.begin(), names.end(), name);
+    const std::string_view bare = name.substr(kPrefix.size());
+    const auto known = std::find(names.begin(), names.end(), bare);
     if (known == names.end()) {
+      const std::string_view near = nearest(bare, names);
       table.complaints.push_back(
-          fmt::format("{} is not a setting; did you mean {}?", name, nearest(name, names)));
+          near.empty()
+              ? fmt::format("{} is not a setting (strake settings lists them)", name)
+              : fmt::format("{} is not a setting; did you mean {}{}?", name, kPrefix, near));
       continue;
     }
     Setting& setting = table.settings[static_cast<std::size_t>(known - names.begin())];

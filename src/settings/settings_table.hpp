@@ -37,7 +37,8 @@ struct Table {
 /// not count.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate with the smallest edit distance from `word`.
+/// The candidate with the smallest edit distance from `word`, if that is at most a third of its
+/// letters; else nothing.
 [[nodiscard]] std::string_view nearest(std::string_view word,
                                        std::span<const std::string_view> candidates);
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 namespace strake::tools_test {
@@ -14,7 +15,9 @@ namespace {
 using nlohmann::json;
 
 TEST(Command, version_and_help_succeed) {
-  EXPECT_EQ(strake({"--version"}).out, "strake " STRAKE_VERSION "\n");
+  const std::string version = strake({"--version"}).out;
+  EXPECT_EQ(version.find("strake " STRAKE_VERSION "\nbuilt for "), 0U) << version;
+  EXPECT_NE(version.find(", with"), std::string::npos) << version;
   EXPECT_EQ(strake({"--version"}).status, 0);
   EXPECT_EQ(strake({"--help"}).status, 0);
   EXPECT_EQ(strake({"run", "--help"}).status, 0);
@@ -38,27 +41,48 @@ TEST(Command, usage_errors_end_with_2_and_a_message) {
   }
 }
 
-TEST(Command, a_word_that_is_not_known_is_answered_with_the_nearest) {
+constexpr const char* kUsage = "Usage: strake COMMAND [OPTIONS]\n";
+constexpr const char* kRunUsage = "Usage: strake run [OPTIONS] -- COMMAND...\n";
+
+TEST(Command, help_is_a_command_too) {
+  EXPECT_EQ(strake({"help", "run"}).out, strake({"run", "--help"}).out);
+  EXPECT_EQ(strake({"help"}).out, strake({"--help"}).out);
+  EXPECT_EQ(strake({"help", "rnu"}).err, "strake help: rnu is not a command; did you mean run?\n");
+}
+
+TEST(Command, a_slip_is_answered_with_the_word_that_is_near) {
   EXPECT_EQ(strake({"expalin", "int"}).err,
-            "strake: expalin is not a command; did you mean explain?\n");
+            std::string("strake: expalin is not a command; did you mean explain?\n") + kUsage);
+  EXPECT_EQ(strake({"hlep"}).err,
+            std::string("strake: hlep is not a command; did you mean help?\n") + kUsage);
   EXPECT_EQ(strake({"--verson"}).err,
-            "strake: --verson is not an option; did you mean --version?\n");
+            std::string("strake: --verson is not an option; did you mean --version?\n") + kUsage);
   EXPECT_EQ(strake({"run", "--jsno", "f", "--", "mpirun"}).err,
-            "strake run: --jsno is not an option; did you mean --json?\n");
-  EXPECT_EQ(strake({"settings", "more"}).err, "strake settings: more was not expected\n");
+            std::string("strake run: --jsno is not an option; did you mean --json?\n") + kRunUsage);
+}
+
+TEST(Command, another_word_is_answered_with_what_there_is) {
+  const std::string unknown = strake({"xyz"}).err;
+  EXPECT_EQ(unknown.find("strake: xyz is not a command; commands are\n  run  "), 0U) << unknown;
+  EXPECT_EQ(unknown.find("did you mean"), std::string::npos) << unknown;
+  EXPECT_EQ(lines_with(unknown, "  settings  "), 1) << unknown;
+  EXPECT_EQ(strake({"run", "--xyz", "--", "mpirun"}).err,
+            std::string("strake run: --xyz is not an option\n") + kRunUsage);
+  EXPECT_EQ(strake({"settings", "more"}).err,
+            "strake settings: more was not expected\nUsage: strake settings [OPTIONS]\n");
 }
 
 TEST(Command, run_without_the_dashes_says_where_they_go) {
   const Outcome outcome = strake({"run", "--quiet", "mpirun", "-n", "2", "./program"});
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_EQ(outcome.err,
-            "strake run: the command comes after --: strake run [options] -- mpirun ...\n");
+  EXPECT_EQ(outcome.err, std::string("strake run: the command comes after --\n") + kRunUsage);
 }
 
 TEST(Command, output_that_cannot_be_written_ends_with_1_and_the_reason) {
   for (const std::string arguments :
        {"explain int", "explain --json int char short long float double", "settings",
-        "settings --json", "topo --json", "measure --list", "--version", "explain --help"}) {
+        "settings --json", "topo --json", "measure --list", "--version", "explain --help",
+        "help run", "completions zsh", "man explain"}) {
     const Outcome outcome =
         run({"sh", "-c", STRAKE_PREFIX "/bin/strake " + arguments + " > /dev/full"});
     EXPECT_EQ(outcome.status, 1) << arguments;
@@ -98,11 +122,11 @@ TEST(Explain, a_count_is_refused_in_plain_words) {
     EXPECT_EQ(outcome.out, "") << count;
     return outcome.err.substr(0, outcome.err.find('\n'));
   };
-  EXPECT_EQ(first_line("-1"), "--count: -1 is negative");
+  EXPECT_EQ(first_line("-1"), "strake explain: --count: -1 is negative");
   EXPECT_EQ(first_line("9999999999999999999"),
-            "--count: 9999999999999999999 is a number past 2^63");
-  EXPECT_EQ(first_line("1e3"), "--count: 1e3 is not a whole number");
-  EXPECT_EQ(first_line("3x"), "--count: 3x is not a whole number");
+            "strake explain: --count: 9999999999999999999 is a number past 2^63");
+  EXPECT_EQ(first_line("1e3"), "strake explain: --count: 1e3 is not a whole number");
+  EXPECT_EQ(first_line("3x"), "strake explain: --count: 3x is not a whole number");
 }
 
 TEST(Explain, what_is_measured_is_bound_by_what_is_touched) {
@@ -179,9 +203,64 @@ TEST(Explain, a_bad_expression_is_pointed_at) {
   const Outcome outcome = strake({"explain", "vector(100,1,x,double)"});
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.err,
-            "strake explain: expected a whole number, found 'x', at character 14\n"
+            "strake explain: at character 14: expected a whole number, found 'x'\n"
             "  vector(100,1,x,double)\n"
-            "               ^\n");
+            "               ^\n"
+            "Wanted: vector(COUNT, BLOCKLENGTH, STRIDE, TYPE)\n");
+}
+
+TEST(Explain, a_misspelt_name_is_answered_with_the_one_that_is_near) {
+  const std::string err = strake({"explain", "vectro(3,1,2,int)"}).err;
+  EXPECT_NE(err.find("'vectro' is not a constructor; did you mean vector?\n"), std::string::npos)
+      << err;
+  EXPECT_TRUE(err.ends_with("Wanted: vector(COUNT, BLOCKLENGTH, STRIDE, TYPE)\n")) << err;
+  EXPECT_EQ(lines_with(strake({"explain", "foo(3)"}).err, "did you mean"), 0);
+  EXPECT_EQ(lines_with(strake({"explain", "contiguous(3,intt)"}).err, "did you mean int?"), 1);
+}
+
+TEST(Explain, help_has_the_grammar_and_so_has_the_documentation) {
+  const std::string help = strake({"explain", "--help"}).out;
+  EXPECT_EQ(lines_with(help, "| hvector(COUNT, BLOCKLENGTH, STRIDE, TYPE)"), 1) << help;
+  const std::size_t begin = help.find("TYPE    = BASIC");
+  ASSERT_NE(begin, std::string::npos);
+  std::istringstream lines(help.substr(begin, help.find("\n\n", begin) - begin));
+  std::ifstream page(STRAKE_COMMAND_PAGE);
+  const std::string written{std::istreambuf_iterator<char>(page), std::istreambuf_iterator<char>()};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    EXPECT_NE(written.find("    " + line + "\n"), std::string::npos)
+        << STRAKE_COMMAND_PAGE " lacks: " << line;
+  }
+}
+
+TEST(Explain, ends_with_a_verdict) {
+  const auto verdict = [](const char* type, const char* setting) {
+    const Outcome outcome = strake({"explain", type}, {"STRAKE_PROFILE=none", setting});
+    EXPECT_EQ(lines_with(outcome.out, "no device here"), 0) << outcome.out;
+    const json all =
+        json::parse(strake({"explain", "--json", type}, {"STRAKE_PROFILE=none", setting}).out);
+    const std::string sentence = all["verdict"];
+    EXPECT_NE(outcome.out.find("  Verdict: " + sentence.substr(0, 20)), std::string::npos)
+        << outcome.out;
+    EXPECT_TRUE(outcome.out.ends_with(sentence.substr(sentence.size() - 8) + ".\n")) << outcome.out;
+    return sentence;
+  };
+  EXPECT_EQ(verdict("vector(100,1,512,double)", "STRAKE_SHARE=1"),
+            "packed: the MPI library copies such short blocks more slowly, by a built-in rule; not "
+            "measured on this machine");
+  EXPECT_EQ(verdict("vector(20,1,512,double)", "STRAKE_SHARE=1"),
+            "left to the MPI library: short messages don't pay for a temporary buffer, by a "
+            "built-in rule; not measured on this machine");
+  EXPECT_EQ(verdict("contiguous(100,double)", "STRAKE_SHARE=1"),
+            "left to the MPI library: contiguous bytes in host memory leave nothing to gain");
+  EXPECT_EQ(
+      verdict("vector(512,1,2,double)", "STRAKE_SHARE=1").find("packed into memory that both"), 0U);
+  EXPECT_EQ(verdict("vector(512,1,2,double)", "STRAKE_METHOD=system"),
+            "left to the MPI library: forced by STRAKE_METHOD");
+  const std::string both = verdict("vector(40000,1,512,double)", "STRAKE_SHARE=0");
+  EXPECT_EQ(both.find("left to Open MPI: there are many far blocks, by a built-in rule"), 0U)
+      << both;
+  EXPECT_NE(both.find("; packed for MPICH: "), std::string::npos) << both;
 }
 
 TEST(Explain, offsets_too_far_apart_are_refused) {
@@ -240,10 +319,10 @@ TEST(SettingsCommand, log_off_silences_complaints) {
 }
 
 TEST(SettingsCommand, the_documentation_is_up_to_date) {
-  std::ifstream page(STRAKE_SOURCE "/docs/settings.md");
+  std::ifstream page(STRAKE_SOURCE "/docs/reference/settings.md");
   const std::string written{std::istreambuf_iterator<char>(page), std::istreambuf_iterator<char>()};
   EXPECT_EQ(strake({"settings", "--markdown"}, {"STRAKE_CHUNK=64K"}).out, written)
-      << "write it anew with: strake settings --markdown > docs/settings.md";
+      << "write it anew with: strake settings --markdown > docs/reference/settings.md";
 }
 
 }  // namespace

@@ -12,7 +12,9 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "machine/profile.hpp"
 #include "run_fixture.hpp"
 
 namespace strake::tools_test {
@@ -21,6 +23,71 @@ namespace {
 const Words kStrakeRun = {STRAKE_PREFIX "/bin/strake", "run", "--"};
 
 TEST_P(Run, status_is_the_jobs) { EXPECT_EQ(job({}, join({ranks(2), {hello(), "3"}})).status, 3); }
+
+TEST_P(Run, ranks_that_die_leave_the_launchers_status_and_message) {
+  for (const auto& [how, status] : {std::pair{"abort", "7"}, {"one", "3"}}) {
+    const Outcome outcome = job({}, join({ranks(2), {hello(), how, status}}));
+    EXPECT_EQ(std::to_string(outcome.status), status) << how << outcome.err;
+    if (std::string(how) == "abort") {
+      EXPECT_GE(lines_with(outcome.err + outcome.out, "MPI_A"), 1) << outcome.err;
+    }
+    EXPECT_EQ(lines_with(outcome.err, "strake"), 0) << outcome.err;
+  }
+  // 128 more, or not, depending on the launcher.
+  const Outcome killed = job({}, join({ranks(2), {hello(), "kill", std::to_string(SIGKILL)}}));
+  EXPECT_EQ(killed.status % 128, SIGKILL) << killed.err;
+  EXPECT_GE(lines_with(killed.err + killed.out, "ignal"), 1) << killed.err << killed.out;
+}
+
+TEST(RunPipe, a_reader_that_goes_away_ends_the_job_as_it_would_alone) {
+  const TemporaryFolder folder;
+  const std::string srun = folder.path() + "/srun";
+  std::filesystem::copy_file(STRAKE_SOURCE "/tests/tools/programs/srun.sh", srun);
+  for (const std::string& start :
+       {srun + " --export=ALL,A=1", STRAKE_PREFIX "/bin/strake run -- " + srun}) {
+    const Outcome outcome = run({"bash", "-c", start + " yes | head -1; exit ${PIPESTATUS[0]}"});
+    EXPECT_EQ(outcome.status, 128 + SIGPIPE) << start << outcome.err;
+    EXPECT_EQ(outcome.out, "y\n");
+  }
+}
+
+/// The command with the real interposers, and a program with messages of a derived type.
+class RealRun : public Run {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(program())) GTEST_SKIP() << "not here: " << program();
+  }
+  [[nodiscard]] static std::string program() { return STRAKE_BIN "/halo2d_" + GetParam(); }
+  /// Two ranks under `strake run`, with a summary in the file `json`.
+  [[nodiscard]] Outcome halo2d(const std::string& json, const Words& environment) const {
+    return run(join({{"env", "-u", "HOME", "-u", "XDG_CACHE_HOME", STRAKE_BIN "/strake", "run",
+                      "--json", json, "--"},
+                     ranks(2),
+                     {program(), "96", "5"}}),
+               environment);
+  }
+};
+
+TEST_P(RealRun, a_full_disk_and_no_home_do_the_job_no_harm) {
+  const Outcome outcome = halo2d("/dev/full", {});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.err, "the summary can't be written to /dev/full"), 1) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.err, "strake: 2 ranks"), 1) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, "checksum"), 1) << outcome.out;
+}
+
+TEST_P(RealRun, a_profile_of_another_machine_is_not_used_and_said) {
+  machine::Profile profile;
+  profile.key = "another machine";
+  const TemporaryFile file("other.profile", "");
+  machine::write_compact(profile, file.path());
+  const TemporaryFile json("summary.json", "");
+  const Outcome outcome = halo2d(json.path(), {"STRAKE_PROFILE=" + file.path()});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.err, "is of another machine"), 1) << outcome.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Flavors, RealRun, testing::ValuesIn(split(STRAKE_FLAVORS)));
 
 TEST_P(Run, closed_standard_streams_do_not_change_the_status) {
   std::string command;

@@ -1,6 +1,7 @@
 /* An NVML of a machine that does not exist, told by FAKE_NVML how its GPUs are linked:
-   "switch": 4 GPUs, 18 NVLinks each to switches; "direct": 4 GPUs, GPU i has (i + j) % 3 + 1
-   NVLinks to GPU j; "pcie": 2 GPUs without NVLink; "none": no GPU; "broken": it does not start. */
+   "switch": 4 GPUs, 18 NVLinks each to switches; "eight": 8 such; "direct": 4 GPUs, GPU i has (i +
+   j) % 3 + 1 NVLinks to GPU j; "pcie": 2 GPUs without NVLink; "none": no GPU; "broken": it does not
+   start. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static const char* kind(void) {
 }
 static int is(const char* name) { return strcmp(kind(), name) == 0; }
 
-static int gpus[4] = {0, 1, 2, 3};
+static int gpus[8] = {0, 1, 2, 3, 4, 5, 6, 7};
 static int index_of(const void* device) { return *(const int*)device; }
 
 Status nvmlInit_v2(void) { return is("broken") ? kDriverNotLoaded : kSuccess; }
@@ -36,7 +37,7 @@ const char* nvmlErrorString(Status status) {
   return status == kDriverNotLoaded ? "Driver Not Loaded" : "Some Error";
 }
 Status nvmlDeviceGetCount_v2(unsigned* count) {
-  *count = is("none") ? 0 : is("pcie") ? 2 : 4;
+  *count = is("none") ? 0 : is("pcie") ? 2 : is("eight") ? 8 : 4;
   return kSuccess;
 }
 Status nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
@@ -91,13 +92,13 @@ static int other_end(int index, unsigned link) {
 Status nvmlDeviceGetNvLinkState(void* device, unsigned link, int* active) {
   if (is("pcie")) return kNotSupported;
   if (link >= 18) return kInvalid;
-  *active = is("switch") || other_end(index_of(device), link) >= 0;
+  *active = is("switch") || is("eight") || other_end(index_of(device), link) >= 0;
   return kSuccess;
 }
 Status nvmlDeviceGetNvLinkRemoteDeviceType(void* device, unsigned link, int* type) {
   (void)device;
   (void)link;
-  *type = is("switch") ? 2 : 0;
+  *type = is("switch") || is("eight") ? 2 : 0;
   return kSuccess;
 }
 Status nvmlDeviceGetNvLinkRemotePciInfo_v2(void* device, unsigned link, PciInfo* info) {

@@ -11,6 +11,8 @@
 #include <initializer_list>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -127,6 +129,16 @@ TEST_F(Topo, shows_gpus_linked_by_switches) {
   const Outcome table = topo("", "switch");
   EXPECT_NE(table.out.find("NV18 478 GB/s"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("PCIe 5 x16, 63 GB/s"), std::string::npos) << table.out;
+}
+
+TEST_F(Topo, a_table_that_is_too_wide_goes_on_below) {
+  std::istringstream lines(topo("--profile " + profile_, "eight").out);
+  int heads = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 100U) << line;
+    heads += line.starts_with("        gpu") ? 1 : 0;
+  }
+  EXPECT_EQ(heads, 2);  // of the links between GPUs
 }
 
 TEST_F(Topo, shows_direct_links_and_old_drivers) {
@@ -281,6 +293,17 @@ TEST_F(Topo, draws_the_machine) {
 #ifdef STRAKE_HAS_HWLOC
   EXPECT_NE(drawing.find(">socket 1: 8 cores, 16 threads<"), std::string::npos);
 #endif
+  // Narrow windows shrink it, and no words reach past its edge, in a wide font either.
+  EXPECT_NE(drawing.find("max-width:100%"), std::string::npos);
+  const double width = std::stod(drawing.substr(drawing.find("viewBox=\"0 0 ") + 13));
+  const std::regex text("<text x=\"([0-9.]+)\"[^>]*text-anchor=\"start\">([^<]*)<");
+  int texts = 0;
+  for (std::sregex_iterator at(drawing.begin(), drawing.end(), text), end; at != end; ++at) {
+    ++texts;
+    EXPECT_LE(std::stod(at->str(1)) + 0.62 * 12 * static_cast<double>(at->str(2).size()), width)
+        << at->str(2);
+  }
+  EXPECT_GT(texts, 10);
 }
 
 TEST_F(Topo, files_that_are_not_there_end_with_2) {

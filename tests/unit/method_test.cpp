@@ -117,5 +117,22 @@ TEST(Message, a_struct_of_boxes_is_as_the_one_with_most_blocks) {
   EXPECT_EQ(spread_of(Layout::sequence(listed)), Spread::Near);
 }
 
+TEST(BuiltInHost, says_by_which_rule_it_chooses) {
+  Message short_blocks = message(MemoryKind::Host, false);
+  EXPECT_EQ(built_in_host(short_blocks, true).choice.method, Method::Pack);
+  EXPECT_STREQ(built_in_host(short_blocks, true).why,
+               "the MPI library copies such short blocks more slowly");
+  Message far = short_blocks;
+  far.spread = Spread::Far;
+  far.bytes = 128 << 10;
+  far.blocks = 16 << 10;
+  EXPECT_EQ(built_in_host(far, true).choice.method, Method::Pack);
+  EXPECT_EQ(built_in_host(far, false).choice.method, Method::System);
+  EXPECT_STREQ(built_in_host(far, false).why, "there are many far blocks");
+  short_blocks.bytes = 511;
+  EXPECT_EQ(built_in_host(short_blocks, false).choice.method, Method::System);
+  EXPECT_EQ(built_in_host(short_blocks, false).choice.reason, Reason::BuiltInRule);
+}
+
 }  // namespace
 }  // namespace strake::exchange

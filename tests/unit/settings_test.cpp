@@ -91,12 +91,13 @@ TEST(Settings, set_to_nothing_is_not_set) {
   EXPECT_FALSE(get(table, Id::log).from_environment);
 }
 
-TEST(Settings, unknown_name_names_the_nearest) {
-  const Table table = read({"STRAKE_LGO=debug", "STRAKE_GPUAWARE=yes"});
-  ASSERT_EQ(table.complaints.size(), 2U);
+TEST(Settings, unknown_name_is_answered_with_one_that_is_near) {
+  const Table table = read({"STRAKE_LGO=debug", "STRAKE_GPUAWARE=yes", "STRAKE_VERBOSE=1"});
+  ASSERT_EQ(table.complaints.size(), 3U);
   EXPECT_EQ(table.complaints[0], "STRAKE_LGO is not a setting; did you mean STRAKE_LOG?");
   EXPECT_EQ(table.complaints[1],
             "STRAKE_GPUAWARE is not a setting; did you mean STRAKE_GPU_AWARE?");
+  EXPECT_EQ(table.complaints[2], "STRAKE_VERBOSE is not a setting (strake settings lists them)");
 }
 
 TEST(Settings, bad_value_keeps_the_default_and_names_what_is_valid) {

@@ -9,14 +9,19 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "colour.hpp"
+#include "command/wrap.hpp"
+#include "counted.hpp"
 #include "device/backend.hpp"
 #include "expression/parser.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
+#include "verdict.hpp"
 
 namespace strake::explain {
 namespace {
@@ -24,6 +29,8 @@ namespace {
 /// Copies that move more bytes, or touch more memory, are not measured: that would take too long.
 constexpr std::int64_t kMostMoved = std::int64_t{128} << 20;
 constexpr std::int64_t kMostTouched = std::int64_t{512} << 20;
+
+constexpr const char* kNoDevice = "no device here";
 
 /// The core looks for a device only in a process that uses a device runtime, so this process starts
 /// one.
@@ -109,7 +116,7 @@ std::optional<double> measured_us(const CopyPlan& plan, const Layout& layout, bo
 CopyChoice choose(const Layout& layout, bool pack, Place from, Place to, int devices) {
   CopyChoice choice{pack ? "pack" : "unpack", from.kind, to.kind, {}, false, std::nullopt};
   if (devices == 0 && (from.kind != MemoryKind::Host || to.kind != MemoryKind::Host)) {
-    choice.description = "no device here";
+    choice.description = kNoDevice;
     return choice;
   }
   const Layout dense = Layout::dense(layout.size_bytes());
@@ -149,7 +156,7 @@ std::string time_text(double us, std::int64_t bytes) {
 }  // namespace
 
 Explanation explain(const std::string& expression, const Question& question) {
-  Explanation out{expression, question.count, expression::parse(expression), {}, {}, {}};
+  Explanation out{expression, question.count, expression::parse(expression), {}, {}, {}, {}, false};
   out.layout = expression::layout_of(out.type, question.count);
   const int devices = device_count();
   const Place host{MemoryKind::Host, -1};
@@ -165,6 +172,8 @@ Explanation explain(const std::string& expression, const Question& question) {
     for (const bool pack : {true, false})
       out.copies.push_back(choose(out.layout, pack, from, to, devices));
   }
+  out.one_pair = question.from || question.to;
+  out.verdict = verdict_of(out.layout);
   if (question.remote) {
     out.messages =
         messages_of(out.layout, place_of(question.from).kind, place_of(question.to).kind);
@@ -207,6 +216,7 @@ nlohmann::ordered_json to_json(const Explanation& explanation) {
     json["copies"].push_back(std::move(entry));
   }
   if (explanation.messages) json["remote"] = to_json(*explanation.messages);
+  json["verdict"] = explanation.verdict;
   return json;
 }
 
@@ -214,19 +224,24 @@ std::string to_text(const Explanation& explanation) {
   const Layout& layout = explanation.layout;
   std::string text = explanation.expression;
   if (explanation.count != 1) text += fmt::format("  x {}", explanation.count);
-  text += fmt::format("\n  layout    {}\n", layout.to_string());
+  text += fmt::format("\n  layout    {}\n", command::wrapped(layout.to_string(), 12, 12));
   text += fmt::format("  blocks    {}\n", layout.block_count());
   text += fmt::format("  bytes     {} (lb {}, extent {})\n", layout.size_bytes(),
                       explanation.type.lb, explanation.type.extent());
-  text += fmt::format("  metadata  {} bytes\n", layout.metadata_bytes());
+  text += fmt::format("  metadata  {}\n", counted(layout.metadata_bytes(), "byte"));
   for (const CopyChoice& copy : explanation.copies) {
+    // What isn't here is worth a line only if it was asked for.
+    if (copy.description == kNoDevice && !explanation.one_pair) continue;
     text += fmt::format("  {:6} {:>6} -> {:6}  {}", copy.operation, name_of(copy.from),
                         name_of(copy.to), copy.description);
     if (copy.measured_us) text += "; " + time_text(*copy.measured_us, layout.size_bytes());
     text += '\n';
   }
   if (explanation.messages) text += to_text(*explanation.messages);
-  return text;
+  constexpr const char* kHead = "Verdict:";
+  const std::string verdict = fmt::format("{} {}.", kHead, explanation.verdict);
+  return text + "  " + coloured(kHead, Colour::Bold, stdout) +
+         command::wrapped(verdict, 2, 2).substr(std::strlen(kHead)) + "\n";
 }
 
 }  // namespace strake::explain

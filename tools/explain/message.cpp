@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "colour.hpp"
+#include "command/wrap.hpp"
 #include "machine/locate.hpp"
 #include "settings/settings.hpp"
 
@@ -98,9 +100,8 @@ std::string place_text(const Message& message) {
 
 std::string decided_text(const End& end) {
   if (end.decided == Decided::Settled) return fmt::format("settled: {}", name_of(end.reason));
-  return end.decided == Decided::Measured
-             ? "chosen by the profile"
-             : "chosen by the built-in rules in the job: the profile lacks a part";
+  return end.decided == Decided::Measured ? "chosen by the profile"
+                                          : "built-in: not all was measured";
 }
 
 std::string time_text(const std::optional<double>& seconds) {
@@ -173,20 +174,23 @@ nlohmann::ordered_json to_json(const Messages& messages) {
 }
 
 std::string to_text(const Messages& messages) {
-  if (messages.all.empty()) return fmt::format("  message   {}\n", messages.problem);
+  if (messages.all.empty())
+    return fmt::format("  message   {}\n", command::wrapped(messages.problem, 12, 12));
   std::string text;
   for (const Message& message : messages.all) {
     text += fmt::format("  message by {}\n", place_text(message));
     for (const End& end : message.ends) {
       text += fmt::format(
-          "    {:<28} {:>10} {:>10} {:>10} {:>10}   {}\n",
+          "    {:<20} {:>9} {:>9} {:>9} {:>9}   {}\n",
           fmt::format("{} {}", end.direction == Direction::Send ? "send from" : "receive in",
                       name_of(end.memory)),
           "this end", "MPI", "other end", "total us", decided_text(end));
       for (const Candidate& made : end.candidates) {
-        text += fmt::format("    {} {:<26}", made.chosen ? '>' : ' ', name_of(made.method));
+        const std::string row =
+            fmt::format("    {} {:<18}", made.chosen ? '>' : ' ', name_of(made.method));
+        text += made.chosen ? coloured(row, Colour::Bold, stdout) : row;
         if (made.parts) {
-          text += fmt::format(" {:>10} {:>10} {:>10} {:>10}", time_text(made.parts->end),
+          text += fmt::format(" {:>9} {:>9} {:>9} {:>9}", time_text(made.parts->end),
                               time_text(made.parts->wire), time_text(made.parts->other_end),
                               time_text(made.parts->total()));
         }

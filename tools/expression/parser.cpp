@@ -6,7 +6,6 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <complex>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -14,104 +13,16 @@
 #include <utility>
 #include <vector>
 
+#include "grammar.hpp"
+#include "settings/settings_table.hpp"
+
 namespace strake::expression {
 namespace {
-
-struct Basic {
-  std::string_view name;
-  std::int64_t bytes;
-  std::int64_t alignment;
-};
-
-template <typename T>
-constexpr Basic of(std::string_view name) {
-  return {name, sizeof(T), alignof(T)};
-}
-
-/// MPI's names in lower case without MPI_. Fortran's are those of a compiler's defaults.
-constexpr std::array kBasics = {of<char>("byte"),
-                                of<char>("packed"),
-                                of<char>("char"),
-                                of<char>("signed_char"),
-                                of<char>("unsigned_char"),
-                                of<short>("short"),
-                                of<short>("unsigned_short"),
-                                of<int>("int"),
-                                of<int>("unsigned"),
-                                of<long>("long"),
-                                of<long>("unsigned_long"),
-                                of<long long>("long_long"),
-                                of<long long>("long_long_int"),
-                                of<long long>("unsigned_long_long"),
-                                of<float>("float"),
-                                of<double>("double"),
-                                of<long double>("long_double"),
-                                of<wchar_t>("wchar"),
-                                of<bool>("c_bool"),
-                                of<std::int8_t>("int8_t"),
-                                of<std::int16_t>("int16_t"),
-                                of<std::int32_t>("int32_t"),
-                                of<std::int64_t>("int64_t"),
-                                of<std::int8_t>("uint8_t"),
-                                of<std::int16_t>("uint16_t"),
-                                of<std::int32_t>("uint32_t"),
-                                of<std::int64_t>("uint64_t"),
-                                of<std::complex<float>>("c_complex"),
-                                of<std::complex<float>>("c_float_complex"),
-                                of<std::complex<double>>("c_double_complex"),
-                                of<std::complex<long double>>("c_long_double_complex"),
-                                of<std::int64_t>("aint"),
-                                of<std::int64_t>("offset"),
-                                of<std::int64_t>("count"),
-                                of<char>("character"),
-                                of<int>("logical"),
-                                of<int>("integer"),
-                                of<float>("real"),
-                                of<double>("double_precision"),
-                                of<std::complex<float>>("complex"),
-                                of<std::complex<double>>("double_complex"),
-                                of<bool>("cxx_bool"),
-                                of<std::complex<float>>("cxx_float_complex"),
-                                of<std::complex<double>>("cxx_double_complex"),
-                                of<std::complex<long double>>("cxx_long_double_complex"),
-                                Basic{"integer1", 1, 1},
-                                Basic{"integer2", 2, 2},
-                                Basic{"integer4", 4, 4},
-                                Basic{"integer8", 8, 8},
-                                Basic{"integer16", 16, 16},
-                                Basic{"real2", 2, 2},
-                                Basic{"real4", 4, 4},
-                                Basic{"real8", 8, 8},
-                                Basic{"real16", 16, 16},
-                                Basic{"complex4", 4, 2},
-                                Basic{"complex8", 8, 4},
-                                Basic{"complex16", 16, 8},
-                                Basic{"complex32", 32, 16},
-                                Basic{"2integer", 2 * sizeof(int), alignof(int)},
-                                Basic{"2real", 2 * sizeof(float), alignof(float)},
-                                Basic{"2double_precision", 2 * sizeof(double), alignof(double)}};
-
-/// MPI's types for MINLOC: a value and an int, as C's compiler lays them out.
-struct Pair {
-  std::string_view name;
-  std::string_view value;
-};
-constexpr std::array kPairs = {Pair{"float_int", "float"}, Pair{"double_int", "double"},
-                               Pair{"long_int", "long"},   Pair{"short_int", "short"},
-                               Pair{"2int", "int"},        Pair{"long_double_int", "long_double"}};
-
-constexpr std::array<std::string_view, 12> kConstructors = {
-    "contiguous",     "vector", "hvector",  "indexed", "hindexed", "indexed_block",
-    "hindexed_block", "struct", "subarray", "darray",  "resized",  "dup"};
-
-bool is_constructor(std::string_view name) {
-  return std::find(kConstructors.begin(), kConstructors.end(), name) != kConstructors.end();
-}
 
 /// A name without the prefix of MPI's.
 std::string_view without_prefix(std::string_view name) {
   for (const std::string_view prefix : {"mpi_type_create_", "mpi_type_"}) {
-    if (name.starts_with(prefix) && is_constructor(name.substr(prefix.size())))
+    if (name.starts_with(prefix) && constructor_named(name.substr(prefix.size())) != nullptr)
       return name.substr(prefix.size());
   }
   return name.substr(name.starts_with("mpi_") ? 4 : 0);
@@ -136,8 +47,13 @@ class Parser {
 
   [[noreturn]] void fail(std::string_view expected) {
     const char next = peek();
-    const std::string found = next == '\0' ? "the end" : fmt::format("'{}'", next);
-    throw SyntaxError(fmt::format("expected {}, found {}", expected, found), at_);
+    const std::size_t begin = at_;
+    std::string found = word();
+    at_ = begin;
+    if (found.empty()) found = next;
+    throw SyntaxError(fmt::format("expected {}, found {}", expected,
+                                  next == '\0' ? "the end" : fmt::format("'{}'", found)),
+                      begin);
   }
 
   void take(char wanted) {
@@ -228,10 +144,10 @@ class Parser {
   }
 
   Datatype named(const std::string& name, std::size_t begin) {
-    for (const Basic& entry : kBasics) {
+    for (const Basic& entry : basics()) {
       if (entry.name == name) return basic(entry.bytes, entry.alignment);
     }
-    for (const Pair& pair : kPairs) {
+    for (const Pair& pair : pairs()) {
       if (pair.name != name) continue;
       const Datatype value = named(std::string(pair.value), begin);
       const std::array types = {value, basic(sizeof(int), alignof(int))};
@@ -239,28 +155,45 @@ class Parser {
       return structure(std::array<std::int64_t, 2>{1, 1}, std::array{std::int64_t{0}, index_at},
                        types);
     }
-    if (is_constructor(name)) fail("'('");
-    throw SyntaxError(
-        fmt::format("expected a type, found '{}'; basic types are byte, char, int, double, …",
-                    name),
-        begin);
+    if (const Constructor* constructor = constructor_named(name)) {
+      try {
+        fail("'('");
+      } catch (SyntaxError& error) {
+        throw SyntaxError(error.what(), error.position(), constructor->signature());
+      }
+    }
+    throw unknown("a type", name, begin);
+  }
+
+  /// A name that is none of a type, with one that is near.
+  static SyntaxError unknown(const char* what, std::string_view name, std::size_t begin) {
+    std::string_view bare = name;
+    for (const std::string_view prefix : {"type_create_", "type_"})
+      if (bare.starts_with(prefix)) bare.remove_prefix(prefix.size());
+    std::vector<std::string_view> names;
+    for (const Constructor& constructor : constructors()) names.push_back(constructor.name);
+    for (const Basic& basic : basics()) names.push_back(basic.name);
+    const std::string_view near = settings::nearest(bare, names);
+    const Constructor* const constructor = constructor_named(near);
+    return {fmt::format("'{}' is not {}{}", name, what,
+                        near.empty() ? " (strake explain --help has the grammar)"
+                                     : fmt::format("; did you mean {}?", near)),
+            begin, constructor == nullptr ? "" : constructor->signature()};
   }
 
   Datatype constructed(const std::string& name, std::size_t begin) {
-    if (!is_constructor(name)) {
-      throw SyntaxError(fmt::format("expected a constructor ({}), found '{}'",
-                                    fmt::join(kConstructors, ", "), name),
-                        begin);
-    }
-    take('(');
-    const auto build = arguments(name);
-    take(')');
+    const Constructor* const constructor = constructor_named(name);
+    if (constructor == nullptr) throw unknown("a constructor", name, begin);
     try {
+      take('(');
+      const auto build = arguments(name);
+      take(')');
       return build();
-    } catch (const SyntaxError&) {
-      throw;
+    } catch (const SyntaxError& error) {
+      if (error.signature()) throw;
+      throw SyntaxError(error.what(), error.position(), constructor->signature());
     } catch (const InvalidArgument& error) {
-      throw SyntaxError(name + ": " + error.what(), begin);
+      throw SyntaxError(name + ": " + error.what(), begin, constructor->signature());
     }
   }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "counted.hpp"
 #include "host.hpp"
 #include "strake/error.hpp"
 
@@ -69,7 +70,8 @@ std::string bind_thread(int local_rank, int local_ranks, int threads) {
   }
   const int cores = hwloc_get_nbobjs_inside_cpuset_by_type(topology(), now.set, HWLOC_OBJ_CORE);
   if (cores < local_ranks) {
-    return fmt::format("not bound: {} ranks share {} cores", local_ranks, cores);
+    return fmt::format("not bound: {} share {}", counted(local_ranks, "rank"),
+                       counted(cores, "core"));
   }
   // The last cores: the first ones serve most interrupts.
   hwloc_obj_t place = hwloc_get_obj_inside_cpuset_by_type(

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "counted.hpp"
 #include "host.hpp"
 #include "strake/error.hpp"
 
@@ -78,7 +79,8 @@ std::string bind_thread(int local_rank, int local_ranks, int threads) {
   const int cpus = CPU_COUNT(&now);
   if (local_ranks > 1 && cpus < host().threads) return "where the launcher bound it";
   if (cpus < local_ranks)
-    return fmt::format("not bound: {} ranks share {} CPUs", local_ranks, cpus);
+    return fmt::format("not bound: {} share {}", counted(local_ranks, "rank"),
+                       counted(cpus, "CPU"));
   int skip = cpus - 1 - local_rank % cpus;  // the last ones: the first serve most interrupts
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &now) || skip-- > 0) continue;

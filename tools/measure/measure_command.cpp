@@ -3,18 +3,22 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <regex>
 #include <tuple>
 #include <vector>
 
 #include "clocks.hpp"
+#include "command/not_empty.hpp"
 #include "command_line.hpp"
+#include "counted.hpp"
 #include "cpu/cpu_cases.hpp"
 #include "driver.hpp"
 #include "host.hpp"
@@ -164,8 +168,7 @@ std::string profile_path(const Options& options, const std::string& key) {
 }
 
 void say_end(const Outcome& outcome, int seconds) {
-  const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
-  std::string text = fmt::format("{} case{} measured", outcome.measured, plural(outcome.measured));
+  std::string text = counted(outcome.measured, "case") + " measured";
   if (outcome.failed > 0) text += fmt::format(", {} could not be measured", outcome.failed);
   if (outcome.wrong_data > 0) text += fmt::format(", {} MOVED WRONG DATA", outcome.wrong_data);
   say("{}\n", text);
@@ -175,8 +178,8 @@ void say_end(const Outcome& outcome, int seconds) {
     const std::string& name = entry->what.name;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  say("Left out, as the {} s were over: {} case{} of {} (--resume goes on with them)\n", seconds,
-      outcome.left_out.size(), plural(outcome.left_out.size()), fmt::join(names, ", "));
+  say("Left out, as the {} s were over: {} of {} (--resume goes on with them)\n", seconds,
+      counted(static_cast<std::int64_t>(outcome.left_out.size()), "case"), fmt::join(names, ", "));
 }
 
 /// The doubtful results that are in the profile now.
@@ -187,10 +190,10 @@ struct Doubtful {
 
 void say_doubtful(const Doubtful& doubtful, std::size_t measured) {
   if (doubtful.count == 0) return;
-  say("{} of {} result{} {} doubtful: {}. The profile marks such results, and choices do not go by "
+  say("{} of {} {} doubtful: {}. The profile marks such results, and choices do not go by "
       "them. This measures them again, when the machine is quiet:\n    {}\n",
-      doubtful.count, measured, measured == 1 ? "" : "s", doubtful.count == 1 ? "is" : "are",
-      doubtful.reason, command_to_resume());
+      doubtful.count, counted(static_cast<std::int64_t>(measured), "result"),
+      doubtful.count == 1 ? "is" : "are", doubtful.reason, command_to_resume());
 }
 
 /// Benchmark by benchmark, as they are listed, whatever the order in which they were measured.
@@ -225,7 +228,8 @@ int lead(const Options& options, Suites& suites, Leader& leader, const Stopwatch
   if (options.resume) {
     const std::size_t all = entries.size();
     std::erase_if(entries, [&](const Entry& e) { return file.has(e.what, e.mpi, mode); });
-    say("{} of {} cases are measured already\n", all - entries.size(), all);
+    say("{} of {} {} measured already\n", all - entries.size(),
+        counted(static_cast<std::int64_t>(all), "case"), all == 1 ? "is" : "are");
   }
   say("Clocks: {}. Measuring thread: {}.\n", clocks, binding);
   file.describe(host_name(), mode, facts(suites, clocks));
@@ -326,6 +330,32 @@ int run(const Options& options) {
     return 0;
   }
   return lead(options, suites, *leader, begin, clocks ? clocks->summary() : "", binding, processes);
+}
+
+Command command(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app =
+      parent.add_subcommand("measure", "Measure this machine; under mpirun -n 2 or more, MPI too");
+  app->add_flag("--quick", options->quick, "The most telling cases, in at most 60 s");
+  app->add_option("--time", options->seconds,
+                  "Measure for at most so long (default: 900 s, with --quick 60 s)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(Options::kLeastSeconds, 24 * 3600));
+  app->add_option("--filter", options->filter,
+                  "Only cases whose \"name bytes block pitch\" this regular expression finds")
+      ->type_name("REGEX");
+  CLI::Option* listed =
+      app->add_flag("--list", options->list, "List the cases, and measure nothing");
+  app->add_flag("--json", options->json, "Print results as JSON lines, not as a table")
+      ->excludes(listed);
+  app->add_flag("--resume", options->resume,
+                "Leave out what the profile holds already, measured in the same way")
+      ->excludes(listed);
+  app->add_option("--output", options->output, "Write the profile here, not to the machine's place")
+      ->type_name("FILE")
+      ->check(not_empty())
+      ->excludes(listed);
+  return {app, [options](const auto&) { return run(*options); }};
 }
 
 }  // namespace strake::measure

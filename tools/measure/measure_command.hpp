@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "command/command.hpp"
+
 namespace strake::measure {
 
 struct Options {
@@ -21,5 +23,8 @@ struct Options {
 /// The exit status: 0; 1 where data arrived wrong or the profile could not be written; 2 where
 /// `options` make no sense here (and a message on standard error).
 [[nodiscard]] int run(const Options& options);
+
+/// Adds `strake measure` to the parser.
+[[nodiscard]] Command command(CLI::App& parent);
 
 }  // namespace strake::measure

@@ -1,4 +1,4 @@
-/// \file  The profile as people and tools read it: JSON (docs/profile.md), merged with what is
+/// \file  The profile as people and tools read it: JSON, merged with what is
 /// there, and its compact form beside it. Several runs may write one profile at once.
 #pragma once
 

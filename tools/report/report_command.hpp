@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "command/command.hpp"
+
 namespace strake::report {
 
 struct Options {
-  std::vector<std::string> profiles;   ///< files
+  std::vector<std::string> profiles;   ///< files; empty: this machine's
   std::string output = "report.html";  ///< "-": standard output
   std::string title;                   ///< empty: made from the hosts
 };
@@ -15,5 +17,8 @@ struct Options {
 /// The status of the command. \throws Error  a file can't be read or written, with its name and the
 /// place in it
 int run(const Options& options);
+
+/// Adds `strake report` to the parser.
+[[nodiscard]] Command command(CLI::App& parent);
 
 }  // namespace strake::report

@@ -19,16 +19,37 @@ namespace strake::run {
 namespace {
 
 volatile sig_atomic_t g_child = 0;
+volatile sig_atomic_t g_ending = 0;
 
 /// Passes a signal on to the job, unless it came from a terminal: SIGINT and SIGQUIT from there
 /// reach the job by themselves, since it is in the same process group. A batch system sends them to
 /// this process alone. The sender in the signal's information tells which it was.
 void forward(int signal, siginfo_t* info, void*) {
+  if (signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM)
+    g_ending = signal;
   const bool from_terminal = info != nullptr && info->si_code == SI_KERNEL;
   if (g_child > 0 && !from_terminal) kill(static_cast<pid_t>(g_child), signal);
 }
 
 constexpr std::array kForwarded = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+
+/// The actions that this process started with, for its children.
+std::array<struct sigaction, kForwarded.size()> g_inherited{};
+const struct sigaction* g_sigpipe = nullptr;  ///< null: as it is here
+
+void catch_signals() {
+  static bool caught = false;
+  if (caught) return;
+  caught = true;
+  for (std::size_t i = 0; i < kForwarded.size(); ++i) {
+    struct sigaction action {};
+    action.sa_sigaction = forward;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    // Also if this process ignored the signal (SIGHUP under nohup, SIGINT in a script's
+    // background): the job inherited that, and decides itself, as it would without Strake.
+    sigaction(kForwarded[i], &action, &g_inherited[i]);
+  }
+}
 
 /// The action of SIGCHLD that this process started with, for its children. Here it must not be
 /// ignored: the kernel would discard how a child ended.
@@ -58,9 +79,39 @@ int wait_for(pid_t child) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+bool opened_as(int stream, const std::string& file, int flags) {
+  if (file.empty()) return true;
+  const int fd = open(file.c_str(), flags | O_CLOEXEC, 0600);
+  return fd >= 0 && dup2(fd, stream) == stream;
+}
+
+/// In the child: puts the streams and the folder in place. False, and errno, if that failed.
+bool settled(const Surroundings& where) {
+  constexpr int kWrite = O_WRONLY | O_CREAT | O_APPEND;
+  return opened_as(STDIN_FILENO, where.in, O_RDONLY) &&
+         opened_as(STDOUT_FILENO, where.out, kWrite) &&
+         opened_as(STDERR_FILENO, where.err, kWrite) &&
+         (where.folder.empty() || chdir(where.folder.c_str()) == 0);
+}
+
 }  // namespace
 
-int run_job(const Arguments& command, const Variables& environment) {
+Interruptions::Interruptions() {
+  catch_signals();
+  struct sigaction ignored {};
+  ignored.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignored, &before_);
+  g_sigpipe = &before_;
+}
+
+Interruptions::~Interruptions() {
+  sigaction(SIGPIPE, &before_, nullptr);
+  g_sigpipe = nullptr;
+}
+
+int Interruptions::signal() noexcept { return g_ending; }
+
+int run_job(const Arguments& command, const Variables& environment, const Surroundings& where) {
   // Closed by a successful exec; otherwise the child writes why it failed.
   std::array<int, 2> failure{};
   if (pipe2(failure.data(), O_CLOEXEC) != 0)
@@ -71,6 +122,13 @@ int run_job(const Arguments& command, const Variables& environment) {
   sigemptyset(&forwarded);
   for (const int signal : kForwarded) sigaddset(&forwarded, signal);
   sigprocmask(SIG_BLOCK, &forwarded, &before);  // none may be lost between fork and the handlers
+  catch_signals();
+  if (g_ending != 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    close(failure[0]);
+    close(failure[1]);
+    return 128 + g_ending;
+  }
   const struct sigaction& sigchld = inherited_sigchld();
   const pid_t parent = getpid();
   const pid_t child = fork();
@@ -78,23 +136,18 @@ int run_job(const Arguments& command, const Variables& environment) {
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // a job without this process would have nobody to stop it
     if (getppid() != parent) _exit(1);
+    for (std::size_t i = 0; i < kForwarded.size(); ++i)
+      sigaction(kForwarded[i], &g_inherited[i], nullptr);
     sigprocmask(SIG_SETMASK, &before, nullptr);
     sigaction(SIGCHLD, &sigchld, nullptr);
+    if (g_sigpipe != nullptr) sigaction(SIGPIPE, g_sigpipe, nullptr);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-    execvp(arguments[0], arguments.data());
+    if (settled(where)) execvp(arguments[0], arguments.data());
     const int error = errno;
     if (write(failure[1], &error, sizeof(error)) != sizeof(error)) _exit(126);
     _exit(127);
   }
   g_child = child;
-  for (const int signal : kForwarded) {
-    struct sigaction action {};
-    action.sa_sigaction = forward;
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
-    // Also if this process ignored the signal (SIGHUP under nohup, SIGINT in a script's
-    // background): the job inherited that, and decides itself, as it would without Strake.
-    sigaction(signal, &action, nullptr);
-  }
   sigprocmask(SIG_SETMASK, &before, nullptr);
   close(failure[1]);
   int error = 0;

@@ -1,16 +1,41 @@
 /// \file  The process of the job: starts it, passes signals on to it, and waits for it.
 #pragma once
 
+#include <csignal>
 #include <string>
 
 #include "launcher.hpp"
 
 namespace strake::run {
 
+/// Where a job runs and where its standard streams go. Empty: where this process has them.
+struct Surroundings {
+  std::string folder;
+  std::string in;
+  std::string out;
+  std::string err;
+};
+
+/// While it exists, a signal that would end this process is kept (and goes to a job, if one runs),
+/// and a reader that goes away does not end it.
+class Interruptions {
+ public:
+  Interruptions();
+  ~Interruptions();
+  Interruptions(const Interruptions&) = delete;
+  Interruptions& operator=(const Interruptions&) = delete;
+  /// The last of SIGHUP, SIGINT, SIGQUIT and SIGTERM that came; 0: none.
+  [[nodiscard]] static int signal() noexcept;
+
+ private:
+  struct sigaction before_ {};
+};
+
 /// Runs `command` with `environment` added to this process's own. Returns its status, or 128 + the
 /// signal that ended it, as a shell does. Signals sent to this process go on to it. \throws
 /// InvalidArgument  it can't be started.
-[[nodiscard]] int run_job(const Arguments& command, const Variables& environment);
+[[nodiscard]] int run_job(const Arguments& command, const Variables& environment,
+                          const Surroundings& where = {});
 
 /// What a program prints, errors too. Empty if it can't be started.
 [[nodiscard]] std::string output_of(const Arguments& command);

@@ -1,179 +1,75 @@
 #include "run_command.hpp"
 
-#include <fmt/format.h>
-#include <sys/random.h>
-#include <unistd.h>
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <optional>
-#include <set>
-#include <string_view>
-
-#include "job.hpp"
+#include "checked_job.hpp"
+#include "command/not_empty.hpp"
+#include "compare.hpp"
 #include "job/report.hpp"
-#include "job_report.hpp"
-#include "needed_libraries.hpp"
-#include "program_check.hpp"
 #include "say.hpp"
 #include "settings/settings.hpp"
-#include "strake/error.hpp"
+#include "statistics.hpp"
 #include "summary_file.hpp"
 #include "unreached.hpp"
 
 namespace strake::run {
-namespace fs = std::filesystem;
-using preload::MpiLibrary;
-
 namespace {
 
-constexpr int kRefused = 2;
-
-std::string random_id() {
-  std::array<std::uint64_t, 2> words{};
-  if (getrandom(words.data(), sizeof(words), 0) != sizeof(words)) throw Error("getrandom failed");
-  return fmt::format("{:016x}{:016x}", words[0], words[1]);
-}
-
-/// The environment variables for the ranks: the preloaded object, this run's own variables, all
-/// settings of this environment, and the folder of the profile.
-Variables rank_variables(const Options& options, const std::string& folder,
-                         const std::string& job) {
-  const char* before = std::getenv("LD_PRELOAD");
-  std::string preload = folder + "/libstrake-preload.so";
-  if (before != nullptr && before[0] != '\0') preload += std::string(":") + before;
-  Variables variables = {{"LD_PRELOAD", preload}};
-  const auto set = [&](settings::Id id, const std::string& value) {
-    variables.emplace_back(settings::all()[static_cast<std::size_t>(id)].name, value);
-  };
-  set(settings::Id::job, job);
-  set(settings::Id::summary, options.quiet ? "0" : "1");
-  if (!options.json.empty()) set(settings::Id::summary_json, emptied_summary(options.json));
-  if (options.mpi != settings::text(settings::Id::mpi)) set(settings::Id::mpi, options.mpi);
-  if (options.disable) set(settings::Id::disable, "1");
-  // Also wrong settings: rank 0 reports them.
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::string_view name = text.substr(0, text.find('='));
-    if (!name.starts_with("STRAKE_") || name.size() == text.size()) continue;
-    if (std::any_of(variables.begin(), variables.end(),
-                    [&](const auto& v) { return v.first == name; }))
-      continue;
-    variables.emplace_back(name, text.substr(name.size() + 1));
-  }
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] != '\0') variables.emplace_back("XDG_CACHE_HOME", cache);
-  return variables;
-}
-
-/// A program that is linked to MPI is no launcher, even if it has the name of one.
-bool is_launcher(const std::string& program) {
-  const auto path = is_launcher_name(program) ? find_program(program) : std::nullopt;
-  preload::MpiUse use;
-  if (path) preload::find_mpi(path->c_str(), nullptr, use);
-  return path && use.library == MpiLibrary::None;
-}
-
-/// Which word of `command` is the launcher: the first, or a later one after a program such as
-/// timeout or numactl. Nothing if the command is an MPI program itself. \throws InvalidArgument  it
-/// is neither.
-std::optional<std::size_t> launcher_in(const Arguments& command, const std::string& program,
-                                       MpiLibrary forced) {
-  if (is_launcher(program)) return 0;
-  if (check_program(program, forced) != MpiLibrary::None) return std::nullopt;
-  for (std::size_t i = 1; i < command.size(); ++i) {
-    if (is_launcher(command[i])) return i;
-  }
-  throw InvalidArgument(
-      fmt::format("{} is neither a launcher (mpirun, mpiexec, srun) nor an MPI program; `strake "
-                  "run --` belongs before "
-                  "mpirun itself, also inside a script",
-                  command[0]));
-}
-
-/// \throws InvalidArgument  it is the launcher of an unknown MPI library.
-Launcher ask_launcher(const std::string& program) {
-  const std::string version = output_of({program, "--version"});
-  const auto launcher = launcher_of_version(version);
-  if (launcher) return *launcher;
-  throw InvalidArgument(
-      fmt::format("{} starts jobs of an MPI library that Strake does not know (its --version: {})",
-                  program, version.substr(0, version.find('\n'))));
-}
-
-/// Whether the launcher looks for a segment's program elsewhere than this process would.
-bool is_elsewhere(const Arguments& command, const Segment& segment) {
-  const auto first = command.begin() + static_cast<std::ptrdiff_t>(segment.begin);
-  const auto program = command.begin() + static_cast<std::ptrdiff_t>(*segment.program);
-  return (*program)[0] != '/' && std::any_of(first, program, [](const std::string& word) {
-           return std::string_view(" -wdir --wdir -wd --wd -path --path ")
-                      .find(' ' + word.substr(0, word.find('=')) + ' ') != std::string_view::npos;
-         });
-}
-
-/// Checks the programs of a launcher's command line, as far as they can be found here. The program
-/// decides which MPI library it is, not the launcher: Open MPI's launcher starts an MPICH built for
-/// PMIx. True: all programs are static, so their processes will not report to this command.
-bool check_job(Launcher launcher, const Arguments& command, const std::string& folder,
-               MpiLibrary forced) {
-  const std::vector<Segment> segments = segments_of(launcher, command);
-  bool all_static = !segments.empty();
-  for (const Segment& segment : segments) {
-    const bool here = segment.program && !is_elsewhere(command, segment);
-    const auto program = here ? find_program(command[*segment.program]) : std::nullopt;
-    const MpiLibrary library = program ? check_program(*program, forced) : MpiLibrary::None;
-    if (library != MpiLibrary::None) check_interposer(folder, library);
-    all_static = all_static && program && is_static(*program);
-  }
-  return all_static;
+void say_alone(const WhyAlone& why) {
+  say("strake run: each rank of this job was a job of its own: {}. {}{}\n", why.text,
+      why.remedy.empty() ? "" : "Instead: ", why.remedy);
 }
 
 }  // namespace
 
 int run(const Options& options, const Arguments& command) {
-  const auto program = find_program(command[0]);
-  if (!program) throw InvalidArgument(fmt::format("{}: command not found", command[0]));
-  const MpiLibrary forced = options.mpi == "openmpi" ? MpiLibrary::OpenMpi
-                            : options.mpi == "mpich" ? MpiLibrary::Mpich
-                                                     : MpiLibrary::None;
-  const std::string folder = library_folder();
-  const std::string id = random_id();
-  JobReport report(id);
-  Variables variables = rank_variables(options, folder, id);
-
-  int status = 0;
-  bool all_static = false;
-  if (const auto at = launcher_in(command, *program, forced)) {
-    const Arguments before(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(*at));
-    const Arguments job_command(command.begin() + static_cast<std::ptrdiff_t>(*at), command.end());
-    const Launcher launcher = ask_launcher(job_command[0]);
-    all_static = check_job(launcher, job_command, folder, forced);
-    variables.emplace_back(settings::all()[static_cast<std::size_t>(settings::Id::launcher)].name,
-                           job_command[0]);
-    Arguments whole = with_environment(launcher, job_command, variables);
-    whole.insert(whole.begin(), before.begin(), before.end());
-    status = run_job(whole, {});
-  } else {
-    // Without a launcher: one rank, which is the program itself.
-    check_interposer(folder, check_program(*program, forced));
-    status = run_job(command, variables);
-  }
-
-  const std::set<job::Letter>& letters = report.letters();
-  if (letters.contains(job::Letter::Refused)) return kRefused;
+  if (options.compare > 0) return compare(options, command);
+  const CheckedJob job(options, command);
+  const Ended ended = job.start(options);
+  if (ended.refused()) return kRefused;
   // Inside a rank of another job: the letters count there, too.
-  for (const job::Letter letter : letters)
+  for (const job::Letter letter : ended.letters)
     job::leave_letter(settings::text(settings::Id::job), letter);
-  const std::string why = status == 0 ? why_unreached(letters, all_static) : "";
-  if (why.empty() || (!options.json.empty() && has_summary(options.json))) return status;
+  if (ended.letters.contains(job::Letter::Alone)) say_alone(job.why_alone());
+  const std::string why = ended.status == 0 ? why_unreached(ended.letters, job.all_static()) : "";
+  if (why.empty() || (!options.json.empty() && has_summary(options.json))) return ended.status;
   say("strake run: {}\n", why);
   if (!options.json.empty())
     write_empty_summary(options.json, settings::flag(settings::Id::disable) || options.disable,
                         why);
-  return status;
+  return ended.status;
+}
+
+Command command(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand("run", "Run an MPI job with its data movement accelerated");
+  app->footer("The job follows a double dash: strake run [OPTIONS] -- mpirun -n 4 ./program");
+  CLI::Option* quiet = app->add_flag("--quiet", options->quiet, "Print no summary at the end");
+  app->add_option("--json", options->json, "Write the summary to this file")
+      ->type_name("FILE")
+      ->check(not_empty());
+  app->add_option("--mpi", options->mpi,
+                  "Treat an MPI library that is not known by its name as this one (for those with "
+                  "its interface)")
+      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
+      ->capture_default_str();
+  CLI::Option* disable = app->add_flag("--disable", options->disable,
+                                       "Load the interposer, but let it pass every call through");
+  CLI::Option* compare =
+      app->add_option("--compare", options->compare,
+                      "Run the job N times alone and N times under Strake, and compare the times")
+          ->type_name("N")
+          ->check(CLI::Range(1, kMostRuns))
+          ->excludes(quiet)
+          ->excludes(disable);
+  app->add_option("--files", options->files,
+                  "Give each run of --compare a folder of its own with a copy of these files")
+      ->type_name("PATTERN")
+      ->check(not_empty())
+      ->needs(compare);
+  return {app, [options](const Arguments& job) { return run(*options, job); }, TakesJob::Needs};
 }
 
 }  // namespace strake::run

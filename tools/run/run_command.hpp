@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "command/command.hpp"
 #include "launcher.hpp"
 #include "settings/settings.hpp"
 
@@ -12,11 +14,18 @@ struct Options {
   bool quiet = false;    ///< no summary at the end
   bool disable = false;  ///< the interposer passes every call on
   std::string json;      ///< file for the summary; empty: none
+  int compare = 0;       ///< how often it runs alone, and how often under Strake; 0: just once
+  std::vector<std::string> files;  ///< patterns of the files that each run of `compare` gets
   std::string mpi{settings::text(settings::Id::mpi)};
 };
+
+inline constexpr int kRefused = 2;  ///< the status if no interposer can serve a process
 
 /// Returns the job's exit status, or 2 if Strake had to end a process of it.
 /// \throws InvalidArgument  the job can't be accelerated, known before it starts.
 [[nodiscard]] int run(const Options& options, const Arguments& command);
+
+/// Adds `strake run` to the parser.
+[[nodiscard]] Command command(CLI::App& parent);
 
 }  // namespace strake::run

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "command/wrap.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::settings_command {
@@ -59,7 +62,8 @@ std::string to_text() {
     text += fmt::format("{:{}}  {:{}}  {:{}}  {}\n", setting.name, name_width,
                         or_nothing(setting.default_value), default_width, or_nothing(setting.value),
                         value_width, source_of(setting));
-    text += fmt::format("    {} ({})\n", setting.help, values_of(setting));
+    const std::string help = fmt::format("{} ({})", setting.help, values_of(setting));
+    text += "    " + command::wrapped(help, 4, 4) + "\n";
   }
   return text;
 }
@@ -101,6 +105,29 @@ std::string to_markdown() {
                         setting.since, setting.help);
   }
   return text;
+}
+
+Command command(CLI::App& parent) {
+  struct Options {
+    bool json = false;
+    bool markdown = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* app =
+      parent.add_subcommand("settings", "List every setting, its default, and its value here");
+  CLI::Option* as_json = app->add_flag("--json", options->json, "Print JSON");
+  app->add_flag("--markdown", options->markdown, "Print the page of the documentation")
+      ->excludes(as_json);
+  return {app, [options](const auto&) {
+            if (options->json) {
+              // A value need not be UTF-8.
+              fmt::print("{}\n",
+                         to_json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+            } else {
+              fmt::print("{}", options->markdown ? to_markdown() : to_text());
+            }
+            return 0;
+          }};
 }
 
 }  // namespace strake::settings_command

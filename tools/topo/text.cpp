@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "command/wrap.hpp"
+#include "counted.hpp"
 #include "report/one_size.hpp"
 #include "report/units.hpp"
 #include "topo/show.hpp"
@@ -22,21 +24,36 @@ std::size_t width_of(const std::string& text) {
   }));
 }
 
-/// A title, and the rows with their columns in line. Nothing where there are no rows but the head.
+/// How many of a table's columns from `begin` on fit beside its first one: one at least.
+std::size_t columns_that_fit(const std::vector<std::size_t>& widths, std::size_t begin) {
+  std::size_t used = widths[0] + 2;
+  std::size_t end = begin;
+  while (end < widths.size() && (end == begin || used + widths[end] + 2 <= command::kColumns))
+    used += widths[end++] + 2;
+  return end;
+}
+
+/// A title, and the rows with their columns in line; columns for which a line has no room stand
+/// below, behind the first one again. Nothing where there are no rows but the head.
 std::string table(const std::string& title, const std::vector<Row>& rows) {
   if (rows.size() < 2) return {};
   std::vector<std::size_t> widths(rows[0].size());
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   std::string text = title + "\n";
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += "  " + row[i] + std::string(widths[i] - width_of(row[i]), ' ');
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+  for (std::size_t begin = 1; begin < widths.size();) {
+    const std::size_t end = columns_that_fit(widths, begin);
+    for (const Row& row : rows) {
+      std::string line;
+      for (std::size_t i = 0; i < end; i = i == 0 ? begin : i + 1)
+        line += "  " + row[i] + std::string(widths[i] - width_of(row[i]), ' ');
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + "\n";
+    }
+    begin = end;
+    text += "\n";
   }
-  return text + "\n";
+  return text;
 }
 
 std::string sockets(const Topology& machine) {
@@ -61,7 +78,7 @@ std::string caches(const Topology& machine) {
   for (const Cache& cache : machine.caches)
     rows.push_back({fmt::format("L{}", cache.level), cache.kind,
                     bytes_text(static_cast<double>(cache.bytes)), std::to_string(cache.count),
-                    fmt::format("{} thread{}", cache.threads, cache.threads == 1 ? "" : "s"),
+                    counted(cache.threads, "thread"),
                     cache.line_bytes > 0 ? bytes_text(cache.line_bytes) : ""});
   return table("Caches", rows);
 }
@@ -139,7 +156,8 @@ std::string to_text(const View& view) {
   std::string text = machine.host.empty() ? "" : fmt::format("Host {}\n\n", machine.host);
   text += sockets(machine) + nodes(machine) + caches(machine) + gpus(machine) + links(machine) +
           measured(view);
-  for (const std::string& note : machine.notes) text += fmt::format("Note: {}.\n", note);
+  for (const std::string& note : machine.notes)
+    text += command::wrapped(fmt::format("Note: {}.", note), 6, 0) + "\n";
   if (text.size() > 1 && text.ends_with("\n\n")) text.pop_back();
   return text;
 }

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "command/not_empty.hpp"
 #include "machine/locate.hpp"
 #include "machine/profile.hpp"
 #include "report/one_size.hpp"
@@ -61,6 +64,21 @@ int run(const Options& options) {
   else if (options.svg.empty())
     fmt::print("{}", to_text(view));
   return 0;
+}
+
+Command command(CLI::App& parent) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = parent.add_subcommand(
+      "topo", "Show sockets, NUMA nodes, GPUs, their links, and the measured bandwidths");
+  app->add_flag("--json", options->json, "Print JSON");
+  app->add_option("--svg", options->svg, "Draw it into this file")
+      ->type_name("FILE")
+      ->check(not_empty());
+  app->add_option("--profile", options->profile,
+                  "Bandwidths from this profile (JSON), not from this machine's")
+      ->type_name("FILE")
+      ->check(not_empty());
+  return {app, [options](const auto&) { return run(*options); }};
 }
 
 }  // namespace strake::topo

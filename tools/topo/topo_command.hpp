@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "command/command.hpp"
+
 namespace strake::topo {
 
 struct Options {
@@ -14,5 +16,8 @@ struct Options {
 
 /// The status of the command. \throws Error  a file can't be read or written
 int run(const Options& options);
+
+/// Adds `strake topo` to the parser.
+[[nodiscard]] Command command(CLI::App& parent);
 
 }  // namespace strake::topo

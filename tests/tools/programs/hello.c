@@ -1,7 +1,11 @@
-/* Each rank prints a line; `hello N` ends with status N. */
+/* Each rank prints a line; `hello N` ends with status N. `hello abort N` calls MPI_Abort on rank 1,
+   `hello kill N` raises the signal N there, and `hello one N` ends that rank alone with status N,
+   after MPI_Finalize. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int main(int argc, char** argv) {
   int rank, size;
@@ -10,6 +14,10 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   printf("hello %d of %d\n", rank, size);
   fflush(stdout);
+  const char* how = argc > 2 ? argv[1] : "";
+  const int status = argc > 1 ? atoi(argv[argc - 1]) : 0;
+  if (rank == 1 && strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, status);
+  if (rank == 1 && strcmp(how, "kill") == 0) raise(status);
   MPI_Finalize();
-  return argc > 1 ? atoi(argv[1]) : 0;
+  return strcmp(how, "one") == 0 && rank != 1 ? 0 : status;
 }

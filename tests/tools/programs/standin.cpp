@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "job/first.hpp"
 #include "job/report.hpp"
 
 namespace {
@@ -30,6 +31,18 @@ const char* value_of(const char* name) {
   return value == nullptr ? "-" : value;
 }
 
+/// STANDIN_TIME="A U": a summary by which the job is A seconds in MPI, or U if not disabled.
+void write_summary() {
+  double alone = 0, under = 0;
+  if (std::sscanf(value_of("STANDIN_TIME"), "%lf %lf", &alone, &under) != 2) return;
+  std::FILE* file = std::fopen(value_of("STRAKE_SUMMARY_JSON"), "w");
+  if (file == nullptr || !strake::job::first_of_job()) return;
+  const double seconds = std::strcmp(value_of("STRAKE_DISABLE"), "1") == 0 ? alone : under;
+  std::fprintf(file, "{\"time\": {\"wall_s\": 10, \"in_mpi_s\": %g, \"in_mpi_share\": %g}}\n",
+               seconds, seconds / 10);
+  std::fclose(file);
+}
+
 void say(const char* entry) {
   std::printf("standin %s %s summary=%s json=%s disable=%s job=%d chunk=%s hidden=%d\n",
               STANDIN_FLAVOR, entry, value_of("STRAKE_SUMMARY"), value_of("STRAKE_SUMMARY_JSON"),
@@ -37,6 +50,7 @@ void say(const char* entry) {
               value_of("STRAKE_CHUNK"),
               std::strstr(value_of("LD_PRELOAD"), "libstrake-mpi-") == nullptr ? 1 : 0);
   std::fflush(stdout);
+  write_summary();
   strake::job::leave_letter(value_of("STRAKE_JOB"), strake::job::Letter::Started);
 }
 

@@ -1,0 +1,107 @@
+// What `strake run --compare` says of its runs.
+#include "run/comparison.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "run/next_steps.hpp"
+#include "run/output_difference.hpp"
+
+namespace strake::run {
+namespace {
+
+/// Runs of which each is 1 % longer than the one before.
+std::vector<MeasuredRun> runs(int count, double wall_s, double in_mpi_s) {
+  std::vector<MeasuredRun> all;
+  for (int i = 0; i < count; ++i) {
+    const double more = 1 + 0.01 * i;
+    all.push_back({wall_s * more, MpiTime{in_mpi_s * more, in_mpi_s / wall_s}});
+  }
+  return all;
+}
+
+std::vector<MeasuredRun> without_mpi(std::vector<MeasuredRun> all) {
+  all.back().in_mpi.reset();
+  return all;
+}
+
+TEST(Comparison, its_sentence_has_both_times_and_the_ratio_with_its_error) {
+  EXPECT_EQ(Comparison(runs(5, 4, 2.81), runs(5, 2.8, 1.2)).sentence(),
+            "time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×");
+  EXPECT_EQ(Comparison(without_mpi(runs(5, 4, 2)), runs(5, 2, 1)).sentence(),
+            "whole run 4.08 s → 2.04 s, 2.0 ± 0.1 ×");
+}
+
+TEST(Comparison, its_sentence_says_slower_and_no_difference_plainly) {
+  EXPECT_EQ(Comparison(runs(5, 4, 1), runs(5, 4, 2)).sentence(),
+            "time in MPI 1.02 s → 2.04 s, 2.0 ± 0.1 times as long under Strake; "
+            "whole run: no difference that 5 runs can show");
+  EXPECT_EQ(Comparison(runs(5, 4, 1), runs(5, 4, 1)).sentence(),
+            "no difference that 5 runs can show: time in MPI 0.97 to 1.03 ×, "
+            "whole run 0.97 to 1.03 ×");
+  EXPECT_EQ(Comparison(runs(1, 4, 2e-3), runs(1, 3, 1e-5)).sentence(),
+            "1 run of each kind can't show a difference (4 or more can): "
+            "time in MPI 2.00 ms → 10.0 µs, whole run 4.00 s → 3.00 s");
+}
+
+TEST(Comparison, its_table_has_a_row_for_each_time_within_100_columns) {
+  const std::string table = Comparison(runs(5, 4000, 2000), runs(5, 2000, 1000)).table();
+  for (const char* cell : {"whole run      4080 s (4000 to 4160)", "time in MPI", "50 % (50 to 50)",
+                           "2.00 × (1.94 to 2.06)"}) {
+    EXPECT_NE(table.find(cell), std::string::npos) << cell << "\n" << table;
+  }
+  for (std::size_t at = 0; at < table.size();) {
+    const std::size_t end = table.find('\n', at);
+    EXPECT_LE(end - at, 100U);
+    at = end + 1;
+  }
+  EXPECT_EQ(Comparison(runs(5, 4, 2), without_mpi(runs(5, 2, 1))).table().find("MPI"),
+            std::string::npos);
+}
+
+TEST(Comparison, its_json_has_every_run) {
+  const auto json = Comparison(runs(4, 4, 2), without_mpi(runs(4, 2, 1))).json();
+  EXPECT_EQ(json["runs_each"], 4);
+  EXPECT_EQ(json["alone"]["runs"].size(), 4U);
+  EXPECT_EQ(json["alone"]["runs"][0]["in_mpi_s"], 2.0);
+  EXPECT_EQ(json["under_strake"]["runs"][3]["in_mpi_s"], nullptr);
+  EXPECT_EQ(json["ratio"]["in_mpi"], nullptr);
+  EXPECT_EQ(json["ratio"]["wall"]["verdict"], "faster");
+  EXPECT_EQ(json["verdict"], "faster");
+}
+
+TEST(OutputDifference, is_not_in_the_order_of_lines_nor_in_numbers_that_vary) {
+  EXPECT_FALSE(output_difference({"rank 0\nrank 1\n", "rank 1\nrank 0\n"}, {"rank 1\nrank 0\n"}));
+  EXPECT_FALSE(
+      output_difference({"took 1.5 s, sum 7\n", "took 1.6 s, sum 7\n"}, {"took 0.9 s,  sum 7\n"}));
+  EXPECT_FALSE(output_difference({"one", "two"}, {"three"})) << "text that varies alone, too";
+  EXPECT_FALSE(output_difference({"took 1.5 s"}, {"took 0.9 s"})) << "one run shows no variation";
+}
+
+TEST(OutputDifference, is_in_numbers_that_are_the_same_alone_and_in_text) {
+  const auto number = output_difference({"took 1 s\nsum 7", "took 2 s\nsum 7"},
+                                        {"took 1 s\nsum 7", "took 2 s\nsum 8"});
+  ASSERT_TRUE(number);
+  EXPECT_EQ(number->alone, "sum 7");
+  EXPECT_EQ(number->under, "sum 8");
+  const auto text = output_difference({"a\nwarning: b 1"}, {"a\nb\nwarning: b 2"});
+  ASSERT_TRUE(text);
+  EXPECT_EQ(text->alone, "");
+  EXPECT_EQ(text->under, "b");
+  EXPECT_EQ(output_difference({"a\nb"}, {"a"})->alone, "b");
+}
+
+TEST(NextSteps, are_lines_to_paste) {
+  EXPECT_EQ(shell_line({"mpirun", "./a b", "it's", ""}), "mpirun './a b' 'it'\\''s' ''");
+  const std::string steps =
+      next_steps({"mpirun", "--allow-run-as-root", "-n", "4", "./a"}, "mpirun", nullptr);
+  EXPECT_NE(steps.find("mpirun --allow-run-as-root -n 2 "), std::string::npos) << steps;
+  EXPECT_NE(steps.find(" measure --quick\n"), std::string::npos) << steps;
+  EXPECT_NE(steps.find(" doctor -- mpirun --allow-run-as-root -n 4 ./a\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strake::run

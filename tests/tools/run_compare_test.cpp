@@ -1,0 +1,166 @@
+// `strake run --compare`. Its statistics and words: comparison_test.cpp.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "run_fixture.hpp"
+
+namespace strake::tools_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder with a launcher that starts one process, `./job.sh`, which is a script, and a file.
+class Compare : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::copy_file(STRAKE_SOURCE "/tests/tools/programs/srun.sh", folder_.path() + "/srun");
+    fs::create_directory(folder_.path() + "/in");
+    std::ofstream(folder_.path() + "/in/a.dat") << "data\n";
+  }
+  /// What this does in that folder. `words`: options of `strake run`, and what follows the command.
+  [[nodiscard]] Outcome compare(const std::string& script, const std::string& options,
+                                const std::string& after = "< /dev/null") const {
+    std::ofstream(folder_.path() + "/job.sh") << "#!/bin/sh\n" << script << "\n";
+    fs::permissions(folder_.path() + "/job.sh", fs::perms::owner_all);
+    return run({"bash", "-c",
+                "cd " + folder_.path() + " && " STRAKE_PREFIX "/bin/strake run " + options +
+                    " -- ./srun ./job.sh " + after});
+  }
+  /// The folder has what it had before, and no more.
+  void expect_tidy() const {
+    int entries = 0;
+    for (const auto& entry : fs::directory_iterator(folder_.path())) {
+      ++entries;
+      const std::string name = entry.path().filename();
+      EXPECT_TRUE(name == "srun" || name == "in" || name == "job.sh" || name == "c.json") << name;
+    }
+    EXPECT_GE(entries, 3);
+    EXPECT_EQ(run({"cat", folder_.path() + "/in/a.dat"}).out, "data\n");
+  }
+  [[nodiscard]] nlohmann::json written() const {
+    std::ifstream file(folder_.path() + "/c.json");
+    return nlohmann::json::parse(file, nullptr, false);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Compare, each_run_has_its_files_and_the_input) {
+  const Outcome outcome = compare(
+      "[ ! -e made ] || exit 9; touch made\n"
+      "read line; read second; echo \"$line $second\"; cat in/a.dat; echo more >> in/a.dat",
+      "--compare 2 --files 'in/*' --json c.json", "< <(echo typed; echo twice)");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "typed twice\ndata\n") << "that of the first run";
+  EXPECT_EQ(lines_with(outcome.err, "2 runs of each kind can't show a difference"), 1)
+      << outcome.err;
+  EXPECT_EQ(lines_with(outcome.err, "no process of this job used MPI"), 1) << outcome.err;
+  const nlohmann::json json = written();
+  EXPECT_EQ(json["strake"], STRAKE_VERSION);
+  EXPECT_EQ(json["command"], nlohmann::json({"./srun", "./job.sh"}));
+  EXPECT_EQ(json["alone"]["runs"].size(), 2U);
+  EXPECT_EQ(json["output_differs"], nullptr);
+  expect_tidy();
+}
+
+TEST_F(Compare, an_output_that_differs_is_said) {
+  const Outcome outcome =
+      compare("echo time $$; echo sum $((5 + ${STRAKE_DISABLE:-2}))", "--compare 2 --json c.json");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.err, "output differs: alone \"sum 6\", under Strake \"sum 7\""), 1)
+      << outcome.err;
+  EXPECT_EQ(written()["output_differs"]["under_strake"], "sum 7");
+}
+
+TEST_F(Compare, a_run_that_fails_ends_it_with_its_status_and_shows_its_output) {
+  const Outcome alone = compare("echo said; exit 3", "--compare 2");
+  EXPECT_EQ(alone.status, 3);
+  EXPECT_EQ(alone.out, "said\n");
+  EXPECT_EQ(alone.err, "strake run: nothing is compared: run 1 of 2 alone ended with status 3\n");
+  const Outcome under =
+      compare("echo said; echo cried >&2; [ \"$STRAKE_DISABLE\" ] || exit 139", "--compare 2");
+  EXPECT_EQ(under.status, 139);
+  EXPECT_EQ(under.out, "said\n");
+  EXPECT_EQ(under.err,
+            "cried\nstrake run: nothing is compared: run 1 of 2 under Strake ended with status 139 "
+            "(Segmentation fault); 1 run alone succeeded before\n"
+            "--- its standard output\nsaid\n--- its standard error\ncried\n");
+  expect_tidy();
+}
+
+TEST_F(Compare, a_time_limit_is_named) {
+  const Outcome outcome =
+      run({"sh", "-c",
+           "cd " + folder_.path() +
+               " && " STRAKE_PREFIX "/bin/strake run --compare 1 -- timeout 0.2 ./srun sleep 60"});
+  EXPECT_EQ(outcome.status, 124);
+  EXPECT_EQ(lines_with(outcome.err, "status 124 (it ran past its time limit)"), 1) << outcome.err;
+}
+
+TEST_F(Compare, a_signal_ends_it_and_leaves_nothing) {
+  // Behind an "and", $! would be the shell's.
+  const Outcome outcome =
+      compare("exec sleep 60",
+              "--help > /dev/null; " STRAKE_PREFIX "/bin/strake run --compare 5 --files 'in/*'",
+              "< /dev/null & sleep 0.5; kill -TERM $!; wait $!");
+  EXPECT_EQ(outcome.status, 143);
+  EXPECT_EQ(outcome.err, "strake run: nothing is compared: ended by a signal (Terminated)\n");
+  expect_tidy();
+}
+
+TEST_F(Compare, a_reader_that_goes_away_ends_nothing) {
+  const Outcome outcome =
+      compare("seq 100000", "--compare 1", "< /dev/null | head -1; exit ${PIPESTATUS[0]}");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "1\n");
+  EXPECT_EQ(lines_with(outcome.err, "1 run of each kind can't show"), 1) << outcome.err;
+}
+
+TEST_F(Compare, results_that_cannot_be_written_are_said) {
+  const Outcome outcome = compare("true", "--compare 1 --json /dev/full");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(lines_with(outcome.err, "strake run: --json: /dev/full can't be written"), 1)
+      << outcome.err;
+}
+
+TEST_F(Compare, wrong_use_is_refused_before_anything_runs) {
+  struct Row {
+    const char* options;
+    const char* message;
+  };
+  for (const auto& [options, message] :
+       {Row{"--compare 0", "0 not in range 1 to 100"}, Row{"--compare many", "many not in range"},
+        Row{"--compare 2 --quiet", "excludes"}, Row{"--compare 2 --disable", "excludes"},
+        Row{"--files in/a.dat", "--files requires --compare"},
+        Row{"--compare 2 --files 'out/*'", "strake run: --files: nothing matches out/*"},
+        Row{"--compare 2 --files ../x in/a.dat", "nothing matches ../x"},
+        Row{"--compare 2 --files /etc/passwd", "/etc/passwd is not in the current folder"},
+        Row{"--compare 2 --json /no/such/folder/f", "/no/such/folder/f can't be written"}}) {
+    const Outcome outcome = compare("touch ran", options);
+    EXPECT_EQ(outcome.status, 2) << options;
+    EXPECT_EQ(lines_with(outcome.err, message), 1) << options << "\n" << outcome.err;
+  }
+  EXPECT_EQ(run({"env", "STRAKE_DISABLE=1", STRAKE_PREFIX "/bin/strake", "run", "--compare", "2",
+                 "--", folder_.path() + "/srun", "true"})
+                .status,
+            2);
+  expect_tidy();
+}
+
+TEST_P(Run, compare_reads_the_time_inside_mpi) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/c.json";
+  const Outcome outcome = job({"--compare", "1", "--json", file}, {hello()}, {"STANDIN_TIME=3 1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, "hello 0 of 1"), 1) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.err, "time in MPI 3.00 s → 1.00 s, whole run"), 1) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.err, "share of MPI   30 % (30 to 30)"), 1) << outcome.err;
+  std::ifstream json(file);
+  EXPECT_EQ(nlohmann::json::parse(json)["under_strake"]["in_mpi_s"]["median"], 1);
+}
+
+}  // namespace
+}  // namespace strake::tools_test
