@@ -59,7 +59,7 @@ def check_page(name, text, read):
 
 
 def pages(root):
-    yield from (name for name in ("README.md", "CHANGELOG.md", "SECURITY.md") if os.path.exists(os.path.join(root, name)))
+    yield from (name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md") if os.path.exists(os.path.join(root, name)))
     for path, _, names in sorted(os.walk(os.path.join(root, "docs"))):
         yield from (os.path.relpath(os.path.join(path, name), root) for name in sorted(names) if name.endswith(".md"))
 
