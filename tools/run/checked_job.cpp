@@ -33,8 +33,8 @@ std::string random_id() {
 
 /// The environment variables for the ranks: the preloaded object, this run's own variables, all
 /// settings of this environment, and the folder of the profile.
-Variables rank_variables(const Options& options, const std::string& folder,
-                         const std::string& job, const std::string& launcher) {
+Variables rank_variables(const Options& options, const std::string& folder, const std::string& job,
+                         const std::string& launcher) {
   const char* before = std::getenv("LD_PRELOAD");
   std::string preload = folder + "/libstrake-preload.so";
   if (before != nullptr && before[0] != '\0') preload += std::string(":") + before;
