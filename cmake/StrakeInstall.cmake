@@ -1,5 +1,6 @@
-# What `cmake --install` puts where: the command in bin, headers and the libraries that programs link in the usual folders,
-# and in lib/strake all that the command or a library loads at run time. They find it relative to their own path.
+# What `cmake --install` puts where: the command in bin, headers and the libraries that programs link in the usual folders
+# (component development), and in lib/strake all that the command or a library loads at run time (component runtime, with
+# the command). They find it relative to their own path.
 include(CMakePackageConfigHelpers)
 
 file(GLOB strake_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/strake/*.hpp)
@@ -13,7 +14,8 @@ set_target_properties(strake PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 set_target_properties(strake_compile PROPERTIES EXPORT_NAME compile)
 # These need MPI, which a user of the library may not have.
 install(FILES ${PROJECT_SOURCE_DIR}/include/strake/mpix.h ${PROJECT_SOURCE_DIR}/include/strake/mpix.f90
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/strake)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/strake COMPONENT development)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The command and what it preloads are installed where they are built, in tools.
 foreach(plugin strake_cuda strake_interpose_openmpi strake_interpose_mpich strake_interpose_mpich_renamed)
@@ -25,26 +27,28 @@ endforeach()
 # A user's shared library that holds the static one must not export it: another of these would call it.
 target_link_options(strake INTERFACE $<INSTALL_INTERFACE:LINKER:--exclude-libs,libstrake.a>)
 install(TARGETS strake strake_compile EXPORT StrakeTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 set(strake_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Strake)
-install(EXPORT StrakeTargets NAMESPACE strake:: DESTINATION ${strake_package_dir})
-configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/StrakeConfig.cmake.in
-  ${PROJECT_BINARY_DIR}/StrakeConfig.cmake INSTALL_DESTINATION ${strake_package_dir})
+install(EXPORT StrakeTargets NAMESPACE strake:: DESTINATION ${strake_package_dir} COMPONENT development)
+# find_package() looks for a file of this name whether it is asked for Strake or for strake.
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/strake-config.cmake.in
+  ${PROJECT_BINARY_DIR}/strake-config.cmake INSTALL_DESTINATION ${strake_package_dir})
 foreach(flavor IN LISTS STRAKE_MPI_FLAVORS)
   set(target strake_library_${flavor})
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${strake_mpi_headers})
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   install(TARGETS ${target} EXPORT StrakeMpiTargets
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endforeach()
 if(STRAKE_MPI_FLAVORS)
-  install(EXPORT StrakeMpiTargets NAMESPACE strake:: DESTINATION ${strake_package_dir})
+  install(EXPORT StrakeMpiTargets NAMESPACE strake:: DESTINATION ${strake_package_dir} COMPONENT development)
 endif()
-install(FILES ${PROJECT_SOURCE_DIR}/cmake/StrakeMpiTarget.cmake DESTINATION ${strake_package_dir})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/StrakeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/StrakeConfig.cmake ${PROJECT_BINARY_DIR}/StrakeConfigVersion.cmake
-  DESTINATION ${strake_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/strake-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/StrakeMpiTarget.cmake ${PROJECT_BINARY_DIR}/strake-config.cmake
+  ${PROJECT_BINARY_DIR}/strake-config-version.cmake DESTINATION ${strake_package_dir} COMPONENT development)
 
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
   OUTPUT_VARIABLE strake_pc_includedir)
@@ -52,7 +56,8 @@ set(strake_pc_includedir "\${pcfiledir}/${strake_pc_includedir}")
 # strake_pkg_config(NAME DESCRIPTION LIBS)  installs NAME.pc
 function(strake_pkg_config name description libs)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/strake.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT development)
 endfunction()
 strake_pkg_config(strake "${PROJECT_DESCRIPTION}" "-lstrake -Wl,--exclude-libs,libstrake.a -pthread -ldl")
 foreach(flavor IN LISTS STRAKE_MPI_FLAVORS)

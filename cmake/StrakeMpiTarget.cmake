@@ -1,4 +1,4 @@
-# Part of StrakeConfig.cmake: the target strake::mpi for the MPI library that find_package(MPI) gives the project. Where
+# Part of strake-config.cmake: the target strake::mpi for the MPI library that find_package(MPI) gives the project. Where
 # there is none for it, Strake_mpi_FOUND is false, and Strake_NOT_FOUND_MESSAGE says why.
 
 # Sets `out` to the MPI library that the project's mpi.h belongs to: openmpi, mpich, other; or none if no program that
@@ -42,11 +42,11 @@ if(NOT TARGET MPI::MPI_CXX)
   find_package(MPI QUIET COMPONENTS CXX)
 endif()
 _strake_list_installed(_strake_installed)
-set(Strake_mpi_FOUND FALSE)
+set(${CMAKE_FIND_PACKAGE_NAME}_mpi_FOUND FALSE)
 if(TARGET strake::mpi)
-  set(Strake_mpi_FOUND TRUE)
+  set(${CMAKE_FIND_PACKAGE_NAME}_mpi_FOUND TRUE)
 elseif(NOT TARGET MPI::MPI_CXX)
-  set(Strake_NOT_FOUND_MESSAGE
+  set(${CMAKE_FIND_PACKAGE_NAME}_NOT_FOUND_MESSAGE
     "strake::mpi: find_package(MPI COMPONENTS CXX) found no MPI library. ${_strake_installed}")
 else()
   _strake_find_flavor(_strake_flavor)
@@ -55,11 +55,11 @@ else()
     set(_strake_header "that of ${CMAKE_CXX_COMPILER}")
   endif()
   if(_strake_flavor STREQUAL "none")
-    set(Strake_NOT_FOUND_MESSAGE
+    set(${CMAKE_FIND_PACKAGE_NAME}_NOT_FOUND_MESSAGE
       "strake::mpi: no program that includes mpi.h (${_strake_header}) compiles:\n${_strake_flavor_OUTPUT}")
   elseif(NOT TARGET strake::${_strake_flavor})
     string(REPLACE "other" "neither Open MPI nor MPICH" _strake_flavor "${_strake_flavor}")
-    set(Strake_NOT_FOUND_MESSAGE
+    set(${CMAKE_FIND_PACKAGE_NAME}_NOT_FOUND_MESSAGE
       "strake::mpi: the project's MPI library is ${_strake_flavor} (mpi.h: ${_strake_header}). ${_strake_installed}")
   else()
     # It has the core. A program whose parts need strake::strake too shall get no second one: where the shared library
@@ -69,6 +69,6 @@ else()
       INTERFACE_LINK_LIBRARIES "strake::${_strake_flavor};MPI::MPI_CXX"
       INTERFACE_LINK_OPTIONS
         "LINKER:--push-state,--no-as-needed,$<TARGET_FILE:strake::${_strake_flavor}>,--pop-state")
-    set(Strake_mpi_FOUND TRUE)
+    set(${CMAKE_FIND_PACKAGE_NAME}_mpi_FOUND TRUE)
   endif()
 endif()

@@ -1,4 +1,4 @@
-// What else a strake::Grid can do, as docs/grid.md shows it: a radius by direction, quantities on
+// What else a strake::Grid can do: a radius by direction, quantities on
 // faces and nodes, exchanges of some quantities, and ghosts that go back to their owners.
 #include <mpi.h>
 

@@ -28,7 +28,7 @@ class STRAKE_API CopyPlan {
   /// device. Memory of another device is reached as cudaDeviceEnablePeerAccess() allows: its owner
   /// must have opened what comes from a memory pool or a mapping of the driver's. \throws
   /// InvalidArgument  the two sizes differ, or there is no such device. \throws Unsupported  no
-  /// back end reaches both memories. \throws OutOfMemory, CudaError
+  /// back end reaches both memories. \throws OutOfMemory \throws CudaError
   static CopyPlan compile(const Layout& to, Place to_place, const Layout& from, Place from_place,
                           int device = -1);
 

@@ -165,7 +165,7 @@ class STRAKE_API Grid {
   /// \{ Begins to fill the ghost cells, of all quantities, or of some. Planned at its first use,
   /// which is collective, as is each use between neighbours. \throws InvalidArgument  an exchange
   /// of the same quantities has not ended; Error  with STRAKE_CHECK=1: this rank has read ghost
-  /// cells too early (docs/grid.md)
+  /// cells too early (docs/how-to/grid.md)
   [[nodiscard]] Ghosts exchange(const ExchangeOptions& options = {});
   [[nodiscard]] Ghosts exchange(std::initializer_list<FieldHandle> fields,
                                 const ExchangeOptions& options = {});

@@ -215,7 +215,7 @@ void set_block_source(const BlockSource& source) noexcept;
 [[nodiscard]] const BlockSource& block_source() noexcept;
 
 /// The core's options for its plug-in, which reads no settings itself. They are kept with what the
-/// plug-in makes by them: a process may have two cores (docs/decisions/0014-two-cores.md), and each
+/// plug-in makes by them: a process may have two cores (decision 14), and each
 /// makes a back end of its own.
 struct DeviceBackendOptions {
   std::int64_t spin_ns = 20000;  ///< a wait spins this long before it yields the core

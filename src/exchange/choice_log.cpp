@@ -26,7 +26,10 @@ std::string line_of(const Message& message, const Choice& choice, const mpi::Ele
   std::string line = fmt::format(
       "{} {} of {} {} {} memory: {}; {}", message.nonblocking ? "nonblocking" : "blocking",
       send ? "send" : "receive", what(message, elements), send ? "from" : "into",
-      name_of(message.place.kind), name_of(choice.method), why_chosen(message, choice));
+      name_of(message.place.kind),
+      choice.method == Method::System ? "left to the MPI library"
+                                      : fmt::format("method {}", name_of(choice.method)),
+      why_chosen(message, choice));
   const bool shared = choice.method != Method::System || is_about_speed(choice.reason);
   if (send && shared && shared::may_send_envelope(message.bytes, message.place))
     line += "; to ranks of this node by memory that both share";

@@ -11,6 +11,7 @@
 #include "exchange/plans.hpp"
 #include "machine/model.hpp"
 #include "mpi/job.hpp"
+#include "mpi/library_name.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -72,10 +73,7 @@ std::string mpi_library() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
   mpi::real_mpi().MPI_Get_library_version(text.data(), &length);
-  const std::string_view version(text.data());
-  const std::size_t begin = std::min(version.find_first_of("0123456789"), version.size());
-  const std::size_t end = version.find_first_of(", \t\r\n", begin);
-  return fmt::format("{} {}", mpi::quirks::kLibrary, version.substr(begin, end - begin));
+  return mpi::library_name(text.data());
 }
 
 bool library_is_measured() noexcept {
@@ -84,7 +82,7 @@ bool library_is_measured() noexcept {
     return profile != nullptr &&
            std::any_of(profile->results.begin(), profile->results.end(),
                        [library = mpi_library()](const machine::Result& result) {
-                         return result.mpi == library;
+                         return result.mpi == library && result.doubtful.empty();
                        });
   }();
   return measured;

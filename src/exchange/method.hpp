@@ -33,7 +33,7 @@ enum class Reason : std::uint8_t {
   Combined,         ///< a nonblocking send and receive with one request
   NoKernels,        ///< memory of a device that the kernels were not compiled for
   FewUses,          ///< a datatype that was not used enough for its decoding to pay
-  BuiltInRule,      ///< the MPI library is faster by a built-in rule: nothing was measured
+  BuiltInRule,      ///< by a built-in rule: nothing was measured
   Trials,           ///< the MPI library was faster in this job's own trials
 };
 inline constexpr int kReasons = 18;

@@ -1,6 +1,6 @@
 /// \file  What is in flight, and progress on it. Progress is made in every wrapped call: those that
 /// poll take the steps that are possible now; those that may block first hand every send to its
-/// channel, and end what another process waits for (docs/decisions/0004-progress.md).
+/// channel, and end what another process waits for (decision 4).
 /// \par Threads
 /// No lock is held while a message takes a step, since a step calls MPI and the device's runtime,
 /// and these may call the application. A thread claims a message for one step; the others pass it

@@ -31,7 +31,7 @@ std::optional<Choice> settled_choice(const Message& message, std::optional<Metho
 
 Choice built_in_device(const Message& message, bool gpu_aware,
                        std::int64_t one_shot_limit) noexcept {
-  // Measured on H200s (docs/performance.md). One launch into mapped memory is the shortest way for
+  // Measured on H200s. One launch into mapped memory is the shortest way for
   // what must be packed anyway (half round trip of 4 MiB: 570 us against 630 us staged); above, the
   // copy engine leaves the kernel behind (54 GB/s against 52 at 16 MiB). Contiguous bytes go by
   // copy engine at any size (6.2 us against 9.3 us for 1 KiB).

@@ -9,6 +9,7 @@
 #include "interpose/calls.hpp"
 #include "interpose/pending.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/trying.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
 
@@ -56,7 +57,9 @@ template <typename Handle>
 [[gnu::always_inline]] inline int guarded(MPI_Comm comm, Handle&& handle) {
   const Inside inside;
   try {
-    return handle();
+    const int code = handle();
+    trying::leave();
+    return code;
   } catch (...) {
     return caught(comm);
   }
@@ -91,7 +94,12 @@ template <typename PassOn, typename Handle>
 /// error handlers, and the callbacks of its generalised requests, may complete requests of Strake.
 template <typename PassOn, typename Handle>
 [[gnu::always_inline]] inline int completion(PassOn&& pass_on, Handle&& handle) {
-  const int code = g_disabled ? pass_on() : guarded(MPI_COMM_WORLD, handle);
+  trying::enter();
+  const int code = g_disabled ? pass_on() : guarded(MPI_COMM_WORLD, [&] {
+    const int result = handle();
+    trying::leave(true);
+    return result;
+  });
   look_at_freed();
   return code;
 }

@@ -49,6 +49,11 @@ struct Totals {
   std::int64_t saved_ns = 0;  ///< by packing, where the MPI library's time was measured
   std::array<std::uint64_t, kSharings> ranks_sharing{};
   Shared shared;
+  /// \{ Layouts that were tried; as exchange::Trials::Found.
+  std::uint64_t trials_packed = 0;
+  std::uint64_t trials_left = 0;
+  std::uint64_t trials_unsettled = 0;
+  /// \}
   std::uint64_t timed = 0;      ///< ranks whose calls were timed
   std::uint64_t wall_ns = 0;    ///< from MPI_Init to MPI_Finalize
   std::uint64_t in_mpi_ns = 0;  ///< of these, inside MPI

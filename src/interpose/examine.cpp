@@ -24,8 +24,8 @@ bool can_leave(const Examined& found, const std::exception& error) noexcept {
 void log_left(Reason reason, std::int64_t bytes) noexcept {
   if (!log::enabled(log::Level::Info)) return;
   try {
-    exchange::log_once(fmt::format("datatype of {} bytes: {}; {}", bytes, name_of(Method::System),
-                                   name_of(reason)));
+    exchange::log_once(
+        fmt::format("datatype of {} bytes: left to the MPI library; {}", bytes, name_of(reason)));
   } catch (...) {
   }
 }
@@ -125,12 +125,17 @@ std::optional<exchange::shared::Lease> lease_for(Examined& found, const void* bu
 }
 
 void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
-                      mpi::TypeRecord& record, Known& known, Examined& result) {
+                      mpi::TypeRecord& record, Use use, Known& known, Examined& result) {
   bool kept = false;
+  bool settled = true;
   if (!resolve(buffer, count, record, result, &kept)) return;
   mpi::Elements& elements = *result.typed.elements;
-  const exchange::Choice choice =
-      exchange::choose(elements, direction, result.typed.place, style == Style::Nonblocking);
+  const bool nonblocking = style == Style::Nonblocking;
+  exchange::Choice choice = exchange::choose(elements, direction, result.typed.place, nonblocking);
+  // A persistent request goes one way as long as it lives.
+  const bool once = use != Use::Often && !result.typed.mixed;
+  if (once && choice.reason == Reason::BuiltInRule)
+    choice = trying::choose(elements, direction, nonblocking, choice, &settled);
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;
   if (result.method == Method::System && direction == Direction::Receive && record.uneven()) {
@@ -140,7 +145,7 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
       result.method = Method::Pack;
   }
   if (result.method != Method::System) result.reason = Reason::None;
-  if (kept && device_backend() == nullptr) known.settle(result, &elements);
+  if (kept && settled && device_backend() == nullptr) known.settle(result, &elements);
 }
 
 }  // namespace strake::interpose

@@ -89,11 +89,12 @@ inline bool is_of(const Known& known, MPI_Datatype type, std::int64_t count) noe
 }
 /// The general case of `examine`.
 void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
-                      mpi::TypeRecord& record, Known& known, Examined& result);
+                      mpi::TypeRecord& record, Use use, Known& known, Examined& result);
 
 /// Of `count` elements of a type without a record: left to the MPI library, and why.
 inline Found left_without_record(const mpi::InUse& type, std::int64_t count) noexcept {
   if (type.new_size < 0) return {.reason = Reason::UnknownType};
+  log_left(Reason::FewUses, type.new_size);
   return {.bytes = type.new_size * count, .reason = Reason::FewUses};
 }
 
@@ -155,7 +156,8 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     result.as_bytes = direction == Direction::Receive && record->uneven();
     known.settle(result, nullptr);
   } else {
-    examine_elements(direction, style, const_cast<void*>(buffer), count, *record, known, result);
+    examine_elements(direction, style, const_cast<void*>(buffer), count, *record, use, known,
+                     result);
   }
   return result;
 }

@@ -17,7 +17,7 @@ struct Found {
   Method method = Method::System;
   Reason reason = Reason::None;
   /// A receive that is left to the MPI library asks it for MPI_BYTE from `lowest` on, not the type
-  /// (docs/decisions/0005-wire-types.md).
+  /// (decision 5).
   bool as_bytes = false;
   std::int64_t lowest = 0;  ///< offset of the first byte in memory
 };

@@ -9,6 +9,7 @@
 #include "interpose/sharing.hpp"
 #include "interpose/summary.hpp"
 #include "interpose/times.hpp"
+#include "job/first.hpp"
 #include "job/report.hpp"
 #include "mpi/world.hpp"
 
@@ -51,6 +52,10 @@ int started(int code) noexcept {
   int rank = 0;
   real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0 && !spawned) settings::report_complaints();
+  int ranks = 0;
+  real_mpi().MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks == 1 && !spawned && job::launched_ranks() > 1)
+    job::leave_letter(settings::text(settings::Id::job), job::Letter::Alone);
   begin_sharing(rank, spawned);
   if (summary_wanted() && !spawned) times::start();
   return code;

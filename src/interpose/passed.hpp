@@ -15,7 +15,7 @@ namespace strake::interpose {
 struct Kind {
   exchange::Reason reason;  ///< under which the call is counted; None: it moves no data
   /// Whether the call may wait for another rank, which may itself wait for a send from here
-  /// (docs/decisions/0004-progress.md).
+  /// (decision 4).
   bool may_block;
   /// What kind of request the call returns by its last argument.
   Untestable untestable = Untestable::No;

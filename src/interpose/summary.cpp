@@ -9,6 +9,7 @@
 #include "interpose/sharing.hpp"
 #include "interpose/summary_forms.hpp"
 #include "interpose/times.hpp"
+#include "interpose/trying.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -122,6 +123,10 @@ void summarise() noexcept {
     const times::Spent spent = times::stop();
     JobTotals job{interpose::totals(), ranks, whole_job};
     Totals& totals = job.totals;
+    const exchange::Trials::Found tried = trying::found();
+    totals.trials_packed = tried.packed;
+    totals.trials_left = tried.left;
+    totals.trials_unsettled = tried.unsettled;
     totals.timed = spent.wall > 0 ? 1 : 0;
     totals.wall_ns = static_cast<std::uint64_t>(spent.wall * 1e9);
     totals.in_mpi_ns = static_cast<std::uint64_t>(spent.in_mpi * 1e9);

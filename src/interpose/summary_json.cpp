@@ -88,6 +88,9 @@ nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json
     json["shared_memory"]["ranks"][name_of(static_cast<Sharing>(i))] =
         totals.ranks_sharing[static_cast<std::size_t>(i)];
   }
+  json["trials"] = {{"packed", totals.trials_packed},
+                    {"left", totals.trials_left},
+                    {"unsettled", totals.trials_unsettled}};
   json["calls"] = std::move(calls);
   return json;
 }

@@ -54,6 +54,17 @@ std::string time_line(const Totals& totals) {
       100.0 * static_cast<double>(totals.in_mpi_ns) / static_cast<double>(totals.wall_ns));
 }
 
+/// What the job has tried, since nothing was measured.
+std::string trials_line(const Totals& totals) {
+  if (totals.trials_packed + totals.trials_left + totals.trials_unsettled == 0) return {};
+  std::string text = fmt::format(
+      "  trials       packing kept for {} kinds of message, the MPI library's copy for {}",
+      totals.trials_packed, totals.trials_left);
+  if (totals.trials_unsettled != 0)
+    text += fmt::format("; {} not tried to the end", totals.trials_unsettled);
+  return text + "\n    (a kind: one layout, size and direction on one rank)\n";
+}
+
 using Json = nlohmann::ordered_json;
 
 /// Rows that the summary shows of each kind.
@@ -201,6 +212,7 @@ std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& cal
     if (count.calls == 0) continue;
     text += fmt::format("    {:>10} calls: {}\n", count.calls, name_of(static_cast<Reason>(i)));
   }
+  text += trials_line(totals);
   text += datatypes(calls);
   for (int i = 0; i < kSharings; ++i) {
     const std::uint64_t ranks_of_it = totals.ranks_sharing[static_cast<std::size_t>(i)];

@@ -1,5 +1,5 @@
-/// \file  Whether this process is the first of its job or node, by the variables that launchers
-/// set, so that it is known before MPI starts. Uses only the C library.
+/// \file  Whether this process is the first of its job or node, and how many there are, by the
+/// variables that launchers set, so that it is known before MPI starts. Uses only the C library.
 #pragma once
 
 #include <cstdlib>
@@ -24,6 +24,14 @@ inline bool first_of_job() noexcept {
 
 inline bool first_of_node() noexcept {
   return is_first({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
+}
+
+/// How many ranks the launcher started, as far as it says so; 0 if it does not.
+inline int launched_ranks() noexcept {
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    if (const char* value = std::getenv(variable)) return std::atoi(value);
+  }
+  return 0;
 }
 
 }  // namespace strake::job

@@ -17,11 +17,12 @@ enum class Letter : char {
   WithoutMpi = 'p',  ///< a process without an MPI library
   WithMpi = 'm',     ///< a process with an MPI library and the interposer before it
   Started = 's',     ///< MPI was started, or ended, through the interposer
+  Alone = 'a',       ///< the launcher started several ranks, but MPI a job of one
   Refused = 'e',     ///< the process had to end: no interposer can serve it
   Emptied = 'v',     ///< a program was started without the job's environment variables
 };
 inline constexpr Letter kLetters[] = {Letter::WithoutMpi, Letter::WithMpi, Letter::Started,
-                                      Letter::Refused, Letter::Emptied};
+                                      Letter::Alone,      Letter::Refused, Letter::Emptied};
 
 /// The socket's address for a letter; of size 0 if the id is too long for a name.
 inline Address address_of(std::string_view job, Letter letter) noexcept {

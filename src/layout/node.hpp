@@ -64,7 +64,7 @@ class RunList {
 
 /// Makes nodes. Everything but a box goes through a RunList, so that the canonical form of
 /// irregular bytes does not depend on how they were described; a box has a unique form of its own
-/// (see docs/decisions/0001-canonical-layouts.md).
+/// (decision 1).
 class LayoutBuilder {
  public:
   /// Past this many runs an irregular description is kept as it is instead of being flattened (64

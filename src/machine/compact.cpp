@@ -19,6 +19,7 @@ namespace {
 
 constexpr char kMagic[8] = {'s', 't', 'r', 'k', 'p', 'r', 'o', 'f'};
 constexpr std::uint32_t kVersion = 1;
+constexpr int kReasonShift = 32;  // of Record::verdict
 // A thousand times what the longest measurement writes.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
@@ -30,13 +31,15 @@ struct Header {
   std::uint64_t checksum;
 };
 
-/// A Result; its names are indices.
+/// A Result; its names are indices. `verdict`: bit 0 says i.i.d.; bits 32 and up are the index of
+/// the reason why it is doubtful, plus 1. Readers before doubtful results tell only 0 from other
+/// values.
 struct Record {
   std::uint32_t name, mpi;
   std::int64_t bytes, block, pitch, count;
   double median, p10, p90, limit;
   std::int32_t samples, tries;
-  std::uint64_t iid;
+  std::uint64_t verdict;
 };
 
 /// FNV-1a by words of eight bytes: eight times as fast as by bytes, and as good against damage.
@@ -126,8 +129,10 @@ std::string payload_of(const Profile& profile) {
   Names names;
   Writer records;
   for (const Result& r : profile.results) {
+    const std::uint64_t reason = r.doubtful.empty() ? 0 : std::uint64_t{names[r.doubtful]} + 1;
     records.put(Record{names[r.name], names[r.mpi], r.bytes, r.block, r.pitch, r.count, r.median,
-                       r.p10, r.p90, r.limit, r.samples, r.tries, r.iid ? 1U : 0U});
+                       r.p10, r.p90, r.limit, r.samples, r.tries,
+                       reason << kReasonShift | (r.iid ? 1U : 0U)});
   }
   Writer all;
   all.put_text(profile.key);
@@ -215,9 +220,11 @@ Profile read_compact(const std::string& path) {
   profile.results.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto r = reader.get<Record>();
+    const auto reason = static_cast<std::uint32_t>(r.verdict >> kReasonShift);
     profile.results.push_back({reader.name(names, r.name), reader.name(names, r.mpi), r.bytes,
                                r.block, r.pitch, r.count, r.median, r.p10, r.p90, r.samples,
-                               r.iid != 0, r.tries, r.limit});
+                               (r.verdict & 1U) != 0, r.tries, r.limit,
+                               reason == 0 ? std::string() : reader.name(names, reason - 1)});
   }
   const std::uint32_t libraries = reader.get_count(sizeof(std::uint32_t) + 1);
   for (std::uint32_t i = 0; i < libraries; ++i) {

@@ -28,6 +28,7 @@ ExchangeParts::ExchangeParts(const Profile& profile, std::string_view mpi)
   };
   for (const Result& result : profile.results) {
     if ((!result.mpi.empty() && result.mpi != mpi) || !(result.median > 0)) continue;
+    if (!result.doubtful.empty()) continue;
     const std::string& name = result.name;
     const auto bytes = static_cast<double>(result.bytes);
     if (name.ends_with("/pairs") && result.count > 0) {
@@ -86,6 +87,12 @@ const Value* Costs::find(const ExchangeParts::Named<Value>& parts, const std::st
   return nullptr;
 }
 
+double Costs::known(double seconds, const std::string& name) {
+  if (!std::isnan(seconds)) return seconds;
+  if (lacking_.empty()) lacking_ = name;
+  return 0;
+}
+
 double Costs::call(const std::string& name) {
   const double* seconds = find(parts_.calls, name);
   return seconds != nullptr ? *seconds : 0;
@@ -93,20 +100,20 @@ double Costs::call(const std::string& name) {
 
 double Costs::fixed(const std::string& name) {
   const Curve* curve = find(parts_.curves, name);
-  return curve != nullptr ? curve->time(1) : 0;
+  return curve != nullptr ? known(curve->time(1), name) : 0;
 }
 
 double Costs::rest(const std::string& name) {
   const Curve* curve = find(parts_.curves, name);
   if (curve == nullptr) return 0;
   const auto block = static_cast<double>(shape_.block);
-  return std::max(curve->time(bytes_, block) - curve->time(1, block), 0.0);
+  return std::max(known(curve->time(bytes_, block) - curve->time(1, block), name), 0.0);
 }
 
 double Costs::share(const std::string& name) {
   const Curve* curve = find(parts_.curves, name);
   constexpr auto kAll = static_cast<double>(kMany);
-  return curve != nullptr ? curve->time(kAll) / kAll * bytes_ : 0;
+  return curve != nullptr ? known(curve->time(kAll), name) / kAll * bytes_ : 0;
 }
 
 double Costs::shared(const std::string& name) {
@@ -135,7 +142,10 @@ double Costs::packing(Direction direction, Method method, const char* memory) {
   message.bytes = message.blocks * block;
   message.pitch = shape_.pitch > 0 ? shape_.pitch : 2 * block;
   const auto all = parts_.packs.parts(method, message);
-  return all ? all->end * bytes_ / static_cast<double>(message.bytes) : 0;
+  const char* operation = direction == Direction::Send ? "pack" : "unpack";
+  const double end = all ? all->end : std::numeric_limits<double>::quiet_NaN();
+  return known(end, fmt::format("{}/{}/box", operation, memory)) * bytes_ /
+         static_cast<double>(message.bytes);
 }
 
 }  // namespace strake::machine

@@ -69,6 +69,8 @@ class Costs {
  private:
   template <typename Value>
   const Value* find(const ExchangeParts::Named<Value>& parts, const std::string& name);
+  /// `seconds`, or 0 where a doubtful result leaves them unknown: then it names what lacks.
+  double known(double seconds, const std::string& name);
   double packing(Direction direction, Method method, const char* memory);
 
   const ExchangeParts& parts_;

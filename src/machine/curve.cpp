@@ -10,11 +10,13 @@
 namespace strake::machine {
 namespace {
 
+/// Logarithms of values above 0. Those that need not be ascending may be NaN.
 std::vector<double> logs_of(const std::vector<double>& values, const char* what, bool ascending) {
   std::vector<double> logs;
   logs.reserve(values.size());
   for (const double value : values) {
-    if (!(value > 0) || !std::isfinite(value)) {
+    const bool unknown = !ascending && std::isnan(value);
+    if (!unknown && (!(value > 0) || !std::isfinite(value))) {
       throw InvalidArgument(fmt::format("a curve with {} {}: not above 0", what, value));
     }
     const double log = std::log2(value);

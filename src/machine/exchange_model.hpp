@@ -48,7 +48,7 @@ struct Prediction {
   std::vector<std::string> left_out;
 };
 
-/// How the model adds up (docs/decisions/0016-model-of-exchanges.md):
+/// How the model adds up (decision 16):
 /// - A transfer takes its steps one after the other. A step takes as long as the busiest of its
 ///   resources, with all that the exchange does by that resource.
 /// - A rank takes as long as its slowest transfer, sent or received; the exchange as its slowest

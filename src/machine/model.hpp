@@ -36,7 +36,7 @@ class Model {
   static constexpr double kPacked = 50e-9;
   /// Packing in host memory is chosen if it takes at most this part of the MPI library's time. If
   /// both times are nearly equal, the message is left to the MPI library, since the order may
-  /// change from minute to minute (docs/decisions/0007-whole-messages.md).
+  /// change from minute to minute (decision 7).
   static constexpr double kWorthPacking = 0.94;
 
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4"), `chunk` the piece in which

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <optional>
 
 namespace strake::machine {
 namespace {
 
+/// A point of a grid: nothing where none was measured, NaN where only a doubtful result is there.
 using Cell = std::optional<double>;
+constexpr double kDoubtful = std::numeric_limits<double>::quiet_NaN();
 
 /// The value at `index` of a line whose points lie at `axis`, from its measured points; past their
 /// ends that of the end, plus `slope` (in logarithms) per unit above. Nothing where none was
@@ -35,6 +38,19 @@ Cell fill(const std::vector<double>& axis, const std::vector<Cell>& line, std::s
   return std::nullopt;
 }
 
+/// Replaces doubtful points by what lies between those before and after, where both are known.
+void mend(const std::vector<double>& axis, std::vector<Cell>& line) {
+  const std::vector<Cell> measured = line;
+  const auto is_doubtful = [&](std::size_t i) { return measured[i] && std::isnan(*measured[i]); };
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (!is_doubtful(i)) continue;
+    std::vector<Cell> others = measured;
+    others[i].reset();
+    const Cell between = fill(axis, others, i, true, kDoubtful);
+    if (between) line[i] = between;
+  }
+}
+
 /// Fills what was not measured (blocks longer than the size, cases left out): first along the
 /// sizes, where it goes on at the last rate, then along the blocks.
 void complete(const std::vector<double>& xs, const std::vector<double>& ys,
@@ -43,6 +59,7 @@ void complete(const std::vector<double>& xs, const std::vector<double>& ys,
   for (std::size_t y = 0; y < ys.size(); ++y) {
     std::vector<Cell> column;
     for (std::size_t x = 0; x < xs.size(); ++x) column.push_back(measured[x * ys.size() + y]);
+    mend(xs, column);
     for (std::size_t x = 0; x < xs.size(); ++x) {
       cells[x * ys.size() + y] = fill(xs, column, x, true, 1);
     }
@@ -62,17 +79,21 @@ Curve Profile::curve(std::string_view name, std::string_view mpi,
   // By size and block; of two results for one point the later counts.
   std::map<std::pair<std::int64_t, std::int64_t>, double> points;
   bool blocks = false;
+  bool known = false;
   for (const Result& result : results) {
     if (result.name != name || result.mpi != mpi || result.bytes <= 0 || !(result.median > 0) ||
         (takes && !takes(result))) {
       continue;
     }
-    points[{result.bytes, result.block}] = result.median;
     blocks = blocks || result.block > 0;
+    double& time = points.try_emplace({result.bytes, result.block}, kDoubtful).first->second;
+    if (!result.doubtful.empty()) continue;
+    time = result.median;
+    known = true;
   }
   // A contiguous case has no place on an axis of blocks.
   if (blocks) std::erase_if(points, [](const auto& point) { return point.first.second <= 0; });
-  if (points.empty()) return {};
+  if (points.empty() || !known) return {};
   std::vector<double> xs;
   std::vector<double> ys;
   for (const auto& [point, time] : points) {
@@ -92,7 +113,7 @@ Curve Profile::curve(std::string_view name, std::string_view mpi,
     };
     cells[index_in(xs, point.first) * row + (blocks ? index_in(ys, point.second) : 0)] = time;
   }
-  if (blocks) complete(xs, ys, cells);
+  blocks ? complete(xs, ys, cells) : mend(xs, cells);
   std::vector<double> times;
   times.reserve(cells.size());
   for (const Cell& cell : cells) times.push_back(cell.value());

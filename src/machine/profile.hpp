@@ -12,7 +12,7 @@ namespace strake::machine {
 
 /// One measured case. Times are seconds of one operation, always; a bandwidth is bytes / median.
 struct Result {
-  std::string name;        ///< "pack/device/box": docs/profile.md lists them
+  std::string name;        ///< "pack/device/box": docs/reference/profile.md lists them
   std::string mpi;         ///< MPI library and version, "Open MPI 4.1.4"; empty: measured without
   std::int64_t bytes = 0;  ///< payload of one operation; 0: it moves none
   std::int64_t block = 0;  ///< bytes of one contiguous block; 0: contiguous
@@ -25,6 +25,9 @@ struct Result {
   bool iid = false;  ///< the samples passed the tests of SP 800-90B
   int tries = 1;     ///< sample sets taken until one passed, or until the measurement gave up
   double limit = 0;  ///< bytes per second that the link allows; 0: not known
+  /// Why the time may be wrong, "other processes used 1.3 of 2 CPUs"; empty: nothing disturbed it.
+  /// Models take a doubtful result as not measured.
+  std::string doubtful;
 };
 
 /// Whether the operation moves bytes. Allocating, freeing or opening memory takes a size, but moves
@@ -43,13 +46,15 @@ class Curve {
  public:
   Curve() = default;
   /// Points of a full grid, xs and ys ascending, times in row-major order (y fastest). `ys` may be
-  /// empty: then one dimension. \throws InvalidArgument  any of this is violated, or a time is not
-  /// positive
+  /// empty: then one dimension. A time that is NaN is not known, and neither is what lies between
+  /// it and the next points, or past it at an end. \throws InvalidArgument  any of this is
+  /// violated, or a time is not positive
   Curve(const std::vector<double>& xs, const std::vector<double>& ys,
         const std::vector<double>& times);
 
   [[nodiscard]] bool empty() const noexcept { return times_.empty(); }
-  /// Seconds for `bytes` in blocks of `block`; infinity where the curve is empty. Cost: ~20 ns.
+  /// Seconds for `bytes` in blocks of `block`; infinity where the curve is empty, NaN where the
+  /// time is not known. Cost: ~20 ns.
   [[nodiscard]] double time(double bytes, double block = 0) const noexcept;
   /// The same in base-2 logarithms, for callers that ask several curves: log2 of the seconds.
   [[nodiscard]] double log_time(double log_bytes, double log_block) const noexcept;
@@ -84,7 +89,9 @@ struct Profile {
   std::vector<Aware> aware;
 
   /// The results called `name` with library `mpi` that `takes` accepts (without one, all), as a
-  /// curve over bytes, or over bytes and block where any has one. Empty: none.
+  /// curve over bytes, or over bytes and block where any has one. Empty: none. In place of a
+  /// doubtful result the curve goes from the size before to the size after; if one of these is
+  /// doubtful too, or there is none, the time is not known there.
   [[nodiscard]] Curve curve(std::string_view name, std::string_view mpi = {},
                             const std::function<bool(const Result&)>& takes = {}) const;
 };

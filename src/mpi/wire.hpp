@@ -4,7 +4,7 @@
 /// piece. If the message is longer than the posted receive, ob1 writes past the receive's end, and
 /// may report success. For a datatype with a hole it checks the length. So with ob1 the last byte
 /// of a send, and one byte of room behind a receive, lie apart from the rest. Within a node
-/// datatypes with a hole are also faster, in MPICH too (docs/decisions/0005-wire-types.md).
+/// datatypes with a hole are also faster, in MPICH too (decision 5).
 #pragma once
 
 #include <mpi.h>

@@ -54,10 +54,10 @@ const auto kNothing = [] {};
 TEST_F(Hold, a_gate_that_nobody_opens_opens_by_itself) {
   Gate gate(0);
   const Stream stream(0);
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   gate.close(stream.get());
   check(cudaStreamSynchronize(stream.get()));
-  EXPECT_GE(seconds_since(begin), 0.9 * gate.holds());
+  EXPECT_GE(watch.seconds(), 0.9 * gate.holds());
   const double first = gate.holds();
   gate.lengthen();
   EXPECT_GT(gate.holds(), 2 * first);

@@ -133,7 +133,7 @@ TEST(OrientedExchange, short_blocks) {
 /// Arrays that others read in place, with rows that stay rows in some orientations.
 TEST(OrientedExchange, large_arrays) { run({128, 12, 9}, 8); }
 
-/// The example of docs/grid.md: 4 x 3 cells go to 3 x 4, x to y, and y to x, reversed.
+/// The example of docs/how-to/grid.md: 4 x 3 cells go to 3 x 4, x to y, and y to x, reversed.
 TEST(OrientedExchange, example) {
   constexpr std::int64_t kDouble = sizeof(double), row = 3 * kDouble;
   const std::array<double, 12> sent = {0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23};

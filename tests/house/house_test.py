@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the includes of src/ and tools/ with the list of allowed arrows in docs/architecture.md.
+"""Compares the includes of src/ and tools/ with the list of allowed arrows in docs/explanation/architecture.md.
 
   house_test.py ROOT                 fails and names each include that the list does not allow
   house_test.py ROOT --self-test     fails unless a wrong include, a cycle and a stale list are found
@@ -46,7 +46,7 @@ def check_src(files, arrows, public):
         for include in INCLUDE.findall(text):
             to = room_of(include, arrows, public)
             if include.startswith("strake/") and to is None:
-                faults.append(f"src/{name}: {include} belongs to no room of docs/architecture.md")
+                faults.append(f"src/{name}: {include} belongs to no room of docs/explanation/architecture.md")
             elif to is not None and to != room and to not in arrows.get(room, set()):
                 faults.append(f"src/{name}: {room} may not include {to} ({include})")
         if name != QUIRKS and LIBRARY.search(text):
@@ -89,7 +89,7 @@ def cycles(needs):
 
 
 def read_page(root):
-    text = open(os.path.join(root, "docs/architecture.md"), encoding="utf-8").read()
+    text = open(os.path.join(root, "docs/explanation/architecture.md"), encoding="utf-8").read()
     public = {f"strake/{name}": room for name, room in re.findall(r"^    strake/([\w.]+) : (\w+)$", text, re.M)}
     return read_arrows(text), public
 
@@ -98,11 +98,11 @@ def check(root):
     arrows, public = read_page(root)
     src = os.path.join(root, "src")
     rooms = {name for name in os.listdir(src) if os.path.isdir(os.path.join(src, name))}
-    faults = [f"docs/architecture.md has no room {room}" for room in sorted(rooms - set(arrows))]
-    faults += [f"docs/architecture.md: there is no src/{room}" for room in sorted(set(arrows) - rooms)]
-    faults += [f"docs/architecture.md: {' -> '.join(cycle)}" for cycle in cycles(arrows)]
+    faults = [f"docs/explanation/architecture.md has no room {room}" for room in sorted(rooms - set(arrows))]
+    faults += [f"docs/explanation/architecture.md: there is no src/{room}" for room in sorted(set(arrows) - rooms)]
+    faults += [f"docs/explanation/architecture.md: {' -> '.join(cycle)}" for cycle in cycles(arrows)]
     headers = {f"strake/{name}" for name in os.listdir(os.path.join(root, "include/strake"))}
-    faults += [f"docs/architecture.md gives no room to {name}" for name in sorted(headers - set(public))]
+    faults += [f"docs/explanation/architecture.md gives no room to {name}" for name in sorted(headers - set(public))]
     faults += check_src(files_below(src), arrows, public)
     include = ((f"{public.get(f'strake/{name}', '?')}/{name}", text)
                for name, text in files_below(os.path.join(root, "include/strake")))

@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   MPI_Type_commit(&type);
   std::vector<double> out(2 * kBlocks * kRoom, rank), in(out.size(), -1);
   const int peer = 1 - rank;
-  // Before the persistent messages: see the limits in docs/interposer.md.
+  // Before the persistent messages: see the limits in docs/reference/interposer.md.
   collectives(out.data(), type);
   one_sided();
   for (int i = 0; i < 2; ++i) {

@@ -20,11 +20,30 @@
 namespace strake::measure {
 namespace {
 
+Cases packs(std::int64_t memory) {
+  Cases cases;
+  add_cpu_packs(cases, memory);
+  return cases;
+}
+
+Cases copies(std::int64_t memory) {
+  Cases cases;
+  add_memcpy(cases, memory);
+  return cases;
+}
+
+Cases all_cases() {
+  Cases cases;
+  add_cpu_packs(cases, memory_to_spend());
+  add_memcpy(cases, memory_to_spend());
+  return cases;
+}
+
 constexpr std::int64_t kSmall = 65536;
 
 TEST(CpuCases, run_and_find_wrong_data) {
   std::set<std::string> names;
-  for (const Case& what : CpuSuite().cases()) {
+  for (const Case& what : all_cases()) {
     if (what.bytes > kSmall) continue;
     SCOPED_TRACE(what.name + " " + std::to_string(what.bytes) + " " + std::to_string(what.block) +
                  " " + std::to_string(what.pitch));
@@ -45,7 +64,7 @@ TEST(CpuCases, run_and_find_wrong_data) {
 TEST(CpuCases, have_distinct_identities_and_fit_into_the_memory) {
   constexpr std::int64_t kMemory = std::int64_t{1} << 28;
   std::set<std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t>> seen;
-  for (const auto& cases : {pack_cases(kMemory), memcpy_cases(kMemory)}) {
+  for (const Cases& cases : {packs(kMemory), copies(kMemory)}) {
     for (const Case& what : cases) {
       EXPECT_TRUE(seen.emplace(what.name, what.bytes, what.block, what.pitch).second)
           << what.name << " " << what.bytes << " " << what.block << " " << what.pitch;
@@ -63,7 +82,7 @@ TEST(CpuCases, have_distinct_identities_and_fit_into_the_memory) {
   }
   // As large as they go.
   std::set<std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t>> large;
-  for (const Case& what : pack_cases(std::int64_t{1} << 32)) {
+  for (const Case& what : packs(std::int64_t{1} << 32)) {
     large.emplace(what.name, what.bytes, what.block, what.pitch);
   }
   for (const std::int64_t block : {16, 64, 4096}) {
@@ -74,7 +93,7 @@ TEST(CpuCases, have_distinct_identities_and_fit_into_the_memory) {
 }
 
 TEST(CpuCases, quick_ones_are_few_and_small) {
-  const std::vector<Case> all = CpuSuite().cases();
+  const Cases all = all_cases();
   const auto quick = std::count_if(all.begin(), all.end(), [](const Case& c) { return c.quick; });
   EXPECT_GT(quick, 20);
   EXPECT_LT(quick, 200);

@@ -378,5 +378,50 @@ TEST(Driver, a_fault_in_a_later_pass_is_the_cases_fault) {
   EXPECT_EQ(alls, (std::vector<std::size_t>{6, 6, 6, 6, 5}));
 }
 
+/// Measures one case whose n-th measurement takes `times[n]` and is doubtful if `doubtful[n]`.
+machine::Result measured_with(std::vector<double> times, const std::vector<bool>& doubtful,
+                              bool in_passes, std::size_t& measurements) {
+  measurements = 0;
+  Case what = case_of("noisy", [&] {
+    const double time = times.at(measurements++);
+    return Script{[time](std::int64_t n) { return time * static_cast<double>(n); }};
+  });
+  what.in_passes = in_passes;
+  const std::vector<Entry> entries = {{what, ""}};
+  Listener listener;
+  machine::Result last;
+  listener.measured = [&](const machine::Result& result, bool) { last = result; };
+  listener.doubt = [&] {
+    return std::string(doubtful.at(measurements - 1) ? "a busy machine" : "");
+  };
+  Leader leader(nullptr);
+  measure_all(
+      leader, entries, [] { return 0.05; }, listener);
+  return last;
+}
+
+TEST(Driver, what_was_doubtful_is_measured_once_more) {
+  std::size_t measurements = 0;
+  machine::Result result = measured_with({9e-4, 1e-4}, {true, false}, false, measurements);
+  EXPECT_NEAR(result.median, 1e-4, 1e-9);
+  EXPECT_EQ(result.doubtful, "");
+  result = measured_with({9e-4, 8e-4}, {true, true}, false, measurements);
+  EXPECT_EQ(result.doubtful, "a busy machine");
+  EXPECT_EQ(measurements, 2U);
+}
+
+TEST(Driver, doubtful_passes_count_only_without_others) {
+  std::size_t measurements = 0;
+  machine::Result result =
+      measured_with({9e-4, 1e-4, 9e-4, 1e-4}, {true, false, true, false}, true, measurements);
+  EXPECT_EQ(measurements, 4U);
+  EXPECT_NEAR(result.median, 1e-4, 1e-9);
+  EXPECT_NEAR(result.p90, 1e-4, 1e-9);
+  EXPECT_EQ(result.doubtful, "");
+  result = measured_with({9e-4, 8e-4, 9e-4, 7e-4}, {true, true, true, true}, true, measurements);
+  EXPECT_EQ(measurements, 4U);
+  EXPECT_EQ(result.doubtful, "a busy machine");
+}
+
 }  // namespace
 }  // namespace strake::measure

@@ -1,7 +1,11 @@
 /// \file  `strake measure` from outside: options, exit status, files.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +13,8 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "machine/profile.hpp"
 #include "tools/command.hpp"
@@ -41,6 +47,13 @@ class Measure : public testing::Test {
     std::ifstream file(path(".json"));
     return nlohmann::json::parse(file);
   }
+  /// Of the profile's results, those that nothing disturbed: other tests may keep the machine busy.
+  [[nodiscard]] std::size_t sound() const {
+    const auto json = profile();
+    return static_cast<std::size_t>(
+        std::count_if(json["results"].begin(), json["results"].end(),
+                      [](const auto& result) { return !result.contains("doubtful"); }));
+  }
 
   fs::path cache_;
 };
@@ -60,7 +73,7 @@ TEST_F(Measure, prints_a_table_and_writes_both_forms) {
   const Outcome outcome = measure({"--quick", "--filter", "^pack/cpu/box 1024 64 (136|1032)"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(lines_with(outcome.out, "GB/s"), 1);
-  EXPECT_EQ(lines_with(outcome.out, "pack/cpu/box     1 KiB     64 B    136 B "), 1) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.out, "pack/cpu/box   1 KiB    64 B   136 B "), 1) << outcome.out;
   EXPECT_EQ(lines_with(outcome.err, "2 cases measured"), 1) << outcome.err;
   EXPECT_EQ(lines_with(outcome.err, "Profile: " + path(".json")), 1) << outcome.err;
   EXPECT_EQ(lines_with(outcome.err, "Clocks: "), 1);
@@ -82,12 +95,12 @@ TEST_F(Measure, prints_a_table_and_writes_both_forms) {
 }
 
 TEST_F(Measure, prints_json_lines) {
-  const Outcome outcome = measure({"--json", "--filter", "^pack/cpu/box 1024 (64|256) 136"});
+  const Outcome outcome = measure({"--json", "--filter", "^standin/(good|make) "}, true);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   std::istringstream lines(outcome.out);
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
-    EXPECT_EQ(nlohmann::json::parse(line)["name"], "pack/cpu/box") << line;
+    EXPECT_EQ(nlohmann::json::parse(line)["name"], "standin/good") << line;
   }
   EXPECT_EQ(count, 1);
 }
@@ -101,26 +114,32 @@ TEST_F(Measure, ends_in_the_time_that_it_is_given) {
 }
 
 TEST_F(Measure, updates_what_is_asked_and_resumes) {
-  EXPECT_EQ(measure({"--quick", "--filter", "^pack/cpu/box 1024 64 (136|1032)"}).status, 0);
+  EXPECT_EQ(measure({"--quick", "--filter", "^standin/(good|second) "}, true).status, 0);
   const auto before = profile();
-  EXPECT_EQ(measure({"--filter", "^unpack/cpu/box 1024 64 136"}).status, 0);
+  EXPECT_EQ(measure({"--filter", "^standin/third "}, true).status, 0);
   const auto after = profile();
   ASSERT_EQ(after["results"].size(), 3U);
   EXPECT_EQ(after["results"][0], before["results"][0]);
   EXPECT_EQ(after["results"][2]["mode"], "full");
+  const auto known = static_cast<std::size_t>(
+      std::count_if(before["results"].begin(), before["results"].end(),
+                    [](const auto& result) { return !result.contains("doubtful"); }));
 
   const Outcome resumed =
-      measure({"--quick", "--resume", "--filter", "pack/cpu/box 1024 64 (136|1032)"});
+      measure({"--quick", "--resume", "--filter", "^standin/(good|second|third|fourth) "}, true);
   EXPECT_EQ(resumed.status, 0);
-  EXPECT_EQ(lines_with(resumed.err, "2 of 4 cases are measured already"), 1) << resumed.err;
-  EXPECT_EQ(lines_with(resumed.err, "2 cases measured"), 1) << resumed.err;
-  EXPECT_EQ(profile()["results"][0], before["results"][0]);
+  EXPECT_EQ(lines_with(resumed.err, fmt::format("{} of 4 cases are measured already", known)), 1)
+      << resumed.err;
+  EXPECT_EQ(lines_with(resumed.err, fmt::format("{} cases measured", 4 - known)), 1) << resumed.err;
+  if (!before["results"][0].contains("doubtful")) {
+    EXPECT_EQ(profile()["results"][0], before["results"][0]);
+  }
   EXPECT_EQ(profile()["results"].size(), 4U);
 }
 
 TEST_F(Measure, writes_where_it_is_told) {
   const std::string file = (cache_ / "here.json").string();
-  EXPECT_EQ(measure({"--output", file, "--filter", "^pack/cpu/box 1024 64 136"}).status, 0);
+  EXPECT_EQ(measure({"--output", file, "--filter", "^standin/good "}, true).status, 0);
   EXPECT_TRUE(fs::exists(file));
   EXPECT_TRUE(fs::exists(cache_ / "here.profile"));
   EXPECT_FALSE(fs::exists(path(".json")));
@@ -153,9 +172,8 @@ TEST_F(Measure, two_forms_under_one_name_are_refused) {
 }
 
 TEST_F(Measure, says_that_there_is_no_place_for_the_profile) {
-  const Words nowhere = {"XDG_CACHE_HOME=", "HOME="};
-  const Outcome outcome =
-      tools_test::strake({"measure", "--filter", "^pack/cpu/box 1024 64 136"}, nowhere);
+  const Words nowhere = {"XDG_CACHE_HOME=", "HOME=", "OMPI_COMM_WORLD_SIZE=1"};
+  const Outcome outcome = tools_test::strake({"measure", "--filter", "^standin/good "}, nowhere);
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(lines_with(outcome.err, "there is no place for the profile"), 1) << outcome.err;
   for (const char* name : {"XDG_CACHE_HOME", "HOME", "--output"})
@@ -163,8 +181,7 @@ TEST_F(Measure, says_that_there_is_no_place_for_the_profile) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(tools_test::strake({"measure", "--list"}, nowhere).status, 0);
   const std::string file = (cache_ / "here.json").string();
-  EXPECT_EQ(tools_test::strake(
-                {"measure", "--output", file, "--filter", "^pack/cpu/box 1024 64 136"}, nowhere)
+  EXPECT_EQ(tools_test::strake({"measure", "--output", file, "--filter", "^standin/good "}, nowhere)
                 .status,
             0);
   EXPECT_TRUE(fs::exists(file));
@@ -232,10 +249,42 @@ TEST_F(Measure, an_interrupted_run_is_resumed) {
                        "standin/(good|slow|endless) "},
                       {"XDG_CACHE_HOME=" + cache_.string(), "OMPI_COMM_WORLD_SIZE=1"});
   EXPECT_EQ(cut.status, 124) << cut.err;  // timeout's own
+  const std::size_t known = sound();
   const Outcome resumed = measure({"--resume", "--filter", "^standin/(good|slow) "}, true);
   EXPECT_EQ(resumed.status, 0);
-  EXPECT_EQ(lines_with(resumed.err, "2 of 2 cases are measured already"), 1) << resumed.err;
+  EXPECT_EQ(lines_with(resumed.err, fmt::format("{} of 2 cases are measured already", known)), 1)
+      << resumed.err;
   EXPECT_EQ(machine::read_compact(path(".profile")).results.size(), 2U);
+}
+
+TEST_F(Measure, says_that_the_machine_is_busy_and_how_to_measure_again) {
+  std::vector<pid_t> spinning;
+  for (unsigned i = 0; i < std::max(std::thread::hardware_concurrency(), 1U); ++i) {
+    spinning.push_back(fork());
+    if (spinning.back() == 0) {
+      for (alarm(60);;) asm volatile("");
+    }
+  }
+  const Outcome busy = measure({"--filter", "^standin/good "}, true);
+  for (const pid_t process : spinning) {
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+  }
+  EXPECT_EQ(busy.status, 0) << busy.err;
+  EXPECT_EQ(lines_with(busy.err, "This machine is busy: other processes used "), 1) << busy.err;
+  EXPECT_EQ(lines_with(busy.err, "1 of 1 result is doubtful: other processes used "), 1)
+      << busy.err;
+  EXPECT_EQ(lines_with(busy.err, "/strake measure --resume --filter '^standin/good '"), 1)
+      << busy.err;
+  EXPECT_EQ(lines_with(busy.out, "doubtful"), 1) << busy.out;
+  const std::string reason = profile()["results"][0]["doubtful"];
+  EXPECT_TRUE(reason.starts_with("other processes used ")) << reason;
+  EXPECT_EQ(machine::read_compact(path(".profile")).results[0].doubtful, reason);
+
+  const Outcome again = measure({"--resume", "--filter", "^standin/good "}, true);
+  EXPECT_EQ(lines_with(again.err, "0 of 1 cases are measured already"), 1) << again.err;
+  EXPECT_EQ(lines_with(again.err, "1 case measured"), 1) << again.err;
+  EXPECT_EQ(lines_with(again.err, "1 of 1 result is doubtful"), sound() == 0 ? 1 : 0) << again.err;
 }
 
 TEST_F(Measure, ranks_of_each_mpi_library_measure_together) {

@@ -150,6 +150,30 @@ TEST_F(ProfileFileTest, resumes_runs_of_the_same_parameters) {
   EXPECT_FALSE(file.has(case_of("a", 64), "Open MPI 4.1.4", newer));
 }
 
+TEST_F(ProfileFileTest, doubtful_results_are_marked_and_measured_again) {
+  machine::Result doubtful = result("a", 64, 9e-6);
+  doubtful.doubtful = "other processes used 1.3 of 2 CPUs";
+  const RunMode mode{false, "0.1.0", "2025-11-21T09:30:00Z"};
+  {
+    ProfileFile file(path_, kKey);
+    EXPECT_TRUE(file.merge(doubtful, mode));
+    EXPECT_TRUE(file.merge(result("b", 64, 1e-6), mode));
+    file.save();
+  }
+  ProfileFile file(path_, kKey);
+  EXPECT_EQ(file.profile().results[0].doubtful, doubtful.doubtful);
+  EXPECT_EQ(machine::read_compact(file.compact_path()).results[0].doubtful, doubtful.doubtful);
+  EXPECT_FALSE(file.has(case_of("a", 64), "Open MPI 4.1.4", mode));
+  EXPECT_TRUE(file.has(case_of("b", 64), "Open MPI 4.1.4", mode));
+
+  EXPECT_TRUE(file.merge(result("a", 64, 2e-6), mode));
+  EXPECT_TRUE(file.has(case_of("a", 64), "Open MPI 4.1.4", mode));
+  // What nothing disturbed stays.
+  EXPECT_FALSE(file.merge(doubtful, mode));
+  file.save();
+  EXPECT_EQ(ProfileFile(path_, kKey).profile().results[0].median, 2e-6);
+}
+
 TEST_F(ProfileFileTest, of_another_machine_is_refused_and_left_alone) {
   {
     ProfileFile file(path_, "another machine");

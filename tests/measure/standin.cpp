@@ -41,11 +41,13 @@ class StandinPlugin final : public Plugin {
   Team* team() override { return &team_; }
   std::vector<Case> cases() override {
     std::vector<Case> all;
-    for (const char* name : {"standin/good", "standin/make", "standin/run", "standin/wrong",
-                             "standin/slow", "standin/endless"}) {
+    for (const char* name :
+         {"standin/good", "standin/second", "standin/third", "standin/fourth", "standin/make",
+          "standin/run", "standin/wrong", "standin/slow", "standin/endless"}) {
       Case what;
       what.name = name;
       what.bytes = 1000;
+      what.quick = true;
       what.scope = Scope::Job;
       what.make = [what] { return std::make_unique<Standin>(what.name); };
       all.push_back(what);

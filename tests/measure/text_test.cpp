@@ -41,20 +41,20 @@ TEST(Text, the_table_has_rates_and_shares_of_the_limit) {
   r.p10 = 9e-5;
   r.p90 = 2e-4;
   r.limit = 2.097152e10;
-  r.iid = true;
   machine::Result next = r;
   next.bytes = 0;
-  next.iid = false;
-  next.tries = 10;
+  next.p90 = 2e-3;
+  next.limit = 0;
+  next.doubtful = "it rained";
   const std::string text = table(std::vector{r, next});
   EXPECT_EQ(
       text,
-      "name                bytes    block    pitch count     median        p10       p90      "
-      "GB/s  of max  i.i.d.\n"
-      "copy/cpu/cached     1 MiB                             100 us    90.0 us    200 us     "
-      "10.49    50 %  yes\n"
-      "                                                      100 us    90.0 us    200 us      "
-      "              no (10)\n");
+      "name              bytes   block   pitch count   median       ±    GB/s  of max\n"
+      "copy/cpu/cached   1 MiB                         100 us    55 %   10.49    50 %\n"
+      "                                                100 us   955 %                  doubtful\n");
+  EXPECT_EQ(table(std::vector{next}),
+            "name              bytes   block   pitch count   median       ±    GB/s\n"
+            "copy/cpu/cached                                 100 us   955 %          doubtful\n");
 }
 
 TEST(Progress, guesses_within_the_budget) {

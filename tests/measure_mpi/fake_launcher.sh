@@ -12,6 +12,6 @@ case $FAKE_LAUNCHER in
     done ;;
 esac
 if [ "$FAKE_LAUNCHER" = noisy ]; then
-  for word in begins right ends; do echo "strake-gpu-probe: $word"; done
+  for word in begins right ends; do echo "strake-probe: $word"; done
 fi
 exit 3

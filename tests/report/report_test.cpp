@@ -1,4 +1,4 @@
-// Units, axes, the matrix, the reader, and the contents of the page.
+// Units, the matrix, the reader, and the contents of the page.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "made_up.hpp"
-#include "report/axis.hpp"
+#include "report/chart.hpp"
+#include "report/html.hpp"
 #include "report/matrix.hpp"
 #include "report/page.hpp"
 #include "report/profile_reader.hpp"
-#include "report/svg.hpp"
 #include "report/units.hpp"
 #include "strake/error.hpp"
 
@@ -36,43 +36,7 @@ TEST(Units, have_three_digits) {
   EXPECT_EQ(share_text(1e9, 0), "");
 }
 
-TEST(Axis, takes_in_what_it_can_show_and_ends_at_ticks) {
-  Axis axis{"rate [GB/s]", Scale::Log, 0, 0};
-  axis.include(0);  // has no place on it
-  axis.include(0.013);
-  axis.include(1700);
-  axis.round();
-  EXPECT_DOUBLE_EQ(axis.low, 0.01);
-  EXPECT_DOUBLE_EQ(axis.high, 2000);
-  EXPECT_DOUBLE_EQ(axis.position(axis.low), 0);
-  EXPECT_DOUBLE_EQ(axis.position(axis.high), 1);
-  EXPECT_NEAR(axis.position(std::sqrt(0.01 * 2000)), 0.5, 1e-9);
-  EXPECT_EQ(axis.full_label(), "rate [GB/s], log scale");
-  int labels = 0;
-  for (const auto& tick : axis.ticks(8)) labels += tick.label.empty() ? 0 : 1;
-  EXPECT_EQ(labels, 6);  // 0.01 to 1000
-  Axis bytes{"size [bytes]", Scale::LogBytes, 0, 0};
-  bytes.include(100);
-  bytes.include(64 << 20);
-  bytes.round();
-  EXPECT_EQ(bytes.low, 64);
-  EXPECT_EQ(bytes.high, 64 << 20);
-  EXPECT_LE(bytes.ticks(8).size(), 9U);
-}
-
-TEST(Axis, of_one_value_or_none_has_a_width) {
-  for (const Scale scale : {Scale::Linear, Scale::Log, Scale::LogBytes}) {
-    for (const double value : {0.0, 64.0}) {
-      Axis axis{"", scale, 0, 0};
-      axis.include(value);
-      axis.round();
-      EXPECT_LT(axis.low, axis.high);
-      EXPECT_GE(axis.ticks(8).size(), 2U);
-    }
-  }
-}
-
-TEST(Svg, keeps_words_out_of_the_markup) {
+TEST(Html, keeps_words_out_of_the_markup) {
   EXPECT_EQ(escaped("<a href='x'>&\"\x01"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\xEF\xBF\xBD");
 }
 
@@ -185,79 +149,79 @@ TEST_F(Reader, says_which_file_and_where_it_is_wrong) {
   EXPECT_EQ(with("[{", "7, \"x\": [{"), path_ + ", at results: a list belongs there, not 7");
 }
 
-/// The texts of all cells of the table of numbers, in order.
-std::vector<std::string> cells_of_numbers(const std::string& html) {
-  std::vector<std::string> cells;
-  std::size_t at = html.find("<section id=\"numbers\">");
-  while ((at = html.find("<td", at)) != std::string::npos) {
-    const std::size_t begin = html.find('>', at) + 1;
-    cells.push_back(html.substr(begin, html.find('<', begin) - begin));
-    at = begin;
+TEST(Charts, leave_out_lines_of_two_points_and_name_doubtful_ones) {
+  Shown shown{"one", {}, {}};
+  for (std::int64_t i = 0; i < 5; ++i) {
+    machine::Result result;
+    result.name = "a";
+    result.bytes = 1 << i;
+    result.median = result.p10 = result.p90 = 1;
+    shown.profile.results.push_back(result);
   }
-  return cells;
-}
-
-TEST(Page, shows_every_number_of_the_profile) {
-  const Shown shown{"one", made_up("one", 2, 1), {}};
-  const std::string html = page("Title", {&shown, 1});
-  const auto cells = cells_of_numbers(html);
-  constexpr std::size_t kColumns = 13;
-  ASSERT_EQ(cells.size(), kColumns * shown.profile.results.size());
-  for (std::size_t i = 0; i < shown.profile.results.size(); ++i) {
-    const auto& result = shown.profile.results[i];
-    const auto* row = &cells[kColumns * i];
-    EXPECT_EQ(row[0], result.name);
-    EXPECT_EQ(row[6], time_text(result.median));
-    EXPECT_EQ(row[9],
-              result.bytes > 0 ? rate_text(static_cast<double>(result.bytes) / result.median) : "");
-    EXPECT_EQ(row[10],
-              result.limit > 0
-                  ? share_text(static_cast<double>(result.bytes) / result.median, result.limit)
-                  : "");
-    EXPECT_NE(html.find(fmt::format("title=\"{:.9g} s\">{}<", result.median, row[6])),
-              std::string::npos);
-  }
-}
-
-TEST(Page, points_of_plots_carry_their_numbers) {
-  const Shown shown{"one", made_up("one", 2, 1), {}};
-  const std::string html = page("Title", {&shown, 1});
-  for (const auto& result : shown.profile.results) {
-    // Sizes of packs are thinned out, and each pair's peers are in the matrix.
-    if (result.name.rfind("pack/device", 0) != 0 && result.name != "copy/device-to-pinned")
-      continue;
-    EXPECT_NE(html.find(escaped(description(result)) + "</title>"), std::string::npos)
-        << result.name << " " << description(result);
-  }
+  const auto& results = shown.profile.results;
+  Charts charts({&shown, 1});
+  const auto figure_of = [&](std::initializer_list<Line> lines) {
+    Chart chart;
+    chart.title = "<title>";
+    chart.lines = lines;
+    return charts.figure(std::move(chart));
+  };
+  const Line two{"two", 0, false, {&results[0], &results[1]}, {}};
+  const Line three{"three & more", 0, false, {&results[2], &results[3], &results[4]}, {}};
+  EXPECT_EQ(figure_of({two}), "");
+  const std::string figure = figure_of({two, three});
+  EXPECT_NE(figure.find("&lt;title&gt;"), std::string::npos);
+  EXPECT_NE(figure.find(">three &amp; more</li>"), std::string::npos);
+  EXPECT_EQ(figure.find(">two</li>"), std::string::npos);
+  EXPECT_EQ(figure.find("doubtful"), std::string::npos);
+  const auto json = charts.json();
+  ASSERT_EQ(json["charts"].size(), 1U);
+  EXPECT_EQ(json["charts"][0]["lines"].dump(),
+            R"([{"name":"three & more","colour":0,"points":[2,3,4]}])");
+  shown.profile.results[3].p90 = 1.3;
+  EXPECT_NE(figure_of({three}).find("doubtful"), std::string::npos);
 }
 
 TEST(Page, of_two_profiles_compares_them) {
   const Shown shown[] = {{"A: one", made_up("one", 0, 1), {}},
                          {"B: two", made_up("two", 0, 2), {}}};
   const std::string html = page("Title", shown);
-  EXPECT_NE(html.find("<section id=\"comparison\">"), std::string::npos);
+  EXPECT_NE(html.find("id=\"comparison\""), std::string::npos);
   EXPECT_NE(html.find("<td>pack/cpu/box</td><td>56</td><td>0.5</td><td>0.5</td><td>0.5</td>"),
             std::string::npos);
   // No GPU was there: nothing is said of any.
   EXPECT_EQ(html.find("Device memory"), std::string::npos);
+  EXPECT_EQ(html.find("GPU to GPU"), std::string::npos);
 }
 
 TEST(Page, of_an_empty_profile_says_so) {
   const Shown shown{"none", {}, {}};
   const std::string html = page("<Title>", {&shown, 1});
   EXPECT_NE(html.find("<h1>&lt;Title&gt;</h1>"), std::string::npos);
-  EXPECT_EQ(html.find("<svg"), std::string::npos);
+  EXPECT_EQ(html.find("<figure"), std::string::npos);
   EXPECT_NE(html.find("Nothing of this was measured."), std::string::npos);
+  EXPECT_NE(html.find("<code>mpirun -n 2 strake measure</code> measures it"), std::string::npos);
 }
 
-TEST(Crossover, shows_the_method_that_the_sum_of_the_parts_says) {
+TEST(Methods, are_those_that_the_sums_of_the_parts_say) {
   const Shown shown{"one", made_up("one", 1, 1), {}};
   const std::string html = page("Title", {&shown, 1});
+  const auto shows = [&](const std::string& text) { return html.find(text) != std::string::npos; };
   // 64 KiB in blocks of 4 B: 2 x 16384 x 1.1 ns by pack, 16384 x 6 ns by the MPI library.
-  const std::size_t at = html.find("<title>64 KiB in blocks of 4 B: pack ");
-  EXPECT_NE(at, std::string::npos);
-  EXPECT_NE(html.find("<title>64 KiB in blocks of 4 KiB: system"), std::string::npos);
-  EXPECT_NE(html.find("staged"), std::string::npos);
+  EXPECT_TRUE(shows("class=\"method m0\" title=\"64 KiB in blocks of 4 B: pack "));
+  EXPECT_TRUE(shows("title=\"64 KiB in blocks of 4 KiB: system "));
+  EXPECT_TRUE(shows("S: staged"));
+}
+
+TEST(Doubtful, is_what_spreads_over_more_than_a_quarter_of_the_median) {
+  machine::Result result;
+  result.median = 4;
+  result.p10 = 3.5;
+  result.p90 = 4.5;
+  EXPECT_FALSE(doubtful(result));
+  result.p90 = 4.6;
+  EXPECT_TRUE(doubtful(result));
+  EXPECT_EQ(spread_text(result), "3.5 s to 4.6 s");
 }
 
 }  // namespace

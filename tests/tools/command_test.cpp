@@ -319,10 +319,10 @@ TEST(SettingsCommand, log_off_silences_complaints) {
 }
 
 TEST(SettingsCommand, the_documentation_is_up_to_date) {
-  std::ifstream page(STRAKE_SOURCE "/docs/settings.md");
+  std::ifstream page(STRAKE_SOURCE "/docs/reference/settings.md");
   const std::string written{std::istreambuf_iterator<char>(page), std::istreambuf_iterator<char>()};
   EXPECT_EQ(strake({"settings", "--markdown"}, {"STRAKE_CHUNK=64K"}).out, written)
-      << "write it anew with: strake settings --markdown > docs/settings.md";
+      << "write it anew with: strake settings --markdown > docs/reference/settings.md";
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ class Colours(unittest.TestCase):
     def test_a_terminal_gets_colours(self):
         self.assertIn("\033[1mUsage:\033[0m strake run", self.shown("run", "--help"))
         self.assertIn("\033[31mstrake run:\033[0m", self.shown("run"))
+        self.assertIn("\033[1mVerdict:\033[0m left", self.shown("explain", "int"))
 
     def test_what_does_not_want_them_gets_none(self):
         self.assertIn("Usage: strake run", self.shown("run", "--help", NO_COLOR="1"))

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -292,6 +293,17 @@ TEST_F(Topo, draws_the_machine) {
 #ifdef STRAKE_HAS_HWLOC
   EXPECT_NE(drawing.find(">socket 1: 8 cores, 16 threads<"), std::string::npos);
 #endif
+  // Narrow windows shrink it, and no words reach past its edge, in a wide font either.
+  EXPECT_NE(drawing.find("max-width:100%"), std::string::npos);
+  const double width = std::stod(drawing.substr(drawing.find("viewBox=\"0 0 ") + 13));
+  const std::regex text("<text x=\"([0-9.]+)\"[^>]*text-anchor=\"start\">([^<]*)<");
+  int texts = 0;
+  for (std::sregex_iterator at(drawing.begin(), drawing.end(), text), end; at != end; ++at) {
+    ++texts;
+    EXPECT_LE(std::stod(at->str(1)) + 0.62 * 12 * static_cast<double>(at->str(2).size()), width)
+        << at->str(2);
+  }
+  EXPECT_GT(texts, 10);
 }
 
 TEST_F(Topo, files_that_are_not_there_end_with_2) {

@@ -1,9 +1,13 @@
 // Curves, and how a profile's results become one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "machine/profile.hpp"
 #include "strake/error.hpp"
@@ -125,13 +129,13 @@ TEST(Curve, refuses_what_is_none) {
   EXPECT_THROW(Curve({1, 2}, {}, {1, 0}), InvalidArgument);
   EXPECT_THROW(Curve({1, 2}, {}, {1, -1}), InvalidArgument);
   EXPECT_THROW(Curve({0, 2}, {}, {1, 1}), InvalidArgument);
-  EXPECT_THROW(Curve({1, 2}, {}, {1, std::nan("")}), InvalidArgument);
+  EXPECT_THROW(Curve({1, std::nan("")}, {}, {1, 1}), InvalidArgument);
   EXPECT_TRUE(Curve().empty());
   EXPECT_EQ(Curve().time(1), std::numeric_limits<double>::infinity());
 }
 
-Result measured(const char* name, std::int64_t bytes, std::int64_t block, std::int64_t pitch,
-                double median, const char* mpi = "") {
+Result measured(const std::string& name, std::int64_t bytes, std::int64_t block, std::int64_t pitch,
+                double median, const std::string& mpi = {}) {
   Result result;
   result.name = name;
   result.mpi = mpi;
@@ -188,6 +192,59 @@ TEST(ProfileCurve, fills_the_holes_of_the_grid) {
   EXPECT_NEAR(curve.time(32768, 64), 64, kRounding);
   EXPECT_NEAR(curve.time(32768, 512), 96, kRounding);
   EXPECT_NEAR(curve.time(4096, 64), 8, kRounding);
+}
+
+/// Sizes 64, 256, ... 65536 at 1 ns a byte, in blocks of 8 and 64 bytes or contiguous; those whose
+/// place `doubtful` names take `absurd`.
+Profile with_doubtful(const std::vector<int>& doubtful, double absurd, bool blocks) {
+  Profile profile;
+  for (int place = 0; place < 6; ++place) {
+    for (const std::int64_t block : {8, 64}) {
+      const std::int64_t bytes = std::int64_t{64} << (2 * place);
+      Result result = measured("p", bytes, blocks ? block : 0, blocks ? 2 * block : 0,
+                               1e-9 * static_cast<double>(bytes));
+      if (block == 8 && std::find(doubtful.begin(), doubtful.end(), place) != doubtful.end()) {
+        result.doubtful = "other processes used 2.0 of 2 CPUs";
+        result.median = absurd;
+      }
+      if (blocks || block == 8) profile.results.push_back(result);
+    }
+  }
+  return profile;
+}
+
+TEST(ProfileCurve, goes_past_a_doubtful_point_from_the_one_before_to_the_one_after) {
+  for (const bool blocks : {false, true}) {
+    for (const double absurd : {1e-15, 1e3}) {
+      const Curve curve = with_doubtful({2}, absurd, blocks).curve("p");
+      for (const double bytes : {256.0, 300.0, 1024.0, 3000.0, 4096.0})
+        EXPECT_NEAR(curve.time(bytes, 8) / bytes / 1e-9, 1, kRounding) << bytes;
+    }
+  }
+}
+
+TEST(ProfileCurve, is_not_known_where_doubtful_points_have_no_other_on_both_sides) {
+  for (const bool blocks : {false, true}) {
+    const Curve curve = with_doubtful({0, 2, 3, 5}, 1e3, blocks).curve("p");
+    for (const double bytes :
+         {1.0, 64.0, 100.0, 300.0, 1024.0, 2000.0, 4096.0, 9000.0, 20000.0, 65536.0, 1e9})
+      EXPECT_TRUE(std::isnan(curve.time(bytes, 8))) << bytes;
+    EXPECT_NEAR(curve.time(256, 8), 256e-9, kRounding * 256e-9);
+    EXPECT_NEAR(curve.time(16384, 8), 16384e-9, kRounding * 16384e-9);
+    if (blocks) {
+      EXPECT_NEAR(curve.time(1024, 64), 1024e-9, kRounding * 1024e-9);
+    }
+  }
+  EXPECT_TRUE(with_doubtful({0, 1, 2, 3, 4, 5}, 1e3, false).curve("p").empty());
+}
+
+TEST(ProfileCurve, of_two_results_for_a_point_takes_the_one_that_is_not_doubtful) {
+  Profile profile;
+  profile.results = {measured("a", 64, 0, 0, 1), measured("a", 64, 0, 0, 2)};
+  profile.results[1].doubtful = "a reference copy took 2.0 times its shortest time";
+  EXPECT_NEAR(profile.curve("a").time(64), 1, kRounding);
+  std::swap(profile.results[0], profile.results[1]);
+  EXPECT_NEAR(profile.curve("a").time(64), 1, kRounding);
 }
 
 }  // namespace

@@ -346,6 +346,37 @@ TEST(ExchangeModel, without_any_one_part_the_answer_is_whole_or_says_what_lacks)
   EXPECT_FALSE(nothing.left_out.empty());
 }
 
+TEST(ExchangeModel, doubtful_results_count_as_not_measured) {
+  const Job job(1);
+  const auto transfers = std::span(job.transfers).first(26);
+  std::set<std::string> names;
+  for (const Result& result : summit::profile().results) names.insert(result.name);
+  for (const std::string& name : names) {
+    // One point of each part, and then all of them.
+    for (const bool all : {false, true}) {
+      const auto with = [&](double absurd) {
+        Profile profile = summit::profile();
+        for (Result& result : profile.results) {
+          if (result.name != name) continue;
+          result.doubtful = "other processes used 2.0 of 2 CPUs";
+          result.median = absurd;
+          if (!all) break;
+        }
+        return ExchangeModel(profile, summit::kMpi).predict(transfers);
+      };
+      const Prediction fast = with(1e-15);
+      const Prediction slow = with(1e3);
+      EXPECT_EQ(fast.methods, slow.methods) << name;
+      EXPECT_EQ(fast.left_out, slow.left_out) << name;
+      EXPECT_EQ(fast.seconds, slow.seconds) << name;
+      if (!all) continue;
+      const Prediction without = model_without(name).predict(transfers);
+      EXPECT_EQ(fast.methods, without.methods) << name;
+      EXPECT_EQ(fast.seconds, without.seconds) << name;
+    }
+  }
+}
+
 TEST(ExchangeModel, what_is_no_transfer_is_refused) {
   const ExchangeModel predicts = model();
   const auto predict = [&](PlannedTransfer transfer) {

@@ -455,5 +455,51 @@ TEST(Model, listed_blocks_and_transposes_have_curves_of_their_own) {
   EXPECT_NEAR(model.time(Method::System, message).value() * 1e6, 70, 1e-6);
 }
 
+/// Each part at all sizes from 1 byte to 16 MiB.
+Profile by_size(const Times& times) {
+  Profile profile;
+  for (const Result& only : profile_of(times).results) {
+    if (only.bytes != 1) continue;
+    for (std::int64_t bytes = 1; bytes <= 16 * kMi; bytes *= 16) {
+      profile.results.push_back(only);
+      profile.results.back().bytes = bytes;
+      profile.results.back().median = only.median * std::pow(static_cast<double>(bytes), 0.6);
+    }
+  }
+  return profile;
+}
+
+TEST(Model, no_choice_rests_on_a_doubtful_point) {
+  Times times = all_parts();
+  times["mpi/node/system/box"] = 4e-6;
+  times["mpi/node/device"] = 4e-6;
+  const Profile sound = by_size(times);
+  const Model all(sound, kMpi, Reach::Node, kMi);
+  int lost = 0;
+  for (std::size_t i = 0; i < sound.results.size(); ++i) {
+    Profile doubtful = sound;
+    doubtful.results[i].doubtful = "other processes used 2.0 of 2 CPUs";
+    doubtful.results[i].median = 1e-12;
+    const Model fast(doubtful, kMpi, Reach::Node, kMi);
+    doubtful.results[i].median = 1e3;
+    const Model slow(doubtful, kMpi, Reach::Node, kMi);
+    for (std::int64_t bytes = 64; bytes <= 16 * kMi; bytes *= 8) {
+      for (const Place place : {kHost, kDevice}) {
+        for (const Direction direction : {Direction::Send, Direction::Receive}) {
+          const Message message = box(direction, place, bytes);
+          const auto chosen = fast.choose(message, {.gpu_aware = true});
+          EXPECT_EQ(chosen, slow.choose(message, {.gpu_aware = true}))
+              << sound.results[i].name << ' ' << sound.results[i].bytes << ' ' << bytes;
+          lost += chosen ? 0 : 1;
+          if (!chosen) continue;
+          EXPECT_EQ(chosen, all.choose(message, {.gpu_aware = true}))
+              << sound.results[i].name << ' ' << sound.results[i].bytes << ' ' << bytes;
+        }
+      }
+    }
+  }
+  EXPECT_GT(lost, 0);  // the last point of a curve has none after it
+}
+
 }  // namespace
 }  // namespace strake::machine

@@ -54,6 +54,7 @@ Profile made_up(int results) {
     r.iid = i % 2 == 0;
     r.tries = 1 + i % 10;
     r.limit = 1e9 * i;
+    if (i % 5 == 0) r.doubtful = "reason " + std::to_string(i % 3);
     profile.results.push_back(r);
   }
   profile.aware = {{"Open MPI 4.1.4", false}, {"MPICH 4.0.2", true}};
@@ -69,9 +70,9 @@ void expect_equal(const Profile& a, const Profile& b) {
     const Result& x = a.results[i];
     const Result& y = b.results[i];
     EXPECT_EQ(std::tie(x.name, x.mpi, x.bytes, x.block, x.pitch, x.count, x.median, x.p10, x.p90,
-                       x.samples, x.iid, x.tries, x.limit),
+                       x.samples, x.iid, x.tries, x.limit, x.doubtful),
               std::tie(y.name, y.mpi, y.bytes, y.block, y.pitch, y.count, y.median, y.p10, y.p90,
-                       y.samples, y.iid, y.tries, y.limit))
+                       y.samples, y.iid, y.tries, y.limit, y.doubtful))
         << i;
   }
   ASSERT_EQ(a.aware.size(), b.aware.size());

@@ -41,6 +41,14 @@ std::string zsh_completion(std::span<const Page> pages) {
       "#compdef strake\n# How zsh completes strake. Made by `strake completions zsh`.\n"
       "_strake() {\n"
       "  local curcontext=$curcontext state line\n"
+      "  # What follows -- is a command of its own.\n"
+      "  local -i dashes=${words[(ie)--]}\n"
+      "  if (( dashes < CURRENT )); then\n"
+      "    words=(\"${(@)words[dashes+1,-1]}\")\n"
+      "    (( CURRENT -= dashes ))\n"
+      "    _normal\n"
+      "    return\n"
+      "  fi\n"
       "  local -a commands\n"
       "  commands=(\n";
   for (const Page& page : pages.subspan(1))
@@ -51,9 +59,9 @@ std::string zsh_completion(std::span<const Page> pages) {
       " \\\n        '1: :->command' '*:: :->arguments'\n"
       "  if [[ $state == arguments ]]; then\n    state=\n    case $words[1] in\n";
   for (const Page& page : pages.subspan(1)) {
-    out += fmt::format("      {}) _arguments -S", page.name);
+    out += fmt::format("      {}) _arguments", page.name);
     for (const Option& option : page.options) add(out, option);
-    if (page.takes_job != TakesJob::No) out += " \\\n        '*:: :_normal'";
+    if (page.takes_job != TakesJob::No) out += " \\\n        '*: :(--)'";
     out += " ;;\n";
   }
   out +=

@@ -1,15 +1,35 @@
 /// \file  A benchmark as the driver of `strake measure` runs it, and the interface of a plug-in.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace strake::measure {
+
+inline constexpr std::int64_t KiB = std::int64_t{1} << 10;
+inline constexpr std::int64_t MiB = std::int64_t{1} << 20;
+inline constexpr std::int64_t GiB = std::int64_t{1} << 30;
+
+/// Wall time since it was made. [s]
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_ = Clock::now();
+};
 
 /// The received bytes are not those that were sent.
 class WrongData : public std::runtime_error {
@@ -50,6 +70,22 @@ struct Case {
   /// Makes the instance. \throws std::exception  it can't be measured here, and why
   std::function<std::unique_ptr<Instance>()> make;
 };
+
+using Cases = std::vector<Case>;
+using MakeInstance = std::function<std::unique_ptr<Instance>()>;
+
+/// A case of a name, a size and what makes it; the rest is set on it.
+inline Case& add(Cases& cases, std::string name, std::int64_t bytes, MakeInstance make) {
+  Case& added = cases.emplace_back();
+  added.name = std::move(name);
+  added.bytes = bytes;
+  added.make = std::move(make);
+  return added;
+}
+
+[[nodiscard]] inline bool among(std::initializer_list<std::int64_t> values, std::int64_t value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
 
 /// The ranks of this job; one process is a team of one.
 class Team {

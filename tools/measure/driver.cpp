@@ -45,7 +45,8 @@ machine::Result measure_one(Leader& leader, const Entry& entry, double share_s) 
 /// What is known of a case so far, its passes ordered by their medians.
 struct Pending {
   const Entry* entry;
-  std::vector<machine::Result> passes;
+  std::vector<machine::Result> passes = {};  // all doubtful, or none
+  int tries = 0;
   double share_s = 0;  // of the last pass
   bool over = false;   // told, or left out
 };
@@ -53,13 +54,27 @@ struct Pending {
 /// Neighbours of the median within this factor of it: what more passes would say is known.
 constexpr double kAgreeing = 1.1;
 
+bool is_doubtful(const machine::Result& result) { return !result.doubtful.empty(); }
+
 bool settled(const Pending& pending) {
-  if (!pending.entry->what.in_passes) return true;
+  const int wanted = pending.entry->what.in_passes ? kPasses : 1;
   const std::size_t count = pending.passes.size();
-  if (count < kPasses) return false;
+  if (is_doubtful(pending.passes.front()) || count < static_cast<std::size_t>(wanted))
+    return pending.tries >= wanted + kRepeats;
+  if (wanted == 1) return true;
   const std::size_t middle = count / 2;
   return count >= kMostPasses ||
          pending.passes[middle + 1].median < kAgreeing * pending.passes[middle - 1].median;
+}
+
+/// Keeps the passes in order.
+void add_pass(std::vector<machine::Result>& passes, const machine::Result& result) {
+  if (!passes.empty() && is_doubtful(result) != is_doubtful(passes.front())) {
+    if (is_doubtful(result)) return;
+    passes.clear();
+  }
+  const auto slower = [](const auto& a, const auto& b) { return a.median < b.median; };
+  passes.insert(std::upper_bound(passes.begin(), passes.end(), result, slower), result);
 }
 
 /// The median of the passes, and the ends of all of them.
@@ -115,10 +130,10 @@ class Run {
 
   void measure(Pending& pending) {
     try {
-      const machine::Result result = measure_one(leader_, *pending.entry, pending.share_s);
-      auto& passes = pending.passes;
-      const auto slower = [](const auto& a, const auto& b) { return a.median < b.median; };
-      passes.insert(std::upper_bound(passes.begin(), passes.end(), result, slower), result);
+      machine::Result result = measure_one(leader_, *pending.entry, pending.share_s);
+      result.doubtful = listener_.doubt();
+      ++pending.tries;
+      add_pass(pending.passes, result);
     } catch (const WrongData& error) {
       pending.over = true;
       ++outcome_.wrong_data;
@@ -147,7 +162,7 @@ Outcome measure_all(Leader& leader, const std::vector<Entry>& entries,
   // is detail then, and no curve ends early.
   std::vector<Pending> cases;
   cases.reserve(entries.size());
-  for (const Entry& entry : entries) cases.push_back({&entry, {}});
+  for (const Entry& entry : entries) cases.push_back({&entry});
   std::stable_partition(cases.begin(), cases.end(),
                         [](const Pending& pending) { return pending.entry->what.quick; });
   return Run(leader, seconds_left, listener).all(std::move(cases));

@@ -28,6 +28,9 @@ struct Listener {
   /// `last`: no pass of this case follows that will tell it better.
   std::function<void(const machine::Result&, bool last)> measured = [](const machine::Result&,
                                                                        bool /*last*/) {};
+  /// Why the time of the case that began last is doubtful, asked as soon as it is known; empty: it
+  /// is not.
+  std::function<std::string()> doubt = [] { return std::string(); };
   /// The case can't be measured, or its data was wrong.
   std::function<void(const Case&, const std::string& why)> failed = [](const Case&,
                                                                        const std::string&) {};
@@ -43,11 +46,14 @@ struct Outcome {
 /// Cases in passes are measured this often, and those whose passes differ more often.
 inline constexpr int kPasses = 3;
 inline constexpr int kMostPasses = 9;
+/// What was doubtful is measured so often again, after all others.
+inline constexpr int kRepeats = 1;
 
 /// The quick cases, then the others, then again those in passes, whose result is the median of
 /// their passes. Each measurement gets an equal share of what is left of the time; what one leaves
 /// over, the next ones get. `seconds_left()` is asked before each; a case without time for all its
-/// passes has the result of those that it had.
+/// passes has the result of those that it had. Doubtful passes count only where there are no
+/// others.
 Outcome measure_all(Leader& leader, const std::vector<Entry>& entries,
                     const std::function<double()>& seconds_left, const Listener& listener);
 

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 
-#include "host_place.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure {

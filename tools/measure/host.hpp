@@ -60,6 +60,13 @@ class HostMemory {
   std::size_t size_ = 0;
 };
 
+/// \{ The parts that hwloc does (host_hwloc.cpp), or that are done without it (host_plain.cpp): one
+/// of the two is compiled. All members of a Host except `cpu` and `memory_bytes`.
+[[nodiscard]] Host count_host();
+/// Pages not touched yet will lie on this NUMA node. \throws Unsupported
+void place_memory(void* data, std::size_t bytes, int node);
+/// \}
+
 /// \{ The launcher's count of ranks on this node, from its environment; 0 of 1 without one.
 [[nodiscard]] int local_rank();
 [[nodiscard]] int local_ranks();

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "counted.hpp"
-#include "host_place.hpp"
+#include "host.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure {

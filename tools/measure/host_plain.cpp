@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "counted.hpp"
-#include "host_place.hpp"
+#include "host.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure {

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -18,11 +17,13 @@
 
 #include "clocks.hpp"
 #include "command/not_empty.hpp"
+#include "command_line.hpp"
 #include "counted.hpp"
 #include "cpu/cpu_cases.hpp"
 #include "driver.hpp"
 #include "host.hpp"
 #include "machine/profile.hpp"
+#include "noise.hpp"
 #include "plugins.hpp"
 #include "profile_file.hpp"
 #include "progress.hpp"
@@ -34,7 +35,6 @@
 namespace strake::measure {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 int seconds_of(const Options& options) {
@@ -55,15 +55,10 @@ constexpr double kSaveSeconds = 2;
 constexpr int kUsageError = 2;
 constexpr int kWrongData = 1;
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-/// The plug-ins' and the CPU's cases. The MPI plug-in goes last: it ends MPI.
+/// The plug-ins. The MPI plug-in goes last: it ends MPI.
 struct Suites {
   LoadedPlugin mpi;
   LoadedPlugin cuda;
-  CpuSuite cpu;
   std::vector<Case> mpi_cases;
 
   [[nodiscard]] Team* team() const { return mpi.plugin == nullptr ? nullptr : mpi.plugin->team(); }
@@ -76,7 +71,11 @@ std::vector<Entry> entries_of(Suites& suites) {
       all.push_back({std::move(cases[i]), mpi, static_cast<std::int64_t>(i)});
     }
   };
-  add(suites.cpu.cases(), "");
+  Cases of_cpu;
+  const std::int64_t memory = memory_to_spend();
+  add_cpu_packs(of_cpu, memory);
+  add_memcpy(of_cpu, memory);
+  add(std::move(of_cpu), "");
   if (suites.cuda.plugin != nullptr) add(suites.cuda.plugin->cases(), "");
   if (suites.mpi.plugin != nullptr) add(suites.mpi_cases, suites.team()->library());
   return all;
@@ -126,10 +125,10 @@ class Saver {
  public:
   explicit Saver(ProfileFile& file) : file_(file) {}
   void now_and_then() {
-    if (seconds_since(last_) > kSaveSeconds) now();
+    if (last_.seconds() > kSaveSeconds) now();
   }
   void now() {
-    last_ = Clock::now();
+    last_ = Stopwatch();
     try {
       file_.save();
       error_.clear();
@@ -143,7 +142,7 @@ class Saver {
 
  private:
   ProfileFile& file_;
-  Clock::time_point last_ = Clock::now();
+  Stopwatch last_;
   std::string error_;  // of the last attempt
   bool said_ = false;
 };
@@ -183,6 +182,21 @@ void say_end(const Outcome& outcome, int seconds) {
       counted(static_cast<std::int64_t>(outcome.left_out.size()), "case"), fmt::join(names, ", "));
 }
 
+/// The doubtful results that are in the profile now.
+struct Doubtful {
+  std::size_t count = 0;
+  std::string reason;  ///< of the last
+};
+
+void say_doubtful(const Doubtful& doubtful, std::size_t measured) {
+  if (doubtful.count == 0) return;
+  say("{} of {} {} doubtful: {}. The profile marks such results, and choices do not go by "
+      "them. This measures them again, when the machine is quiet:\n    {}\n",
+      doubtful.count, counted(static_cast<std::int64_t>(measured), "result"),
+      doubtful.count == 1 ? "is" : "are",
+      doubtful.reason, command_to_resume());
+}
+
 /// Benchmark by benchmark, as they are listed, whatever the order in which they were measured.
 void sort_by_name(std::vector<machine::Result>& results, const std::vector<Entry>& entries) {
   std::map<std::string, std::size_t> places;
@@ -195,8 +209,8 @@ void sort_by_name(std::vector<machine::Result>& results, const std::vector<Entry
 }
 
 /// Rank 0's part, with the ranks behind `leader`.
-int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_point begin,
-         const std::string& clocks, const std::string& binding) {
+int lead(const Options& options, Suites& suites, Leader& leader, const Stopwatch& begin,
+         const std::string& clocks, const std::string& binding, const std::vector<int>& processes) {
   std::vector<Entry> entries = chosen(entries_of(suites), options);
   if (entries.empty()) {
     say("strake measure: no case here matches --filter '{}'{} (--list shows them)\n",
@@ -230,18 +244,25 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
     }
   }
 
+  Watch watch(processes);
+  if (!watch.at_start().empty()) {
+    say("This machine is busy: {}. Results that this disturbs are marked doubtful.\n",
+        watch.at_start());
+  }
   const double budget = budget_of(options);
   std::vector<machine::Result> results;
+  Doubtful doubtful;
   Saver saver(file);
   Outcome outcome;
   {
-    Progress progress(budget - seconds_since(begin));
+    Progress progress(budget - begin.seconds());
     Listener listener;
     listener.begins = [&](std::size_t done, std::size_t all, const Case& next) {
       progress.show(done, all, case_text(next));
     };
+    listener.doubt = [&] { return watch.doubt(); };
     listener.measured = [&](const machine::Result& result, bool last) {
-      file.merge(result, mode);
+      const bool taken = file.merge(result, mode);
       saver.now_and_then();
       if (!last) return;
       if (options.json) {
@@ -249,17 +270,21 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
         std::fflush(stdout);
       }
       results.push_back(result);
+      if (!taken || result.doubtful.empty()) return;
+      ++doubtful.count;
+      doubtful.reason = result.doubtful;
     };
     listener.failed = [&](const Case& what, const std::string& why) {
       progress.say(fmt::format("strake measure: {}: {}", case_text(what), why));
     };
     outcome = measure_all(
-        leader, entries, [&] { return budget - seconds_since(begin); }, listener);
+        leader, entries, [&] { return budget - begin.seconds(); }, listener);
   }
   saver.now();
   sort_by_name(results, entries);
   if (!options.json) fmt::print("{}", table(results));
   say_end(outcome, seconds_of(options));
+  say_doubtful(doubtful, outcome.measured);
   if (!saver.failed()) say("Profile: {}\n", file.path());
   return outcome.wrong_data > 0 || saver.failed() ? kWrongData : 0;
 }
@@ -267,7 +292,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, Clock::time_poi
 }  // namespace
 
 int run(const Options& options) {
-  const auto begin = Clock::now();
+  const Stopwatch begin;
   constexpr std::size_t kLongest =
       4096;  // libstdc++'s expressions recurse, and longer ones end there
   if (options.filter.size() > kLongest) {
@@ -299,11 +324,13 @@ int run(const Options& options) {
     binding = bind_thread(local_rank(), local_ranks(),
                           static_cast<int>(settings::number(settings::Id::threads)));
   }
+  std::vector<int> processes;
+  if (!options.list) processes = processes_of(team);
   if (!leads) {
     serve(*team, suites.mpi_cases);
     return 0;
   }
-  return lead(options, suites, *leader, begin, clocks ? clocks->summary() : "", binding);
+  return lead(options, suites, *leader, begin, clocks ? clocks->summary() : "", binding, processes);
 }
 
 Command command(CLI::App& parent) {

@@ -57,18 +57,20 @@ Error another_machine(const std::string& path, const std::string& found, const s
       fmt::format("{} is the profile of another machine ({}); this is {}", path, found, key));
 }
 
-void put(ProfileDocument& document, const machine::Result& result, Json json) {
+bool put(ProfileDocument& document, const machine::Result& result, Json json) {
   auto& all = document.profile.results;
   const auto found = std::find_if(all.begin(), all.end(), [&](const machine::Result& known) {
     return same_case(known, result) && known.mpi == result.mpi;
   });
   if (found != all.end()) {
+    if (found->doubtful.empty() && !result.doubtful.empty()) return false;
     document.json["results"][static_cast<std::size_t>(found - all.begin())] = std::move(json);
     *found = result;
-    return;
+    return true;
   }
   document.json["results"].push_back(std::move(json));
   all.push_back(result);
+  return true;
 }
 
 void put_aware(ProfileDocument& document, const std::string& mpi, bool aware) {
@@ -164,6 +166,7 @@ Json to_json(const machine::Result& result, const RunMode& mode) {
   json["samples"] = result.samples;
   json["iid"] = result.iid;
   json["tries"] = result.tries;
+  if (!result.doubtful.empty()) json["doubtful"] = result.doubtful;
   if (result.limit > 0) json["limit"] = result.limit;
   json["mode"] = mode.quick ? "quick" : "full";
   json["strake"] = mode.strake;
@@ -200,13 +203,15 @@ bool ProfileFile::has(const Case& what, const std::string& mpi, const RunMode& m
     return same_case(result, what) && result.mpi == mpi;
   });
   if (found == all.end()) return false;
+  if (!found->doubtful.empty()) return false;
   const Json& result = all_.json["results"][static_cast<std::size_t>(found - all.begin())];
   return result.value("mode", "") == (mode.quick ? "quick" : "full") &&
          result.value("strake", "") == mode.strake;
 }
 
-void ProfileFile::merge(const machine::Result& result, const RunMode& mode) {
-  for (ProfileDocument* document : {&ours_, &all_}) put(*document, result, to_json(result, mode));
+bool ProfileFile::merge(const machine::Result& result, const RunMode& mode) {
+  put(ours_, result, to_json(result, mode));
+  return put(all_, result, to_json(result, mode));
 }
 
 void ProfileFile::set_aware(const std::string& mpi, bool aware) {

@@ -1,4 +1,4 @@
-/// \file  The profile as people and tools read it: JSON (docs/profile.md), merged with what is
+/// \file  The profile as people and tools read it: JSON, merged with what is
 /// there, and its compact form beside it. Several runs may write one profile at once.
 #pragma once
 
@@ -33,10 +33,11 @@ class ProfileFile {
   [[nodiscard]] std::string compact_path() const;
   [[nodiscard]] const std::string& complaint() const noexcept { return complaint_; }
 
-  /// Whether it holds this case, measured in the same mode by the same version.
+  /// Whether it holds a result of this case that is not doubtful, of the same mode and version.
   [[nodiscard]] bool has(const Case& what, const std::string& mpi, const RunMode& mode) const;
-  /// In place of the result of the same (name, mpi, bytes, block, pitch, count).
-  void merge(const machine::Result& result, const RunMode& mode);
+  /// In place of the result of the same (name, mpi, bytes, block, pitch, count), unless that alone
+  /// is not doubtful. False: the earlier result stays.
+  bool merge(const machine::Result& result, const RunMode& mode);
   void set_aware(const std::string& mpi, bool aware);
   /// Members of `facts` replace those of the same name in "machine".
   void describe(const std::string& host, const RunMode& mode, const nlohmann::ordered_json& facts);

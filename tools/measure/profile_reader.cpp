@@ -107,6 +107,7 @@ machine::Result read_result(const Value& value) {
   result.iid = value.has("iid") && value.at("iid").truth();
   result.tries = value.has("tries") ? static_cast<int>(value.whole("tries")) : 1;
   result.limit = value.has("limit") ? value.at("limit").real() : 0;
+  result.doubtful = value.text("doubtful");
   return result;
 }
 

@@ -1,4 +1,4 @@
-/// \file  Reads a profile's JSON (docs/profile.md) and refuses every fault in it: choices must not
+/// \file  Reads a profile's JSON and refuses every fault in it: choices must not
 /// go by damaged numbers.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace strake::measure {
 
-/// The version of the format in docs/profile.md.
+/// The version of the format in docs/reference/profile.md.
 inline constexpr int kProfileVersion = 1;
 
 struct ProfileDocument {

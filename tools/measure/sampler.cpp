@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <vector>
 
-#include "iid.hpp"
+#include "case.hpp"
+#include "statistics.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 // Aimed at above the least, so that quick samples are still long enough.
 constexpr double kMargin = 1.3;
 // What disturbs a set (ticks of the scheduler, every 1 to 4 ms, clocks that change) touches
@@ -22,10 +21,6 @@ constexpr double kLongerByTry = 1.5;
 constexpr double kLongest = 40;       // times the least: 8 ms, past the slowest tick
 constexpr int kMostLengthenings = 4;  // of samples that turn out too short once they are warm
 constexpr std::int64_t kMostIterations = std::int64_t{1} << 40;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// So many times more operations that `took` becomes the least work.
 std::int64_t lengthened(std::int64_t iterations, double took, const Sampling& sampling) {
@@ -74,16 +69,16 @@ double spread(const Samples& samples) { return (samples.p90 - samples.p10) / sam
 }  // namespace
 
 Samples sample(const TimedRun& run, const Sampling& sampling) {
-  const auto begin = Clock::now();
+  const Stopwatch begin;
   std::int64_t iterations = calibrate(run, sampling);
   Samples best;
   int lengthenings = 0;
   for (int tries = 1;; ++tries) {
-    const auto set_begin = Clock::now();
+    const Stopwatch set_begin;
     std::vector<double> times;
     times.reserve(kMostSamples);
     while (times.size() < kMostSamples &&
-           (times.size() < kLeastSamples || seconds_since(set_begin) < sampling.set_s)) {
+           (times.size() < kLeastSamples || set_begin.seconds() < sampling.set_s)) {
       times.push_back(run(iterations));
       if (times.back() < sampling.sample_s && lengthenings < kMostLengthenings) {
         iterations = lengthened(iterations, times.back(), sampling);
@@ -94,8 +89,7 @@ Samples sample(const TimedRun& run, const Sampling& sampling) {
     const Samples set = summarize(times, iterations, static_cast<std::uint64_t>(tries));
     if (tries == 1 || set.iid || spread(set) < spread(best)) best = set;
     best.tries = tries;
-    const bool time_for_another =
-        seconds_since(begin) + seconds_since(set_begin) < sampling.share_s;
+    const bool time_for_another = begin.seconds() + set_begin.seconds() < sampling.share_s;
     if (set.iid || tries >= sampling.most_tries || !time_for_another) return best;
     if (times.back() < kLongest * sampling.sample_s) {
       iterations =

@@ -24,6 +24,14 @@ std::string limit_text(const machine::Result& result) {
                      100 * static_cast<double>(result.bytes) / result.median / result.limit);
 }
 
+/// Half the distance from p10 to p90, as a part of the median: "3 %".
+std::string spread_text(const machine::Result& result) {
+  if (result.median <= 0) return "";
+  const double spread = 50 * (result.p90 - result.p10) / result.median;
+  if (spread >= 999.5) return "> 999 %";
+  return fmt::format("{:.{}f} %", spread, spread < 0.95 ? 1 : 0);
+}
+
 }  // namespace
 
 std::string size_text(std::int64_t bytes) {
@@ -63,20 +71,31 @@ std::string case_text(const Case& what) {
 
 std::string table(std::span<const machine::Result> results) {
   std::size_t width = 4;
-  for (const machine::Result& result : results) width = std::max(width, result.name.size());
-  std::string text = fmt::format(
-      "{:<{}}  {:>8} {:>8} {:>8} {:>5}  {:>9}  {:>9} {:>9}  {:>8}  {:>6}  {}\n", "name", width,
-      "bytes", "block", "pitch", "count", "median", "p10", "p90", "GB/s", "of max", "i.i.d.");
+  bool limited = false;
+  for (const machine::Result& result : results) {
+    width = std::max(width, result.name.size());
+    limited = limited || result.limit > 0;
+  }
+  const auto row = [&](const std::string& name, const std::array<std::string, 7>& cells,
+                       const std::string& limit, const char* end) {
+    constexpr std::array<int, 7> kWidths = {8, 8, 8, 6, 9, 8, 8};
+    std::string text = fmt::format("{:<{}}", name, width);
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      text += fmt::format("{:>{}}", cells[i], kWidths[i]);
+    if (limited) text += fmt::format("{:>8}", limit);
+    return text + end + "\n";
+  };
+  std::string text =
+      row("name", {"bytes", "block", "pitch", "count", "median", "±", "GB/s"}, "of max", "");
   std::string before;
   for (const machine::Result& result : results) {
-    const std::string name = result.name == before ? "" : result.name;
+    text +=
+        row(result.name == before ? "" : result.name,
+            {size_or_nothing(result.bytes), size_or_nothing(result.block),
+             size_or_nothing(result.pitch), result.count == 0 ? "" : std::to_string(result.count),
+             time_text(result.median), spread_text(result), rate_text(result)},
+            limit_text(result), result.doubtful.empty() ? "" : "  doubtful");
     before = result.name;
-    text += fmt::format(
-        "{:<{}}  {:>8} {:>8} {:>8} {:>5}  {:>9}  {:>9} {:>9}  {:>8}  {:>6}  {}\n", name, width,
-        size_or_nothing(result.bytes), size_or_nothing(result.block), size_or_nothing(result.pitch),
-        result.count == 0 ? "" : std::to_string(result.count), time_text(result.median),
-        time_text(result.p10), time_text(result.p90), rate_text(result), limit_text(result),
-        result.iid ? "yes" : fmt::format("no ({})", result.tries));
   }
   return text;
 }

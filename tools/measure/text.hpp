@@ -19,7 +19,8 @@ namespace strake::measure {
 /// A case as one line.
 [[nodiscard]] std::string case_text(const Case& what);
 
-/// A table with a head line, results of one name together in the order in which they came.
+/// A table with a head line, results of one name together in the order in which they came. Spread
+/// is half the distance from p10 to p90, in percent of the median.
 [[nodiscard]] std::string table(std::span<const machine::Result> results);
 
 }  // namespace strake::measure

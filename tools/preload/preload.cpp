@@ -7,7 +7,7 @@
 ///    the global scope, which the loader searches before the new object's own.
 ///  - Any other process (shells, env, numactl, …) is left as it is. Its children get this object,
 ///    too, also where it gives them another LD_PRELOAD.
-/// Uses only the C library. docs/decisions/0002-loading.md says why it is done this way.
+/// Uses only the C library. Decision 2 says why it is done this way.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>

@@ -1,64 +1,62 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "report/html.hpp"
 #include "report/matrix.hpp"
 #include "report/one_size.hpp"
-#include "report/plot.hpp"
 #include "report/sections.hpp"
 #include "report/units.hpp"
 
 namespace strake::report {
 namespace {
 
-HeatMap map_of(const BandwidthMatrix& matrix, const std::string& title, double most) {
-  HeatMap map;
-  map.title = title;
-  map.row_label = "from";
-  map.column_label = "to";
-  map.unit = "GB/s";
-  map.names = matrix.places;
-  map.most = most / 1e9;
-  for (const auto& row : matrix.cells) {
-    map.cells.emplace_back();
-    for (const Bandwidth& cell : row) {
-      if (cell.rate <= 0) {
-        map.cells.back().push_back({});
+std::string table_of(const BandwidthMatrix& matrix) {
+  double most = 0;
+  for (const auto& row : matrix.cells)
+    for (const Bandwidth& of : row) most = std::max(most, of.rate);
+  std::vector<std::string> head = {"from \\ to"};
+  head.insert(head.end(), matrix.places.begin(), matrix.places.end());
+  std::string rows;
+  for (std::size_t i = 0; i < matrix.places.size(); ++i) {
+    rows += "<tr><th>" + escaped(matrix.places[i]) + "</th>";
+    for (const Bandwidth& of : matrix.cells[i]) {
+      if (of.rate <= 0) {
+        rows += "<td></td>";
         continue;
       }
-      std::string tip = cell.name + ", " + bytes_text(static_cast<double>(cell.bytes)) + ": " +
-                        rate_text(cell.rate);
-      if (cell.limit > 0)
-        tip += ", " + share_text(cell.rate, cell.limit) + " of the link's " + rate_text(cell.limit);
-      map.cells.back().push_back(
-          {cell.rate / 1e9, number_text(cell.rate / 1e9), share_text(cell.rate, cell.limit), tip});
+      std::string tip = fmt::format("{}, {}: {}", of.name,
+                                    bytes_text(static_cast<double>(of.bytes)), rate_text(of.rate));
+      if (of.limit > 0)
+        tip += fmt::format(", {} of the link's {}", share_text(of.rate, of.limit),
+                           rate_text(of.limit));
+      // Faint enough that the number on it can be read.
+      rows += fmt::format("<td class=\"heat\" style=\"--heat: {:.0f}%\" title=\"{}\">{}</td>",
+                          5 + 45 * of.rate / most, escaped(tip), number_text(of.rate / 1e9));
     }
+    rows += "</tr>\n";
   }
-  return map;
+  return table("map", head, rows);
 }
 
 }  // namespace
 
 std::string matrices(Profiles profiles) {
-  double most = 0;
-  std::vector<BandwidthMatrix> all;
+  std::string body;
   for (const Shown& shown : profiles) {
-    all.push_back(matrix_of(shown.profile));
-    use_one_size(all.back(), shown.profile);
-    for (const auto& row : all.back().cells)
-      for (const Bandwidth& cell : row) most = std::max(most, cell.rate);
+    BandwidthMatrix matrix = matrix_of(shown.profile);
+    use_one_size(matrix, shown.profile);
+    if (!matrix.any()) continue;
+    body +=
+        fmt::format("<figure><figcaption>Copies of {}{}</figcaption>\n{}</figure>\n",
+                    escaped(sizes_text(matrix)), escaped(whose(profiles, shown)), table_of(matrix));
   }
-  std::string figures;
-  for (std::size_t i = 0; i < profiles.size(); ++i)
-    if (all[i].any())
-      figures += figure(
-          draw(map_of(all[i], "Bandwidth between memories [GB/s]" + whose(profiles, profiles[i]),
-                      most)),
-          "");
-  return section("matrix", "Bandwidth matrix",
-                 "One way, pairs of a kind at the largest size that all of them were measured at; "
-                 "below it % of what the link allows, where that is known.",
-                 figures.empty() ? "" : row_of(figures));
+  return folded_section("matrix", "Bandwidth between memories",
+                        "GB/s one way; pairs of a kind at the largest size that all of them were "
+                        "measured at. Blank: not measured.",
+                        body);
 }
 
 }  // namespace strake::report

@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "report/html.hpp"
 #include "report/max_rate.hpp"
-#include "report/plot.hpp"
 #include "report/sections.hpp"
 #include "report/units.hpp"
 
@@ -16,108 +14,87 @@ namespace {
 
 using Times = std::map<std::int64_t, std::vector<PairTime>>;  // by number of pairs
 
-Times by_pairs(const std::vector<PairTime>& times) {
-  Times by;
-  for (const PairTime& time : times) by[time.pairs].push_back(time);
-  return by;
-}
-
 std::string pairs_text(std::int64_t pairs) {
   return fmt::format("{} pair{}", pairs, pairs == 1 ? "" : "s");
 }
 
-LinePlot plot_of(const std::string& title, const Times& times, const std::vector<MaxRate>& model) {
-  LinePlot plot{
-      title, {"size [bytes]", Scale::LogBytes, 0, 0}, {"time [µs]", Scale::Log, 0, 0}, {}, {}};
+Chart chart_of(const std::string& title, std::size_t profile, const Times& times,
+               const std::vector<MaxRate>& model) {
+  Chart chart;
+  chart.title = title;
+  chart.profile = profile;
+  chart.y = Y::Time;
   int colour = 0;
   for (const auto& [pairs, list] : times) {
-    Series measured;
-    Series modelled;
-    measured.name = pairs_text(pairs) + ", measured";
-    modelled.name = pairs_text(pairs) + ", model";
-    measured.line = false;
-    modelled.marks = false;
-    measured.colour = modelled.colour = colour++;
+    Line measured{pairs_text(pairs) + ", measured", colour, false, {}, {}};
+    Line modelled{pairs_text(pairs) + ", model", colour++, true, {}, {}};
     for (const PairTime& time : list) {
       const auto bytes = static_cast<double>(time.bytes);
-      const double said = range_of(model, bytes).time(bytes, static_cast<double>(pairs));
-      measured.values.push_back(
-          {bytes, 1e6 * time.seconds,
-           fmt::format("{}, {}: {} measured, {} by the model ({:+.0f} %)", pairs_text(pairs),
-                       bytes_text(bytes), time_text(time.seconds), time_text(said),
-                       100 * (said / time.seconds - 1))});
-      modelled.values.push_back({bytes, 1e6 * said, ""});
-      plot.x.include(bytes);
-      plot.y.include(1e6 * time.seconds);
-      plot.y.include(1e6 * said);
+      measured.values.emplace_back(bytes, time.seconds);
+      modelled.values.emplace_back(bytes,
+                                   range_of(model, bytes).time(bytes, static_cast<double>(pairs)));
     }
-    plot.series.push_back(std::move(measured));
-    plot.series.push_back(std::move(modelled));
+    chart.lines.push_back(std::move(measured));
+    chart.lines.push_back(std::move(modelled));
   }
-  plot.x.round();
-  plot.y.round();
-  return plot;
+  return chart;
 }
 
 std::string table_of(const std::vector<MaxRate>& model) {
   std::string rows;
-  for (const MaxRate& range : model) {
-    rows += fmt::format(
-        "<tr><td>{} to {}</td><td title=\"{:.6g} s\">{}</td><td title=\"{:.6g} B/s\">{}</td>"
-        "<td title=\"{:.6g} B/s\">{}</td><td>{:.1f} %</td><td>{:.1f} %</td></tr>\n",
-        bytes_text(static_cast<double>(range.first)), bytes_text(static_cast<double>(range.last)),
-        range.latency, time_text(range.latency), range.rate,
-        range.rate > 0 ? rate_text(range.rate) : "no limit seen", range.injection_rate,
-        range.injection_rate > 0 ? rate_text(range.injection_rate) : "not reached",
-        100 * range.median_error, 100 * range.worst_error);
-  }
-  return "<table class=\"numbers\"><thead><tr><th>sizes</th><th>α</th><th>R<sub>C</sub></th>"
-         "<th>R<sub>N</sub></th><th>residual, median</th><th>residual, worst</th></tr></thead>"
-         "<tbody>\n" +
-         rows + "</tbody></table>\n";
+  for (const MaxRate& range : model)
+    rows += "<tr>" +
+            cell(bytes_text(static_cast<double>(range.first)) + " to " +
+                 bytes_text(static_cast<double>(range.last))) +
+            cell(time_text(range.latency), fmt::format("{:.6g} s", range.latency)) +
+            cell(range.rate > 0 ? rate_text(range.rate) : "no limit seen",
+                 fmt::format("{:.6g} B/s", range.rate)) +
+            cell(range.injection_rate > 0 ? rate_text(range.injection_rate) : "not reached",
+                 fmt::format("{:.6g} B/s", range.injection_rate)) +
+            cell(fmt::format("{:.1f} %", 100 * range.median_error)) +
+            cell(fmt::format("{:.1f} %", 100 * range.worst_error)) + "</tr>\n";
+  return table("numbers", {"sizes", "α", "R_C", "R_N", "residual, median", "residual, worst"},
+               rows);
 }
 
-std::string one(const std::string& title, const std::vector<PairTime>& times) {
-  const Times by = by_pairs(times);
+std::string one(const std::string& title, std::size_t profile, const std::vector<PairTime>& times,
+                Charts& charts) {
+  Times by;
+  for (const PairTime& time : times) by[time.pairs].push_back(time);
   const std::string name = "<p><b>" + escaped(title) + ".</b> ";
   if (by.size() < 2)
     return name + "Not fitted: only " + pairs_text(by.begin()->first) +
-           " at once was measured. R<sub>N</sub> shows where several send together; measure with "
-           "four ranks or more, half of them on either side.</p>\n";
+           " at once was measured. R_N shows where several send together; measure with four ranks "
+           "or more, half of them on either side.</p>\n";
   const auto model = fit_max_rate(times);
   if (model.empty()) return name + "Not fitted: fewer than three sizes were measured.</p>\n";
-  return figure(draw(plot_of(title, by, model)), table_of(model));
+  return row_of(charts.figure(chart_of(title, profile, by, model))) + table_of(model);
 }
 
 }  // namespace
 
-std::string max_rates(Profiles profiles) {
-  std::string figures;
-  std::string words;
+std::string max_rates(Profiles profiles, Charts& charts) {
+  std::string body;
   for (const std::string way : {"node", "net"}) {
-    for (const Shown& shown : profiles) {
-      for (const std::string& library : libraries_of(shown.profile)) {
-        const auto times = pair_times(shown.profile, library, way);
-        if (times.empty()) continue;
-        const std::string part =
-            one(fmt::format("{}, {}{}", library,
-                            way == std::string("node") ? "within a node" : "between nodes",
-                            whose(profiles, shown)),
-                times);
-        (part.rfind("<figure", 0) == 0 ? figures : words) += part;
+    for (std::size_t i = 0; i < profiles.size(); ++i) {
+      for (const std::string& library : libraries_of(profiles[i].profile)) {
+        const auto times = pair_times(profiles[i].profile, library, way);
+        if (!times.empty())
+          body += one(
+              fmt::format("{}, {}{}", library, way == "node" ? "within a node" : "between nodes",
+                          whose(profiles, profiles[i])),
+              i, times, charts);
       }
     }
   }
-  if (!figures.empty()) figures = row_of(figures);
-  return section(
-      "max-rate", "The max-rate model",
-      "T = t<sub>c</sub> + r α + k n / min(R<sub>N</sub>, k R<sub>C</sub>) for k pairs of ranks "
-      "that send n bytes each at once, fitted to half round trips of contiguous bytes "
-      "(t<sub>c</sub> = 0, r = 1): α is the latency of a message, R<sub>C</sub> the rate of one "
-      "pair, R<sub>N</sub> that of all together (of the largest sizes alone). Ranges of sizes are "
-      "where the library changes its protocol, as far as the times show it. Residuals: |model / "
-      "measured - 1|.",
-      figures + words);
+  return folded_section(
+      "max-rate", "The max-rate model of messages",
+      "T = t_c + r α + k n / min(R_N, k R_C) for k pairs of ranks that send n bytes each at once, "
+      "fitted to half round trips of contiguous bytes (t_c = 0, r = 1): α is the latency of a "
+      "message, R_C the rate of one pair, R_N that of all together (of the largest sizes alone). "
+      "Ranges of sizes are where the library changes its protocol, as far as the times show it. "
+      "Residuals: |model / measured - 1|.",
+      body);
 }
 
 }  // namespace strake::report

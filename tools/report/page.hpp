@@ -1,13 +1,13 @@
-/// \file  A report: one page of HTML that needs no other files, no network and no scripts.
+/// \file  A report: one page of HTML that needs no other files, and no network.
 #pragma once
 
 #include <string>
 
-#include "report/sections.hpp"
+#include "report/profiles.hpp"
 
 namespace strake::report {
 
-/// The page is also well-formed XML.
+/// Without its scripts the page is also well-formed XML.
 [[nodiscard]] std::string page(const std::string& title, Profiles profiles);
 
 }  // namespace strake::report

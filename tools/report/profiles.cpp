@@ -15,21 +15,21 @@ double rate_of(const machine::Result& result) noexcept {
              : 0;
 }
 
-std::string description(const machine::Result& result) {
+bool doubtful(const machine::Result& result) noexcept {
+  return !result.doubtful.empty() || result.p90 - result.p10 > 0.25 * result.median;
+}
+
+std::string shape_text(const machine::Result& result) {
   std::string text;
   if (result.bytes > 0) text = bytes_text(static_cast<double>(result.bytes));
   if (result.block > 0)
-    text += fmt::format(" in blocks of {}", bytes_text(static_cast<double>(result.block)));
-  if (result.pitch > 0)
-    text += fmt::format(", pitch {}", bytes_text(static_cast<double>(result.pitch)));
-  if (!text.empty()) text += ": ";
-  if (moves_bytes(result)) text += rate_text(rate_of(result)) + ", ";
-  text += fmt::format("{} (p10 {}, p90 {})", time_text(result.median), time_text(result.p10),
-                      time_text(result.p90));
-  if (result.limit > 0 && moves_bytes(result))
-    text += fmt::format(", {} of the link's {}", share_text(rate_of(result), result.limit),
-                        rate_text(result.limit));
+    text += fmt::format(", blocks of {} every {}", bytes_text(static_cast<double>(result.block)),
+                        bytes_text(static_cast<double>(result.pitch)));
   return text;
+}
+
+std::string spread_text(const machine::Result& result) {
+  return time_text(result.p10) + " to " + time_text(result.p90);
 }
 
 std::string full_name(const machine::Result& result) {
@@ -60,6 +60,10 @@ std::vector<std::string> libraries_of(const machine::Profile& profile) {
         std::find(libraries.begin(), libraries.end(), result.mpi) == libraries.end())
       libraries.push_back(result.mpi);
   return libraries;
+}
+
+std::string whose(Profiles profiles, const Shown& shown) {
+  return profiles.size() > 1 ? " (" + shown.label + ")" : std::string();
 }
 
 const char* name_of(PitchClass pitch) noexcept {

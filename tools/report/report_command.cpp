@@ -3,18 +3,43 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
+#include "machine/locate.hpp"
 #include "report/page.hpp"
 #include "report/profile_reader.hpp"
+#include "say.hpp"
+#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake::report {
+namespace {
+
+/// This machine's profile: the JSON beside the compact form, which has more, or else that form.
+/// `path` becomes the file's. \throws Error  there is none, with the command that makes one
+Shown own_profile(std::string& path) {
+  const machine::Located located = machine::locate(
+      settings::text(settings::Id::profile), machine::profile_folder(), machine::machine_key());
+  if (located.outcome == machine::Located::Outcome::Missing)
+    throw Error(
+        "there is no profile of this machine; make one: mpirun -n 2 strake measure (15 minutes; "
+        "with --quick one)");
+  if (!located.profile)
+    throw Error(located.problem + "; name another one: strake report PROFILE.json");
+  const auto json = std::filesystem::path(located.file).replace_extension(".json");
+  path = std::filesystem::exists(json) ? json.string() : located.file;
+  return path == located.file ? Shown{"", *located.profile, {}} : read_profile(path);
+}
+
+}  // namespace
 
 int run(const Options& options) {
   std::vector<Shown> profiles;
   for (const std::string& path : options.profiles) profiles.push_back(read_profile(path));
+  std::string own;
+  if (options.profiles.empty()) profiles.push_back(own_profile(own));
   std::string hosts;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const std::string& host = profiles[i].profile.host;
@@ -26,7 +51,11 @@ int run(const Options& options) {
   }
   const std::string html =
       page(options.title.empty() ? "Strake's measurements of " + hosts : options.title, profiles);
+  const std::string what =
+      own.empty() ? fmt::format("{} profile{}", profiles.size(), profiles.size() == 1 ? "" : "s")
+                  : "this machine's profile, " + own;
   if (options.output == "-") {
+    if (!own.empty()) say("strake report: {}\n", what);
     fmt::print("{}", html);
     return 0;
   }
@@ -34,15 +63,14 @@ int run(const Options& options) {
   file << html;
   file.close();
   if (!file) throw Error(fmt::format("{} can't be written", options.output));
-  fmt::print("{}: {} profile{}, {} KiB\n", options.output, profiles.size(),
-             profiles.size() == 1 ? "" : "s", html.size() / 1024);
+  fmt::print("{}: {}, {} KiB\n", options.output, what, html.size() / 1024);
   return 0;
 }
 
 Command command(CLI::App& parent) {
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("report", "Make a page with plots from profiles");
-  app->add_option("PROFILE", options->profiles, "Profiles of strake measure (JSON)")->required();
+  app->add_option("PROFILE", options->profiles, "Profiles of strake measure (JSON); none: this machine's");
   app->add_option("-o,--output", options->output, "The page; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();

@@ -9,7 +9,7 @@
 namespace strake::report {
 
 struct Options {
-  std::vector<std::string> profiles;   ///< files
+  std::vector<std::string> profiles;   ///< files; empty: this machine's
   std::string output = "report.html";  ///< "-": standard output
   std::string title;                   ///< empty: made from the hosts
 };

@@ -1,47 +1,36 @@
-/// \file  The sections of a report, each as HTML. A section for which the profiles have no results
-/// is a line that says so.
+/// \file  The sections of a report, each as HTML.
 #pragma once
 
-#include <span>
 #include <string>
-#include <vector>
 
-#include "report/plot.hpp"
+#include "report/chart.hpp"
 #include "report/profiles.hpp"
 
 namespace strake::report {
 
-using Profiles = std::span<const Shown>;
-
-[[nodiscard]] std::string overview(Profiles profiles);
-/// Bandwidth against size, by modality, and at the largest size.
-[[nodiscard]] std::string bandwidths(Profiles profiles);
-/// Pack rate against block length.
-[[nodiscard]] std::string pack_rates(Profiles profiles);
+/// \{ What the page begins with.
+/// Messages that Strake packs against the MPI library's own datatypes.
+[[nodiscard]] std::string against_library(Profiles profiles, Charts& charts);
 /// Which method is fastest over size and block.
-[[nodiscard]] std::string crossovers(Profiles profiles);
-/// Between each two memories.
-[[nodiscard]] std::string matrices(Profiles profiles);
-/// Cost of calls.
-[[nodiscard]] std::string calls(Profiles profiles);
-/// The max-rate model against what was measured.
-[[nodiscard]] std::string max_rates(Profiles profiles);
+[[nodiscard]] std::string method_maps(Profiles profiles);
+/// The ten numbers that people quote.
+[[nodiscard]] std::string key_numbers(Profiles profiles);
+/// \}
+
+/// \{ Folded.
+[[nodiscard]] std::string overview(Profiles profiles);
 /// Times of all against those of the first; empty for one profile.
 [[nodiscard]] std::string comparison(Profiles profiles);
-/// Every result.
-[[nodiscard]] std::string numbers(Profiles profiles);
-
-/// \{ Pieces of sections.
-[[nodiscard]] std::string section(const std::string& id, const std::string& title,
-                                  const std::string& introduction, const std::string& body);
-/// Figures side by side.
-[[nodiscard]] std::string row_of(const std::string& figures);
-/// A plot with its caption, which names the profile if there are several.
-[[nodiscard]] std::string figure(const std::string& svg, const std::string& caption);
-/// Plots by one scale, a row for several profiles; those without bars are left out.
-[[nodiscard]] std::string bar_figures(Profiles profiles, std::vector<BarPlot>& plots, Axis x);
-/// " (A: node017)", or nothing where there is one profile.
-[[nodiscard]] std::string whose(Profiles profiles, const Shown& shown);
+/// Bandwidth against size, and at the largest size.
+[[nodiscard]] std::string bandwidths(Profiles profiles, Charts& charts);
+/// Between each two memories.
+[[nodiscard]] std::string matrices(Profiles profiles);
+/// Rate of strided bytes against block length.
+[[nodiscard]] std::string strided_rates(Profiles profiles, Charts& charts);
+/// The max-rate model against what was measured.
+[[nodiscard]] std::string max_rates(Profiles profiles, Charts& charts);
+/// Cost of calls.
+[[nodiscard]] std::string calls(Profiles profiles);
 /// \}
 
 }  // namespace strake::report

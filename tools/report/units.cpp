@@ -46,6 +46,12 @@ std::string bytes_text(double bytes) {
   return {};
 }
 
+std::string short_bytes_text(std::int64_t bytes) {
+  const std::string text = bytes_text(static_cast<double>(bytes));
+  const std::size_t space = text.find(' ');
+  return text.substr(0, space) + (text[space + 1] == 'B' ? "" : text.substr(space + 1, 1));
+}
+
 std::string rate_text(double bytes_per_second) {
   const std::array<Unit, 5> units = {
       {{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}};

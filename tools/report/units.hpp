@@ -8,6 +8,8 @@ namespace strake::report {
 
 /// "64 B", "4 KiB", "1.5 MiB"
 [[nodiscard]] std::string bytes_text(double bytes);
+/// For narrow columns: "64", "4K", "64M"
+[[nodiscard]] std::string short_bytes_text(std::int64_t bytes);
 /// Three digits: "55.2 GB/s", "840 kB/s"
 [[nodiscard]] std::string rate_text(double bytes_per_second);
 /// Three digits: "1.23 µs", "840 ns"

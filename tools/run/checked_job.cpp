@@ -12,15 +12,16 @@
 #include <filesystem>
 #include <string_view>
 
+#include "job_check.hpp"
 #include "job_report.hpp"
 #include "needed_libraries.hpp"
 #include "program_check.hpp"
+#include "say.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
 #include "summary_file.hpp"
 
 namespace strake::run {
-namespace fs = std::filesystem;
 using preload::MpiLibrary;
 
 namespace {
@@ -63,64 +64,20 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
   return variables;
 }
 
-/// A program that is linked to MPI is no launcher, even if it has the name of one.
-bool is_launcher(const std::string& program) {
-  const auto path = is_launcher_name(program) ? find_program(program) : std::nullopt;
-  preload::MpiUse use;
-  if (path) preload::find_mpi(path->c_str(), nullptr, use);
-  return path && use.library == MpiLibrary::None;
-}
-
-/// Which word of `command` is the launcher: the first, or a later one after a program such as
-/// timeout or numactl. Nothing if the command is an MPI program itself. \throws InvalidArgument  it
-/// is neither.
-std::optional<std::size_t> launcher_in(const Arguments& command, const std::string& program,
-                                       MpiLibrary forced) {
-  if (is_launcher(program)) return 0;
-  if (check_program(program, forced) != MpiLibrary::None) return std::nullopt;
-  for (std::size_t i = 1; i < command.size(); ++i) {
-    if (is_launcher(command[i])) return i;
-  }
-  throw InvalidArgument(
-      fmt::format("{} is neither a launcher (mpirun, mpiexec, srun) nor an MPI program; `strake "
-                  "run --` belongs before "
-                  "mpirun itself, also inside a script",
-                  command[0]));
-}
-
-/// \throws InvalidArgument  it is the launcher of an unknown MPI library.
-Launcher ask_launcher(const std::string& program) {
-  const std::string version = output_of({program, "--version"});
-  const auto launcher = launcher_of_version(version);
-  if (launcher) return *launcher;
-  throw InvalidArgument(
-      fmt::format("{} starts jobs of an MPI library that Strake does not know (its --version: {})",
-                  program, version.substr(0, version.find('\n'))));
-}
-
-/// Whether the launcher looks for a segment's program elsewhere than this process would.
-bool is_elsewhere(const Arguments& command, const Segment& segment) {
-  const auto first = command.begin() + static_cast<std::ptrdiff_t>(segment.begin);
-  const auto program = command.begin() + static_cast<std::ptrdiff_t>(*segment.program);
-  return (*program)[0] != '/' && std::any_of(first, program, [](const std::string& word) {
-           return std::string_view(" -wdir --wdir -wd --wd -path --path ")
-                      .find(' ' + word.substr(0, word.find('=')) + ' ') != std::string_view::npos;
-         });
-}
-
 /// Checks the programs of a launcher's command line, as far as they can be found here. The program
 /// decides which MPI library it is, not the launcher: Open MPI's launcher starts an MPICH built for
 /// PMIx. True: all programs are static, so their processes will not report to this command.
 bool check_job(Launcher launcher, const Arguments& command, const std::string& folder,
                MpiLibrary forced) {
-  const std::vector<Segment> segments = segments_of(launcher, command);
-  bool all_static = !segments.empty();
-  for (const Segment& segment : segments) {
-    const bool here = segment.program && !is_elsewhere(command, segment);
-    const auto program = here ? find_program(command[*segment.program]) : std::nullopt;
-    const MpiLibrary library = program ? check_program(*program, forced) : MpiLibrary::None;
+  const std::vector<JobProgram> programs = programs_of(launcher, command);
+  bool all_static = !programs.empty();
+  for (const JobProgram& program : programs) {
+    const MpiLibrary library =
+        program.path ? check_program(*program.path, forced) : MpiLibrary::None;
     if (library != MpiLibrary::None) check_interposer(folder, library);
-    all_static = all_static && program && is_static(*program);
+    if (program.path && insists_on_first(*program.path, command))
+      say("strake run: {} {}; {}\n", *program.path, kFirstProblem, kFirstRemedy);
+    all_static = all_static && program.path && is_static(*program.path);
   }
   return all_static;
 }
@@ -161,6 +118,11 @@ Ended CheckedJob::start(const Options& options, const Surroundings& where) const
   ended.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ended.letters = report.letters();
   return ended;
+}
+
+WhyAlone CheckedJob::why_alone() const {
+  if (!launcher_) return {"a launcher inside it started them", ""};
+  return run::why_alone(*launcher_, {command_.begin() + static_cast<std::ptrdiff_t>(at_), command_.end()});
 }
 
 std::string CheckedJob::launcher() const { return launcher_ ? command_[at_] : std::string(); }

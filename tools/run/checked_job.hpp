@@ -7,6 +7,7 @@
 
 #include "job.hpp"
 #include "job/report.hpp"
+#include "job_check.hpp"
 #include "launcher.hpp"
 #include "mpi_library.hpp"
 #include "run_command.hpp"
@@ -30,6 +31,8 @@ class CheckedJob {
   [[nodiscard]] Ended start(const Options& options, const Surroundings& where = {}) const;
   /// Its programs are static, so its processes leave no letters.
   [[nodiscard]] bool all_static() const noexcept { return all_static_; }
+  /// Why each of its ranks was a job of its own (Letter::Alone).
+  [[nodiscard]] WhyAlone why_alone() const;
   /// The launcher as it was given; empty for a program without one.
   [[nodiscard]] std::string launcher() const;
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "elf_file.hpp"
 #include "needed_libraries.hpp"
@@ -82,6 +84,18 @@ MpiLibrary check_program(const std::string& path, MpiLibrary forced) {
 bool is_static(const std::string& path) {
   const preload::ElfFile file(path.c_str());
   return file.valid() && !file.dynamic();
+}
+
+bool insists_on_first(const std::string& path, const Arguments& command) {
+  const auto allows = [](std::string_view text) {
+    return text.find("verify_asan_link_order=0") != std::string_view::npos;
+  };
+  const char* const options = std::getenv("ASAN_OPTIONS");
+  if ((options != nullptr && allows(options)) || std::ranges::any_of(command, allows)) return false;
+  const preload::ElfFile file(path.c_str());
+  for (std::size_t i = 0; const char* name = file.needed(i); ++i)
+    if (std::string_view(name).starts_with("libasan.so")) return true;
+  return false;
 }
 
 std::string library_folder() {

@@ -22,6 +22,14 @@ namespace strake::run {
 /// Whether a program runs without the dynamic loader, so that nothing can be loaded into it.
 [[nodiscard]] bool is_static(const std::string& path);
 
+/// Whether a program was built with the address sanitizer, which ends it where another object is
+/// loaded before: not if ASAN_OPTIONS, here or set on the command line, allows that.
+[[nodiscard]] bool insists_on_first(const std::string& path, const Arguments& command);
+/// What to say of it.
+inline constexpr const char* kFirstProblem =
+    "was built with the address sanitizer, which ends a program that Strake is loaded into first";
+inline constexpr const char* kFirstRemedy = "export ASAN_OPTIONS=verify_asan_link_order=0";
+
 /// Where this command's libraries lie: libstrake-preload.so and the interposers.
 /// \throws InvalidArgument  they are not beside it, or in a place that LD_PRELOAD can't name.
 [[nodiscard]] std::string library_folder();

@@ -15,6 +15,14 @@
 #include "unreached.hpp"
 
 namespace strake::run {
+namespace {
+
+void say_alone(const WhyAlone& why) {
+  say("strake run: each rank of this job was a job of its own: {}. {}{}\n", why.text,
+      why.remedy.empty() ? "" : "Instead: ", why.remedy);
+}
+
+}  // namespace
 
 int run(const Options& options, const Arguments& command) {
   if (options.compare > 0) return compare(options, command);
@@ -24,6 +32,7 @@ int run(const Options& options, const Arguments& command) {
   // Inside a rank of another job: the letters count there, too.
   for (const job::Letter letter : ended.letters)
     job::leave_letter(settings::text(settings::Id::job), letter);
+  if (ended.letters.contains(job::Letter::Alone)) say_alone(job.why_alone());
   const std::string why = ended.status == 0 ? why_unreached(ended.letters, job.all_static()) : "";
   if (why.empty() || (!options.json.empty() && has_summary(options.json))) return ended.status;
   say("strake run: {}\n", why);

@@ -10,7 +10,7 @@ namespace strake::settings_command {
 
 [[nodiscard]] std::string to_text();
 [[nodiscard]] nlohmann::ordered_json to_json();
-/// The page docs/settings.md, whatever the environment says.
+/// The page docs/reference/settings.md, whatever the environment says.
 [[nodiscard]] std::string to_markdown();
 
 /// Adds `strake settings` to the parser.

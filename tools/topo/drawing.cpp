@@ -9,16 +9,12 @@
 
 #include "counted.hpp"
 #include "report/one_size.hpp"
-#include "report/svg.hpp"
 #include "report/units.hpp"
 #include "topo/show.hpp"
+#include "topo/svg.hpp"
 
 namespace strake::topo {
 namespace {
-
-using report::Anchor;
-using report::Point;
-using report::Svg;
 
 // Pixels. A GPU's box holds 26 letters, the length of "NVIDIA A100-SXM4-80GB" and a margin.
 constexpr double kMargin = 24;
@@ -35,7 +31,7 @@ constexpr double kCellWidth = 82;
 constexpr double kCellHeight = 26;
 
 constexpr const char* kStyle =
-    "svg{background:#fff;font-family:Helvetica,Arial,sans-serif}"
+    "svg{max-width:100%;height:auto;background:#fff;font-family:Helvetica,Arial,sans-serif}"
     "text{font-size:12px;fill:#222}.title{font-size:18px;font-weight:bold}.strong{font-weight:bold}"
     ".soft{fill:#666}.halo{paint-order:stroke;stroke:#fff;stroke-width:4px}"
     ".socket{fill:#f1f3f6;stroke:#8a94a3}.node{fill:#dbe7f8;stroke:#3b6db3}"
@@ -81,10 +77,9 @@ std::vector<Column> columns_of(const Topology& machine) {
       return static_cast<double>(count) * (width + kGap) - kGap;
     };
     column.left = left;
-    column.width =
-        std::max({boxes(std::max<std::size_t>(column.nodes.size(), 1), kNodeWidth),
-                  boxes(column.gpus.size(), kGpuWidth), report::text_width(column.title)}) +
-        2 * kPad;
+    column.width = std::max({boxes(std::max<std::size_t>(column.nodes.size(), 1), kNodeWidth),
+                             boxes(column.gpus.size(), kGpuWidth), text_width(column.title)}) +
+                   2 * kPad;
     left += column.width + 3 * kGap;
   }
   return columns;
@@ -114,15 +109,15 @@ class Drawing {
     const Topology& machine = view_.machine;
     const bool gpus = !machine.gpus.empty();
     const double links_top = gpus ? gpus_top() + kGpuHeight : sockets_bottom();
-    const double matrix_top = links_top + links_height() + 64;
+    const double matrix_top = links_top + links_height() + 76;
     const bool any = view_.measured.any();
     const double side = any ? static_cast<double>(view_.measured.places.size()) : 0;
+    // The label of the last GPU's bus is wider than its box.
     const double width =
-        std::max({columns_.back().left + columns_.back().width, kMargin + (side + 1) * kCellWidth,
-                  report::text_width(cache_line()) + kMargin,
-                  any ? report::text_width(matrix_title()) + kMargin : 0,
-                  any ? report::text_width(report::sizes_text(view_.measured)) + kMargin : 0,
-                  480.0}) +
+        std::max({columns_.back().left + columns_.back().width + (gpus ? kGap : 0),
+                  kMargin + (side + 1) * kCellWidth, text_width(cache_line()) + kMargin,
+                  any ? text_width(matrix_title()) + kMargin : 0,
+                  any ? text_width(report::sizes_text(view_.measured)) + kMargin : 0, 480.0}) +
         kMargin;
     const double height = matrix_top + (side + 1) * kCellHeight + 20 +
                           20 * static_cast<double>(machine.notes.size()) + kMargin;
@@ -154,10 +149,11 @@ class Drawing {
   }
 
   std::string matrix_title() const {
-    const std::string source = source_text(view_);
-    return "Measured bandwidth [GB/s], from row to column; blank: not measured" +
-           (source.empty() ? "" : " (" + source + ")");
+    return view_.measured.any()
+               ? "Measured bandwidth [GB/s], from row to column; blank: not measured"
+               : "";
   }
+  std::string matrix_sizes() const { return "copies of " + report::sizes_text(view_.measured); }
 
   bool switched() const {
     return std::any_of(view_.machine.gpus.begin(), view_.machine.gpus.end(),
@@ -314,8 +310,9 @@ class Drawing {
   void draw_matrix(Svg& svg, double top) const {
     const auto& places = view_.measured.places;
     if (!view_.measured.any()) return;
-    svg.text({kMargin, top - 32}, matrix_title(), "strong");
-    svg.text({kMargin, top - 14}, "copies of " + report::sizes_text(view_.measured), "soft");
+    svg.text({kMargin, top - 44}, matrix_title(), "strong");
+    svg.text({kMargin, top - 27}, matrix_sizes(), "soft");
+    svg.text({kMargin, top - 10}, source_text(view_), "soft");
     double most = 0;
     for (const auto& row : view_.measured.cells)
       for (const auto& cell : row) most = std::max(most, cell.rate);

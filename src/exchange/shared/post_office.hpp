@@ -40,7 +40,7 @@ class PostOffice {
   /// A slot for a message, `layout` from `address` on at `place`, in host memory or a device's;
   /// nothing: it has to go by MPI. It is offered where it lies, if that rank can read it there.
   /// Not in host memory if the sender is idle: two processors that pack and unpack at a time are
-  /// faster than one that copies (docs/performance.md). From a device's memory only what can be
+  /// faster than one that copies. From a device's memory only what can be
   /// offered, and now and then one that tells of the allocation.
   [[nodiscard]] std::optional<Lease> lease(const Destination& to, const Layout& layout,
                                            const std::byte* address, Place place,

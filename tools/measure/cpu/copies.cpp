@@ -2,18 +2,15 @@
 // flushed.
 #include <fmt/format.h>
 
-#include <array>
-#include <chrono>
 #include <cstring>
 #include <string>
 
 #include "../cache.hpp"
+#include "../host.hpp"
 #include "cpu_cases.hpp"
 
 namespace strake::measure {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// The compiler must take the copied bytes for read.
 void keep(const void* data) { asm volatile("" ::"g"(data) : "memory"); }
@@ -35,17 +32,17 @@ class Copy final : public Instance {
     const OnNumaNode there(node_);
     std::memset(to_.data(), 0xEE, bytes_);  // no byte of the pattern has this value
     if (!flush_) {
-      const auto begin = Clock::now();
+      const Stopwatch watch;
       for (std::int64_t i = 0; i < iterations; ++i) copy();
-      return std::chrono::duration<double>(Clock::now() - begin).count();
+      return watch.seconds();
     }
     double seconds = 0;
     for (std::int64_t i = 0; i < iterations; ++i) {
       flush_cache(from_.data(), bytes_);
       flush_cache(to_.data(), bytes_);
-      const auto begin = Clock::now();
+      const Stopwatch watch;
       copy();
-      seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+      seconds += watch.seconds();
     }
     return seconds;
   }
@@ -72,44 +69,38 @@ class Copy final : public Instance {
   HostMemory to_;
 };
 
-Case copy_case(std::string name, std::int64_t bytes, int from, int to, bool flush, bool quick) {
-  Case result;
-  result.name = std::move(name) + (flush ? "/flushed" : "/cached");
-  result.bytes = bytes;
-  result.quick = quick;
-  result.make = [=] { return std::make_unique<Copy>(bytes, from, to, flush); };
-  return result;
+void add_copy(Cases& cases, const std::string& name, std::int64_t bytes, int from, int to,
+              bool flush, bool quick) {
+  add(cases, name + (flush ? "/flushed" : "/cached"), bytes, [=] {
+    return std::make_unique<Copy>(bytes, from, to, flush);
+  }).quick = quick;
 }
 
 }  // namespace
 
-std::vector<Case> memcpy_cases(std::int64_t memory) {
-  constexpr std::int64_t kKi = 1024;
-  constexpr std::int64_t kMi = kKi * kKi;
-  std::vector<Case> all;
+void add_memcpy(Cases& cases, std::int64_t memory) {
   const std::vector<bool> states =
       can_flush_cache() ? std::vector<bool>{false, true} : std::vector<bool>{false};
   for (const bool flush : states) {
-    for (std::int64_t bytes = kKi; bytes <= kKi * kMi && 2 * bytes <= memory; bytes *= 4) {
-      const bool quick = bytes == 4 * kKi || bytes == 256 * kKi || bytes == 16 * kMi;
-      all.push_back(copy_case("copy/cpu", bytes, kAnyNode, kAnyNode, flush, quick));
+    for (std::int64_t bytes = KiB; bytes <= GiB && 2 * bytes <= memory; bytes *= 4) {
+      add_copy(cases, "copy/cpu", bytes, kAnyNode, kAnyNode, flush,
+               among({4 * KiB, 256 * KiB, 16 * MiB}, bytes));
     }
   }
   const std::vector<int>& nodes = host().numa_nodes;
-  if (nodes.size() < 2) return all;
+  if (nodes.size() < 2) return;
   // Fewer sizes: the number of pairs is the square of that of the nodes.
   for (const int from : nodes) {
     for (const int to : nodes) {
       for (const bool flush : states) {
-        for (const std::int64_t bytes : {4 * kKi, 64 * kKi, kMi, 16 * kMi, 256 * kMi}) {
+        for (const std::int64_t bytes : {4 * KiB, 64 * KiB, MiB, 16 * MiB, 256 * MiB}) {
           if (2 * bytes > memory) continue;
-          all.push_back(copy_case(fmt::format("copy/numa/{}-{}", from, to), bytes, from, to, flush,
-                                  bytes == 16 * kMi && flush));
+          add_copy(cases, fmt::format("copy/numa/{}-{}", from, to), bytes, from, to, flush,
+                   bytes == 16 * MiB && flush);
         }
       }
     }
   }
-  return all;
 }
 
 }  // namespace strake::measure

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "../host.hpp"
 #include "cpu_cases.hpp"
 #include "machine/pitch.hpp"
 #include "measure/layouts.hpp"
@@ -18,12 +18,10 @@ namespace {
 
 using machine::PitchClass;
 
-constexpr std::int64_t kKi = 1024;
-constexpr std::int64_t kMi = kKi * kKi;
 // The widest span of a case: far blocks of a byte would otherwise take 128 GiB.
-constexpr std::int64_t kWidest = 1056 * kMi;  // 64 MiB in blocks of 16 bytes every 264
+constexpr std::int64_t kWidest = 1056 * MiB;  // 64 MiB in blocks of 16 bytes every 264
 // The longest list: 8 MiB of offsets, past every cache that a list shares with its data.
-constexpr std::int64_t kMostListed = kMi;
+constexpr std::int64_t kMostListed = MiB;
 
 enum class Form { Box, Blocks, Indexed, Transpose };
 constexpr const char* kFormNames[] = {"box", "blocks", "indexed", "transpose"};
@@ -60,6 +58,23 @@ Layout layout_of(const Shape& shape) {
 /// Byte i of the packed bytes.
 std::byte packed_byte(std::int64_t i) { return static_cast<std::byte>(i % 251); }
 
+/// Memory that the cases use one after the other: it grows, so its pages are touched once.
+class Arena {
+ public:
+  /// At least so many bytes, at the start of a page. The one before is given back.
+  [[nodiscard]] std::byte* at_least(std::size_t bytes) {
+    constexpr std::size_t kLeast = std::size_t{1} << 20;  // so that small cases do not make it grow
+    if (memory_ == nullptr || memory_->size() < bytes) {
+      memory_.reset();  // first: both may not fit
+      memory_ = std::make_unique<HostMemory>(std::max(bytes, kLeast));
+    }
+    return memory_->data();
+  }
+
+ private:
+  std::unique_ptr<HostMemory> memory_;
+};
+
 class Pack final : public Instance {
  public:
   Pack(const Shape& shape, Arena& dense, Arena& strided)
@@ -82,7 +97,7 @@ class Pack final : public Instance {
   }
 
   double run(std::int64_t iterations) override {
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     for (std::int64_t i = 0; i < iterations; ++i) {
       if (shape_.unpack) {
         plan_.run(strided_, dense_);
@@ -91,7 +106,7 @@ class Pack final : public Instance {
       }
       asm volatile("" ::"g"(dense_), "g"(strided_) : "memory");  // every run counts
     }
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return watch.seconds();
   }
 
   void verify() override {
@@ -126,24 +141,20 @@ class Pack final : public Instance {
 
 }  // namespace
 
-std::vector<Case> pack_cases(std::int64_t memory) {
+void add_cpu_packs(Cases& cases, std::int64_t memory) {
   constexpr std::array<std::int64_t, 8> kBlocks = {1, 4, 8, 16, 64, 256, 1024, 4096};
   // Shared by all cases, and given back with the last of them.
   const auto dense = std::make_shared<Arena>();
   const auto strided = std::make_shared<Arena>();
-  std::vector<Case> all;
-  const auto add = [&](const Shape& shape, bool read_by_model) {
-    const bool quick_size = shape.bytes == kKi || shape.bytes == 64 * kKi || shape.bytes == 4 * kMi;
-    const bool quick_block = shape.block == 4 || shape.block == 64 || shape.block == kKi;
-    Case result;
-    result.name = fmt::format("{}/cpu/{}", shape.unpack ? "unpack" : "pack",
-                              kFormNames[static_cast<int>(shape.form)]);
-    result.bytes = shape.bytes;
-    result.block = shape.block;
-    result.pitch = shape.pitch;
-    result.quick = quick_size && quick_block && read_by_model;
-    result.make = [=] { return std::make_unique<Pack>(shape, *dense, *strided); };
-    all.push_back(std::move(result));
+  const auto put = [&](const Shape& shape, bool read_by_model) {
+    Case& added = add(cases,
+                      fmt::format("{}/cpu/{}", shape.unpack ? "unpack" : "pack",
+                                  kFormNames[static_cast<int>(shape.form)]),
+                      shape.bytes, [=] { return std::make_unique<Pack>(shape, *dense, *strided); });
+    added.block = shape.block;
+    added.pitch = shape.pitch;
+    added.quick = among({KiB, 64 * KiB, 4 * MiB}, shape.bytes) &&
+                  among({4, 64, KiB}, shape.block) && read_by_model;
   };
   for (const Form form : {Form::Box, Form::Indexed, Form::Blocks}) {
     for (const bool unpack : {false, true}) {
@@ -156,27 +167,26 @@ std::vector<Case> pack_cases(std::int64_t memory) {
             form == Form::Box || (form == Form::Indexed && pitch == PitchClass::Near);
         // In order, the lists cost as boxes do but for their offsets: every other size and block.
         const int step = form == Form::Blocks || aligned ? 2 : 1;
-        for (std::int64_t bytes = 64; bytes <= 64 * kMi; bytes <<= 2 * step) {
+        for (std::int64_t bytes = 64; bytes <= 64 * MiB; bytes <<= 2 * step) {
           for (std::size_t b = 0; b < kBlocks.size(); b += step) {
             const std::int64_t block = kBlocks[b];
             const Shape shape{bytes, block, machine::host_pitch(pitch, block), form, unpack};
             if (bytes % block != 0 || shape.pitch == 0) continue;
             if (form != Form::Box && bytes / block > kMostListed) continue;
             if (shape.span() > kWidest || shape.span() + bytes > memory) continue;
-            add(shape, read_by_model);
+            put(shape, read_by_model);
           }
         }
       }
     }
   }
-  for (std::int64_t bytes = 16 * kKi; bytes <= 16 * kMi && 2 * bytes <= memory; bytes *= 4) {
+  for (std::int64_t bytes = 16 * KiB; bytes <= 16 * MiB && 2 * bytes <= memory; bytes *= 4) {
     for (const std::int64_t block : {1, 4, 8, 16, 64}) {
       for (const bool unpack : {false, true}) {
-        add({bytes, block, machine::kTransposeRow, Form::Transpose, unpack}, true);
+        put({bytes, block, machine::kTransposeRow, Form::Transpose, unpack}, true);
       }
     }
   }
-  return all;
 }
 
 }  // namespace strake::measure

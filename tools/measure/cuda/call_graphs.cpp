@@ -1,7 +1,7 @@
 /// \file  Instantiating and launching a captured graph of 1 to 20 nodes.
 /// Sources: dissertation 3.3.7, fig. 3.13.
 #include "measure/cuda/cases.hpp"
-#include "measure/cuda/move.hpp"
+#include "measure/cuda/traffic.hpp"
 
 namespace strake::measure::cuda {
 namespace {
@@ -59,14 +59,14 @@ std::unique_ptr<Instance> make_graph(Node node, int nodes, bool launch) {
       [=](std::int64_t iterations) {
         double seconds = 0;
         for (std::int64_t i = 0; i < iterations; ++i) {
-          const auto begin = std::chrono::steady_clock::now();
+          const Stopwatch watch;
           Executable made;
           if (launch) {
             check(cudaGraphLaunch(executable.get(), stream->get()));
           } else {
             made = instantiate(graph);
           }
-          seconds += seconds_since(begin);
+          seconds += watch.seconds();
           check(cudaStreamSynchronize(stream->get()));  // drained before the next
         }
         return seconds;

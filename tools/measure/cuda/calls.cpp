@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "measure/cuda/cases.hpp"
-#include "measure/cuda/move.hpp"
+#include "measure/cuda/traffic.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure::cuda {
@@ -31,9 +31,9 @@ double time_calls(const Call& what, cudaStream_t stream, int thread, std::int64_
   double seconds = 0;
   while (iterations > 0) {
     const std::int64_t count = std::min(iterations, what.batch);
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     for (std::int64_t i = 0; i < count; ++i) what.call(stream, thread);
-    seconds += seconds_since(begin);
+    seconds += watch.seconds();
     what.after(stream);
     iterations -= count;
   }
@@ -220,12 +220,12 @@ std::unique_ptr<Instance> make_allocation(const Allocator& by, std::int64_t byte
   const auto stream = std::make_shared<Stream>(0);
   const auto size = static_cast<std::size_t>(bytes);
   const auto once = [=] {
-    auto begin = std::chrono::steady_clock::now();
+    Stopwatch watch;
     void* const memory = by.take(size, stream->get());
-    const double taking = seconds_since(begin);
-    begin = std::chrono::steady_clock::now();
+    const double taking = watch.seconds();
+    watch = Stopwatch();
     by.give(memory, stream->get());
-    const double giving = seconds_since(begin);
+    const double giving = watch.seconds();
     check(cudaStreamSynchronize(stream->get()));
     return time_take ? taking : giving;
   };
@@ -331,7 +331,7 @@ void add_batches(Cases&) {}  // this runtime has no such call
 
 void add_calls(Cases& cases) {
   for (int threads = 1; threads <= 8; ++threads) {
-    const auto put = [&](const std::string& name, Make make, bool quick = false) {
+    const auto put = [&](const std::string& name, MakeInstance make, bool quick = false) {
       Case& added = add(cases, "gpu/call/" + name, 0, std::move(make));
       added.count = threads;
       added.quick = quick && threads == 1;

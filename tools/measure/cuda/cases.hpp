@@ -2,22 +2,12 @@
 /// case is made.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "measure/case.hpp"
 
 namespace strake::measure::cuda {
-
-using Cases = std::vector<Case>;
-using Make = std::function<std::unique_ptr<Instance>()>;
-
-constexpr std::int64_t KiB = std::int64_t{1} << 10;
-constexpr std::int64_t MiB = std::int64_t{1} << 20;
-constexpr std::int64_t GiB = std::int64_t{1} << 30;
 
 /// Two devices of this machine, from the first to the second.
 struct Pair {
@@ -33,15 +23,6 @@ struct Pair {
 [[nodiscard]] bool in_full(const Pair& pair);
 /// Both devices reach each other from now on. \throws Unsupported
 void connect(const Pair& pair);
-
-/// A case of a name, a size and what makes it; the rest is set on it.
-inline Case& add(Cases& cases, std::string name, std::int64_t bytes, Make make) {
-  Case& added = cases.emplace_back();
-  added.name = std::move(name);
-  added.bytes = bytes;
-  added.make = std::move(make);
-  return added;
-}
 
 void add_host_copies(Cases& cases);      ///< pinned, write-combined, NUMA-pinned; local
 void add_pageable_copies(Cases& cases);  ///< pageable, NUMA-pageable

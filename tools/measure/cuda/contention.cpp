@@ -2,8 +2,7 @@
 /// engine, each against a kernel that fills the multiprocessors and against copies in both
 /// directions, either one first. Sources: Jenkins et al. 4.4, table 3.
 #include "measure/cuda/cases.hpp"
-#include "measure/cuda/move.hpp"
-#include "measure/cuda/strake_backend.hpp"
+#include "measure/cuda/traffic.hpp"
 
 namespace strake::measure::cuda {
 namespace {
@@ -26,11 +25,6 @@ enum class User { Add, ToDevice, ToHost };
 constexpr const char* kUserNames[] = {"sm", "to-device", "to-host"};
 enum class Timed { Pack, User, Total };
 constexpr const char* kTimedNames[] = {"pack", "user", "total"};
-
-struct Task {
-  Lane lane;
-  std::function<void()> verify;
-};
 
 Task user_task(User user) {
   if (user == User::Add) {
@@ -84,7 +78,7 @@ Task pack_task(CopyVariant variant) {
 std::unique_ptr<Instance> make_alone(const Task& task) {
   HeldOptions one_by_one;
   one_by_one.before = [] {};
-  return held({task.lane}, task.verify, std::move(one_by_one));
+  return together({task}, std::move(one_by_one));
 }
 
 std::unique_ptr<Instance> make_contended(CopyVariant variant, User user, bool user_first,
@@ -101,15 +95,9 @@ std::unique_ptr<Instance> make_contended(CopyVariant variant, User user, bool us
   options.before = [] {};  // one pair at a time: the order holds for each
   if (timed_part == Timed::Pack) options.timed_lane = pack_lane;
   if (timed_part == Timed::User) options.timed_lane = 1 - pack_lane;
-  std::vector<Lane> lanes = {pack.lane, work.lane};
-  if (user_first) std::swap(lanes[0], lanes[1]);
-  return held(
-      std::move(lanes),
-      [pack, work] {
-        pack.verify();
-        work.verify();
-      },
-      std::move(options));
+  std::vector<Task> tasks = {pack, work};
+  if (user_first) std::swap(tasks[0], tasks[1]);
+  return together(std::move(tasks), std::move(options));
 }
 
 }  // namespace

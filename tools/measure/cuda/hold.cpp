@@ -229,9 +229,9 @@ std::unique_ptr<Instance> wall_timed(int device, std::function<void()> operation
   return timed(
       device,
       [operation = std::move(operation)](std::int64_t iterations) {
-        const auto begin = std::chrono::steady_clock::now();
+        const Stopwatch watch;
         for (std::int64_t i = 0; i < iterations; ++i) operation();
-        return seconds_since(begin);
+        return watch.seconds();
       },
       std::move(verify));
 }

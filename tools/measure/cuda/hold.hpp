@@ -96,8 +96,4 @@ std::unique_ptr<Instance> timed(int device, std::function<double(std::int64_t)> 
 std::unique_ptr<Instance> wall_timed(int device, std::function<void()> operation,
                                      std::function<void()> verify);
 
-inline double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 }  // namespace strake::measure::cuda

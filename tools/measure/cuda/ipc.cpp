@@ -91,12 +91,12 @@ std::unique_ptr<Instance> make_ipc(std::int64_t bytes, bool time_open) {
       [=](std::int64_t iterations) {
         double seconds = 0;
         for (std::int64_t i = 0; i < iterations; ++i) {
-          auto begin = std::chrono::steady_clock::now();
+          Stopwatch watch;
           void* const memory = open();
-          const double opening = seconds_since(begin);
-          begin = std::chrono::steady_clock::now();
+          const double opening = watch.seconds();
+          watch = Stopwatch();
           check(cudaIpcCloseMemHandle(memory));
-          seconds += time_open ? opening : seconds_since(begin);
+          seconds += time_open ? opening : watch.seconds();
         }
         return seconds;
       },

@@ -1,4 +1,4 @@
-/// \file  Calls of the CUDA runtime as exceptions, and the devices of this machine.
+/// \file  Calls of the CUDA runtime as exceptions, the devices of this machine, and their links.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <source_location>
 #include <string>
+
+#include "copy/device_copier.hpp"
 
 namespace strake::measure::cuda {
 
@@ -23,6 +25,19 @@ void check(cudaError_t code, std::source_location where = std::source_location::
 void set_peer_access(int device, int peer, bool wanted);
 /// \throws Error  fewer bytes are free on `device` than twice `bytes`: the rest is others'
 void need_free(int device, std::int64_t bytes);
+
+/// \{ What links allow, as far as NVML knows. Bytes per second in one direction; 0: not known.
+[[nodiscard]] double host_link(int device);            ///< PCIe generation x width
+[[nodiscard]] double peer_link(int device, int peer);  ///< NVLinks x rate, or the slower PCIe
+[[nodiscard]] double all_links(int device);            ///< to all of its peers together
+[[nodiscard]] double memory_rate(int device);          ///< the device's memory, either direction
+/// \}
+
+/// \{ Strake's own device back end and its copies, as the library uses them. `device` must be
+/// current and in use. \throws Unsupported  libstrake-cuda.so is missing
+[[nodiscard]] DeviceBackend& strake_backend(int device);
+[[nodiscard]] DeviceCopier& strake_copier(int device);
+/// \}
 
 /// Plugin::machine(): the driver's version, the newest CUDA that it runs, and the GPUs in CUDA's
 /// order.

@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 
 #include "measure/cuda/cases.hpp"
-#include "measure/cuda/links.hpp"
-#include "measure/cuda/move.hpp"
+#include "measure/cuda/traffic.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure::cuda {
@@ -122,9 +121,9 @@ std::unique_ptr<Instance> make_demand_to_host(std::int64_t bytes) {
         double seconds = 0;
         for (std::int64_t i = 0; i < iterations; ++i) {
           trip.reset();
-          const auto begin = std::chrono::steady_clock::now();
+          const Stopwatch watch;
           trip.touch_on_host();
-          seconds += seconds_since(begin);
+          seconds += watch.seconds();
         }
         return seconds;
       },
@@ -148,11 +147,11 @@ std::unique_ptr<Instance> make_demand_both(std::int64_t bytes) {
       up.touch_on_device(stream->get());
       const bool was_held = cudaEventQuery(start->get()) == cudaErrorNotReady;
       (void)cudaGetLastError();
-      const auto begin = std::chrono::steady_clock::now();
+      const Stopwatch watch;
       gate->open();
       down.touch_on_host();
       check(cudaStreamSynchronize(stream->get()));
-      if (was_held) return seconds_since(begin);
+      if (was_held) return watch.seconds();
       gate->lengthen();
     }
   };
@@ -176,7 +175,7 @@ void add_managed(Cases& cases) {
   const Pair up{kHost, 0};
   const Pair down{0, kHost};
   for (const std::int64_t bytes : {64 * KiB, MiB, 16 * MiB, 256 * MiB}) {
-    const auto put = [&](const std::string& name, int ways, double limit, Make make) {
+    const auto put = [&](const std::string& name, int ways, double limit, MakeInstance make) {
       Case& added = add(cases, "gpu/managed/" + name, ways * bytes, std::move(make));
       added.limit = ways * limit;
       added.quick = bytes == 16 * MiB && ways == 1;

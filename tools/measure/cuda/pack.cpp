@@ -4,9 +4,8 @@
 #include "machine/pitch.hpp"
 #include "measure/cuda/cases.hpp"
 #include "measure/cuda/hold.hpp"
-#include "measure/cuda/links.hpp"
+#include "measure/cuda/machine.hpp"
 #include "measure/cuda/memory.hpp"
-#include "measure/cuda/strake_backend.hpp"
 #include "measure/layouts.hpp"
 
 namespace strake::measure::cuda {

@@ -6,8 +6,7 @@
 #include <thread>
 
 #include "measure/cuda/cases.hpp"
-#include "measure/cuda/links.hpp"
-#include "measure/cuda/move.hpp"
+#include "measure/cuda/traffic.hpp"
 #include "measure/host.hpp"
 #include "strake/error.hpp"
 
@@ -19,13 +18,13 @@ std::unique_ptr<Instance> make_one_way(Move move, int node) {
       0,
       [move, node](std::int64_t iterations) {
         const OnNumaNode on_node(node);
-        const auto begin = std::chrono::steady_clock::now();
+        const Stopwatch watch;
         for (std::int64_t i = 0; i < iterations; ++i) {
           check(cudaMemcpy(move.to->data(), move.from->data(), move.size(), cudaMemcpyDefault));
         }
         // The last copy to the device may still be on its way from the staging buffer.
         check(cudaDeviceSynchronize());
-        return seconds_since(begin);
+        return watch.seconds();
       },
       [move] { move.verify("copy of pageable memory"); });
 }
@@ -75,7 +74,7 @@ class BothWays final : public Instance {
       std::thread first(copy, 0);
       std::thread second(copy, 1);
       while (calling.load() < 2) std::this_thread::yield();
-      const auto begin = std::chrono::steady_clock::now();
+      const Stopwatch watch;
       gate_.close(streams_[0].get());
       check(cudaEventRecord(start_.get(), streams_[0].get()));
       check(cudaStreamWaitEvent(streams_[1].get(), start_.get(), 0));
@@ -83,10 +82,10 @@ class BothWays final : public Instance {
       while (calling.load() < 4) std::this_thread::yield();
       // Both threads are in their calls. Give them time to reach the stream, without another call:
       // theirs may keep the driver locked until the gate opens.
-      const auto entered = std::chrono::steady_clock::now();
-      while (seconds_since(entered) < kEnter) {
+      const Stopwatch entered;
+      while (entered.seconds() < kEnter) {
       }
-      const bool was_held = seconds_since(begin) < gate_.holds();
+      const bool was_held = watch.seconds() < gate_.holds();
       gate_.open();
       first.join();
       second.join();

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "measure/cuda/cases.hpp"
-#include "measure/cuda/links.hpp"
 #include "measure/cuda/traffic.hpp"
 #include "strake/error.hpp"
 
@@ -86,7 +85,7 @@ void add_copies(Cases& cases, const Pair& pair, std::int64_t bytes, bool quick) 
 
 void add_kernels(Cases& cases, const Pair& pair, std::int64_t bytes, bool quick) {
   const double limit = peer_link(pair.from, pair.to);
-  const auto put = [&](const std::string& name, int ways, Make make) {
+  const auto put = [&](const std::string& name, int ways, MakeInstance make) {
     Case& added = add(cases, name, ways * bytes, [=] {
       connect(pair);
       return make();
@@ -100,12 +99,14 @@ void add_kernels(Cases& cases, const Pair& pair, std::int64_t bytes, bool quick)
   const int there = pair.to;
   const Where near{Kind::Device, here};
   const Where far{Kind::Device, there};
-  put(zero_copy + "/read", 1, [=] { return make_read(here, far, bytes); });
-  put(zero_copy + "/write", 1, [=] { return make_write(here, far, bytes); });
-  put(zero_copy + "/read/both-ways", 2,
-      [=] { return make_both_read(here, far, there, near, bytes); });
-  put(zero_copy + "/write/both-ways", 2,
-      [=] { return make_both_write(here, far, there, near, bytes); });
+  put(zero_copy + "/read", 1, [=] { return together({read_task(here, far, bytes)}); });
+  put(zero_copy + "/write", 1, [=] { return together({write_task(here, far, bytes)}); });
+  put(zero_copy + "/read/both-ways", 2, [=] {
+    return together({read_task(here, far, bytes), read_task(there, near, bytes)});
+  });
+  put(zero_copy + "/write/both-ways", 2, [=] {
+    return together({write_task(here, far, bytes), write_task(there, near, bytes)});
+  });
   put(kernel + "/pull", 1, [=] { return make_kernel_copy(there, far, near, bytes); });
   put(kernel + "/push", 1, [=] { return make_kernel_copy(here, far, near, bytes); });
 }

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "measure/cuda/cases.hpp"
-#include "measure/cuda/links.hpp"
 #include "measure/cuda/machine.hpp"
 #include "strake/error.hpp"
 

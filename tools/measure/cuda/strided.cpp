@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 
 #include "measure/cuda/cases.hpp"
-#include "measure/cuda/links.hpp"
-#include "measure/cuda/move.hpp"
+#include "measure/cuda/traffic.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure::cuda {

@@ -2,25 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "measure/cuda/cases.hpp"
+
 namespace strake::measure::cuda {
 namespace {
 
 constexpr std::uint64_t kReadSeed = 5;
 constexpr std::uint64_t kWriteSeed = 6;
-
-/// A lane and how its data is looked at.
-struct Task {
-  Lane lane;
-  std::function<void()> verify;
-};
-
-std::unique_ptr<Instance> together(std::vector<Task> tasks) {
-  std::vector<Lane> lanes;
-  for (const Task& task : tasks) lanes.push_back(task.lane);
-  return held(std::move(lanes), [tasks = std::move(tasks)] {
-    for (const Task& task : tasks) task.verify();
-  });
-}
 
 /// What was read is gone, so the same kernel reads once more and gives the sum of it.
 void verify_read(int device, const Buffer& data) {
@@ -38,6 +26,19 @@ void verify_read(int device, const Buffer& data) {
     throw WrongData(fmt::format("reading {} bytes by a kernel: sum {:x}, not {:x}", data.bytes(),
                                 found, wanted));
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Instance> together(std::vector<Task> tasks, HeldOptions options) {
+  std::vector<Lane> lanes;
+  for (const Task& task : tasks) lanes.push_back(task.lane);
+  return held(
+      std::move(lanes),
+      [tasks = std::move(tasks)] {
+        for (const Task& task : tasks) task.verify();
+      },
+      std::move(options));
 }
 
 Task read_task(int device, Where remote, std::int64_t bytes, int parts) {
@@ -63,32 +64,6 @@ Task write_task(int device, Where remote, std::int64_t bytes, int parts) {
           }};
 }
 
-}  // namespace
-
-std::unique_ptr<Instance> make_read(int device, Where remote, std::int64_t bytes) {
-  return together({read_task(device, remote, bytes, 1)});
-}
-
-std::unique_ptr<Instance> make_write(int device, Where remote, std::int64_t bytes) {
-  return together({write_task(device, remote, bytes, 1)});
-}
-
-std::unique_ptr<Instance> make_both_read(int device, Where remote, int other_device,
-                                         Where other_remote, std::int64_t bytes) {
-  return together(
-      {read_task(device, remote, bytes, 1), read_task(other_device, other_remote, bytes, 1)});
-}
-
-std::unique_ptr<Instance> make_both_write(int device, Where remote, int other_device,
-                                          Where other_remote, std::int64_t bytes) {
-  return together(
-      {write_task(device, remote, bytes, 1), write_task(other_device, other_remote, bytes, 1)});
-}
-
-std::unique_ptr<Instance> make_read_and_write(int device, Where remote, std::int64_t bytes) {
-  return together({read_task(device, remote, bytes, 2), write_task(device, remote, bytes, 2)});
-}
-
 std::unique_ptr<Instance> make_kernel_copy(int device, Where to, Where from, std::int64_t bytes) {
   const Move move(to, from, bytes, 7);
   return held_moves({kernel_lane(device, move, 1)}, {move}, "copy by a kernel");
@@ -98,6 +73,39 @@ Lane kernel_lane(int device, const Move& move, int parts) {
   return {device, [move, parts](cudaStream_t stream) {
             check(launch_copy(move.to->data(), move.from->data(), move.to->bytes(), parts, stream));
           }};
+}
+
+void add_zero_copy(Cases& cases) {
+  constexpr std::int64_t kSizes[] = {64, KiB, 16 * KiB, 256 * KiB, 4 * MiB, 64 * MiB, 512 * MiB};
+  constexpr std::int64_t kQuickSize = 64 * MiB;
+  const Where host{Kind::Pinned};
+  const Where device{Kind::Device};
+  const double link = host_link(0);
+  const double memory = memory_rate(0);
+  for (const std::int64_t bytes : kSizes) {
+    const auto put = [&](const char* name, std::int64_t moved, double limit, MakeInstance make) {
+      Case& added = add(cases, name, moved, std::move(make));
+      added.quick = bytes == kQuickSize;
+      added.limit = limit;
+    };
+    put("gpu/zero-copy/read-host", bytes, link,
+        [=] { return together({read_task(0, host, bytes)}); });
+    put("gpu/zero-copy/write-host", bytes, link,
+        [=] { return together({write_task(0, host, bytes)}); });
+    put("gpu/zero-copy/host/both-ways", 2 * bytes, 2 * link, [=] {
+      return together({read_task(0, host, bytes, 2), write_task(0, host, bytes, 2)});
+    });
+    put("gpu/kernel/host-to-device", bytes, link,
+        [=] { return make_kernel_copy(0, device, host, bytes); });
+    put("gpu/kernel/device-to-host", bytes, link,
+        [=] { return make_kernel_copy(0, host, device, bytes); });
+    put("gpu/kernel/read-local", bytes, memory,
+        [=] { return together({read_task(0, device, bytes)}); });
+    put("gpu/kernel/write-local", bytes, memory,
+        [=] { return together({write_task(0, device, bytes)}); });
+    put("gpu/kernel/local", bytes, memory / 2,
+        [=] { return make_kernel_copy(0, device, device, bytes); });
+  }
 }
 
 }  // namespace strake::measure::cuda

@@ -6,8 +6,7 @@
 #include <atomic>
 
 #include "measure/cuda/cases.hpp"
-#include "measure/cuda/links.hpp"
-#include "measure/cuda/move.hpp"
+#include "measure/cuda/traffic.hpp"
 #include "measure/layouts.hpp"
 #include "strake/error.hpp"
 
@@ -190,18 +189,18 @@ std::unique_ptr<Instance> make_host_flags() {
         check(launch_flags({to_device, to_host, failed->as<unsigned>()}, 1, rounds, kFlagTimeoutNs,
                            stream->get()));
         // The first round, until the kernel runs, is not timed.
-        auto begin = std::chrono::steady_clock::now();
-        const auto started = begin;
+        Stopwatch watch;
+        const Stopwatch started;
         for (std::uint32_t i = 0; i < rounds; ++i) {
-          if (i == 1) begin = std::chrono::steady_clock::now();
+          if (i == 1) watch = Stopwatch();
           *to_device = 2 * i + 1;
           while (*to_host != 2 * i + 2) {
-            if (seconds_since(started) > 1e-9 * static_cast<double>(kFlagTimeoutNs)) {
+            if (started.seconds() > 1e-9 * static_cast<double>(kFlagTimeoutNs)) {
               throw WrongData("the device did not answer a flag within 5 s");
             }
           }
         }
-        const double seconds = seconds_since(begin);
+        const double seconds = watch.seconds();
         check(cudaStreamSynchronize(stream->get()));
         return seconds;
       },

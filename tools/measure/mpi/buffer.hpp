@@ -3,10 +3,12 @@
 
 #include <cstdint>
 
-#include "cuda_driver.hpp"
 #include "data.hpp"
+#include "probe/cuda_driver.hpp"
 
 namespace strake::measure {
+
+using probe::CudaDriver;
 
 /// Which device this rank's buffers are on; none: they are the host's.
 struct Device {

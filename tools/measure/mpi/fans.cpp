@@ -102,20 +102,17 @@ void add_fans(const Job& job, const Device& device, std::vector<Case>& cases) {
   for (const Flow flow : {Flow::Egress, Flow::Ingress}) {
     const std::string name =
         std::string("mpi/node/device/") + (flow == Flow::Egress ? "egress" : "ingress");
-    for (const std::int64_t bytes : {1 << 20, 16 << 20, 64 << 20}) {
+    for (const std::int64_t bytes : {MiB, 16 * MiB, 64 * MiB}) {
       for (std::int64_t peers = 1; peers <= most;
            peers = peers < most ? std::min(2 * peers, most) : most + 1) {
-        Case made;
-        made.name = name;
-        made.bytes = bytes * peers;  // all that leaves or enters the one device
-        made.count = peers;
-        made.quick = peers == most && bytes == 16 << 20;
-        made.scope = Scope::Job;
         const std::vector<int> some(ranks.begin(), ranks.begin() + peers + 1);
-        made.make = [&job, device, some, bytes, flow] {
+        // All that leaves or enters the one device.
+        Case& added = add(cases, name, bytes * peers, [&job, device, some, bytes, flow] {
           return std::make_unique<Fan>(job, device, some, bytes, flow);
-        };
-        cases.push_back(std::move(made));
+        });
+        added.count = peers;
+        added.quick = peers == most && bytes == 16 * MiB;
+        added.scope = Scope::Job;
       }
     }
   }

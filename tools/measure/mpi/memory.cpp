@@ -269,23 +269,20 @@ template <typename Kind>
 void add_reads(Job& job, const char* name, std::vector<Case>& cases) {
   const std::vector<int> pair = job.pair(Path::Node);
   const std::string trouble = trouble_with<Kind>(job, pair);
-  for (const std::int64_t bytes : {4 << 10, 64 << 10, 1 << 20, 16 << 20}) {
+  for (const std::int64_t bytes : {4 * KiB, 64 * KiB, MiB, 16 * MiB}) {
     for (const std::int64_t block : {0, 8, 64, 512, 4096}) {
       // Blocks whose list would outgrow the bytes are listed for messages of a moderate size only.
       constexpr std::int64_t kMostBlocks = 1 << 17;
       if (block >= bytes || (block > 0 && bytes / block > kMostBlocks)) continue;
-      Case made;
-      made.name = name;
-      made.bytes = bytes;
-      made.block = block;
-      made.pitch = 2 * block;
-      made.quick = bytes == 1 << 20 && (block == 0 || block == 64 || block == 4096);
-      made.scope = Scope::Job;
-      made.make = [&job, pair, trouble, bytes, block]() -> std::unique_ptr<Instance> {
-        if (!trouble.empty()) throw Unsupported(trouble);
-        return std::make_unique<Kind>(job, pair, strided(bytes, block, 2 * block));
-      };
-      cases.push_back(std::move(made));
+      Case& added = add(
+          cases, name, bytes, [&job, pair, trouble, bytes, block]() -> std::unique_ptr<Instance> {
+            if (!trouble.empty()) throw Unsupported(trouble);
+            return std::make_unique<Kind>(job, pair, strided(bytes, block, 2 * block));
+          });
+      added.block = block;
+      added.pitch = 2 * block;
+      added.quick = bytes == MiB && among({0, 64, 4096}, block);
+      added.scope = Scope::Job;
     }
   }
 }

@@ -152,31 +152,21 @@ class BothWays final : public Messages {
 };
 
 template <typename Kind>
-Case message_case(const Job& job, const Device& device, const std::string& name,
-                  std::vector<int> ranks, std::int64_t bytes, bool quick,
+Case& add_message(Cases& cases, const Job& job, const Device& device, std::string name,
+                  const std::vector<int>& ranks, std::int64_t bytes, bool quick,
                   MemoryKind wire = MemoryKind::Device) {
-  Case made;
-  made.name = name;
-  made.bytes = bytes;
-  made.quick = quick;
-  made.scope = Scope::Job;
-  made.make = [&job, device, ranks = std::move(ranks), bytes, wire] {
+  Case& added = add(cases, std::move(name), bytes, [&job, device, ranks, bytes, wire] {
     return std::make_unique<Kind>(job, device, ranks, bytes, wire);
-  };
-  return made;
+  });
+  added.quick = quick;
+  added.scope = Scope::Job;
+  return added;
 }
-
-constexpr std::int64_t kKi = 1024;
-constexpr std::int64_t kMi = 1024 * kKi;
 
 /// Closer where libraries change their protocol: at powers of two, less their headers.
 constexpr std::array<std::int64_t, 17> kSizes = {
-    1,       4,        16,       64,       256,       kKi, 2 * kKi, 3 * kKi, 4 * kKi,
-    8 * kKi, 16 * kKi, 32 * kKi, 64 * kKi, 256 * kKi, kMi, 4 * kMi, 16 * kMi};
-
-bool among(std::initializer_list<std::int64_t> values, std::int64_t value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
+    1,       4,        16,       64,       256,       KiB, 2 * KiB, 3 * KiB, 4 * KiB,
+    8 * KiB, 16 * KiB, 32 * KiB, 64 * KiB, 256 * KiB, MiB, 4 * MiB, 16 * MiB};
 
 }  // namespace
 
@@ -191,15 +181,15 @@ void add_messages(const Job& job, const Device& device, std::vector<Case>& cases
     for (const std::int64_t bytes : kSizes) {
       // The quick ones stand where the curve bends: latency, eager limit, and where bandwidth
       // rules.
-      const bool quick = among({1, kKi, 4 * kKi, 16 * kKi, 256 * kKi, 4 * kMi}, bytes);
-      cases.push_back(message_case<RoundTrip>(job, device, one_way, pair, bytes, quick));
+      const bool quick = among({1, KiB, 4 * KiB, 16 * KiB, 256 * KiB, 4 * MiB}, bytes);
+      add_message<RoundTrip>(cases, job, device, one_way, pair, bytes, quick);
       if (!host) continue;
-      cases.push_back(message_case<RoundTrip>(job, device, prefix + "/packed", pair, bytes, quick,
-                                              MemoryKind::Host));
+      add_message<RoundTrip>(cases, job, device, prefix + "/packed", pair, bytes, quick,
+                             MemoryKind::Host);
     }
-    for (std::int64_t bytes = 64; bytes <= 16 * kMi; bytes *= 16) {
-      const bool quick = among({16 * kKi, 4 * kMi}, bytes);
-      cases.push_back(message_case<BothWays>(job, device, both_ways, pair, bytes, quick));
+    for (std::int64_t bytes = 64; bytes <= 16 * MiB; bytes *= 16) {
+      const bool quick = among({16 * KiB, 4 * MiB}, bytes);
+      add_message<BothWays>(cases, job, device, both_ways, pair, bytes, quick);
     }
   }
 }
@@ -212,13 +202,14 @@ void add_pairs(const Job& job, std::vector<Case>& cases) {
     std::vector<std::int64_t> counts;
     for (std::int64_t pairs = 1; pairs < most; pairs *= 2) counts.push_back(pairs);
     counts.push_back(most);
-    for (const std::int64_t bytes : {std::int64_t{64}, 16 * kKi, 256 * kKi, 4 * kMi}) {
+    for (const std::int64_t bytes : {std::int64_t{64}, 16 * KiB, 256 * KiB, 4 * MiB}) {
       for (const std::int64_t pairs : counts) {
         const std::vector<int> ranks(all.begin(), all.begin() + 2 * pairs);
-        const bool quick = pairs == most && among({16 * kKi, 4 * kMi}, bytes);
-        cases.push_back(message_case<PatientRoundTrip>(
-            job, Device{}, std::string("mpi/") + name_of(path) + "/pairs", ranks, bytes, quick));
-        cases.back().count = pairs;
+        const bool quick = pairs == most && among({16 * KiB, 4 * MiB}, bytes);
+        add_message<PatientRoundTrip>(cases, job, Device{},
+                                      std::string("mpi/") + name_of(path) + "/pairs", ranks, bytes,
+                                      quick)
+            .count = pairs;
       }
     }
   }

@@ -4,6 +4,7 @@
 // scope of this object alone. Open MPI's components look for the library's symbols in the global
 // scope, so the library is put there before it is initialised.
 #include <dlfcn.h>
+#include <limits.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -12,17 +13,20 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "aware.hpp"
 #include "cases.hpp"
 #include "job.hpp"
 #include "mpi/quirks.hpp"
+#include "probe/gpu_aware.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::measure {
 namespace {
 
 using mpi::quirks::kFlavor;
+using probe::Awareness;
+using probe::kTriedCollectives;
 
 /// Whether a launcher that can start ranks of this library started this process.
 bool launched() {
@@ -47,6 +51,40 @@ void put_into_global_scope() {
   if (dladdr(reinterpret_cast<void*>(&PMPI_Init_thread), &info) == 0) return;
   // Already loaded: this only promotes it, with all that it needs.
   dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
+/// Of this object.
+std::string own_folder() {
+  Dl_info info{};
+  char real[PATH_MAX] = "";
+  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 ||
+      realpath(info.dli_fname, real) == nullptr) {
+    return {};
+  }
+  const std::string path = real;
+  return path.substr(0, path.rfind('/'));
+}
+
+/// Whether the library takes device pointers, tried once, by two ranks. Without a device there is
+/// no answer, and nothing is tried.
+const probe::Tried& tried() {
+  static const probe::Tried once = []() -> probe::Tried {
+    if (CudaDriver::find() == nullptr) return {};
+    const std::string folder = own_folder();
+    // Beside this object, or where the build puts it.
+    const std::string program = probe::probe_program(kFlavor, {folder, folder + "/../bin"});
+    if (program.empty()) return {{}, "the probe of the MPI library is missing beside " + folder};
+    std::vector<probe::Words> commands;
+    for (const std::string& launcher : probe::launchers(mpi::quirks::kLaunchers))
+      commands.push_back({launcher, "-n", "2"});
+    if (commands.empty()) {
+      return {{},
+              "no launcher (" + std::string(mpi::quirks::kLaunchers[1]) +
+                  ") was found beside the process that started this one, nor on the PATH"};
+    }
+    return probe::try_gpu_aware(commands, program, probe::clean_environment());
+  }();
+  return once;
 }
 
 class MpiPlugin final : public Plugin {
@@ -75,14 +113,14 @@ class MpiPlugin final : public Plugin {
     return all;
   }
 
-  int gpu_aware() override { return tried_job_of_two().messages; }
-  std::string gpu_aware_problem() override { return why_not_tried(); }
+  int gpu_aware() override { return tried().answer.messages; }
+  std::string gpu_aware_problem() override { return tried().problem; }
 
  private:
   /// Rank 0's answer, the same on all ranks; none where one of them has no device.
   Awareness agreed_awareness() {
     Awareness answer;
-    if (job_.rank() == 0) answer = tried_job_of_two();
+    if (job_.rank() == 0) answer = tried().answer;
     job_.broadcast(&answer, sizeof(answer));
     const bool device = CudaDriver::find() != nullptr;
     return job_.maximum(device ? 0 : 1) == 0 ? answer : Awareness{};

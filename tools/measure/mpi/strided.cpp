@@ -24,13 +24,11 @@ namespace {
 using machine::Method;
 
 constexpr int kTag = 3;
-constexpr std::int64_t kKi = 1024;
-constexpr std::int64_t kMi = 1024 * kKi;
 /// Most memory that one end of a message may span. Beyond, the caches have long lost their part.
-constexpr std::int64_t kMostSpan = 129 * kMi;  // 4 MiB in blocks of 64 bytes every 2056
+constexpr std::int64_t kMostSpan = 129 * MiB;  // 4 MiB in blocks of 64 bytes every 2056
 
 /// The longest list: making its datatype takes milliseconds.
-constexpr std::int64_t kMostListed = 256 * kKi;
+constexpr std::int64_t kMostListed = 256 * KiB;
 
 /// The longest basic type that a block can be made of. Programs' blocks are numbers, and MPICH
 /// packs them up to nine times as fast as bytes.
@@ -244,36 +242,21 @@ Layout list(const Shape& shape) {
 
 Layout transpose(const Shape& shape) { return transposed(shape.bytes, shape.block, shape.pitch); }
 
-bool among(std::initializer_list<std::int64_t> values, std::int64_t value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
-
-template <typename Kind>
-Case strided_case(const Job& job, const std::string& name, const std::vector<int>& pair,
-                  const Shape& shape, Layout (*layout)(const Shape&), bool quick) {
-  Case made;
-  made.name = name;
-  made.bytes = shape.bytes;
-  made.block = shape.block;
-  made.pitch = shape.pitch;
-  made.quick = quick;
-  made.in_passes = true;
-  made.scope = Scope::Job;
-  made.make = [&job, pair, shape, layout] {
-    return std::make_unique<Kind>(job, pair, layout(shape));
-  };
-  return made;
-}
-
 /// Both ways of one shape, `form` of layout ("box").
 void add_both(const Job& job, Path path, const std::vector<int>& pair, const std::string& form,
-              const Shape& shape, Layout (*layout)(const Shape&), bool quick,
-              std::vector<Case>& cases) {
-  const std::string prefix = std::string("mpi/") + name_of(path);
-  cases.push_back(
-      strided_case<BySystem>(job, prefix + "/system/" + form, pair, shape, layout, quick));
-  cases.push_back(
-      strided_case<ByPacking>(job, prefix + "/pack/" + form, pair, shape, layout, quick));
+              const Shape& shape, Layout (*layout)(const Shape&), bool quick, Cases& cases) {
+  const auto put = [&]<typename Kind>(const char* way) {
+    Case& added = add(
+        cases, std::string("mpi/") + name_of(path) + way + form, shape.bytes,
+        [&job, pair, shape, layout] { return std::make_unique<Kind>(job, pair, layout(shape)); });
+    added.block = shape.block;
+    added.pitch = shape.pitch;
+    added.quick = quick;
+    added.in_passes = true;
+    added.scope = Scope::Job;
+  };
+  put.operator()<BySystem>("/system/");
+  put.operator()<ByPacking>("/pack/");
 }
 
 void add_boxes(const Job& job, Path path, const std::vector<int>& pair, std::vector<Case>& cases) {
@@ -282,13 +265,13 @@ void add_boxes(const Job& job, Path path, const std::vector<int>& pair, std::vec
        {PitchClass::Near, PitchClass::Sparse, PitchClass::Far, PitchClass::Aligned}) {
     // Closer where the library changes its protocol, and where caches end.
     for (const std::int64_t bytes :
-         {std::int64_t{64}, std::int64_t{256}, kKi, 3 * kKi, 4 * kKi, 16 * kKi, 64 * kKi, 256 * kKi,
-          512 * kKi, kMi, 4 * kMi, 16 * kMi}) {
+         {std::int64_t{64}, std::int64_t{256}, KiB, 3 * KiB, 4 * KiB, 16 * KiB, 64 * KiB, 256 * KiB,
+          512 * KiB, MiB, 4 * MiB, 16 * MiB}) {
       for (const std::int64_t block : {1, 4, 8, 16, 64, 256, 1024, 4096}) {
         const std::int64_t pitch = machine::host_pitch(kind, block);
         const std::int64_t blocks = bytes / block;
         if (pitch == 0 || blocks < 2 || blocks * pitch > kMostSpan) continue;
-        const bool quick = among({kKi, 16 * kKi, 256 * kKi}, bytes) && among({8, 64}, block);
+        const bool quick = among({KiB, 16 * KiB, 256 * KiB}, bytes) && among({8, 64}, block);
         add_both(job, path, pair, "box", {bytes, block, pitch}, box, quick, cases);
       }
     }
@@ -296,11 +279,11 @@ void add_boxes(const Job& job, Path path, const std::vector<int>& pair, std::vec
 }
 
 void add_lists(const Job& job, Path path, const std::vector<int>& pair, std::vector<Case>& cases) {
-  for (const std::int64_t bytes : {kKi, 16 * kKi, 256 * kKi, 4 * kMi}) {
+  for (const std::int64_t bytes : {KiB, 16 * KiB, 256 * KiB, 4 * MiB}) {
     for (const std::int64_t block : {4, 16, 64, 256}) {
       if (bytes / block > kMostListed) continue;
       const std::int64_t pitch = machine::host_pitch(machine::PitchClass::Near, block);
-      const bool quick = among({kKi, 256 * kKi}, bytes) && block == 16;
+      const bool quick = among({KiB, 256 * KiB}, bytes) && block == 16;
       add_both(job, path, pair, "indexed", {bytes, block, pitch}, list, quick, cases);
     }
   }
@@ -308,9 +291,9 @@ void add_lists(const Job& job, Path path, const std::vector<int>& pair, std::vec
 
 void add_transposes(const Job& job, Path path, const std::vector<int>& pair,
                     std::vector<Case>& cases) {
-  for (const std::int64_t bytes : {16 * kKi, 256 * kKi, 4 * kMi, 16 * kMi}) {
+  for (const std::int64_t bytes : {16 * KiB, 256 * KiB, 4 * MiB, 16 * MiB}) {
     for (const std::int64_t block : {1, 4, 8, 16, 64}) {
-      const bool quick = among({16 * kKi, 256 * kKi}, bytes) && block == 8;
+      const bool quick = among({16 * KiB, 256 * KiB}, bytes) && block == 8;
       add_both(job, path, pair, "transpose", {bytes, block, machine::kTransposeRow}, transpose,
                quick, cases);
     }

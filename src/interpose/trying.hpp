@@ -1,0 +1,38 @@
+/// \file  The messages of this process that go different ways in turn, until the faster one is
+/// known (exchange/trials.hpp). Only where nothing was measured, and one thread at a time calls
+/// MPI.
+#pragma once
+
+#include <atomic>
+
+#include "exchange/method.hpp"
+#include "exchange/trials.hpp"
+#include "mpi/elements.hpp"
+
+namespace strake::interpose::trying {
+
+/// An exchange on trial is open.
+inline constinit std::atomic<bool> g_open{false};
+
+/// The choice for the running call, where the rules gave `by_rule`. `*settled`: it stays so.
+[[nodiscard]] exchange::Choice choose(const mpi::Elements& elements, exchange::Direction direction,
+                                      bool nonblocking, exchange::Choice by_rule, bool* settled);
+
+/// \{ The general cases of what follows.
+void enter_open() noexcept;
+void leave_open(bool completes) noexcept;
+/// \}
+/// A call that may complete messages begins.
+inline void enter() noexcept {
+  if (g_open.load(std::memory_order_relaxed)) [[unlikely]]
+    enter_open();
+}
+/// A call returns. `completes`: it may have completed messages, as every blocking one does.
+inline void leave(bool completes = false) noexcept {
+  if (g_open.load(std::memory_order_relaxed)) [[unlikely]]
+    leave_open(completes);
+}
+
+[[nodiscard]] exchange::Trials::Found found() noexcept;
+
+}  // namespace strake::interpose::trying

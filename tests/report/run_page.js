@@ -1,0 +1,33 @@
+// Runs the script of a page without a browser, and prints what it hands to Chart.js:
+//   node run_page.js PAGE.html
+"use strict";
+const page = require("fs").readFileSync(process.argv[2], "utf8");
+const scripts = [...page.matchAll(/<script[^>]*>(.*?)<\/script>/gs)].map(match => match[1]);
+const [data, , script] = scripts;
+const count = JSON.parse(data).charts.length;
+const drawn = [];
+
+global.Chart = class {
+  constructor(canvas, config) {
+    const ticks = axis => {
+      const scale = { isHorizontal: () => axis === config.options.scales.x, chart: { width: 340 } };
+      axis.afterBuildTicks(scale);
+      return scale.ticks.map(tick => axis.ticks.callback(tick.value));
+    };
+    const { x, y } = config.options.scales;
+    drawn.push({ x: [x.min, x.max], y: [y.min, y.max], xTicks: ticks(x), yTicks: ticks(y), sets: config.data.datasets });
+  }
+};
+global.document = {
+  documentElement: {},
+  getElementById: () => ({ textContent: data }),
+  querySelectorAll: () => Array.from({ length: count }, (_, i) => (
+    { dataset: { chart: i }, getClientRects: () => [1], querySelector: () => null })),
+  addEventListener: () => {},
+};
+global.getComputedStyle = () => ({ getPropertyValue: name => name });
+global.matchMedia = () => ({ addEventListener: () => {} });
+global.devicePixelRatio = 1;
+global.addEventListener = () => {};
+(0, eval)(script);
+console.log(JSON.stringify(drawn));

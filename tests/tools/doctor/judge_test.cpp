@@ -1,0 +1,236 @@
+// What facts mean: tables of made-up facts.
+#include "doctor/judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <functional>
+
+#include "doctor/doctor_command.hpp"
+
+namespace strake::doctor {
+namespace {
+
+using preload::MpiLibrary;
+
+/// A machine without a fault.
+Facts good_machine() {
+  Facts facts;
+  facts.libraries = {"Open MPI"};
+  facts.machine.shm_kind = "tmpfs";
+  facts.machine.shm_bytes = facts.machine.shm_free_bytes = std::int64_t{8} << 30;
+  facts.machine.huge_pages = "madvise";
+  facts.machine.cores = facts.machine.machine_cores = 8;
+  facts.machine.memory_bytes = std::int64_t{16} << 30;
+  facts.machine.locked_limit = -1;
+  facts.profile.state = ProfileFacts::State::Found;
+  facts.profile.results = 60;
+  facts.profile.libraries = {"Open MPI 4.1.4"};
+  facts.profile.folder = "/home/u/.cache/strake";
+  facts.profile.writable = true;
+  return facts;
+}
+
+/// The same with a job of two ranks that nothing is wrong with.
+Facts good_job() {
+  Facts facts = good_machine();
+  Job job;
+  job.launcher = "mpirun";
+  job.launcher_title = "Open MPI";
+  job.probe = "openmpi";
+  ProgramFacts program;
+  program.word = program.path = "./heat";
+  program.library = MpiLibrary::OpenMpi;
+  program.library_path = "/usr/lib/libmpi.so.40";
+  program.ranks = 2;
+  job.programs = {program};
+  for (int rank = 0; rank < 2; ++rank)
+    job.ranks.push_back({rank, 2, "node1", "4026531833", 8, true, 0, "Open MPI 4.1.4"});
+  facts.job = job;
+  return facts;
+}
+
+const Finding* finding_of(const Report& report, const std::string& topic) {
+  for (const Finding& finding : report.findings)
+    if (finding.topic == topic) return &finding;
+  return nullptr;
+}
+
+struct Row {
+  const char* name;
+  std::function<void(Facts&)> change;
+  const char* topic;
+  State state;
+  const char* text;    ///< in the finding's text
+  const char* remedy;  ///< in its remedy
+};
+
+void expect_rows(const std::vector<Row>& rows, const Facts& start) {
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    Facts facts = start;
+    row.change(facts);
+    const Report report = judge(facts);
+    const Finding* finding = finding_of(report, row.topic);
+    if (finding == nullptr) {
+      ADD_FAILURE() << "no finding about " << row.topic;
+      continue;
+    }
+    EXPECT_EQ(finding->state, row.state) << finding->text;
+    EXPECT_NE(finding->text.find(row.text), std::string::npos) << finding->text;
+    EXPECT_NE(finding->remedy.find(row.remedy), std::string::npos) << finding->remedy;
+    if (row.state == State::Broken) {
+      EXPECT_EQ(report.accelerated, false);
+    }
+  }
+}
+
+TEST(Judge, all_is_good_without_a_fault) {
+  for (const Facts& facts : {good_machine(), good_job()}) {
+    const Report report = judge(facts);
+    for (const Finding& finding : report.findings)
+      EXPECT_EQ(finding.state, State::Good) << finding.topic << ": " << finding.text;
+    EXPECT_EQ(report.accelerated, true);
+  }
+}
+
+TEST(Judge, faults_of_the_machine) {
+  expect_rows({{"Yama", [](Facts& f) { f.machine.reading = EPERM, f.machine.ptrace_scope = 1; },
+                "memory of other processes", State::Limited, "not permitted", "ptrace_scope=0"},
+               {"container", [](Facts& f) { f.machine.reading = EPERM; },
+                "memory of other processes", State::Limited, "twice", "SYS_PTRACE"},
+               {"small shm", [](Facts& f) { f.machine.shm_free_bytes = 60 << 20; }, "/dev/shm",
+                State::Limited, "60 MiB", "--shm-size"},
+               {"no shm", [](Facts& f) { f.machine.shm_kind.clear(); }, "/dev/shm", State::Limited,
+                "absent", "mount"},
+               {"no memfd", [](Facts& f) { f.machine.shared_memory_problem = "memfd_create: no"; },
+                "shared memory", State::Limited, "memfd_create", "seccomp"},
+               {"huge pages", [](Facts& f) { f.machine.huge_pages = "never"; }, "huge pages",
+                State::Limited, "TLB", "madvise"},
+               {"quota", [](Facts& f) { f.machine.cpu_quota = 1.5; }, "cores and memory",
+                State::Limited, "1.5 cores", "--cpus"},
+               {"no interposer", [](Facts& f) { f.interposer_problem = "nothing there"; },
+                "Strake's libraries", State::Broken, "nothing there", "install"}},
+              good_machine());
+}
+
+Facts with_gpus() {
+  Facts facts = good_machine();
+  facts.gpus.driver = true;
+  facts.gpus.gpus = {{"H100", 9, 0, true}, {"H100", 9, 0, true}};
+  return facts;
+}
+
+TEST(Judge, faults_of_gpus) {
+  expect_rows({{"driver", [](Facts& f) { f.gpus.problem = "no device"; }, "GPUs", State::Limited,
+                "no device", "nvidia-smi"},
+               {"kernels",
+                [](Facts& f) {
+                  f.gpus.gpus[1] = {"B200", 10, 0, false};
+                },
+                "GPU 1", State::Limited, "10.0", "CMAKE_CUDA_ARCHITECTURES=100"},
+               {"plug-in", [](Facts& f) { f.gpus.plugin_problem = "missing"; }, "GPU plug-in",
+                State::Limited, "missing", "STRAKE_CUDA"},
+               {"peers",
+                [](Facts& f) {
+                  f.gpus.without_peer_access = {{0, 1}};
+                },
+                "peer access", State::Limited, "0-1", "IOMMU"},
+               {"IPC", [](Facts& f) { f.gpus.ipc_problem = "invalid context"; }, "CUDA IPC",
+                State::Limited, "invalid context", "--ipc=host"},
+               {"locked", [](Facts& f) { f.machine.locked_limit = 8 << 20; }, "locked memory",
+                State::Limited, "8 MiB", "ulimit -l"}},
+              with_gpus());
+}
+
+TEST(Judge, faults_of_profile_and_environment) {
+  const std::string measure = "mpirun -n 2 strake measure --quick";
+  expect_rows(
+      {{"missing", [](Facts& f) { f.profile.state = ProfileFacts::State::Missing; }, "profile",
+        State::Limited, "not measured", measure.c_str()},
+       {"other machine",
+        [](Facts& f) {
+          f.profile.state = ProfileFacts::State::Unusable;
+          f.profile.problem = "it is of another machine";
+        },
+        "profile", State::Limited, "another machine", measure.c_str()},
+       {"busy", [](Facts& f) { f.profile.doubtful = 30; }, "profile", State::Limited, "30 of them",
+        measure.c_str()},
+       {"another library", [](Facts& f) { f.job->ranks[0].library = "Open MPI 5.0.1"; },
+        "measured MPI", State::Limited, "Open MPI 5.0.1", "--filter '^mpi/'"},
+       {"no HOME", [](Facts& f) { f.profile.folder.clear(); }, "place of profiles", State::Limited,
+        "HOME", "export HOME"},
+       {"read-only", [](Facts& f) { f.profile.writable = false; }, "place of profiles",
+        State::Limited, "/home/u/.cache/strake", "XDG_CACHE_HOME"},
+       {"misspelt", [](Facts& f) { f.environment.complaints = {"STRAKE_LGO is not a setting"}; },
+        "settings", State::Limited, "STRAKE_LGO", ""},
+       {"sanitizer",
+        [](Facts& f) {
+          f.environment.companions = {{"/usr/lib/libasan.so", true}};
+        },
+        "LD_PRELOAD", State::Limited, "first", "ASAN_OPTIONS"}},
+      good_job());
+}
+
+TEST(Judge, faults_of_a_job) {
+  const auto alone = [](Facts& f) {
+    for (RankFacts& rank : f.job->ranks) rank.rank = 0, rank.ranks = 1;
+    f.job->why_alone = "mpirun is MPICH's";
+    f.job->alone_remedy = "mpirun.openmpi -n 2 ./heat";
+  };
+  expect_rows(
+      {{"foreign launcher", alone, "ranks", State::Broken, "2 jobs of one rank",
+        "mpirun.openmpi -n 2"},
+       {"missing", [](Facts& f) { f.job->programs[0].path.clear(); }, "program ./heat",
+        State::Broken, "no such program", "path"},
+       {"static", [](Facts& f) { f.job->programs[0].kind = ProgramFacts::Kind::Static; },
+        "program ./heat", State::Broken, "statically", "dynamically"},
+       {"sanitized", [](Facts& f) { f.job->programs[0].insists_on_first = true; }, "program ./heat",
+        State::Broken, "address sanitizer", "ASAN_OPTIONS"},
+       {"refused", [](Facts& f) { f.job->programs[0].problem = "its library is not known"; },
+        "program ./heat", State::Broken, "not known", ""},
+       {"start",
+        [](Facts& f) { f.job->ranks.clear(), f.job->probe_problem = "mpirun printed: slots"; },
+        "start", State::Broken, "slots", ""},
+       {"not interposed", [](Facts& f) { f.job->ranks[1].interposed = false; }, "interposer",
+        State::Broken, "rank 1", "install"},
+       {"more ranks than cores", [](Facts& f) { f.job->programs[0].ranks = 9; }, "cores",
+        State::Limited, "9 ranks share 8 cores", "8 ranks"},
+       {"neighbour", [](Facts& f) { f.job->ranks[1].reading = EPERM; }, "memory of other ranks",
+        State::Limited, "rank 1", ""},
+       {"containers", [](Facts& f) { f.job->ranks[1].network = "7"; }, "network namespaces",
+        State::Limited, "one host", "--network=host"},
+       {"not GPU-aware", [](Facts& f) { f.job->gpu_aware = 0; }, "GPU-aware MPI", State::Limited,
+        "pinned host memory", "CUDA"}},
+      good_job());
+}
+
+TEST(Judge, a_script_shows_only_when_it_runs) {
+  Facts facts = good_job();
+  facts.job->programs[0].kind = ProgramFacts::Kind::Script;
+  facts.job->programs[0].library = MpiLibrary::None;
+  const Report report = judge(facts);
+  EXPECT_EQ(finding_of(report, "program ./heat")->state, State::Limited);
+  EXPECT_FALSE(report.accelerated.has_value()) << report.verdict;
+}
+
+TEST(Judge, what_is_disabled_is_not_accelerated_though_nothing_is_broken) {
+  Facts facts = good_job();
+  facts.environment.disabled = true;
+  EXPECT_EQ(judge(facts).accelerated, false);
+}
+
+TEST(Report, text_has_a_hundred_columns) {
+  Facts facts = good_job();
+  facts.machine.reading = EPERM;
+  const std::string text = to_text(judge(facts));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    const bool remedy = text.compare(at + 9, 2, "->") == 0;
+    EXPECT_TRUE(remedy || end - at <= 100) << text.substr(at, end - at);
+    at = end + 1;
+  }
+}
+
+}  // namespace
+}  // namespace strake::doctor

@@ -1,0 +1,18 @@
+/// \file  What the files of a job's programs say of its MPI library.
+#pragma once
+
+#include <string>
+
+#include "facts.hpp"
+#include "preload/mpi_library.hpp"
+#include "run/job_check.hpp"
+
+namespace strake::doctor {
+
+/// Of the program of one segment of `command`. If its own file uses no MPI, a later word counts
+/// that is a program which does (env, numactl and others start it). `folder` has the interposers.
+[[nodiscard]] ProgramFacts describe_program(const run::Arguments& command,
+                                            const run::JobProgram& program,
+                                            const std::string& folder, preload::MpiLibrary forced);
+
+}  // namespace strake::doctor

@@ -1,0 +1,178 @@
+#include "noise.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+namespace strake::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Less of them changes medians by less than the spread of quiet runs.
+constexpr double kLeastOthers = 0.3;    // CPUs: daemons of a quiet node use less
+constexpr double kShareOfOthers = 0.1;  // of the node's CPUs: they share its memory bus
+constexpr double kShareStolen = 0.05;
+constexpr double kWaiting = 0.1;   // CPUs
+constexpr double kSlowdown = 1.3;  // quiet machines: below 1.15
+
+// /proc/stat counts by ticks of 10 ms: a shorter time tells nothing of a CPU.
+constexpr double kShortest = 0.5;  // [s]
+constexpr auto kAtStart = std::chrono::milliseconds(200);
+
+constexpr std::size_t kReferenceBytes = std::size_t{1} << 20;  // past the caches of one core
+constexpr int kReferences = 3;  // the shortest counts: the first is cold, one may be interrupted
+
+double ticks_to_seconds(double ticks) {
+  static const auto per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
+  return ticks / per_second;
+}
+
+/// The numbers of a line that follow `skip` words.
+std::vector<double> numbers_of(std::istream& line, int skip) {
+  std::string word;
+  for (int i = 0; i < skip; ++i) line >> word;
+  std::vector<double> numbers;
+  for (double number = 0; line >> number;) numbers.push_back(number);
+  return numbers;
+}
+
+/// CPU time of a process and of its threads. 0 once it has ended.
+double cpu_time_of(int process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  file.ignore(std::numeric_limits<std::streamsize>::max(), ')');  // its name may have blanks
+  constexpr std::size_t kUser = 10, kSystem = 11;                 // from the parent's id on
+  const std::vector<double> numbers = numbers_of(file, 1);
+  return numbers.size() > kSystem ? ticks_to_seconds(numbers[kUser] + numbers[kSystem]) : 0;
+}
+
+/// How long the process's first thread was ready to run, but had no CPU.
+double waiting_of(int process) {
+  std::ifstream file(fmt::format("/proc/{}/schedstat", process));
+  const std::vector<double> numbers = numbers_of(file, 0);
+  return numbers.size() > 1 ? numbers[1] * 1e-9 : 0;
+}
+
+/// Whether there are more processes than CPUs that they may run on.
+bool share_cpus(const std::vector<int>& processes) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (const int process : processes) {
+    cpu_set_t some;
+    if (sched_getaffinity(process, sizeof(some), &some) == 0) CPU_OR(&all, &all, &some);
+  }
+  return static_cast<int>(processes.size()) > CPU_COUNT(&all);
+}
+
+}  // namespace
+
+Disturbance between(const CpuTimes& from, const CpuTimes& to, int cpus) {
+  Disturbance result;
+  result.cpus = cpus;
+  const double seconds = to.at - from.at;
+  if (seconds <= 0) return result;
+  result.others = std::max((to.busy - from.busy - (to.own - from.own)) / seconds, 0.0);
+  result.stolen = (to.stolen - from.stolen) / seconds;
+  result.waiting = (to.waiting - from.waiting) / seconds;
+  return result;
+}
+
+std::string doubt(const Disturbance& d) {
+  if (d.others >= std::max(kLeastOthers, kShareOfOthers * d.cpus))
+    return fmt::format("other processes used {:.1f} of {} CPUs", d.others, d.cpus);
+  if (d.stolen >= kShareStolen * d.cpus)
+    return fmt::format("the hypervisor took {:.1f} of {} CPUs", d.stolen, d.cpus);
+  if (d.waiting >= kWaiting)
+    return fmt::format("this job waited {:.0f} % of the time for a CPU",
+                       100 * std::min(d.waiting, 1.0));
+  if (d.slowdown >= kSlowdown)
+    return fmt::format("a reference copy took {:.1f} times its shortest time", d.slowdown);
+  return {};
+}
+
+std::vector<int> processes_of(Team* team) {
+  if (team == nullptr || team->size() < 2) return {getpid()};
+  std::array<char, 64> mine{};
+  std::ifstream("/proc/sys/kernel/random/boot_id").getline(mine.data(), mine.size());
+  std::array<char, 64> first = mine;
+  team->broadcast(first.data(), first.size());
+  // Values below 0, since a rank that gives a time stays awake.
+  constexpr double kNone = -1e10;
+  std::vector<int> processes;
+  for (int rank = 0; rank < team->size(); ++rank) {
+    const bool asked = rank == team->rank() && first == mine;
+    const double answer = team->maximum(asked ? kNone + getpid() : kNone);
+    if (answer > kNone) processes.push_back(static_cast<int>(answer - kNone));
+  }
+  return processes;
+}
+
+Watch::Watch(std::vector<int> processes)
+    : processes_(std::move(processes)),
+      cpus_(std::max(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), 1)),
+      crowded_(share_cpus(processes_)),
+      from_(kReferenceBytes, std::byte{1}),
+      to_(kReferenceBytes) {
+  moments_.push_back(now());
+  std::this_thread::sleep_for(kAtStart);
+  shortest_ = before_ = reference();
+  at_start_ = measure::doubt(disturbance());
+}
+
+CpuTimes Watch::now() const {
+  CpuTimes times;
+  times.at = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  std::ifstream file("/proc/stat");
+  std::string line;
+  std::getline(file, line);
+  std::istringstream words(line);
+  // User, nice, system, idle, waiting for a disk, interrupts, soft interrupts, stolen.
+  const std::vector<double> ticks = numbers_of(words, 1);
+  if (ticks.size() > 7) {
+    times.busy = ticks_to_seconds(ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]);
+    times.stolen = ticks_to_seconds(ticks[7]);
+  }
+  for (const int process : processes_) {
+    times.own += cpu_time_of(process);
+    times.waiting += crowded_ ? 0 : waiting_of(process);
+  }
+  return times;
+}
+
+double Watch::reference() {
+  double shortest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kReferences; ++i) {
+    const auto begin = Clock::now();
+    asm volatile("" ::"g"(from_.data()) : "memory");
+    std::memcpy(to_.data(), from_.data(), kReferenceBytes);
+    asm volatile("" ::"g"(to_.data()) : "memory");
+    shortest = std::min(shortest, std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  return shortest;
+}
+
+Disturbance Watch::disturbance() {
+  moments_.push_back(now());
+  const double end = moments_.back().at;
+  while (moments_.size() > 2 && end - moments_[1].at >= kShortest) moments_.pop_front();
+  Disturbance result = between(moments_.front(), moments_.back(), cpus_);
+  const double after = reference();
+  shortest_ = std::min(shortest_, after);
+  // What lasted through the case is in both.
+  if (!crowded_) result.slowdown = std::min(before_, after) / shortest_;
+  before_ = after;
+  return result;
+}
+
+std::string Watch::doubt() { return measure::doubt(disturbance()); }
+
+}  // namespace strake::measure

@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "machine/model.hpp"
+#include "report/html.hpp"
+#include "report/sections.hpp"
+#include "report/units.hpp"
+#include "settings/settings.hpp"
+
+namespace strake::report {
+namespace {
+
+using machine::Message;
+using machine::Method;
+using machine::Model;
+
+/// A method as the maps show it; its place is its colour.
+struct Choice {
+  Method method;
+  char letter;
+  const char* words;
+};
+constexpr Choice kChoices[] = {{Method::Pack, 'P', "pack: packed in host memory"},
+                               {Method::System, 'M', "the MPI library's own datatypes"},
+                               {Method::Device, 'D', "device: packed in device memory"},
+                               {Method::OneShot, 'O', "one-shot: packed into host memory"},
+                               {Method::Staged, 'S', "staged: packed on the device, then copied"}};
+
+/// What one map compares.
+struct Question {
+  std::string title;
+  MemoryKind memory = MemoryKind::Host;
+  std::vector<Method> methods;
+  PitchClass pitch = PitchClass::Near;
+  bool wire = true;  ///< with the time of sending; else that of both ends alone
+};
+
+/// Without sending, only methods that send alike can be compared: those of device memory by the
+/// host.
+std::vector<Question> questions(bool wire) {
+  std::vector<Question> all;
+  for (const PitchClass pitch : {PitchClass::Near, PitchClass::Sparse}) {
+    const std::string blocks = name_of(pitch);
+    if (wire)
+      all.push_back(
+          {"Host memory, " + blocks, MemoryKind::Host, {Method::System, Method::Pack}, pitch});
+    std::vector<Method> on_device = {Method::OneShot, Method::Staged};
+    if (wire) on_device.insert(on_device.begin(), Method::Device);
+    all.push_back({"Device memory, " + blocks, MemoryKind::Device, on_device, pitch, wire});
+  }
+  return all;
+}
+
+Message message_of(const Question& question, std::int64_t bytes, std::int64_t block) {
+  Message message;
+  message.place.kind = question.memory;
+  message.bytes = bytes;
+  message.blocks = bytes / block;
+  message.pitch = question.memory == MemoryKind::Host
+                      ? machine::host_pitch(question.pitch, block)
+                      : machine::device_pitch(question.pitch, block);
+  // From one cache line on there is an unused one between blocks.
+  message.spread = message.pitch >= machine::kFarPitch ? Spread::Far
+                   : message.pitch > 64                ? Spread::Sparse
+                                                       : Spread::Near;
+  return message;
+}
+
+const Choice& choice_of(Method method) {
+  return *std::find_if(std::begin(kChoices), std::end(kChoices),
+                       [&](const Choice& choice) { return choice.method == method; });
+}
+
+/// Empty text: fewer than two methods can be compared.
+std::string map_cell(const Model& model, const Question& question, std::int64_t bytes,
+                     std::int64_t block) {
+  const Message message = message_of(question, bytes, block);
+  std::vector<std::pair<double, Method>> times;
+  for (const Method method : question.methods) {
+    const auto parts = model.parts(method, message);
+    if (parts && (parts->wire || !question.wire))
+      times.emplace_back(parts->end + parts->other_end + (question.wire ? *parts->wire : 0),
+                         method);
+  }
+  if (times.size() < 2) return {};
+  std::sort(times.begin(), times.end());
+  std::string tip = fmt::format("{} in blocks of {}: ", bytes_text(static_cast<double>(bytes)),
+                                bytes_text(static_cast<double>(block)));
+  for (const auto& [time, method] : times)
+    tip += fmt::format("{}{} {}", method == times[0].second ? "" : ", ", machine::name_of(method),
+                       time_text(time));
+  const Choice& best = choice_of(times[0].second);
+  const bool close = times[1].first < 1.1 * times[0].first;
+  return cell(std::string(1, best.letter), tip,
+              fmt::format("method m{}{}", &best - kChoices, close ? " close" : ""));
+}
+
+/// The sizes and blocks with which packing of these bytes was measured.
+void add_measured(const machine::Profile& profile, const Question& question,
+                  std::set<std::int64_t>& sizes, std::set<std::int64_t>& blocks) {
+  const std::string name = question.memory == MemoryKind::Host ? "pack/cpu/box" : "pack/device/box";
+  for (const machine::Result& result : profile.results) {
+    if (result.name != name || pitch_class(result) != question.pitch) continue;
+    sizes.insert(result.bytes);
+    blocks.insert(result.block);
+  }
+}
+
+std::string map_of(const Shown& shown, const Question& question, const std::string& library,
+                   machine::Reach link) {
+  std::set<std::int64_t> sizes;
+  std::set<std::int64_t> blocks;
+  add_measured(shown.profile, question, sizes, blocks);
+  // Staged messages are copied in the pieces that the library takes unless told otherwise.
+  const Model model(shown.profile, library, link, settings::number(settings::Id::chunk));
+  bool any = false;
+  const std::string map = map_table(blocks, sizes, [&](std::int64_t block, std::int64_t bytes) {
+    std::string text = block <= bytes ? map_cell(model, question, bytes, block) : std::string();
+    any = any || !text.empty();
+    return text;
+  });
+  if (!any) return {};
+  std::string legend;
+  for (const Method method : question.methods) {
+    const Choice& choice = choice_of(method);
+    const auto place = &choice - kChoices;
+    if (map.find(fmt::format("method m{}", place)) != std::string::npos)
+      legend +=
+          fmt::format("<li class=\"square m{}\">{}: {}</li>", place, choice.letter, choice.words);
+  }
+  return map + "<ul class=\"legend\">" + legend + "</ul>";
+}
+
+}  // namespace
+
+std::string method_maps(Profiles profiles) {
+  std::string first;
+  std::string rest;
+  for (const Shown& shown : profiles) {
+    std::vector<std::string> libraries = libraries_of(shown.profile);
+    const bool wire = !libraries.empty();
+    if (!wire) libraries.emplace_back();
+    for (const std::string& library : libraries) {
+      for (const auto link : {machine::Reach::Node, machine::Reach::Net}) {
+        const bool node = link == machine::Reach::Node;
+        if (!wire && !node) continue;  // the ends are the same
+        for (const Question& question : questions(wire)) {
+          const std::string map = map_of(shown, question, library, link);
+          if (map.empty()) continue;
+          const std::string title =
+              question.title +
+              (wire ? fmt::format(", {}, {}", library, node ? "within a node" : "between nodes")
+                    : ", ends without MPI") +
+              whose(profiles, shown);
+          (node && question.pitch == PitchClass::Near ? first : rest) +=
+              "<figure><figcaption>" + escaped(title) + "</figcaption>\n" + map + "</figure>\n";
+        }
+      }
+    }
+  }
+  const std::string more = folded("Blocks farther apart, and other nodes", row_of(rest));
+  return section("methods", "Which method is fastest",
+                 "The sum of packing, copying, sending and unpacking as measured, by block length "
+                 "and size of the message, as exchanges choose by it. Pale: the next is within "
+                 "10 %. Methods whose parts were not measured take no part.",
+                 row_of(first) + more);
+}
+
+}  // namespace strake::report
