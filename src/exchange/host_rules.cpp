@@ -78,7 +78,8 @@ HostRule built_in_host(const Message& message, bool pipelines) noexcept {
   const char* const faster =
       pipelines ? pipeline_is_faster(message) : block_by_block_is_faster(message);
   if (faster != nullptr) return left(faster);
-  return {{Method::Pack, Reason::BuiltInRule}, "the MPI library copies such short blocks more slowly"};
+  return {{Method::Pack, Reason::BuiltInRule},
+          "the MPI library copies such short blocks more slowly"};
 }
 
 }  // namespace strake::exchange

@@ -193,8 +193,7 @@ void say_doubtful(const Doubtful& doubtful, std::size_t measured) {
   say("{} of {} {} doubtful: {}. The profile marks such results, and choices do not go by "
       "them. This measures them again, when the machine is quiet:\n    {}\n",
       doubtful.count, counted(static_cast<std::int64_t>(measured), "result"),
-      doubtful.count == 1 ? "is" : "are",
-      doubtful.reason, command_to_resume());
+      doubtful.count == 1 ? "is" : "are", doubtful.reason, command_to_resume());
 }
 
 /// Benchmark by benchmark, as they are listed, whatever the order in which they were measured.

@@ -70,7 +70,8 @@ int run(const Options& options) {
 Command command(CLI::App& parent) {
   auto options = std::make_shared<Options>();
   CLI::App* app = parent.add_subcommand("report", "Make a page with plots from profiles");
-  app->add_option("PROFILE", options->profiles, "Profiles of strake measure (JSON); none: this machine's");
+  app->add_option("PROFILE", options->profiles,
+                  "Profiles of strake measure (JSON); none: this machine's");
   app->add_option("-o,--output", options->output, "The page; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();

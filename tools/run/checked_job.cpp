@@ -122,7 +122,8 @@ Ended CheckedJob::start(const Options& options, const Surroundings& where) const
 
 WhyAlone CheckedJob::why_alone() const {
   if (!launcher_) return {"a launcher inside it started them", ""};
-  return run::why_alone(*launcher_, {command_.begin() + static_cast<std::ptrdiff_t>(at_), command_.end()});
+  return run::why_alone(*launcher_,
+                        {command_.begin() + static_cast<std::ptrdiff_t>(at_), command_.end()});
 }
 
 std::string CheckedJob::launcher() const { return launcher_ ? command_[at_] : std::string(); }
