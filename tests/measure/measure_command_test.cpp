@@ -282,7 +282,7 @@ TEST_F(Measure, says_that_the_machine_is_busy_and_how_to_measure_again) {
   EXPECT_EQ(machine::read_compact(path(".profile")).results[0].doubtful, reason);
 
   const Outcome again = measure({"--resume", "--filter", "^standin/good "}, true);
-  EXPECT_EQ(lines_with(again.err, "0 of 1 cases are measured already"), 1) << again.err;
+  EXPECT_EQ(lines_with(again.err, "0 of 1 case is measured already"), 1) << again.err;
   EXPECT_EQ(lines_with(again.err, "1 case measured"), 1) << again.err;
   EXPECT_EQ(lines_with(again.err, "1 of 1 result is doubtful"), sound() == 0 ? 1 : 0) << again.err;
 }
