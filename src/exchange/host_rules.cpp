@@ -5,7 +5,7 @@
 namespace strake::exchange {
 namespace {
 
-// For machines without a profile: measured on those of docs/performance.md.
+// For machines without a profile: measured on Xeons, EPYCs and H200s (docs/results).
 // Host memory: packing wins over the MPI library's own copy of short blocks, once the
 // message outweighs a temporary buffer's cost.
 constexpr std::int64_t kPackMinBytes = 512;

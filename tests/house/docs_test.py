@@ -11,7 +11,8 @@ import sys
 # Most words, as `wc -w` counts them.
 LIMITS = {"README.md": 900, "docs/explanation/performance.md": 1999}
 # Not plain English, or not true: the MPI library is no "system", and what is missing "is not there".
-PHRASES = re.compile(r"not to be had|the system's own|\btells? (?:the|that|which|how|what|whether|where|its?|apart)\b", re.I)
+PHRASES = re.compile(
+    r"not to be had|the system's own|\btells? (?:the|that|which|how|what|whether|where|its?|apart)\b", re.I)
 LINK = re.compile(r"\[[^\]\[]*\]\(([^()\s]+)\)")
 GENERATED = re.compile(r"<!-- table .*?<!-- end of table -->", re.S)
 # A number that somebody measured. In the README such numbers are made by scripts/readme-table.
@@ -59,7 +60,8 @@ def check_page(name, text, read):
 
 
 def pages(root):
-    yield from (name for name in ("README.md", "CHANGELOG.md", "SECURITY.md") if os.path.exists(os.path.join(root, name)))
+    beside = ("README.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md")
+    yield from (name for name in beside if os.path.exists(os.path.join(root, name)))
     for path, _, names in sorted(os.walk(os.path.join(root, "docs"))):
         yield from (os.path.relpath(os.path.join(path, name), root) for name in sorted(names) if name.endswith(".md"))
 

@@ -35,7 +35,7 @@ TEST(Noise, is_named_with_its_amount) {
   EXPECT_EQ(doubt(second_with(1.0, 0, 1.0, 0.18)), "this job waited 18 % of the time for a CPU");
   Disturbance slow = second_with(1.0, 0, 1.0, 0);
   slow.slowdown = 1.64;
-  EXPECT_EQ(doubt(slow), "a reference copy took 1.6 times its shortest time");
+  EXPECT_EQ(doubt(slow), "a reference copy took 1.6 times its usual time");
 }
 
 TEST(Noise, of_one_process_matters_on_few_cpus_only) {

@@ -101,6 +101,19 @@ TEST(NextSteps, are_lines_to_paste) {
   EXPECT_NE(steps.find("mpirun --allow-run-as-root -n 2 "), std::string::npos) << steps;
   EXPECT_NE(steps.find(" measure --quick\n"), std::string::npos) << steps;
   EXPECT_NE(steps.find(" doctor -- mpirun --allow-run-as-root -n 4 ./a\n"), std::string::npos);
+  EXPECT_EQ(steps.find(" explain "), std::string::npos) << steps;
+}
+
+TEST(NextSteps, go_by_the_summary) {
+  const nlohmann::json summary = {
+      {"profile", {{"used", true}}},
+      {"calls",
+       {{{"function", "MPI_Allreduce"}, {"seconds", 3}, {"datatype", "MPI_DOUBLE"}},
+        {{"function", "MPI_Send"}, {"seconds", 2}, {"datatype", "vector(9,1,2,double)"}},
+        {{"function", "MPI_Send"}, {"seconds", 1}, {"datatype", "vector(8,1,2,double)"}}}}};
+  const std::string steps = next_steps({"mpirun", "./a"}, "mpirun", summary);
+  EXPECT_NE(steps.find(" explain 'vector(9,1,2,double)'\n"), std::string::npos) << steps;
+  EXPECT_EQ(steps.find(" measure "), std::string::npos) << steps;
 }
 
 }  // namespace

@@ -15,9 +15,9 @@
 
 namespace strake::measure {
 
-inline constexpr std::int64_t KiB = std::int64_t{1} << 10;
-inline constexpr std::int64_t MiB = std::int64_t{1} << 20;
-inline constexpr std::int64_t GiB = std::int64_t{1} << 30;
+inline constexpr std::int64_t kKiB = std::int64_t{1} << 10;
+inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 /// Wall time since it was made. [s]
 class Stopwatch {

@@ -65,7 +65,7 @@ std::string command_to_resume() {
     process = parent_of(process);
     const std::vector<std::string> words = words_of(process);
     if (words.empty() || !run::is_launcher_name(words[0])) continue;
-    const std::string command = with_resume(words);
+    std::string command = with_resume(words);
     if (!command.empty()) return command;
   }
   return with_resume(words_of(getpid()));

@@ -308,6 +308,8 @@ int run(const Options& options) {
   suites.mpi = load_mpi_plugin();
   Team* const team = suites.team();
   if (suites.mpi.plugin != nullptr) suites.mpi_cases = suites.mpi.plugin->cases();
+  std::vector<int> processes;
+  if (!options.list) processes = processes_of(team);
   const bool leads = team == nullptr || team->rank() == 0;
   std::optional<Leader> leader;  // from here on an exception lets the other ranks go
   if (leads) leader.emplace(team);
@@ -323,8 +325,6 @@ int run(const Options& options) {
     binding = bind_thread(local_rank(), local_ranks(),
                           static_cast<int>(settings::number(settings::Id::threads)));
   }
-  std::vector<int> processes;
-  if (!options.list) processes = processes_of(team);
   if (!leads) {
     serve(*team, suites.mpi_cases);
     return 0;

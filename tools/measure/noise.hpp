@@ -26,7 +26,7 @@ struct Disturbance {
   double others = 0;    ///< CPUs that other processes used, on the average
   double stolen = 0;    ///< CPUs that the hypervisor took
   double waiting = 0;   ///< CPUs that this job's ranks had to wait for
-  double slowdown = 1;  ///< time of the reference, over its shortest time
+  double slowdown = 1;  ///< time of the reference, over its usual time
 };
 
 [[nodiscard]] Disturbance between(const CpuTimes& from, const CpuTimes& to, int cpus);
@@ -59,7 +59,7 @@ class Watch {
   int cpus_;
   bool crowded_;  // ranks disturb each other: they share CPUs
   std::vector<std::byte> from_, to_;
-  double shortest_ = 0, before_ = 0;  // of the reference: ever, and at the last call
+  std::vector<double> references_;  // in the order of their making
   std::deque<CpuTimes> moments_;
   std::string at_start_;
 };

@@ -1,5 +1,5 @@
 /// \file  Tests whether samples are independent and identically distributed, by NIST SP 800-90B
-/// section 5, for real-valued samples. docs/profile.md says what was adapted.
+/// section 5, for real-valued samples. docs/reference/profile.md says what was adapted.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -72,10 +74,19 @@ void report(const Options& options, const Arguments& command, const ComparedRuns
       next_steps(command, runs.launcher(), results.summary));
 }
 
+/// A relative STRAKE_PROFILE is also found from a run's own folder.
+void make_profile_absolute() {
+  const std::string file(settings::text(settings::Id::profile));
+  std::error_code error;
+  if (std::filesystem::exists(file, error))
+    setenv("STRAKE_PROFILE", std::filesystem::absolute(file).c_str(), 1);
+}
+
 int compared(const Options& options, const Arguments& given) {
   RunFiles files;
   files.copied = matches_of(options.files);
   const Arguments command = options.files.empty() ? given : reachable(given, files);
+  make_profile_absolute();
   const std::string json = options.json.empty() ? "" : emptied_summary(options.json);
   ComparedRuns runs(options, command, files);
   if (const int status = runs.run(); status != 0) return status;

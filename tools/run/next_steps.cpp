@@ -24,6 +24,25 @@ std::string own_command() {
   return found && fs::equivalent(*found, path, error) ? "strake" : path;
 }
 
+/// The datatype with gaps that most time inside MPI went to. Empty: none, or it has no short name.
+std::string costliest_datatype(const nlohmann::json& summary) {
+  constexpr std::size_t kLongest = 200;
+  if (!summary.is_object() || !summary.contains("calls")) return {};
+  for (const nlohmann::json& row : summary["calls"]) {  // the longest first
+    if (!row.contains("datatype") || !row["datatype"].is_string()) continue;
+    const auto name = row["datatype"].get<std::string>();
+    if (name.starts_with("MPI_") || name.starts_with("contiguous(")) continue;
+    return name.size() <= kLongest ? name : std::string();
+  }
+  return {};
+}
+
+/// Whether Strake chose by measurements of this machine.
+bool is_measured(const nlohmann::json& summary) {
+  return summary.is_object() && summary.contains("profile") &&
+         summary["profile"].value("used", false);
+}
+
 }  // namespace
 
 std::string shell_line(const Arguments& words) {
@@ -44,7 +63,7 @@ std::string shell_line(const Arguments& words) {
 }
 
 std::string next_steps(const Arguments& command, const std::string& launcher,
-                       const nlohmann::json& /*summary*/) {
+                       const nlohmann::json& summary) {
   const std::string strake = own_command();
   std::string text = "what to do next\n";
   const auto add = [&](const std::string& why, Arguments words) {
@@ -55,8 +74,11 @@ std::string next_steps(const Arguments& command, const std::string& launcher,
     return words;
   };
   add("see what was accelerated, and why other messages were not", with({strake, "run", "--"}));
+  if (const std::string datatype = costliest_datatype(summary); !datatype.empty())
+    add("see how the datatype that takes most of the time is copied",
+        {strake, "explain", datatype});
   add("see what limits MPI and Strake on this machine", with({strake, "doctor", "--"}));
-  if (!launcher.empty()) {
+  if (!launcher.empty() && !is_measured(summary)) {
     Arguments measure = {launcher, "-n", "2", strake, "measure", "--quick"};
     const std::string_view as_root = "--allow-run-as-root";
     if (std::find(command.begin(), command.end(), as_root) != command.end())

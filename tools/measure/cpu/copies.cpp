@@ -82,9 +82,9 @@ void add_memcpy(Cases& cases, std::int64_t memory) {
   const std::vector<bool> states =
       can_flush_cache() ? std::vector<bool>{false, true} : std::vector<bool>{false};
   for (const bool flush : states) {
-    for (std::int64_t bytes = KiB; bytes <= GiB && 2 * bytes <= memory; bytes *= 4) {
+    for (std::int64_t bytes = kKiB; bytes <= kGiB && 2 * bytes <= memory; bytes *= 4) {
       add_copy(cases, "copy/cpu", bytes, kAnyNode, kAnyNode, flush,
-               among({4 * KiB, 256 * KiB, 16 * MiB}, bytes));
+               among({4 * kKiB, 256 * kKiB, 16 * kMiB}, bytes));
     }
   }
   const std::vector<int>& nodes = host().numa_nodes;
@@ -93,10 +93,10 @@ void add_memcpy(Cases& cases, std::int64_t memory) {
   for (const int from : nodes) {
     for (const int to : nodes) {
       for (const bool flush : states) {
-        for (const std::int64_t bytes : {4 * KiB, 64 * KiB, MiB, 16 * MiB, 256 * MiB}) {
+        for (const std::int64_t bytes : {4 * kKiB, 64 * kKiB, kMiB, 16 * kMiB, 256 * kMiB}) {
           if (2 * bytes > memory) continue;
           add_copy(cases, fmt::format("copy/numa/{}-{}", from, to), bytes, from, to, flush,
-                   bytes == 16 * MiB && flush);
+                   bytes == 16 * kMiB && flush);
         }
       }
     }

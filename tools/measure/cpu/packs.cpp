@@ -19,9 +19,9 @@ namespace {
 using machine::PitchClass;
 
 // The widest span of a case: far blocks of a byte would otherwise take 128 GiB.
-constexpr std::int64_t kWidest = 1056 * MiB;  // 64 MiB in blocks of 16 bytes every 264
+constexpr std::int64_t kWidest = 1056 * kMiB;  // 64 MiB in blocks of 16 bytes every 264
 // The longest list: 8 MiB of offsets, past every cache that a list shares with its data.
-constexpr std::int64_t kMostListed = MiB;
+constexpr std::int64_t kMostListed = kMiB;
 
 enum class Form { Box, Blocks, Indexed, Transpose };
 constexpr const char* kFormNames[] = {"box", "blocks", "indexed", "transpose"};
@@ -153,8 +153,8 @@ void add_cpu_packs(Cases& cases, std::int64_t memory) {
                       shape.bytes, [=] { return std::make_unique<Pack>(shape, *dense, *strided); });
     added.block = shape.block;
     added.pitch = shape.pitch;
-    added.quick = among({KiB, 64 * KiB, 4 * MiB}, shape.bytes) &&
-                  among({4, 64, KiB}, shape.block) && read_by_model;
+    added.quick = among({kKiB, 64 * kKiB, 4 * kMiB}, shape.bytes) &&
+                  among({4, 64, kKiB}, shape.block) && read_by_model;
   };
   for (const Form form : {Form::Box, Form::Indexed, Form::Blocks}) {
     for (const bool unpack : {false, true}) {
@@ -167,7 +167,7 @@ void add_cpu_packs(Cases& cases, std::int64_t memory) {
             form == Form::Box || (form == Form::Indexed && pitch == PitchClass::Near);
         // In order, the lists cost as boxes do but for their offsets: every other size and block.
         const int step = form == Form::Blocks || aligned ? 2 : 1;
-        for (std::int64_t bytes = 64; bytes <= 64 * MiB; bytes <<= 2 * step) {
+        for (std::int64_t bytes = 64; bytes <= 64 * kMiB; bytes <<= 2 * step) {
           for (std::size_t b = 0; b < kBlocks.size(); b += step) {
             const std::int64_t block = kBlocks[b];
             const Shape shape{bytes, block, machine::host_pitch(pitch, block), form, unpack};
@@ -180,7 +180,7 @@ void add_cpu_packs(Cases& cases, std::int64_t memory) {
       }
     }
   }
-  for (std::int64_t bytes = 16 * KiB; bytes <= 16 * MiB && 2 * bytes <= memory; bytes *= 4) {
+  for (std::int64_t bytes = 16 * kKiB; bytes <= 16 * kMiB && 2 * bytes <= memory; bytes *= 4) {
     for (const std::int64_t block : {1, 4, 8, 16, 64}) {
       for (const bool unpack : {false, true}) {
         put({bytes, block, machine::kTransposeRow, Form::Transpose, unpack}, true);

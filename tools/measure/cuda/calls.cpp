@@ -265,7 +265,7 @@ void add_allocations(Cases& cases) {
        [](void* memory, cudaStream_t) { check(cudaFreeHost(memory)); }},
   };
   for (const Allocator& by : kAllocators) {
-    for (const std::int64_t bytes : {4 * KiB, MiB, 64 * MiB}) {
+    for (const std::int64_t bytes : {4 * kKiB, kMiB, 64 * kMiB}) {
       for (const bool take : {true, false}) {
         add(cases, fmt::format("gpu/call/{}/{}", take ? "malloc" : "free", by.name), bytes,
             [=] { return make_allocation(by, bytes, take); });
@@ -277,7 +277,7 @@ void add_allocations(Cases& cases) {
 #if CUDART_VERSION >= 12080
 /// One call that copies `count` times 4 KiB, events around it, against as many calls.
 std::unique_ptr<Instance> make_batch(int count, bool one_call) {
-  constexpr std::int64_t kEach = 4 * KiB;
+  constexpr std::int64_t kEach = 4 * kKiB;
   const Move move({Kind::Device}, {Kind::Pinned}, count * kEach, 11);
   std::vector<void*> to;
   std::vector<const void*> from;
@@ -317,7 +317,7 @@ std::unique_ptr<Instance> make_batch(int count, bool one_call) {
 void add_batches(Cases& cases) {
   for (const int count : {1, 4, 16, 64}) {
     for (const bool one_call : {true, false}) {
-      add(cases, one_call ? "gpu/call/copy-batch" : "gpu/call/copy-loop", count * 4 * KiB, [=] {
+      add(cases, one_call ? "gpu/call/copy-batch" : "gpu/call/copy-loop", count * 4 * kKiB, [=] {
         return make_batch(count, one_call);
       }).count = count;
     }

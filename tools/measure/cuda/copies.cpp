@@ -70,13 +70,13 @@ std::unique_ptr<Instance> make_queue_copy(Where to, Where from, std::int64_t byt
 void add_queue_copies(Cases& cases) {
   const Where pinned{Kind::Pinned};
   const Where device{Kind::Device};
-  for (std::int64_t bytes = 64; bytes <= 64 * MiB; bytes *= 4) {
+  for (std::int64_t bytes = 64; bytes <= 64 * kMiB; bytes *= 4) {
     for (const bool to_host : {true, false}) {
       Case& added =
           add(cases, to_host ? "copy/device-to-pinned" : "copy/pinned-to-device", bytes, [=] {
             return make_queue_copy(to_host ? pinned : device, to_host ? device : pinned, bytes);
           });
-      added.quick = bytes == KiB || bytes == 64 * KiB || bytes == MiB || bytes == 64 * MiB;
+      added.quick = bytes == kKiB || bytes == 64 * kKiB || bytes == kMiB || bytes == 64 * kMiB;
       added.limit = host_link(0);
     }
   }
@@ -105,9 +105,10 @@ std::unique_ptr<Instance> make_copy(std::int64_t bytes, bool flushed) {
 }  // namespace
 
 void add_host_copies(Cases& cases) {
-  const std::vector<std::int64_t> all = {1, 64, KiB, 16 * KiB, 256 * KiB, 4 * MiB, 64 * MiB, GiB};
-  add_host(cases, "pinned", {Kind::Pinned}, 0, all, 64 * MiB);
-  for (const std::int64_t bytes : {64 * MiB, GiB}) {
+  const std::vector<std::int64_t> all = {1,          64,       kKiB,      16 * kKiB,
+                                         256 * kKiB, 4 * kMiB, 64 * kMiB, kGiB};
+  add_host(cases, "pinned", {Kind::Pinned}, 0, all, 64 * kMiB);
+  for (const std::int64_t bytes : {64 * kMiB, kGiB}) {
     for (const bool to_device : {true, false}) {
       const std::string name = to_device ? "pinned-to-device" : "device-to-pinned";
       add(cases, "gpu/copy/" + name + "/contended", bytes, [=] {
@@ -115,13 +116,13 @@ void add_host_copies(Cases& cases) {
       }).limit = host_link(0);
     }
   }
-  add_host(cases, "write-combined", {Kind::WriteCombined}, 0, {64 * KiB, MiB, 64 * MiB}, 0);
+  add_host(cases, "write-combined", {Kind::WriteCombined}, 0, {64 * kKiB, kMiB, 64 * kMiB}, 0);
   for (const int node : host().numa_nodes) {
     add_host(cases, fmt::format("pinned-node{}", node), {Kind::Pinned, 0, node}, 0,
-             {KiB, 64 * KiB, 4 * MiB, 256 * MiB}, 0);
+             {kKiB, 64 * kKiB, 4 * kMiB, 256 * kMiB}, 0);
   }
   for (int device = 1; device < device_count(); ++device) {
-    add_host(cases, "pinned", {Kind::Pinned, device}, device, {64 * MiB}, 64 * MiB,
+    add_host(cases, "pinned", {Kind::Pinned, device}, device, {64 * kMiB}, 64 * kMiB,
              fmt::format("/gpu{}", device));
   }
   for (const std::int64_t bytes : all) {
@@ -129,20 +130,20 @@ void add_host_copies(Cases& cases) {
       const Move move({Kind::Device}, {Kind::Device}, bytes, 4);
       return held_moves({copy_lane(0, move)}, {move}, "copy within a device");
     });
-    added.quick = bytes == 64 * MiB;
+    added.quick = bytes == 64 * kMiB;
     added.limit = memory_rate(0) / 2;  // each byte is read and written
   }
   add_queue_copies(cases);
 }
 
 void add_cache_states(Cases& cases) {
-  for (std::int64_t bytes = 64 * KiB; bytes <= 64 * MiB; bytes *= 4) {
+  for (std::int64_t bytes = 64 * kKiB; bytes <= 64 * kMiB; bytes *= 4) {
     for (const bool flushed : {false, true}) {
       Case& added = add(
           cases, std::string("gpu/cache/device-to-pinned/") + (flushed ? "flushed" : "in-cache"),
           bytes, [=] { return make_copy(bytes, flushed); });
       added.limit = host_link(0);
-      added.quick = bytes == MiB;
+      added.quick = bytes == kMiB;
     }
   }
 }

@@ -115,7 +115,7 @@ std::unique_ptr<Instance> make_ipc(std::int64_t bytes, bool time_open) {
 }  // namespace
 
 void add_ipc(Cases& cases) {
-  for (const std::int64_t bytes : {MiB, 64 * MiB}) {
+  for (const std::int64_t bytes : {kMiB, 64 * kMiB}) {
     add(cases, "gpu/call/ipc-open", bytes, [=] { return make_ipc(bytes, true); });
     add(cases, "gpu/call/ipc-close", bytes, [=] { return make_ipc(bytes, false); });
   }

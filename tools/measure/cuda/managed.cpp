@@ -174,11 +174,11 @@ void add_managed(Cases& cases) {
   const double host_limit = host_link(0);
   const Pair up{kHost, 0};
   const Pair down{0, kHost};
-  for (const std::int64_t bytes : {64 * KiB, MiB, 16 * MiB, 256 * MiB}) {
+  for (const std::int64_t bytes : {64 * kKiB, kMiB, 16 * kMiB, 256 * kMiB}) {
     const auto put = [&](const std::string& name, int ways, double limit, MakeInstance make) {
       Case& added = add(cases, "gpu/managed/" + name, ways * bytes, std::move(make));
       added.limit = ways * limit;
-      added.quick = bytes == 16 * MiB && ways == 1;
+      added.quick = bytes == 16 * kMiB && ways == 1;
     };
     put("demand/host-to-device", 1, host_limit,
         [=] { return make_trips({up}, bytes, demand_lane); });

@@ -111,29 +111,29 @@ void add_point(Cases& cases, Form form, std::int64_t bytes, std::int64_t block, 
 
 void add_pack(Cases& cases) {
   constexpr std::int64_t kBlocks[] = {1, 4, 8, 16, 64, 256, 1024, 4096};
-  for (std::int64_t bytes = 64; bytes <= 64 * MiB; bytes *= 4) {
+  for (std::int64_t bytes = 64; bytes <= 64 * kMiB; bytes *= 4) {
     for (const std::int64_t block : kBlocks) {
       if (block >= bytes) continue;  // one block: a contiguous copy
-      const bool quick =
-          (bytes == KiB || bytes == 64 * KiB || bytes == 4 * MiB) && (block == 8 || block == 256);
+      const bool quick = (bytes == kKiB || bytes == 64 * kKiB || bytes == 4 * kMiB) &&
+                         (block == 8 || block == 256);
       add_point(cases, Form::Box, bytes, block,
                 machine::device_pitch(machine::PitchClass::Near, block), quick);
     }
   }
   // Sparse boxes and lists move as much per block, so every other size and block tells as much, and
   // every fourth of a sparse list. A list of more than a million blocks is longer than its data.
-  constexpr std::int64_t kMostBlocks = MiB;
-  for (std::int64_t bytes = 256; bytes <= 64 * MiB; bytes *= 16) {
+  constexpr std::int64_t kMostBlocks = kMiB;
+  for (std::int64_t bytes = 256; bytes <= 64 * kMiB; bytes *= 16) {
     for (const std::int64_t block : {4, 16, 64, 256, 1024, 4096}) {
       if (block >= bytes) continue;
       add_point(cases, Form::Box, bytes, block,
                 machine::device_pitch(machine::PitchClass::Sparse, block), false);
       if (bytes / block > kMostBlocks) continue;
       for (const Form form : {Form::Blocks, Form::Indexed}) {
-        const bool quick = (bytes == 4 * KiB || bytes == MiB) && (block == 16 || block == 256);
+        const bool quick = (bytes == 4 * kKiB || bytes == kMiB) && (block == 16 || block == 256);
         add_point(cases, form, bytes, block,
                   machine::device_pitch(machine::PitchClass::Near, block), quick);
-        if ((bytes != 4 * KiB && bytes != MiB) || (block != 4 && block != 64 && block != KiB))
+        if ((bytes != 4 * kKiB && bytes != kMiB) || (block != 4 && block != 64 && block != kKiB))
           continue;
         add_point(cases, form, bytes, block,
                   machine::device_pitch(machine::PitchClass::Sparse, block), false);

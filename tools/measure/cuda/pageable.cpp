@@ -128,7 +128,7 @@ void add_kind(Cases& cases, const std::string& kind, int node,
                  [=] { return make_one_way(Move(host, device, bytes, 2), node); });
     added->quick = bytes == quick_size;
     added->limit = limit;
-    if (bytes < 64 * KiB) continue;  // staged within the call: the two never meet
+    if (bytes < 64 * kKiB) continue;  // staged within the call: the two never meet
     added = &add(cases, "gpu/copy/" + kind + "/both-ways", 2 * bytes,
                  [=] { return std::make_unique<BothWays>(bytes, node); });
     added->quick = bytes == quick_size;
@@ -139,11 +139,11 @@ void add_kind(Cases& cases, const std::string& kind, int node,
 }  // namespace
 
 void add_pageable_copies(Cases& cases) {
-  add_kind(cases, "pageable", -1, {1, 64, KiB, 16 * KiB, 256 * KiB, 4 * MiB, 64 * MiB, 256 * MiB},
-           4 * MiB);
+  add_kind(cases, "pageable", -1,
+           {1, 64, kKiB, 16 * kKiB, 256 * kKiB, 4 * kMiB, 64 * kMiB, 256 * kMiB}, 4 * kMiB);
   for (const int node : host().numa_nodes) {
-    add_kind(cases, fmt::format("pageable-node{}", node), node, {KiB, 64 * KiB, 4 * MiB, 64 * MiB},
-             0);
+    add_kind(cases, fmt::format("pageable-node{}", node), node,
+             {kKiB, 64 * kKiB, 4 * kMiB, 64 * kMiB}, 0);
   }
 }
 

@@ -9,8 +9,8 @@
 namespace strake::measure::cuda {
 namespace {
 
-constexpr std::int64_t kSizes[] = {64, KiB, 16 * KiB, 256 * KiB, 4 * MiB, 64 * MiB, GiB};
-constexpr std::int64_t kQuickSize = 64 * MiB;
+constexpr std::int64_t kSizes[] = {64, kKiB, 16 * kKiB, 256 * kKiB, 4 * kMiB, 64 * kMiB, kGiB};
+constexpr std::int64_t kQuickSize = 64 * kMiB;
 
 /// Neither reaches the other while it lives: copies go through the host.
 class Apart {
@@ -78,7 +78,7 @@ void add_copies(Cases& cases, const Pair& pair, std::int64_t bytes, bool quick) 
   if (pair.from < pair.to) put("gpu/peer/" + pair.name() + "/both-ways", true, true);
   if (!in_full(pair) && can_reach(pair.from, pair.to) && can_reach(pair.to, pair.from)) return;
   // Staged by the driver in so many steps that larger ones fill the queue by themselves.
-  if (bytes > 64 * MiB) return;
+  if (bytes > 64 * kMiB) return;
   put("gpu/no-peer/" + pair.name(), false, false);
   put("gpu/no-peer/" + pair.name() + "/both-ways", true, false);
 }
@@ -139,7 +139,7 @@ void add_fans(Cases& cases) {
     for (int peer = 2; peer <= peers; ++peer) {
       if (peer_link(0, peer) != peer_link(0, 1)) limit = 0;
     }
-    for (const std::int64_t bytes : {MiB, 16 * MiB, kQuickSize}) {
+    for (const std::int64_t bytes : {kMiB, 16 * kMiB, kQuickSize}) {
       for (const Flow flow : {Flow::Egress, Flow::Ingress}) {
         for (const bool kernels : {false, true}) {
           Case& added =
@@ -161,7 +161,7 @@ void add_fans(Cases& cases) {
 void add_peer_copies(Cases& cases) {
   for (const Pair& pair : all_pairs()) {
     if (!in_full(pair)) {
-      for (const std::int64_t bytes : {MiB, kQuickSize}) {
+      for (const std::int64_t bytes : {kMiB, kQuickSize}) {
         add_copies(cases, pair, bytes, bytes == kQuickSize && pair.from == 0);
       }
       continue;

@@ -88,7 +88,7 @@ void add_strided_copies(Cases& cases) {
   const double link = host_link(0);
   for (const Shape shape : {Shape::Plane, Shape::Cube}) {
     const std::string prefix = shape == Shape::Plane ? "gpu/2d/" : "gpu/3d/";
-    for (const std::int64_t bytes : {64 * KiB, MiB, 16 * MiB}) {
+    for (const std::int64_t bytes : {64 * kKiB, kMiB, 16 * kMiB}) {
       for (const std::int64_t width : {16, 256, 4096}) {
         const Rows rows = rows_of(shape, bytes, width);
         const auto put = [&](const std::string& name, double limit, Where to, Where from) {
@@ -97,7 +97,7 @@ void add_strided_copies(Cases& cases) {
           added.block = rows.width;
           added.pitch = rows.pitch;
           added.limit = limit;
-          added.quick = bytes == MiB && width == 256 && shape == Shape::Plane;
+          added.quick = bytes == kMiB && width == 256 && shape == Shape::Plane;
         };
         put(prefix + "pinned-to-device", link, device, pinned);
         put(prefix + "device-to-pinned", link, pinned, device);

@@ -76,8 +76,9 @@ Lane kernel_lane(int device, const Move& move, int parts) {
 }
 
 void add_zero_copy(Cases& cases) {
-  constexpr std::int64_t kSizes[] = {64, KiB, 16 * KiB, 256 * KiB, 4 * MiB, 64 * MiB, 512 * MiB};
-  constexpr std::int64_t kQuickSize = 64 * MiB;
+  constexpr std::int64_t kSizes[] = {64,       kKiB,      16 * kKiB, 256 * kKiB,
+                                     4 * kMiB, 64 * kMiB, 512 * kMiB};
+  constexpr std::int64_t kQuickSize = 64 * kMiB;
   const Where host{Kind::Pinned};
   const Where device{Kind::Device};
   const double link = host_link(0);

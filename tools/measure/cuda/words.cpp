@@ -74,7 +74,7 @@ std::unique_ptr<Instance> make_fetch(const Target& target, std::int64_t bytes, s
 /// Dependent loads through a ring in random order, one 128-byte line each.
 std::unique_ptr<Instance> make_chase(const Target& target) {
   const int device = target.from;
-  constexpr std::int64_t kBytes = 2 * MiB;  // one page of the device's: no misses of its TLB
+  constexpr std::int64_t kBytes = 2 * kMiB;  // one page of the device's: no misses of its TLB
   constexpr std::int64_t kLine = 128;
   constexpr std::int64_t kWordsInLine = kLine / 8;
   // A launch takes some 3 us: so many loads are done for each asked for that it does not show.
@@ -256,7 +256,7 @@ std::unique_ptr<Instance> make_peer_flags(const Pair& pair, bool push) {
 void add_fetches(Cases& cases, const Target& target) {
   // Several times the device's last cache; mapped memory is in none, and slow.
   const bool host = target.where.kind == Kind::Pinned;
-  const std::int64_t buffer = host ? 16 * MiB : 256 * MiB;
+  const std::int64_t buffer = host ? 16 * kMiB : 256 * kMiB;
   const bool local = target.where.device == target.from;
   const double limit = host    ? host_link(0)
                        : local ? memory_rate(0)

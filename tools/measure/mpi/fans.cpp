@@ -102,7 +102,7 @@ void add_fans(const Job& job, const Device& device, std::vector<Case>& cases) {
   for (const Flow flow : {Flow::Egress, Flow::Ingress}) {
     const std::string name =
         std::string("mpi/node/device/") + (flow == Flow::Egress ? "egress" : "ingress");
-    for (const std::int64_t bytes : {MiB, 16 * MiB, 64 * MiB}) {
+    for (const std::int64_t bytes : {kMiB, 16 * kMiB, 64 * kMiB}) {
       for (std::int64_t peers = 1; peers <= most;
            peers = peers < most ? std::min(2 * peers, most) : most + 1) {
         const std::vector<int> some(ranks.begin(), ranks.begin() + peers + 1);
@@ -111,7 +111,7 @@ void add_fans(const Job& job, const Device& device, std::vector<Case>& cases) {
           return std::make_unique<Fan>(job, device, some, bytes, flow);
         });
         added.count = peers;
-        added.quick = peers == most && bytes == 16 * MiB;
+        added.quick = peers == most && bytes == 16 * kMiB;
         added.scope = Scope::Job;
       }
     }

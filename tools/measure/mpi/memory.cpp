@@ -269,7 +269,7 @@ template <typename Kind>
 void add_reads(Job& job, const char* name, std::vector<Case>& cases) {
   const std::vector<int> pair = job.pair(Path::Node);
   const std::string trouble = trouble_with<Kind>(job, pair);
-  for (const std::int64_t bytes : {4 * KiB, 64 * KiB, MiB, 16 * MiB}) {
+  for (const std::int64_t bytes : {4 * kKiB, 64 * kKiB, kMiB, 16 * kMiB}) {
     for (const std::int64_t block : {0, 8, 64, 512, 4096}) {
       // Blocks whose list would outgrow the bytes are listed for messages of a moderate size only.
       constexpr std::int64_t kMostBlocks = 1 << 17;
@@ -281,7 +281,7 @@ void add_reads(Job& job, const char* name, std::vector<Case>& cases) {
           });
       added.block = block;
       added.pitch = 2 * block;
-      added.quick = bytes == MiB && among({0, 64, 4096}, block);
+      added.quick = bytes == kMiB && among({0, 64, 4096}, block);
       added.scope = Scope::Job;
     }
   }

@@ -165,8 +165,8 @@ Case& add_message(Cases& cases, const Job& job, const Device& device, std::strin
 
 /// Closer where libraries change their protocol: at powers of two, less their headers.
 constexpr std::array<std::int64_t, 17> kSizes = {
-    1,       4,        16,       64,       256,       KiB, 2 * KiB, 3 * KiB, 4 * KiB,
-    8 * KiB, 16 * KiB, 32 * KiB, 64 * KiB, 256 * KiB, MiB, 4 * MiB, 16 * MiB};
+    1,        4,         16,        64,        256,        kKiB, 2 * kKiB, 3 * kKiB, 4 * kKiB,
+    8 * kKiB, 16 * kKiB, 32 * kKiB, 64 * kKiB, 256 * kKiB, kMiB, 4 * kMiB, 16 * kMiB};
 
 }  // namespace
 
@@ -181,14 +181,14 @@ void add_messages(const Job& job, const Device& device, std::vector<Case>& cases
     for (const std::int64_t bytes : kSizes) {
       // The quick ones stand where the curve bends: latency, eager limit, and where bandwidth
       // rules.
-      const bool quick = among({1, KiB, 4 * KiB, 16 * KiB, 256 * KiB, 4 * MiB}, bytes);
+      const bool quick = among({1, kKiB, 4 * kKiB, 16 * kKiB, 256 * kKiB, 4 * kMiB}, bytes);
       add_message<RoundTrip>(cases, job, device, one_way, pair, bytes, quick);
       if (!host) continue;
       add_message<RoundTrip>(cases, job, device, prefix + "/packed", pair, bytes, quick,
                              MemoryKind::Host);
     }
-    for (std::int64_t bytes = 64; bytes <= 16 * MiB; bytes *= 16) {
-      const bool quick = among({16 * KiB, 4 * MiB}, bytes);
+    for (std::int64_t bytes = 64; bytes <= 16 * kMiB; bytes *= 16) {
+      const bool quick = among({16 * kKiB, 4 * kMiB}, bytes);
       add_message<BothWays>(cases, job, device, both_ways, pair, bytes, quick);
     }
   }
@@ -202,10 +202,10 @@ void add_pairs(const Job& job, std::vector<Case>& cases) {
     std::vector<std::int64_t> counts;
     for (std::int64_t pairs = 1; pairs < most; pairs *= 2) counts.push_back(pairs);
     counts.push_back(most);
-    for (const std::int64_t bytes : {std::int64_t{64}, 16 * KiB, 256 * KiB, 4 * MiB}) {
+    for (const std::int64_t bytes : {std::int64_t{64}, 16 * kKiB, 256 * kKiB, 4 * kMiB}) {
       for (const std::int64_t pairs : counts) {
         const std::vector<int> ranks(all.begin(), all.begin() + 2 * pairs);
-        const bool quick = pairs == most && among({16 * KiB, 4 * MiB}, bytes);
+        const bool quick = pairs == most && among({16 * kKiB, 4 * kMiB}, bytes);
         add_message<PatientRoundTrip>(cases, job, Device{},
                                       std::string("mpi/") + name_of(path) + "/pairs", ranks, bytes,
                                       quick)

@@ -25,10 +25,10 @@ using machine::Method;
 
 constexpr int kTag = 3;
 /// Most memory that one end of a message may span. Beyond, the caches have long lost their part.
-constexpr std::int64_t kMostSpan = 129 * MiB;  // 4 MiB in blocks of 64 bytes every 2056
+constexpr std::int64_t kMostSpan = 129 * kMiB;  // 4 MiB in blocks of 64 bytes every 2056
 
 /// The longest list: making its datatype takes milliseconds.
-constexpr std::int64_t kMostListed = 256 * KiB;
+constexpr std::int64_t kMostListed = 256 * kKiB;
 
 /// The longest basic type that a block can be made of. Programs' blocks are numbers, and MPICH
 /// packs them up to nine times as fast as bytes.
@@ -265,13 +265,13 @@ void add_boxes(const Job& job, Path path, const std::vector<int>& pair, std::vec
        {PitchClass::Near, PitchClass::Sparse, PitchClass::Far, PitchClass::Aligned}) {
     // Closer where the library changes its protocol, and where caches end.
     for (const std::int64_t bytes :
-         {std::int64_t{64}, std::int64_t{256}, KiB, 3 * KiB, 4 * KiB, 16 * KiB, 64 * KiB, 256 * KiB,
-          512 * KiB, MiB, 4 * MiB, 16 * MiB}) {
+         {std::int64_t{64}, std::int64_t{256}, kKiB, 3 * kKiB, 4 * kKiB, 16 * kKiB, 64 * kKiB,
+          256 * kKiB, 512 * kKiB, kMiB, 4 * kMiB, 16 * kMiB}) {
       for (const std::int64_t block : {1, 4, 8, 16, 64, 256, 1024, 4096}) {
         const std::int64_t pitch = machine::host_pitch(kind, block);
         const std::int64_t blocks = bytes / block;
         if (pitch == 0 || blocks < 2 || blocks * pitch > kMostSpan) continue;
-        const bool quick = among({KiB, 16 * KiB, 256 * KiB}, bytes) && among({8, 64}, block);
+        const bool quick = among({kKiB, 16 * kKiB, 256 * kKiB}, bytes) && among({8, 64}, block);
         add_both(job, path, pair, "box", {bytes, block, pitch}, box, quick, cases);
       }
     }
@@ -279,11 +279,11 @@ void add_boxes(const Job& job, Path path, const std::vector<int>& pair, std::vec
 }
 
 void add_lists(const Job& job, Path path, const std::vector<int>& pair, std::vector<Case>& cases) {
-  for (const std::int64_t bytes : {KiB, 16 * KiB, 256 * KiB, 4 * MiB}) {
+  for (const std::int64_t bytes : {kKiB, 16 * kKiB, 256 * kKiB, 4 * kMiB}) {
     for (const std::int64_t block : {4, 16, 64, 256}) {
       if (bytes / block > kMostListed) continue;
       const std::int64_t pitch = machine::host_pitch(machine::PitchClass::Near, block);
-      const bool quick = among({KiB, 256 * KiB}, bytes) && block == 16;
+      const bool quick = among({kKiB, 256 * kKiB}, bytes) && block == 16;
       add_both(job, path, pair, "indexed", {bytes, block, pitch}, list, quick, cases);
     }
   }
@@ -291,9 +291,9 @@ void add_lists(const Job& job, Path path, const std::vector<int>& pair, std::vec
 
 void add_transposes(const Job& job, Path path, const std::vector<int>& pair,
                     std::vector<Case>& cases) {
-  for (const std::int64_t bytes : {16 * KiB, 256 * KiB, 4 * MiB, 16 * MiB}) {
+  for (const std::int64_t bytes : {16 * kKiB, 256 * kKiB, 4 * kMiB, 16 * kMiB}) {
     for (const std::int64_t block : {1, 4, 8, 16, 64}) {
-      const bool quick = among({16 * KiB, 256 * KiB}, bytes) && block == 8;
+      const bool quick = among({16 * kKiB, 256 * kKiB}, bytes) && block == 8;
       add_both(job, path, pair, "transpose", {bytes, block, machine::kTransposeRow}, transpose,
                quick, cases);
     }
