@@ -129,7 +129,9 @@ std::string why_chosen(const Message& message, const Choice& choice) {
     return "the fastest by the profile of this machine";
   constexpr const char* kRule = "by a built-in rule; not measured on this machine";
   if (!host) return kRule;
-  return fmt::format("{}, {}", built_in_host(message, mpi::quirks::kPipelinesDatatypes).why, kRule);
+  const bool tried = choice.reason == Reason::BuiltInRule && settings::flag(settings::Id::trials);
+  return fmt::format("{}, {}{}", built_in_host(message, mpi::quirks::kPipelinesDatatypes).why,
+                     kRule, tried ? ", so the first exchanges try packing, too" : "");
 }
 
 Choice choose(mpi::Elements& elements, Direction direction, Place place,

@@ -250,6 +250,10 @@ TEST(Explain, ends_with_a_verdict) {
             "measured on this machine");
   EXPECT_EQ(verdict("vector(20,1,512,double)", "STRAKE_SHARE=1"),
             "left to the MPI library: short messages don't pay for a temporary buffer, by a "
+            "built-in rule; not measured on this machine, so the first exchanges of a job try "
+            "packing, too");
+  EXPECT_EQ(verdict("vector(20,1,512,double)", "STRAKE_TRIALS=0"),
+            "left to the MPI library: short messages don't pay for a temporary buffer, by a "
             "built-in rule; not measured on this machine");
   EXPECT_EQ(verdict("contiguous(100,double)", "STRAKE_SHARE=1"),
             "left to the MPI library: contiguous bytes in host memory leave nothing to gain");

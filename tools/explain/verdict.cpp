@@ -38,8 +38,11 @@ Decision by_rule(const std::string& library, const Layout& layout, bool pipeline
                                  .nonblocking = false,
                                  .pitch = pitch_of(layout)};
   const exchange::HostRule rule = exchange::built_in_host(message, pipelines);
-  return {library, rule.choice.method == Method::Pack,
-          fmt::format("{}, by a built-in rule; not measured on this machine", rule.why)};
+  const bool packed = rule.choice.method == Method::Pack;
+  const bool tried = !packed && settings::flag(settings::Id::trials);
+  return {library, packed,
+          fmt::format("{}, by a built-in rule; not measured on this machine{}", rule.why,
+                      tried ? ", so the first exchanges of a job try packing, too" : "")};
 }
 
 /// Total times of both ways, by the profile.
