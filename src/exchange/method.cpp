@@ -130,8 +130,11 @@ std::string why_chosen(const Message& message, const Choice& choice) {
   constexpr const char* kRule = "by a built-in rule; not measured on this machine";
   if (!host) return kRule;
   const bool tried = choice.reason == Reason::BuiltInRule && settings::flag(settings::Id::trials);
+  const char* const other =
+      choice.method == Method::Pack ? "the MPI library's own copy" : "packing";
   return fmt::format("{}, {}{}", built_in_host(message, mpi::quirks::kPipelinesDatatypes).why,
-                     kRule, tried ? ", so the first exchanges try packing, too" : "");
+                     kRule,
+                     tried ? fmt::format(", so the first exchanges try {}, too", other) : "");
 }
 
 Choice choose(mpi::Elements& elements, Direction direction, Place place,

@@ -257,7 +257,7 @@ inline void begin_send(Examined& found, const void* buffer, std::int64_t count, 
 
 /// Counts what was decided.
 inline void note(Function function, Method method, Reason reason, std::int64_t bytes) noexcept {
-  times::note_method(method);
+  reason == Reason::Empty ? times::note_nothing() : times::note_method(method);
   record({function, method, reason, bytes});
 }
 

@@ -154,6 +154,7 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
       mark_left(found, count, type, peer);
       return leave_to(pass_on, function, found);
     }
+    times::note_method(operation->method());
     *request = ours.launch(operation);
     finish_if_threaded();
     return MPI_SUCCESS;
@@ -200,6 +201,7 @@ int receive(Function function, const Ask& ask, void* buffer, Count count, MPI_Da
       pending->comes_from(source, origin, pending->transfer->size_bytes());
     };
     if (!take(found, make)) return leave();
+    times::note_method(found.method);
     return give(std::move(pending), request, [&](const Parcel& parcel) {
       const Wire wire = wire_of(parcel);
       return ask(parcel.data, wire.count(), wire.type());
@@ -212,6 +214,7 @@ int receive(Function function, const Ask& ask, void* buffer, Count count, MPI_Da
     operation->start();
   };
   if (!take(found, make)) return leave();
+  times::note_method(found.method);
   *request = ours.launch(operation);
   return MPI_SUCCESS;
 }

@@ -70,21 +70,37 @@ using Json = nlohmann::ordered_json;
 /// Rows that the summary shows of each kind.
 constexpr std::size_t kShown = 3;
 
-double share_of(const Json& row, const Totals& totals) {
-  return totals.in_mpi_ns == 0 ? 0
-                               : 100.0 * row["seconds"].get<double>() /
-                                     (static_cast<double>(totals.in_mpi_ns) * 1e-9);
+/// Of the time inside MPI of all ranks. [%]
+double share_of(double seconds, const Totals& totals) {
+  return totals.in_mpi_ns == 0 ? 0 : 1e11 * seconds / static_cast<double>(totals.in_mpi_ns);
 }
 
-/// The calls that most of the time inside MPI goes to.
+/// The calls that most of the time inside MPI goes to. A call may have several rows: of datatypes,
+/// of methods.
 std::string longest_calls(const Totals& totals, const Json& calls) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kShown, calls.size()); ++i) {
-    const Json& row = calls[i];
+  struct Sum {
+    std::string function;
+    std::string place;
+    std::uint64_t calls = 0;
+    double seconds = 0;
+  };
+  std::vector<Sum> sums;
+  for (const Json& row : calls) {
+    const auto function = row["function"].get<std::string>();
     const auto place = row["place"].get<std::string>();
+    auto sum = std::ranges::find_if(
+        sums, [&](const Sum& one) { return one.function == function && one.place == place; });
+    if (sum == sums.end()) sum = sums.insert(sums.end(), Sum{function, place, 0, 0});
+    sum->calls += row["calls"].get<std::uint64_t>();
+    sum->seconds += row["seconds"].get<double>();
+  }
+  std::ranges::stable_sort(sums, std::ranges::greater(), &Sum::seconds);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, sums.size()); ++i) {
+    const Sum& sum = sums[i];
     text += fmt::format("  {:<12} {:>3.0f} %  {}{}{}, {}\n", i == 0 ? "of that" : "",
-                        share_of(row, totals), row["function"].get<std::string>(),
-                        place.empty() ? "" : " at ", place, counted(row["calls"], "call"));
+                        share_of(sum.seconds, totals), sum.function,
+                        sum.place.empty() ? "" : " at ", sum.place, counted(sum.calls, "call"));
   }
   return text;
 }

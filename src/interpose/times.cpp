@@ -252,8 +252,9 @@ void Timed::finish() noexcept {
   const std::uint64_t spent = ticks() - begin_;
   thread_.inside = false;
   thread_.total += spent;
-  if (!succeeded_) key_.type = 0;  // its handle may be none
-  key_.method = thread_.method;
+  const bool nothing = thread_.method == kNothing;
+  if (!succeeded_ || nothing) key_.type = 0;  // its handle may be none
+  key_.method = nothing ? std::int16_t{-1} : thread_.method;
   key_.generation = mpi::g_type_generation.load(std::memory_order_acquire);
   const auto mixed = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(key_.site) ^
                                                 key_.type ^ static_cast<std::uint64_t>(key_.call));

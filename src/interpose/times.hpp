@@ -51,6 +51,9 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
+/// In place of a method, for the running call: nothing moves.
+inline constexpr std::int16_t kNothing = -2;
+
 /// What a thread knows of the calls that it makes.
 struct Thread {
   struct Slot {
@@ -69,6 +72,10 @@ struct Thread {
 /// The message of the running call travels by this method.
 inline void note_method(machine::Method method) noexcept {
   if (is_on()) thread().method = static_cast<std::int16_t>(method);
+}
+/// The running call has no peer, or no bytes: nothing of its datatype moves.
+inline void note_nothing() noexcept {
+  if (is_on()) thread().method = kNothing;
 }
 
 /// One call of the application's: ~40 ns. Calls inside another one belong to that.

@@ -43,7 +43,7 @@ TEST(ChoiceLog, has_each_choice_once_with_its_reason) {
       logged(100),
       "strake info: blocking send of hvector(100,8,64,byte) from host memory: method pack; the "
       "MPI library copies such short blocks more slowly, by a built-in rule; not measured on "
-      "this machine\n");
+      "this machine, so the first exchanges try the MPI library's own copy, too\n");
   EXPECT_EQ(logged(100), "");
   EXPECT_EQ(logged(10),
             "strake info: blocking send of hvector(10,8,64,byte) from host memory: left to the MPI "

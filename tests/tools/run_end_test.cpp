@@ -28,8 +28,10 @@ TEST_P(Run, ranks_that_die_leave_the_launchers_status_and_message) {
   for (const auto& [how, status] : {std::pair{"abort", "7"}, {"one", "3"}}) {
     const Outcome outcome = job({}, join({ranks(2), {hello(), how, status}}));
     EXPECT_EQ(std::to_string(outcome.status), status) << how << outcome.err;
+    // Open MPI 4.1 now and then loses its message, and says that instead.
     if (std::string(how) == "abort") {
-      EXPECT_GE(lines_with(outcome.err + outcome.out, "MPI_A"), 1) << outcome.err;
+      const std::string said = outcome.err + outcome.out;
+      EXPECT_GE(lines_with(said, "MPI_A") + lines_with(said, "ORTE_ERROR_LOG"), 1) << said;
     }
     EXPECT_EQ(lines_with(outcome.err, "strake"), 0) << outcome.err;
   }
