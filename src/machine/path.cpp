@@ -21,17 +21,21 @@ struct Possible {
   int devices;
   unsigned methods;
 };
-using enum TransferMethod;
 constexpr Possible kPossible[] = {
-    {PathLink::SameMemory, 2, bits(Self)},
-    {PathLink::SameMemory, 0, bits(Self)},
-    {PathLink::SameGpu, 2, bits(Direct, Device, OneShot, Staged)},
-    {PathLink::PeerGpu, 2, bits(Direct, Engine, Device, OneShot, Staged)},
-    {PathLink::Host, 1, bits(OneShot, Staged)},
-    {PathLink::Host, 0, bits(Direct, Pack)},
-    {PathLink::OtherNode, 2, bits(Device, OneShot, Staged)},
-    {PathLink::OtherNode, 1, bits(OneShot, Staged)},
-    {PathLink::OtherNode, 0, bits(Pack)},
+    {PathLink::SameMemory, 2, bits(TransferMethod::Self)},
+    {PathLink::SameMemory, 0, bits(TransferMethod::Self)},
+    {PathLink::SameGpu, 2,
+     bits(TransferMethod::Direct, TransferMethod::Device, TransferMethod::OneShot,
+          TransferMethod::Staged)},
+    {PathLink::PeerGpu, 2,
+     bits(TransferMethod::Direct, TransferMethod::Engine, TransferMethod::Device,
+          TransferMethod::OneShot, TransferMethod::Staged)},
+    {PathLink::Host, 1, bits(TransferMethod::OneShot, TransferMethod::Staged)},
+    {PathLink::Host, 0, bits(TransferMethod::Direct, TransferMethod::Pack)},
+    {PathLink::OtherNode, 2,
+     bits(TransferMethod::Device, TransferMethod::OneShot, TransferMethod::Staged)},
+    {PathLink::OtherNode, 1, bits(TransferMethod::OneShot, TransferMethod::Staged)},
+    {PathLink::OtherNode, 0, bits(TransferMethod::Pack)},
 };
 
 bool on_device(const PathEnd& end) noexcept { return end.memory == MemoryKind::Device; }

@@ -47,18 +47,18 @@ struct Known {
   std::int64_t moved = 0;       ///< as long as it is new [bytes]
 };
 
-struct Registry {
+struct TypeRegistry {
   std::mutex mutex;
   HandleMap<Known> types;
 };
 
 /// 0 if the library returns an error: then decoding fails as well. [bytes]
-std::int64_t size_of(MPI_Datatype type) {
+std::int64_t bytes_of(MPI_Datatype type) {
   MPI_Count size = 0;
   return real_mpi().MPI_Type_size_x(type, &size) == MPI_SUCCESS ? size : 0;
 }
 
-void add_predefined(Registry& registry) {
+void add_predefined(TypeRegistry& registry) {
   const MPI_Datatype types[] = {
       MPI_CHAR,
       MPI_SIGNED_CHAR,
@@ -133,16 +133,16 @@ void add_predefined(Registry& registry) {
   };
   for (const MPI_Datatype type : types) {
     if (type == MPI_DATATYPE_NULL) continue;  // a kind that this library was built without
-    auto record = std::make_shared<TypeRecord>(size_of(type));
+    auto record = std::make_shared<TypeRecord>(bytes_of(type));
     record->decode(type, INT64_MAX);
     registry.types.add(key_of(type)).record = std::move(record);
   }
 }
 
-Registry& registry() {
+TypeRegistry& type_registry() {
   // Never destroyed: MPI calls may come from exit handlers.
-  static Registry& instance = *[] {
-    auto* made = new Registry;
+  static TypeRegistry& instance = *[] {
+    auto* made = new TypeRegistry;
     add_predefined(*made);
     return made;
   }();
@@ -151,7 +151,7 @@ Registry& registry() {
 
 /// The record that a handle has, or null: `*is_known` says whether the type is new then.
 RecordPtr record_of(MPI_Datatype type, bool* is_known = nullptr) {
-  Registry& known = registry();
+  TypeRegistry& known = type_registry();
   const Lock lock(known.mutex);
   const Known* const found = known.types.find(key_of(type));
   if (is_known != nullptr) *is_known = found != nullptr;
@@ -170,7 +170,7 @@ bool same_type(const TypeRecord& a, const TypeRecord& b) {
 /// Gives a handle a record; null removes it. A record of the same type stays: it may be in use.
 void assign(MPI_Datatype type, RecordPtr record) {
   Known replaced;  // destroyed after the lock is released
-  Registry& known = registry();
+  TypeRegistry& known = type_registry();
   const Lock lock(known.mutex);
   if (record == nullptr) {
     if (Known* const found = known.types.find(key_of(type))) replaced = std::move(*found);
@@ -185,9 +185,9 @@ void assign(MPI_Datatype type, RecordPtr record) {
 
 /// The record of a type that is new; or the one that another thread has just made.
 TypeRecord* make_record(MPI_Datatype type) {
-  auto record = std::make_shared<TypeRecord>(size_of(type));
+  auto record = std::make_shared<TypeRecord>(bytes_of(type));
   record->decode(type, kLittleWork);
-  Registry& known = registry();
+  TypeRegistry& known = type_registry();
   const Lock lock(known.mutex);
   Known& entry = known.types.add(key_of(type));
   if (entry.record == nullptr) entry.record = std::move(record);
@@ -309,7 +309,7 @@ bool stays_new(Known& known, std::int64_t count, Use use) {
 
 /// The record of a type that was just committed; null: it is new.
 RecordPtr know(MPI_Datatype type) {
-  Registry& all = registry();
+  TypeRegistry& all = type_registry();
   const Lock lock(all.mutex);
   Known& known = all.types.add(key_of(type));
   known.size = -1;
@@ -320,9 +320,9 @@ RecordPtr know(MPI_Datatype type) {
 }  // namespace
 
 InUse use_type(MPI_Datatype type, std::int64_t count, Use use) {
-  Registry& all = registry();
+  TypeRegistry& all = type_registry();
   const bool may_stay = use != Use::Often && !nothing_waits();
-  for (std::int64_t size = -1;; size = size_of(type)) {
+  for (std::int64_t size = -1;; size = bytes_of(type)) {
     const Lock lock(all.mutex);
     Known* const known = all.types.find(key_of(type));
     if (known == nullptr) return {};
@@ -344,7 +344,7 @@ void add_type(MPI_Datatype type) noexcept {
   try {
     const RecordPtr before = know(type);
     if (before == nullptr || before->predefined()) return;
-    const std::int64_t size = size_of(type);
+    const std::int64_t size = bytes_of(type);
     // The record may be in use. While it waits it fits any type of that size.
     if (before->waits() && before->size_bytes() == size) return before->doubt();
     auto record = std::make_shared<TypeRecord>(size);
@@ -370,14 +370,14 @@ void add_duplicate(MPI_Datatype of, MPI_Datatype made) noexcept {
 }
 
 void add_reference(MPI_Datatype type) noexcept {
-  Registry& known = registry();
+  TypeRegistry& known = type_registry();
   const Lock lock(known.mutex);
   if (Known* const found = known.types.find(key_of(type))) ++found->references;
 }
 
 void remove_type(MPI_Datatype type) noexcept {
   RecordPtr dropped;  // goes when the lock is released
-  Registry& known = registry();
+  TypeRegistry& known = type_registry();
   const Lock lock(known.mutex);
   Known* const found = known.types.find(key_of(type));
   if (found == nullptr || (found->record != nullptr && found->record->predefined()) ||

@@ -5,7 +5,8 @@
 namespace strake::command {
 namespace {
 
-constexpr const char* kBegin = R"(# How bash completes strake. Made by `strake completions bash`.
+constexpr const char* kBashBegin =
+    R"(# How bash completes strake. Made by `strake completions bash`.
 _strake_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$word"); }
 _strake_files() {
   compopt -o filenames 2> /dev/null
@@ -54,7 +55,7 @@ std::string names_of(const Page& page, std::span<const Page> pages) {
 }
 
 /// What completes the value of an option.
-std::string values_of(const Option& option) {
+std::string bash_values_of(const Option& option) {
   if (!option.choices.empty())
     return fmt::format("_strake_words '{}'", fmt::join(option.choices, " "));
   return option.is_file() ? "_strake_files" : ":";
@@ -69,7 +70,7 @@ std::string words_of(const Page& page, std::span<const Page> pages) {
       for (const Page& command : pages.subspan(1)) names += command.name + " ";
       return fmt::format("_strake_words '{}'", names);
     }
-    return values_of(option);
+    return bash_values_of(option);
   }
   return fmt::format("_strake_words '{}'", names_of(page, pages));
 }
@@ -77,7 +78,7 @@ std::string words_of(const Page& page, std::span<const Page> pages) {
 }  // namespace
 
 std::string bash_completion(std::span<const Page> pages) {
-  std::string out = kBegin;
+  std::string out = kBashBegin;
   out += "  case $command,$before in\n";
   for (const Page& page : pages) {
     for (const Option& option : page.options) {
@@ -85,7 +86,7 @@ std::string bash_completion(std::span<const Page> pages) {
       std::string patterns;
       for (const std::string& name : option.names)
         patterns += (patterns.empty() ? "" : " | ") + page.name + "," + name;
-      out += fmt::format("    {}) {}; return ;;\n", patterns, values_of(option));
+      out += fmt::format("    {}) {}; return ;;\n", patterns, bash_values_of(option));
     }
   }
   out += "  esac\n  case $command,$word in\n";

@@ -5,7 +5,8 @@
 namespace strake::command {
 namespace {
 
-constexpr const char* kBegin = R"(# How fish completes strake. Made by `strake completions fish`.
+constexpr const char* kFishBegin =
+    R"(# How fish completes strake. Made by `strake completions fish`.
 function __strake_in_job
     contains -- -- (commandline -opc)
 end
@@ -32,7 +33,7 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-std::string values_of(const Option& option) {
+std::string fish_values_of(const Option& option) {
   if (!option.choices.empty()) return fmt::format(" -x -a '{}'", fmt::join(option.choices, " "));
   return option.is_file() ? " -r -F" : option.positional || option.value.empty() ? "" : " -x";
 }
@@ -42,7 +43,7 @@ std::string line_of(const Option& option, const std::string& when, std::span<con
   if (!option.positional) {
     for (const std::string& name : option.names)
       out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-    return out + values_of(option) + " -d " + quoted(option.help) + "\n";
+    return out + fish_values_of(option) + " -d " + quoted(option.help) + "\n";
   }
   if (option.value == "COMMAND") {
     for (const Page& page : pages.subspan(1)) {
@@ -50,14 +51,14 @@ std::string line_of(const Option& option, const std::string& when, std::span<con
     }
     return out + "'\n";
   }
-  const std::string values = values_of(option);
+  const std::string values = fish_values_of(option);
   return values.empty() ? "" : out + values + "\n";
 }
 
 }  // namespace
 
 std::string fish_completion(std::span<const Page> pages) {
-  std::string out = kBegin;
+  std::string out = kFishBegin;
   for (const Page& page : pages) {
     if (!page.name.empty()) {
       out += fmt::format("complete -c strake -n __fish_use_subcommand -a {} -d {}\n", page.name,

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kSeconds = 30;  // a first use of eight GPUs takes 5 s
+constexpr int kFirstUseSeconds = 30;  // a first use of eight GPUs takes 5 s
 
 /// The driver's functions that are needed, as cuda.h declares them; those that it lacks are null.
 struct Driver {
@@ -203,7 +203,7 @@ bool read_all(int in, std::string& text) {
   std::array<char, 4096> part{};
   for (;;) {
     pollfd readable{in, POLLIN, 0};
-    const int ready = poll(&readable, 1, kSeconds * 1000);
+    const int ready = poll(&readable, 1, kFirstUseSeconds * 1000);
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return false;
     const ssize_t got = read(in, part.data(), part.size());
@@ -250,7 +250,7 @@ Gpus find_gpus() {
   Gpus gpus;
   gpus.driver = true;
   gpus.problem = in_time ? "a process that used it died"
-                         : fmt::format("it did not answer within {} s", kSeconds);
+                         : fmt::format("it did not answer within {} s", kFirstUseSeconds);
   return gpus;
 }
 

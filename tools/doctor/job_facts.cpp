@@ -31,8 +31,8 @@ using run::Arguments;
 using run::JobProgram;
 using run::Launcher;
 
-constexpr int kMostRanks = 4;  // of the probe, in a segment
-constexpr int kSeconds = 60;   // a launcher that reaches many nodes takes its time
+constexpr int kMostRanks = 4;       // of the probe, in a segment
+constexpr int kLaunchSeconds = 60;  // a launcher that reaches many nodes takes its time
 
 /// A job's command line: what stands before the launcher, and from the launcher on.
 struct Line {
@@ -188,12 +188,12 @@ void start_probe(const Line& line, const std::string& folder, Job& job) {
   preload::own_program(self);
   probe::Words whole = {self, "run", "--quiet", "--"};
   whole.insert(whole.end(), words.begin(), words.end());
-  const probe::JobEnd end = probe::run_trial(whole, environment(), kSeconds, {});
+  const probe::JobEnd end = probe::run_trial(whole, environment(), kLaunchSeconds, {});
   job.ranks = ranks_in(end.output);
   if (!job.ranks.empty()) return;
   const std::string said = probe::summary_of(end.output, "strake run: ");
   job.probe_problem = end.status == probe::kNotInTime
-                          ? fmt::format("it did not end within {} s", kSeconds)
+                          ? fmt::format("it did not end within {} s", kLaunchSeconds)
                       : said.empty() ? fmt::format("it ended with status {}", end.status)
                                      : said;
 }

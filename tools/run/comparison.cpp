@@ -11,20 +11,20 @@ namespace strake::run {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Runs = std::vector<MeasuredRun>;
+using MeasuredRuns = std::vector<MeasuredRun>;
 
 double wall_of(const MeasuredRun& run) { return run.wall_s; }
 double mpi_of(const MeasuredRun& run) { return run.in_mpi->seconds; }
 double share_of(const MeasuredRun& run) { return run.in_mpi->share; }
 
-std::vector<double> values_of(const Runs& runs, double (*value)(const MeasuredRun&)) {
+std::vector<double> values_of(const MeasuredRuns& runs, double (*value)(const MeasuredRun&)) {
   std::vector<double> values;
   for (const MeasuredRun& run : runs) values.push_back(value(run));
   return values;
 }
 
 /// Times of 0 have no ratio: a job that calls MPI_Init and no more.
-bool have_mpi_time(const Runs& runs) {
+bool have_mpi_time(const MeasuredRuns& runs) {
   return std::all_of(runs.begin(), runs.end(),
                      [](const auto& run) { return run.in_mpi && run.in_mpi->seconds > 0; });
 }
@@ -104,7 +104,7 @@ Json to_json(const Ratio& ratio) {
           {"verdict", name_of(ratio.verdict())}};
 }
 
-Json to_json(const Runs& runs, bool has_mpi) {
+Json to_json(const MeasuredRuns& runs, bool has_mpi) {
   Json json = {{"runs", Json::array()}};
   for (const MeasuredRun& run : runs) {
     Json entry = {{"wall_s", run.wall_s}, {"in_mpi_s", nullptr}, {"in_mpi_share", nullptr}};
@@ -124,7 +124,7 @@ Json to_json(const Runs& runs, bool has_mpi) {
 
 }  // namespace
 
-Comparison::Comparison(Runs alone, Runs under)
+Comparison::Comparison(MeasuredRuns alone, MeasuredRuns under)
     : alone_(std::move(alone)),
       under_(std::move(under)),
       wall_(ratio_of(values_of(alone_, wall_of), values_of(under_, wall_of))) {

@@ -11,7 +11,7 @@
 namespace strake::measure {
 namespace {
 
-constexpr int kTag = 7;
+constexpr int kFanTag = 7;
 
 enum class Flow : std::uint8_t { Egress, Ingress };
 
@@ -76,9 +76,11 @@ class Fan final : public Instance {
     const auto count = static_cast<int>(bytes_);
     MPI_Request request = MPI_REQUEST_NULL;
     if (hub() == (flow_ == Flow::Egress)) {
-      mpi::check(PMPI_Isend(data, count, MPI_BYTE, rank, kTag, job_.comm(), &request), "MPI_Isend");
+      mpi::check(PMPI_Isend(data, count, MPI_BYTE, rank, kFanTag, job_.comm(), &request),
+                 "MPI_Isend");
     } else {
-      mpi::check(PMPI_Irecv(data, count, MPI_BYTE, rank, kTag, job_.comm(), &request), "MPI_Irecv");
+      mpi::check(PMPI_Irecv(data, count, MPI_BYTE, rank, kFanTag, job_.comm(), &request),
+                 "MPI_Irecv");
     }
     return request;
   }

@@ -24,7 +24,7 @@
 namespace strake::measure {
 namespace {
 
-constexpr int kTag = 4;
+constexpr int kTicketTag = 4;
 constexpr int kDoneTag = 5;
 
 [[noreturn]] void throw_errno(const std::string& what) {
@@ -95,8 +95,9 @@ class PeerRead : public Instance {
       trouble = std::current_exception();
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    mpi::check(PMPI_Isend(&ticket, sizeof(ticket), MPI_BYTE, pair_[0], kTag, job_.comm(), &request),
-               "MPI_Isend");
+    mpi::check(
+        PMPI_Isend(&ticket, sizeof(ticket), MPI_BYTE, pair_[0], kTicketTag, job_.comm(), &request),
+        "MPI_Isend");
     finish_asleep(request);
     mpi::check(PMPI_Irecv(nullptr, 0, MPI_BYTE, pair_[0], kDoneTag, job_.comm(), &request),
                "MPI_Irecv");
@@ -107,8 +108,9 @@ class PeerRead : public Instance {
   double ask(std::int64_t iterations) {
     Ticket ticket;
     MPI_Request request = MPI_REQUEST_NULL;
-    mpi::check(PMPI_Irecv(&ticket, sizeof(ticket), MPI_BYTE, pair_[1], kTag, job_.comm(), &request),
-               "MPI_Irecv");
+    mpi::check(
+        PMPI_Irecv(&ticket, sizeof(ticket), MPI_BYTE, pair_[1], kTicketTag, job_.comm(), &request),
+        "MPI_Irecv");
     finish(request);
     double seconds = 0;
     std::exception_ptr trouble;

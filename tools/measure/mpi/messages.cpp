@@ -17,7 +17,7 @@ namespace {
 
 using mpi::Wire;
 
-constexpr int kTag = 2;
+constexpr int kMessageTag = 2;
 
 /// Contiguous bytes going to a peer and coming from it.
 class Messages : public Instance {
@@ -62,26 +62,26 @@ class Messages : public Instance {
 
   [[nodiscard]] bool first() const noexcept { return me_ % 2 == 0; }
   void send() const {
-    mpi::check(PMPI_Send(outgoing_.data(), send_wire_.count(), send_wire_.type(), peer_, kTag,
-                         job_.comm()),
+    mpi::check(PMPI_Send(outgoing_.data(), send_wire_.count(), send_wire_.type(), peer_,
+                         kMessageTag, job_.comm()),
                "MPI_Send");
   }
   void receive() const {
-    mpi::check(PMPI_Recv(incoming_.data(), receive_wire_.count(), receive_wire_.type(), peer_, kTag,
-                         job_.comm(), MPI_STATUS_IGNORE),
+    mpi::check(PMPI_Recv(incoming_.data(), receive_wire_.count(), receive_wire_.type(), peer_,
+                         kMessageTag, job_.comm(), MPI_STATUS_IGNORE),
                "MPI_Recv");
   }
   [[nodiscard]] MPI_Request start_send() const {
     MPI_Request request = MPI_REQUEST_NULL;
-    mpi::check(PMPI_Isend(outgoing_.data(), send_wire_.count(), send_wire_.type(), peer_, kTag,
-                          job_.comm(), &request),
+    mpi::check(PMPI_Isend(outgoing_.data(), send_wire_.count(), send_wire_.type(), peer_,
+                          kMessageTag, job_.comm(), &request),
                "MPI_Isend");
     return request;
   }
   [[nodiscard]] MPI_Request start_receive() const {
     MPI_Request request = MPI_REQUEST_NULL;
     mpi::check(PMPI_Irecv(incoming_.data(), receive_wire_.count(), receive_wire_.type(), peer_,
-                          kTag, job_.comm(), &request),
+                          kMessageTag, job_.comm(), &request),
                "MPI_Irecv");
     return request;
   }

@@ -23,7 +23,7 @@ namespace {
 
 using machine::Method;
 
-constexpr int kTag = 3;
+constexpr int kStridedTag = 3;
 /// Most memory that one end of a message may span. Beyond, the caches have long lost their part.
 constexpr std::int64_t kMostSpan = 129 * kMiB;  // 4 MiB in blocks of 64 bytes every 2056
 
@@ -175,10 +175,10 @@ class BySystem final : public StridedRoundTrip {
 
  private:
   void send() override {
-    mpi::check(PMPI_Send(memory(), 1, type_.get(), peer(), kTag, comm()), "MPI_Send");
+    mpi::check(PMPI_Send(memory(), 1, type_.get(), peer(), kStridedTag, comm()), "MPI_Send");
   }
   void receive() override {
-    mpi::check(PMPI_Recv(memory(), 1, type_.get(), peer(), kTag, comm(), MPI_STATUS_IGNORE),
+    mpi::check(PMPI_Recv(memory(), 1, type_.get(), peer(), kStridedTag, comm(), MPI_STATUS_IGNORE),
                "MPI_Recv");
   }
 
@@ -198,8 +198,8 @@ class ByPacking final : public StridedRoundTrip {
  private:
   void send() override {
     exchange::CallChannel channel([this](const exchange::Parcel& parcel) {
-      const mpi::Wire wire = exchange::wire_of(parcel, {peer(), kTag, comm()});
-      mpi::check(PMPI_Send(parcel.data, wire.count(), wire.type(), peer(), kTag, comm()),
+      const mpi::Wire wire = exchange::wire_of(parcel, {peer(), kStridedTag, comm()});
+      mpi::check(PMPI_Send(parcel.data, wire.count(), wire.type(), peer(), kStridedTag, comm()),
                  "MPI_Send");
       return exchange::Arrival{};
     });
@@ -209,8 +209,9 @@ class ByPacking final : public StridedRoundTrip {
     exchange::CallChannel channel([this](const exchange::Parcel& parcel) {
       const mpi::Wire wire = exchange::wire_of(parcel);
       MPI_Status status;
-      mpi::check(PMPI_Recv(parcel.data, wire.count(), wire.type(), peer(), kTag, comm(), &status),
-                 "MPI_Recv");
+      mpi::check(
+          PMPI_Recv(parcel.data, wire.count(), wire.type(), peer(), kStridedTag, comm(), &status),
+          "MPI_Recv");
       return exchange::Arrival{.bytes = mpi::received_bytes(status), .lost = false};
     });
     run(machine::Direction::Receive, channel);
