@@ -258,13 +258,25 @@ void Timed::finish() noexcept {
   key_.generation = mpi::g_type_generation.load(std::memory_order_acquire);
   const auto mixed = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(key_.site) ^
                                                 key_.type ^ static_cast<std::uint64_t>(key_.call));
-  Thread::Slot& slot = thread_.slots[mixed * 0x9E3779B1U >> 24];
-  Row* row = slot.row;
-  if (row == nullptr || !(slot.key == key_)) {
+  const std::size_t home = mixed * 0x9E3779B1U >> 16;
+  Row* row = nullptr;
+  Thread::Slot* place = &thread_.slots[home % Thread::kSlots];  // of a key that is not there
+  for (std::size_t i = 0; i < Thread::kProbes; ++i) {
+    Thread::Slot& slot = thread_.slots[(home + i) % Thread::kSlots];
+    if (slot.key == key_ && slot.row != nullptr) {
+      row = slot.row;
+      break;
+    }
+    if (slot.row == nullptr || slot.key.generation != key_.generation) {
+      place = &slot;
+      break;
+    }
+  }
+  if (row == nullptr) {
     try {
       bool lasting = false;
       row = &find_row(key_, &lasting);
-      if (lasting) slot = {key_, row};
+      if (lasting) *place = {key_, row};
     } catch (const std::exception&) {
       return;  // no memory: the total has it
     }

@@ -60,7 +60,9 @@ struct Thread {
     Key key;
     Row* row = nullptr;
   };
-  std::array<Slot, 256> slots{};
+  static constexpr std::size_t kSlots = 512;
+  static constexpr std::size_t kProbes = 4;
+  std::array<Slot, kSlots> slots{};
   std::uint64_t total = 0;             ///< in all calls [ticks]
   const void* fortran_site = nullptr;  ///< where the Fortran call that is running returns to
   std::int16_t method = -1;            ///< of the message of the call that is running
