@@ -19,7 +19,7 @@
 
 namespace strake::interpose::times {
 
-/// ~10 ns. The unit is the processor's own.
+/// ~8 ns. The unit is the processor's own.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -80,7 +80,7 @@ inline void note_nothing() noexcept {
   if (is_on()) thread().method = kNothing;
 }
 
-/// One call of the application's: ~40 ns. Calls inside another one belong to that.
+/// One call of the application's: ~25 ns. Calls inside another one belong to that.
 class Timed {
  public:
   Timed(Wrapped call, const void* site, std::int64_t count, std::uint64_t type) noexcept
