@@ -20,7 +20,7 @@ std::size_t Trials::Hash::operator()(const Subject& subject) const noexcept {
 }
 
 Trials::Way Trials::way(const Subject& subject, Method by_rule, std::int64_t now) {
-  if (open_ && completed_) close();
+  begin();
   auto known = states_.find(subject);
   if (known == states_.end()) {
     if (states_.size() == kMostSubjects) return {by_rule, true};
@@ -28,7 +28,7 @@ Trials::Way Trials::way(const Subject& subject, Method by_rule, std::int64_t now
     known->second.by_rule = by_rule;
   }
   State& state = known->second;
-  if (state.settled) return {state.method, true};
+  if (state.settled) return {state.method, true, true};
   if (!open_) {
     open_ = true;
     ++exchange_;
@@ -42,7 +42,17 @@ Trials::Way Trials::way(const Subject& subject, Method by_rule, std::int64_t now
     members_.push_back(&state);
   }
   const Method ways[kWays] = {state.by_rule, Method::System, Method::Pack};
-  return {ways[turn_], false};
+  return {ways[turn_], false, true};
+}
+
+void Trials::begin() {
+  if (open_ && completed_) close();
+}
+
+void Trials::drop() noexcept {
+  open_ = false;
+  completed_ = false;
+  inside_ = false;
 }
 
 void Trials::enter(std::int64_t now) noexcept {
@@ -59,9 +69,7 @@ void Trials::leave(std::int64_t now, bool completes) noexcept {
 }
 
 void Trials::close() {
-  open_ = false;
-  completed_ = false;
-  inside_ = false;
+  drop();
   for (State* const state : members_) {
     std::vector<std::int64_t>& times = state->times[turn_];
     if (state->exchanges++ >= kWarmUp * static_cast<int>(kWays)) times.push_back(spent_);

@@ -39,6 +39,7 @@ class Trials {
   struct Way {
     Method method = Method::System;
     bool settled = false;  ///< it stays so
+    bool tried = false;    ///< by trials, not by the rules
   };
   /// The way of a message of a call that began at `now`. `by_rule`: System or Pack.
   Way way(const Subject& subject, Method by_rule, std::int64_t now);
@@ -47,8 +48,14 @@ class Trials {
   void enter(std::int64_t now) noexcept;
   void leave(std::int64_t now, bool completes) noexcept;
   /// \}
-  /// Whether an exchange is open.
+  /// A message begins, on trial or not: it belongs to the open exchange if nothing of that is
+  /// complete yet, and else ends it.
+  void begin();
+  /// The open exchange has failed: its time says nothing.
+  void drop() noexcept;
+  /// Whether an exchange is open; whether one of its calls is running.
   [[nodiscard]] bool is_open() const noexcept { return open_; }
+  [[nodiscard]] bool is_inside() const noexcept { return open_ && inside_; }
 
   struct Found {
     std::uint64_t packed = 0;     ///< layouts for which packing was kept

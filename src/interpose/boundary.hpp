@@ -61,6 +61,7 @@ template <typename Handle>
     trying::leave();
     return code;
   } catch (...) {
+    trying::drop();
     return caught(comm);
   }
 }

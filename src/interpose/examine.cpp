@@ -133,9 +133,10 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
   const bool nonblocking = style == Style::Nonblocking;
   exchange::Choice choice = exchange::choose(elements, direction, result.typed.place, nonblocking);
   // A persistent request goes one way as long as it lives.
-  const bool once = use != Use::Often && !result.typed.mixed;
-  if (once && choice.reason == Reason::BuiltInRule)
-    choice = trying::choose(elements, direction, nonblocking, choice, &settled);
+  if (choice.reason == Reason::BuiltInRule && !result.typed.mixed) {
+    settled = use != Use::Often;
+    if (settled) choice = trying::choose(elements, direction, nonblocking, choice, &settled);
+  }
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;
   if (result.method == Method::System && direction == Direction::Receive && record.uneven()) {

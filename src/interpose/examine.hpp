@@ -101,6 +101,7 @@ inline Found left_without_record(const mpi::InUse& type, std::int64_t count) noe
 /// What was found before, in a process without a device; or null.
 inline const Known* found_before(Direction direction, Style style, const void* buffer,
                                  std::int64_t count, MPI_Datatype type) {
+  trying::begin();
   if (!no_object_since() && device_backend() != nullptr) return nullptr;
   const Known& known = known_slot(direction, style, type, count);
   const bool holds =

@@ -33,8 +33,10 @@ foreach(name IN LISTS STRAKE_FUNCTIONS)
   # The time before MPI_Init has returned is none of the job's, and MPI_Finalize ends it.
   set(timed "")
   if(NOT name MATCHES "^MPI_(Init|Init_thread|Finalize|Session_init|Session_finalize)$")
+    # What a scatter sends counts on its root only.
     set(moved "0, 0")
-    if(parameters MATCHES "(int|MPI_Count)[ \n]+([a-z_]+)[ \n]*,[ \n]*MPI_Datatype[ \n]+([a-z_]+)[ \n]*,")
+    if(NOT name MATCHES "_[Ii]?[Ss]catter" AND "${parameters}," MATCHES
+        "(int|MPI_Count)[ \n]+([a-z_]+)[ \n]*,[ \n]*MPI_Datatype[ \n]+([a-z_]+)[ \n]*,")
       set(moved "${CMAKE_MATCH_2}, key_of(${CMAKE_MATCH_3})")
     endif()
     set(timed "  if (times::is_on()) [[unlikely]] {

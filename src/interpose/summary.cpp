@@ -4,6 +4,7 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "interpose/counters.hpp"
 #include "interpose/sharing.hpp"
@@ -32,10 +33,32 @@ void add_up(Totals& totals) {
   totals = sum;
 }
 
-/// A communicator of the summary's own: the program's messages may lie unreceived in the others.
+/// While it lives, errors on MPI_COMM_WORLD are codes: the calls are none of the program's.
+class QuietErrors {
+ public:
+  QuietErrors() {
+    real_mpi().MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler_);
+    real_mpi().MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  }
+  ~QuietErrors() {
+    real_mpi().MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler_);
+    real_mpi().MPI_Errhandler_free(&handler_);
+  }
+  QuietErrors(const QuietErrors&) = delete;
+  QuietErrors& operator=(const QuietErrors&) = delete;
+
+ private:
+  MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
+};
+
+/// A communicator of the summary's own: the program's messages may lie unreceived in the others. By
+/// a split, which copies none of the program's attributes.
 class OwnWorld {
  public:
-  OwnWorld() { mpi::check(real_mpi().MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup"); }
+  explicit OwnWorld(int rank) {
+    mpi::check(real_mpi().MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm_), "MPI_Comm_split");
+    real_mpi().MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  }
   ~OwnWorld() { real_mpi().MPI_Comm_free(&comm_); }
   OwnWorld(const OwnWorld&) = delete;
   OwnWorld& operator=(const OwnWorld&) = delete;
@@ -45,13 +68,31 @@ class OwnWorld {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-void send_rows(const Json& rows, int to, MPI_Comm comm) {
-  const std::string text = rows.dump();
-  mpi::check(real_mpi().MPI_Send(text.data(), static_cast<int>(text.size()), MPI_CHAR, to, 0, comm),
-             "MPI_Send");
+std::string text_of(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);  // paths need not be UTF-8
 }
 
-Json receive_rows(int from, MPI_Comm comm) {
+/// \{ Of rows as text. They don't fail, since other ranks wait for what comes next: rows are left
+/// out instead.
+std::string own_rows() noexcept {
+  try {
+    return text_of(times::rows());
+  } catch (const std::exception&) {
+    return "[]";
+  }
+}
+std::string merged(std::string rows, const std::string& more) noexcept {
+  try {
+    Json sum = Json::parse(rows);
+    times::add_rows(sum, Json::parse(more));
+    return text_of(sum);
+  } catch (const std::exception&) {
+    return rows;
+  }
+}
+/// \}
+
+std::string receive_rows(int from, MPI_Comm comm) {
   MPI_Status status;
   int size = 0;
   mpi::check(real_mpi().MPI_Probe(from, 0, comm, &status), "MPI_Probe");
@@ -59,20 +100,22 @@ Json receive_rows(int from, MPI_Comm comm) {
   std::string text(static_cast<std::size_t>(size), ' ');
   mpi::check(real_mpi().MPI_Recv(text.data(), size, MPI_CHAR, from, 0, comm, MPI_STATUS_IGNORE),
              "MPI_Recv");
-  return Json::parse(text);
+  return text;
 }
 
 /// The rows of all ranks, on rank 0: over a tree, so that rank 0 gets no more than log2(ranks)
 /// messages.
-Json rows_of_all(int rank, int ranks) {
-  Json rows = times::rows();
-  const OwnWorld world;
+std::string rows_of_all(int rank, int ranks) {
+  std::string rows = own_rows();
+  const OwnWorld world(rank);
   for (int step = 1; step < ranks; step *= 2) {
     if ((rank & step) != 0) {
-      send_rows(rows, rank - step, world.get());
-      return rows;
+      mpi::check(real_mpi().MPI_Send(rows.data(), static_cast<int>(rows.size()), MPI_CHAR,
+                                     rank - step, 0, world.get()),
+                 "MPI_Send");
+      break;
     }
-    if (rank + step < ranks) times::add_rows(rows, receive_rows(rank + step, world.get()));
+    if (rank + step < ranks) rows = merged(std::move(rows), receive_rows(rank + step, world.get()));
   }
   return rows;
 }
@@ -86,7 +129,7 @@ bool wanted_by_job() {
 
 void write_json(const std::string& path, const nlohmann::ordered_json& json) {
   std::FILE* file = std::fopen(path.c_str(), "w");
-  const std::string text = json.dump(2) + "\n";
+  const std::string text = text_of(json, 2) + "\n";
   const bool written =
       file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = file != nullptr && std::fclose(file) == 0;
@@ -132,10 +175,17 @@ void summarise() noexcept {
     totals.in_mpi_ns = static_cast<std::uint64_t>(spent.in_mpi * 1e9);
     totals.ranks_sharing[static_cast<std::size_t>(sharing())] = 1;
     totals.shared = shared();
-    if (whole_job && !wanted_by_job()) return;
-    if (whole_job) add_up(totals);
-    const Json calls = whole_job ? rows_of_all(rank, ranks) : times::rows();
+    std::string rows;
+    if (whole_job) {
+      const QuietErrors quiet;
+      if (!wanted_by_job()) return;
+      add_up(totals);
+      rows = rows_of_all(rank, ranks);
+    } else {
+      rows = own_rows();
+    }
     if (rank != 0) return;
+    const Json calls = Json::parse(rows);
     if (settings::flag(settings::Id::summary)) {
       const std::string text = summary_text(job, calls);
       std::fwrite(text.data(), 1, text.size(), stderr);
@@ -144,6 +194,8 @@ void summarise() noexcept {
     if (!path.empty()) write_json(path, summary_json(job, calls));
   } catch (const std::exception& error) {
     log::warn("no summary: {}", error.what());
+  } catch (...) {
+    log::warn("no summary");  // what an error handler of the program's threw
   }
 }
 

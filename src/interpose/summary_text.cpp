@@ -122,7 +122,7 @@ std::string datatypes(const Json& calls) {
     auto sum = std::ranges::find(sums, name, &Sum::datatype);
     if (sum == sums.end()) sum = sums.insert(sums.end(), Sum{name, 0, 0, 0, {}});
     sum->calls += row["calls"].get<std::uint64_t>();
-    sum->bytes += row["bytes"].get<std::uint64_t>();
+    sum->bytes += row.value("bytes", std::uint64_t{0});
     sum->seconds += row["seconds"].get<double>();
     if (!row.contains("method")) continue;
     const auto method = row["method"].get<std::string>();

@@ -10,6 +10,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -31,7 +32,7 @@ using Json = nlohmann::ordered_json;
 /// Rows that a job's summary has at most.
 constexpr std::size_t kMostRows = 64;
 /// Rows that a process has at most: a program may make a new datatype for each message.
-constexpr std::size_t kMostOfProcess = 4096;
+constexpr std::size_t kMostOfProcess = 1024;
 
 /// A datatype, whatever its handle.
 struct Type {
@@ -42,6 +43,7 @@ struct Type {
   std::int64_t lb = 0;
   std::int64_t extent = 0;
   std::uint64_t handle = 0;  ///< of a predefined one
+  std::int64_t size = -1;    ///< of an element; negative: not known [bytes]
   friend bool operator==(const Type&, const Type&) = default;
 };
 struct Identity {
@@ -67,8 +69,8 @@ struct Row {
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;
   std::uint64_t ticks = 0;
+  std::string datatype;   ///< as `strake explain` takes it; empty: not known, or too long
   std::int64_t size = 0;  ///< of an element [bytes]
-  Layout layout;
 };
 
 namespace {
@@ -90,13 +92,20 @@ Process& process() {
   return instance;
 }
 
+/// The row of calls alike, or where there are too many that of the function.
+Row& row_of(Rows& rows, Identity identity) {
+  if (rows.size() >= kMostOfProcess && !rows.contains(identity))
+    identity = {identity.call, -1, nullptr, {}};
+  return rows[identity];
+}
+
 void merge(Rows& into, const Rows& rows) {
   for (const auto& [identity, row] : rows) {
-    Row& sum = into[identity];
+    Row& sum = row_of(into, identity);
     sum.calls += row.calls;
     sum.bytes += row.bytes;
     sum.ticks += row.ticks;
-    sum.layout = row.layout;
+    if (sum.datatype.empty()) sum.datatype = row.datatype;
   }
 }
 
@@ -127,36 +136,6 @@ MPI_Datatype handle_of(std::uint64_t key) noexcept {
   return type;
 }
 
-/// The row of calls with this key. `*lasting`: as long as the generation of types.
-Row& find_row(const Key& key, bool* lasting) {
-  Rows& rows = owned().rows;
-  Identity identity{key.call, key.method, key.site, {}};
-  std::shared_ptr<const mpi::TypeInfo> info;
-  Type& type = identity.type;
-  if (key.type != 0) {
-    type.used = true;
-    type.many = key.many;
-    if (!g_disabled) info = mpi::decoded(handle_of(key.type));
-  }
-  if (info != nullptr) {
-    type.decoded = true;
-    type.hash = info->layout.hash();
-    type.lb = info->lb;
-    type.extent = info->extent;
-    if (info->predefined) type.handle = key.type;
-  }
-  // It may be decoded later.
-  *lasting = key.type == 0 || info != nullptr;
-  if (rows.size() >= kMostOfProcess && !rows.contains(identity))
-    identity = {key.call, -1, nullptr, {}};
-  Row& row = rows[identity];
-  if (info != nullptr) {
-    row.layout = info->layout;
-    row.size = info->size;
-  }
-  return row;
-}
-
 std::string name_of_type(std::uint64_t handle) {
   char name[MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
@@ -164,17 +143,43 @@ std::string name_of_type(std::uint64_t handle) {
   return name;
 }
 
-/// As `strake explain` takes it. Null: not known, or too long.
-Json datatype_of(const Type& type, const Row& row) {
-  if (!type.decoded) return nullptr;
+/// As `strake explain` takes it; empty if it is too long.
+std::string datatype_of(const Type& type, const Layout& layout) {
   if (type.handle != 0) return name_of_type(type.handle);
-  std::string text = expression_of(row.layout);
-  if (text.empty()) return nullptr;
-  const ByteRange bounds = row.layout.bounds();
+  const std::string text = expression_of(layout);
+  const ByteRange bounds = layout.bounds();
   // A datatype without padding has the bounds of its bytes.
   const bool plain = type.lb == bounds.begin && type.extent == bounds.size();
-  if (type.many && !plain) text = fmt::format("resized({},{},{})", type.lb, type.extent, text);
-  return text;
+  if (text.empty() || !type.many || plain) return text;
+  return fmt::format("resized({},{},{})", type.lb, type.extent, text);
+}
+
+/// The row of calls with this key. `*lasting`: as long as the generation of types.
+Row& find_row(const Key& key, bool* lasting) {
+  Identity identity{key.call, key.method, key.site, {}};
+  std::shared_ptr<const mpi::TypeInfo> info;
+  Type& type = identity.type;
+  if (key.type != 0) {
+    const MPI_Datatype handle = handle_of(key.type);
+    type.used = true;
+    if (!g_disabled) info = mpi::decoded(handle);
+    if (!g_disabled && info == nullptr) type.size = mpi::known_size(handle);
+  }
+  if (info != nullptr) {
+    type.decoded = true;
+    type.many = key.many;
+    type.hash = info->layout.hash();
+    type.lb = info->lb;
+    type.extent = info->extent;
+    type.size = info->size;
+    if (info->predefined) type.handle = key.type;
+  }
+  // It may be decoded later.
+  *lasting = key.type == 0 || info != nullptr;
+  Row& row = row_of(owned().rows, identity);
+  if (row.calls == 0 && info != nullptr) row.datatype = datatype_of(type, info->layout);
+  row.size = type.size;
+  return row;
 }
 
 /// "halo3d+0x12f4": what `addr2line -e halo3d 0x12f4` takes.
@@ -194,19 +199,22 @@ std::string place_of(const void* site) {
 
 Json to_json(const Identity& identity, const Row& row, double seconds_per_tick) {
   Json json = {{"function", name_of(identity.call)}, {"place", place_of(identity.site)}};
-  if (identity.type.used) json["datatype"] = datatype_of(identity.type, row);
+  if (identity.type.used)
+    json["datatype"] = row.datatype.empty() ? Json(nullptr) : Json(row.datatype);
   if (identity.type.used && identity.method >= 0)
     json["method"] = machine::name_of(static_cast<machine::Method>(identity.method));
   json["calls"] = row.calls;
-  if (identity.type.used) json["bytes"] = row.bytes;
+  if (identity.type.size >= 0) json["bytes"] = row.bytes;
   json["seconds"] = static_cast<double>(row.ticks) * seconds_per_tick;
   return json;
 }
 
-bool is_same(const Json& a, const Json& b) {
-  return std::ranges::all_of(
-      std::array{"function", "place", "datatype", "method"},
-      [&](const char* key) { return a.value(key, Json(0)) == b.value(key, Json(0)); });
+/// Equal for rows that say the same of their calls.
+std::string shown_key(const Json& row) {
+  std::string key;
+  for (const char* part : {"function", "place", "datatype", "method"})
+    key += row.value(part, Json(0)).dump(-1, ' ', false, Json::error_handler_t::replace) + '|';
+  return key;
 }
 
 constexpr const char* kOthers = "others";
@@ -283,7 +291,8 @@ void Timed::finish() noexcept {
   }
   ++row->calls;
   row->ticks += spent;
-  if (count_ > 0) row->bytes += static_cast<std::uint64_t>(count_ * row->size);
+  if (count_ > 0 && row->size > 0)
+    row->bytes += static_cast<std::uint64_t>(count_) * static_cast<std::uint64_t>(row->size);
 }
 
 Spent stop() noexcept {
@@ -304,19 +313,26 @@ Json rows() {
   const std::lock_guard lock(all.mutex);
   Rows merged = all.rows;
   for (const Owned* one : all.threads) merge(merged, one->rows);
+  // What looks alike is one row: of several datatypes that are too long to be shown, for one.
+  std::map<std::string, Json> alike;
+  for (const auto& [identity, row] : merged) {
+    Json json = to_json(identity, row, all.seconds_per_tick);
+    const auto [same, is_new] = alike.try_emplace(shown_key(json), json);
+    if (!is_new) add(same->second, json);
+  }
   Json list = Json::array();
-  for (const auto& [identity, row] : merged)
-    list.push_back(to_json(identity, row, all.seconds_per_tick));
+  for (auto& [key, json] : alike) list.push_back(std::move(json));
   cut(list);
   return list;
 }
 
 void add_rows(Json& rows, const Json& more) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < rows.size(); ++i) places.emplace(shown_key(rows[i]), i);
   for (const Json& row : more) {
-    const auto same = std::find_if(rows.begin(), rows.end(),
-                                   [&](const Json& known) { return is_same(known, row); });
-    if (same != rows.end()) {
-      add(*same, row);
+    const auto same = places.find(shown_key(row));
+    if (same != places.end()) {
+      add(rows[same->second], row);
     } else {
       rows.push_back(row);
     }

@@ -67,6 +67,7 @@ struct Thread {
   const void* fortran_site = nullptr;  ///< where the Fortran call that is running returns to
   std::int16_t method = -1;            ///< of the message of the call that is running
   bool inside = false;                 ///< a timed call is running
+  const void* frame = nullptr;         ///< of that call
 };
 /// This thread's. Its counts outlive the thread.
 [[nodiscard]] Thread& thread() noexcept;
@@ -84,9 +85,13 @@ inline void note_nothing() noexcept {
 class Timed {
  public:
   Timed(Wrapped call, const void* site, std::int64_t count, std::uint64_t type) noexcept
-      : thread_(thread()), outermost_(!thread_.inside) {
+      : thread_(thread()) {
+    // A call that is not below the outermost one shows that this was left by longjmp.
+    const void* const frame = __builtin_frame_address(0);
+    outermost_ = !thread_.inside || frame >= thread_.frame;
     if (!outermost_) return;
     thread_.inside = true;
+    thread_.frame = frame;
     thread_.method = -1;
     count_ = count;
     key_.call = call;
@@ -111,7 +116,7 @@ class Timed {
   void finish() noexcept;
 
   Thread& thread_;
-  bool outermost_;
+  bool outermost_ = false;
   bool succeeded_ = false;
   Key key_;
   std::int64_t count_ = 0;
@@ -144,8 +149,8 @@ struct Spent {
 
 /// The rows of this process, longest first: a list of objects with `function`, `place` (program and
 /// offset, as addr2line takes them), `datatype` (as `strake explain` takes it, null where it is not
-/// known, absent where there is none), `method`, `calls`, `bytes` (as the calls ask for) and
-/// `seconds`. After stop().
+/// known, absent where there is none), `method`, `calls`, `bytes` (as the calls ask for, absent
+/// where that is not known) and `seconds`. After stop().
 [[nodiscard]] nlohmann::ordered_json rows();
 /// Adds the rows of other processes; keeps the longest, and adds up the others in one row.
 void add_rows(nlohmann::ordered_json& rows, const nlohmann::ordered_json& more);

@@ -28,6 +28,13 @@ std::int64_t now() noexcept {
       .count();
 }
 
+/// Whether no other thread may be in MPI; else the trials end (a session may bring that).
+bool is_alone() noexcept {
+  if (!mpi::g_multiple.load(std::memory_order_relaxed)) return true;
+  g_open.store(false, std::memory_order_relaxed);
+  return false;
+}
+
 /// Whether shared memory carries it whatever was chosen.
 bool is_shared(std::int64_t bytes) noexcept {
   static const bool one_node = mpi::on_one_node().value_or(false);
@@ -48,14 +55,27 @@ Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool
   g_open.store(trials().is_open(), std::memory_order_relaxed);
   g_blocking = g_blocking || (!way.settled && !nonblocking);
   *settled = way.settled;
-  if (!way.settled) return {way.method, by_rule.reason};
-  return {way.method, Reason::Trials};
+  return {way.method, way.settled && way.tried ? Reason::Trials : by_rule.reason};
 }
 
-void enter_open() noexcept { trials().enter(now()); }
+void begin_open() noexcept {
+  if (!is_alone()) return;
+  trials().begin();
+  g_open.store(trials().is_open(), std::memory_order_relaxed);
+}
+
+void enter_open() noexcept {
+  if (is_alone()) trials().enter(now());
+}
 
 void leave_open(bool completes) noexcept {
-  trials().leave(now(), completes || g_blocking);
+  if (is_alone() && trials().is_inside()) trials().leave(now(), completes || g_blocking);
+  g_blocking = false;
+}
+
+void drop_open() noexcept {
+  if (is_alone()) trials().drop();
+  g_open.store(false, std::memory_order_relaxed);
   g_blocking = false;
 }
 

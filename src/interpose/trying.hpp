@@ -19,9 +19,21 @@ inline constinit std::atomic<bool> g_open{false};
                                       bool nonblocking, exchange::Choice by_rule, bool* settled);
 
 /// \{ The general cases of what follows.
+void begin_open() noexcept;
 void enter_open() noexcept;
 void leave_open(bool completes) noexcept;
+void drop_open() noexcept;
 /// \}
+/// A message begins, on trial or not.
+inline void begin() noexcept {
+  if (g_open.load(std::memory_order_relaxed)) [[unlikely]]
+    begin_open();
+}
+/// The running call has failed.
+inline void drop() noexcept {
+  if (g_open.load(std::memory_order_relaxed)) [[unlikely]]
+    drop_open();
+}
 /// A call that may complete messages begins.
 inline void enter() noexcept {
   if (g_open.load(std::memory_order_relaxed)) [[unlikely]]

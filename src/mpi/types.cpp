@@ -338,6 +338,13 @@ InUse use_type(MPI_Datatype type, std::int64_t count, Use use) {
 
 TypeRecord* find_type(MPI_Datatype type) { return use_type(type, 1, Use::Often).record; }
 
+std::int64_t known_size(MPI_Datatype type) {
+  bool is_known = false;
+  const RecordPtr record = record_of(type, &is_known);
+  if (record != nullptr) return record->size_bytes();
+  return is_known ? bytes_of(type) : -1;
+}
+
 std::shared_ptr<const TypeInfo> decoded(MPI_Datatype type) { return info_of(record_of(type)); }
 
 void add_type(MPI_Datatype type) noexcept {

@@ -119,6 +119,8 @@ struct InUse {
 /// The record of a handle, made now if the type is new; null if it was never committed here.
 [[nodiscard]] TypeRecord* find_type(MPI_Datatype type);
 
+/// The size of an element; negative for a handle that was never committed here. [bytes]
+[[nodiscard]] std::int64_t known_size(MPI_Datatype type);
 /// What a handle was decoded to; null where it was not, or not yet.
 [[nodiscard]] std::shared_ptr<const TypeInfo> decoded(MPI_Datatype type);
 

@@ -62,3 +62,7 @@ if datatypes != ({None} if disabled else {"hvector(100,8,16,byte)"}):
     sys.exit(f"datatypes: {datatypes}")
 if not disabled and [row["bytes"] for row in rows if row["function"] == "MPI_Isend"] != [800 * (2 if both else 1)]:
     sys.exit("the bytes of MPI_Isend")
+# Of a type that was not decoded yet the size is known.
+moved = sum(row["bytes"] for row in rows if row["function"] in ("MPI_Bcast", "MPI_Bcast_c") and "bytes" in row)
+if not disabled and both and moved != (8000 if summary["mpi"].startswith(("Open MPI v4", "Open MPI v5")) else 6400):
+    sys.exit(f"{moved} bytes of MPI_Bcast")

@@ -28,6 +28,7 @@ class Rank {
     now_ += took;
     trials_.leave(now_, true);
   }
+  void fail() { trials_.drop(); }
   void compute(std::int64_t took) { now_ += took; }
   [[nodiscard]] Trials::Found found() const { return trials_.found(); }
 
@@ -125,13 +126,38 @@ TEST(Trials, blocking_calls_are_exchanges) {
   EXPECT_EQ(way.method, Method::Pack);
 }
 
+TEST(Trials, an_exchange_ends_with_the_next_message_of_any_kind) {
+  Trials trials;
+  const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
+  EXPECT_FALSE(trials.way(subject, Method::System, 0).settled);
+  trials.leave(10, false);
+  trials.begin();  // one more of the same exchange
+  EXPECT_TRUE(trials.is_open());
+  trials.enter(10);
+  trials.leave(20, true);
+  EXPECT_TRUE(trials.is_open());
+  trials.begin();
+  EXPECT_FALSE(trials.is_open());
+}
+
+TEST(Trials, an_exchange_that_fails_counts_for_nothing) {
+  Rank rank(takes(1000, 500));
+  for (int i = 0; i < 2 * kEnough; ++i) {
+    rank.begin(800, Method::System);
+    rank.fail();
+  }
+  EXPECT_FALSE(rank.begin(800, Method::System).settled);
+}
+
 TEST(Trials, end_for_new_layouts_when_there_are_many) {
   Rank rank(takes(1000, 500));
   for (int i = 0; i < 1024; ++i) {
     EXPECT_FALSE(rank.begin(8 + i, Method::System).settled);
     rank.complete(1);
   }
-  EXPECT_TRUE(rank.begin(7, Method::System).settled);
+  const Trials::Way way = rank.begin(7, Method::System);
+  EXPECT_TRUE(way.settled);
+  EXPECT_FALSE(way.tried);
   EXPECT_EQ(rank.found().unsettled, 1024U);
 }
 
