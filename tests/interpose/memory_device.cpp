@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "memory.hpp"
@@ -26,7 +27,7 @@ void check(cudaError_t code) {
 /// What is asked for next.
 Kind next_kind() {
   static const char* const wanted = std::getenv("TEST_MEMORY");
-  static int turn = 0;
+  static std::atomic<int> turn = 0;
   if (wanted == nullptr) return Kind::Malloc;
   for (int i = 0; i < kKinds; ++i) {
     if (std::strcmp(wanted, kKindNames[i]) == 0) return static_cast<Kind>(i);
@@ -38,10 +39,9 @@ Kind next_kind() {
   return static_cast<Kind>(turn++ % kKinds);
 }
 
-std::map<void*, Kind>& kinds() {
-  static std::map<void*, Kind> of_addresses;
-  return of_addresses;
-}
+/// Of each address that was given out; threads allocate, too.
+std::mutex g_kinds_mutex;
+std::map<void*, Kind> g_kinds;
 
 }  // namespace
 
@@ -73,12 +73,16 @@ void* allocate(std::size_t bytes) {
   } else {
     address = allocate(kind, bytes);
   }
-  kinds()[address] = kind;
+  const std::lock_guard lock(g_kinds_mutex);
+  g_kinds[address] = kind;
   return address;
 }
 
 void release(void* address) {
-  const Kind kind = kinds().extract(address).mapped();
+  const Kind kind = [&] {
+    const std::lock_guard lock(g_kinds_mutex);
+    return g_kinds.extract(address).mapped();
+  }();
   if (kind == Kind::Malloc) {
     cudaFree(address);
   } else {
@@ -87,7 +91,11 @@ void release(void* address) {
 }
 
 void renew(void* address) {
-  if (kinds().at(address) == Kind::Mapped) renew_first_piece(address);
+  const Kind kind = [&] {
+    const std::lock_guard lock(g_kinds_mutex);
+    return g_kinds.at(address);
+  }();
+  if (kind == Kind::Mapped) renew_first_piece(address);
 }
 
 void copy(void* to, const void* from, std::size_t bytes) {
