@@ -4,13 +4,13 @@
 #include <dlfcn.h>
 
 #include <atomic>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
 
 #include "device/loaded_objects.hpp"
+#include "device/own_folder.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
@@ -72,18 +72,6 @@ bool driver_in_use() noexcept {
   void* context = nullptr;
   const int code = current(&context);
   return code == kDriverSuccess || code == kDriverInvalidContext;
-}
-
-/// The folder of the file that holds this code.
-std::string own_folder() {
-  Dl_info info{};
-  char path[PATH_MAX] = "";
-  // A program's name may be relative to a folder that it has left, so the kernel is asked.
-  const bool known = dladdr(reinterpret_cast<const void*>(&own_folder), &info) != 0 &&
-                     info.dli_fname != nullptr && info.dli_fname[0] == '/';
-  if (realpath(known ? info.dli_fname : "/proc/self/exe", path) == nullptr) return {};
-  const std::string file = path;
-  return file.substr(0, file.rfind('/'));
 }
 
 void* open_plugin() {

@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "device/own_folder.hpp"
 #include "interpose/sharing.hpp"
 #include "interpose/summary_forms.hpp"
 #include "machine/locate.hpp"
@@ -144,15 +144,10 @@ std::string datatypes(const Json& calls) {
 /// The command of this installation, by its path: it may not be on the PATH.
 std::string command_path() {
   namespace fs = std::filesystem;
-  static const char here = 0;
-  Dl_info info{};
-  if (dladdr(&here, &info) != 0 && info.dli_fname != nullptr) {
-    const fs::path folder = fs::path(info.dli_fname).parent_path();
-    for (const char* way : {"../bin/strake", "../../bin/strake"}) {
-      std::error_code error;
-      const fs::path path = fs::canonical(folder / way, error);
-      if (!error) return path.string();
-    }
+  for (const char* way : {"/../bin/strake", "/../../bin/strake"}) {
+    std::error_code error;
+    const fs::path path = fs::canonical(own_folder() + way, error);
+    if (!error) return path.string();
   }
   return "strake";
 }

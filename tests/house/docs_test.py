@@ -8,6 +8,8 @@ import os
 import re
 import sys
 
+from checker import run
+
 # Most words, as `wc -w` counts them.
 LIMITS = {"README.md": 900, "docs/explanation/performance.md": 1999}
 # Not plain English, or not true: the MPI library is no "system", and what is missing "is not there".
@@ -90,16 +92,5 @@ def self_test():
     assert not faults("<!-- table x, by y -->\n|1.4 ×|\n<!-- end of table -->", "README.md")
 
 
-def main():
-    if "--self-test" in sys.argv:
-        self_test()
-        return 0
-    faults = check(sys.argv[1])
-    for fault in faults:
-        print(fault)
-    print(f"{len(faults)} faults")
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(check, self_test))

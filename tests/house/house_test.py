@@ -8,6 +8,8 @@ import os
 import re
 import sys
 
+from checker import run
+
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 SOURCES = (".hpp", ".cpp", ".h", ".cuh", ".cu", ".def")
 # Outside of quirks.hpp no code asks which MPI library or version it is compiled for.
@@ -124,16 +126,5 @@ def self_test():
     assert read_arrows("text\n    a -> b c\n    b ->\n") == {"a": {"b", "c"}, "b": set()}
 
 
-def main():
-    if "--self-test" in sys.argv:
-        self_test()
-        return 0
-    faults = check(sys.argv[1])
-    for fault in faults:
-        print(fault)
-    print(f"{len(faults)} faults")
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(check, self_test))

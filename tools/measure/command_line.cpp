@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <fstream>
 #include <iterator>
 
 #include "run/launcher.hpp"
+#include "run/next_steps.hpp"
 
 namespace strake::measure {
 namespace {
@@ -33,16 +33,6 @@ int parent_of(int process) {
   return end == std::string::npos ? 0 : std::atoi(text.c_str() + std::min(end + 4, text.size()));
 }
 
-std::string quoted(const std::string& word) {
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("-_./:=,+@%^").find(c) != std::string::npos;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
-
 }  // namespace
 
 std::string with_resume(const std::vector<std::string>& words) {
@@ -51,10 +41,10 @@ std::string with_resume(const std::vector<std::string>& words) {
   const bool resumes = std::find(measure, words.end(), "--resume") != words.end();
   std::vector<std::string> shown;
   for (auto word = words.begin(); word != words.end(); ++word) {
-    shown.push_back(quoted(*word));
+    shown.push_back(*word);
     if (word == measure && !resumes) shown.emplace_back("--resume");
   }
-  return fmt::format("{}", fmt::join(shown, " "));
+  return run::shell_line(shown);
 }
 
 std::string command_to_resume() {

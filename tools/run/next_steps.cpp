@@ -47,7 +47,7 @@ bool is_measured(const nlohmann::json& summary) {
 
 std::string shell_line(const Arguments& words) {
   constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";
   std::string line;
   for (const std::string& word : words) {
     if (!line.empty()) line += ' ';

@@ -4,7 +4,6 @@
 // scope of this object alone. Open MPI's components look for the library's symbols in the global
 // scope, so the library is put there before it is initialised.
 #include <dlfcn.h>
-#include <limits.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "device/own_folder.hpp"
 #include "job.hpp"
 #include "mpi/quirks.hpp"
 #include "probe/gpu_aware.hpp"
@@ -51,18 +51,6 @@ void put_into_global_scope() {
   if (dladdr(reinterpret_cast<void*>(&PMPI_Init_thread), &info) == 0) return;
   // Already loaded: this only promotes it, with all that it needs.
   dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
-}
-
-/// Of this object.
-std::string own_folder() {
-  Dl_info info{};
-  char real[PATH_MAX] = "";
-  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 ||
-      realpath(info.dli_fname, real) == nullptr) {
-    return {};
-  }
-  const std::string path = real;
-  return path.substr(0, path.rfind('/'));
 }
 
 /// Whether the library takes device pointers, tried once, by two ranks. Without a device there is
