@@ -47,6 +47,8 @@ if(generic AND CUDAToolkit_VERSION VERSION_GREATER_EQUAL 11.8)
     set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES} CACHE STRING "CUDA architectures" FORCE)
   endif()
 endif()
+# The kernels need nothing of a C++ library; what links them has its own, which may be another than that of nvcc's compiler.
+list(REMOVE_ITEM CMAKE_CUDA_IMPLICIT_LINK_LIBRARIES stdc++)
 set(STRAKE_CUDA_FOUND TRUE)
 message(STATUS "CUDA: ${CUDAToolkit_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
 

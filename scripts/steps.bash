@@ -1,4 +1,7 @@
-# Sourced by scripts/demo and scripts/test: steps with a log file each and one line on the screen.
+# Sourced by scripts that build: steps with a log file each and one line on the screen.
+
+# Options of CMake where all is compiled once: a dozen files are compiled as one, which takes half the time.
+compiled_once=(-D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=12)
 
 # progress_of LOG   the last "[12/345]" of ninja, or "12/345" of ctest, in the log.
 progress_of() {

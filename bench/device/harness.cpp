@@ -13,7 +13,6 @@
 namespace bench {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 // 16 times the largest L2 of today's devices.
 constexpr std::int64_t kCeilingBytes = 1024 * kMiB;
 

@@ -18,6 +18,8 @@
 
 namespace bench {
 
+inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
 /// Ends the process with a message if a call failed.
 void check(cudaError_t code, std::source_location where = std::source_location::current());
 /// The same for a condition: a wrong answer is never timed.

@@ -13,8 +13,6 @@ namespace {
 
 using strake::Layout;
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-
 std::vector<double> to_us(std::vector<double> seconds) {
   for (double& s : seconds) s *= 1e6;
   return seconds;

@@ -13,27 +13,25 @@
 namespace bench {
 
 // As in nccl.h. These have been the same since NCCL 2.7, which brought ncclSend.
-namespace {
-using Result = int;          // ncclResult_t
-using Communicator = void*;  // ncclComm_t
-constexpr Result kSuccess = 0;
+using NcclResult = int;  // ncclResult_t
+using NcclComm = void*;  // ncclComm_t
+constexpr NcclResult kSuccess = 0;
 constexpr int kInt8 = 0;  // ncclDataType_t
-struct UniqueId {
+struct NcclUniqueId {
   char internal[128];
 };
-}  // namespace
 
 struct NcclFunctions {
-  Result (*get_unique_id)(UniqueId*);
-  Result (*comm_init_rank)(Communicator*, int ranks, UniqueId, int rank);
-  Result (*comm_destroy)(Communicator);
-  Result (*group_start)();
-  Result (*group_end)();
-  Result (*send)(const void*, std::size_t count, int type, int peer, Communicator, cudaStream_t);
-  Result (*receive)(void*, std::size_t count, int type, int peer, Communicator, cudaStream_t);
-  const char* (*error_string)(Result);
+  NcclResult (*get_unique_id)(NcclUniqueId*);
+  NcclResult (*comm_init_rank)(NcclComm*, int ranks, NcclUniqueId, int rank);
+  NcclResult (*comm_destroy)(NcclComm);
+  NcclResult (*group_start)();
+  NcclResult (*group_end)();
+  NcclResult (*send)(const void*, std::size_t count, int type, int peer, NcclComm, cudaStream_t);
+  NcclResult (*receive)(void*, std::size_t count, int type, int peer, NcclComm, cudaStream_t);
+  const char* (*error_string)(NcclResult);
 
-  void require(Result result, const char* what) const {
+  void require(NcclResult result, const char* what) const {
     if (result != kSuccess) throw strake::Error(std::string(what) + ": " + error_string(result));
   }
 };
@@ -82,12 +80,12 @@ std::unique_ptr<NcclCommunicator> NcclCommunicator::join() {
   const NcclFunctions* const nccl = functions();
   if (!all_ranks(nccl != nullptr)) return left_out("libnccl.so.2 was not found");
   if (!all_ranks(ranks <= devices())) return left_out("ranks share a device");
-  UniqueId id{};
+  NcclUniqueId id{};
   const bool has_id = rank != 0 || nccl->get_unique_id(&id) == kSuccess;
   if (!all_ranks(has_id)) return left_out("ncclGetUniqueId failed");
   MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, MPI_COMM_WORLD);
-  Communicator communicator = nullptr;
-  const Result result = nccl->comm_init_rank(&communicator, ranks, id, rank);
+  NcclComm communicator = nullptr;
+  const NcclResult result = nccl->comm_init_rank(&communicator, ranks, id, rank);
   std::unique_ptr<NcclCommunicator> joined;
   if (result == kSuccess) joined.reset(new NcclCommunicator(*nccl, communicator));
   if (!all_ranks(result == kSuccess)) return left_out("ncclCommInitRank failed");
@@ -95,7 +93,7 @@ std::unique_ptr<NcclCommunicator> NcclCommunicator::join() {
 }
 
 NcclCommunicator::~NcclCommunicator() {
-  const Result result = functions_.comm_destroy(communicator_);
+  const NcclResult result = functions_.comm_destroy(communicator_);
   if (result != kSuccess)
     std::fprintf(stderr, "ncclCommDestroy: %s\n", functions_.error_string(result));
 }

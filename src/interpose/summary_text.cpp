@@ -13,6 +13,7 @@
 #include "interpose/summary_forms.hpp"
 #include "machine/locate.hpp"
 #include "mpi/quirks.hpp"
+#include "settings/counted.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::interpose {
@@ -37,10 +38,6 @@ std::string human_bytes(std::uint64_t bytes) {
   int unit = 0;
   for (; value >= 1024 && unit < 5; ++unit) value /= 1024;
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
-std::string counted(std::uint64_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 /// Of one rank, as a mean.

@@ -8,7 +8,6 @@
 namespace strake {
 namespace {
 
-constexpr Place kDevice{MemoryKind::Device, 0};
 std::atomic<int> g_lent{0};
 std::atomic<int> g_taken{0};
 

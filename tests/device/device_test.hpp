@@ -18,6 +18,8 @@
 
 namespace strake {
 
+inline constexpr Place kDevice{MemoryKind::Device, 0};
+
 inline bool device_found() {
   int devices = 0;
   const bool found = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;

@@ -11,8 +11,6 @@
 namespace strake {
 namespace {
 
-constexpr Place kDevice{MemoryKind::Device, 0};
-
 TEST(DeviceQueue, gives_tickets_that_are_done_in_order) {
   STRAKE_NEEDS_DEVICE();
   const auto queue = backend().make_queue(0);

@@ -11,7 +11,6 @@
 
 namespace strake {
 
-inline constexpr Place kDevice{MemoryKind::Device, 0};
 inline constexpr std::int64_t kBytes = std::int64_t{1} << 20;
 
 /// 8 of every 16 bytes.

@@ -57,6 +57,23 @@ TEST(Text, the_table_has_rates_and_shares_of_the_limit) {
             "copy/cpu/cached                                 100 us   955 %          doubtful\n");
 }
 
+TEST(Text, the_table_has_100_columns_at_most) {
+  machine::Result r;
+  r.name = "gpu/copy/pinned-node0-to-device";
+  r.bytes = 1 << 20;
+  r.median = 1e-4;
+  r.limit = 2.097152e10;
+  r.doubtful = "it rained";
+  machine::Result next = r;
+  next.name = "copy/cpu/cached";
+  EXPECT_EQ(
+      table(std::vector{r, next}),
+      "name              bytes   block   pitch count   median       ±    GB/s  of max\n"
+      "gpu/copy/pinned-node0-to-device\n"
+      "                  1 MiB                         100 us    50 %   10.49    50 %  doubtful\n"
+      "copy/cpu/cached   1 MiB                         100 us    50 %   10.49    50 %  doubtful\n");
+}
+
 TEST(Progress, guesses_within_the_budget) {
   EXPECT_EQ(time_left(0, 100, 0, 50), "0:50 left");
   EXPECT_EQ(time_left(50, 100, 10, 840), "0:10 left");

@@ -12,7 +12,7 @@
 namespace strake::tools_test {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 TEST(Command, version_and_help_succeed) {
   const std::string version = strake({"--version"}).out;
@@ -133,9 +133,9 @@ TEST(Explain, what_is_measured_is_bound_by_what_is_touched) {
   const auto measured = [](const char* type) {
     const Outcome outcome = strake({"explain", "--json", "--from", "host", type});
     EXPECT_EQ(outcome.status, 0) << type << ": " << outcome.err;
-    const json explained = json::parse(outcome.out);
+    const Json explained = Json::parse(outcome.out);
     int count = 0;
-    for (const json& copy : explained["copies"]) {
+    for (const Json& copy : explained["copies"]) {
       count += copy.contains("measured_us") ? 1 : 0;
     }
     return count;
@@ -151,12 +151,12 @@ TEST(Explain, prints_the_canonical_face) {
   const Outcome outcome =
       strake({"explain", "--json", "subarray([262,262,2560],[256,256,24],[3,3,24],byte)"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json face = json::parse(outcome.out);
+  const Json face = Json::parse(outcome.out);
   EXPECT_EQ(face["kind"], "box");
   EXPECT_EQ(face["start"], 2019864);
   EXPECT_EQ(face["block_bytes"], 24);
-  EXPECT_EQ(face["counts"], json({256, 256}));
-  EXPECT_EQ(face["strides"], json({670720, 2560}));
+  EXPECT_EQ(face["counts"], Json({256, 256}));
+  EXPECT_EQ(face["strides"], Json({670720, 2560}));
   EXPECT_EQ(face["blocks"], 65536);
   EXPECT_EQ(face["size_bytes"], 1572864);
   EXPECT_GT(face["metadata_bytes"], 0);
@@ -164,9 +164,9 @@ TEST(Explain, prints_the_canonical_face) {
 }
 
 TEST(Explain, names_a_copy_for_each_pair_of_memories_and_measures_on_the_host) {
-  const json type = json::parse(strake({"explain", "--json", "vector(100,1,512,double)"}).out);
+  const Json type = Json::parse(strake({"explain", "--json", "vector(100,1,512,double)"}).out);
   ASSERT_EQ(type["copies"].size(), 8U);
-  for (const json& copy : type["copies"]) {
+  for (const Json& copy : type["copies"]) {
     EXPECT_NE(copy["description"], "");
     if (copy["from"] != "host" || copy["to"] != "host") continue;
     EXPECT_TRUE(copy["available"]);
@@ -175,21 +175,21 @@ TEST(Explain, names_a_copy_for_each_pair_of_memories_and_measures_on_the_host) {
 }
 
 TEST(Explain, several_types_give_a_list_and_count_repeats_them) {
-  const json types =
-      json::parse(strake({"explain", "--json", "--count", "3", "int", "resized(0,8,int)"}).out);
+  const Json types =
+      Json::parse(strake({"explain", "--json", "--count", "3", "int", "resized(0,8,int)"}).out);
   ASSERT_EQ(types.size(), 2U);
   EXPECT_EQ(types[0]["size_bytes"], 12);
   EXPECT_EQ(types[0]["blocks"], 1);
   EXPECT_EQ(types[1]["size_bytes"], 12);
   EXPECT_EQ(types[1]["blocks"], 3);
-  EXPECT_EQ(types[1]["strides"], json::array({8}));
+  EXPECT_EQ(types[1]["strides"], Json::array({8}));
 }
 
 TEST(Explain, nothing_selected_is_explained_too) {
   const Outcome outcome = strake({"explain", "--json", "contiguous(0,int)"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(json::parse(outcome.out)["kind"], "empty");
-  EXPECT_EQ(json::parse(outcome.out)["blocks"], 0);
+  EXPECT_EQ(Json::parse(outcome.out)["kind"], "empty");
+  EXPECT_EQ(Json::parse(outcome.out)["blocks"], 0);
 }
 
 TEST(Explain, text_says_what_was_measured) {
@@ -237,8 +237,8 @@ TEST(Explain, ends_with_a_verdict) {
   const auto verdict = [](const char* type, const char* setting) {
     const Outcome outcome = strake({"explain", type}, {"STRAKE_PROFILE=none", setting});
     EXPECT_EQ(lines_with(outcome.out, "no device here"), 0) << outcome.out;
-    const json all =
-        json::parse(strake({"explain", "--json", type}, {"STRAKE_PROFILE=none", setting}).out);
+    const Json all =
+        Json::parse(strake({"explain", "--json", type}, {"STRAKE_PROFILE=none", setting}).out);
     const std::string sentence = all["verdict"];
     EXPECT_NE(outcome.out.find("  Verdict: " + sentence.substr(0, 20)), std::string::npos)
         << outcome.out;
@@ -277,14 +277,14 @@ TEST(Explain, offsets_too_far_apart_are_refused) {
 }
 
 TEST(SettingsCommand, says_where_values_come_from) {
-  const json all = json::parse(
+  const Json all = Json::parse(
       strake({"settings", "--json"}, {"STRAKE_CHUNK=64K", "STRAKE_METHOD=nothing"}).out);
   bool seen = false;
-  for (const json& setting : all) {
+  for (const Json& setting : all) {
     const bool set = setting["name"] == "STRAKE_CHUNK";
     seen = seen || set;
     EXPECT_EQ(setting["source"], set ? "environment" : "default") << setting;
-    EXPECT_EQ(setting["value"], set ? json("64K") : setting["default"]) << setting;
+    EXPECT_EQ(setting["value"], set ? Json("64K") : setting["default"]) << setting;
   }
   EXPECT_TRUE(seen);
 }

@@ -13,7 +13,7 @@
 namespace strake::tools_test {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 /// A profile of this machine, for as long as the object lives.
 class ProfileFile {
@@ -60,26 +60,26 @@ class ProfileFile {
 
 constexpr const char* kType = "vector(512,8,16,byte)";
 
-json remote(const Words& options, const Words& environment) {
+Json remote(const Words& options, const Words& environment) {
   const Outcome outcome =
       strake(join({{"explain", "--remote", "--json"}, options, {kType}}), environment);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  return json::parse(outcome.out)["remote"];
+  return Json::parse(outcome.out)["remote"];
 }
 
-const json& find(const json& list, const char* key, const std::string& value,
+const Json& find(const Json& list, const char* key, const std::string& value,
                  const char* link = nullptr) {
-  for (const json& entry : list) {
+  for (const Json& entry : list) {
     if (entry[key] == value && (link == nullptr || entry["link"] == link)) return entry;
   }
   ADD_FAILURE() << "no " << value << " in " << list.dump(1);
-  static const json nothing;
+  static const Json nothing;
   return nothing;
 }
 
-std::string chosen(const json& end) {
+std::string chosen(const Json& end) {
   std::string method = "none";
-  for (const json& candidate : end["candidates"]) {
+  for (const Json& candidate : end["candidates"]) {
     if (!candidate["chosen"]) continue;
     EXPECT_EQ(method, "none");
     method = candidate["method"];
@@ -89,26 +89,26 @@ std::string chosen(const json& end) {
 
 TEST(ExplainRemote, shows_the_candidates_with_their_times_and_the_choice) {
   const ProfileFile file(machine::machine_key());
-  const json messages =
+  const Json messages =
       remote({"--from", "device", "--to", "device"}, {file.setting()})["messages"];
   ASSERT_EQ(messages.size(), 3U) << messages.dump(
       1);  // two libraries, and one of them between nodes
-  const json& aware = find(messages, "mpi", "Aware MPI 1");
+  const Json& aware = find(messages, "mpi", "Aware MPI 1");
   EXPECT_TRUE(aware["gpu_aware"]);
   EXPECT_EQ(aware["send"]["decided"], "profile");
   EXPECT_EQ(chosen(aware["send"]), "device");
-  const json& device = find(aware["send"]["candidates"], "method", "device");
+  const Json& device = find(aware["send"]["candidates"], "method", "device");
   EXPECT_NEAR(device["end_us"], 3, 1e-6);
   EXPECT_NEAR(device["mpi_us"], 2, 1e-6);
   EXPECT_NEAR(device["other_end_us"], 4, 1e-6);
   EXPECT_NEAR(device["total_us"], 9, 1e-6);
-  const json& plain = find(messages, "mpi", "Plain MPI 2", "node");
+  const Json& plain = find(messages, "mpi", "Plain MPI 2", "node");
   EXPECT_FALSE(plain["gpu_aware"]);
   EXPECT_EQ(chosen(plain["send"]), "one-shot");
   EXPECT_EQ(chosen(plain["receive"]), "staged");
   EXPECT_EQ(find(plain["send"]["candidates"], "method", "device")["why_not"],
             "the MPI library is not GPU-aware");
-  const json& net = find(messages, "mpi", "Plain MPI 2", "net");
+  const Json& net = find(messages, "mpi", "Plain MPI 2", "net");
   EXPECT_NEAR(find(net["send"]["candidates"], "method", "one-shot")["mpi_us"], 40, 1e-6);
 }
 
@@ -134,7 +134,7 @@ TEST(ExplainRemote, lines_fit_a_terminal) {
 TEST(ExplainRemote, the_verdict_has_the_times_of_the_profile) {
   const ProfileFile file(machine::machine_key());
   const Words setting = {file.setting(), "STRAKE_SHARE=0"};
-  const json all = json::parse(strake({"explain", "--json", kType}, setting).out);
+  const Json all = Json::parse(strake({"explain", "--json", kType}, setting).out);
   EXPECT_EQ(all["verdict"],
             "packed for Aware MPI 1: the MPI library copies such short blocks more slowly, by a "
             "built-in rule; not measured on this machine; packed for Plain MPI 2: 30.00 us in the "
@@ -143,12 +143,12 @@ TEST(ExplainRemote, the_verdict_has_the_times_of_the_profile) {
 
 TEST(ExplainRemote, host_memory_and_what_is_settled) {
   const ProfileFile file(machine::machine_key());
-  const json free = find(remote({}, {file.setting()})["messages"], "mpi", "Plain MPI 2", "node");
+  const Json free = find(remote({}, {file.setting()})["messages"], "mpi", "Plain MPI 2", "node");
   EXPECT_EQ(chosen(free["send"]), "pack");  // 1 + 8 + 2 against 30
-  const json lacking = find(remote({}, {file.setting()})["messages"], "mpi", "Aware MPI 1");
+  const Json lacking = find(remote({}, {file.setting()})["messages"], "mpi", "Aware MPI 1");
   EXPECT_EQ(lacking["send"]["decided"], "built-in");
   EXPECT_EQ(chosen(lacking["send"]), "none");
-  const json forced = find(remote({}, {file.setting(), "STRAKE_METHOD=system"})["messages"], "mpi",
+  const Json forced = find(remote({}, {file.setting(), "STRAKE_METHOD=system"})["messages"], "mpi",
                            "Plain MPI 2", "node");
   EXPECT_EQ(forced["send"]["decided"], "settled");
   EXPECT_EQ(forced["send"]["reason"], "forced by STRAKE_METHOD");
@@ -157,7 +157,7 @@ TEST(ExplainRemote, host_memory_and_what_is_settled) {
 
 TEST(ExplainRemote, without_a_profile_it_says_how_to_measure) {
   const Words empty_cache = {"XDG_CACHE_HOME=/nonexistent"};
-  const json none = remote({}, empty_cache);
+  const Json none = remote({}, empty_cache);
   EXPECT_TRUE(none["messages"].empty());
   EXPECT_NE(none["problem"].get<std::string>().find("strake measure"), std::string::npos);
   EXPECT_EQ(lines_with(strake({"explain", "--remote", kType}, empty_cache).out, "strake measure"),
@@ -174,7 +174,7 @@ TEST(ExplainRemote, another_machine_s_profile_is_warned_of) {
 
 TEST(ExplainRemote, one_pair_of_memories_or_a_usage_error) {
   const Outcome pair = strake({"explain", "--json", "--to", "device", kType});
-  const json copies = json::parse(pair.out)["copies"];
+  const Json copies = Json::parse(pair.out)["copies"];
   ASSERT_EQ(copies.size(), 2U);
   EXPECT_EQ(copies[0]["from"], "host");
   EXPECT_EQ(copies[0]["to"], "device");

@@ -16,9 +16,9 @@
 
 #include "colour.hpp"
 #include "command/wrap.hpp"
-#include "counted.hpp"
 #include "device/backend.hpp"
 #include "expression/parser.hpp"
+#include "settings/counted.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 #include "verdict.hpp"

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "counted.hpp"
 #include "exchange/method.hpp"
 #include "message.hpp"
+#include "settings/counted.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::explain {

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "counted.hpp"
 #include "host.hpp"
+#include "settings/counted.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure {

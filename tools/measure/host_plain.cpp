@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "counted.hpp"
 #include "host.hpp"
+#include "settings/counted.hpp"
 #include "strake/error.hpp"
 
 namespace strake::measure {

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
+
+#include "command/wrap.hpp"
 
 namespace strake::measure {
 namespace {
@@ -70,20 +73,31 @@ std::string case_text(const Case& what) {
 }
 
 std::string table(std::span<const machine::Result> results) {
-  std::size_t width = 4;
+  constexpr std::array<int, 7> kWidths = {8, 8, 8, 6, 9, 8, 8};
+  constexpr int kLimitWidth = 8;
+  constexpr std::string_view kDoubtful = "  doubtful";
   bool limited = false;
+  bool doubts = false;
   for (const machine::Result& result : results) {
-    width = std::max(width, result.name.size());
     limited = limited || result.limit > 0;
+    doubts = doubts || !result.doubtful.empty();
   }
+  std::size_t room =
+      command::kColumns - (limited ? kLimitWidth : 0) - (doubts ? kDoubtful.size() : 0);
+  for (const int width : kWidths) room -= static_cast<std::size_t>(width);
+  std::size_t width = 4;
+  for (const machine::Result& result : results)
+    if (result.name.size() <= room) width = std::max(width, result.name.size());
+
   const auto row = [&](const std::string& name, const std::array<std::string, 7>& cells,
-                       const std::string& limit, const char* end) {
-    constexpr std::array<int, 7> kWidths = {8, 8, 8, 6, 9, 8, 8};
-    std::string text = fmt::format("{:<{}}", name, width);
+                       const std::string& limit, std::string_view end) {
+    // A name too long for its column has a line to itself.
+    std::string text = name.size() > width ? fmt::format("{}\n{:{}}", name, "", width)
+                                           : fmt::format("{:<{}}", name, width);
     for (std::size_t i = 0; i < cells.size(); ++i)
       text += fmt::format("{:>{}}", cells[i], kWidths[i]);
-    if (limited) text += fmt::format("{:>8}", limit);
-    return text + end + "\n";
+    if (limited) text += fmt::format("{:>{}}", limit, kLimitWidth);
+    return fmt::format("{}{}\n", text, end);
   };
   std::string text =
       row("name", {"bytes", "block", "pitch", "count", "median", "±", "GB/s"}, "of max", "");
@@ -94,7 +108,7 @@ std::string table(std::span<const machine::Result> results) {
             {size_or_nothing(result.bytes), size_or_nothing(result.block),
              size_or_nothing(result.pitch), result.count == 0 ? "" : std::to_string(result.count),
              time_text(result.median), spread_text(result), rate_text(result)},
-            limit_text(result), result.doubtful.empty() ? "" : "  doubtful");
+            limit_text(result), result.doubtful.empty() ? "" : kDoubtful);
     before = result.name;
   }
   return text;

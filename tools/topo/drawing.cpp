@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "counted.hpp"
 #include "report/one_size.hpp"
 #include "report/units.hpp"
+#include "settings/counted.hpp"
 #include "topo/show.hpp"
 #include "topo/svg.hpp"
 

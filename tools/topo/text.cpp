@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "command/wrap.hpp"
-#include "counted.hpp"
 #include "report/one_size.hpp"
 #include "report/units.hpp"
+#include "settings/counted.hpp"
 #include "topo/show.hpp"
 
 namespace strake::topo {

@@ -87,7 +87,7 @@ Signal launch_runs(const Lane& lane, std::span<const BatchRun> runs) {
     ++count;
   }
   if (count == 0) return {};
-  const std::span<const BatchLaunch> all(launches.data(), count);
+  const Items<const BatchLaunch> all{launches.data(), count};
   const Signal signal =
       lane.queue == nullptr ? Signal{} : lane.queue->next_signal(together_blocks(all, lane));
   check(launch_together(all, signal, lane));

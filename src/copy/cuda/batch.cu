@@ -80,7 +80,7 @@ cudaError_t start_batch(const BatchLaunch& launch, const Signal& signal, const L
 }
 
 template <int Batches>
-cudaError_t start_together(std::span<const BatchLaunch> launches, bool any, unsigned blocks,
+cudaError_t start_together(Items<const BatchLaunch> launches, bool any, unsigned blocks,
                            const Signal& signal, const Lane& lane) {
   TogetherArguments<Batches> arguments;
   arguments.tile_count = 0;
@@ -98,7 +98,7 @@ cudaError_t start_together(std::span<const BatchLaunch> launches, bool any, unsi
   return start_kernel(kernel, blocks, lane, arguments, signal);
 }
 
-bool needs_any(std::span<const BatchLaunch> launches) {
+bool needs_any(Items<const BatchLaunch> launches) {
   for (const BatchLaunch& launch : launches) {
     if (launch.any || launch.box_dims > 3) return true;
   }
@@ -120,26 +120,27 @@ cudaError_t launch_batch(const BatchLaunch& launch, const Signal& signal, const 
   return start_batch<kBatchSlots>(launch, signal, lane);
 }
 
-std::int64_t together_blocks(std::span<const BatchLaunch> launches, const Lane& lane) noexcept {
+std::int64_t together_blocks(Items<const BatchLaunch> launches, const Lane& lane) noexcept {
   std::int64_t tiles = 0;
   for (const BatchLaunch& launch : launches) tiles += launch.tile_count;
   return blocks_of(tiles, needs_any(launches), lane);
 }
 
-cudaError_t launch_together(std::span<const BatchLaunch> launches, const Signal& signal,
+cudaError_t launch_together(Items<const BatchLaunch> launches, const Signal& signal,
                             const Lane& lane) {
   const bool any = needs_any(launches);
   const auto blocks = static_cast<unsigned>(together_blocks(launches, lane));
-  if (launches.size() <= kFewTogether)
+  if (launches.size <= kFewTogether)
     return start_together<kFewTogether>(launches, any, blocks, signal, lane);
   return start_together<kMostTogether>(launches, any, blocks, signal, lane);
 }
 
 cudaError_t load_together(const Lane& lane) {
+  const Items<const BatchLaunch> none;
   cudaError_t code = cudaSuccess;
   for (const bool any : {false, true}) {
-    if (code == cudaSuccess) code = start_together<kFewTogether>({}, any, 1, {}, lane);
-    if (code == cudaSuccess) code = start_together<kMostTogether>({}, any, 1, {}, lane);
+    if (code == cudaSuccess) code = start_together<kFewTogether>(none, any, 1, {}, lane);
+    if (code == cudaSuccess) code = start_together<kMostTogether>(none, any, 1, {}, lane);
   }
   return code;
 }

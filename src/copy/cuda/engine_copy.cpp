@@ -8,8 +8,6 @@
 namespace strake::cuda {
 namespace {
 
-std::size_t size_of(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
-
 #if CUDART_VERSION >= 13000
 /// What a batched copy takes. Kept per thread: no allocation once they have grown.
 struct Runs {

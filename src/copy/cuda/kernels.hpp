@@ -1,5 +1,5 @@
 /// \file  The kernels' launchers: shape in, bytes moved on a stream. Plain C++, so that callers are
-/// ordinary sources.
+/// ordinary sources; no function goes by a name that depends on the C++ library.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "copy/batch_index.h"
 #include "copy/cuda/ranks.hpp"
@@ -17,6 +16,17 @@
 #include "strake/value_op.hpp"
 
 namespace strake::cuda {
+
+/// A std::span for the kernels, which may be compiled with another C++ library than their callers:
+/// one library's span goes by another name than the other's.
+template <typename T>
+struct Items {
+  T* data = nullptr;
+  std::size_t size = 0;
+
+  [[nodiscard]] T* begin() const noexcept { return data; }
+  [[nodiscard]] T* end() const noexcept { return data + size; }
+};
 
 enum class Task : std::uint8_t { Pack, Unpack };
 
@@ -133,10 +143,10 @@ struct BatchLaunch {
 /// Batches of two slots each that are launched as one.
 inline constexpr int kMostTogether = 64;
 /// \{ The same of up to kMostTogether batches.
-[[nodiscard]] std::int64_t together_blocks(std::span<const BatchLaunch> launches,
+[[nodiscard]] std::int64_t together_blocks(Items<const BatchLaunch> launches,
                                            const Lane& lane) noexcept;
-[[nodiscard]] cudaError_t launch_together(std::span<const BatchLaunch> launches,
-                                          const Signal& signal, const Lane& lane);
+[[nodiscard]] cudaError_t launch_together(Items<const BatchLaunch> launches, const Signal& signal,
+                                          const Lane& lane);
 /// \}
 /// Slots whose addresses, of even and odd rounds, fit the parameters of a launch.
 inline constexpr int kMailSlots = 1900;
@@ -146,8 +156,8 @@ struct MailLaunch {
   const BatchLaunch* own = nullptr;
   const BatchLaunch* take = nullptr;  ///< \}
   /// Of the slots, in host memory: first arrays, then boxes.
-  std::span<std::byte* const> arrays;
-  std::span<const std::array<std::byte*, 2>> boxes;  ///< in even rounds, and in odd ones
+  Items<std::byte* const> arrays;
+  Items<const std::array<std::byte*, 2>> boxes;  ///< in even rounds, and in odd ones
   MailCounts* counts = nullptr;
   MailProgress* progress = nullptr;
   const MailFlags* flags = nullptr;  ///< in device memory

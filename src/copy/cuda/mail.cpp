@@ -67,8 +67,8 @@ CudaMail::CudaMail(const BlockSource& blocks, int device, const MailCopies& copi
   const DeviceScope scope(device);
   const std::vector<std::byte*> none(copies.arrays.size());
   MailLaunch loaded = launch_of(kPut, 0);
-  loaded.arrays = none;
-  loaded.boxes = boxes_;
+  loaded.arrays = {none.data(), none.size()};
+  loaded.boxes = {boxes_.data(), boxes_.size()};
   check(launch_mail(loaded, lane));
   for (const Combined& combined : combined_)
     check(launch_combine({.batch = &combined.batch->launch(), .how = combined.how}, lane));
@@ -96,8 +96,8 @@ void CudaMail::enqueue(DeviceStream& stream, std::span<std::byte* const> arrays,
   const Lane lane = static_cast<CudaStream&>(stream).lane();
   const auto start = [&](unsigned some, std::uint64_t told) {
     MailLaunch launch = launch_of(some, told);
-    launch.arrays = arrays;
-    launch.boxes = boxes_;
+    launch.arrays = {arrays.data(), arrays.size()};
+    launch.boxes = {boxes_.data(), boxes_.size()};
     check(launch_mail(launch, lane));
   };
   const auto there = [&](std::size_t slot, std::uint64_t parity) {

@@ -239,7 +239,7 @@ bool mail_is_small(const MailLaunch& launch, const Lane& lane) noexcept {
 }
 
 cudaError_t launch_mail(const MailLaunch& launch, const Lane& lane) {
-  if (launch.arrays.size() + launch.boxes.size() <= kFewSlots)
+  if (launch.arrays.size + launch.boxes.size <= kFewSlots)
     return start_mail<kFewSlots>(launch, lane);
   return start_mail<kMailSlots>(launch, lane);
 }

@@ -7,8 +7,6 @@
 namespace strake::cuda {
 namespace {
 
-std::size_t size_of(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
-
 void* address_of(const EngineSide& side, std::span<const std::byte* const> bases) {
   return const_cast<std::byte*>(bases[static_cast<std::size_t>(side.slot)] + side.offset);
 }

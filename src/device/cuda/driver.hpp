@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 
 #include "strake/error.hpp"
@@ -21,6 +22,11 @@ void check(CUresult code, std::source_location where = std::source_location::cur
 /// Whether the work that a query asked about is complete. \throws  as check()
 [[nodiscard]] bool is_complete(cudaError_t query,
                                std::source_location where = std::source_location::current());
+
+/// As CUDA takes numbers of bytes.
+[[nodiscard]] constexpr std::size_t size_of(std::int64_t bytes) noexcept {
+  return static_cast<std::size_t>(bytes);
+}
 
 /// Functions of the driver that the runtime does not offer, found in the library that the process
 /// has loaded.

@@ -3,14 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
+#include <concepts>
 #include <string>
 #include <string_view>
 
 namespace strake {
 
 /// "1 rank", "2 ranks".
-[[nodiscard]] inline std::string counted(std::int64_t count, std::string_view noun) {
+template <std::integral Count>
+[[nodiscard]] std::string counted(Count count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
