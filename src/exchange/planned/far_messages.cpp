@@ -5,14 +5,12 @@
 #include <limits>
 #include <utility>
 
+#include "exchange/planned/lane.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::planned {
 namespace {
-
-/// Packed bytes are whole lines of a cache (Lane::packed_bytes).
-constexpr std::int64_t kLine = 64;
 
 /// A count of MPI's, and the type that it counts: beyond 2 GiB lines are counted.
 struct Counted {

@@ -10,8 +10,6 @@
 namespace strake::exchange::planned {
 namespace {
 
-constexpr std::int64_t kLine = 64;
-
 const CopyPlan& compiled(std::optional<CopyPlan>& plan, const Layout& to, const Layout& from) {
   if (!plan) plan = CopyPlan::compile(to, Place{}, from, Place{});
   return *plan;

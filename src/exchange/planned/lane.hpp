@@ -22,6 +22,9 @@ namespace strake::exchange::planned {
 /// Where a start has this rank's arrays, by number.
 using Bases = std::span<std::byte* const>;
 
+/// Packed pieces begin at lines of a cache, in the same place at both ends. [bytes]
+inline constexpr std::int64_t kLine = 64;
+
 /// One lane, in one of its two directions of use: bytes are given by one end and taken at the
 /// other. In a reverse exchange the ends change their parts. Copies on a device are collected
 /// (exchange/together.hpp): what begins is done once idle() says so.
@@ -35,8 +38,7 @@ class Lane {
   Lane(Lane&&) noexcept = default;
   Lane& operator=(Lane&&) noexcept = default;
 
-  /// Of the packed bytes: pieces begin at lines of a cache, in the same place at both ends.
-  /// [bytes]
+  /// Of the packed bytes: whole lines. [bytes]
   [[nodiscard]] std::int64_t packed_bytes() const noexcept { return packed_bytes_; }
   /// Of the pieces. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }

@@ -150,9 +150,9 @@ class Held final : public Instance {
   std::vector<std::unique_ptr<Event>> ends_;
 };
 
-class Timed final : public Instance {
+class TimedRun final : public Instance {
  public:
-  Timed(int device, std::function<double(std::int64_t)> run, std::function<void()> verify)
+  TimedRun(int device, std::function<double(std::int64_t)> run, std::function<void()> verify)
       : device_(device), run_(std::move(run)), verify_(std::move(verify)) {}
   double run(std::int64_t iterations) override {
     check(cudaSetDevice(device_));
@@ -221,7 +221,7 @@ std::unique_ptr<Instance> held(std::vector<Lane> lanes, std::function<void()> ve
 
 std::unique_ptr<Instance> timed(int device, std::function<double(std::int64_t)> run,
                                 std::function<void()> verify) {
-  return std::make_unique<Timed>(device, std::move(run), std::move(verify));
+  return std::make_unique<TimedRun>(device, std::move(run), std::move(verify));
 }
 
 std::unique_ptr<Instance> wall_timed(int device, std::function<void()> operation,

@@ -11,7 +11,6 @@ namespace {
 // The pages that are migrated are this or larger.
 constexpr std::int64_t kPage = 4096;
 constexpr int kHost = -1;
-constexpr std::uint64_t kSeed = 8;
 
 void prefetch(const Buffer& data, int to, cudaStream_t stream) {
   const auto bytes = static_cast<std::size_t>(data.bytes());

@@ -20,6 +20,9 @@ struct Where {
   int node = kAnyNode;
 };
 
+/// Of the pattern that is copied, where a case has one.
+inline constexpr std::uint64_t kSeed = 8;
+
 /// Memory for as long as it is in scope, present in full.
 class Buffer {
  public:

@@ -11,8 +11,6 @@
 namespace strake::measure::cuda {
 namespace {
 
-constexpr std::uint64_t kSeed = 10;
-
 enum class Form { Box, Blocks, Indexed };
 
 std::vector<std::int64_t> offsets_of(Form form, std::int64_t count, std::int64_t pitch) {
