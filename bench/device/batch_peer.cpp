@@ -14,7 +14,7 @@ using strake::Layout;
 
 constexpr int kSource = 0;
 constexpr int kTarget = 1;
-constexpr std::int64_t kPayload = std::int64_t{8} << 20;
+constexpr std::int64_t kPutPayload = std::int64_t{8} << 20;
 
 struct TwoDevices {
   Harness& harness;
@@ -74,7 +74,7 @@ Way peer_copy_way(const std::string& name, const strake::Stream& stream, const M
           true,
           [native = stream.native(), &target, &source](int) {
             check(cudaMemcpyPeerAsync(target.data(), kTarget, source.data(), kSource,
-                                      static_cast<std::size_t>(kPayload), native));
+                                      static_cast<std::size_t>(kPutPayload), native));
           },
           ""};
 }
@@ -83,9 +83,9 @@ void run_blocks(TwoDevices& bench, std::int64_t block, const Memory& source, con
                 const Checker& checker) {
   const std::string name = "batch_peer_" + std::to_string(block) + "B";
   if (!bench.harness.options().selects(name)) return;
-  const strake::Dim rows{kPayload / block, 2 * block};
+  const strake::Dim rows{kPutPayload / block, 2 * block};
   const Layout box = Layout::box(0, block, {&rows, 1});
-  const Layout dense = Layout::dense(kPayload);
+  const Layout dense = Layout::dense(kPutPayload);
   constexpr int kCalls = 10;
   std::vector<Way> ways;
   const auto add = [&](const std::string& way, const Layout& to, const Layout& from) {
@@ -109,7 +109,7 @@ void run_blocks(TwoDevices& bench, std::int64_t block, const Memory& source, con
   const auto times = measure_in_turns(bench.harness, ways, bench.harness.options().quick ? 2 : 15);
   std::vector<std::string> cells = {std::to_string(block)};
   for (std::size_t i = 0; i < ways.size(); ++i) {
-    const Summary rate = summarize(gigabytes(times[i].in_a_row, kPayload));
+    const Summary rate = summarize(gigabytes(times[i].in_a_row, kPutPayload));
     bench.harness.report().line(
         name + "_" + ways[i].name, rate, "+GB/s",
         {{"alone_us", summarize(times[i].alone).median * 1e6}, {"plan", ways[i].plan}});
@@ -155,10 +155,10 @@ std::vector<TextTable> run_batch_peer(Harness& harness) {
     for (const Regions regions : {Regions::All, Regions::XFaces, Regions::YzFaces})
       run_halo(bench, grid, regions, a, b, checker);
   }
-  Memory source(strake::MemoryKind::Device, 2 * kPayload, kSource);
-  const Memory target(strake::MemoryKind::Device, 2 * kPayload, kTarget);
+  Memory source(strake::MemoryKind::Device, 2 * kPutPayload, kSource);
+  const Memory target(strake::MemoryKind::Device, 2 * kPutPayload, kTarget);
   source.fill(47);
-  const Checker checker(2 * kPayload);
+  const Checker checker(2 * kPutPayload);
   for (const std::int64_t block : {8, 16, 32, 64, 128, 256, 512, 1024, 4096})
     run_blocks(bench, block, source, target, checker);
   return {bench.halos, bench.blocks};

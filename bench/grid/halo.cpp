@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -168,6 +169,15 @@ struct Job {
   const std::vector<std::string>& plans;  ///< of these ways
 };
 
+// What a plan says of a round with a launch and a wait, which this machine's profile predicts; else
+// a negative number.
+double predicted_us(const std::string& plan) {
+  constexpr const char* kWord = "predicted: ";
+  const std::size_t at = plan.find(kWord);
+  return at == std::string::npos ? -1
+                                 : std::strtod(plan.c_str() + at + std::strlen(kWord), nullptr);
+}
+
 // Whether all cells were right.
 bool all_right(const Job& job, const HaloShape& shape, const std::vector<Running>& contenders,
                int epoch) {
@@ -197,6 +207,8 @@ bool measure(const Job& job, const HaloShape& shape, const std::vector<Running>&
     std::vector<Field> fields = {{"op", "exchange"}, {"way", way}, {"bytes_per_rank", bytes}};
     const double host = contenders[i].contender->host_us();
     if (host >= 0) fields.emplace_back("host_us", host);
+    const double predicted = predicted_us(contenders[i].contender->plan());
+    if (predicted >= 0) fields.emplace_back("predicted_us", predicted);
     job.report.line(name_of(shape) + "_" + way, summarize(to_microseconds(seconds[i])), "-us",
                     fields);
   }

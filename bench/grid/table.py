@@ -16,6 +16,10 @@ def main(files):
     rows = {}
     for line in lines:
         rows.setdefault(line["name"], {})[line["ranks"]] = line["median"]
+        if "predicted_us" in line:
+            # Of one exchange, started and waited for.
+            name = line["name"].rsplit("_", 1)[0] + "_predicted"
+            rows.setdefault(name, {})[line["ranks"]] = line["predicted_us"]
     print(f"{'us an exchange':48}" + "".join(f"{count:>6} GPUs" for count in ranks))
     for name, medians in rows.items():
         cells = "".join(f"{medians[count]:11.1f}" if count in medians else " " * 11 for count in ranks)

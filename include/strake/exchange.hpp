@@ -152,8 +152,9 @@ class STRAKE_API Exchange {
   };
   [[nodiscard]] std::vector<PeerPlan> peers() const;
   /// For people: each peer, how its bytes travel, and how many; of an exchange on a device also how
-  /// long its last round took there, stage by stage, unless it was one launch. The host waits for
-  /// the device then.
+  /// long a round takes by the measurements of this machine, if there are any, and how long the
+  /// last one took there, stage by stage, unless it was one launch. The host waits for the device
+  /// then.
   [[nodiscard]] std::string plan() const;
   /// What this rank sends in one exchange. [bytes]
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;

@@ -359,6 +359,27 @@ TEST(Mail, the_plan_tells_how_the_last_round_went) {
   EXPECT_LT(ended, 60e6);
 }
 
+/// Profiles are made up for these tests (CMakeLists.txt).
+TEST(Mail, the_plan_predicts_a_round_where_the_machine_was_measured) {
+  const Ring ring(3);
+  const std::string plan = ring.exchange.plan();
+  const std::size_t at = plan.find("predicted: ");
+  const std::string method = device_method();
+  if (std::getenv("TEST_METHOD") == nullptr || method == "staged" || !is_devices_alone(plan)) {
+    EXPECT_EQ(at, std::string::npos) << plan;
+    return;
+  }
+  double all = 0, most = 0;
+  ASSERT_NE(at, std::string::npos) << plan;
+  ASSERT_EQ(std::sscanf(plan.c_str() + at,
+                        "predicted: %lf us with a launch and a wait, %lf of them a ", &all, &most),
+            2)
+      << plan;
+  EXPECT_LT(0, most);
+  EXPECT_LE(most, all);
+  EXPECT_LT(all, 1e6);
+}
+
 TEST(Mail, many_exchanges_go_the_same_way) {
   std::vector<Ring> rings;
   for (int i = 0; i < 150; ++i) rings.emplace_back(4);

@@ -1,5 +1,6 @@
 #include "exchange/planned/choice.hpp"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <memory>
@@ -7,7 +8,6 @@
 #include <vector>
 
 #include "exchange/method.hpp"
-#include "machine/exchange_model.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
@@ -26,6 +26,11 @@ constexpr std::array<Candidate, 3> kCandidates = {{{MailMethod::Device, Transfer
                                                    {MailMethod::OneShot, TransferMethod::OneShot},
                                                    {MailMethod::Staged, TransferMethod::Staged}}};
 
+TransferMethod predicted_as(MailMethod method) {
+  if (method == MailMethod::Engine) return TransferMethod::Engine;
+  return std::ranges::find(kCandidates, method, &Candidate::method)->predicted;
+}
+
 /// Null where nothing was measured on this class of machine.
 const machine::ExchangeModel* model() {
   static const std::unique_ptr<const machine::ExchangeModel> made =
@@ -37,9 +42,13 @@ const machine::ExchangeModel* model() {
   return made.get();
 }
 
+machine::PathEnd end_of(const RankOnDevice& at) {
+  return {MemoryKind::Device, at.rank, 0, at.device};
+}
+
 void add(std::vector<machine::PlannedTransfer>& transfers, const machine::Path& path,
-         const Lane& lane) {
-  for (const Piece& piece : lane.pieces()) {
+         const std::vector<Piece>& pieces) {
+  for (const Piece& piece : pieces) {
     const std::int64_t bytes = piece.mine.size_bytes();
     if (bytes > 0) transfers.push_back({path, {bytes, bytes / piece.mine.block_count(), 0}});
   }
@@ -48,12 +57,9 @@ void add(std::vector<machine::PlannedTransfer>& transfers, const machine::Path& 
 std::optional<MailMethod> predicted(const RankOnDevice& own, const RankOnDevice& other,
                                     const Lane& sends, const Lane& receives) {
   if (model() == nullptr) return std::nullopt;
-  const auto end = [](const RankOnDevice& of) {
-    return machine::PathEnd{MemoryKind::Device, of.rank, 0, of.device};
-  };
   std::vector<machine::PlannedTransfer> transfers;
-  add(transfers, {end(own), end(other)}, sends);
-  add(transfers, {end(other), end(own)}, receives);
+  add(transfers, {end_of(own), end_of(other)}, sends.pieces());
+  add(transfers, {end_of(other), end_of(own)}, receives.pieces());
   std::optional<MailMethod> best;
   double least = 0;
   for (const Candidate& candidate : kCandidates) {
@@ -66,6 +72,29 @@ std::optional<MailMethod> predicted(const RankOnDevice& own, const RankOnDevice&
 }
 
 }  // namespace
+
+std::optional<machine::Prediction> predict_round(const RankOnDevice& own,
+                                                 std::span<const Mailed> all) try {
+  if (model() == nullptr) return std::nullopt;
+  std::vector<machine::PlannedTransfer> transfers;
+  std::optional<TransferMethod> method;
+  for (const Mailed& mailed : all) {
+    const machine::PathEnd here = end_of(own);
+    const machine::PathEnd there = end_of(mailed.other);
+    add(transfers, {here, there}, *mailed.sends);
+    if (mailed.receives == nullptr) continue;
+    add(transfers, {there, here}, *mailed.receives);
+    const TransferMethod its = predicted_as(mailed.method);
+    if (method.value_or(its) != its) return std::nullopt;
+    method = its;
+  }
+  const machine::Prediction made = model()->predict(transfers, method);
+  if (transfers.empty() || !made.seconds) return std::nullopt;
+  return made;
+} catch (const Error& error) {
+  log::warn("the profile of this machine can't be used for exchanges: {}", error.what());
+  return std::nullopt;
+}
 
 const char* name_of(MailMethod method) noexcept {
   constexpr const char* kNames[] = {"device", "engine", "one-shot", "staged"};

@@ -403,6 +403,7 @@ std::string Exchange::Impl::plan() const {
                               out.bytes_in_place(), out.size_bytes() - out.bytes_in_place())
                         : std::string("one packed message each way\n");
   }
+  text += mail_->predicted(rank_);
   if (!running()) text += mail_->last_round();
   return text;
 }

@@ -175,6 +175,7 @@ Mail::Shared Mail::shared_with(Boards& boards, const Partner& partner, const Off
   Shared made;
   made.flag = &boards.own().lane(partner.at.corner.lane + kReceives).mail;
   made.method = std::max(mine.method, theirs.method);
+  made.ordinal = theirs.ordinal;
   made.same_device = theirs.device == mine.device && mine.device != 0;
   const Board& board = boards.of(partner.at.rank);
   const bool by_device = needs_mailboxes(made.method);
@@ -352,6 +353,21 @@ bool Mail::is_put() const noexcept {
   if (progress_->put_ticket != ticket_) return false;
   std::atomic_thread_fence(std::memory_order_acquire);
   return true;
+}
+
+std::optional<machine::Prediction> Mail::predicted(int rank) const {
+  const RankOnDevice own{rank, place_.device};
+  std::vector<Mailed> all;
+  if (!own_.empty()) all.push_back({own, MailMethod::Device, &own_, nullptr});
+  for (const auto& [number, shared] : boxes_of_) {
+    const Partner& partner = partners_[number];
+    if (partner.is_own) return std::nullopt;
+    all.push_back({{partner.at.rank, shared.ordinal},
+                   shared.method,
+                   &partner.sends->pieces(),
+                   &partner.receives->pieces()});
+  }
+  return predict_round(own, all);
 }
 
 std::optional<Mail::Stages> Mail::stages() const {

@@ -125,6 +125,9 @@ class Mail {
     double ended = 0;
   };
   [[nodiscard]] std::optional<Stages> stages() const;
+  /// How long a round takes, by this machine's profile; nothing if that does not say, or with other
+  /// devices of this rank. \param rank  this one
+  [[nodiscard]] std::optional<machine::Prediction> predicted(int rank) const;
   /// A partner whose bytes have not come; null: there is none.
   [[nodiscard]] const Partner* late() const noexcept;
   /// The device waits for no flag any more, whatever has come.
@@ -142,6 +145,7 @@ class Mail {
     const std::uint64_t* flag = nullptr;   ///< its last round, for this rank's CPU
     MappedBoard board;
     MailFlags flags;
+    int ordinal = 0;  ///< of the partner's device
     bool same_device = false;
   };
   enum class Step : std::uint8_t { Idle, Put, Taking };

@@ -173,6 +173,19 @@ void Mails::run(Bases bases, std::span<Stream> streams) {
   end_in(streams);
 }
 
+std::string Mails::predicted(int rank) const {
+  std::string text;
+  for (const auto& mail : mails_) {
+    const auto prediction = mail->predicted(rank);
+    if (!prediction) continue;
+    text +=
+        fmt::format("device {}, predicted: {:.1f} us with a launch and a wait, {:.1f} of them {}\n",
+                    mail->place().device, *prediction->seconds * 1e6,
+                    prediction->bound.seconds * 1e6, name_of(prediction->bound.resource));
+  }
+  return text;
+}
+
 std::string Mails::last_round() const {
   std::string text;
   for (const auto& mail : mails_) {

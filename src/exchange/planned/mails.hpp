@@ -56,8 +56,11 @@ class Mails {
   void stop_waiting() noexcept;
   void give_up() noexcept;
   /// \}
-  /// For people: how the last round went, a line a device. \throws CudaError
+  /// \{ For people, a line a device: how long a round takes this rank by this machine's profile;
+  /// how the last one went. \throws CudaError
+  [[nodiscard]] std::string predicted(int rank) const;
   [[nodiscard]] std::string last_round() const;
+  /// \}
   /// A neighbour whose bytes have not come.
   [[nodiscard]] std::optional<std::size_t> late() const noexcept;
 
