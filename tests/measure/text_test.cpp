@@ -70,8 +70,8 @@ TEST(Text, the_table_has_100_columns_at_most) {
       table(std::vector{r, next}),
       "name              bytes   block   pitch count   median       ±    GB/s  of max\n"
       "gpu/copy/pinned-node0-to-device\n"
-      "                  1 MiB                         100 us    50 %   10.49    50 %  doubtful\n"
-      "copy/cpu/cached   1 MiB                         100 us    50 %   10.49    50 %  doubtful\n");
+      "                  1 MiB                         100 us   0.0 %   10.49    50 %  doubtful\n"
+      "copy/cpu/cached   1 MiB                         100 us   0.0 %   10.49    50 %  doubtful\n");
 }
 
 TEST(Progress, guesses_within_the_budget) {
