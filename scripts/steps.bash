@@ -2,6 +2,11 @@
 
 # Options of CMake where all is compiled once: a dozen files are compiled as one, which takes half the time.
 compiled_once=(-D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=12)
+# if_new FOLDER OPTIONS…   sets `options` to these where the folder was not configured yet. Its choice stays otherwise.
+if_new() {
+  options=()
+  [ -f "$1/CMakeCache.txt" ] || options=("${@:2}")
+}
 
 # progress_of LOG   the last "[12/345]" of ninja, or "12/345" of ctest, in the log.
 progress_of() {

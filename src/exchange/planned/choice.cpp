@@ -1,6 +1,5 @@
 #include "exchange/planned/choice.hpp"
 
-#include <algorithm>
 #include <array>
 #include <iterator>
 #include <memory>
@@ -18,17 +17,15 @@ namespace {
 using machine::Method;
 using machine::TransferMethod;
 
-struct Candidate {
-  MailMethod method;
-  TransferMethod predicted;
-};
-constexpr std::array<Candidate, 3> kCandidates = {{{MailMethod::Device, TransferMethod::Device},
-                                                   {MailMethod::OneShot, TransferMethod::OneShot},
-                                                   {MailMethod::Staged, TransferMethod::Staged}}};
+/// Engines only where they are wanted.
+constexpr std::array kCandidates = {MailMethod::Device, MailMethod::OneShot, MailMethod::Staged};
 
-TransferMethod predicted_as(MailMethod method) {
-  if (method == MailMethod::Engine) return TransferMethod::Engine;
-  return std::ranges::find(kCandidates, method, &Candidate::method)->predicted;
+/// What the model predicts for it.
+TransferMethod predicted_as(MailMethod method) noexcept {
+  constexpr TransferMethod kMethods[] = {TransferMethod::Device, TransferMethod::Engine,
+                                         TransferMethod::OneShot, TransferMethod::Staged};
+  static_assert(std::size(kMethods) == static_cast<std::size_t>(MailMethod::Staged) + 1);
+  return kMethods[static_cast<int>(method)];
 }
 
 /// Null where nothing was measured on this class of machine.
@@ -62,19 +59,28 @@ std::optional<MailMethod> predicted(const RankOnDevice& own, const RankOnDevice&
   add(transfers, {end_of(other), end_of(own)}, receives.pieces());
   std::optional<MailMethod> best;
   double least = 0;
-  for (const Candidate& candidate : kCandidates) {
-    const auto seconds = model()->predict(transfers, candidate.predicted).seconds;
+  for (const MailMethod candidate : kCandidates) {
+    const auto seconds = model()->predict(transfers, predicted_as(candidate)).seconds;
     if (!seconds || (best && *seconds >= least)) continue;
-    best = candidate.method;
+    best = candidate;
     least = *seconds;
   }
   return best;
 }
 
-}  // namespace
+/// What `predict` returns; nothing if the profile can't be used.
+template <typename Predict>
+auto or_nothing(const Predict& predict) -> decltype(predict()) {
+  try {
+    return predict();
+  } catch (const Error& error) {
+    log::warn("the profile of this machine can't be used for exchanges: {}", error.what());
+    return std::nullopt;
+  }
+}
 
-std::optional<machine::Prediction> predict_round(const RankOnDevice& own,
-                                                 std::span<const Mailed> all) try {
+std::optional<machine::Prediction> predicted_round(const RankOnDevice& own,
+                                                   std::span<const Mailed> all) {
   if (model() == nullptr) return std::nullopt;
   std::vector<machine::PlannedTransfer> transfers;
   std::optional<TransferMethod> method;
@@ -88,12 +94,16 @@ std::optional<machine::Prediction> predict_round(const RankOnDevice& own,
     if (method.value_or(its) != its) return std::nullopt;
     method = its;
   }
-  const machine::Prediction made = model()->predict(transfers, method);
+  machine::Prediction made = model()->predict(transfers, method);
   if (transfers.empty() || !made.seconds) return std::nullopt;
   return made;
-} catch (const Error& error) {
-  log::warn("the profile of this machine can't be used for exchanges: {}", error.what());
-  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<machine::Prediction> predict_round(const RankOnDevice& own,
+                                                 std::span<const Mailed> all) {
+  return or_nothing([&] { return predicted_round(own, all); });
 }
 
 const char* name_of(MailMethod method) noexcept {
@@ -118,12 +128,8 @@ MailMethod choose(const RankOnDevice& own, const RankOnDevice& other, const Lane
     default:
       break;
   }
-  try {
-    return predicted(own, other, sends, receives).value_or(MailMethod::Device);
-  } catch (const Error& error) {
-    log::warn("the profile of this machine can't be used for exchanges: {}", error.what());
-    return MailMethod::Device;
-  }
+  return or_nothing([&] { return predicted(own, other, sends, receives); })
+      .value_or(MailMethod::Device);
 }
 
 }  // namespace strake::exchange::planned
