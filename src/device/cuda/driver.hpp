@@ -23,7 +23,7 @@ void check(CUresult code, std::source_location where = std::source_location::cur
 [[nodiscard]] bool is_complete(cudaError_t query,
                                std::source_location where = std::source_location::current());
 
-/// As CUDA takes numbers of bytes.
+/// A number of bytes, or of rows, as CUDA's functions take it.
 [[nodiscard]] constexpr std::size_t size_of(std::int64_t bytes) noexcept {
   return static_cast<std::size_t>(bytes);
 }
