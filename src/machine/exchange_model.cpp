@@ -108,18 +108,32 @@ class Sums {
         step = use.step;
       }
       const Sum& sum = sum_of(use, path);
-      busiest = std::max(busiest, sum.seconds);
-      if (bound != nullptr && sum.seconds > bound->seconds)
-        *bound = {use.resource, end_of(path, use.side), sum.seconds, sum.bytes};
+      const double seconds = sum.seconds + sum.launch();
+      busiest = std::max(busiest, seconds);
+      if (bound != nullptr && seconds > bound->seconds)
+        *bound = {use.resource, end_of(path, use.side), seconds, sum.bytes};
     }
     return before + busiest;
   }
 
  private:
   struct Sum {
-    double seconds = 0;
+    double seconds = 0;  ///< but launches
     std::int64_t bytes = 0;
-    int launching = 0;  ///< transfers that share the launch
+    /// Transfers by what the launch takes that they share. Few differ.
+    std::vector<std::pair<double, int>> launches;
+    /// All that is launched at once takes as long as what takes longest.
+    [[nodiscard]] double launch() const noexcept {
+      double longest = 0;
+      for (const auto& [seconds, transfers] : launches)
+        if (transfers > 0) longest = std::max(longest, seconds);
+      return longest;
+    }
+    void launch(double seconds, int sign) {
+      for (auto& [known, transfers] : launches)
+        if (known == seconds) return void(transfers += sign);
+      launches.emplace_back(seconds, sign);
+    }
   };
   void change(const Way& way, std::size_t transfer, int sign) {
     const auto& [path, shape] = transfers_[transfer];
@@ -128,10 +142,8 @@ class Sums {
     const int last = sign > 0 ? 0 : 1;
     for (const Use& use : way.uses) {
       Sum& sum = sum_of(use, path);
-      const double fixed =
-          (together == last ? use.message : 0) + (sum.launching == last ? use.launch : 0);
-      sum.seconds += sign * (use.bytes + fixed);
-      if (use.launch > 0) sum.launching += sign;
+      sum.seconds += sign * (use.bytes + (together == last ? use.message : 0));
+      if (use.launch > 0) sum.launch(use.launch, sign);
       if (use.bytes > 0) sum.bytes += sign * shape.bytes;
     }
     together += sign;

@@ -51,8 +51,21 @@ class Steps {
   void busy(Resource resource, Side side, double seconds) {
     use(resource, side, step_).bytes += seconds;
   }
-  void launch(Resource thread, Side side) {
-    use(thread, side, step_).launch = costs_.call("gpu/call/launch-and-wait/stream");
+  void launch(Resource thread, Side side, double seconds) {
+    use(thread, side, step_).launch = seconds;
+  }
+  double launch_and_wait() { return costs_.call("gpu/call/launch-and-wait/stream"); }
+  /// Whether two GPUs send mail to each other (decision 17). A round of it was measured as a whole:
+  /// what a GPU's own copies take falls on the end that gives, the rest on the one that takes.
+  [[nodiscard]] bool is_mail() const noexcept {
+    return link_ == PathLink::PeerGpu && on_device(Side::From) && on_device(Side::To) &&
+           !is(TransferMethod::Staged);
+  }
+  double own_round() { return costs_.call("gpu/mail/own"); }
+  double rest_of_round() {
+    const std::string pair = parts_.pair_like(path_.from.gpu, path_.to.gpu);
+    const double round = costs_.call(fmt::format("gpu/mail/{}/{}", pair, name_of(way_.method)));
+    return std::max(round - own_round(), 0.0);
   }
 
   void copy_within(Side side) {
@@ -60,7 +73,7 @@ class Steps {
       busy(Resource::RankGiving, side, within_host(costs_.cpu(Direction::Send)));
       return;
     }
-    launch(Resource::RankGiving, side);
+    launch(Resource::RankGiving, side, is(TransferMethod::Self) ? own_round() : launch_and_wait());
     ++step_;
     const double local = costs_.share("gpu/kernel/local");
     busy(
@@ -76,7 +89,7 @@ class Steps {
     if (link_ == PathLink::SameGpu) return copy_within(Side::To);
     if (link_ == PathLink::Host)
       return read(costs_.rest(path_.from.shared ? "mem/shared" : "mem/cma"));
-    launch(Resource::RankGiving, Side::To);
+    launch(Resource::RankGiving, Side::To, launch_and_wait());
     ++step_;
     const std::string pair = parts_.pair_like(path_.from.gpu, path_.to.gpu);
     const double dense = costs_.share("gpu/peer/" + pair + "/pull");
@@ -102,7 +115,7 @@ class Steps {
   void give_from_host() { busy(Resource::RankGiving, Side::From, costs_.cpu(Direction::Send)); }
 
   void give_from_device() {
-    launch(Resource::RankGiving, Side::From);
+    launch(Resource::RankGiving, Side::From, is_mail() ? own_round() : launch_and_wait());
     const int thread = step_++;
     if (is(TransferMethod::OneShot)) {
       busy(Resource::HostOut, Side::From, costs_.one_shot(Direction::Send));
@@ -113,7 +126,6 @@ class Steps {
       const std::string pair = parts_.pair_like(path_.from.gpu, path_.to.gpu);
       peer(costs_.share("gpu/peer/" + pair + "/push"), 1, "/push");
     } else if (is(TransferMethod::Engine)) {
-      use(Resource::RankGiving, Side::From, thread).message += costs_.call("gpu/call/memcpy-async");
       ++step_;
       peer(costs_.rest(fmt::format("gpu/peer/{}-{}", path_.from.gpu, path_.to.gpu)), 1, "");
     } else if (is(TransferMethod::Staged)) {
@@ -146,7 +158,7 @@ class Steps {
 
   void take_on_device() {
     const int thread = step_;
-    launch(Resource::RankTaking, Side::To);
+    launch(Resource::RankTaking, Side::To, is_mail() ? rest_of_round() : launch_and_wait());
     ++step_;
     const bool staged = is(TransferMethod::Staged);
     if (staged || is(TransferMethod::OneShot)) {

@@ -207,6 +207,32 @@ TEST(ExchangeModel, bytes_on_one_link_add_up) {
   expect(bound({dense(ends[2], ends[3], kBytes)}), Resource::PeerPair, kBytes, summit::kBus);
 }
 
+TEST(ExchangeModel, a_round_of_mail_takes_what_was_measured_of_it_as_a_whole) {
+  constexpr double kOwn = 12e-6;
+  constexpr double kRound = 30e-6;
+  Profile profile = summit::profile();
+  for (Result& result : profile.results) {
+    if (result.name == "gpu/mail/own") result.median = kOwn;
+    if (result.name == "gpu/mail/0-1/device") result.median = kRound;
+  }
+  const ExchangeModel predicts(profile, summit::kMpi);
+  const auto seconds = [&](const std::vector<PlannedTransfer>& transfers) {
+    return seconds_of(predicts.predict(transfers, TransferMethod::Device));
+  };
+  const PathEnd here = gpu_end(0, 0, 0);
+  const PlannedTransfer own = dense(here, here, 8);
+  const PlannedTransfer out = dense(here, gpu_end(1, 0, 1), 8);
+  const PlannedTransfer in = dense(gpu_end(1, 0, 1), here, 8);
+  // Two ranks that share a GPU launch twice.
+  const PlannedTransfer beside = dense(here, gpu_end(2, 0, 0), 8);
+  EXPECT_NEAR(seconds({own}) / kOwn, 1, kClose);
+  EXPECT_NEAR(seconds({out}) / kRound, 1, kClose);
+  EXPECT_NEAR(seconds({out, own, in, in}) / kRound, 1, kClose);
+  EXPECT_NEAR(seconds({beside}) / (2 * summit::kLaunch), 1, kClose);
+  // What a rank launches at once takes as long as the longest of it.
+  EXPECT_NEAR(seconds({own, beside}) / (kOwn + summit::kLaunch), 1, kClose);
+}
+
 TEST(ExchangeModel, ranks_share_their_node_s_network_and_transfers_a_rank) {
   const ExchangeModel predicts = model();
   constexpr auto kBytes = static_cast<double>(64 * kMi);

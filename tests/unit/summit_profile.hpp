@@ -59,7 +59,7 @@ inline Profile profile() {
   constexpr std::int64_t kMi = std::int64_t{1} << 20;
 
   call("gpu/call/launch-and-wait/stream", kLaunch);
-  call("gpu/call/memcpy-async", kEngineCall);
+  call("gpu/mail/own", kLaunch);
   dense("gpu/kernel/local", kLaunch, kDevice);
   for (const char* operation : {"pack", "unpack"}) {
     for (const std::int64_t block : {8, 64, 1024, 4096}) {
@@ -81,6 +81,8 @@ inline Profile profile() {
       if (from != 0 || (to != 1 && to != kPerSocket)) continue;
       dense("gpu/peer/" + pair + "/pull", kLaunch, rate);
       dense("gpu/peer/" + pair + "/push", kLaunch, rate);
+      for (const char* method : {"device", "engine", "one-shot"})
+        put("gpu/mail/" + pair + "/" + method, 0, 0, 1, 2 * kLaunch);
       // 32 bytes are fetched for a word.
       put("gpu/fetch/peer/" + pair + "/read", 4 * kMi, 4, 0, static_cast<double>(32 * kMi) / rate);
     }
