@@ -88,18 +88,19 @@ def test_host(program, ranks, launch):
         assert os.path.exists(os.path.join(folder, "out.pvti")), text
         assert "quantity 'temperature'" in text and "program,way,ranks" in text, text
 
-    refuses(command, ["--n", "0"], "--n takes a number from 1 to 16384, not '0'")
-    refuses(command, ["--steps", "7x"], "not '7x'")
-    refuses(command, ["--speed"], "unknown option '--speed'")
-    refuses(command, ["--png"], "--png takes a value")
-    refuses(command, ["--baseline", "--plan"], "--baseline has none")
-    refuses(command, ["--graph"], "unknown option '--graph'")
-    refuses(command, ["--gpus-a-rank", "2"], "unknown option '--gpus-a-rank'")
+    refuses(program, ["--n", "0"], "--n takes a number from 1 to 16384, not '0'")
+    refuses(program, ["--steps", "7x"], "not '7x'")
+    refuses(program, ["--speed"], "unknown option '--speed'")
+    refuses(program, ["--png"], "--png takes a value")
+    refuses(program, ["--baseline", "--plan"], "--baseline has none")
+    refuses(program, ["--graph"], "unknown option '--graph'")
+    refuses(program, ["--gpus-a-rank", "2"], "unknown option '--gpus-a-rank'")
     assert "--cells-a-rank" in run(command(1, "--help")).stdout
 
 
-def refuses(command, options, words):
-    done = run(command(1, *options))
+def refuses(program, options, words):
+    """One rank, without a launcher: mpirun waits two seconds where a rank fails."""
+    done = run([program, *options])
     assert done.returncode == 2 and words in done.stderr, (options, done.returncode, done.stderr)
 
 
@@ -110,20 +111,20 @@ def answer_of(result):
 TWO_GPUS = ["--gpus-a-rank", "2"]
 
 
-def ways_of(device):
+def ways_of(program, device):
     """The options to try, each with the ways that the program may say it took."""
     ways = [([], ("graph", "grid")), (["--no-graph"], ("grid",)), (["--baseline"], ("baseline",))]
     one_step = ["--steps", "1", *TWO_GPUS]
     done = run(device(1, *one_step))
     if done.returncode == 0:
         return ways + [(TWO_GPUS, ("graph", "grid")), ([*TWO_GPUS, "--no-graph"], ("grid",))]
-    refuses(device, one_step, "--gpus-a-rank 2: more than a rank's node has (1)")
+    refuses(program, one_step, "--gpus-a-rank 2: more than a rank's node has (1)")
     return ways
 
 
 def test_device(cuda_program, program, ranks, launch):
     host, device = launcher_of(launch, program), launcher_of(launch, cuda_program)
-    ways = ways_of(device)
+    ways = ways_of(cuda_program, device)
     has_two_gpus = any(options == TWO_GPUS for options, _ in ways)
     # An odd number of steps, of which graphs do two each. Columns of one cell a thread, and of many.
     for problem in ([*PROBLEM, "--steps", "61"], ["--nx", "200", "--ny", "180", "--nz", "160", "--steps", "11"],
@@ -156,10 +157,10 @@ def test_device(cuda_program, program, ranks, launch):
 def test_no_device(cuda_program, launch):
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     command = launcher_of(launch, cuda_program)
-    refuses(command, [], "a rank has no CUDA device")
-    refuses(command, TWO_GPUS, "a rank has no CUDA device")
-    refuses(command, ["--baseline", *TWO_GPUS], "--baseline has one GPU a rank")
-    refuses(command, ["--speed"], "unknown option '--speed'")
+    refuses(cuda_program, [], "a rank has no CUDA device")
+    refuses(cuda_program, TWO_GPUS, "a rank has no CUDA device")
+    refuses(cuda_program, ["--baseline", *TWO_GPUS], "--baseline has one GPU a rank")
+    refuses(cuda_program, ["--speed"], "unknown option '--speed'")
     assert "--no-graph" in run(command(1, "--help")).stdout
 
 
