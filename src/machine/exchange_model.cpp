@@ -108,7 +108,7 @@ class Sums {
         step = use.step;
       }
       const Sum& sum = sum_of(use, path);
-      const double seconds = sum.seconds + sum.launch();
+      const double seconds = sum.seconds + sum.longest_launch();
       busiest = std::max(busiest, seconds);
       if (bound != nullptr && seconds > bound->seconds)
         *bound = {use.resource, end_of(path, use.side), seconds, sum.bytes};
@@ -123,16 +123,16 @@ class Sums {
     /// Transfers by what the launch takes that they share. Few differ.
     std::vector<std::pair<double, int>> launches;
     /// All that is launched at once takes as long as what takes longest.
-    [[nodiscard]] double launch() const noexcept {
+    [[nodiscard]] double longest_launch() const noexcept {
       double longest = 0;
-      for (const auto& [seconds, transfers] : launches)
-        if (transfers > 0) longest = std::max(longest, seconds);
+      for (const auto& [takes, transfers] : launches)
+        if (transfers > 0) longest = std::max(longest, takes);
       return longest;
     }
-    void launch(double seconds, int sign) {
+    void add_launch(double takes, int sign) {
       for (auto& [known, transfers] : launches)
-        if (known == seconds) return void(transfers += sign);
-      launches.emplace_back(seconds, sign);
+        if (known == takes) return void(transfers += sign);
+      launches.emplace_back(takes, sign);
     }
   };
   void change(const Way& way, std::size_t transfer, int sign) {
@@ -143,7 +143,7 @@ class Sums {
     for (const Use& use : way.uses) {
       Sum& sum = sum_of(use, path);
       sum.seconds += sign * (use.bytes + (together == last ? use.message : 0));
-      if (use.launch > 0) sum.launch(use.launch, sign);
+      if (use.launch > 0) sum.add_launch(use.launch, sign);
       if (use.bytes > 0) sum.bytes += sign * shape.bytes;
     }
     together += sign;

@@ -53,8 +53,8 @@ struct Prediction {
 ///   resources, with all that the exchange does by that resource.
 /// - A rank takes as long as its slowest transfer, sent or received; the exchange as its slowest
 ///   rank.
-/// - Fixed costs of launches count once for a rank, those of messages and of copies by an engine
-///   once for two ranks.
+/// - Of what a rank launches at once the longest counts, for all. Fixed costs of messages, and of
+///   copies to host memory, count once for two ranks.
 ///
 /// Immutable once made: threads may share it.
 class ExchangeModel {

@@ -58,8 +58,7 @@ class Steps {
   /// Whether two GPUs send mail to each other (decision 17). A round of it was measured as a whole:
   /// what a GPU's own copies take falls on the end that gives, the rest on the one that takes.
   [[nodiscard]] bool is_mail() const noexcept {
-    return link_ == PathLink::PeerGpu && on_device(Side::From) && on_device(Side::To) &&
-           !is(TransferMethod::Staged);
+    return link_ == PathLink::PeerGpu && !is(TransferMethod::Staged);
   }
   double own_round() { return costs_.call("gpu/mail/own"); }
   double rest_of_round() {

@@ -42,7 +42,7 @@ struct Use {
   int step = 0;            ///< steps follow each other; what one step uses is busy at once
   double bytes = 0;        ///< for its bytes
   double message = 0;      ///< once for all transfers between two ranks by one method
-  double launch = 0;       ///< once for all that a rank launches
+  double launch = 0;       ///< for all that a rank launches at once, of which the longest counts
 };
 
 struct Way {
