@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t kCells = 8;
 constexpr std::int64_t kSide = kCells + 2;
 constexpr std::int64_t kAll = kSide * kSide * kSide;
-constexpr std::int64_t kCell = 8;  // bytes
+constexpr std::int64_t kCellBytes = 8;
 
 /// What one neighbour gives: the same cells of both grids, which are periodic.
 struct Piece {
@@ -40,7 +40,7 @@ std::vector<Piece> pieces() {
   std::vector<Piece> made;
   std::int64_t packed = 0;
   for (int towards = 0; towards < 27; ++towards) {
-    std::int64_t ghosts = 0, cells = 0, unit = kCell;
+    std::int64_t ghosts = 0, cells = 0, unit = kCellBytes;
     std::array<std::int64_t, 3> extent{};
     for (int axis = 0, digits = towards; axis < 3; ++axis, digits /= 3, unit *= kSide) {
       const int step = digits % 3 - 1;
@@ -50,20 +50,20 @@ std::vector<Piece> pieces() {
       cells += wrapped(begin) * unit;
     }
     if (towards == 13) continue;  // the grid itself
-    const Dim dims[] = {{extent[2], kSide * kSide * kCell}, {extent[1], kSide * kCell}};
-    const auto box = [&](std::int64_t at) { return Layout::box(at, extent[0] * kCell, dims); };
+    const Dim dims[] = {{extent[2], kSide * kSide * kCellBytes}, {extent[1], kSide * kCellBytes}};
+    const auto box = [&](std::int64_t at) { return Layout::box(at, extent[0] * kCellBytes, dims); };
     made.push_back({box(ghosts), box(cells), packed});
     packed += made.back().cells.size_bytes();
   }
   return made;
 }
-constexpr std::int64_t kPacked = (kAll - kCells * kCells * kCells) * kCell;
+constexpr std::int64_t kGhostBytes = (kAll - kCells * kCells * kCells) * kCellBytes;
 
 /// How the bytes go from a device to the other one.
 enum class By : std::uint8_t { Device, OneShot, Engine };
 constexpr const char* kNames[] = {"device", "one-shot", "engine"};
 
-constexpr double kPatience = 5;  // no round takes as long unless it never ends [s]
+constexpr double kLongestRound = 5;  // no round takes as long unless it never ends [s]
 
 /// One device's end, for one thread at a time.
 class End {
@@ -71,7 +71,7 @@ class End {
   End(int device, By by)
       : device_(device),
         host_waits_(by == By::OneShot),
-        array_({Kind::Device, device}, kAll * kCell),
+        array_({Kind::Device, device}, kAll * kCellBytes),
         box_({host_waits_ ? Kind::Pinned : Kind::Device, device}, kBoxes + 2 * kBox),
         counts_({Kind::Device, device}, sizeof(MailCounts)),
         host_({Kind::Pinned, device}, kHost) {
@@ -169,7 +169,7 @@ class End {
   static constexpr std::int64_t kLine = 128;
   static constexpr std::int64_t kHost = 2 * kLine;  ///< a flag, and the progress
   static constexpr std::int64_t kBoxes = 256;       ///< a flag before the boxes
-  static constexpr std::int64_t kBox = (kPacked + 255) / 256 * 256;
+  static constexpr std::int64_t kBox = (kGhostBytes + 255) / 256 * 256;
 
   [[nodiscard]] std::uint64_t seed() const { return kSeed + static_cast<std::uint64_t>(device_); }
   [[nodiscard]] MailCopies::Box box() const {
@@ -188,7 +188,7 @@ class End {
     constexpr unsigned kLooks = 1 << 12;
     for (unsigned looks = 1; !done(); ++looks) {
       if (looks % kLooks != 0) continue;
-      if (progress_->given_up != 0 || since.seconds() > kPatience)
+      if (progress_->given_up != 0 || since.seconds() > kLongestRound)
         throw WrongData(fmt::format("a round of mail did not end on device {}", device_));
     }
     std::atomic_thread_fence(std::memory_order_acquire);
