@@ -87,7 +87,7 @@ class End {
     event_ = strake.make_event(device);
   }
   ~End() {
-    progress_->given_up = 1;
+    give_up();
     (void)cudaSetDevice(device_);
     (void)cudaDeviceSynchronize();
   }
@@ -221,7 +221,8 @@ void leave(int core) noexcept {
   cpu_set_t others;
   std::memset(&others, 0xff, sizeof others);
   CPU_CLR(core, &others);
-  (void)sched_setaffinity(0, sizeof others, &others);  // there is one CPU: they share it
+  // It fails where there is one CPU. Both threads share that.
+  (void)sched_setaffinity(0, sizeof others, &others);
 }
 
 /// A thread for each device, as ranks are. They leave each round together.
