@@ -115,9 +115,9 @@ bool Lane::take(Bases bases, const std::byte* packed, const Find& find,
 void Lane::take_piece(std::size_t i, std::byte* to, const std::byte* from, bool there) {
   const Piece& piece = pieces_[i];
   if (!on_device()) {
-    const CopyPlan& plan = there ? compiled(plans_[i].pull, piece.mine, piece.theirs)
-                                 : compiled(plans_[i].unpack, piece.mine, packed_form(piece.mine));
-    return plan.run(to, from);
+    Plans& plans = plans_[i];
+    return there ? compiled(plans.pull, piece.mine, piece.theirs).run(to, from)
+                 : compiled(plans.unpack, piece.mine, packed_form(piece.mine)).run(to, from);
   }
   std::byte* const at = stage() + packed_at_[i];
   std::memcpy(at, from, static_cast<std::size_t>(piece.mine.size_bytes()));
