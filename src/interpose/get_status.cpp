@@ -6,6 +6,7 @@
 #include "interpose/pending.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/statuses.hpp"
+#include "mpi/quirks.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -90,6 +91,11 @@ int split(int count, const MPI_Request* requests, bool complete_arguments, PassO
                     });
 }
 
+using mpi::quirks::AskedRequests;
+
+/// As the MPI library takes them, which changes none.
+AskedRequests asked(const MPI_Request* requests) { return const_cast<AskedRequests>(requests); }
+
 MPI_Status* at(MPI_Status* statuses, int index) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
 }
@@ -97,11 +103,11 @@ MPI_Status* at(MPI_Status* statuses, int index) {
 }  // namespace
 }  // namespace strake::interpose
 
-int calls::MPI_Request_get_status_all(int count, const MPI_Request requests[], int* flag,
+int calls::MPI_Request_get_status_all(int count, AskedRequests requests, int* flag,
                                       MPI_Status statuses[]) {
   const auto pass_on = [&](const MPI_Request* all) {
     Statuses told_of(count, statuses);
-    const int code = real_mpi().MPI_Request_get_status_all(count, all, flag, told_of.data());
+    const int code = real_mpi().MPI_Request_get_status_all(count, asked(all), flag, told_of.data());
     for (int i = 0; code == MPI_SUCCESS && flag != nullptr && *flag != 0 && i < count; ++i) {
       told_of.unpack(all[i], i);
     }
@@ -120,11 +126,12 @@ int calls::MPI_Request_get_status_all(int count, const MPI_Request requests[], i
   });
 }
 
-int calls::MPI_Request_get_status_any(int count, const MPI_Request requests[], int* index,
-                                      int* flag, MPI_Status* status) {
+int calls::MPI_Request_get_status_any(int count, AskedRequests requests, int* index, int* flag,
+                                      MPI_Status* status) {
   const auto pass_on = [&](const MPI_Request* all) {
     Statuses told_of(1, status);
-    const int code = real_mpi().MPI_Request_get_status_any(count, all, index, flag, told_of.data());
+    const int code =
+        real_mpi().MPI_Request_get_status_any(count, asked(all), index, flag, told_of.data());
     if (code == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED) {
       told_of.unpack(all[*index], 0);
     }
@@ -144,12 +151,12 @@ int calls::MPI_Request_get_status_any(int count, const MPI_Request requests[], i
   });
 }
 
-int calls::MPI_Request_get_status_some(int count, const MPI_Request requests[], int* outcount,
+int calls::MPI_Request_get_status_some(int count, AskedRequests requests, int* outcount,
                                        int indices[], MPI_Status statuses[]) {
   const auto pass_on = [&](const MPI_Request* all) {
     Statuses told_of(count, statuses);
-    const int code =
-        real_mpi().MPI_Request_get_status_some(count, all, outcount, indices, told_of.data());
+    const int code = real_mpi().MPI_Request_get_status_some(count, asked(all), outcount, indices,
+                                                            told_of.data());
     for (int i = 0; code == MPI_SUCCESS && *outcount != MPI_UNDEFINED && i < *outcount; ++i) {
       told_of.unpack(all[indices[i]], i);
     }

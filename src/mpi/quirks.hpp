@@ -107,6 +107,17 @@ inline constexpr std::int64_t kOnePiece = 511;
 inline constexpr bool kPackOverruns = !kOpenMpi;
 /// MPICH, all versions: MPI_Start accepts an active persistent request to MPI_PROC_NULL.
 inline constexpr bool kStartsActiveRequests = !kOpenMpi;
+#if STRAKE_MPI_STATUS_OF_SEVERAL
+template <typename Function>
+struct SecondParameter;
+template <typename Result, typename First, typename Second, typename... More>
+struct SecondParameter<Result(First, Second, More...)> {
+  using Type = Second;
+};
+/// The requests that MPI_Request_get_status_all, _any and _some take: MPICH 4.2 declares them
+/// without const.
+using AskedRequests = SecondParameter<decltype(MPI_Request_get_status_all)>::Type;
+#endif
 
 // Completion and errors.
 

@@ -203,7 +203,7 @@ class ByPacking final : public StridedRoundTrip {
                  "MPI_Send");
       return exchange::Arrival{};
     });
-    run(machine::Direction::Send, channel);
+    move(machine::Direction::Send, channel);
   }
   void receive() override {
     exchange::CallChannel channel([this](const exchange::Parcel& parcel) {
@@ -214,9 +214,9 @@ class ByPacking final : public StridedRoundTrip {
           "MPI_Recv");
       return exchange::Arrival{.bytes = mpi::received_bytes(status), .lost = false};
     });
-    run(machine::Direction::Receive, channel);
+    move(machine::Direction::Receive, channel);
   }
-  void run(machine::Direction direction, exchange::Channel& channel) {
+  void move(machine::Direction direction, exchange::Channel& channel) {
     exchange::Transfer transfer(direction, typed_, Method::Pack);
     transfer.start();
     transfer.finish(channel);
