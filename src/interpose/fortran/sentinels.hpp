@@ -33,6 +33,9 @@ extern "C" {
     "__mpi_f08_link_constants_MOD_mpi_argvs_null");
 [[gnu::weak]] extern int strake_f08_errcodes_ignore __asm__(
     "__mpi_f08_link_constants_MOD_mpi_errcodes_ignore");
+// MPICH 4.2.0 has these in its Fortran library only.
+[[gnu::weak]] extern MPI_F08_status* MPI_F08_STATUS_IGNORE;
+[[gnu::weak]] extern MPI_F08_status* MPI_F08_STATUSES_IGNORE;
 }
 #endif
 
@@ -72,7 +75,10 @@ namespace strake::interpose::fortran {
 #else
 
 [[nodiscard]] inline bool ignores_statuses(const void* fortran) noexcept {
-  return is(fortran, MPI_F08_STATUS_IGNORE) || is(fortran, MPI_F08_STATUSES_IGNORE);
+  const auto is_at = [&](MPI_F08_status* const* constant) {
+    return constant != nullptr && is(fortran, *constant);
+  };
+  return is_at(&MPI_F08_STATUS_IGNORE) || is_at(&MPI_F08_STATUSES_IGNORE);
 }
 
 /// Nothing to replace: mpi_f08's procedures with choice buffers call C functions, with C's
