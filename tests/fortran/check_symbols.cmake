@@ -1,5 +1,6 @@
 # Every name by which the Fortran libraries of an MPI offer a function of functions.def must be exported by the interposer
-# as well, but for those that come by its C functions (MPICH's mpif.h, `use mpi` and choice buffers).
+# as well, but for those that come by its C functions (MPICH's mpif.h, `use mpi` and choice buffers). And programs without
+# Fortran have none of what only those libraries bring: the interposer may ask for it, but not need it.
 cmake_minimum_required(VERSION 3.25)
 
 function(exported variable library)
@@ -18,6 +19,12 @@ foreach(library IN LISTS libraries)
   exported(names ${library})
   list(APPEND theirs ${names})
 endforeach()
+
+execute_process(COMMAND nm -D --undefined-only ${LIBRARY} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL " U [^ \n]*(F08|f08|fortran)[^ \n]*" needed "${text}")
+if(needed)
+  message(FATAL_ERROR "the interposer needs what only Fortran's libraries may have: ${needed}")
+endif()
 
 file(STRINGS ${FUNCTIONS} lines REGEX "^STRAKE_(FUNCTION|PASSED)")
 set(checked 0)
