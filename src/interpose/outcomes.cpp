@@ -52,7 +52,7 @@ int settle(const Operation& operation, const Requests::Outcome& outcome) {
       code = real_mpi().MPI_Wait(failed.requests().data(), &status);
     }
     // It raises nothing for a receive whose room for one byte more was filled, nor for a
-    // persistent one that MPICH 5 has made inactive by then: its status is empty.
+    // persistent one that MPICH since 4.2 has made inactive by then: its status is empty.
     const bool silent = outcome.comm != MPI_COMM_NULL &&
                         (mpi::quirks::kLongMessagesOverrun || status.MPI_SOURCE == MPI_ANY_SOURCE);
     if (code != MPI_SUCCESS) return code;

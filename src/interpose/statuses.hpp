@@ -72,8 +72,8 @@ class Statuses {
     return operations;
   }
   /// MPI_Request_get_status has told that the request is complete, by status `i`: a receive of
-  /// Strake's is unpacked. MPICH 5 tells that of a persistent request once, so it can't be asked
-  /// again.
+  /// Strake's is unpacked. MPICH since 4.2 tells that of a persistent request once, so it can't be
+  /// asked again.
   void unpack(MPI_Request request, int i) {
     if (PendingTable::empty() || request == MPI_REQUEST_NULL) return;
     if (Pending* const pending = PendingTable::get().find(request)) {

@@ -1,7 +1,8 @@
 #include "interpose/true_size.hpp"
 
+#include <algorithm>
 #include <cstring>
-#include <string>
+#include <string_view>
 
 #include "exchange/method.hpp"
 #include "interpose/pending.hpp"
@@ -23,8 +24,9 @@ MPI_Request handle_of(const Pending& pending) noexcept {
 
 /// Then it is not asked.
 bool forgets_persistent() {
-  static const bool forgets =
-      exchange::mpi_library().starts_with(mpi::quirks::kTellsOfPersistentOnce);
+  static const bool forgets = std::ranges::any_of(
+      mpi::quirks::kTellsOfPersistentOnce,
+      [](std::string_view release) { return exchange::mpi_library().starts_with(release); });
   return forgets;
 }
 

@@ -114,8 +114,8 @@ template <typename Result, typename First, typename Second, typename... More>
 struct SecondParameter<Result(First, Second, More...)> {
   using Type = Second;
 };
-/// The requests that MPI_Request_get_status_all, _any and _some take: MPICH 4.2 declares them
-/// without const.
+/// The requests that MPI_Request_get_status_all, _any and _some take: MPICH 4.2 to 4.3.1 declares
+/// them without const.
 using AskedRequests = SecondParameter<decltype(MPI_Request_get_status_all)>::Type;
 #endif
 
@@ -125,9 +125,9 @@ using AskedRequests = SecondParameter<decltype(MPI_Request_get_status_all)>::Typ
 /// MPI_COMM_SELF if an error handler was set there (5.0: and only there), otherwise on
 /// MPI_COMM_WORLD.
 inline constexpr bool kAskingRaises = !kOpenMpi;
-/// MPICH 5: MPI_Request_get_status makes a persistent request that is complete inactive, so that it
-/// tells of it once.
-inline constexpr std::string_view kTellsOfPersistentOnce = "MPICH 5";
+/// MPICH since 4.2: MPI_Request_get_status makes a persistent request that is complete inactive, so
+/// that it tells of it once.
+inline constexpr std::string_view kTellsOfPersistentOnce[] = {"MPICH 4.2", "MPICH 4.3", "MPICH 5"};
 /// MPICH, all versions: a call that completes several failed requests raises MPI_ERR_IN_STATUS
 /// once, on MPI_COMM_WORLD; 4.x loses the error codes of the requests. Open MPI raises the first
 /// request's error, on the request's communicator.

@@ -4,9 +4,9 @@
 
 namespace {
 
-/// MPICH 5 makes a persistent request inactive when it tells of it: without Strake, too, the next
-/// question, or call that ends it, gets an empty status.
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+/// MPICH since 4.2 makes a persistent request inactive when it tells of it: without Strake, too,
+/// the next question, or call that ends it, gets an empty status.
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40200000
 constexpr bool kTellsOfPersistentOnce = true;
 #else
 constexpr bool kTellsOfPersistentOnce = false;

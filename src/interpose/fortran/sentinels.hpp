@@ -33,7 +33,7 @@ extern "C" {
     "__mpi_f08_link_constants_MOD_mpi_argvs_null");
 [[gnu::weak]] extern int strake_f08_errcodes_ignore __asm__(
     "__mpi_f08_link_constants_MOD_mpi_errcodes_ignore");
-// MPICH 4.2.0 has these in its Fortran library only.
+// Some releases of MPICH (4.2.0) have these in their Fortran library only.
 [[gnu::weak]] extern MPI_F08_status* MPI_F08_STATUS_IGNORE;
 [[gnu::weak]] extern MPI_F08_status* MPI_F08_STATUSES_IGNORE;
 }
