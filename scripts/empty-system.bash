@@ -23,7 +23,7 @@ make_root() {
 inside() {
   cp /etc/resolv.conf "$root/etc/resolv.conf"
   # shellcheck disable=SC2016 # expanded inside
-  unshare --mount bash -c 'mount -t proc proc "$1/proc" && mount --bind /dev "$1/dev" && mount --bind /dev/shm "$1/dev/shm" &&
-    mount --bind /sys "$1/sys" && exec chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+  unshare --mount bash -c 'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount --bind /sys "$1/sys" &&
+    exec chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
       DEBIAN_FRONTEND=noninteractive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "${@:2}"' bash "$root" "$@"
 }

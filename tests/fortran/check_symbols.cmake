@@ -43,6 +43,8 @@ foreach(line IN LISTS lines)
     # Those that fortran/entry.cmake leaves to the library.
     if(FLAVOR STREQUAL openmpi AND name MATCHES "^MPI_(I.*alltoallw|.*lltoallw_init|Buffer_detach)$")
       set(names "")
+    elseif(name MATCHES "^MPI_Request_get_status_(all|any|some)$")
+      set(names "")
     endif()
     foreach(symbol ${name} ${names})
       if(symbol IN_LIST theirs)

@@ -36,12 +36,25 @@ contains
     call expect('a known start of lists', first == 0 .or. first == 1)
   end subroutine find_first
 
-  ! MPICH 4.0's mpif.h and `use mpi` count this one up as well.
+  ! MPICH 4.0's mpif.h and `use mpi`, and 4.2's mpi_f08, count this one up as well. Strake's mpi_f08 does not.
   logical function is_undefined(index)
     integer, intent(in) :: index
-    is_undefined = index == MPI_UNDEFINED .or. index == MPI_UNDEFINED + 1
+    is_undefined = index == MPI_UNDEFINED
+#if defined(DIALECT_F08)
+    if (.not. interposed()) is_undefined = is_undefined .or. index == MPI_UNDEFINED + 1
+#else
+    is_undefined = is_undefined .or. index == MPI_UNDEFINED + 1
     if (my_rank == 0) print '(a, i0)', 'undefined and ', index - MPI_UNDEFINED
+#endif
   end function is_undefined
+
+#if defined(DIALECT_F08)
+  logical function interposed()
+    integer :: length
+    call get_environment_variable('LD_PRELOAD', length=length)
+    interposed = length > 0
+  end function interposed
+#endif
 
   ! Receives 1 to n-1 by tag; the last entry of the list is null. Nothing is sent yet.
   subroutine post()

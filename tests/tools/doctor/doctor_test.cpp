@@ -60,6 +60,7 @@ TEST_P(Doctor, a_program_that_is_no_job_of_this_library_is_several_jobs) {
   const std::string program = kPrograms + "/hello_" + other;
   // Without more options, so that the whole command is known.
   const Words command = {mpirun()[0], "-n", "2", program};
+  if (lines_with(run(command).out, "of 2") == 2) GTEST_SKIP() << "it is started by both launchers";
   const Checked checked = doctor(command);
   EXPECT_EQ(checked.status, 1);
   EXPECT_EQ(checked.report["accelerated"], false);
