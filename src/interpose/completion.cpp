@@ -152,16 +152,11 @@ void wait_for(Operation& operation) {
     backoff.pause();
 }
 
-bool may_have_entry(const MPI_Request* request) {
-  return !PendingTable::empty() && request != nullptr && *request != MPI_REQUEST_NULL;
-}
-/// The entry of a request, or null.
-Pending* pending_of(const MPI_Request* request) {
-  return may_have_entry(request) ? PendingTable::get().find(*request) : nullptr;
-}
-/// The same for a call that may complete the request.
+/// The entry of a request that a call may complete, or null.
 Pending* claimed(const MPI_Request* request) {
-  return may_have_entry(request) ? PendingTable::get().claim(*request) : nullptr;
+  const bool may_have_one =
+      !PendingTable::empty() && request != nullptr && *request != MPI_REQUEST_NULL;
+  return may_have_one ? PendingTable::get().claim(*request) : nullptr;
 }
 
 int wait(MPI_Request* request, MPI_Status* status) {
@@ -298,6 +293,10 @@ int try_any(const Operations& operations, PendingList& pending, MPI_Request* req
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   const Operations operations = Requests::get().find(count, requests);
   PendingList pending(index != nullptr ? count : 0, requests);
+  if (const int ended = pending.next_ended(); ended >= 0) {
+    *index = ended;
+    return finish_any_pending(pending, requests, ended, *StatusOr(status).get(), MPI_SUCCESS);
+  }
   if (operations.empty() || index == nullptr) {
     Requests::get().hand_on();
     if (pending.empty()) return real_mpi().MPI_Waitany(count, requests, index, status);
@@ -322,6 +321,11 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
   const Operations operations = Requests::get().find(count, requests);
   const bool complete_arguments = index != nullptr && flag != nullptr;
   PendingList pending(complete_arguments ? count : 0, requests);
+  if (const int ended = pending.next_ended(); ended >= 0) {
+    *index = ended;
+    *flag = 1;
+    return finish_any_pending(pending, requests, ended, *StatusOr(status).get(), MPI_SUCCESS);
+  }
   if (operations.empty() || !complete_arguments) {
     Requests::get().progress();
     if (pending.empty()) return real_mpi().MPI_Testany(count, requests, index, flag, status);
@@ -378,6 +382,9 @@ int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_
   const Operations operations = Requests::get().find(count, requests);
   const bool complete_arguments = outcount != nullptr && indices != nullptr;
   PendingList pending(complete_arguments ? count : 0, requests);
+  if (const int ended = pending.next_ended(); ended >= 0)
+    return finish_all_ended(pending, requests, ended, outcount, indices,
+                            Statuses(count, statuses).data());
   if (operations.empty() || !complete_arguments) {
     Requests::get().hand_on();
     if (pending.empty()) {
@@ -454,6 +461,8 @@ int calls::MPI_Testsome(int count, MPI_Request requests[], int* outcount, int in
       return pass_on();
     }
     Statuses told_of(count, statuses);
+    if (const int ended = pending.next_ended(); ended >= 0)
+      return finish_all_ended(pending, requests, ended, outcount, indices, told_of.data());
     if (!operations.empty()) {
       return try_some(operations, pending, requests, outcount, indices, told_of.data());
     }
@@ -461,35 +470,5 @@ int calls::MPI_Testsome(int count, MPI_Request requests[], int* outcount, int in
     *outcount = MPI_UNDEFINED;
     const int code = real_mpi().MPI_Testsome(count, requests, outcount, indices, told_of.data());
     return finish_some_pending(pending, requests, *outcount, indices, told_of.data(), code);
-  });
-}
-
-int calls::MPI_Request_free(MPI_Request* request) {
-  if (request != nullptr) forget_untestable(*request);
-  const auto pass_on = [&] { return real_mpi().MPI_Request_free(request); };
-  return completion(pass_on, [&] {
-    if (Pending* const pending = pending_of(request)) return free_pending(*pending, request);
-    if (Requests::get().find(request) == nullptr) return pass_on();
-    Requests::get().hand_on();
-    Requests::get().abandon(*request);  // while the handle can't be another's
-    const int code = pass_on();
-    Requests::get().progress(nullptr);
-    return code;
-  });
-}
-
-int calls::MPI_Cancel(MPI_Request* request) {
-  const auto pass_on = [&] { return real_mpi().MPI_Cancel(request); };
-  return completion(pass_on, [&] {
-    Requests& ours = Requests::get();
-    if (Pending* const pending = pending_of(request)) {
-      pending->may_be_gone = true;
-      return pass_on();
-    }
-    const Operation* const operation = ours.find(request);
-    const Requests::Seen seen = operation != nullptr ? ours.see(*operation) : Requests::Seen{};
-    if (!seen.pending && !seen.complete) return pass_on();  // not ours, or inactive as its dummy
-    ours.cancel(*request);
-    return MPI_SUCCESS;
   });
 }

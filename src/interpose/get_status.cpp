@@ -1,5 +1,6 @@
 // MPI_Request_get_status and its forms for several requests (MPI 4.1): they tell how far requests
 // are, and leave them as they are.
+#include <algorithm>
 #include <vector>
 
 #include "interpose/boundary.hpp"
@@ -20,7 +21,9 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
   if (!PendingTable::empty() && request != MPI_REQUEST_NULL) {
     if (Pending* const pending = PendingTable::get().find(request)) {
       Statuses told_of(1, status);
-      const int code = real_mpi().MPI_Request_get_status(request, flag, told_of.data());
+      const bool told_before = pending->ended.has_value();
+      const int code = ask_pending(*pending, request, *flag, *told_of.data());
+      if (told_before && code != MPI_SUCCESS) return raise(MPI_COMM_WORLD, code);
       const bool complete = code == MPI_SUCCESS && *flag != 0;
       const bool fits = !complete || unpack_pending(*pending, *told_of.data());
       return fits || !mpi::quirks::kAskingRaises ? code : raise(MPI_COMM_WORLD, MPI_ERR_TRUNCATE);
@@ -57,21 +60,37 @@ int calls::MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* st
 namespace strake::interpose {
 namespace {
 
-/// The requests of a call: Strake's, and the array without them, for the MPI library.
+/// Whether the MPI library has told Strake that it is complete, and tells nobody else.
+bool has_ended(MPI_Request request) {
+  if (PendingTable::empty() || request == MPI_REQUEST_NULL) return false;
+  const Pending* const pending = PendingTable::get().find(request);
+  return pending != nullptr && pending->ended;
+}
+
+/// The requests of a call: those of which Strake tells, and the array without them, for the MPI
+/// library.
 struct Split {
   std::vector<MPI_Request> others;
   std::vector<int> complete;  ///< indices of ours
   bool pending = false;       ///< one of ours is not there yet
 
-  Split(const Requests::Operations& operations, const MPI_Request* all)
-      : others(all, all + operations.size()) {
+  Split(int count, const Requests::Operations& operations, const MPI_Request* all)
+      : others(all, all + count) {
     Requests& ours = Requests::get();
     ours.progress();
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      if (operations[i] == nullptr) continue;
-      const Requests::Seen seen = ours.see(*operations[i]);
-      others[i] = MPI_REQUEST_NULL;
-      if (seen.complete) complete.push_back(static_cast<int>(i));
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const Operation* const operation = operations.empty() ? nullptr : operations[at];
+      Requests::Seen seen;
+      if (operation != nullptr) {
+        seen = ours.see(*operation);
+      } else if (!has_ended(all[i])) {
+        continue;
+      } else {
+        seen.complete = true;
+      }
+      others[at] = MPI_REQUEST_NULL;
+      if (seen.complete) complete.push_back(i);
       pending = pending || seen.pending;
     }
   }
@@ -84,8 +103,12 @@ int split(int count, const MPI_Request* requests, bool complete_arguments, PassO
   return completion([&] { return pass_on(requests); },
                     [&] {
                       const auto operations = Requests::get().find(count, requests);
-                      if (!operations.empty() && complete_arguments)
-                        return ours(Split(operations, requests));
+                      const bool known =
+                          !operations.empty() ||
+                          (requests != nullptr &&
+                           std::any_of(requests, requests + std::max(count, 0), has_ended));
+                      if (known && complete_arguments)
+                        return ours(Split(count, operations, requests));
                       Requests::get().progress();
                       return pass_on(requests);
                     });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,13 @@ FreedList& freed() {
 
 using exchange::Transfer;
 using machine::Direction;
+
+bool tells_of_persistent_once() {
+  static const bool once = std::ranges::any_of(
+      mpi::quirks::kTellsOfPersistentOnce,
+      [](std::string_view release) { return exchange::mpi_library().starts_with(release); });
+  return once;
+}
 
 bool was_cancelled(const MPI_Status& status) noexcept {
   int flag = 0;
@@ -133,9 +141,26 @@ bool end_watched(Pending& pending, const MPI_Status& status) {
   return true;
 }
 
+/// Sets all of the status but its error.
+int told_before(const Pending& pending, MPI_Status& status) noexcept {
+  const int error = status.MPI_ERROR;
+  status = pending.ended->status;
+  status.MPI_ERROR = error;
+  return pending.ended->code;
+}
+
+/// What was told before: the status is that of the message. The class of its error.
+int recall(Pending& pending, MPI_Status& status) noexcept {
+  if (!pending.ended) return MPI_SUCCESS;
+  const int code = told_before(pending, status);
+  pending.ended.reset();
+  return code == MPI_SUCCESS ? code : class_of(code);
+}
+
 /// The request is complete: what remains is done. The class of its error, if the MPI library has
 /// told none.
 int complete(Pending& pending, MPI_Request request, MPI_Status& status, bool failed) {
+  const int earlier = recall(pending, status);
   if (!failed && end_watched(pending, status)) return MPI_SUCCESS;
   // The entry is taken out first: an error, or an exception, leaves none behind.
   PendingTable::Owned owned;
@@ -143,8 +168,10 @@ int complete(Pending& pending, MPI_Request request, MPI_Status& status, bool fai
     owned = PendingTable::get().remove(&pending);
   }
   pending.active = false;
-  if (failed) pending.give_up();
-  const int error = failed ? MPI_SUCCESS : end_as_class(pending, status);
+  if (failed || earlier != MPI_SUCCESS) pending.give_up();
+  const int error = failed                   ? MPI_SUCCESS
+                    : earlier != MPI_SUCCESS ? earlier
+                                             : end_as_class(pending, status);
   if (!owned) {  // it may be started again
     pending.may_be_gone = false;
     pending.told = {};
@@ -273,6 +300,29 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
   return failures.raise_on(code);
 }
 
+int finish_all_ended(PendingList& list, const MPI_Request* requests, int index, int* outcount,
+                     int* indices, MPI_Status* statuses) {
+  *outcount = 0;
+  for (; index >= 0; index = list.next_ended(index + 1)) indices[(*outcount)++] = index;
+  return finish_some_pending(list, requests, *outcount, indices, statuses, MPI_SUCCESS);
+}
+
+int ask_pending(Pending& pending, MPI_Request request, int& flag, MPI_Status& status) {
+  if (!pending.ended) return real_mpi().MPI_Request_get_status(request, &flag, &status);
+  flag = 1;
+  return told_before(pending, status);
+}
+
+int look_at_pending(Pending& pending, MPI_Request request, int& flag, MPI_Status& status) {
+  const int code = ask_pending(pending, request, flag, status);
+  const bool once = pending.persistent && tells_of_persistent_once();
+  if (once && (flag != 0 || code != MPI_SUCCESS)) {
+    pending.ended = {code, status};
+    PendingList::expect_ended();
+  }
+  return code;
+}
+
 bool unpack_pending(Pending& pending, MPI_Status& status) {
   if (!pending.active) return true;
   if (!pending.receives()) {
@@ -314,7 +364,8 @@ bool step(Freed& freed) {
   const int code = real_mpi().MPI_Test(&freed.request, &flag, &status);
   if (code == MPI_SUCCESS && flag == 0) return false;
   Pending& pending = *freed.pending;
-  code == MPI_SUCCESS ? void(end_as_class(pending, status)) : pending.give_up();
+  const bool well = recall(pending, status) == MPI_SUCCESS && code == MPI_SUCCESS;
+  well ? void(end_as_class(pending, status)) : pending.give_up();
   if (pending.persistent && freed.request == before) real_mpi().MPI_Request_free(&freed.request);
   return true;
 }

@@ -52,6 +52,13 @@ struct Pending {
     /// How probes have met the message, which is none.
     exchange::shared::Met met = exchange::shared::Met::No;
   } told;
+  /// Of a persistent receive that Strake has asked about, where the MPI library tells once
+  /// (quirks::kTellsOfPersistentOnce): it is complete, which no call of the library's tells again.
+  struct Ended {
+    int code = MPI_SUCCESS;
+    MPI_Status status{};
+  };
+  std::optional<Ended> ended;
 
   /// Of a receive with that room: where its message comes from. False: no envelope comes.
   bool comes_from(int source, const Origin& origin, std::int64_t room) {
@@ -144,6 +151,16 @@ class PendingList {
   [[nodiscard]] bool empty() const noexcept { return !any_; }
   /// Null where request `i` has none.
   [[nodiscard]] Pending* operator[](int i) noexcept { return any_ ? entries_[i] : nullptr; }
+  /// The first from `i` on that has ended already; -1: none.
+  [[nodiscard]] int next_ended(int i = 0) const noexcept {
+    if (!any_ || !s_any_ended.load(std::memory_order_relaxed)) return -1;
+    for (; i < count_; ++i) {
+      if (entries_[i] != nullptr && entries_[i]->ended) return i;
+    }
+    return -1;
+  }
+  /// From now on there may be such.
+  static void expect_ended() noexcept { s_any_ended.store(true, std::memory_order_relaxed); }
   /// The same for a request that is complete.
   Pending* take(int i) noexcept { return any_ ? std::exchange(entries_[i], nullptr) : nullptr; }
   /// After a call that has failed: Open MPI frees each request that has, also where the call tells
@@ -152,6 +169,7 @@ class PendingList {
 
  private:
   static constexpr int kFew = 64;  // a halo exchange has 52 requests
+  static inline constinit std::atomic<bool> s_any_ended{false};
   bool any_ = false;
   int count_;
   Pending** entries_;
@@ -173,6 +191,14 @@ int finish_any_pending(PendingList& list, const MPI_Request* requests, int index
 /// After a call that completes some: statuses[i] is of request indices[i].
 int finish_some_pending(PendingList& list, const MPI_Request* requests, int outcount,
                         const int* indices, MPI_Status* statuses, int code);
+/// Instead of a call that completes some: request `index`, and those after it, that have ended
+/// already.
+int finish_all_ended(PendingList& list, const MPI_Request* requests, int index, int* outcount,
+                     int* indices, MPI_Status* statuses);
+/// MPI_Request_get_status of a request with an entry.
+int ask_pending(Pending& pending, MPI_Request request, int& flag, MPI_Status& status);
+/// The same for a call of Strake's own, after which the program can ask again, or complete it.
+int look_at_pending(Pending& pending, MPI_Request request, int& flag, MPI_Status& status);
 /// MPI_Request_get_status has said that the request is complete.
 /// False: what an envelope stands for is longer than the receive.
 bool unpack_pending(Pending& pending, MPI_Status& status);

@@ -31,6 +31,7 @@ void PendingTable::recycle(Pending* pending) noexcept {
   pending->landing.reset();
   pending->marked.reset();
   pending->told = {};
+  pending->ended.reset();
   pending->persistent = false;
   pending->active = true;
   pending->may_be_gone = false;

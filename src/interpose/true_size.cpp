@@ -1,14 +1,10 @@
 #include "interpose/true_size.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <string_view>
 
-#include "exchange/method.hpp"
 #include "interpose/pending.hpp"
 #include "interpose/quiet_world.hpp"
 #include "interpose/requests.hpp"
-#include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/wire.hpp"
 
@@ -22,26 +18,16 @@ MPI_Request handle_of(const Pending& pending) noexcept {
   return request;
 }
 
-/// Then it is not asked.
-bool forgets_persistent() {
-  static const bool forgets = std::ranges::any_of(
-      mpi::quirks::kTellsOfPersistentOnce,
-      [](std::string_view release) { return exchange::mpi_library().starts_with(release); });
-  return forgets;
-}
-
 /// A receive whose message nobody has looked at yet: what it has got is no longer the next.
 void see_pending(Pending& pending, const MPI_Status& probed, const mpi::CommunicatorPtr& comm) {
   namespace shared = exchange::shared;
   if (!pending.active || pending.communicator == nullptr || pending.told.looked) return;
   shared::see(probed, comm, pending.landed());
-  if ((pending.persistent && forgets_persistent()) || pending.communicator != comm ||
-      pending.told.met != shared::Met::No)
-    return;
+  if (pending.communicator != comm || pending.told.met != shared::Met::No) return;
   int flag = 0;
-  MPI_Status status;
-  if (mpi::real_mpi().MPI_Request_get_status(handle_of(pending), &flag, &status) != MPI_SUCCESS ||
-      flag == 0 || mpi::received_bytes(status) != shared::kEnvelopeBytes)
+  MPI_Status status{};
+  if (look_at_pending(pending, handle_of(pending), flag, status) != MPI_SUCCESS || flag == 0 ||
+      mpi::received_bytes(status) != shared::kEnvelopeBytes)
     return;
   if (shared::is_envelope(status, comm, pending.landed())) return;
   shared::see_message(status, comm);
