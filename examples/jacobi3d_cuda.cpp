@@ -75,8 +75,8 @@ bool each_has_its_own(const std::vector<strake::Place>& places) {
 /// What was enqueued once, to be launched many times.
 class Graph {
  public:
-  /// Captures what `work` enqueues in `stream`, and in others that join it. \throws
-  /// strake::Unsupported  that can't be captured
+  /// Captures what `work` enqueues in `stream`, and in others that join it.
+  /// \throws strake::Unsupported  that can't be captured
   Graph(const strake::Stream& stream, const std::function<void()>& work) {
     use_device_of(stream);
     check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal),

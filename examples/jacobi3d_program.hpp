@@ -52,7 +52,8 @@ void report(Result& result, std::int64_t steps_done, double residual, double sec
 std::uint64_t sum_of_ranks(std::uint64_t checksum);
 
 /// The middle slice, gathered on rank 0. Collective. `parts` are in host memory, and have this
-/// rank's part of that slice at least. \throws std::runtime_error  it can't be written
+/// rank's part of that slice at least.
+/// \throws std::runtime_error  it can't be written
 void write_png(const std::string& path, const std::vector<strake::View<double>>& parts,
                const strake::Index3& extent);
 

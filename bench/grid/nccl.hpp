@@ -20,8 +20,8 @@ class NcclCommunicator {
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
-  /// What is between these two goes at once, so that sends and receives may meet. \throws
-  /// strake::Error  these and the others, if NCCL fails
+  /// What is between these two goes at once, so that sends and receives may meet.
+  /// \throws strake::Error  these and the others, if NCCL fails
   void group_start() const;
   void group_end() const;
   void send(const void* from, std::int64_t bytes, int peer, cudaStream_t stream) const;

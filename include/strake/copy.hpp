@@ -26,9 +26,11 @@ class STRAKE_API CopyPlan {
   /// becomes byte i of `to`. `device` runs the copy. Between two devices, the target's device pulls
   /// and the source's pushes. -1: the target's, else the source's, or the CPU if neither needs a
   /// device. Memory of another device is reached as cudaDeviceEnablePeerAccess() allows: its owner
-  /// must have opened what comes from a memory pool or a mapping of the driver's. \throws
-  /// InvalidArgument  the two sizes differ, or there is no such device. \throws Unsupported  no
-  /// back end reaches both memories. \throws OutOfMemory \throws CudaError
+  /// must have opened what comes from a memory pool or a mapping of the driver's.
+  /// \throws InvalidArgument  the two sizes differ, or there is no such device.
+  /// \throws Unsupported  no back end reaches both memories.
+  /// \throws OutOfMemory
+  /// \throws CudaError
   static CopyPlan compile(const Layout& to, Place to_place, const Layout& from, Place from_place,
                           int device = -1);
 
@@ -47,7 +49,8 @@ class STRAKE_API CopyPlan {
 
   /// Moves the packed bytes `part` and returns when `to` is complete and `from` reusable. `to` and
   /// `from` are the base addresses of the layouts. On a device it runs after the work that is in
-  /// the legacy default stream, and in no order with other streams. \throws CudaError
+  /// the legacy default stream, and in no order with other streams.
+  /// \throws CudaError
   void run(std::byte* to, const std::byte* from, ByteRange part = ByteRange::all()) const;
   /// Enqueues the same on `stream` and returns: `to` is complete, and `from` reusable, once
   /// `stream` has passed this point. Within a capture it becomes part of the graph, which copies
@@ -55,10 +58,10 @@ class STRAKE_API CopyPlan {
   /// one exception: if one end is pageable host memory, the host waits for the stream, then copies,
   /// and returns when the copy is done. Plans for the CPU run at once, on the CPU's stream alone. A
   /// kernel that is enqueued next with the attribute of programmatic stream serialization must call
-  /// cudaGridDependencySynchronize() before it uses what earlier work wrote. \throws
-  /// InvalidArgument  the stream is not of the plan's device; Unsupported  the stream is being
-  /// captured and the host would have to take part, or it is the legacy default stream and another
-  /// stream of the device is being captured; CudaError
+  /// cudaGridDependencySynchronize() before it uses what earlier work wrote.
+  /// \throws InvalidArgument  the stream is not of the plan's device; Unsupported  the stream is
+  /// being captured and the host would have to take part, or it is the legacy default stream and
+  /// another stream of the device is being captured; CudaError
   void enqueue(Stream& stream, std::byte* to, const std::byte* from,
                ByteRange part = ByteRange::all()) const;
 
@@ -98,10 +101,10 @@ class STRAKE_API CopyBatch {
   /// Local (no communication). Uploads what a device needs: ~240 bytes a copy, 8 bytes for each
   /// tile of 32 to 512 words, and the tables of layouts that are no boxes. `device` runs all
   /// copies; -1: the device of the first target in device memory, else of the first such source,
-  /// else of managed memory, or the CPU. Memory of another device is reached as for a plan. \throws
-  /// InvalidArgument  sizes that differ, a slot or a device that does not exist, bytes outside of a
-  /// slot whose size was given, too many slots; Unsupported  pageable memory in a copy of a device,
-  /// a device that can't reach a slot, no back end; OutOfMemory, CudaError
+  /// else of managed memory, or the CPU. Memory of another device is reached as for a plan.
+  /// \throws InvalidArgument  sizes that differ, a slot or a device that does not exist, bytes
+  /// outside of a slot whose size was given, too many slots; Unsupported  pageable memory in a copy
+  /// of a device, a device that can't reach a slot, no back end; OutOfMemory, CudaError
   static CopyBatch compile(std::span<const Slot> slots, std::span<const Copy> copies,
                            int device = -1);
 
@@ -120,14 +123,15 @@ class STRAKE_API CopyBatch {
   /// Enqueues all copies, between the slots at `bases`, in one launch, without allocation or
   /// synchronisation: all targets are complete, and all sources reusable, once `stream` has passed
   /// this point. Within a capture it becomes part of the graph, which keeps these addresses. A
-  /// batch for the CPU runs at once, on the CPU's stream alone. \throws InvalidArgument  the stream
-  /// is not of the batch's device, `bases` are not as many as the slots; with STRAKE_CHECK=1 also
-  /// bytes that are touched twice, an address that is not of its slot's place, and bytes outside of
-  /// the memory there; Unsupported  as for a plan, whose rule for kernels that are enqueued next
-  /// holds, too; CudaError. Nothing is enqueued then.
+  /// batch for the CPU runs at once, on the CPU's stream alone.
+  /// \throws InvalidArgument  the stream is not of the batch's device, `bases` are not as many as
+  /// the slots; with STRAKE_CHECK=1 also bytes that are touched twice, an address that is not of
+  /// its slot's place, and bytes outside of the memory there; Unsupported  as for a plan, whose
+  /// rule for kernels that are enqueued next holds, too; CudaError. Nothing is enqueued then.
   void enqueue(Stream& stream, std::span<std::byte* const> bases) const;
   /// Runs all copies and returns when they are complete. On a device they run after the work that
-  /// is in the legacy default stream, and in no order with other streams. \throws  as enqueue()
+  /// is in the legacy default stream, and in no order with other streams.
+  /// \throws  as enqueue()
   void run(std::span<std::byte* const> bases) const;
 
  private:

@@ -72,10 +72,11 @@ class STRAKE_API Exchange {
   class Impl;  ///< the library's own
 
   /// Plans it. Collective over `comm`: every rank gives its part, which may be empty. The plan
-  /// keeps a communicator of its own. \throws InvalidArgument  on all ranks alike: an array or a
-  /// peer that does not exist, bytes outside of an array, a transfer without its other side, or
-  /// with another size there; the message names rank, tag and both sizes. Unsupported  arrays in
-  /// managed memory; OutOfMemory, MpiError
+  /// keeps a communicator of its own.
+  /// \throws InvalidArgument  on all ranks alike: an array or a peer that does not exist, bytes
+  /// outside of an array, a transfer without its other side, or with another size there; the
+  /// message names rank, tag and both sizes. Unsupported  arrays in managed memory; OutOfMemory,
+  /// MpiError
   Exchange(MPI_Comm comm, const ExchangePart& part);
   Exchange() noexcept;
   Exchange(Exchange&&) noexcept;
@@ -86,19 +87,21 @@ class STRAKE_API Exchange {
   /// Begins it: what is sent is that of now, in arrays at `arrays`, by number. What is sent must
   /// not be changed, and what is received not be used, before it has ended. Waits for no other
   /// rank; what can't be done yet is done by test() and wait(), of this exchange or of another one
-  /// that this thread has begun. \throws InvalidArgument  not as many addresses as arrays, an array
-  /// that is elsewhere than planned; it has begun already; MpiError, CudaError
+  /// that this thread has begun.
+  /// \throws InvalidArgument  not as many addresses as arrays, an array that is elsewhere than
+  /// planned; it has begun already; MpiError, CudaError
   void start(std::span<std::byte* const> arrays);
   /// The same of arrays in a device's memory that work in `after` writes and reads: the exchange
   /// comes after it, and waits for nothing that `after` gets later. Without it, after what is in
   /// the device's legacy default stream. What `after` captures gets the start, too; wait(Stream&)
-  /// ends it then. \throws InvalidArgument  a stream of another device than the arrays';
-  /// Unsupported `after` is being captured, and not all ranks' arrays can be reached from this
-  /// device, or copy engines move the bytes (STRAKE_METHOD=engine); CudaError
+  /// ends it then.
+  /// \throws InvalidArgument  a stream of another device than the arrays'; Unsupported `after` is
+  /// being captured, and not all ranks' arrays can be reached from this device, or copy engines
+  /// move the bytes (STRAKE_METHOD=engine); CudaError
   void start(std::span<std::byte* const> arrays, Stream& after);
   /// The same of arrays in the memories of several devices: it comes after the work in each of
-  /// these streams. (One stream alone orders what all devices do.) \throws InvalidArgument  some of
-  /// them are being captured, some not
+  /// these streams. (One stream alone orders what all devices do.)
+  /// \throws InvalidArgument  some of them are being captured, some not
   void start(std::span<std::byte* const> arrays, std::span<Stream> after);
   /// A whole exchange of arrays in a device's memory, in `stream`: after the work in it, and before
   /// what it gets later. No CPU waits or takes part, and it may be captured in a graph, which
@@ -107,8 +110,8 @@ class STRAKE_API Exchange {
   /// these it likes. Destroy the exchange when its work in streams and graphs is done. A launch of
   /// a graph is a use like others: order it with them by streams and events, and let none come
   /// between a start and its end. A stream that waits for a rank that has given up, or died, waits
-  /// until the job is ended. Of exchanges in several streams up to 16 may wait at once. \throws  as
-  /// start()
+  /// until the job is ended. Of exchanges in several streams up to 16 may wait at once.
+  /// \throws  as start()
   void enqueue(std::span<std::byte* const> arrays, Stream& stream);
   /// The same in several streams: after the work in all, and before what any gets later.
   void enqueue(std::span<std::byte* const> arrays, std::span<Stream> streams);
@@ -119,17 +122,18 @@ class STRAKE_API Exchange {
   /// \throws  as start(); Unsupported  values that devices don't combine, or some ranks' devices
   /// don't reach each other
   void start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine);
-  /// Whether it has ended. Moves what can be moved. True also if none was begun. \throws Error  a
-  /// rank has given it up, or one of this node has died; MpiError
+  /// Whether it has ended. Moves what can be moved. True also if none was begun.
+  /// \throws Error  a rank has given it up, or one of this node has died; MpiError
   bool test();
   /// Until it has ended: what comes is here, and what was sent may be changed. Who has all that it
   /// needs waits for no rank that is late. (But for a device's memory that other ranks' devices
   /// don't reach a rank has to call Strake once after the device's earlier work is done, before
-  /// others get its bytes.) \throws  as test()
+  /// others get its bytes.)
+  /// \throws  as test()
   void wait();
   /// The same for the work that `before` gets later: the stream waits, not the host, which may use
-  /// the exchange again at once. As enqueue(), the host waits where devices can't. \throws  as
-  /// start(), test()
+  /// the exchange again at once. As enqueue(), the host waits where devices can't.
+  /// \throws  as start(), test()
   void wait(Stream& before);
   /// The same for the work that any of these streams gets later; if there are none, as wait().
   void wait(std::span<Stream> before);
@@ -169,8 +173,9 @@ class STRAKE_API SharedArray {
  public:
   SharedArray() noexcept = default;
   /// In host memory, if it has fewer than 64 KiB, or too many are shared (64 in a process), it is
-  /// ordinary memory. \throws InvalidArgument  fewer than no bytes; Unsupported  managed memory, or
-  /// no device; OutOfMemory, CudaError
+  /// ordinary memory.
+  /// \throws InvalidArgument  fewer than no bytes; Unsupported  managed memory, or no device;
+  /// OutOfMemory, CudaError
   explicit SharedArray(std::int64_t bytes, Place place = {});
   SharedArray(SharedArray&& other) noexcept;
   SharedArray& operator=(SharedArray&& other) noexcept;

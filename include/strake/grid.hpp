@@ -141,8 +141,9 @@ class Ghosts;
 /// calls that say so are collective.
 class STRAKE_API Grid {
  public:
-  /// Collective. \param extent  cells along x, y and z; axes that are not named have one cell and
-  /// no ghosts. More ranks than cells may take part: those without cells move nothing.
+  /// Collective.
+  /// \param extent  cells along x, y and z; axes that are not named have one cell and no ghosts.
+  /// More ranks than cells may take part: those without cells move nothing.
   /// \throws InvalidArgument  on all ranks: no axis or more than three, an extent below 1, a
   /// negative radius; Unsupported  managed memory, or a device that is not there; MpiError
   Grid(MPI_Comm comm, std::initializer_list<std::int64_t> extent, const GridOptions& options = {});
@@ -152,9 +153,10 @@ class STRAKE_API Grid {
   /// Collective.
   ~Grid();
 
-  /// A quantity, all zero at first. Collective. \throws InvalidArgument  on all ranks: a name that
-  /// is there already, or a radius longer than a subgrid; the message names quantity, direction,
-  /// rank and both values; OutOfMemory  on all ranks, with quantity, rank and bytes
+  /// A quantity, all zero at first. Collective.
+  /// \throws InvalidArgument  on all ranks: a name that is there already, or a radius longer than a
+  /// subgrid; the message names quantity, direction, rank and both values; OutOfMemory  on all
+  /// ranks, with quantity, rank and bytes
   template <typename T>
   [[nodiscard]] Field<T> add(const std::string& name, const FieldOptions& options = {}) {
     static_assert(std::is_trivially_copyable_v<T>, "its bytes are sent");
@@ -163,9 +165,9 @@ class STRAKE_API Grid {
   }
 
   /// \{ Begins to fill the ghost cells, of all quantities, or of some. Planned at its first use,
-  /// which is collective, as is each use between neighbours. \throws InvalidArgument  an exchange
-  /// of the same quantities has not ended; Error  with STRAKE_CHECK=1: this rank has read ghost
-  /// cells too early (docs/how-to/grid.md)
+  /// which is collective, as is each use between neighbours.
+  /// \throws InvalidArgument  an exchange of the same quantities has not ended; Error  with
+  /// STRAKE_CHECK=1: this rank has read ghost cells too early (docs/how-to/grid.md)
   [[nodiscard]] Ghosts exchange(const ExchangeOptions& options = {});
   [[nodiscard]] Ghosts exchange(std::initializer_list<FieldHandle> fields,
                                 const ExchangeOptions& options = {});
@@ -183,8 +185,9 @@ class STRAKE_API Grid {
   /// \}
   /// \{ A whole exchange in `stream`, after the work in it and before what it gets later, with no
   /// CPU in it (Exchange::enqueue). In a graph it exchanges the buffers that are current now: to
-  /// swap in between, capture a graph for either. \throws Unsupported  the stream is being
-  /// captured, and this exchange was not prepared; as Exchange::enqueue
+  /// swap in between, capture a graph for either.
+  /// \throws Unsupported  the stream is being captured, and this exchange was not prepared; as
+  /// Exchange::enqueue
   void enqueue(Stream& stream, const ExchangeOptions& options = {});
   void enqueue(Stream& stream, std::initializer_list<FieldHandle> fields,
                const ExchangeOptions& options = {});
@@ -201,8 +204,8 @@ class STRAKE_API Grid {
   void accumulate(std::initializer_list<FieldHandle> fields, const Combine& combine,
                   const ExchangeOptions& options = {});
 
-  /// Of each quantity that has two buffers the next one becomes the current one. \throws
-  /// InvalidArgument  an exchange has not ended; Error  with STRAKE_CHECK=1, as exchange()
+  /// Of each quantity that has two buffers the next one becomes the current one.
+  /// \throws InvalidArgument  an exchange has not ended; Error  with STRAKE_CHECK=1, as exchange()
   void swap();
 
   /// How many subgrids this rank has. Those that name none below are of the first one, and
@@ -231,13 +234,13 @@ class STRAKE_API Grid {
   /// For people: subgrids, quantities, and what goes where.
   [[nodiscard]] std::string plan() const;
   /// Writes the exchanges that are planned by now as a graph: `dot -Tsvg PATH` draws the ranks,
-  /// with what goes between them. Collective. \throws Error  on all ranks: the file can't be
-  /// written
+  /// with what goes between them. Collective.
+  /// \throws Error  on all ranks: the file can't be written
   void write_plan(const std::string& path) const;
 
   /// Writes the quantities of cells whose elements are numbers, or arrays of them, for ParaView:
-  /// PATH.pvti, and PATH_NUMBER.vti of each subgrid with cells. Collective. \throws Error  on all
-  /// ranks: a file can't be written
+  /// PATH.pvti, and PATH_NUMBER.vti of each subgrid with cells. Collective.
+  /// \throws Error  on all ranks: a file can't be written
   void write_vtk(const std::string& path) const;
 
   /// What a file calls the elements of a quantity.
@@ -283,9 +286,9 @@ class STRAKE_API Grid {
 };
 
 /// An exchange that has begun: until it ends, cells that neighbours need must not be changed, and
-/// ghost cells not be read. STRAKE_CHECK=1 reports both. All calls \throw Error  a rank has given
-/// the exchange up, or has died; with STRAKE_CHECK=1: this rank has changed cells too early;
-/// MpiError, CudaError
+/// ghost cells not be read. STRAKE_CHECK=1 reports both. All calls
+/// \throw Error  a rank has given the exchange up, or has died; with STRAKE_CHECK=1: this rank has
+/// changed cells too early; MpiError, CudaError
 class STRAKE_API Ghosts {
  public:
   /// Whether all ghost cells are there. Moves what can be moved.

@@ -56,8 +56,8 @@ class STRAKE_API Layout {
 
   /// No bytes.
   Layout() noexcept = default;
-  /// `bytes` adjacent bytes at `offset`. \throws InvalidArgument  bytes < 0. Cost: O(1), as for
-  /// `box`.
+  /// `bytes` adjacent bytes at `offset`.
+  /// \throws InvalidArgument  bytes < 0. Cost: O(1), as for `box`.
   static Layout dense(std::int64_t bytes, std::int64_t offset = 0);
   /// A nest of `dims` (outermost first) around blocks of `block_bytes`.
   /// \throws InvalidArgument  a negative count or block, or a size past 2^63.

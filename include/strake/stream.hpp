@@ -24,8 +24,9 @@ class STRAKE_API Event {
   Event& operator=(Event&& other) noexcept;
   ~Event();
 
-  /// Whether the work before it is complete. \throws InvalidArgument  it was never recorded;
-  /// Unsupported  it was recorded in a stream that was being captured; CudaError
+  /// Whether the work before it is complete.
+  /// \throws InvalidArgument  it was never recorded; Unsupported  it was recorded in a stream that
+  /// was being captured; CudaError
   [[nodiscard]] bool query() const;
   /// Blocks the host until that work is complete. \throws  as query()
   void synchronize() const;
@@ -45,17 +46,17 @@ class STRAKE_API Stream {
   /// The CPU's.
   Stream() noexcept;
   /// A new stream of a device, ordered with other streams, the default ones too, by events alone.
-  /// It is destroyed with this object, after its work. \throws InvalidArgument  there is no such
-  /// device; Unsupported  the process has not used its device yet, or Strake has no back end for
-  /// it; CudaError
+  /// It is destroyed with this object, after its work.
+  /// \throws InvalidArgument  there is no such device; Unsupported  the process has not used its
+  /// device yet, or Strake has no back end for it; CudaError
   [[nodiscard]] static Stream make(int device);
   /// A stream of the user's: one of the runtime or the driver; null or `cudaStreamLegacy`;
   /// `cudaStreamPerThread`, which is the calling thread's at each call (a program that is compiled
   /// for per-thread default streams names it so, not by null). It is not destroyed with this
   /// object, and must outlive it: CUDA can't tell a stream that was destroyed. The device is the
-  /// stream's own; for a default stream it is `device`, or the current one (-1). \throws
-  /// InvalidArgument  it is a stream of another device than `device`, or of another context than
-  /// its device's primary one; Unsupported, CudaError
+  /// stream's own; for a default stream it is `device`, or the current one (-1).
+  /// \throws InvalidArgument  it is a stream of another device than `device`, or of another context
+  /// than its device's primary one; Unsupported, CudaError
   [[nodiscard]] static Stream adopt(CUstream_st* stream, int device = -1);
   /// The other one is the CPU's then.
   Stream(Stream&&) noexcept;
@@ -68,17 +69,19 @@ class STRAKE_API Stream {
   [[nodiscard]] CUstream_st* native() const noexcept;
 
   /// `event` becomes the point after the work that was enqueued so far. The first time it makes an
-  /// event of the runtime (~1 us more). \throws Unsupported  this is the legacy default stream, and
-  /// another stream of the device is being captured; CudaError
+  /// event of the runtime (~1 us more).
+  /// \throws Unsupported  this is the legacy default stream, and another stream of the device is
+  /// being captured; CudaError
   void record(Event& event);
   /// Work that is enqueued later starts after `event`, of any device. The device waits, not the
   /// host; only on the CPU's stream the host does. A stream joins the capture that `event` was
-  /// recorded in. \throws InvalidArgument  `event` was never recorded; Unsupported  this stream is
-  /// being captured and `event` is not of that capture, or this is the legacy default stream and a
+  /// recorded in.
+  /// \throws InvalidArgument  `event` was never recorded; Unsupported  this stream is being
+  /// captured and `event` is not of that capture, or this is the legacy default stream and a
   /// capture goes on; CudaError  the capture of `event` has ended
   void wait(const Event& event);
-  /// Whether all work that was enqueued is complete. \throws Unsupported  it is being captured, or
-  /// as record(); CudaError
+  /// Whether all work that was enqueued is complete.
+  /// \throws Unsupported  it is being captured, or as record(); CudaError
   [[nodiscard]] bool query() const;
   /// Blocks the host until that work is complete. \throws  as query()
   void synchronize() const;

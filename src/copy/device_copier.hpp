@@ -134,20 +134,20 @@ class DeviceCopier {
  public:
   virtual ~DeviceCopier() = default;
   /// A plan for `device`, or (-1) for the device of the target, else of the source. It must outlive
-  /// its runs. Engine falls back to a kernel where an engine can't reach a place. \throws
-  /// Unsupported  both places are plain host memory, or no peer access.
+  /// its runs. Engine falls back to a kernel where an engine can't reach a place.
+  /// \throws Unsupported  both places are plain host memory, or no peer access.
   virtual std::unique_ptr<DevicePlan> compile(const Layout& to, Place to_place, const Layout& from,
                                               Place from_place,
                                               CopyVariant variant = CopyVariant::Auto,
                                               int device = -1) = 0;
-  /// A batch for `device` between memories of the given places. It must outlive its runs. \throws
-  /// Unsupported  a copy of pageable host memory, or no peer access; OutOfMemory, CudaError
+  /// A batch for `device` between memories of the given places. It must outlive its runs.
+  /// \throws Unsupported  a copy of pageable host memory, or no peer access; OutOfMemory, CudaError
   virtual std::unique_ptr<DeviceBatch> compile_batch(int device, std::span<const Place> slots,
                                                      std::span<const CopyBatch::Copy> copies) = 0;
   /// Slots that the copies of a mail can have.
   static constexpr std::size_t kMostMailSlots = 1900;
-  /// `state` is used by it, and stays the caller's. \throws InvalidArgument  values to be combined
-  /// that are not aligned; OutOfMemory, CudaError
+  /// `state` is used by it, and stays the caller's.
+  /// \throws InvalidArgument  values to be combined that are not aligned; OutOfMemory, CudaError
   virtual std::unique_ptr<DeviceMail> compile_mail(int device, const MailCopies& copies,
                                                    const MailState& state) = 0;
   /// Enqueues several batches of two slots, of the queue's device, in one launch for each kMostRuns

@@ -36,7 +36,8 @@ struct CopyPlanAccess {
 };
 
 /// Enqueues a plan on one of the library's own queues, of the plan's device; one for the CPU runs
-/// at once. \throws  as CopyPlan::enqueue()
+/// at once.
+/// \throws  as CopyPlan::enqueue()
 [[nodiscard]] inline Ticket enqueue(const CopyPlan& plan, Queue& queue, std::byte* to,
                                     const std::byte* from, ByteRange part = ByteRange::all()) {
   const auto* const impl = CopyPlanAccess::of(plan);
@@ -48,8 +49,8 @@ struct CopyPlanAccess {
 /// \throws InvalidArgument  `stream` is not of `device` (-1: the CPU)
 void require_same_device(const Stream& stream, int device, const char* what);
 
-/// The calling thread's own queue on a device, made at the first call. \throws Unsupported,
-/// CudaError
+/// The calling thread's own queue on a device, made at the first call.
+/// \throws Unsupported, CudaError
 [[nodiscard]] Queue& thread_queue(int device);
 
 }  // namespace strake

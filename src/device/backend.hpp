@@ -75,8 +75,9 @@ class Queue {
   virtual Ticket copy(void* to, const void* from, std::int64_t bytes) = 0;
   /// Later work waits, on the device, for the ticket of another queue of the same device.
   virtual void wait_for(const Queue& other, Ticket ticket) = 0;
-  /// True once done. \throws CudaError  the device reported a fault (checked now and then).
-  /// Any thread may ask, whichever uses the queue.
+  /// True once done.
+  /// \throws CudaError  the device reported a fault (checked now and then). Any thread may ask,
+  /// whichever uses the queue.
   virtual bool done(Ticket ticket) = 0;
   /// Spins, then yields, until done. \throws CudaError
   virtual void wait(Ticket ticket) = 0;
@@ -112,8 +113,9 @@ class DeviceStream {
   [[nodiscard]] virtual int device() const noexcept = 0;
   /// The runtime's handle.
   [[nodiscard]] virtual void* native() const noexcept = 0;
-  /// Whether its work goes into a graph instead of the device. \throws Unsupported  it is the
-  /// legacy default stream, which can't be used while another stream is captured.
+  /// Whether its work goes into a graph instead of the device.
+  /// \throws Unsupported  it is the legacy default stream, which can't be used while another stream
+  /// is captured.
   [[nodiscard]] virtual bool capturing() const = 0;
   /// \{ `event` is of the same device (record), of any device (wait). \throws CudaError
   virtual void record(DeviceEvent& event) = 0;
@@ -165,8 +167,9 @@ class DeviceBackend {
   enum class StreamOf : std::uint8_t { User, Library };
   virtual std::unique_ptr<DeviceStream> make_stream(int device, StreamOf use = StreamOf::User) = 0;
   /// The user's `stream`, which stays the user's. The device is the stream's own, or, for the
-  /// default streams, `device` (-1: the current one). \throws InvalidArgument  the stream is not of
-  /// `device` (unless that is -1), or not of the primary context of its device.
+  /// default streams, `device` (-1: the current one).
+  /// \throws InvalidArgument  the stream is not of `device` (unless that is -1), or not of the
+  /// primary context of its device.
   virtual std::unique_ptr<DeviceStream> adopt_stream(void* stream, int device) = 0;
   virtual std::unique_ptr<DeviceEvent> make_event(int device) = 0;
   /// Device or pinned (mapped) host memory. \throws OutOfMemory
@@ -177,7 +180,8 @@ class DeviceBackend {
   /// Lets a device reach what allocate() gave of another one in this process. False: it can't.
   virtual bool reach_peer(int device, int other) = 0;
   /// Lets a device reach whole pages of host memory, until unmap_host(), once for each call. Ranges
-  /// that are mapped have nothing in common, or are the same. \returns their address there.
+  /// that are mapped have nothing in common, or are the same.
+  /// \returns their address there.
   /// \throws CudaError
   virtual std::byte* map_host(int device, std::byte* memory, std::int64_t bytes) = 0;
   virtual void unmap_host(int device, std::byte* memory) noexcept = 0;

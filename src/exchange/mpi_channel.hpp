@@ -62,7 +62,8 @@ class MpiChannel final : public Channel {
   MpiChannel& operator=(const MpiChannel&) = delete;
 
   /// From now on one persistent request carries each message, whose parcel is always `parcel`: a
-  /// send that `init` makes, or (null) a receive. \throws MpiError
+  /// send that `init` makes, or (null) a receive.
+  /// \throws MpiError
   void make_persistent(const Parcel& parcel, InitSend init);
 
   void post(const Parcel& parcel) override;

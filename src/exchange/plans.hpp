@@ -25,7 +25,8 @@ class Plans final : public mpi::Companion {
   explicit Plans(const Layout& layout) noexcept : layout_(layout) {}
 
   /// Send: layout at `typed` → dense at `packed`; Receive: the other way. Compiled at first use,
-  /// then ~2 ns for host memory. \throws Unsupported, OutOfMemory, CudaError
+  /// then ~2 ns for host memory.
+  /// \throws Unsupported, OutOfMemory, CudaError
   const CopyPlan& plan(Direction direction, Place typed, Place packed);
 
   /// The same on a device, or between its memory and pinned memory, for a launch of several.

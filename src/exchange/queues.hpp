@@ -17,8 +17,9 @@ struct Queues {
 /// thread that enqueues at the same time as another gets one more.
 class BorrowedQueues {
  public:
-  /// Both of that order. \throws Unsupported  no device back end is loaded; OutOfMemory; CudaError
-  /// (the device was reset, too)
+  /// Both of that order.
+  /// \throws Unsupported  no device back end is loaded; OutOfMemory; CudaError (the device was
+  /// reset, too)
   BorrowedQueues(int device, QueueOrder order);
   ~BorrowedQueues();
   BorrowedQueues(const BorrowedQueues&) = delete;

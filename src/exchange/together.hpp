@@ -59,8 +59,8 @@ class Together {
   /// Whether to look at once for what a call has begun, which costs the answer of a device, 1.5 us:
   /// not if it gave one just now. What goes on is looked at later then, with more that has begun.
   [[nodiscard]] bool shall_ask() const noexcept;
-  /// A copy from `from` to `to`, whose memory the device's earlier work is done with. \throws
-  /// std::bad_alloc, Unsupported, CudaError
+  /// A copy from `from` to `to`, whose memory the device's earlier work is done with.
+  /// \throws std::bad_alloc, Unsupported, CudaError
   [[nodiscard]] std::shared_ptr<const Launch> add(int device, DeviceCopy copy, std::byte* to,
                                                   const std::byte* from);
   /// Launches what was collected. < 1 ns if that is nothing.

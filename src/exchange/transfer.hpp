@@ -50,7 +50,8 @@ class Transfer {
   };
 
   /// Takes the memory that the method needs, and compiles the copy. Falls back to the next method,
-  /// once, when memory runs out. \throws OutOfMemory
+  /// once, when memory runs out.
+  /// \throws OutOfMemory
   Transfer(Direction direction, const Typed& typed, Method method);
   /// The same of one send by memory that its receiver shares: post() packs it once the channel has
   /// the envelope, while the receiver unpacks what is there. The channel's post() must not wait for
@@ -78,12 +79,13 @@ class Transfer {
     return lease_ && lease_->offer() != shared::Offer::None;
   }
   /// Ends an offer, whose receiver may not claim it any more: packs the message, or waits until
-  /// that has taken it. Does nothing else. \throws OutOfMemory
+  /// that has taken it. Does nothing else.
+  /// \throws OutOfMemory
   void end_offer();
   /// A posted message by shared memory is lost for sure.
   void withdraw() noexcept;
-  /// Begins: packs a send (host memory), or starts to (device memory). \throws OutOfMemory,
-  /// CudaError
+  /// Begins: packs a send (host memory), or starts to (device memory).
+  /// \throws OutOfMemory, CudaError
   void start();
   /// A send that waits for its turn: collects its copy, if it can be. A fault shows in step().
   void prepare() noexcept;
@@ -95,7 +97,8 @@ class Transfer {
   /// All steps that are left, for a call that waits for its message. \throws as step()
   void finish(Channel& channel);
   /// For a channel whose messages somebody else sees the end of: a posted one has ended. Unpacks
-  /// it. \throws CudaError, OutOfMemory
+  /// it.
+  /// \throws CudaError, OutOfMemory
   void arrived(const Arrival& arrival);
   /// A send that is still being packed is not given to the channel at all; of a posted message the
   /// channel is asked. True: the message is lost for sure.

@@ -23,14 +23,16 @@ class STRAKE_LOCAL Grid::Impl::Check {
   explicit Check(Impl& grid) noexcept : grid_(grid) {}
 
   /// Before `exchange` starts: looks for early reads, keeps what is sent, and poisons what is to
-  /// come. \throws Error  there were some
+  /// come.
+  /// \throws Error  there were some
   void before_start(const Wanted& wanted, const Exchange& exchange, std::span<Stream> after);
   /// After each call that may have moved bytes: hides what came of all exchanges.
   void hide();
   /// The program is told that what comes from `peer` is there.
   void show(const Exchange& exchange, int peer);
-  /// It is told that `exchange` has ended. \throws Error  a cell that was sent has been changed
-  /// meanwhile; no rank waits for this one then
+  /// It is told that `exchange` has ended.
+  /// \throws Error  a cell that was sent has been changed meanwhile; no rank waits for this one
+  /// then
   void end(const Exchange& exchange);
   /// Before buffers are swapped: looks for early reads. \throws Error  there were some
   void swap();
@@ -64,9 +66,9 @@ class STRAKE_LOCAL Grid::Impl::Check {
   [[nodiscard]] bool may_reach(const Origin& origin, const Region& owned, const Index3& at) const;
   /// What the poison at `word` names; nothing if it is none.
   [[nodiscard]] std::optional<Origin> origin_of(const std::byte* word, std::int64_t bytes) const;
-  /// Whether cells that this rank owns hold poison. \throws Error  some do: the message names
-  /// quantity and coordinates, and of the ghost cell that was read quantity and direction; no rank
-  /// waits for this one then
+  /// Whether cells that this rank owns hold poison.
+  /// \throws Error  some do: the message names quantity and coordinates, and of the ghost cell that
+  /// was read quantity and direction; no rank waits for this one then
   void look() const;
   void look(const Data& field, std::size_t subgrid, bool next) const;
   [[noreturn]] void refuse(const std::string& what) const;

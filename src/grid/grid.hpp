@@ -76,8 +76,8 @@ class STRAKE_LOCAL Grid::Impl {
   void accumulate(const Wanted& wanted, const Combine& combine);
   void wait(Exchange& exchange) const;
   void wait(Exchange& exchange, std::span<Stream> before) const;
-  /// Whether an exchange has ended, or what comes from one rank is there. \throws Error  also what
-  /// STRAKE_CHECK=1 finds then
+  /// Whether an exchange has ended, or what comes from one rank is there.
+  /// \throws Error  also what STRAKE_CHECK=1 finds then
   bool test(Exchange& exchange, std::optional<int> peer = {}) const;
   /// All exchanges: no rank waits for this one.
   void give_up() const noexcept;

@@ -40,7 +40,8 @@ class Operation final : public exchange::Flight {
   ~Operation() override;
 
   /// From now on it may be started any number of times, over one persistent request of the MPI
-  /// library's: a send that `init` makes, or (null) a receive. \throws MpiError
+  /// library's: a send that `init` makes, or (null) a receive.
+  /// \throws MpiError
   void make_persistent(exchange::InitSend init);
   /// The same of a send in host memory that goes by memory which its receiver shares, each time
   /// that there is room for it.

@@ -74,7 +74,8 @@ bool copy_adjacent(const Call<Count>& call, const mpi::TypeRecord& record) {
 }
 
 /// Refuses a packed buffer that is too small, where MPICH would pack or unpack past its end, in
-/// memory that it can't reach. \throws MpiError  after raising the error
+/// memory that it can't reach.
+/// \throws MpiError  after raising the error
 template <typename Count>
 void refuse_short(const Call<Count>& call, std::int64_t bytes) {
   if (!mpi::quirks::kPackOverruns) return;

@@ -1,9 +1,11 @@
 /// \file  Messages that the application holds the MPI library's own requests of, and what remains
 /// to do when these complete: a send's buffer goes back, a receive's bytes are unpacked. An entry
-/// is found by its handle. \par Handles are not unique Both libraries give all sends that are
-/// complete on return one and the same handle. These get no entry. Under MPI_THREAD_MULTIPLE a
-/// completed request's handle may be another thread's new request before its entry is removed: so
-/// of several entries with one handle the newest is the one.
+/// is found by its handle.
+///
+/// Handles are not unique. Both libraries give all sends that are complete on return one and the
+/// same handle. These get no entry. Under MPI_THREAD_MULTIPLE a completed request's handle may be
+/// another thread's new request before its entry is removed: so of several entries with one handle
+/// the newest is the one.
 #pragma once
 
 #include <mpi.h>

@@ -36,8 +36,9 @@ class Requests {
     return std::allocate_shared<Operation>(allocator, std::forward<Args>(args)...);
   }
 
-  /// Takes an operation over that was started, and gives out its request. \throws MpiError  the MPI
-  /// library refused the send, which it has raised; Error  the send failed before
+  /// Takes an operation over that was started, and gives out its request.
+  /// \throws MpiError  the MPI library refused the send, which it has raised; Error  the send
+  /// failed before
   MPI_Request launch(const std::shared_ptr<Operation>& operation);
   /// Takes a persistent operation over. The application knows it as `dummy`, a real persistent
   /// request to MPI_PROC_NULL.

@@ -13,7 +13,8 @@ namespace strake {
 /// Cost: O(metadata).
 [[nodiscard]] std::vector<std::int64_t> encode(const Layout& layout);
 /// The words may come from anywhere: whatever they are, this gives a layout, or throws, and needs
-/// no more memory than a few times theirs. \throws InvalidArgument  they are no layout
+/// no more memory than a few times theirs.
+/// \throws InvalidArgument  they are no layout
 [[nodiscard]] Layout decode(std::span<const std::int64_t> words);
 
 }  // namespace strake

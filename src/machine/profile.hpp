@@ -47,8 +47,8 @@ class Curve {
   Curve() = default;
   /// Points of a full grid, xs and ys ascending, times in row-major order (y fastest). `ys` may be
   /// empty: then one dimension. A time that is NaN is not known, and neither is what lies between
-  /// it and the next points, or past it at an end. \throws InvalidArgument  any of this is
-  /// violated, or a time is not positive
+  /// it and the next points, or past it at an end.
+  /// \throws InvalidArgument  any of this is violated, or a time is not positive
   Curve(const std::vector<double>& xs, const std::vector<double>& ys,
         const std::vector<double>& times);
 
@@ -106,9 +106,9 @@ struct Profile {
 /// to load, <hash>.profile.
 [[nodiscard]] std::string profile_folder();
 
-/// \{ The compact form: one file, with a checksum. read: < 2 ms. \throws Error  what is wrong with
-/// the file. write: into a file beside it that then takes its name, so that no reader ever sees a
-/// part; makes the folder
+/// \{ The compact form: one file, with a checksum. read: < 2 ms.
+/// \throws Error  what is wrong with the file. write: into a file beside it that then takes its
+/// name, so that no reader ever sees a part; makes the folder
 void write_compact(const Profile& profile, const std::string& path);
 [[nodiscard]] Profile read_compact(const std::string& path);
 /// \}

@@ -39,8 +39,10 @@ class Pool {
   static Pool& instance();
 
   /// At least `bytes`, aligned to 64 (host) or 256 bytes. If a block waits, ~20 ns for host memory,
-  /// ~50 ns for other memory. \throws OutOfMemory  the allocation failed, even after the waiting
-  /// blocks of this place were freed. \throws Unsupported  managed memory, or no device back end.
+  /// ~50 ns for other memory.
+  /// \throws OutOfMemory  the allocation failed, even after the waiting blocks of this place were
+  /// freed.
+  /// \throws Unsupported  managed memory, or no device back end.
   [[nodiscard]] void* acquire(Place place, std::int64_t bytes);
   /// `place` as in acquire(). Null is allowed.
   void release(Place place, void* block) noexcept;

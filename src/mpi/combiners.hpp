@@ -47,12 +47,15 @@ struct Descent {
 };
 
 /// Decodes `type` and all its members, except those that are known. The reference is valid as long
-/// as `descent`. \throws Unsupported  for an unknown combiner or predefined type, numbers that a
-/// layout can't hold, too many constructors, or too many levels of them. \throws MpiError
+/// as `descent`.
+/// \throws Unsupported  for an unknown combiner or predefined type, numbers that a layout can't
+/// hold, too many constructors, or too many levels of them.
+/// \throws MpiError
 [[nodiscard]] const Element& element_of(MPI_Datatype type, Descent& descent);
 
 /// The bytes that the constructor with these `contents` selects. Reads `contents` to its end. Cost:
-/// O(arguments + distinct types), and O(blocks) if the result is no box. \throws as element_of
+/// O(arguments + distinct types), and O(blocks) if the result is no box.
+/// \throws as element_of
 [[nodiscard]] Layout combine(Contents& contents, Descent& descent);
 
 }  // namespace strake::mpi

@@ -32,8 +32,8 @@ inline constexpr int kCombinerHvectorInteger = MPI_COMBINER_HVECTOR - 1;
 inline constexpr int kCombinerHindexedInteger = MPI_COMBINER_HINDEXED - 1;
 inline constexpr int kCombinerStructInteger = MPI_COMBINER_STRUCT - 1;
 
-/// How many arguments the constructor of a list or a struct was given; 0 for any other. \throws
-/// MpiError
+/// How many arguments the constructor of a list or a struct was given; 0 for any other.
+/// \throws MpiError
 [[nodiscard]] std::int64_t list_arguments(MPI_Datatype type);
 
 /// The arguments of one constructor call, read front to back in the order of the C binding.

@@ -36,9 +36,11 @@ using KnownTypes = std::shared_ptr<const TypeInfo> (*)(MPI_Datatype type);
 /// Decodes `type`, committed or not, by asking the library how it was made; keeps no handle. Local.
 /// Cost: a few calls into MPI for each distinct type, O(blocks) for lists; nothing for a member
 /// that is `known`. (An Open MPI later than 5.0 returns a new copy of each member, so that members
-/// are never known.) \throws Unsupported  an unknown combiner or predefined type, a size other than
-/// the library's, or more than 100 levels of constructors. \throws MpiError  the library refused a
-/// query. \throws InvalidArgument  `type` is MPI_DATATYPE_NULL.
+/// are never known.)
+/// \throws Unsupported  an unknown combiner or predefined type, a size other than the library's, or
+/// more than 100 levels of constructors.
+/// \throws MpiError  the library refused a query.
+/// \throws InvalidArgument  `type` is MPI_DATATYPE_NULL.
 [[nodiscard]] TypeInfo decode(MPI_Datatype type, KnownTypes known = nullptr);
 
 /// As decode, if that takes no more than `work`. The unit, about 40 ns, is an argument or a block

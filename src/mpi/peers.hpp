@@ -12,12 +12,13 @@ struct Peer {
   MPI_Comm comm = MPI_COMM_NULL;
 };
 
-/// Whether it is an intercommunicator. \throws MpiError  it is no communicator. The MPI library has
-/// raised that error already. The code is the one that the MPI library returned: MPI_SUCCESS with
-/// MPICH since 4.3, if an error handler of the application has returned.
+/// Whether it is an intercommunicator.
+/// \throws MpiError  it is no communicator. The MPI library has raised that error already. The code
+/// is the one that the MPI library returned: MPI_SUCCESS with MPICH since 4.3, if an error handler
+/// of the application has returned.
 [[nodiscard]] bool is_inter(MPI_Comm comm);
-/// False if the MPI library would refuse rank or tag: then pass the call on at once. \throws
-/// MpiError  as is_inter().
+/// False if the MPI library would refuse rank or tag: then pass the call on at once.
+/// \throws MpiError  as is_inter().
 [[nodiscard]] bool sendable(const Peer& peer);
 
 }  // namespace strake::mpi

@@ -32,8 +32,8 @@ const RealMpi& resolve_real_mpi() noexcept;
 /// The MPI library's own symbol of any name, or null. Costs a symbol search.
 [[nodiscard]] void* find_real(const char* name) noexcept;
 
-/// Does nothing on MPI_SUCCESS. \throws MpiError  with the library's text for `code`, which
-/// `function` returned.
+/// Does nothing on MPI_SUCCESS.
+/// \throws MpiError  with the library's text for `code`, which `function` returned.
 void check(int code, const char* function);
 
 }  // namespace strake::mpi

@@ -61,7 +61,8 @@ class TypeRecord {
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] const TypeInfo& info() const noexcept { return info_; }
   /// `count` elements, ~10 ns. `*kept` says whether they live as long as the record: those of the
-  /// first 16 counts do. \throws InvalidArgument  more than 2^63 bytes.
+  /// first 16 counts do.
+  /// \throws InvalidArgument  more than 2^63 bytes.
   [[nodiscard]] ElementsPtr elements(std::int64_t count, bool* kept = nullptr);
 
  private:

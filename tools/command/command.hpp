@@ -19,7 +19,8 @@ enum class TakesJob : std::uint8_t { No, MayTake, Needs };
 struct Command {
   CLI::App* app = nullptr;  ///< its name, options and help
   /// Does what the parsed options ask for, and returns the exit status. `job` are the words after
-  /// the first "--". \throws std::exception  main prints it behind the command's name
+  /// the first "--".
+  /// \throws std::exception  main prints it behind the command's name
   std::function<int(const std::vector<std::string>& job)> run;
   TakesJob takes_job = TakesJob::No;
 };

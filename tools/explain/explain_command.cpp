@@ -36,8 +36,8 @@ std::optional<MemoryKind> memory_named(const std::string& name) {
   return name == "pinned" ? MemoryKind::Pinned : MemoryKind::Device;
 }
 
-/// Reads a count as a number inside an expression is read. \throws CLI::ValidationError  no number,
-/// or a negative one.
+/// Reads a count as a number inside an expression is read.
+/// \throws CLI::ValidationError  no number, or a negative one.
 std::int64_t count_of(const std::string& text) {
   const auto refuse = [](const std::string& why) { throw CLI::ValidationError("--count", why); };
   std::int64_t count = 0;

@@ -24,7 +24,8 @@ struct Datatype {
 using Numbers = std::span<const std::int64_t>;
 
 /// \{ MPI's constructors. Displacements and strides of the h-forms are bytes, of the others
-/// extents. \throws InvalidArgument  what MPI would refuse, or a bound past 2^63.
+/// extents.
+/// \throws InvalidArgument  what MPI would refuse, or a bound past 2^63.
 [[nodiscard]] Datatype basic(std::int64_t bytes, std::int64_t alignment);
 [[nodiscard]] Datatype contiguous(std::int64_t count, const Datatype& type);
 [[nodiscard]] Datatype vector(std::int64_t count, std::int64_t blocklength, std::int64_t stride,

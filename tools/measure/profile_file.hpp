@@ -24,8 +24,8 @@ struct RunMode {
 class ProfileFile {
  public:
   /// Reads what is there. A file that can't be read (damaged, or of another version) is kept beside
-  /// it with the ending ".old", and `complaint()` says so. \throws Error  it holds another
-  /// machine's profile, or is a folder or a device
+  /// it with the ending ".old", and `complaint()` says so.
+  /// \throws Error  it holds another machine's profile, or is a folder or a device
   ProfileFile(std::string path, const std::string& key);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

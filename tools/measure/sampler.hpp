@@ -30,7 +30,8 @@ struct Samples {
 using TimedRun = std::function<double(std::int64_t iterations)>;
 
 /// If all sets fail the tests, the result is the set with the smallest spread, as the least
-/// disturbed one. Exceptions of `run` are passed on. \throws Error  the operation takes no time.
+/// disturbed one. Exceptions of `run` are passed on.
+/// \throws Error  the operation takes no time.
 [[nodiscard]] Samples sample(const TimedRun& run, const Sampling& sampling);
 
 }  // namespace strake::measure

@@ -30,7 +30,8 @@ struct Point {
 /// there about five times, up to 16 letters.
 [[nodiscard]] std::vector<Point> points_of(std::span<const double> samples);
 /// One statistic of points in their order, "excursion", "covariance, lag 8". Lags not below their
-/// number give 0. \throws InvalidArgument  there is none of this name
+/// number give 0.
+/// \throws InvalidArgument  there is none of this name
 [[nodiscard]] double statistic_of(std::string_view name, std::span<const Point> points);
 /// \}
 

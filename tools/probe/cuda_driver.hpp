@@ -15,7 +15,8 @@ class CudaDriver {
 
   [[nodiscard]] int devices() const noexcept { return devices_; }
   /// Makes device `ordinal` (modulo their number) this thread's, by its primary context, which the
-  /// CUDA runtime shares. For one thread of the process. \throws CudaError
+  /// CUDA runtime shares. For one thread of the process.
+  /// \throws CudaError
   void use(int ordinal);
   /// \{ On the device in use. \throws CudaError
   [[nodiscard]] std::uint64_t allocate(std::size_t bytes);

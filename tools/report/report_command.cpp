@@ -18,7 +18,8 @@ namespace strake::report {
 namespace {
 
 /// This machine's profile: the JSON beside the compact form, which has more, or else that form.
-/// `path` becomes the file's. \throws Error  there is none, with the command that makes one
+/// `path` becomes the file's.
+/// \throws Error  there is none, with the command that makes one
 Shown own_profile(std::string& path) {
   const machine::Located located = machine::locate(
       settings::text(settings::Id::profile), machine::profile_folder(), machine::machine_key());

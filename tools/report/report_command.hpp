@@ -14,8 +14,8 @@ struct Options {
   std::string title;                   ///< empty: made from the hosts
 };
 
-/// The status of the command. \throws Error  a file can't be read or written, with its name and the
-/// place in it
+/// The status of the command.
+/// \throws Error  a file can't be read or written, with its name and the place in it
 int run(const Options& options);
 
 /// Adds `strake report` to the parser.

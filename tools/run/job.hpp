@@ -32,8 +32,8 @@ class Interruptions {
 };
 
 /// Runs `command` with `environment` added to this process's own. Returns its status, or 128 + the
-/// signal that ended it, as a shell does. Signals sent to this process go on to it. \throws
-/// InvalidArgument  it can't be started.
+/// signal that ended it, as a shell does. Signals sent to this process go on to it.
+/// \throws InvalidArgument  it can't be started.
 [[nodiscard]] int run_job(const Arguments& command, const Variables& environment,
                           const Surroundings& where = {});
 

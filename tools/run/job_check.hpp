@@ -13,8 +13,9 @@
 namespace strake::run {
 
 /// Which word of `command` is the launcher: the first, or a later one after a program such as
-/// timeout or numactl. Nothing if the command is an MPI program itself. \throws InvalidArgument  it
-/// is neither. \param program  the path of the first word
+/// timeout or numactl. Nothing if the command is an MPI program itself.
+/// \throws InvalidArgument  it is neither.
+/// \param program  the path of the first word
 [[nodiscard]] std::optional<std::size_t> launcher_in(const Arguments& command,
                                                      const std::string& program,
                                                      preload::MpiLibrary forced);

@@ -39,8 +39,8 @@ struct Segment {
 
 /// `command` with options that set `variables` for the ranks, and only for them. If the command
 /// line, or Open MPI's list of variables in this environment, sets LD_PRELOAD, the value given here
-/// is put before that one; other variables that are set there keep that value. \throws
-/// InvalidArgument  a value that the launcher can't pass on.
+/// is put before that one; other variables that are set there keep that value.
+/// \throws InvalidArgument  a value that the launcher can't pass on.
 [[nodiscard]] Arguments with_environment(Launcher launcher, const Arguments& command,
                                          const Variables& variables);
 

@@ -14,8 +14,9 @@ namespace strake::run {
 [[nodiscard]] std::optional<std::string> find_program(const std::string& program);
 
 /// The MPI library that a program is linked to. None if it is linked to none: it may still load one
-/// when it runs, or start a program that uses MPI. \throws InvalidArgument  it is linked statically
-/// to MPI, or its library is not known (`forced`: --mpi's, or None).
+/// when it runs, or start a program that uses MPI.
+/// \throws InvalidArgument  it is linked statically to MPI, or its library is not known (`forced`:
+/// --mpi's, or None).
 [[nodiscard]] preload::MpiLibrary check_program(const std::string& path,
                                                 preload::MpiLibrary forced);
 

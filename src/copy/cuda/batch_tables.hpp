@@ -20,8 +20,9 @@ class BatchTables {
  public:
   static constexpr int kWidestLog2 = 4;
   /// A tile is of 32 to 256 words: as large as keeps their number at `enough`, which is work for
-  /// every warp of the device. `places` are those of the slots. No word has more than
-  /// 1 << `most_log2` bytes. \throws InvalidArgument  2^31 tiles or more
+  /// every warp of the device. `places` are those of the slots. No word has more than 1 <<
+  /// `most_log2` bytes.
+  /// \throws InvalidArgument  2^31 tiles or more
   BatchTables(int device, std::span<const Place> places, std::span<const CopyBatch::Copy> copies,
               std::int64_t enough, int most_log2 = kWidestLog2);
   ~BatchTables();

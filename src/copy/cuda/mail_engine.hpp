@@ -21,7 +21,8 @@ class MailEngine {
   void add(std::span<const CopyBatch::Copy> copies, Copies& left);
   [[nodiscard]] bool is_empty() const noexcept { return parts_.empty(); }
   /// Enqueues all, in any order, within a DeviceScope; bases[i] is the address of slot i. Nothing
-  /// is allocated once a thread has called it before. \throws CudaError
+  /// is allocated once a thread has called it before.
+  /// \throws CudaError
   void enqueue(cudaStream_t stream, std::span<const std::byte* const> bases) const;
 
  private:

@@ -67,8 +67,8 @@ struct Driver {
 /// The primary context of a device, retained at first use. Later calls ~1 ns. \throws CudaError
 [[nodiscard]] CUcontext primary_context(int device);
 
-/// Of a device's primary context. Another one once the device was reset. 0: not known. \throws
-/// CudaError
+/// Of a device's primary context. Another one once the device was reset. 0: not known.
+/// \throws CudaError
 [[nodiscard]] unsigned long long context_id(int device);
 
 /// How many multiprocessors a device has. ~100 ns. \throws CudaError

@@ -71,8 +71,8 @@ class CudaStream final : public DeviceStream {
 
 /// Whether it is a name for the default stream, of either kind, of the current device.
 [[nodiscard]] bool is_default_stream(cudaStream_t stream) noexcept;
-/// The device of a stream, as the driver knows it. \throws InvalidArgument  the stream is not of
-/// the primary context of its device
+/// The device of a stream, as the driver knows it.
+/// \throws InvalidArgument  the stream is not of the primary context of its device
 [[nodiscard]] int device_of_stream(cudaStream_t stream);
 
 }  // namespace strake::cuda

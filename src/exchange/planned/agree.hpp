@@ -12,7 +12,8 @@ namespace strake::exchange::planned {
 enum class FaultKind : std::uint8_t { Argument, Unsupported, Memory, Other };
 
 /// Throws on all ranks of `comm` if any of them has a `fault` (a text that is not empty): the first
-/// such rank's. Collective. \throws InvalidArgument, Unsupported, OutOfMemory, Error; MpiError
+/// such rank's. Collective.
+/// \throws InvalidArgument, Unsupported, OutOfMemory, Error; MpiError
 void agree(MPI_Comm comm, const std::string& fault, FaultKind kind = FaultKind::Argument);
 
 }  // namespace strake::exchange::planned

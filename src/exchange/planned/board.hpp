@@ -120,8 +120,8 @@ class Board {
 /// The boards of the ranks of this node that an exchange has dealings with, and their arrays.
 class Boards {
  public:
-  /// Collective over `comm`. `own` is the shape of this rank's board. \throws OutOfMemory  on all
-  /// ranks; MpiError
+  /// Collective over `comm`. `own` is the shape of this rank's board.
+  /// \throws OutOfMemory  on all ranks; MpiError
   Boards(MPI_Comm comm, std::vector<Neighbour> neighbours, const BoardShape& own);
   ~Boards();
   Boards(const Boards&) = delete;

@@ -107,18 +107,19 @@ class Mail {
   void follow(const DeviceStream& work, const DeviceEvent& event);
   /// Puts this device's bytes, as prepared. \throws Unsupported  and nothing was done; CudaError
   void put(Bases bases);
-  /// Whether the round that was started has ended. `now`: the caller waits for it. \throws
-  /// CudaError
+  /// Whether the round that was started has ended. `now`: the caller waits for it.
+  /// \throws CudaError
   [[nodiscard]] bool test(bool now);
   /// Takes, if that was not begun, and \returns what comes after the round.
   [[nodiscard]] const DeviceEvent& end();
   /// A round that was captured, in a capture that has ended without its end, is no more.
   void forget() noexcept { step_ = Step::Idle; }
-  /// A whole round in `stream`, of this device. \throws Unsupported  and nothing was done;
-  /// CudaError
+  /// A whole round in `stream`, of this device.
+  /// \throws Unsupported  and nothing was done; CudaError
   void run(Bases bases, DeviceStream& stream);
   /// Of the last round that has ended, if the device is idle: when its bytes were with the others,
-  /// theirs had come, and all were taken. [us since it began] \throws CudaError
+  /// theirs had come, and all were taken. [us since it began]
+  /// \throws CudaError
   struct Stages {
     double put = 0;
     double seen = 0;
@@ -126,7 +127,8 @@ class Mail {
   };
   [[nodiscard]] std::optional<Stages> stages() const;
   /// How long a round takes, by this machine's profile; nothing if that does not say, or with other
-  /// devices of this rank. \param rank  this one
+  /// devices of this rank.
+  /// \param rank  this one
   [[nodiscard]] std::optional<machine::Prediction> predicted(int rank) const;
   /// A partner whose bytes have not come; null: there is none.
   [[nodiscard]] const Partner* late() const noexcept;

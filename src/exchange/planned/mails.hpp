@@ -57,7 +57,8 @@ class Mails {
   void give_up() noexcept;
   /// \}
   /// \{ For people, a line a device: how long a round takes this rank by this machine's profile;
-  /// how the last one went. \throws CudaError
+  /// how the last one went.
+  /// \throws CudaError
   [[nodiscard]] std::string predicted(int rank) const;
   [[nodiscard]] std::string last_round() const;
   /// \}

@@ -11,7 +11,8 @@
 namespace strake::exchange::planned {
 
 /// out[i] goes to ranks[i], in[i] comes from there. `meanwhile` is called again and again. For all
-/// ranks that are named anywhere. \throws MpiError
+/// ranks that are named anywhere.
+/// \throws MpiError
 template <typename T, typename Meanwhile>
 void swap_with(MPI_Comm comm, const std::vector<int>& ranks, int tag, const std::vector<T>& out,
                std::vector<T>& in, const Meanwhile& meanwhile) {

@@ -66,7 +66,8 @@ enum class Met : std::uint8_t {
 };
 /// What a received message of an envelope's size names: `landed` are its bytes, `status` is of its
 /// receive on `comm`, which was asked for (mpi::communicator) when the receive was. Nothing where
-/// it is a message of its own. \throws Error  the page is not as it should be
+/// it is a message of its own.
+/// \throws Error  the page is not as it should be
 [[nodiscard]] std::optional<Delivery> open(const MPI_Status& status,
                                            const mpi::CommunicatorPtr& comm, const Landed& landed,
                                            Met met = Met::No);

@@ -53,11 +53,12 @@ class Delivery {
   bool copy_to(const Layout& layout, std::byte* address) const;
   /// The same copy between two memories of one device. Nothing: it is none. \throws CudaError
   [[nodiscard]] std::optional<Pull> pull_to(const Layout& layout, Place place) const;
-  /// Of one that is packed: waits until the bytes before `end` are, and tells how many are. \throws
-  /// Error  they will not be: packing failed, or the sender is dead
+  /// Of one that is packed: waits until the bytes before `end` are, and tells how many are.
+  /// \throws Error  they will not be: packing failed, or the sender is dead
   std::int64_t wait_until(std::int64_t end) const;
   /// Calls `take(piece, packed)` for the pieces of the first `bytes`, each as soon as it is packed:
-  /// byte i is at packed[i]. \throws Error  as wait_until()
+  /// byte i is at packed[i].
+  /// \throws Error  as wait_until()
   template <typename Take>
   void for_each_piece(std::int64_t bytes, const Take& take) const {
     if (from_device())
@@ -150,8 +151,8 @@ class Inbox {
   }
 
   /// What `landed`, the begin of a message of kEnvelopeBytes from `from`, names; nothing where it
-  /// is a message of its own. An offer is claimed: done() has to follow soon. \throws Error  the
-  /// page is not as it should be
+  /// is a message of its own. An offer is claimed: done() has to follow soon.
+  /// \throws Error  the page is not as it should be
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
   /// Tells the log how much memory of other ranks' devices was open at a time.
   void report() const;

@@ -25,14 +25,15 @@ class RemoteLayout {
   explicit RemoteLayout(Layout layout) : layout_(std::move(layout)) {}
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   /// The copy of it to `to`, of as many bytes; only as a whole, since it takes the bytes in what
-  /// order suits the memories. Compiled at first use; ~20 ns then. \throws std::bad_alloc
+  /// order suits the memories. Compiled at first use; ~20 ns then.
+  /// \throws std::bad_alloc
   [[nodiscard]] const std::shared_ptr<const CopyPlan>& plan_to(const Layout& to);
   /// The same where both lie in memory of one device. \throws as compile_device_copy()
   [[nodiscard]] const DeviceCopy& device_copy_to(const Layout& to, Place place);
   /// The copy of it to packed bytes, also in parts. \throws as plan_to()
   [[nodiscard]] const CopyPlan& packing();
-  /// The copy of it, in a device's memory, to packed bytes in pinned memory. \throws as
-  /// compile_device_copy()
+  /// The copy of it, in a device's memory, to packed bytes in pinned memory.
+  /// \throws as compile_device_copy()
   [[nodiscard]] const DeviceCopy& device_packing(Place place);
 
  private:
@@ -59,8 +60,8 @@ class RemoteLayouts {
  public:
   /// `most` are kept; 0: each message's layout is decoded anew (the paper's naive form).
   explicit RemoteLayouts(std::size_t most) : most_(most) {}
-  /// The layout of that hash, which `words` say in another process's memory. \throws
-  /// InvalidArgument they are no layout
+  /// The layout of that hash, which `words` say in another process's memory.
+  /// \throws InvalidArgument they are no layout
   [[nodiscard]] std::shared_ptr<RemoteLayout> find(Hash128 hash,
                                                    std::span<const std::int64_t> words);
   /// The same of a layout of this process.

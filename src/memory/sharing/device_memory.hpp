@@ -116,8 +116,9 @@ class DeviceImport {
  public:
   DeviceImport() = default;
   /// \throws CudaError  that device does not reach it, or it is gone; Unsupported  no device is
-  /// used here \param descriptors  of its pieces \param device  that reads it; negative: the
-  /// thread's current one
+  /// used here
+  /// \param descriptors  of its pieces
+  /// \param device  that reads it; negative: the thread's current one
   DeviceImport(const ExportedMemory& memory, std::span<const int> descriptors, int device = -1);
   ~DeviceImport();
   DeviceImport(DeviceImport&& other) noexcept;

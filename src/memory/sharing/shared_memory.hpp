@@ -17,8 +17,9 @@ class SharedMemory {
   /// \throws OutOfMemory  no descriptor, or no address range, is left
   [[nodiscard]] static SharedMemory make(std::int64_t bytes);
   enum class Access : std::uint8_t { Read, ReadWrite };
-  /// Maps what another process made. The descriptor stays the caller's. \throws InvalidArgument
-  /// it has another size, or may shrink, which would be fatal here; OutOfMemory
+  /// Maps what another process made. The descriptor stays the caller's.
+  /// \throws InvalidArgument it has another size, or may shrink, which would be fatal here;
+  /// OutOfMemory
   [[nodiscard]] static SharedMemory map(int descriptor, std::int64_t bytes,
                                         Access access = Access::ReadWrite);
   ~SharedMemory();

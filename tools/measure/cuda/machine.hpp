@@ -34,7 +34,8 @@ void need_free(int device, std::int64_t bytes);
 /// \}
 
 /// \{ Strake's own device back end and its copies, as the library uses them. `device` must be
-/// current and in use. \throws Unsupported  libstrake-cuda.so is missing
+/// current and in use.
+/// \throws Unsupported  libstrake-cuda.so is missing
 [[nodiscard]] DeviceBackend& strake_backend(int device);
 [[nodiscard]] DeviceCopier& strake_copier(int device);
 /// \}

@@ -34,7 +34,8 @@ class Job final : public Team {
   [[nodiscard]] std::string library() const override;
   /// \{ Collective. A rank that waits sleeps, up to 1 ms at a time. One that had a time in a
   /// maximum() of this case (since the last barrier()), or of the one before, first stays awake for
-  /// 100 ms: a core that slept is slow long after it. \throws MpiError
+  /// 100 ms: a core that slept is slow long after it.
+  /// \throws MpiError
   void broadcast(void* data, std::size_t bytes) override;
   void barrier() override;
   double maximum(double value) override;
