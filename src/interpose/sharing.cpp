@@ -1,18 +1,20 @@
 #include "interpose/sharing.hpp"
 
-#include <fmt/format.h>
-
 #include <atomic>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "exchange/shared/post_office.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/reached.hpp"
+#include "job/names.hpp"
+#include "memory/sharing/directories.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/job.hpp"
 #include "settings/log.hpp"
+#include "strake/error.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -36,8 +38,15 @@ Sharing try_to_begin(int rank, bool spawned) {
     log::info("calls of {} do not reach Strake, so rank {} shares no messages", unreached, rank);
     return Sharing::Functions;
   }
+  sharing::SharedDirectory directory;
+  try {
+    directory = sharing::directory_of(job::hash_of(job));
+  } catch (const Unsupported& error) {
+    log::info("rank {} shares no messages: {}", rank, error.what());
+    return Sharing::Directory;
+  }
   if (!mpi::begin_communicators()) return Sharing::Resources;
-  PostOffice::open(fmt::format("{} {}", job, *launch), rank, ranks);
+  PostOffice::open(std::move(directory), *launch, rank, ranks);
   return PostOffice::get() != nullptr ? Sharing::Yes : Sharing::Resources;
 }
 
@@ -50,7 +59,8 @@ const char* name_of(Sharing sharing) noexcept {
                                     "not the ranks of a job that strake run and a launcher name",
                                     "several threads may be in MPI at a time",
                                     "some MPI functions do not reach Strake",
-                                    "no memory, or no socket, could be had"};
+                                    "no memory, or no socket, could be had",
+                                    "no directory is there that no other user may enter"};
   static_assert(std::size(kNames) == kSharings);
   return kNames[static_cast<int>(sharing)];
 }

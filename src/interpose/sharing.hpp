@@ -18,8 +18,9 @@ enum class Sharing : std::uint8_t {
   Threads,    ///< several threads may be in MPI at a time
   Functions,  ///< receives may pass Strake by
   Resources,  ///< no memory, or no socket
+  Directory,  ///< no directory that only this user's processes enter
 };
-inline constexpr int kSharings = 7;
+inline constexpr int kSharings = 8;
 
 /// For people: "several threads may be in MPI at a time".
 [[nodiscard]] const char* name_of(Sharing sharing) noexcept;

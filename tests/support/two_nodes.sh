@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two nodes of two ranks each, which are network namespaces of this machine, joined by a cable: messages go by shared memory
-# within each, and by MPI between them.
+# Two nodes of two ranks each, which are network namespaces of this machine, joined by a cable, each with a /dev/shm of its
+# own: messages go by shared memory within each, and by MPI between them.
 #   two_nodes.sh openmpi|mpich SECONDS COMMAND…
 # Runs the command on the four ranks, and ends as it does; after so many seconds the ranks are ended.
 # 77: this process may make no namespaces.
@@ -29,7 +29,7 @@ cat >"$folder/remote" <<REMOTE
 #!/bin/sh
 while case "\$1" in -*) true ;; *) false ;; esac; do shift; done
 shift
-exec ip netns exec $two unshare -u sh -c "hostname node-two; \$*"
+exec ip netns exec $two unshare -um sh -c "mount -t tmpfs node-two /dev/shm && hostname node-two && \$*"
 REMOTE
 chmod +x "$folder/remote"
 if [ "$flavor" = openmpi ]; then

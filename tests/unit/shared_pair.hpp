@@ -2,11 +2,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <random>
 #include <span>
@@ -16,6 +14,7 @@
 #include "exchange/shared/inbox.hpp"
 #include "exchange/shared/outbox.hpp"
 #include "memory/sharing/descriptor_socket.hpp"
+#include "memory/sharing/directories.hpp"
 #include "memory/sharing/shared_memory.hpp"
 
 namespace strake::exchange::shared {
@@ -28,16 +27,17 @@ inline constexpr std::uint64_t kNonce = 0x123456789abcdef0;
 inline constexpr std::uint64_t kWorld = 1;
 inline constexpr std::int64_t kMemory = std::int64_t{1} << 20;
 
-inline std::string own_name(const char* what) {
-  static std::atomic<int> count{0};
-  return "strake-test-" + std::to_string(getpid()) + "-" + what + std::to_string(++count);
+/// A directory of this test's own.
+inline sharing::SharedDirectory own_directory() {
+  return sharing::directory_of(sharing::new_number());
 }
 
 /// Ranks 0, which sends, and 1.
 struct Pair {
-  std::string name = own_name("receiver");
-  DescriptorSocket sends{own_name("sender")};
-  DescriptorSocket receives{name};
+  sharing::SharedDirectory directory = own_directory();
+  std::string name = socket_name(kJob, 1);
+  DescriptorSocket sends{directory, socket_name(kJob, 0)};
+  DescriptorSocket receives{directory, name};
   Outbox outbox{0, 2, kNonce, kMemory};
   Inbox inbox;
 

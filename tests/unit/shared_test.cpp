@@ -1,9 +1,6 @@
 /// \file  Messages by shared memory, without MPI: two ranks in one process, or in two.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -18,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "memory/sharing/buddies.hpp"
+#include "in_child.hpp"
 #include "shared_pair.hpp"
 #include "strake/error.hpp"
 
@@ -26,17 +23,6 @@ namespace strake::exchange::shared {
 namespace {
 
 using sharing::SharedMemory;
-
-/// Runs `body` in a process of its own, which must return 0.
-template <typename Body>
-pid_t in_child(const Body& body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body());
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  return child;
-}
 
 TEST(Shared, a_message_is_found_from_its_envelopes_turn_on) {
   Pair pair;
@@ -210,15 +196,16 @@ TEST(Shared, a_receiver_is_told_that_no_more_will_come) {
 }
 
 TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
-  const std::string name = own_name("survivor");
-  const DescriptorSocket socket(name);
+  const auto directory = own_directory();
+  const DescriptorSocket socket(directory, socket_name(kJob, 1));
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
   in_child([&] {
-    const DescriptorSocket own(own_name("victim"));
+    const DescriptorSocket own(directory, socket_name(kJob, 0));
     Outbox outbox(0, 2, kNonce, kMemory);
     const Introduction made{outbox.header(), kJob};
-    (void)own.send(name, std::as_bytes(std::span(&made, 1)), std::array{outbox.descriptor()});
+    (void)own.send(socket_name(kJob, 1), std::as_bytes(std::span(&made, 1)),
+                   std::array{outbox.descriptor()});
     const auto lease = outbox.lease(to_one(), 20'000);
     if (lease) outbox.go_live(*lease);
     lease->packed(10'000);
@@ -325,142 +312,6 @@ TEST(Shared, two_threads_exchange_thousands_of_messages) {
     ++i;
   }
   receiver.join();
-}
-
-TEST(Sharing, descriptors_reach_other_processes_and_outlive_their_sender) {
-  const std::string name = own_name("parent");
-  const DescriptorSocket socket(name);
-  const pid_t child = in_child([&] {
-    const SharedMemory memory = SharedMemory::make(4096);
-    std::memcpy(memory.data(), "from the child", 15);
-    const DescriptorSocket own(own_name("child"));
-    const std::byte message[] = {std::byte{7}};
-    return own.send(name, message, std::array{memory.descriptor()}) == Sent::Yes ? 0 : 1;
-  });
-  const auto received = socket.receive();
-  ASSERT_TRUE(received);
-  EXPECT_EQ(received->message, std::vector<std::byte>{std::byte{7}});
-  EXPECT_EQ(received->process, child);
-  const SharedMemory memory = SharedMemory::map(received->descriptors.front().get(), 4096);
-  EXPECT_STREQ(reinterpret_cast<const char*>(memory.data()), "from the child");
-  EXPECT_FALSE(socket.receive());
-}
-
-TEST(Sharing, what_other_users_send_is_dropped) {
-  if (geteuid() != 0) GTEST_SKIP() << "needs to become another user";
-  const std::string name = own_name("mine");
-  const DescriptorSocket socket(name);
-  in_child([&] {
-    constexpr uid_t kNobody = 65534;
-    if (setuid(kNobody) != 0) return 2;
-    const SharedMemory memory = SharedMemory::make(4096);
-    const DescriptorSocket own(own_name("stranger"));
-    const std::byte message[] = {std::byte{7}};
-    return own.send(name, message, std::array{memory.descriptor()}) == Sent::Yes ? 0 : 1;
-  });
-  EXPECT_FALSE(socket.receive());
-}
-
-TEST(Sharing, what_comes_without_its_descriptor_is_dropped) {
-  const std::string name = own_name("full");
-  const DescriptorSocket socket(name);
-  const DescriptorSocket sends(own_name("giver"));
-  const SharedMemory memory = SharedMemory::make(4096);
-  const std::byte message[] = {std::byte{7}};
-  ASSERT_EQ(sends.send(name, message, std::array{memory.descriptor()}), Sent::Yes);
-  in_child([&] {
-    const rlimit none = {0, 0};  // for descriptors that are opened from now on
-    return setrlimit(RLIMIT_NOFILE, &none) == 0 && !socket.receive() ? 0 : 1;
-  });
-  EXPECT_FALSE(socket.receive());  // it is gone
-}
-
-TEST(Sharing, several_descriptors_go_together) {
-  const std::string name = own_name("all");
-  const DescriptorSocket socket(name);
-  const DescriptorSocket sends(own_name("giver of all"));
-  std::vector<SharedMemory> memories;
-  std::vector<int> numbers;
-  for (std::size_t i = 0; i < DescriptorSocket::kMostDescriptors; ++i) {
-    memories.push_back(SharedMemory::make(4096));
-    *memories.back().data() = static_cast<std::byte>(i);
-    numbers.push_back(memories.back().descriptor());
-  }
-  const std::byte message[] = {std::byte{7}};
-  ASSERT_EQ(sends.send(name, message, numbers), Sent::Yes);
-  const auto received = socket.receive();
-  ASSERT_TRUE(received);
-  ASSERT_EQ(received->descriptors.size(), numbers.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    EXPECT_EQ(*SharedMemory::map(received->numbers()[i], 4096).data(), static_cast<std::byte>(i));
-  numbers.push_back(numbers.front());
-  EXPECT_EQ(sends.send(name, message, numbers), Sent::NoReceiver);
-  EXPECT_EQ(sends.send(name, message, {}), Sent::NoReceiver);
-}
-
-TEST(Sharing, sockets_that_are_not_there_full_or_taken_are_told) {
-  const std::string name = own_name("one");
-  const DescriptorSocket sends(own_name("two"));
-  const SharedMemory memory = SharedMemory::make(4096);
-  const std::byte message[] = {std::byte{1}};
-  EXPECT_EQ(sends.send(name, message, std::array{memory.descriptor()}), Sent::NoReceiver);
-  EXPECT_EQ(sends.send(std::string(200, 'x'), message, std::array{memory.descriptor()}),
-            Sent::NoReceiver);
-  const DescriptorSocket socket(name);
-  EXPECT_THROW(DescriptorSocket{name}, Unsupported);
-  EXPECT_THROW(DescriptorSocket{std::string(200, 'x')}, Unsupported);
-  int taken = 0;
-  Sent sent = Sent::Yes;
-  for (; taken < 10'000 && sent == Sent::Yes; ++taken)
-    sent = sends.send(name, message, std::array{memory.descriptor()});
-  EXPECT_EQ(sent, Sent::Full);
-  EXPECT_TRUE(socket.receive());
-  EXPECT_EQ(sends.send(name, message, std::array{memory.descriptor()}), Sent::Yes);
-}
-
-TEST(Sharing, memory_is_shared_sealed_and_of_the_announced_size) {
-  SharedMemory made = SharedMemory::make(3 << 20);
-  EXPECT_TRUE(made.populate(5000, 9000));
-  EXPECT_TRUE(made.populate(1 << 20, 3 << 20));
-  EXPECT_TRUE(made.populate(0, 0));
-  EXPECT_EQ(ftruncate(made.descriptor(), 4096), -1);
-  EXPECT_THROW((void)SharedMemory::map(made.descriptor(), 4096), InvalidArgument);
-  const SharedMemory mapped = SharedMemory::map(made.descriptor(), 3 << 20);
-  made.data()[100] = std::byte{42};
-  EXPECT_EQ(mapped.data()[100], std::byte{42});
-  EXPECT_THROW((void)SharedMemory::make(std::int64_t{1} << 62), OutOfMemory);
-}
-
-TEST(Sharing, blocks_lie_apart_and_are_joined_again) {
-  constexpr std::int64_t kBytes = 37 * sharing::Buddies::kUnit;
-  sharing::Buddies blocks(kBytes);
-  std::mt19937 random(9);
-  struct Block {
-    std::int64_t at, bytes;
-  };
-  std::vector<Block> taken;
-  for (int round = 0; round < 20'000; ++round) {
-    if (random() % 2 == 0) {
-      const auto bytes = static_cast<std::int64_t>(1 + random() % 40'000);
-      const auto at = blocks.take(bytes);
-      if (!at) continue;
-      ASSERT_GE(*at, 0);
-      ASSERT_LE(*at + bytes, kBytes);
-      for (const Block& other : taken)
-        ASSERT_TRUE(*at + bytes <= other.at || other.at + other.bytes <= *at);
-      taken.push_back({*at, bytes});
-    } else if (!taken.empty()) {
-      const std::size_t at = random() % taken.size();
-      blocks.give_back(taken[at].at, taken[at].bytes);
-      taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(at));
-    }
-  }
-  for (const Block& block : taken) blocks.give_back(block.at, block.bytes);
-  EXPECT_EQ(blocks.take(32 * sharing::Buddies::kUnit), 0);  // as large as there is one
-  EXPECT_EQ(blocks.take(32 * sharing::Buddies::kUnit), std::nullopt);
-  EXPECT_TRUE(blocks.take(5 * sharing::Buddies::kUnit - 4096));
-  EXPECT_TRUE(blocks.take(1));
-  EXPECT_FALSE(blocks.take(1));
 }
 
 }  // namespace

@@ -1,29 +1,24 @@
 /// \file  Receives the letters (job/report.hpp) of a job's processes on this machine.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 
+#include "job/directory.hpp"
 #include "job/report.hpp"
 
 namespace strake::run {
 
-/// Receives the job's letters as long as it exists. Leaves nothing behind, however this process
-/// ends.
+/// Receives the job's letters as long as it exists.
 class JobReport {
  public:
-  /// If the kernel gives no socket, no letter ever comes.
+  /// Makes the job's directory. Where none can be made, no letter ever comes; the log says so.
   explicit JobReport(const std::string& id);
-  ~JobReport();
-  JobReport(const JobReport&) = delete;
-  JobReport& operator=(const JobReport&) = delete;
   /// The letters that have come so far, from processes of this user.
-  [[nodiscard]] const std::set<job::Letter>& letters();
+  [[nodiscard]] std::set<job::Letter> letters() const;
 
  private:
-  std::map<job::Letter, int> sockets_;
-  std::set<job::Letter> letters_;
+  job::Directory directory_;
 };
 
 }  // namespace strake::run

@@ -2,22 +2,20 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <optional>
-#include <random>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "exchange/backoff.hpp"
 #include "exchange/planned/agree.hpp"
 #include "exchange/planned/swap_with.hpp"
+#include "job/names.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -40,15 +38,11 @@ static_assert(sizeof(Note) < sharing::DescriptorSocket::kLongestMessage);
 // With peers whose queues are full.
 constexpr std::chrono::seconds kPatience{10};
 
-std::string name_of(std::uint64_t nonce) { return fmt::format("strake-plan-{:016x}", nonce); }
+std::string name_of(std::uint64_t nonce) { return fmt::format("plan-{:016x}", nonce); }
 
-std::uint64_t make_nonce() {
-  std::random_device source;
-  return (static_cast<std::uint64_t>(source()) << 32 | source()) | 1;  // never zero
-}
+}  // namespace
 
-/// Those of the peers that are other ranks of this node. Collective.
-std::vector<int> on_this_node(MPI_Comm comm, const std::set<int>& peers) {
+Boards::OnNode Boards::on_this_node(MPI_Comm comm, const std::set<int>& peers) {
   const mpi::RealMpi& real = mpi::real_mpi();
   int rank = 0;
   int world_rank = 0;
@@ -63,17 +57,18 @@ std::vector<int> on_this_node(MPI_Comm comm, const std::set<int>& peers) {
   std::vector<std::array<int, 2>> all(static_cast<std::size_t>(here));
   mpi::check(real.MPI_Allgather(own.data(), 2, MPI_INT, all.data(), 2, MPI_INT, node),
              "MPI_Allgather");
+  // The job's directory, or one that the node's first rank makes up.
+  const std::string_view job = settings::text(settings::Id::job);
+  OnNode found{{}, job.empty() ? sharing::new_number() : job::hash_of(job)};
+  mpi::check(real.MPI_Bcast(&found.directory, 1, MPI_UINT64_T, 0, node), "MPI_Bcast");
   real.MPI_Comm_free(&node);
   const auto pretended = static_cast<int>(settings::number(settings::Id::ranks_per_node));
-  std::vector<int> found;
   for (const auto& [other, others_world_rank] : all) {
     const bool here_too = pretended == 0 || others_world_rank / pretended == world_rank / pretended;
-    if (other != rank && here_too && peers.contains(other)) found.push_back(other);
+    if (other != rank && here_too && peers.contains(other)) found.ranks.push_back(other);
   }
   return found;
 }
-
-}  // namespace
 
 void Board::populate(std::int64_t begin, std::int64_t end) {
   if (begin < end && !memory_.populate(shape_.packed_at() + begin, shape_.packed_at() + end))
@@ -85,14 +80,16 @@ Boards::Boards(MPI_Comm comm, std::vector<Neighbour> neighbours, const BoardShap
   mpi::real_mpi().MPI_Comm_rank(comm, &rank_);
   std::set<int> peers;
   for (const Neighbour& neighbour : neighbours_) peers.insert(neighbour.rank);
-  const std::vector<int> on_node = on_this_node(comm, peers);
+  const auto [on_node, directory] = on_this_node(comm, peers);
   const bool has_own = peers.contains(rank_);
   std::string fault;
   if (!on_node.empty() || has_own) {
     try {
-      const std::uint64_t nonce = make_nonce();
       own_ = Board(own);
-      socket_ = std::make_unique<sharing::DescriptorSocket>(name_of(nonce));
+      const std::uint64_t nonce = on_node.empty() ? 0 : sharing::new_number();
+      if (nonce != 0)
+        socket_ = std::make_unique<sharing::DescriptorSocket>(sharing::directory_of(directory),
+                                                              name_of(nonce));
       nonce_ = nonce;
     } catch (const std::exception& error) {
       if (has_own && !own_.is_there())
@@ -196,7 +193,6 @@ void Boards::take_messages() {
     const int descriptor = received->descriptors.front().get();
     try {
       if (note.region == Note::kBoard) {
-        peer.process = received->process;
         peer.board.take(sharing::SharedMemory::map(descriptor, peer.board.shape().bytes()));
       } else if (note.region >= 0 && note.region < static_cast<std::int32_t>(kRegions)) {
         Mapped& mapped = peer.regions[static_cast<std::size_t>(note.region)];
@@ -227,8 +223,7 @@ void Boards::look() {
 
 bool Boards::is_gone(int peer) const noexcept {
   const auto found = peers_.find(peer);
-  return found != peers_.end() && found->second.process > 0 &&
-         kill(found->second.process, 0) != 0 && errno == ESRCH;
+  return found != peers_.end() && !socket_->is_open(name_of(found->second.nonce));
 }
 
 /// Gives an allocation to all peers that do not have it. False: one of them can't be given it now.

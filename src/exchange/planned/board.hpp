@@ -3,13 +3,13 @@
 #pragma once
 
 #include <mpi.h>
-#include <sys/types.h>
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -141,7 +141,7 @@ class Boards {
   [[nodiscard]] const Corner& corner(std::size_t neighbour) const { return corners_[neighbour]; }
   /// Takes what peers tell of their arrays, so that they can tell more. A system call.
   void look();
-  /// Whether that rank's process is known to be gone. A system call.
+  /// Whether that rank's process is known to be gone. Three system calls.
   [[nodiscard]] bool is_gone(int peer) const noexcept;
 
   /// Tells where an array of this rank in host memory lies now, for all peers; false: they can't
@@ -174,11 +174,16 @@ class Boards {
   };
   struct Peer {
     Board board;
-    pid_t process = 0;
     std::uint64_t nonce = 0;
     std::vector<Mapped> regions = std::vector<Mapped>(kRegions);
     std::vector<std::uint32_t> told = std::vector<std::uint32_t>(kRegions);
   };
+  /// The ranks of this node, but for this one, and the number of the directory for their sockets.
+  struct OnNode {
+    std::vector<int> ranks;
+    std::uint64_t directory = 0;
+  };
+  [[nodiscard]] static OnNode on_this_node(MPI_Comm comm, const std::set<int>& peers);
   void swap_boards(MPI_Comm comm, const std::vector<int>& on_node, const BoardShape& shape);
   void swap_corners(MPI_Comm comm);
   void send_board(const BoardShape& shape);

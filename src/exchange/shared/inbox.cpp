@@ -1,11 +1,9 @@
 #include "exchange/shared/inbox.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <span>
 
@@ -26,10 +24,6 @@ constexpr auto kAcquire = std::memory_order_acquire;
 /// Changes a state that nobody has changed since.
 void change(Slot& slot, State from, State to) noexcept {
   slot.state.compare_exchange_strong(from, to, std::memory_order_acq_rel);
-}
-
-bool is_dead(pid_t process) noexcept {
-  return process > 0 && kill(process, 0) != 0 && errno == ESRCH;
 }
 
 }  // namespace
@@ -63,8 +57,8 @@ std::int64_t Delivery::wait_until(std::int64_t end) const {
   Backoff backoff;
   for (std::uint32_t turns = 1; packed < end; packed = slot_->packed.load(kAcquire), ++turns) {
     if (packed < 0) throw Error("the sender of a message by shared memory could not pack it");
-    // A system call: not at each turn.
-    if (turns % 4096 == 0 && is_dead(sender_))
+    // System calls: not at each turn.
+    if (turns % 4096 == 0 && inbox_->is_gone(from_))
       throw Error("the sender of a message by shared memory has died");
     backoff.pause();
   }
@@ -107,7 +101,7 @@ void Inbox::take_introductions() {
     }
     try {
       if (made.region == Introduction::kPageItself) {
-        take_page(made, received->descriptors.front().get(), received->process);
+        take_page(made, received->descriptors.front().get());
       } else if (made.region == Introduction::kFreed) {
         close_freed(made);
       } else {
@@ -122,11 +116,10 @@ void Inbox::take_introductions() {
   }
 }
 
-void Inbox::take_page(const Introduction& made, int descriptor, pid_t process) {
+void Inbox::take_page(const Introduction& made, int descriptor) {
   Neighbour& neighbour = pages_[static_cast<std::size_t>(made.header.rank)];
   if (neighbour.memory.data() != nullptr || neighbour.refused) return;
   neighbour.memory = sharing::SharedMemory::map(descriptor, made.header.bytes);
-  neighbour.process = process;
   (void)neighbour.memory.populate(0, parts_.envelopes);
   auto* const readers = reinterpret_cast<Reader*>(neighbour.memory.data() + parts_.readers);
   readers[self_].store(1, std::memory_order_release);
@@ -200,7 +193,8 @@ void Inbox::report() const {
 }
 
 bool Inbox::is_gone(std::int32_t rank) const noexcept {
-  return is_dead(pages_[static_cast<std::size_t>(rank)].process);
+  return pages_[static_cast<std::size_t>(rank)].memory.data() != nullptr &&
+         !socket_.is_open(socket_name(job_, rank));
 }
 
 void Inbox::look(std::int32_t from) {
@@ -301,7 +295,7 @@ std::optional<Delivery> Inbox::open(const std::byte* landed, std::int32_t from) 
   std::optional<Source> source = claim(*slot, from, bytes);
   change(*slot, State::Live, State::Seen);  // it is no longer what a probe finds
   if (!source) (void)neighbour.memory.populate(at, at + bytes);
-  return Delivery(*slot, neighbour.memory.data() + at, bytes, neighbour.process, std::move(source));
+  return Delivery(*slot, neighbour.memory.data() + at, bytes, *this, from, std::move(source));
 }
 
 void Inbox::see(const std::byte* landed, std::int32_t from) {

@@ -38,13 +38,21 @@ struct Pull {
   const std::byte* from = nullptr;
 };
 
+class Inbox;
+
 /// A message that is here: packed, being packed by its sender, or where it lies in the sender's
 /// memory, which the sender leaves alone until done().
 class Delivery {
  public:
-  Delivery(Slot& slot, const std::byte* data, std::int64_t bytes, pid_t sender,
-           std::optional<Source> source) noexcept
-      : slot_(&slot), data_(data), bytes_(bytes), sender_(sender), source_(std::move(source)) {}
+  /// \param from  the sender, by its number in `inbox`
+  Delivery(Slot& slot, const std::byte* data, std::int64_t bytes, const Inbox& inbox,
+           std::int32_t from, std::optional<Source> source) noexcept
+      : slot_(&slot),
+        data_(data),
+        bytes_(bytes),
+        inbox_(&inbox),
+        from_(from),
+        source_(std::move(source)) {}
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
   /// Whether it comes straight from the sender's memory.
   [[nodiscard]] bool direct() const noexcept { return source_.has_value(); }
@@ -107,7 +115,8 @@ class Delivery {
   Slot* slot_;
   const std::byte* data_;
   std::int64_t bytes_;
-  pid_t sender_;  ///< 0: not known here
+  const Inbox* inbox_;
+  std::int32_t from_;
   std::optional<Source> source_;
 };
 
@@ -156,7 +165,7 @@ class Inbox {
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
   /// Tells the log how much memory of other ranks' devices was open at a time.
   void report() const;
-  /// Whether that rank's process is known to be gone. A system call.
+  /// Whether that rank's process is known to be gone. Three system calls.
   [[nodiscard]] bool is_gone(std::int32_t rank) const noexcept;
   /// Whether they name anything.
   [[nodiscard]] bool is_envelope(const std::byte* landed, std::int32_t from) {
@@ -187,12 +196,11 @@ class Inbox {
   };
   struct Neighbour {
     sharing::SharedMemory memory;
-    pid_t process = 0;
     bool refused = false;
     std::uint32_t looks = 0;      ///< how often it was looked for
     std::vector<Region> regions;  ///< none, or one for each that there may be
   };
-  void take_page(const Introduction& made, int descriptor, pid_t process);
+  void take_page(const Introduction& made, int descriptor);
   void take_region(const Introduction& made, std::span<const int> descriptors);
   void close_freed(const Introduction& made);
   [[nodiscard]] Neighbour* owner_of(const Introduction& made);

@@ -5,10 +5,13 @@
 /// takes the bytes from the page, and marks the slot done; then the sender uses it again.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "memory/sharing/arenas.hpp"
 #include "memory/sharing/device_memory.hpp"
@@ -132,6 +135,11 @@ struct Parts {
 using Mapped = std::atomic<std::uint32_t>;
 using Reader = std::atomic<std::uint8_t>;
 static_assert(sizeof(Reader) == 1);
+
+/// The name of a rank's socket in the job's directory. `job` tells apart the jobs of one script.
+[[nodiscard]] inline std::string socket_name(std::uint64_t job, std::int32_t rank) {
+  return fmt::format("{:016x}-{}", job, rank);
+}
 
 /// What introduces a page, or an allocation that messages lie in, to another rank, beside its
 /// descriptors (the page's, with memory of a device that has none).

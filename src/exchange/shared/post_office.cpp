@@ -1,10 +1,6 @@
 #include "exchange/shared/post_office.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <random>
 #include <span>
 #include <utility>
 
@@ -21,25 +17,17 @@ namespace {
 /// Messages to or from a rank that was not found, after which it is not looked for any more.
 constexpr std::uint32_t kGivenUp = 64;
 
-std::uint64_t make_nonce() {
-  std::random_device source;
-  return static_cast<std::uint64_t>(source()) << 32 | source();
-}
-
-std::uint64_t job_number(const std::string& job) {
-  return job::hash_of(fmt::format("{} {}", geteuid(), job));
-}
-
 }  // namespace
 
-PostOffice::PostOffice(const std::string& job, std::int32_t rank, std::int32_t ranks)
-    : job_(job_number(job)),
+PostOffice::PostOffice(sharing::SharedDirectory directory, const std::string& job,
+                       std::int32_t rank, std::int32_t ranks)
+    : job_(job::hash_of(job)),
       rank_(rank),
       limit_(settings::number(settings::Id::share_limit)),
       direct_limit_(settings::number(settings::Id::share_direct)),
       shares_devices_(settings::flag(settings::Id::share_device)),
-      outbox_(rank, ranks, make_nonce(), settings::number(settings::Id::share_bytes)),
-      socket_(name_of(rank)),
+      outbox_(rank, ranks, sharing::new_number(), settings::number(settings::Id::share_bytes)),
+      socket_(std::move(directory), socket_name(job_, rank)),
       inbox_(socket_, job_, rank, ranks,
              static_cast<std::size_t>(settings::number(settings::Id::share_layouts))),
       neighbours_(static_cast<std::size_t>(ranks)) {
@@ -53,13 +41,10 @@ PostOffice::PostOffice(const std::string& job, std::int32_t rank, std::int32_t r
   }
 }
 
-std::string PostOffice::name_of(std::int32_t rank) const {
-  return fmt::format("strake-{:016x}-{}", job_, rank);
-}
-
-void PostOffice::open(const std::string& job, std::int32_t rank, std::int32_t ranks) noexcept {
+void PostOffice::open(sharing::SharedDirectory directory, const std::string& job, std::int32_t rank,
+                      std::int32_t ranks) noexcept {
   try {
-    s_open.store(new PostOffice(job, rank, ranks), std::memory_order_release);
+    s_open.store(new PostOffice(std::move(directory), job, rank, ranks), std::memory_order_release);
   } catch (const std::exception& error) {
     log::info("rank {} sends no messages by shared memory: {}", rank, error.what());
   }
@@ -77,7 +62,7 @@ void PostOffice::stop_sending() noexcept {
 
 PostOffice::Sent PostOffice::send(std::int32_t rank, const Introduction& made,
                                   std::span<const int> descriptors) const noexcept {
-  return socket_.send(name_of(rank), std::as_bytes(std::span(&made, 1)), descriptors);
+  return socket_.send(socket_name(job_, rank), std::as_bytes(std::span(&made, 1)), descriptors);
 }
 
 /// An allocation. Its memory may be gone: then nothing was sent.

@@ -31,9 +31,10 @@ class PostOffice {
  public:
   /// That of the process; null unless it takes part. < 1 ns.
   [[nodiscard]] static PostOffice* get() noexcept { return s_open.load(std::memory_order_acquire); }
-  /// `job`: what all ranks of MPI_COMM_WORLD and nobody else know. Where no memory or name can be
-  /// had, the process takes no part, and the log says why.
-  static void open(const std::string& job, std::int32_t rank, std::int32_t ranks) noexcept;
+  /// `job`: what tells the ranks of MPI_COMM_WORLD from those of other jobs that use `directory`.
+  /// Where no memory or name can be had, the process takes no part, and the log says why.
+  static void open(sharing::SharedDirectory directory, const std::string& job, std::int32_t rank,
+                   std::int32_t ranks) noexcept;
   /// Before MPI ends: nothing is sent any more, and what is here can still be received.
   static void close() noexcept;
 
@@ -135,8 +136,8 @@ class PostOffice {
     std::uint32_t tries = 0;  ///< to tell it
   };
   static constexpr int kMostLuck = 8;
-  PostOffice(const std::string& job, std::int32_t rank, std::int32_t ranks);
-  [[nodiscard]] std::string name_of(std::int32_t rank) const;
+  PostOffice(sharing::SharedDirectory directory, const std::string& job, std::int32_t rank,
+             std::int32_t ranks);
   using Sent = sharing::DescriptorSocket::Sent;
   [[nodiscard]] Sent send(std::int32_t rank, const Introduction& made,
                           std::span<const int> descriptors) const noexcept;

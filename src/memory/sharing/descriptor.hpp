@@ -1,6 +1,8 @@
-/// \file  A file descriptor that has an owner.
+/// \file  A file descriptor that has an owner, and what kind of file it is.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
@@ -24,5 +26,16 @@ class Descriptor {
  private:
   int number_;
 };
+
+/// Whether a descriptor that came from another process is one of memory: of memfd_create(), or of a
+/// device. All others may take long to close (a socket with SO_LINGER, a terminal, a file of NFS).
+[[nodiscard]] inline bool is_of_memory(int descriptor) noexcept {
+  if (fcntl(descriptor, F_GET_SEALS) >= 0) return true;
+  struct stat found {};
+  if (fstat(descriptor, &found) != 0) return false;
+  const mode_t kind = found.st_mode & S_IFMT;
+  constexpr mode_t kAnonymous = 0;
+  return kind == kAnonymous || (kind == S_IFCHR && isatty(descriptor) == 0);
+}
 
 }  // namespace strake::sharing

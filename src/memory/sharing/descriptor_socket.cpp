@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
+#include <thread>
 #include <utility>
 
-#include "job/names.hpp"
 #include "strake/error.hpp"
 
 namespace strake::sharing {
@@ -22,24 +25,52 @@ union Ancillary {
             CMSG_SPACE(sizeof(ucred))];
 };
 
+/// A socket's address. It leads through the directory's descriptor: the path is short, and nobody
+/// can put another directory there.
+struct Address {
+  sockaddr_un name{};
+  socklen_t size = sizeof(sockaddr_un);  ///< 0: the name is too long
+
+  Address(const job::Directory& directory, const std::string& text) noexcept {
+    name.sun_family = AF_UNIX;
+    const int length = std::snprintf(name.sun_path, sizeof(name.sun_path), "/proc/self/fd/%d/%s",
+                                     directory.descriptor(), text.c_str());
+    if (length >= static_cast<int>(sizeof(name.sun_path))) size = 0;
+  }
+  [[nodiscard]] const sockaddr* get() const noexcept {
+    return reinterpret_cast<const sockaddr*>(&name);
+  }
+};
+
+Descriptor datagram_socket() {
+  return Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
 }  // namespace
 
-DescriptorSocket::DescriptorSocket(const std::string& name)
-    : socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-  const job::Address address(name);
+DescriptorSocket::DescriptorSocket(SharedDirectory directory, std::string name)
+    : directory_(std::move(directory)),
+      name_(std::move(name)),
+      owner_(getpid()),
+      socket_(datagram_socket()) {
+  const Address address(*directory_, name_);
   const int yes = 1;
   if (socket_.get() < 0 || address.size == 0 ||
       setsockopt(socket_.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0 ||
       bind(socket_.get(), address.get(), address.size) != 0) {
-    throw Unsupported(fmt::format("there can be no socket named '{}': {}", name,
+    throw Unsupported(fmt::format("there can be no socket named '{}': {}", name_,
                                   address.size == 0 ? "too long" : std::strerror(errno)));
   }
+}
+
+DescriptorSocket::~DescriptorSocket() {
+  if (getpid() == owner_) (void)unlinkat(directory_->descriptor(), name_.c_str(), 0);
 }
 
 DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
                                               std::span<const std::byte> message,
                                               std::span<const int> descriptors) const noexcept {
-  job::Address address(to);
+  Address address(*directory_, to);
   if (address.size == 0 || descriptors.empty() || descriptors.size() > kMostDescriptors)
     return Sent::NoReceiver;
   iovec part{const_cast<std::byte*>(message.data()), message.size()};
@@ -65,6 +96,24 @@ DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
                                                                       : Sent::NoReceiver;
 }
 
+bool DescriptorSocket::is_open(const std::string& name) const noexcept {
+  const Address address(*directory_, name);
+  const Descriptor probe = datagram_socket();
+  if (probe.get() < 0 || connect(probe.get(), address.get(), address.size) == 0) return true;
+  return errno != ECONNREFUSED && errno != ENOENT;
+}
+
+DescriptorSocket::Received::~Received() {
+  const auto closes_at_once = [](const Descriptor& one) { return is_of_memory(one.get()); };
+  if (std::ranges::all_of(descriptors, closes_at_once)) return;
+  auto* const dropped = new std::vector<Descriptor>(std::move(descriptors));
+  try {
+    std::thread([dropped] { delete dropped; }).detach();
+  } catch (const std::system_error&) {
+    // No thread is left: the descriptors stay open.
+  }
+}
+
 std::vector<int> DescriptorSocket::Received::numbers() const {
   std::vector<int> all;
   for (const Descriptor& descriptor : descriptors) all.push_back(descriptor.get());
@@ -72,7 +121,9 @@ std::vector<int> DescriptorSocket::Received::numbers() const {
 }
 
 std::optional<DescriptorSocket::Received> DescriptorSocket::receive() const {
-  for (;;) {
+  // Whoever sends without end holds nobody up.
+  constexpr int kMostDropped = 64;
+  for (int dropped = 0; dropped < kMostDropped;) {
     std::array<std::byte, kLongestMessage> message;
     iovec part{message.data(), message.size()};
     Ancillary ancillary{};
@@ -99,11 +150,15 @@ std::optional<DescriptorSocket::Received> DescriptorSocket::receive() const {
       }
     }
     const bool whole = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
-    if (!whole || sender.uid != geteuid() || received.descriptors.empty()) continue;
+    if (!whole || sender.uid != getuid() || sender.gid != getgid() ||
+        received.descriptors.empty()) {
+      ++dropped;
+      continue;
+    }
     received.message.assign(message.begin(), message.begin() + bytes);
-    received.process = sender.pid;
     return received;
   }
+  return std::nullopt;
 }
 
 }  // namespace strake::sharing

@@ -1,9 +1,7 @@
-/// \file  Hands descriptors to other processes of the same user on this machine. A socket has a
-/// name outside of the file system, which goes with its process. Nobody needs to listen: what was
+/// \file  Hands descriptors to other processes of a job on this machine. A socket has its name in a
+/// private directory, which no other user's process can enter. Nobody needs to listen: what was
 /// sent waits, also after its sender's end.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,34 +11,49 @@
 #include <vector>
 
 #include "memory/sharing/descriptor.hpp"
+#include "memory/sharing/directories.hpp"
 
 namespace strake::sharing {
 
 class DescriptorSocket {
  public:
+  /// \param name  in `directory`, of this socket; goes with it
   /// \throws Unsupported  the name is taken or too long, or no socket is left
-  explicit DescriptorSocket(const std::string& name);
+  DescriptorSocket(SharedDirectory directory, std::string name);
+  ~DescriptorSocket();
+  DescriptorSocket(const DescriptorSocket&) = delete;
+  DescriptorSocket& operator=(const DescriptorSocket&) = delete;
 
   /// [bytes] Longer messages are cut off.
   static constexpr std::size_t kLongestMessage = 2048;
   /// In a message; there is one at least.
   static constexpr std::size_t kMostDescriptors = 128;
   enum class Sent : std::uint8_t { Yes, NoReceiver, Full };
-  /// Never waits. NoReceiver: there is no such socket on this machine, in this network namespace,
-  /// or of this user.
+  /// Never waits. NoReceiver: there is no such socket in the directory.
   [[nodiscard]] Sent send(const std::string& to, std::span<const std::byte> message,
                           std::span<const int> descriptors) const noexcept;
+  /// Whether a process has the socket of that name open: not after the process has ended, also if
+  /// nobody has waited for it yet. Three system calls, ~3 us.
+  [[nodiscard]] bool is_open(const std::string& name) const noexcept;
 
   struct Received {
+    Received() = default;
+    /// Closes the descriptors; a thread of its own closes those that are not of memory.
+    ~Received();
+    Received(Received&&) noexcept = default;
+    Received& operator=(Received&&) = delete;
     std::vector<std::byte> message;
     std::vector<Descriptor> descriptors;
     [[nodiscard]] std::vector<int> numbers() const;
-    pid_t process = 0;  ///< as this process sees it; 0: it is in another namespace
   };
-  /// What waits, from processes of the same user: all else is dropped. Nothing if nothing waits.
+  /// What waits, from processes of the same user and group: all else is dropped. Nothing if nothing
+  /// waits, or too much comes that is dropped.
   [[nodiscard]] std::optional<Received> receive() const;
 
  private:
+  SharedDirectory directory_;
+  std::string name_;
+  pid_t owner_;  ///< children of fork() leave the name
   Descriptor socket_;
 };
 

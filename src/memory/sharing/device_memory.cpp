@@ -161,6 +161,8 @@ DeviceExports::Export DeviceExports::export_of(const Arenas::Region& found) {
 DeviceImport::DeviceImport(const ExportedMemory& memory, std::span<const int> descriptors,
                            int device)
     : memory_(memory), place_{MemoryKind::Device, device} {
+  if (!std::ranges::all_of(descriptors, is_of_memory))
+    throw InvalidArgument("a descriptor came that is not of a device's memory");
   data_ = required_device_backend().import_memory(memory, descriptors, place_);
 }
 

@@ -115,8 +115,8 @@ class DeviceExports {
 class DeviceImport {
  public:
   DeviceImport() = default;
-  /// \throws CudaError  that device does not reach it, or it is gone; Unsupported  no device is
-  /// used here
+  /// \throws CudaError  that device does not reach it, or it is gone; InvalidArgument  a descriptor
+  /// is of something else; Unsupported  no device is used here
   /// \param descriptors  of its pieces
   /// \param device  that reads it; negative: the thread's current one
   DeviceImport(const ExportedMemory& memory, std::span<const int> descriptors, int device = -1);

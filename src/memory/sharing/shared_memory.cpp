@@ -76,8 +76,8 @@ SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes, Access access
         fmt::format("shared memory of {} bytes, where {} were announced", found.st_size, bytes));
   }
   const int seals = fcntl(descriptor, F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
-    throw InvalidArgument("shared memory that may shrink is not mapped");
+  if (seals < 0 || (seals & kSeals) != kSeals)
+    throw InvalidArgument("memory that its owner may resize is not mapped");
   std::byte* const data = map_pages(descriptor, bytes, access);
   if (data == nullptr) {
     throw OutOfMemory(
