@@ -42,14 +42,14 @@ class DirectoryPath {
 class Directory {
  public:
   Directory() noexcept = default;
-  /// Opens the directory, to look at it or to leave a file there. ~5 us, no memory but the stack.
+  /// Opens the directory, to look at it or to leave a file there. ~4 us, no memory but the stack.
   [[nodiscard]] static Directory visit(std::uint64_t number) noexcept {
     Directory made(number);
     made.open_private();
     return made;
   }
   /// Makes the directory, if it is not there, and stays in it until leave(). Whoever makes one
-  /// removes those of this user that everybody has left. ~50 us.
+  /// removes those of this user that everybody has left. 20 us for who makes it, 7 for others.
   [[nodiscard]] static Directory join(std::uint64_t number) noexcept {
     constexpr int kTries = 100;
     Directory made(number);
