@@ -138,10 +138,12 @@ void judge_machine(const Facts& facts, std::vector<Finding>& findings) {
     findings.push_back(
         {State::Good, "shared memory", "ranks of a node can share packed messages", ""});
   } else {
-    findings.push_back({State::Limited, "shared memory",
-                        fmt::format("{}: packed messages within a node go through the MPI library",
-                                    machine.shared_memory_problem),
-                        "allow memfd_create (seccomp), and larger files (ulimit -f)"});
+    findings.push_back(
+        {State::Limited, "shared memory",
+         fmt::format("{}: packed messages within a node go through the MPI library",
+                     machine.shared_memory_problem),
+         "allow memfd_create (seccomp), larger files (ulimit -f), and directories in "
+         "/dev/shm or /tmp"});
   }
   findings.push_back(reading_finding(machine));
   findings.push_back(

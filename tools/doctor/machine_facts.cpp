@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "find.hpp"
+#include "memory/sharing/directories.hpp"
 #include "memory/sharing/shared_memory.hpp"
 #include "probe/foreign_memory.hpp"
 #include "strake/error.hpp"
@@ -167,6 +168,7 @@ Machine find_machine() {
     constexpr std::int64_t kSome = 1 << 20;
     if (!sharing::SharedMemory::make(kSome).populate(0, kSome))
       machine.shared_memory_problem = "there is no memory for 1 MiB that is shared";
+    (void)sharing::directory_of(sharing::new_number());
   } catch (const Error& error) {
     machine.shared_memory_problem = error.what();
   }
