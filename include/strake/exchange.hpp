@@ -74,9 +74,11 @@ class STRAKE_API Exchange {
   /// Plans it. Collective over `comm`: every rank gives its part, which may be empty. The plan
   /// keeps a communicator of its own.
   /// \throws InvalidArgument  on all ranks alike: an array or a peer that does not exist, bytes
-  /// outside of an array, a transfer without its other side, or with another size there; the
-  /// message names rank, tag and both sizes. Unsupported  arrays in managed memory; OutOfMemory,
-  /// MpiError
+  /// outside of an array, a transfer
+  /// without its other side, or with another size there; the message names rank, tag and both
+  /// sizes. Ranks with different versions of Strake, or different values of STRAKE_RANKS_PER_NODE;
+  /// `comm` is MPI_COMM_NULL or an intercommunicator. Unsupported  arrays in managed memory;
+  /// OutOfMemory, MpiError
   Exchange(MPI_Comm comm, const ExchangePart& part);
   Exchange() noexcept;
   Exchange(Exchange&&) noexcept;

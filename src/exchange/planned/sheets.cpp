@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "exchange/method.hpp"
-#include "exchange/planned/agree.hpp"
 #include "layout/encoding.hpp"
+#include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
 
@@ -195,7 +195,7 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
   int ranks = 1;
   real.MPI_Comm_rank(comm, &rank);
   real.MPI_Comm_size(comm, &ranks);
-  agree(comm, fault_of(part, rank, ranks));
+  mpi::agree(comm, fault_of(part, rank, ranks));
 
   std::map<int, Mine> mine;
   for (const ExchangePart::Transfer& transfer : part.sends())
@@ -219,7 +219,7 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
       fault = fmt::format("rank {}: its layouts with rank {} need {} words to be told", rank, peer,
                           words.size());
   }
-  agree(comm, fault);
+  mpi::agree(comm, fault);
 
   // By rank, then by the place of the lower of the two ranks.
   std::map<std::tuple<int, std::size_t, std::size_t>, Dealings> dealings;
@@ -255,7 +255,7 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
     put_in_order(sends, &Dealings::sends);
     put_in_order(receives, &Dealings::receives);
   }
-  agree(comm, fault);
+  mpi::agree(comm, fault);
   std::vector<Dealings> all;
   for (auto& [order, between] : dealings) all.push_back(std::move(between));
   return all;
