@@ -33,7 +33,8 @@ class STRAKE_API ExchangePart {
   /// \{ `layout` of `array` goes to `peer`, comes from there. The other side has one with the same
   /// tag and as many bytes: byte i of the one in packed order becomes byte i of the other. Of
   /// several with one peer and tag the first meets the first. What is received has no byte in
-  /// common with what is sent. `peer` may be this rank. `what` is for errors ("rho, direction +x").
+  /// common with what is sent, nor with what another receive() names; bytes may be sent several
+  /// times. `peer` may be this rank. `what` is for errors ("rho, direction +x").
   /// A neighbour may be oriented: where its axes are permuted or reversed, one side lists its cells
   /// in the order of the other, by a Layout::box with one Dim for each axis of that side, around
   /// one element, with the own stride along the axis, negative where it is reversed.
@@ -74,9 +75,11 @@ class STRAKE_API Exchange {
   /// Plans it. Collective over `comm`: every rank gives its part, which may be empty. The plan
   /// keeps a communicator of its own.
   /// \throws InvalidArgument  on all ranks alike: an array or a peer that does not exist, bytes
-  /// outside of an array, a transfer without its other side, or with another size there; the
-  /// message names rank, tag and both sizes. Unsupported  arrays in managed memory; OutOfMemory,
-  /// MpiError
+  /// outside of an array, bytes that are received and touched by another transfer, a transfer
+  /// without its other side, or with another size there; the message names rank, tag and both
+  /// sizes. Ranks with different versions of Strake, or different values of STRAKE_RANKS_PER_NODE;
+  /// `comm` is MPI_COMM_NULL or an intercommunicator. Unsupported  arrays in managed memory;
+  /// OutOfMemory, MpiError
   Exchange(MPI_Comm comm, const ExchangePart& part);
   Exchange() noexcept;
   Exchange(Exchange&&) noexcept;

@@ -144,8 +144,10 @@ class STRAKE_API Grid {
   /// Collective.
   /// \param extent  cells along x, y and z; axes that are not named have one cell and no ghosts.
   /// More ranks than cells may take part: those without cells move nothing.
-  /// \throws InvalidArgument  on all ranks: no axis or more than three, an extent below 1, a
-  /// negative radius; Unsupported  managed memory, or a device that is not there; MpiError
+  /// \throws InvalidArgument  on all ranks: no axis or more than three, an extent below 1; ranks
+  /// give different extents, `periodic` or `counts` (the message has both values); `comm` is
+  /// MPI_COMM_NULL or an intercommunicator. Unsupported  managed memory, or a device that is not
+  /// there; MpiError
   Grid(MPI_Comm comm, std::initializer_list<std::int64_t> extent, const GridOptions& options = {});
   Grid(MPI_Comm comm, std::span<const std::int64_t> extent, const GridOptions& options = {});
   Grid(Grid&&) noexcept;
@@ -154,9 +156,10 @@ class STRAKE_API Grid {
   ~Grid();
 
   /// A quantity, all zero at first. Collective.
-  /// \throws InvalidArgument  on all ranks: a name that is there already, or a radius longer than a
-  /// subgrid; the message names quantity, direction, rank and both values; OutOfMemory  on all
-  /// ranks, with quantity, rank and bytes
+  /// \throws InvalidArgument  on all ranks: a name that is there already, a negative radius, or one
+  /// longer than a subgrid; the message names quantity, direction, rank and both values. Ranks give
+  /// different names, element types or sizes, places in the cell or radii; `next` may differ.
+  /// OutOfMemory  on all ranks, with quantity, rank and bytes
   template <typename T>
   [[nodiscard]] Field<T> add(const std::string& name, const FieldOptions& options = {}) {
     static_assert(std::is_trivially_copyable_v<T>, "its bytes are sent");
@@ -166,7 +169,8 @@ class STRAKE_API Grid {
 
   /// \{ Begins to fill the ghost cells, of all quantities, or of some. Planned at its first use,
   /// which is collective, as is each use between neighbours.
-  /// \throws InvalidArgument  an exchange of the same quantities has not ended; Error  with
+  /// \throws InvalidArgument  an exchange of the same quantities has not ended; when planned, on
+  /// all ranks: these give different quantities, axes or depths. Error  with
   /// STRAKE_CHECK=1: this rank has read ghost cells too early (docs/how-to/grid.md)
   [[nodiscard]] Ghosts exchange(const ExchangeOptions& options = {});
   [[nodiscard]] Ghosts exchange(std::initializer_list<FieldHandle> fields,

@@ -4,10 +4,25 @@
 #include <array>
 #include <cstdint>
 
+#include "strake/api.hpp"
+
 #if defined(__CUDACC__)
-#define STRAKE_VIEW_FN __host__ __device__ constexpr
+#include <cstdio>
+#define STRAKE_VIEW_HOST_DEVICE __host__ __device__
 #else
-#define STRAKE_VIEW_FN constexpr
+#define STRAKE_VIEW_HOST_DEVICE
+#endif
+#define STRAKE_VIEW_FN STRAKE_VIEW_HOST_DEVICE constexpr
+
+/// Whether View::operator() checks its coordinates, as View::at() does. Define it as 1 or 0, the
+/// same in all sources of a program. By default 1 in sources for the host that are compiled neither
+/// with optimisation nor with NDEBUG.
+#ifndef STRAKE_CHECK_VIEWS
+#if defined(NDEBUG) || defined(__OPTIMIZE__) || defined(__CUDACC__)
+#define STRAKE_CHECK_VIEWS 0
+#else
+#define STRAKE_CHECK_VIEWS 1
+#endif
 #endif
 
 namespace strake {
@@ -44,6 +59,9 @@ STRAKE_VIEW_FN void for_each_cell(const Region& region, Visit&& visit) {
       for (std::int64_t i = region.lower[0]; i < region.upper[0]; ++i) visit(i, j, k);
 }
 
+/// \throws InvalidArgument  cell `at` is not in `stored`; the message names both
+[[noreturn]] STRAKE_API void throw_not_stored(const Index3& at, const Region& stored);
+
 /// A quantity of a rank's subgrid, ghosts included. A plain value, as small as eight words: passed
 /// to kernels by value. Valid until the grid's next swap(), and as long as the grid.
 template <typename T>
@@ -55,10 +73,23 @@ class View {
                       const Region& stored) noexcept
       : origin_(origin), stride_y_(stride_y), stride_z_(stride_z), owned_(owned), stored_(stored) {}
 
-  /// The element at global coordinates, which are in stored().
+  /// The element at global coordinates, which are in stored(). Others are the caller's fault, which
+  /// is found if STRAKE_CHECK_VIEWS is 1, as by at().
   [[nodiscard]] STRAKE_VIEW_FN T& operator()(std::int64_t i, std::int64_t j = 0,
-                                             std::int64_t k = 0) const noexcept {
-    return origin_[i + j * stride_y_ + k * stride_z_];
+                                             std::int64_t k = 0) const
+      noexcept(STRAKE_CHECK_VIEWS == 0) {
+#if STRAKE_CHECK_VIEWS
+    return at(i, j, k);
+#else
+    return element(i, j, k);
+#endif
+  }
+  /// The same, always checked.
+  /// \throws InvalidArgument  the coordinates are not in stored(); the message names both. A kernel
+  /// prints the message, and ends by a trap, which is an error of the device.
+  [[nodiscard]] STRAKE_VIEW_FN T& at(std::int64_t i, std::int64_t j = 0, std::int64_t k = 0) const {
+    if (!stored_.contains(i, j, k)) refuse({i, j, k});
+    return element(i, j, k);
   }
   /// What this rank owns.
   [[nodiscard]] STRAKE_VIEW_FN Region owned() const noexcept { return owned_; }
@@ -70,6 +101,25 @@ class View {
   }
 
  private:
+  [[nodiscard]] STRAKE_VIEW_FN T& element(std::int64_t i, std::int64_t j,
+                                          std::int64_t k) const noexcept {
+    return origin_[i + j * stride_y_ + k * stride_z_];
+  }
+  STRAKE_VIEW_HOST_DEVICE void refuse(const Index3& at) const {
+#if defined(__CUDA_ARCH__)
+    const auto text = [](std::int64_t value) { return static_cast<long long>(value); };
+    printf(
+        "strake: cell (%lld, %lld, %lld) of a view that stores [%lld, %lld) x [%lld, %lld) x "
+        "[%lld, %lld)\n",
+        text(at[0]), text(at[1]), text(at[2]), text(stored_.lower[0]), text(stored_.upper[0]),
+        text(stored_.lower[1]), text(stored_.upper[1]), text(stored_.lower[2]),
+        text(stored_.upper[2]));
+    __trap();
+#else
+    throw_not_stored(at, stored_);
+#endif
+  }
+
   T* origin_ = nullptr;
   std::int64_t stride_y_ = 0;
   std::int64_t stride_z_ = 0;

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "device/backend.hpp"
+#include "layout/overlap.hpp"
 #include "memory/first_page.hpp"
 #include "strake/error.hpp"
 
@@ -15,14 +15,6 @@ namespace strake {
 namespace {
 
 using Copy = CopyBatch::Copy;
-
-/// Bytes [begin, end) that a copy reads or writes.
-struct Touched {
-  std::uintptr_t begin;
-  std::uintptr_t end;
-  std::size_t copy;
-  bool written;
-};
 
 std::uintptr_t address_of(const std::byte* base, std::int64_t offset) {
   return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset);
@@ -73,45 +65,17 @@ void require_memory(const Side& side, Place place) {
       memory.base + memory.size_bytes));
 }
 
-[[noreturn]] void refuse(std::span<const Copy> copies, const Touched& a, const Touched& b) {
+[[noreturn]] void refuse(std::span<const Copy> copies, const Overlap& overlap) {
   const auto text = [&](const Touched& touched) {
-    const Copy& copy = copies[touched.copy];
+    const Copy& copy = copies[touched.user];
     return fmt::format(
-        "copy {} {} it ({})", touched.copy, touched.written ? "writes" : "reads",
+        "copy {} {} it ({})", touched.user, touched.written ? "writes" : "reads",
         touched.written ? to_text(copy.to, copy.to_slot) : to_text(copy.from, copy.from_slot));
   };
-  const bool ordered = a.copy < b.copy || (a.copy == b.copy && !a.written);
+  const auto& [byte, a, b] = overlap;
+  const bool ordered = a.user < b.user || (a.user == b.user && !a.written);
   throw InvalidArgument(fmt::format("the byte at {:#x} is touched twice by the batch: {}, and {}",
-                                    std::max(a.begin, b.begin), text(ordered ? a : b),
-                                    text(ordered ? b : a)));
-}
-
-/// Of what begins before, what ends last; and what ends last of other copies than that one.
-struct Furthest {
-  Touched first{0, 0, 0, false};
-  Touched other{0, 0, 0, false};
-  void add(const Touched& touched) {
-    if (touched.end > first.end) {
-      if (touched.copy != first.copy) other = first;
-      first = touched;
-    } else if (touched.copy != first.copy && touched.end > other.end) {
-      other = touched;
-    }
-  }
-};
-
-void require_apart(std::span<const Copy> copies, std::vector<Touched>& all) {
-  std::ranges::sort(all, {}, &Touched::begin);
-  Furthest reads;
-  Furthest writes;
-  for (const Touched& touched : all) {
-    // A copy may write a byte twice: its layout says so.
-    const Touched& written =
-        touched.written && writes.first.copy == touched.copy ? writes.other : writes.first;
-    if (touched.begin < written.end) refuse(copies, written, touched);
-    if (touched.written && touched.begin < reads.first.end) refuse(copies, reads.first, touched);
-    (touched.written ? writes : reads).add(touched);
-  }
+                                    byte, text(ordered ? a : b), text(ordered ? b : a)));
 }
 
 }  // namespace
@@ -135,7 +99,8 @@ void check_batch(std::span<const Copy> copies, std::span<const Place> places,
       });
     }
   }
-  require_apart(copies, all);
+  // A copy may write a byte twice: its layout says so.
+  if (const auto overlap = find_overlap(all)) refuse(copies, *overlap);
 }
 
 }  // namespace strake

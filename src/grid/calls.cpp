@@ -10,6 +10,11 @@
 
 namespace strake {
 
+void throw_not_stored(const Index3& at, const Region& stored) {
+  throw InvalidArgument(fmt::format("cell ({}, {}, {}) of a view that stores {}", at[0], at[1],
+                                    at[2], grid::bounds_of(stored)));
+}
+
 std::byte* FieldHandle::origin(bool next, int subgrid) const {
   const Data& field = *data_;
   if (next && !field.options.next)

@@ -7,17 +7,17 @@
 
 #include "device/backend.hpp"
 #include "exchange/backoff.hpp"
-#include "exchange/planned/agree.hpp"
 #include "exchange/planned/unless_done.hpp"
 #include "grid/check.hpp"
+#include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
 
-using exchange::planned::agree;
-using exchange::planned::FaultKind;
+using mpi::agree;
+using mpi::FaultKind;
 
 // The first owned element of each row begins at a line of the cache, if elements fit into lines.
 // The ghost cells behind a row and those before the next one have a line in common, if they fit:
@@ -59,11 +59,13 @@ bool cuts_are_given(const GridOptions& options) noexcept {
 Grid::Impl::Impl(MPI_Comm over, std::span<const std::int64_t> wanted, const GridOptions& given)
     : options(given), places(given.places) {
   if (places.empty()) places.push_back(options.place);
+  mpi::require_intracommunicator(over, "a grid");
   const mpi::RealMpi& real = mpi::real_mpi();
   mpi::check(real.MPI_Comm_dup(over, &comm), "MPI_Comm_dup");
   try {
     real.MPI_Comm_rank(comm, &rank);
     real.MPI_Comm_size(comm, &ranks);
+    require_alike(wanted);
     axes = static_cast<int>(wanted.size());
     divide();
     std::string fault;
@@ -204,6 +206,7 @@ Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, El
   field.kind = kind;
   field.options = given;
   field.radius = given.radius.value_or(options.radius);
+  require_alike(field);
   std::string fault;
   try {
     for (const auto& other : fields)
@@ -282,6 +285,7 @@ ExchangePart Grid::Impl::part_of(const Wanted& wanted) const {
 Exchange& Grid::Impl::planned(const Wanted& wanted) {
   const auto known = exchanges_.find(wanted);
   if (known != exchanges_.end()) return *known->second;
+  require_alike(wanted);
   auto made = std::make_unique<Exchange>(comm, part_of(wanted));
   return *exchanges_.emplace(wanted, std::move(made)).first->second;
 }
@@ -329,17 +333,13 @@ void Grid::Impl::require_ended(const std::vector<int>& some) const {
   }
 }
 
-std::string Grid::Impl::bounds_of(const Region& region) {
-  return fmt::format("[{}, {}) x [{}, {}) x [{}, {})", region.lower[0], region.upper[0],
-                     region.lower[1], region.upper[1], region.lower[2], region.upper[2]);
-}
-
 std::string Grid::Impl::plan() const {
   const placement::Position& counts = partition.counts();
   std::string text = fmt::format("{} x {} x {} cells on {} x {} x {} {}; rank {} owns ", extent[0],
                                  extent[1], extent[2], counts[0], counts[1], counts[2],
                                  first_part.back() == ranks ? "ranks" : "subgrids", rank);
-  for (std::size_t i = 0; i < owned.size(); ++i) text += (i == 0 ? "" : ", ") + bounds_of(owned[i]);
+  for (std::size_t i = 0; i < owned.size(); ++i)
+    text += (i == 0 ? "" : ", ") + grid::bounds_of(owned[i]);
   text += "\n";
   for (const auto& field : fields) {
     text += fmt::format("quantity '{}': {} bytes an element, ", field->name, field->bytes);

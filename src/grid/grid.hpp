@@ -109,8 +109,6 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] grid::Depths where_neighbours_are(grid::Depths depths, int subgrid) const noexcept;
   /// \throws InvalidArgument  an exchange of some of these quantities, or of any, has not ended
   void require_ended(const std::vector<int>& some) const;
-  /// "[0, 8) x [0, 8) x [4, 8)".
-  [[nodiscard]] static std::string bounds_of(const Region& region);
   [[nodiscard]] std::string plan() const;
   void write_vtk(const std::string& path) const;
   void write_plan(const std::string& path) const;
@@ -131,6 +129,12 @@ class STRAKE_LOCAL Grid::Impl {
   std::unique_ptr<Check> check;  ///< with STRAKE_CHECK=1
 
  private:
+  /// \{ Compares what the ranks give. Collective.
+  /// \throws InvalidArgument  on all ranks: they don't give the same; the message says what
+  void require_alike(std::span<const std::int64_t> wanted) const;  ///< and the grid's options
+  void require_alike(const Data& field) const;                     ///< the next one
+  void require_alike(const Wanted& wanted) const;
+  /// \}
   void require_places() const;
   void divide();
   void require_room(const Data& field) const;

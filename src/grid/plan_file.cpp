@@ -4,8 +4,8 @@
 #include <fstream>
 #include <numeric>
 
-#include "exchange/planned/agree.hpp"
 #include "grid/grid.hpp"
+#include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 
 namespace strake {
@@ -31,7 +31,7 @@ std::string gathered(MPI_Comm comm, int ranks, const std::string& own) {
 
 void Grid::Impl::write_plan(const std::string& path) const {
   std::string text = fmt::format("  {} [label=\"rank {}", rank, rank);
-  for (const Region& cells : owned) text += "\\n" + bounds_of(cells);
+  for (const Region& cells : owned) text += "\\n" + grid::bounds_of(cells);
   text += "\"]\n";
   for (const auto& [wanted, exchange] : exchanges_)
     for (const Exchange::PeerPlan& peer : exchange->peers())
@@ -45,7 +45,7 @@ void Grid::Impl::write_plan(const std::string& path) const {
     file << "digraph exchanges {\n  node [shape=box]\n" << all << "}\n";
     if (!file.flush()) fault = fmt::format("rank 0 can't write '{}'", path);
   }
-  exchange::planned::agree(comm, fault, exchange::planned::FaultKind::Other);
+  mpi::agree(comm, fault, mpi::FaultKind::Other);
 }
 
 }  // namespace strake

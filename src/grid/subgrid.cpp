@@ -1,5 +1,7 @@
 #include "grid/subgrid.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace strake::grid {
@@ -24,6 +26,11 @@ std::string name_of(Direction d) {
     name += "xyz"[axis];
   }
   return name;
+}
+
+std::string bounds_of(const Region& region) {
+  return fmt::format("[{}, {}) x [{}, {}) x [{}, {})", region.lower[0], region.upper[0],
+                     region.lower[1], region.upper[1], region.lower[2], region.upper[2]);
 }
 
 Depths depths_of(const Radius& radius, int axes) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "strake/grid.hpp"
@@ -31,6 +32,8 @@ struct Depths {
 /// \}
 /// "+x", "-x+y".
 [[nodiscard]] std::string name_of(Direction d);
+/// "[0, 8) x [0, 8) x [4, 8)".
+[[nodiscard]] std::string bounds_of(const Region& region);
 
 /// As deep as the deepest direction needs.
 [[nodiscard]] Depths depths_of(const Radius& radius, int axes) noexcept;

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "exchange/planned/agree.hpp"
 #include "grid/grid.hpp"
 #include "strake/copy.hpp"
 
@@ -61,7 +60,7 @@ std::string array_of(const FieldHandle::Data& field, const char* element) {
 }  // namespace
 
 void Grid::Impl::write_vtk(const std::string& path) const {
-  using exchange::planned::FaultKind;
+  using mpi::FaultKind;
   const auto name_of_piece = [&](int of) { return fmt::format("{}_{}.vti", path, of); };
   const Region whole{{0, 0, 0}, extent};
   std::string fault;
@@ -133,7 +132,7 @@ void Grid::Impl::write_vtk(const std::string& path) const {
       return put(file, text + "</PImageData>\n</VTKFile>\n");
     });
   }
-  exchange::planned::agree(comm, fault, FaultKind::Other);
+  mpi::agree(comm, fault, FaultKind::Other);
 }
 
 }  // namespace strake

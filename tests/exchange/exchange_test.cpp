@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
 #include "drawn_transfers.hpp"
+#include "refusal.hpp"
 #include "strake/error.hpp"
 #include "world.hpp"
 
@@ -271,22 +273,8 @@ TEST(Exchange, replace_min_and_max_go_back) {
   EXPECT_EQ(back(12, 10 + rank(), max<Value>()), std::max(12, 10 + next));
 }
 
-/// The text of what all ranks throw alike.
 std::string refusal(const ExchangePart& part) {
-  std::string said;
-  try {
-    Exchange exchange(MPI_COMM_WORLD, part);
-  } catch (const InvalidArgument& error) {
-    said = error.what();
-  }
-  // All of them, and the same.
-  int length = static_cast<int>(said.size());
-  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  std::string first = said;
-  first.resize(static_cast<std::size_t>(length));
-  MPI_Bcast(first.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
-  EXPECT_EQ(said, first);
-  return said;
+  return refusal_on_all([&] { const Exchange exchange(MPI_COMM_WORLD, part); });
 }
 
 TEST(Exchange, a_part_that_is_wrong_is_told_on_all_ranks) {
@@ -327,6 +315,58 @@ TEST(Exchange, two_that_do_not_fit_are_told_on_all_ranks) {
   const std::string lonely = both(0, 0, 8, 1);
   EXPECT_NE(lonely.find("none of that tag"), std::string::npos) << lonely;
   EXPECT_EQ(both(8, 1, 8, 1), "");
+}
+
+TEST(Exchange, bytes_that_are_received_and_touched_by_another_transfer_are_refused) {
+  const int next = (rank() + 1) % ranks();
+  const int before = (rank() + ranks() - 1) % ranks();
+  // All ranks have the fault, and that of rank 0 is told.
+  const std::string from = "received from rank " + std::to_string(ranks() - 1) + ", ";
+  const std::string rho_comes = from + "rho (tag 1)";
+  const std::string rho_goes = "sent to rank " + std::to_string(1 % ranks()) + ", rho (tag 1)";
+  const auto told = [&](int byte, const std::string& other) {
+    return "rank 0: byte " + std::to_string(byte) + " of array 1 is " + rho_comes + ", and " +
+           other;
+  };
+  const auto both = [&](const Layout& sent, const Layout& received, const Layout& also) {
+    ExchangePart part;
+    part.array();
+    part.array();
+    part.send(next, 1, 1, sent, "rho");
+    part.receive(before, 1, 1, received, "rho");
+    part.send(next, 2, 0, Layout::dense(also.size_bytes()));
+    part.receive(before, 2, 1, also);
+    return refusal(part);
+  };
+  EXPECT_EQ(both(Layout::dense(8), Layout::dense(8, 8), Layout::dense(4, 16)), "");
+  EXPECT_EQ(both(Layout::dense(8), Layout::dense(8, 7), Layout::dense(4, 16)), told(7, rho_goes));
+  EXPECT_EQ(both(Layout::dense(8), Layout::dense(8, 8), Layout::dense(4, 15)),
+            told(15, from + "tag 2"));
+  // Every second value is sent, and every other received: bounds meet, bytes don't.
+  const Dim every_second[] = {{8, 8}};
+  const Layout even = Layout::box(0, 4, every_second);
+  const Layout odd = Layout::box(4, 4, every_second);
+  EXPECT_EQ(both(even, odd, Layout::dense(4, 64)), "");
+  const std::int64_t places[] = {68, 60, 4, 12, 20, 28, 36, 40};
+  EXPECT_EQ(both(even, Layout::blocks(places, 4), Layout::dense(4, 72)), told(40, rho_goes));
+}
+
+TEST(Exchange, bytes_may_be_sent_several_times) {
+  ExchangePart part;
+  const int array = part.array();
+  const int next = (rank() + 1) % ranks();
+  const int before = (rank() + ranks() - 1) % ranks();
+  for (int tag = 0; tag < 3; ++tag) {
+    part.send(next, tag, array, Layout::dense(2 * kValue));
+    part.receive(before, tag, array, Layout::dense(2 * kValue, 2 * kValue * (tag + 1)));
+  }
+  Exchange exchange(MPI_COMM_WORLD, part);
+  std::array<Value, 8> values{rank() + 1, rank() + 2};
+  std::byte* const bases[] = {reinterpret_cast<std::byte*>(values.data())};
+  exchange.start(bases);
+  exchange.wait();
+  for (std::size_t i = 2; i < values.size(); ++i)
+    EXPECT_EQ(values[i], before + 1 + static_cast<Value>(i % 2));
 }
 
 TEST(Exchange, transfers_of_no_bytes_end) {

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "exchange/backoff.hpp"
-#include "exchange/planned/agree.hpp"
 #include "exchange/planned/swap_with.hpp"
 #include "job/names.hpp"
+#include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
@@ -98,7 +98,7 @@ Boards::Boards(MPI_Comm comm, std::vector<Neighbour> neighbours, const BoardShap
       log::info("a planned exchange goes by MPI: {}", error.what());
     }
   }
-  agree(comm, fault, FaultKind::Memory);
+  mpi::agree(comm, fault, mpi::FaultKind::Memory);
   swap_boards(comm, on_node, own);
   swap_corners(comm);
 }

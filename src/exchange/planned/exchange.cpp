@@ -10,10 +10,11 @@
 
 #include "exchange/backoff.hpp"
 #include "exchange/method.hpp"
-#include "exchange/planned/agree.hpp"
 #include "exchange/planned/impl.hpp"
 #include "exchange/together.hpp"
+#include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
+#include "settings/settings.hpp"
 #include "strake/error.hpp"
 #include "strake/memory.hpp"
 
@@ -55,10 +56,17 @@ std::string fault_of(const ExchangePart& part) {
 
 Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
     : arrays_(part.arrays().size()), places_(part) {
+  mpi::require_intracommunicator(comm, "an exchange");
   const mpi::RealMpi& real = mpi::real_mpi();
   mpi::check(real.MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
   try {
-    agree(comm_, fault_of(part), FaultKind::Unsupported);
+    // What else differs between ranks, such as STRAKE_METHOD, they settle pair by pair.
+    mpi::require_alike(
+        comm_,
+        std::vector<mpi::Given>{{"the version of Strake", STRAKE_VERSION},
+                                {"STRAKE_RANKS_PER_NODE",
+                                 std::to_string(settings::number(settings::Id::ranks_per_node))}});
+    mpi::agree(comm_, fault_of(part), mpi::FaultKind::Unsupported);
     real.MPI_Comm_rank(comm_, &rank_);
     std::vector<Dealings> all = tell_peers(comm_, part, places_);
     std::vector<Mails::Part> devices;

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "exchange/planned/agree.hpp"
 #include "exchange/planned/swap_with.hpp"
+#include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
 
@@ -26,7 +26,7 @@ Mails::Mails(MPI_Comm comm, Boards& boards, const std::vector<Place>& arrays,
       fault = error.what();
     }
   }
-  agree(comm, fault, FaultKind::Memory);
+  mpi::agree(comm, fault, mpi::FaultKind::Memory);
   std::vector<End> ends;
   for (const auto& mail : mails_)
     for (std::size_t i = 0; i < mail->partners().size(); ++i) ends.push_back({mail.get(), i});
@@ -40,7 +40,7 @@ Mails::Mails(MPI_Comm comm, Boards& boards, const std::vector<Place>& arrays,
   } catch (const std::exception& error) {
     fault = error.what();
   }
-  agree(comm, fault, FaultKind::Other);
+  mpi::agree(comm, fault, mpi::FaultKind::Other);
 }
 
 void Mails::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<End>& ends) {

@@ -8,8 +8,9 @@
 #include <tuple>
 
 #include "exchange/method.hpp"
-#include "exchange/planned/agree.hpp"
+#include "exchange/planned/part_fault.hpp"
 #include "layout/encoding.hpp"
+#include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
 
@@ -84,38 +85,6 @@ std::vector<Theirs::Transfer> take(std::span<const std::int64_t>& words) {
     words = words.subspan(length);
   }
   return taken;
-}
-
-std::string named(const ExchangePart::Transfer& transfer) {
-  return transfer.what.empty() ? fmt::format("tag {}", transfer.tag)
-                               : fmt::format("{} (tag {})", transfer.what, transfer.tag);
-}
-
-/// What is wrong with a rank's part by itself; empty: nothing.
-std::string fault_of(const ExchangePart& part, int rank, int ranks) {
-  const auto arrays = static_cast<int>(part.arrays().size());
-  for (int i = 0; i < arrays; ++i) {
-    const ExchangePart::Array& array = part.arrays()[static_cast<std::size_t>(i)];
-    if (array.size_bytes < 0)
-      return fmt::format("rank {}: array {} has {} bytes", rank, i, array.size_bytes);
-  }
-  for (const auto* list : {&part.sends(), &part.receives()}) {
-    const char* const verb = list == &part.sends() ? "to" : "from";
-    for (const ExchangePart::Transfer& transfer : *list) {
-      const std::string where = fmt::format("rank {}: the transfer {} rank {}, {}", rank, verb,
-                                            transfer.peer, named(transfer));
-      if (transfer.peer < 0 || transfer.peer >= ranks)
-        return fmt::format("{}: there are {} ranks", where, ranks);
-      if (transfer.array < 0 || transfer.array >= arrays)
-        return fmt::format("{}: there is no array {}, only {}", where, transfer.array, arrays);
-      const ByteRange touched = transfer.layout.bounds();
-      const std::int64_t size = part.arrays()[static_cast<std::size_t>(transfer.array)].size_bytes;
-      if (transfer.layout.size_bytes() > 0 && (touched.begin < 0 || touched.end > size))
-        return fmt::format("{}: bytes {} to {} of array {}, which has {}", where, touched.begin,
-                           touched.end, transfer.array, size);
-    }
-  }
-  return {};
 }
 
 /// Pairs this rank's list with the peer's; a fault where they do not fit.
@@ -195,7 +164,7 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
   int ranks = 1;
   real.MPI_Comm_rank(comm, &rank);
   real.MPI_Comm_size(comm, &ranks);
-  agree(comm, fault_of(part, rank, ranks));
+  mpi::agree(comm, fault_of(part, rank, ranks));
 
   std::map<int, Mine> mine;
   for (const ExchangePart::Transfer& transfer : part.sends())
@@ -219,7 +188,7 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
       fault = fmt::format("rank {}: its layouts with rank {} need {} words to be told", rank, peer,
                           words.size());
   }
-  agree(comm, fault);
+  mpi::agree(comm, fault);
 
   // By rank, then by the place of the lower of the two ranks.
   std::map<std::tuple<int, std::size_t, std::size_t>, Dealings> dealings;
@@ -255,7 +224,7 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
     put_in_order(sends, &Dealings::sends);
     put_in_order(receives, &Dealings::receives);
   }
-  agree(comm, fault);
+  mpi::agree(comm, fault);
   std::vector<Dealings> all;
   for (auto& [order, between] : dealings) all.push_back(std::move(between));
   return all;
