@@ -147,6 +147,7 @@ class STRAKE_LOCAL Exchange::Impl {
   [[nodiscard]] Ending ending_of(const Peer& peer) const noexcept;
   void join();
   void leave(Ending::Kind kind) noexcept;
+  void finish_copies() noexcept;
   void begin();
   void end() noexcept;
   void advance_others() const;

@@ -6,7 +6,9 @@
 #include <mutex>
 #include <utility>
 
+#include "exchange/backoff.hpp"
 #include "exchange/planned/impl.hpp"
+#include "exchange/together.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
@@ -116,8 +118,27 @@ void Exchange::Impl::fail() noexcept {
                                        std::memory_order_acq_rel);
   }
   leave(Ending::Kind::GivenUp);
+  finish_copies();
   mail_->give_up();
   end();
+}
+
+/// Devices may still copy from and to this rank's arrays and board, which the program may free now.
+void Exchange::Impl::finish_copies() noexcept {
+  constexpr std::chrono::seconds kPatience{2};
+  if (!on_device()) return;
+  exchange::Together::get().launch();
+  const Clock::time_point begin = Clock::now();
+  const auto is_idle = [](Lane& lane) noexcept {
+    try {
+      return lane.idle();
+    } catch (...) {
+      return true;  // the device has failed
+    }
+  };
+  const auto are_idle = [&](Peer& peer) { return std::ranges::all_of(peer.lanes, is_idle); };
+  for (exchange::Backoff backoff; !std::ranges::all_of(peers_, are_idle); backoff.pause())
+    if (Clock::now() - begin > kPatience) return;
 }
 
 /// \throws Error  a peer, for which this rank waits, has taken its leave and brings it no more. Who
