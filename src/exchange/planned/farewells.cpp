@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <mutex>
 
@@ -104,13 +105,17 @@ void Farewells::let_go() noexcept {
 void Farewells::advance_all() noexcept {
   int over = 0;
   mpi::real_mpi().MPI_Finalized(&over);
-  const std::lock_guard lock(all().mutex);
-  std::erase_if(all().list, [&](const auto& one) {
-    if (!one->let_go_) return false;
-    if (over == 0 && !one->is_complete()) return false;
-    if (over == 0) one->free_comm();
-    return true;
-  });
+  std::vector<std::unique_ptr<Farewells>> complete;
+  {
+    const std::lock_guard lock(all().mutex);
+    const auto first = std::partition(all().list.begin(), all().list.end(), [&](const auto& one) {
+      return !one->let_go_ || (over == 0 && !one->is_complete());
+    });
+    complete.assign(std::move_iterator(first), std::move_iterator(all().list.end()));
+    all().list.erase(first, all().list.end());
+  }
+  if (over != 0) return;
+  for (const auto& one : complete) one->free_comm();
 }
 
 void Farewells::finish_all() noexcept {
