@@ -84,7 +84,11 @@ class STRAKE_API Exchange {
   Exchange() noexcept;
   Exchange(Exchange&&) noexcept;
   Exchange& operator=(Exchange&&) noexcept;
-  /// Collective. Waits for an exchange that has not ended.
+  /// Collective: all ranks destroy it after the same number of exchanges. Waits for one that has
+  /// not ended, unless an exception unwinds the stack: then this rank gives up. A rank that
+  /// destroys it after fewer exchanges than others, or has it alive in MPI_Finalize, has left it:
+  /// peers whose CPUs wait for that rank get an Error that names it. Waits for no other rank that
+  /// destroys it, too. MPI_Finalize does, for exchanges between nodes.
   ~Exchange();
 
   /// Begins it: what is sent is that of now, in arrays at `arrays`, by number. What is sent must
@@ -112,8 +116,8 @@ class STRAKE_API Exchange {
   /// device, or ranks share it, it is start() and wait() instead. Each rank may use whichever of
   /// these it likes. Destroy the exchange when its work in streams and graphs is done. A launch of
   /// a graph is a use like others: order it with them by streams and events, and let none come
-  /// between a start and its end. A stream that waits for a rank that has given up, or died, waits
-  /// until the job is ended. Of exchanges in several streams up to 16 may wait at once.
+  /// between a start and its end. A stream that waits for a rank that has left, given up, or died,
+  /// waits until the job is ended. Of exchanges in several streams up to 16 may wait at once.
   /// \throws  as start()
   void enqueue(std::span<std::byte* const> arrays, Stream& stream);
   /// The same in several streams: after the work in all, and before what any gets later.
@@ -126,7 +130,9 @@ class STRAKE_API Exchange {
   /// don't reach each other
   void start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine);
   /// Whether it has ended. Moves what can be moved. True also if none was begun.
-  /// \throws Error  a rank has given it up, or one of this node has died; MpiError
+  /// \throws Error  a rank that this one waits for has left the exchange or given it up, or is of
+  /// this node and has died: the message names it, and the first rank that was the cause. This rank
+  /// has given up then. MpiError
   bool test();
   /// Until it has ended: what comes is here, and what was sent may be changed. Who has all that it
   /// needs waits for no rank that is late. (But for a device's memory that other ranks' devices
@@ -140,8 +146,8 @@ class STRAKE_API Exchange {
   void wait(Stream& before);
   /// The same for the work that any of these streams gets later; if there are none, as wait().
   void wait(std::span<Stream> before);
-  /// For a rank that can't go on: it starts no more, and does not wait. Peers whose CPUs wait for
-  /// it, now or later, or that start anew, get an Error that names it.
+  /// For a rank that can't go on: it starts no more, and waits for no other rank. Peers whose CPUs
+  /// wait for it, now or later, get an Error that names it.
   void give_up() noexcept;
   /// Whether it was begun, and neither test() nor wait() has told that it has ended.
   [[nodiscard]] bool running() const noexcept;

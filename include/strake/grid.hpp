@@ -152,7 +152,8 @@ class STRAKE_API Grid {
   Grid(MPI_Comm comm, std::span<const std::int64_t> extent, const GridOptions& options = {});
   Grid(Grid&&) noexcept;
   Grid& operator=(Grid&&) noexcept;
-  /// Collective.
+  /// Collective: all ranks destroy it after the same exchanges. A rank that does so earlier is
+  /// named to those that wait for it, as is one that leaves by an exception (Exchange::~Exchange).
   ~Grid();
 
   /// A quantity, all zero at first. Collective.

@@ -22,12 +22,14 @@ int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
   end_pending();
   Requests::get().shut_down();
   end_sharing();
+  summarise();
   return MPI_SUCCESS;
 }
 
 /// Lets MPI_Finalize call end(): it begins with the delete callbacks of MPI_COMM_SELF's attributes,
-/// the last one set first. The application's callbacks may still complete requests, so Strake's is
-/// set in MPI_Init and called last.
+/// the last one set first. The application's callbacks may still complete requests, and those of
+/// planned exchanges say to waiting ranks that this one waits no longer. So the interposer's is set
+/// in MPI_Init and called last. The summary waits for all ranks: it comes after that.
 bool end_with_self() noexcept {
   const mpi::RealMpi& real = real_mpi();
   int key = MPI_KEYVAL_INVALID;
@@ -119,7 +121,7 @@ int calls::MPI_Finalize() {
   g_ends_with_self ? Requests::get().hand_on() : Requests::get().shut_down();
   if (!g_ends_with_self) end_sharing();
   report_start();  // MPI_Init may have been called past Strake
-  summarise();
+  if (!g_ends_with_self) summarise();
   const int code = real_mpi().MPI_Finalize();
   strake::mpi::leave_world();
   return code;

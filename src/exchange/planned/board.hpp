@@ -38,14 +38,16 @@ struct alignas(64) LaneEnd {
   /// Whether the given bytes that may be read in their arrays are to be; else all are packed. By
   /// the exchange's parity.
   std::array<std::atomic<std::uint32_t>, 2> in_place{};
-  std::atomic<std::uint32_t> failed{0};  ///< its rank has given up
+  std::atomic<std::uint64_t> rounds_and_kind{0};  ///< of its rank's Ending
   /// Of bytes that are to be read in place: an exchange and its Offer. Both ends decide at once:
   /// each changes Open, and only Open, to what it wants.
   std::atomic<std::uint64_t> offer{0};
   std::atomic<std::uint64_t> packed{0};  ///< the last exchange whose bytes were packed after all
   /// The one word here that the other end writes, or its device does: its last round of mail.
   std::uint64_t mail = 0;
+  std::atomic<std::uint64_t> cause{0};  ///< of its rank's Ending, which is written before
 };
+static_assert(sizeof(LaneEnd) == 64);
 
 /// Where an array is, in an exchange that its rank has given bytes of.
 struct ArrayPlace {

@@ -91,6 +91,7 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
     mpi::check(real.MPI_Allreduce(MPI_IN_PLACE, &by_mail, 1, MPI_INT, MPI_MIN, comm_),
                "MPI_Allreduce");
     all_ranks_by_mail_ = by_mail != 0;
+    join();
   } catch (...) {
     real.MPI_Comm_free(&comm_);
     throw;
@@ -121,8 +122,14 @@ void Exchange::Impl::plan_peers(std::vector<Dealings>& all) {
   for (Peer& peer : peers_) {
     peer.near = boards_->reaches(peer.rank);
     if (exchange::forced_method() == machine::Method::Pack) peer.packs_all = {true, true};
-    if (!peer.near)
+    if (!peer.near) {
       peer.far = std::make_unique<FarMessages>(comm_, peer.rank, far_peers[peer.rank]++);
+      continue;
+    }
+    const Board& board = boards_->of(peer.rank);
+    const std::int64_t corner = boards_->corner(number_of(peer)).lane;
+    // What this rank sends, the other one receives.
+    peer.theirs = {&board.lane(corner + kReceives), &board.lane(corner + kSends)};
   }
 }
 
@@ -142,23 +149,8 @@ void Exchange::Impl::plan_mail(const std::vector<Dealings>& all, std::vector<Mai
   for (Peer& peer : peers_) peer.mailed = mail_->reaches(number_of(peer));
 }
 
-Exchange::Impl::~Impl() {
-  if (running_) {
-    try {
-      wait();
-    } catch (const Error&) {
-      // Another rank has failed.
-    }
-  }
-  const mpi::RealMpi& real = mpi::real_mpi();
-  int over = 0;
-  real.MPI_Finalized(&over);
-  // After a failure messages may be under way, which must not come in another communicator.
-  if (over == 0 && !failed_) real.MPI_Comm_free(&comm_);
-}
-
 void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool reverse) const {
-  if (failed_) throw Error("an exchange is started that has failed before");
+  if (ended_) throw Error("an exchange is started that has failed before");
   if (running_) throw InvalidArgument("an exchange is started that has not ended yet");
   if (bases.size() != arrays_) {
     throw InvalidArgument(fmt::format("an exchange of {} arrays is started with {} addresses",
@@ -309,7 +301,7 @@ void Exchange::Impl::wait(std::span<Stream> before) {
     return wait();
   }
   require_own_thread();
-  require_all_going_on();
+  require_all_coming(captured_);
   if (captures && !captured_)
     throw Unsupported("an exchange that has begun outside of a graph is to end in it");
   if (captured_ && !captures) {
@@ -321,11 +313,12 @@ void Exchange::Impl::wait(std::span<Stream> before) {
   end();
 }
 
-/// Before a device waits for other ranks, which the CPU does not look at then.
-void Exchange::Impl::require_all_going_on() {
+/// Before a device waits for other ranks, which the CPU does not look at then. `anew`: in a round
+/// that has not been put.
+void Exchange::Impl::require_all_coming(bool anew) {
   or_fail([&] {
     for (const Peer& peer : peers_)
-      if (peer.mailed) require_going_on(peer);
+      if (peer.mailed) require_coming(peer, anew);
   });
 }
 
@@ -337,7 +330,7 @@ void Exchange::Impl::enqueue(Bases bases, std::span<Stream> streams) {
     return wait(streams);
   }
   require(bases, {}, false);
-  require_all_going_on();
+  require_all_coming(true);
   if (mail_->is_used()) or_fail([&] { mail_->run(bases, streams); });
 }
 
@@ -377,19 +370,6 @@ void Exchange::Impl::end() noexcept {
 
 void Exchange::Impl::wait() {
   for (exchange::Backoff backoff; !test(What::Wait);) backoff.pause();
-}
-
-void Exchange::Impl::fail() noexcept {
-  if (std::exchange(failed_, true)) return;
-  if (mail_ != nullptr) mail_->stop_waiting();
-  for (const Peer& peer : peers_) {
-    if (peer.far) peer.far->give_up();
-    if (!peer.near) continue;
-    for (const std::size_t lane : {kSends, kReceives})
-      end_of(peer, lane).failed.store(1, std::memory_order_release);
-  }
-  if (mail_ != nullptr) mail_->give_up();
-  end();
 }
 
 std::string Exchange::Impl::plan() const {

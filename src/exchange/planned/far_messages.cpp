@@ -1,13 +1,10 @@
 #include "exchange/planned/far_messages.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
 #include <utility>
 
 #include "exchange/planned/lane.hpp"
 #include "mpi/real_mpi.hpp"
-#include "strake/error.hpp"
 
 namespace strake::exchange::planned {
 namespace {
@@ -65,21 +62,8 @@ void FarMessages::send() {
 
 const std::byte* FarMessages::received() {
   int done = 0;
-  MPI_Status status;
-  mpi::check(mpi::real_mpi().MPI_Test(&receiving_, &done, &status), "MPI_Test");
-  if (done == 0) return nullptr;
-  int bytes = 0;
-  mpi::real_mpi().MPI_Get_count(&status, MPI_BYTE, &bytes);
-  if (bytes == 0) throw Error(fmt::format("rank {} has given up an exchange", peer_));
-  return in_.data();
-}
-
-/// Messages have bytes, but for this one.
-void FarMessages::give_up() const noexcept {
-  const mpi::RealMpi& real = mpi::real_mpi();
-  MPI_Request request = MPI_REQUEST_NULL;
-  if (real.MPI_Isend(nullptr, 0, MPI_BYTE, peer_, tag_, comm_, &request) == MPI_SUCCESS)
-    (void)real.MPI_Request_free(&request);
+  mpi::check(mpi::real_mpi().MPI_Test(&receiving_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  return done == 0 ? nullptr : in_.data();
 }
 
 bool FarMessages::sent() {

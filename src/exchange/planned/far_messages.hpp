@@ -30,15 +30,13 @@ class FarMessages {
   }
   /// Sends what was packed there.
   void send();
-  /// Tells the peer, in place of the next message, that there will be none.
-  void give_up() const noexcept;
-  /// The bytes that have come; null: not yet. \throws Error  the peer has given up; MpiError
+  /// The bytes that have come; null: not yet. \throws MpiError
   [[nodiscard]] const std::byte* received();
   /// Whether what was sent may be changed. \throws MpiError
   [[nodiscard]] bool sent();
 
  private:
-  static constexpr int kFirstTag = 64;  ///< those below are used in planning
+  static constexpr int kFirstTag = 64;  ///< those below are used in planning, and by Farewells
 
   MPI_Comm comm_;
   int peer_;

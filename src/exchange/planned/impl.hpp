@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "exchange/planned/board.hpp"
+#include "exchange/planned/ending.hpp"
 #include "exchange/planned/far_messages.hpp"
+#include "exchange/planned/farewells.hpp"
 #include "exchange/planned/lane.hpp"
 #include "exchange/planned/mails.hpp"
 #include "exchange/planned/own_copies.hpp"
@@ -44,8 +46,10 @@ class STRAKE_LOCAL Exchange::Impl {
   void wait(std::span<Stream> before);
   void enqueue(Bases bases, std::span<Stream> streams);
   /// \}
-  /// So that no peer waits for this rank.
+  /// So that no peer waits for this rank: it gives up what is under way.
   void fail() noexcept;
+  /// In MPI_Finalize: all exchanges of the process that are still alive take part no longer.
+  static void end_all() noexcept;
   [[nodiscard]] bool running() const noexcept { return running_ || failure_ != nullptr; }
   [[nodiscard]] bool arrived(int peer) const noexcept {
     if (!running_ || done_) return true;
@@ -94,6 +98,7 @@ class STRAKE_LOCAL Exchange::Impl {
     Giving giving = Giving::No;
     Taking taking = Taking::No;
     std::unique_ptr<FarMessages> far;
+    std::array<LaneEnd*, 2> theirs{};  ///< if it is near: the other ends, by this rank's lane
   };
   void plan_peers(std::vector<Dealings>& all);
   void plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices);
@@ -102,8 +107,7 @@ class STRAKE_LOCAL Exchange::Impl {
   /// \returns whether they are being captured, which matters to a device's arrays only
   [[nodiscard]] bool require_streams(std::span<Stream> streams) const;
   void require_own_thread() const;
-  void require_going_on(const Peer& peer) const;
-  void require_all_going_on();
+  void require_all_coming(bool anew);
   template <typename Move>
   void or_fail(const Move& move) {
     unless_done(move, [&] { fail(); });
@@ -136,8 +140,14 @@ class STRAKE_LOCAL Exchange::Impl {
   void take(Peer& peer);
   void take_near(Peer& peer);
   void end_of_taking(Peer& peer);
+  bool look_around();
   void serve(const Peer& peer);
-  void require_alive(const Peer& peer) const;
+  void require_coming(const Peer& peer, bool anew = false);
+  void require_alive(const Peer& peer);
+  [[nodiscard]] Ending ending_of(const Peer& peer) const noexcept;
+  void join();
+  void leave(Ending::Kind kind) noexcept;
+  void finish_copies() noexcept;
   void begin();
   void end() noexcept;
   void advance_others() const;
@@ -162,10 +172,8 @@ class STRAKE_LOCAL Exchange::Impl {
   [[nodiscard]] LaneEnd& end_of(const Peer& peer, std::size_t lane) const {
     return boards_->own().lane(peer.corner.lane + static_cast<std::int64_t>(lane));
   }
-  [[nodiscard]] LaneEnd& other_end_of(const Peer& peer, std::size_t lane) const {
-    // What this rank sends, the other one receives.
-    return boards_->of(peer.rank).lane(boards_->corner(number_of(peer)).lane +
-                                       static_cast<std::int64_t>(1 - lane));
+  [[nodiscard]] static LaneEnd& other_end_of(const Peer& peer, std::size_t lane) noexcept {
+    return *peer.theirs[lane];
   }
   /// The packed bytes of two exchanges that follow each other lie side by side.
   [[nodiscard]] std::int64_t packed_at(const Corner& corner, std::size_t lane,
@@ -174,6 +182,7 @@ class STRAKE_LOCAL Exchange::Impl {
   }
 
   MPI_Comm comm_ = MPI_COMM_NULL;
+  Farewells* farewells_ = nullptr;  ///< frees comm_
   int rank_ = 0;
   std::size_t arrays_ = 0;
   Places places_;                   ///< of the arrays
@@ -187,7 +196,7 @@ class STRAKE_LOCAL Exchange::Impl {
 
   bool running_ = false;  ///< until test() has told that it is done
   bool done_ = false;
-  bool failed_ = false;
+  bool ended_ = false;  ///< peers were told that this rank takes part no longer
   bool reverse_ = false;
   bool own_due_ = false;
   bool mailing_ = false;   ///< a round of mail goes on
@@ -199,6 +208,9 @@ class STRAKE_LOCAL Exchange::Impl {
   std::vector<std::byte*> bases_;
   std::vector<Combine> combine_;
   unsigned turns_ = 0;
+  Clock::time_point looked_;  ///< when a wait made system calls, last
+  int exceptions_ = std::uncaught_exceptions();
+  std::uint64_t cause_ = 0;     ///< of Ending: why this rank gives up
   std::thread::id thread_;      ///< that started it
   std::exception_ptr failure_;  ///< of one that failed while another one was waited for
 };

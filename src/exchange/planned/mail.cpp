@@ -394,6 +394,23 @@ const Mail::Partner* Mail::late() const noexcept {
   return nullptr;
 }
 
+bool Mail::misses(std::size_t partner) const noexcept {
+  if (step_ == Step::Idle) return false;
+  constexpr std::chrono::milliseconds kMoment{100};
+  const auto begin = std::chrono::steady_clock::now();
+  for (Backoff backoff; !is_put(); backoff.pause())
+    if (std::chrono::steady_clock::now() - begin > kMoment) return true;
+  return __atomic_load_n(boxes_of_.at(partner).flag, __ATOMIC_ACQUIRE) < progress_->round;
+}
+
+bool Mail::is_idle() const noexcept {
+  try {
+    return step_ == Step::Idle && stream_->query() && (!has_last_ || last_->query());
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// Now and then: a fault of the device is an error.
 void Mail::look_at_device() {
   constexpr unsigned kRarely = 1 << 14;

@@ -132,6 +132,12 @@ class Mail {
   [[nodiscard]] std::optional<machine::Prediction> predicted(int rank) const;
   /// A partner whose bytes have not come; null: there is none.
   [[nodiscard]] const Partner* late() const noexcept;
+  /// Whether a partner that has put its last round is missed in the one that was started. Waits for
+  /// up to 100 ms: a device raises its flags, by which the partner could end, before the host sees
+  /// that it has put.
+  [[nodiscard]] bool misses(std::size_t partner) const noexcept;
+  /// Whether the device has nothing more to do. \returns false also if it has failed
+  [[nodiscard]] bool is_idle() const noexcept;
   /// The device waits for no flag any more, whatever has come.
   void stop_waiting() noexcept;
   /// The same, and ends the round that was started: its arrays are used no more, unless the device

@@ -118,6 +118,10 @@ bool Mails::may_wait() const noexcept {
   return std::ranges::all_of(mails_, [](const auto& mail) { return mail->may_wait(); });
 }
 
+bool Mails::is_idle() const noexcept {
+  return std::ranges::all_of(mails_, [](const auto& mail) { return mail->is_idle(); });
+}
+
 void Mails::prepare(bool reverse, std::span<const Combine> combine) {
   for (const auto& mail : mails_) mail->prepare(reverse, combine);
 }
@@ -213,6 +217,11 @@ std::optional<std::size_t> Mails::late() const noexcept {
   for (const auto& mail : mails_)
     if (const Mail::Partner* const partner = mail->late()) return partner->neighbour;
   return std::nullopt;
+}
+
+bool Mails::misses(std::size_t neighbour) const noexcept {
+  const End& end = where_.at(neighbour);
+  return end.mail->misses(end.partner);
 }
 
 }  // namespace strake::exchange::planned

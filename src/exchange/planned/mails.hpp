@@ -44,6 +44,7 @@ class Mails {
 
   /// \{ As of Mail, of all.
   [[nodiscard]] bool may_wait() const noexcept;
+  [[nodiscard]] bool is_idle() const noexcept;
   void prepare(bool reverse, std::span<const Combine> combine);
   /// Puts this rank's bytes after the work in these streams, or, if there are none, in the devices'
   /// legacy default streams.
@@ -64,6 +65,8 @@ class Mails {
   /// \}
   /// A neighbour whose bytes have not come.
   [[nodiscard]] std::optional<std::size_t> late() const noexcept;
+  /// Whether a neighbour that has put its last round is missed in the one that was started.
+  [[nodiscard]] bool misses(std::size_t neighbour) const noexcept;
 
  private:
   /// One end of what goes between two devices.

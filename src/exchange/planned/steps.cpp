@@ -1,5 +1,4 @@
 // The steps of a planned exchange that has begun.
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,15 +7,8 @@
 #include "exchange/backoff.hpp"
 #include "exchange/planned/impl.hpp"
 #include "exchange/together.hpp"
-#include "mpi/real_mpi.hpp"
-#include "strake/error.hpp"
 
 namespace strake {
-namespace {
-
-constexpr unsigned kVeryRarely = 1 << 14;  // a system call
-
-}  // namespace
 
 /// Whether the work is done that writes what is sent, and reads what is received.
 bool Exchange::Impl::follows_its_work() {
@@ -73,7 +65,10 @@ bool Exchange::Impl::advance(What what) {
     if (peer.giving == Giving::Offered) watch_reader(peer);
     if (peer.taking == Taking::Copying && peer.lanes[taking()].idle()) end_of_taking(peer);
     all = all && peer.giving == Giving::No && peer.taking == Taking::No;
-    if (peer.far) all = peer.far->sent() && all;
+    if (peer.far && !peer.far->sent()) {
+      serve(peer);
+      all = false;
+    }
   }
   return all;
 }
@@ -81,9 +76,14 @@ bool Exchange::Impl::advance(What what) {
 void Exchange::Impl::look_at_mail(What what) {
   mailing_ = !mail_->test(what == What::Wait);
   if (!mailing_) return;
-  if (peers_.empty()) return;
+  if (const auto late = mail_->late()) return serve(peers_[*late]);
   // Before this rank's own bytes are put any may be what holds it up.
-  serve(peers_[mail_->late().value_or(turns_ / kVeryRarely % peers_.size())]);
+  const bool due = look_around();
+  for (const Peer& peer : peers_) {
+    if (!peer.mailed) continue;
+    if (due) require_alive(peer);
+    require_coming(peer);
+  }
 }
 
 void Exchange::Impl::give(Peer& peer) {
@@ -212,40 +212,32 @@ void Exchange::Impl::end_of_taking(Peer& peer) {
   if (peer.near) end_of(peer, taking()).taken.store(number_, std::memory_order_release);
 }
 
-namespace {
-
-/// That of the program, which under `strake run` is the interposer's. Looked up, so that the
-/// library needs no MPI library by name: MPICH's has two.
-decltype(&MPI_Iprobe) programs_iprobe() noexcept {
-  static const auto found =
-      reinterpret_cast<decltype(&MPI_Iprobe)>(dlsym(RTLD_DEFAULT, "MPI_Iprobe"));
-  return found != nullptr ? found : mpi::real_mpi().MPI_Iprobe;
+/// In each turn of a wait: others may wait for this rank. \returns whether to look, too, at what
+/// costs system calls: ten times a second, also where each turn is long.
+bool Exchange::Impl::look_around() {
+  constexpr unsigned kRarely = 64;
+  constexpr unsigned kTurnsPerClock = 8;
+  constexpr std::chrono::milliseconds kAgain{100};
+  ++turns_;
+  bool due = false;
+  if (turns_ % kTurnsPerClock == 0) {
+    const Clock::time_point now = Clock::now();
+    due = now - looked_ >= kAgain;
+    if (due) looked_ = now;
+  }
+  if (turns_ % kRarely != 0 && !due) return false;
+  boards_->look();
+  farewells_->look();
+  return due;
 }
-
-}  // namespace
 
 /// In each turn of a wait for `peer`.
 void Exchange::Impl::serve(const Peer& peer) {
-  constexpr unsigned kRarely = 64;
-  if (++turns_ % kVeryRarely == 0 && peer.near) require_alive(peer);
-  if (turns_ % kRarely != 0) return;
-  boards_->look();
-  // As any call of MPI that waits: others may wait for messages of this rank.
-  constexpr int kNoTag = 6;
-  int flag = 0;
-  (void)programs_iprobe()(MPI_ANY_SOURCE, kNoTag, comm_, &flag, MPI_STATUS_IGNORE);
-}
-
-void Exchange::Impl::require_going_on(const Peer& peer) const {
-  if (other_end_of(peer, kSends).failed.load(std::memory_order_acquire) != 0 ||
-      other_end_of(peer, kReceives).failed.load(std::memory_order_acquire) != 0)
-    throw Error(fmt::format("rank {} has given up an exchange", peer.rank));
-}
-
-void Exchange::Impl::require_alive(const Peer& peer) const {
-  require_going_on(peer);
-  if (boards_->is_gone(peer.rank))
-    throw Error(fmt::format("rank {} died in an exchange", peer.rank));
+  if (look_around()) {
+    require_alive(peer);
+  } else {
+    require_coming(peer);
+  }
 }
 
 }  // namespace strake

@@ -1,0 +1,174 @@
+// How a rank takes part in a planned exchange no longer, and how its peers learn of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "exchange/backoff.hpp"
+#include "exchange/planned/impl.hpp"
+#include "exchange/together.hpp"
+#include "mpi/real_mpi.hpp"
+#include "settings/log.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+namespace {
+
+/// The exchanges of the process. Never destroyed: static exchanges may end after it otherwise.
+struct Living {
+  std::mutex mutex;
+  std::vector<Exchange::Impl*> all;
+  bool told_at_finalize = false;
+};
+Living& living() {
+  static auto& made = *new Living;
+  return made;
+}
+
+int at_finalize(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
+  Exchange::Impl::end_all();
+  return MPI_SUCCESS;
+}
+
+/// MPI_Finalize begins with the delete callbacks of MPI_COMM_SELF's attributes.
+bool call_at_finalize() noexcept {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  int key = MPI_KEYVAL_INVALID;
+  return real.MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr) ==
+             MPI_SUCCESS &&
+         real.MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr) == MPI_SUCCESS &&
+         real.MPI_Comm_free_keyval(&key) == MPI_SUCCESS;
+}
+
+}  // namespace
+
+/// The last step of planning, for all peers know of the exchange then.
+void Exchange::Impl::join() {
+  std::vector<int> far;
+  for (const Peer& peer : peers_)
+    if (!peer.near && std::ranges::find(far, peer.rank) == far.end()) far.push_back(peer.rank);
+  const std::lock_guard lock(living().mutex);
+  living().all.reserve(living().all.size() + 1);
+  farewells_ = &Farewells::open(comm_, far);
+  living().all.push_back(this);
+  if (!std::exchange(living().told_at_finalize, true) && !call_at_finalize())
+    log::warn("exchanges that are alive at MPI_Finalize end unnoticed by other ranks");
+}
+
+Exchange::Impl::~Impl() {
+  const bool unwinding = std::uncaught_exceptions() > exceptions_;
+  if (!unwinding && running_) {
+    try {
+      wait();
+    } catch (const std::exception& error) {
+      log::warn("an exchange is destroyed that can't end: {}", error.what());
+    } catch (...) {
+      // Thrown by the program, as it combines values.
+    }
+  }
+  if (running_ || (unwinding && !mail_->is_idle())) fail();
+  mail_.reset();  // what devices still owe to peers is done then
+  leave(Ending::Kind::Left);
+  {
+    const std::lock_guard lock(living().mutex);
+    std::erase(living().all, this);
+  }
+  farewells_->let_go();
+}
+
+void Exchange::Impl::end_all() noexcept {
+  {
+    const std::lock_guard lock(living().mutex);
+    for (Impl* one : living().all) {
+      if (one->running_) {
+        one->fail();
+      } else {
+        one->leave(Ending::Kind::Left);
+      }
+    }
+  }
+  Farewells::finish_all();
+}
+
+void Exchange::Impl::leave(Ending::Kind kind) noexcept {
+  if (std::exchange(ended_, true)) return;
+  const Ending own(kind, running_ ? number_ - 1 : number_, cause_);
+  for (const Peer& peer : peers_) {
+    if (!peer.near) continue;
+    for (const std::size_t lane : {kSends, kReceives}) {
+      LaneEnd& end = end_of(peer, lane);
+      end.cause.store(own.cause, std::memory_order_relaxed);
+      end.rounds_and_kind.store(own.rounds_and_kind, std::memory_order_release);
+    }
+  }
+  farewells_->send(own);
+}
+
+void Exchange::Impl::fail() noexcept {
+  if (ended_) return;
+  mail_->stop_waiting();
+  for (const Peer& peer : peers_) {
+    // Who has not begun to read the arrays gets no bytes of them: they may change from now on.
+    if (!peer.near || peer.giving != Giving::Offered) continue;
+    std::uint64_t open = offer_of(number_, Offer::Open);
+    (void)end_of(peer, giving())
+        .offer.compare_exchange_strong(open, offer_of(number_, Offer::Back),
+                                       std::memory_order_acq_rel);
+  }
+  leave(Ending::Kind::GivenUp);
+  finish_copies();
+  mail_->give_up();
+  end();
+}
+
+/// Devices may still copy from and to this rank's arrays and board, which the program may free now.
+void Exchange::Impl::finish_copies() noexcept {
+  constexpr std::chrono::seconds kPatience{2};
+  if (!on_device()) return;
+  exchange::Together::get().launch();
+  const Clock::time_point begin = Clock::now();
+  const auto is_idle = [](Lane& lane) noexcept {
+    try {
+      return lane.idle();
+    } catch (...) {
+      return true;  // the device has failed
+    }
+  };
+  const auto are_idle = [&](Peer& peer) { return std::ranges::all_of(peer.lanes, is_idle); };
+  for (exchange::Backoff backoff; !std::ranges::all_of(peers_, are_idle); backoff.pause())
+    if (Clock::now() - begin > kPatience) return;
+}
+
+/// \throws Error  a peer, for which this rank waits, has taken its leave and brings it no more. Who
+/// begins a round `anew`, which the peer's device is to take part in, waits for it in any case.
+void Exchange::Impl::require_coming(const Peer& peer, bool anew) {
+  const Ending ending = ending_of(peer);
+  if (ending.is_none()) return;
+  // Devices count their rounds themselves.
+  if (!anew && (peer.mailed ? !mail_->misses(number_of(peer)) : ending.rounds() >= number_)) return;
+  cause_ = ending.first_cause(peer.rank);
+  throw Error(ending.text(peer.rank, !peer.mailed) +
+              (peer.mailed ? std::string()
+                           : fmt::format("; rank {} waits for it in round {}", rank_, number_)));
+}
+
+/// The same, and \throws Error  the peer's process is gone. A system call.
+void Exchange::Impl::require_alive(const Peer& peer) {
+  require_coming(peer);
+  if (!peer.near || !boards_->is_gone(peer.rank)) return;
+  cause_ = Ending::cause_of(peer.rank, Ending::Kind::Died);
+  throw Error(fmt::format("rank {} died in an exchange", peer.rank));
+}
+
+Ending Exchange::Impl::ending_of(const Peer& peer) const noexcept {
+  if (!peer.near) return farewells_->of(peer.rank);
+  const LaneEnd& end = other_end_of(peer, kSends);
+  Ending found;
+  found.rounds_and_kind = end.rounds_and_kind.load(std::memory_order_acquire);
+  if (!found.is_none()) found.cause = end.cause.load(std::memory_order_relaxed);
+  return found;
+}
+
+}  // namespace strake
