@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "grid/grid.hpp"
+#include "mpi/agree.hpp"
 #include "strake/copy.hpp"
 
 namespace strake {
