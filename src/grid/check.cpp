@@ -6,7 +6,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "strake/copy.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -33,13 +32,24 @@ std::int64_t unit_of(const FieldHandle::Data& field) noexcept {
 
 std::string text_of(const Index3& at) { return fmt::format("({}, {}, {})", at[0], at[1], at[2]); }
 
-/// Of the element that holds this byte of a buffer.
+/// Of the element that holds this byte of a buffer, or would hold it if rows went on.
 Index3 coordinates_of(const FieldHandle::Data::Part& field, std::int64_t offset) noexcept {
-  const std::int64_t z = (offset - field.first) / field.stride_z;
-  const std::int64_t y = (offset - field.first - z * field.stride_z) / field.stride_y;
-  const std::int64_t x =
-      (offset - field.first - z * field.stride_z - y * field.stride_y) / field.bytes;
+  constexpr std::int64_t kBefore = 2;  // a fence has fewer planes before the first one
+  const std::int64_t from = offset - field.first + kBefore * field.stride_z;
+  const std::int64_t z = from / field.stride_z - kBefore;
+  const std::int64_t y = from % field.stride_z / field.stride_y;
+  const std::int64_t x = from % field.stride_z % field.stride_y / field.bytes;
   return {x + field.stored.lower[0], y + field.stored.lower[1], z + field.stored.lower[2]};
+}
+
+/// So many bytes that name a quantity and a direction.
+std::vector<std::byte> poison_of(std::uint32_t quantity, std::uint32_t direction,
+                                 std::int64_t bytes) {
+  const std::uint32_t word = kMark | quantity << kDirectionBits | direction;
+  std::vector<std::byte> poison(static_cast<std::size_t>(bytes));
+  for (std::size_t i = 0; i < poison.size(); i += sizeof(word))
+    std::memcpy(&poison[i], &word, std::min(sizeof(word), poison.size() - i));
+  return poison;
 }
 
 /// Where the byte is that is number `position` in packed order.
@@ -76,6 +86,26 @@ void Grid::Impl::Check::write(const Cells& there, const std::vector<std::byte>& 
       .run(there.base, values.data());
 }
 
+void Grid::Impl::Check::fence(const Data& field) {
+  const std::size_t number = grid_.fields.size();
+  if (number >= kQuantities) return;
+  for (std::size_t i = 0; i < field.parts.size(); ++i) {
+    const Data::Part& part = field.parts[i];
+    const Layout layout = part.fence();
+    const std::int64_t bytes = layout.size_bytes();
+    if (bytes == 0) continue;
+    const std::vector<std::byte> poison =
+        poison_of(static_cast<std::uint32_t>(number), grid::number_of(Direction{}), bytes);
+    const Layout packed = Layout::dense(bytes);
+    const CopyPlan fill = CopyPlan::compile(layout, grid_.places[i], packed, Place{});
+    for (const SharedArray& buffer : part.buffers)
+      if (buffer.data() != nullptr) fill.run(buffer.data(), poison.data());
+    fences_.insert_or_assign(
+        &part,
+        Fence{layout, CopyPlan::compile(packed, Place{}, layout, grid_.places[i]), poison, poison});
+  }
+}
+
 void Grid::Impl::Check::refuse(const std::string& what) const {
   grid_.give_up();
   throw Error(fmt::format("STRAKE_CHECK, rank {}: {}", grid_.rank, what));
@@ -99,11 +129,7 @@ void Grid::Impl::Check::before_start(const Wanted& wanted, const Exchange& excha
         wanted.fields[static_cast<std::size_t>(in.array) / grid_.places.size()]);
     if (number >= kQuantities) continue;
     const std::uint32_t direction = static_cast<std::uint32_t>(in.tag) % kDirections;
-    const std::uint32_t word = kMark | number << kDirectionBits | direction;
-    std::vector<std::byte> poison(static_cast<std::size_t>(in.layout.size_bytes()));
-    for (std::size_t i = 0; i < poison.size(); i += sizeof(word))
-      std::memcpy(&poison[i], &word, std::min(sizeof(word), poison.size() - i));
-    coming.poison = std::move(poison);
+    coming.poison = poison_of(number, direction, in.layout.size_bytes());
     write(coming, coming.poison);
     begun.coming.push_back(std::move(coming));
   }
@@ -165,15 +191,15 @@ std::optional<Grid::Impl::Check::Origin> Grid::Impl::Check::origin_of(const std:
   if (first != (last & ~kSign) || (first & kMarkBits) != kMark) return std::nullopt;
   const std::size_t number = (first & ~kMarkBits) >> kDirectionBits;
   const std::uint32_t direction = first & ((1U << kDirectionBits) - 1);
-  const Direction seen = grid::direction_of(static_cast<int>(direction));
-  if (number >= grid_.fields.size() || direction >= kDirections || seen == Direction{})
-    return std::nullopt;
-  return Origin{grid_.fields[number].get(), seen};
+  if (number >= grid_.fields.size() || direction >= kDirections) return std::nullopt;
+  return Origin{grid_.fields[number].get(), grid::direction_of(static_cast<int>(direction))};
 }
 
-/// Whether the stencil of the ghost cell's quantity reaches from there to a ghost cell.
+/// Whether the stencil of the ghost cell's quantity reaches from there to a ghost cell. None
+/// reaches a fence.
 bool Grid::Impl::Check::may_reach(const Origin& origin, const Region& owned,
                                   const Index3& at) const {
+  if (origin.direction == Direction{}) return false;
   const grid::Depths depths = grid::depths_of(origin.field->radius, grid_.axes);
   const int deepest = std::max(std::ranges::max(depths.below), std::ranges::max(depths.above));
   return grid::edge(owned, origin.direction, deepest).contains(at[0], at[1], at[2]);
@@ -207,6 +233,12 @@ void Grid::Impl::Check::look(const Data& field, std::size_t subgrid, bool next) 
     where = at;
   });
   if (!first) return;
+  if (first->direction == Direction{})
+    refuse(fmt::format(
+        "quantity '{}', cell {}{}: computed from beside the cells that quantity '{}' stores ({} "
+        "such cells of '{}')",
+        field.name, text_of(where), next ? " of the next values" : "", first->field->name, cells,
+        field.name));
   refuse(fmt::format(
       "quantity '{}', cell {}{}: computed from a ghost cell of quantity '{}' in direction {} that "
       "was read before it had come, so before wait() returned ({} such cells of '{}')",
@@ -214,16 +246,33 @@ void Grid::Impl::Check::look(const Data& field, std::size_t subgrid, bool next) 
       grid::name_of(first->direction), cells, field.name));
 }
 
+void Grid::Impl::Check::look_at_fence(const Data& field, std::size_t subgrid, bool next) {
+  const Data::Part& part = field.parts[subgrid];
+  const auto known = fences_.find(&part);
+  if (known == fences_.end()) return;
+  Fence& fence = known->second;
+  fence.read.run(fence.now.data(), part.buffers[next ? 1 - field.current : field.current].data());
+  if (fence.now == fence.poison) return;
+  const auto changed = std::ranges::mismatch(fence.poison, fence.now).in2;
+  const std::int64_t offset = offset_at(fence.layout, changed - fence.now.begin());
+  refuse(fmt::format("quantity '{}'{}: written near cell {}, beside the cells {} that it stores",
+                     field.name, next ? ", next values" : "", text_of(coordinates_of(part, offset)),
+                     grid::bounds_of(part.stored)));
+}
+
 void Grid::Impl::Check::swap() {
   look();
   begun_.clear();  // of what has ended, and the program never asked
 }
 
-void Grid::Impl::Check::look() const {
+void Grid::Impl::Check::look() {
   for (const auto& field : grid_.fields)
     for (std::size_t subgrid = 0; subgrid < field->parts.size(); ++subgrid)
       for (const bool next : {false, true})
-        if (!next || field->options.next) look(*field, subgrid, next);
+        if (!next || field->options.next) {
+          look_at_fence(*field, subgrid, next);
+          look(*field, subgrid, next);
+        }
 }
 
 }  // namespace strake

@@ -1,5 +1,5 @@
 /// \file  What STRAKE_CHECK=1 asks of a grid's exchanges: who reads ghost cells before they have
-/// come, and who changes cells that are being sent.
+/// come, who changes cells that are being sent, and who reads or writes beside the stored cells.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "grid/grid.hpp"
+#include "strake/copy.hpp"
 
 namespace strake {
 
@@ -18,10 +19,16 @@ namespace strake {
 /// An owned cell that has such a value was computed from a ghost cell before the program was told
 /// that it is there. In host memory cells that come earlier stay hidden until then, so that an
 /// early read is found in each run.
+///
+/// Buffers are fenced: the bytes around the stored cells of each row, plane and buffer hold poison,
+/// too, which names the quantity and no direction. A fence that has changed was written to; an
+/// owned cell that has its poison was computed from beside the stored cells.
 class STRAKE_LOCAL Grid::Impl::Check {
  public:
   explicit Check(Impl& grid) noexcept : grid_(grid) {}
 
+  /// Poisons the fences of the next quantity, which is being added.
+  void fence(const Data& field);
   /// Before `exchange` starts: looks for early reads, keeps what is sent, and poisons what is to
   /// come.
   /// \throws Error  there were some
@@ -52,7 +59,14 @@ class STRAKE_LOCAL Grid::Impl::Check {
     std::vector<Cells> sent;
     std::vector<Cells> coming;  ///< but for what the program was told of
   };
-  /// A ghost cell's.
+  /// The fence of a subgrid's buffers.
+  struct Fence {
+    Layout layout;
+    CopyPlan read;
+    std::vector<std::byte> poison;
+    std::vector<std::byte> now;
+  };
+  /// A ghost cell's, or a fence's, which has no direction.
   struct Origin {
     const Data* field;
     Direction direction;
@@ -66,15 +80,17 @@ class STRAKE_LOCAL Grid::Impl::Check {
   [[nodiscard]] bool may_reach(const Origin& origin, const Region& owned, const Index3& at) const;
   /// What the poison at `word` names; nothing if it is none.
   [[nodiscard]] std::optional<Origin> origin_of(const std::byte* word, std::int64_t bytes) const;
-  /// Whether cells that this rank owns hold poison.
-  /// \throws Error  some do: the message names quantity and coordinates, and of the ghost cell that
-  /// was read quantity and direction; no rank waits for this one then
-  void look() const;
+  /// Whether cells that this rank owns hold poison, and fences what they held.
+  /// \throws Error  the message names quantity and coordinates, and of the ghost cell that was read
+  /// quantity and direction; no rank waits for this one then
+  void look();
   void look(const Data& field, std::size_t subgrid, bool next) const;
+  void look_at_fence(const Data& field, std::size_t subgrid, bool next);
   [[noreturn]] void refuse(const std::string& what) const;
 
   Impl& grid_;
   std::map<const Exchange*, Begun> begun_;
+  std::map<const Data::Part*, Fence> fences_;
 };
 
 }  // namespace strake

@@ -23,7 +23,7 @@ using mpi::FaultKind;
 // The ghost cells behind a row and those before the next one have a line in common, if they fit:
 // what fills both writes that line once.
 FieldHandle::Data::Part::Part(std::int64_t element_bytes, const Region& its,
-                              const grid::Depths& ghosts)
+                              const grid::Depths& ghosts, bool fenced)
     : bytes(element_bytes), owned(its) {
   if (!owned.empty()) stored = grid::grown(owned, ghosts);
   constexpr std::int64_t kLine = 64;
@@ -31,8 +31,23 @@ FieldHandle::Data::Part::Part(std::int64_t element_bytes, const Region& its,
   const auto whole = [&](std::int64_t length) { return (length + line - 1) / line * line; };
   const std::int64_t before = (owned.lower[0] - stored.lower[0]) * bytes;
   first = whole(before) - before;
-  stride_y = whole(stored.extent(0) * bytes);
-  stride_z = stride_y * stored.extent(1);
+  stride_y = whole(stored.extent(0) * bytes) + (fenced ? line : 0);
+  stride_z = stride_y * (stored.extent(1) + (fenced ? 1 : 0));
+  if (!fenced) return;
+  first += stride_z;
+  behind = stride_z;
+}
+
+Layout FieldHandle::Data::Part::fence() const {
+  if (stored.empty()) return {};
+  const std::int64_t row = stored.extent(0) * bytes;
+  const std::int64_t rows = stored.extent(1) * stride_y;
+  const Dim planes{stored.extent(2), stride_z};
+  const Dim dims[] = {planes, {stored.extent(1), stride_y}};
+  const Layout parts[] = {Layout::dense(first), Layout::box(first + row, stride_y - row, dims),
+                          Layout::box(first + rows, stride_z - rows, std::span(&planes, 1)),
+                          Layout::dense(behind, first + stride_z * stored.extent(2))};
+  return Layout::sequence(parts);
 }
 
 Layout FieldHandle::Data::Part::layout_of(const Region& region) const {
@@ -219,8 +234,8 @@ Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, El
   agree(comm, fault);
   std::int64_t bytes_needed = 0;
   for (int i = 0; i < subgrids(); ++i) {
-    const Data::Part& part = field.parts.emplace_back(field.bytes, owned_at(given.at, i),
-                                                      grid::depths_of(field.radius, axes));
+    const Data::Part& part = field.parts.emplace_back(
+        field.bytes, owned_at(given.at, i), grid::depths_of(field.radius, axes), check != nullptr);
     bytes_needed += part.size_bytes() * (given.next ? 2 : 1);
   }
   try {
@@ -229,6 +244,7 @@ Grid::Impl::Data* Grid::Impl::add(const std::string& name, std::size_t bytes, El
       part.buffers[0] = SharedArray(part.size_bytes(), places[i]);
       if (given.next) part.buffers[1] = SharedArray(part.size_bytes(), places[i]);
     }
+    if (check) check->fence(field);
   } catch (const std::exception& error) {
     fault = fmt::format("quantity '{}': rank {} has no memory for {} bytes: {}", name, rank,
                         bytes_needed, error.what());

@@ -24,12 +24,14 @@ struct STRAKE_LOCAL FieldHandle::Data {
     std::int64_t stride_y = 0;  ///< [bytes]
     std::int64_t stride_z = 0;  ///< [bytes]
     std::int64_t first = 0;     ///< where the first stored element is in a buffer [bytes]
+    std::int64_t behind = 0;    ///< bytes of a fence behind the last plane
     std::array<SharedArray, 2> buffers{};
 
-    Part(std::int64_t element_bytes, const Region& owned, const grid::Depths& ghosts);
+    /// \param fenced  bytes that belong to no cell lie around each row, each plane and the whole
+    Part(std::int64_t element_bytes, const Region& owned, const grid::Depths& ghosts, bool fenced);
     /// Of a buffer.
     [[nodiscard]] std::int64_t size_bytes() const noexcept {
-      return stored.empty() ? 0 : first + stride_z * stored.extent(2);
+      return stored.empty() ? 0 : first + stride_z * stored.extent(2) + behind;
     }
     [[nodiscard]] std::int64_t offset_of(const Index3& at) const noexcept {
       return first + (at[0] - stored.lower[0]) * bytes + (at[1] - stored.lower[1]) * stride_y +
@@ -37,6 +39,8 @@ struct STRAKE_LOCAL FieldHandle::Data {
     }
     /// Bytes of a buffer, counted from its begin.
     [[nodiscard]] Layout layout_of(const Region& region) const;
+    /// The bytes of a fenced buffer that belong to no stored cell.
+    [[nodiscard]] Layout fence() const;
   };
   std::string name;
   std::int64_t bytes = 0;  ///< of an element

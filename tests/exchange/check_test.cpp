@@ -1,5 +1,6 @@
 // What STRAKE_CHECK=1 says of programs that use a grid wrongly, and that it says nothing of right
 // ones. These tests run with it.
+#define STRAKE_CHECK_VIEWS 0  // the fences find what views don't
 #include <gtest/gtest.h>
 
 #include <array>
@@ -249,6 +250,49 @@ TEST(Check, ghosts_in_any_memory_are_poisoned) {
   expect_report(thrown, "quantity 'u', cell (2, 3, " + number(z + 1) +
                             "): computed from a ghost cell of quantity 'u' in direction -z" +
                             kReadEarly + "1 such cells of 'u')");
+}
+
+/// What swap() says after element `from` was copied to `to`, where a grid stores [-1, 7) x [-1, 6)
+/// x [4 r - 1, 4 r + 5).
+template <typename T>
+std::string thrown_after_copy(const Index3& to, const Index3& from) {
+  Grid grid = make_grid(1);
+  auto other = grid.add<float>("other");
+  (void)other;
+  auto u = grid.add<T>("u");
+  grid.exchange().wait();
+  copy(u.view(), to, from);
+  return thrown_by([&](int) { grid.swap(); });
+}
+
+TEST(Check, a_write_beside_the_stored_cells_is_reported) {
+  const std::int64_t z = kZ * rank();
+  const Index3 inside{2, 2, z};
+  const std::string begin = "STRAKE_CHECK, rank " + number(rank()) + ": quantity 'u': written near";
+  const std::string end = ", beside the cells [-1, 7) x [-1, 6) x [" + number(z - 1) + ", " +
+                          number(z + kZ + 1) + ") that it stores";
+  const auto near = [&](const std::string& x, const std::string& y, std::int64_t at_z) {
+    return begin + " cell (" + x + ", " + y + ", " + number(at_z) + ")" + end;
+  };
+  EXPECT_EQ(thrown_after_copy<double>({7, 0, z}, inside), near("7", "0", z));
+  EXPECT_EQ(thrown_after_copy<double>({0, 6, z}, inside), near("0", "6", z));
+  EXPECT_EQ(thrown_after_copy<double>({0, 0, z + kZ + 1}, inside), near("0", "0", z + kZ + 1));
+  EXPECT_EQ(thrown_after_copy<double>({0, 0, z - 2}, inside), near("0", "0", z - 2));
+  // What is before a row or a plane is behind the one before, too.
+  EXPECT_EQ(thrown_after_copy<double>({-2, 0, z}, inside), near("14", "-1", z));
+  EXPECT_EQ(thrown_after_copy<double>({0, -2, z}, inside), near("0", "6", z - 1));
+  using Odd = std::array<char, 3>;
+  EXPECT_EQ(thrown_after_copy<Odd>({7, 0, z}, inside), near("7", "0", z));
+  EXPECT_EQ(thrown_after_copy<double>({6, 5, z + kZ}, {-1, -1, z - 1}), "") << "they are stored";
+}
+
+TEST(Check, an_owned_cell_from_beside_the_stored_cells_is_reported) {
+  const std::int64_t z = kZ * rank();
+  for (const Index3& beside : {Index3{7, 0, z}, {-2, 1, z}, {3, 6, z}, {3, -2, z}, {0, 0, z - 2}})
+    EXPECT_EQ(thrown_after_copy<double>({2, 2, z}, beside),
+              "STRAKE_CHECK, rank " + number(rank()) + ": quantity 'u', cell (2, 2, " + number(z) +
+                  "): computed from beside the cells that quantity 'u' stores (1 such cells of "
+                  "'u')");
 }
 
 TEST(Check, a_cell_that_is_changed_while_it_is_sent_is_reported) {

@@ -14,7 +14,6 @@
 #include "exchange/together.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
-#include "settings/settings.hpp"
 #include "strake/error.hpp"
 #include "strake/memory.hpp"
 
@@ -60,12 +59,6 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
   const mpi::RealMpi& real = mpi::real_mpi();
   mpi::check(real.MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
   try {
-    // What else differs between ranks, such as STRAKE_METHOD, they settle pair by pair.
-    mpi::require_alike(
-        comm_,
-        std::vector<mpi::Given>{{"the version of Strake", STRAKE_VERSION},
-                                {"STRAKE_RANKS_PER_NODE",
-                                 std::to_string(settings::number(settings::Id::ranks_per_node))}});
     mpi::agree(comm_, fault_of(part), mpi::FaultKind::Unsupported);
     real.MPI_Comm_rank(comm_, &rank_);
     std::vector<Dealings> all = tell_peers(comm_, part, places_);

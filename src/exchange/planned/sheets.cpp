@@ -12,6 +12,7 @@
 #include "layout/encoding.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
+#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::planned {
@@ -147,6 +148,14 @@ std::map<int, Words> deal(MPI_Comm comm, const std::map<int, Words>& out) {
   return in;
 }
 
+/// Ranks may differ in other settings, such as STRAKE_METHOD: each pair of them settles those.
+void require_one_protocol(MPI_Comm comm) {
+  const mpi::Given given[] = {
+      {"the version of Strake", STRAKE_VERSION},
+      {"STRAKE_RANKS_PER_NODE", std::to_string(settings::number(settings::Id::ranks_per_node))}};
+  mpi::require_alike(comm, given);
+}
+
 }  // namespace
 
 Places::Places(const ExchangePart& part) {
@@ -164,6 +173,7 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
   int ranks = 1;
   real.MPI_Comm_rank(comm, &rank);
   real.MPI_Comm_size(comm, &ranks);
+  require_one_protocol(comm);
   mpi::agree(comm, fault_of(part, rank, ranks));
 
   std::map<int, Mine> mine;

@@ -46,7 +46,8 @@ struct Dealings {
 
 /// Tells each peer of this rank's transfers with it, and learns of the peers'. Collective.
 /// \returns  by ranks; both ranks have those between them in the same order
-/// \throws InvalidArgument  on all ranks: a fault in a part, or two that do not fit
+/// \throws InvalidArgument  on all ranks: a fault in a part, two that do not fit, or ranks that do
+/// not speak the same protocol
 [[nodiscard]] std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part,
                                                const Places& places);
 
