@@ -88,8 +88,8 @@ class STRAKE_API Exchange {
   /// Collective: all ranks destroy it after the same number of exchanges. Waits for one that has
   /// not ended, unless an exception unwinds the stack: then this rank gives up. A rank that
   /// destroys it after fewer exchanges than others, or has it alive in MPI_Finalize, has left it:
-  /// peers whose CPUs wait for that rank get an Error that names it. Waits for no other rank that
-  /// destroys it, too. MPI_Finalize does, for exchanges between nodes.
+  /// peers whose CPUs wait for that rank get an Error that names it. Ranks that have ended their
+  /// exchange do not wait for each other here, but, if they are of several nodes, in MPI_Finalize.
   ~Exchange();
 
   /// Begins it: what is sent is that of now, in arrays at `arrays`, by number. What is sent must

@@ -361,7 +361,7 @@ TEST_P(LeavingGrid, who_destroys_its_grid_after_fewer_exchanges_is_named) {
   (void)grid->add<double>("u");
   auto v = grid->add<double>("v", {.next = false});
   grid->prepare();
-  grid->accumulate({v}, sum<double>());
+  grid->accumulate({v}, replace());
   steps(*grid, kGoodRounds);
   if (rank() == culprit()) {
     grid.reset();
@@ -369,7 +369,7 @@ TEST_P(LeavingGrid, who_destroys_its_grid_after_fewer_exchanges_is_named) {
   }
   const bool back = GetParam() == Way::Wait;
   expect_named(thrown_by([&] {
-                 if (back) return grid->accumulate({v}, sum<double>());
+                 if (back) return grid->accumulate({v}, replace());
                  steps(*grid, 1);
                }),
                "left");

@@ -307,7 +307,7 @@ void Exchange::Impl::wait(std::span<Stream> before) {
 }
 
 /// Before a device waits for other ranks, which the CPU does not look at then. `anew`: in a round
-/// that has not been put.
+/// that is about to begin.
 void Exchange::Impl::require_all_coming(bool anew) {
   or_fail([&] {
     for (const Peer& peer : peers_)

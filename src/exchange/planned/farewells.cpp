@@ -48,6 +48,9 @@ Farewells& Farewells::open(MPI_Comm comm, const std::vector<int>& peers) {
 }
 
 void Farewells::send(const Ending& own) noexcept {
+  int over = 0;
+  mpi::real_mpi().MPI_Finalized(&over);
+  if (over != 0) return;
   own_ = own;
   for (Peer& peer : peers_)
     (void)mpi::real_mpi().MPI_Isend(&own_, kWords, MPI_UINT64_T, peer.rank, kTag, comm_,
@@ -115,6 +118,7 @@ void Farewells::advance_all() noexcept {
     all().list.erase(first, all().list.end());
   }
   if (over != 0) return;
+  // A program's callback, which MPI_Comm_free may call, may end another exchange.
   for (const auto& one : complete) one->free_comm();
 }
 

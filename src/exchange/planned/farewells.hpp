@@ -12,9 +12,9 @@ namespace strake::exchange::planned {
 
 /// Each rank sends each far peer one farewell, when it takes part no longer. A communicator is
 /// freed once its rank has received all farewells, and all ranks have left after the same round:
-/// then no message is under way that another communicator could get. So this may outlive its
-/// exchange: all farewells of the process are in one list, which later exchanges and MPI_Finalize
-/// advance.
+/// then no message is under way that another communicator could get. So farewells may outlive their
+/// exchange: all of the process are in one list, which the destructors of exchanges and
+/// MPI_Finalize go through.
 class Farewells {
  public:
   /// Owns `comm` from now on. `peers` are those that are reached by messages alone. Local.

@@ -148,6 +148,7 @@ class STRAKE_LOCAL Exchange::Impl {
   void join();
   void leave(Ending::Kind kind) noexcept;
   void finish_copies() noexcept;
+  [[nodiscard]] bool is_idle_soon() const noexcept;
   void begin();
   void end() noexcept;
   void advance_others() const;

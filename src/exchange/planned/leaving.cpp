@@ -16,11 +16,14 @@
 namespace strake {
 namespace {
 
+/// How long a rank that takes part no longer waits for its devices.
+constexpr std::chrono::seconds kDevicePatience{2};
+
 /// The exchanges of the process. Never destroyed: static exchanges may end after it otherwise.
 struct Living {
   std::mutex mutex;
   std::vector<Exchange::Impl*> all;
-  bool told_at_finalize = false;
+  bool end_at_finalize = false;
 };
 Living& living() {
   static auto& made = *new Living;
@@ -44,7 +47,7 @@ bool call_at_finalize() noexcept {
 
 }  // namespace
 
-/// The last step of planning, for all peers know of the exchange then.
+/// The last step of planning: what fails before is thrown on all ranks.
 void Exchange::Impl::join() {
   std::vector<int> far;
   for (const Peer& peer : peers_)
@@ -53,8 +56,8 @@ void Exchange::Impl::join() {
   living().all.reserve(living().all.size() + 1);
   farewells_ = &Farewells::open(comm_, far);
   living().all.push_back(this);
-  if (!std::exchange(living().told_at_finalize, true) && !call_at_finalize())
-    log::warn("exchanges that are alive at MPI_Finalize end unnoticed by other ranks");
+  if (!std::exchange(living().end_at_finalize, true) && !call_at_finalize())
+    log::warn("other ranks are not told if an exchange is alive in MPI_Finalize");
 }
 
 Exchange::Impl::~Impl() {
@@ -69,7 +72,7 @@ Exchange::Impl::~Impl() {
     }
   }
   if (running_ || (unwinding && !mail_->is_idle())) fail();
-  mail_.reset();  // what devices still owe to peers is done then
+  mail_.reset();  // waits until devices have put what they owe to peers
   leave(Ending::Kind::Left);
   {
     const std::lock_guard lock(living().mutex);
@@ -82,14 +85,18 @@ void Exchange::Impl::end_all() noexcept {
   {
     const std::lock_guard lock(living().mutex);
     for (Impl* one : living().all) {
-      if (one->running_) {
-        one->fail();
-      } else {
-        one->leave(Ending::Kind::Left);
-      }
+      if (one->running_ || !one->is_idle_soon()) one->fail();
+      one->leave(Ending::Kind::Left);
     }
   }
   Farewells::finish_all();
+}
+
+bool Exchange::Impl::is_idle_soon() const noexcept {
+  const Clock::time_point begin = Clock::now();
+  for (exchange::Backoff backoff; !mail_->is_idle(); backoff.pause())
+    if (Clock::now() - begin > kDevicePatience) return false;
+  return true;
 }
 
 void Exchange::Impl::leave(Ending::Kind kind) noexcept {
@@ -125,7 +132,6 @@ void Exchange::Impl::fail() noexcept {
 
 /// Devices may still copy from and to this rank's arrays and board, which the program may free now.
 void Exchange::Impl::finish_copies() noexcept {
-  constexpr std::chrono::seconds kPatience{2};
   if (!on_device()) return;
   exchange::Together::get().launch();
   const Clock::time_point begin = Clock::now();
@@ -138,11 +144,11 @@ void Exchange::Impl::finish_copies() noexcept {
   };
   const auto are_idle = [&](Peer& peer) { return std::ranges::all_of(peer.lanes, is_idle); };
   for (exchange::Backoff backoff; !std::ranges::all_of(peers_, are_idle); backoff.pause())
-    if (Clock::now() - begin > kPatience) return;
+    if (Clock::now() - begin > kDevicePatience) return;
 }
 
-/// \throws Error  a peer, for which this rank waits, has taken its leave and brings it no more. Who
-/// begins a round `anew`, which the peer's device is to take part in, waits for it in any case.
+/// \throws Error  `peer`, for which this rank waits, takes part no longer, and has not ended the
+/// round that goes on. `anew`: this rank is about to begin a round.
 void Exchange::Impl::require_coming(const Peer& peer, bool anew) {
   const Ending ending = ending_of(peer);
   if (ending.is_none()) return;
@@ -154,7 +160,7 @@ void Exchange::Impl::require_coming(const Peer& peer, bool anew) {
                            : fmt::format("; rank {} waits for it in round {}", rank_, number_)));
 }
 
-/// The same, and \throws Error  the peer's process is gone. A system call.
+/// require_coming(), and \throws Error  the peer's process is gone. A system call.
 void Exchange::Impl::require_alive(const Peer& peer) {
   require_coming(peer);
   if (!peer.near || !boards_->is_gone(peer.rank)) return;

@@ -212,8 +212,8 @@ void Exchange::Impl::end_of_taking(Peer& peer) {
   if (peer.near) end_of(peer, taking()).taken.store(number_, std::memory_order_release);
 }
 
-/// In each turn of a wait: others may wait for this rank. \returns whether to look, too, at what
-/// costs system calls: ten times a second, also where each turn is long.
+/// In each turn of a wait: lets others go on that wait for this rank.
+/// \returns ten times a second: whether to see if processes are alive, which takes system calls
 bool Exchange::Impl::look_around() {
   constexpr unsigned kRarely = 64;
   constexpr unsigned kTurnsPerClock = 8;
