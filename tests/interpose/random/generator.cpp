@@ -313,7 +313,10 @@ void Generator::draw_receive() {
   if (is_busy(o.rank)) return complete_all(o.rank);
   const int found = model_.message_for(o.comm, here, o.peer, o.tag);
   if (found == kNone && model_.receives_at(o.comm, here).size() >= kWaiting) {
-    return send_matching(model_.receives_at(o.comm, here).front());
+    const Ids& receives = model_.receives_at(o.comm, here);
+    const auto hopeful =
+        std::find_if(receives.begin(), receives.end(), [&](int id) { return !op(id).is_hopeless; });
+    return hopeful != receives.end() ? send_matching(*hopeful) : cancel_hopeless(receives.front());
   }
   const std::int64_t bytes = found != kNone ? model_.message(found).bytes : 0;
   if (again != kNone) {

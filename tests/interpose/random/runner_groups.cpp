@@ -7,33 +7,37 @@
 
 namespace random_program {
 
-/// A send is cancelled or its message arrives. Which, the library chooses: the sender tells.
+/// A send is cancelled or its message arrives. Which, the library chooses: the sender tells, and
+/// hears when the receive is over, so that no later message gets there.
 void Runner::cancel_send(const Action& action) {
   const int send = action.operations[0], receive = action.operations[1];
   const int tag = op(send).tag;
+  int cancelled = kNone, over = kNone;
   if (op(send).rank == rank_) {
     Begun& b = prepare(send);
     call_send(op(send), b);
     check_call("MPI_Cancel", MPI_Cancel(&b.request));
     wait(send);
-    const int cancelled = is_cancelled(b.status) ? 1 : 0;
-    check_call("MPI_Send",
-               MPI_Send(&cancelled, 1, MPI_INT, op(receive).rank, tag % 30000, control_));
+    cancelled = is_cancelled(b.status) ? 1 : 0;
+    check_call("MPI_Sendrecv",
+               MPI_Sendrecv(&cancelled, 1, MPI_INT, op(receive).rank, tag, &over, 1, MPI_INT,
+                            op(receive).rank, tag, control_, MPI_STATUS_IGNORE));
     b.has_status = false;
-    settle(send);
-    return;
+    return settle(send);
   }
   Begun& b = prepare(receive);
-  int cancelled = kNone, flag = 0;
+  const int source = op(send).rank;
+  int flag = 0;
   for (int i = 0; action.flag && flag == 0 && i < 100; ++i) {
     check_call("MPI_Iprobe",
                MPI_Iprobe(op(receive).peer, tag, comm(op(receive).comm), &flag, MPI_STATUS_IGNORE));
   }
   call_receive(op(receive), b);
-  check_call("MPI_Recv", MPI_Recv(&cancelled, 1, MPI_INT, op(send).rank, tag % 30000, control_,
-                                  MPI_STATUS_IGNORE));
+  check_call("MPI_Recv",
+             MPI_Recv(&cancelled, 1, MPI_INT, source, tag, control_, MPI_STATUS_IGNORE));
   if (cancelled == 1) check_call("MPI_Cancel", MPI_Cancel(&b.request));
   wait(receive);
+  check_call("MPI_Send", MPI_Send(&over, 1, MPI_INT, source, tag, control_));
   if (cancelled != 1) return settle(receive);
   check_equal("MPI_Test_cancelled of a receive whose send was cancelled", is_cancelled(b.status),
               true);
