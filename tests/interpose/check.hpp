@@ -124,12 +124,10 @@ void require_equal(const char* file, int line, const char* a_text, const char* b
 constexpr unsigned kWatchdogSeconds = 60;
 
 inline void on_signal(int number) {
-  char text[256];
-  const int length =
-      std::snprintf(text, sizeof text, "FAILED rank %d of %d %s in '%s'\n", rank(), size(),
-                    number == SIGALRM ? "hangs" : "crashes", state().section.load());
-  if (write(STDERR_FILENO, text, static_cast<std::size_t>(length)) < 0 || number == SIGALRM)
-    _exit(124);
+  char text[1024];
+  std::snprintf(text, sizeof text, "FAILED rank %d of %d %s in '%s'\n", rank(), size(),
+                number == SIGALRM ? "hangs" : "crashes", state().section.load());
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0 || number == SIGALRM) _exit(124);
   signal(number, SIG_DFL);  // on return the fault happens again and ends the rank
 }
 
