@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -247,6 +248,30 @@ TEST(LeavingInStreams, who_has_left_is_named_before_a_device_waits_for_it) {
     });
     expect_named(text, "left");
   }
+}
+
+TEST(LeavingInStreams, who_throws_while_its_device_waits_does_not_wait_for_it) {
+  if (!test_memory::on_device() || ranks() == 1) GTEST_SKIP();
+  auto all = std::make_unique<Everybody>();
+  if (std::getenv("STANDIN_OWN_DEVICES") == nullptr ||
+      all->exchange.plan().find("method device") == std::string::npos)
+    GTEST_SKIP() << "the host waits, or it is not known";
+  Stream stream = Stream::make(place().device);
+  std::byte* const bases[] = {all->memory.data()};
+  if (rank() == culprit()) {
+    EXPECT_EQ(thrown_by([&] {
+                try {
+                  const std::unique_ptr<Everybody> own = std::move(all);
+                  own->exchange.enqueue(bases, stream);
+                  throw std::runtime_error("the program's");
+                } catch (const std::runtime_error&) {
+                }
+              }),
+              "");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == culprit()) return;
+  expect_named(thrown_by([&] { all->exchange.enqueue(bases, stream); }), "given");
 }
 
 TEST(LeavingInStreams, a_late_wait_of_a_stream_gets_all_of_ranks_that_have_left_after_it) {

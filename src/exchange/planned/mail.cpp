@@ -70,7 +70,7 @@ Mail::~Mail() {
     }
     // Others may not know yet, and put.
     mailbox_.leak();
-    if (is_idle_soon() && (!has_last_ || last_->query())) return;
+    if (is_idle_soon()) return;
   } catch (...) {
     mailbox_.leak();  // the device has failed
   }
@@ -403,9 +403,12 @@ bool Mail::misses(std::size_t partner) const noexcept {
   return __atomic_load_n(boxes_of_.at(partner).flag, __ATOMIC_ACQUIRE) < progress_->round;
 }
 
+/// Whether the device has ended all rounds, of whichever streams. \throws CudaError
+bool Mail::has_ended() const { return stream_->query() && (!has_last_ || last_->query()); }
+
 bool Mail::is_idle() const noexcept {
   try {
-    return step_ == Step::Idle && stream_->query() && (!has_last_ || last_->query());
+    return step_ == Step::Idle && has_ended();
   } catch (const Error&) {
     return false;
   }
@@ -448,7 +451,7 @@ bool Mail::is_idle_soon() noexcept {
   constexpr std::chrono::seconds kPatience{2};
   const auto begin = std::chrono::steady_clock::now();
   try {
-    for (Backoff backoff; !stream_->query(); backoff.pause())
+    for (Backoff backoff; !has_ended(); backoff.pause())
       if (std::chrono::steady_clock::now() - begin > kPatience) return false;
     return true;
   } catch (const Error&) {
@@ -458,7 +461,7 @@ bool Mail::is_idle_soon() noexcept {
 
 void Mail::give_up() noexcept {
   stop_waiting();
-  if (progress_ != nullptr && step_ != Step::Idle) (void)is_idle_soon();
+  if (progress_ != nullptr) (void)is_idle_soon();
 }
 
 const DeviceEvent& Mail::end() {

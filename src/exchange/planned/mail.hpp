@@ -140,8 +140,8 @@ class Mail {
   [[nodiscard]] bool is_idle() const noexcept;
   /// The device waits for no flag any more, whatever has come.
   void stop_waiting() noexcept;
-  /// The same, and ends the round that was started: its arrays are used no more, unless the device
-  /// is held up by something else.
+  /// The same, and waits up to 2 s for the end of all rounds: their arrays are used no more, unless
+  /// the device is held up by something else.
   void give_up() noexcept;
 
  private:
@@ -170,6 +170,7 @@ class Mail {
   void follow_last(DeviceStream& stream, const DeviceStream& work);
   const DeviceEvent& remember(DeviceStream& stream);
   void keep(Bases bases);
+  [[nodiscard]] bool has_ended() const;
   [[nodiscard]] bool is_idle_soon() noexcept;
   [[nodiscard]] bool is_put() const noexcept;
   [[nodiscard]] bool has_come(std::uint64_t round) const noexcept;
