@@ -60,7 +60,7 @@ const char* name_of(Sharing sharing) noexcept {
                                     "several threads may be in MPI at a time",
                                     "some MPI functions do not reach Strake",
                                     "no memory, or no socket, could be had",
-                                    "no directory is there that no other user may enter"};
+                                    "the job's private directory could not be made"};
   static_assert(std::size(kNames) == kSharings);
   return kNames[static_cast<int>(sharing)];
 }

@@ -1,7 +1,7 @@
 /// \file  The private directory of a job on a node. Its processes reach each other by sockets in
 /// it, and report to `strake run` by files in it. Its mode is 0700: the kernel lets no process of
 /// another user in. The last process that leaves it removes it; a directory whose processes were
-/// all killed is removed by the next one that is made. Uses only the C library.
+/// all killed is removed when the next one is made. Uses only the C library.
 #pragma once
 
 #include <dirent.h>
@@ -19,9 +19,10 @@
 
 namespace strake::job {
 
-/// Where a directory of the number `number` is, or would be.
+/// Where this user's directory of the number `number` is, or would be.
 class DirectoryPath {
  public:
+  DirectoryPath() noexcept = default;
   explicit DirectoryPath(std::uint64_t number) noexcept {
     std::snprintf(text_, sizeof(text_), "%s/strake-%u-%016llx", base(),
                   static_cast<unsigned>(geteuid()), static_cast<unsigned long long>(number));
@@ -30,15 +31,24 @@ class DirectoryPath {
   /// All processes of a user on a node find the same one: memory first, as it is never shared with
   /// other nodes.
   [[nodiscard]] static const char* base() noexcept {
-    return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+    return faccessat(AT_FDCWD, "/dev/shm", W_OK | X_OK, AT_EACCESS) == 0 ? "/dev/shm" : "/tmp";
+  }
+  /// Whether a file in base() has the name of a directory of this user.
+  [[nodiscard]] static bool is_name(const char* name) noexcept {
+    unsigned user = 0;
+    int begin = 0;
+    constexpr int kDigits = 16;
+    return std::sscanf(name, "strake-%u-%n", &user, &begin) == 1 && begin > 0 &&
+           user == geteuid() && std::strlen(name + begin) == kDigits &&
+           std::strspn(name + begin, "0123456789abcdef") == kDigits;
   }
 
  private:
-  char text_[64];
+  char text_[64] = {};
 };
 
-/// An open directory. All that is done in it goes by its descriptor, so that nobody can put another
-/// one in its place.
+/// An open directory. Files and sockets in it are reached by its descriptor, so that nobody can put
+/// another directory in its place. Only to make and to remove it takes its path.
 class Directory {
  public:
   Directory() noexcept = default;
@@ -49,11 +59,12 @@ class Directory {
     return made;
   }
   /// Makes the directory, if it is not there, and stays in it until leave(). Whoever makes one
-  /// removes those of this user that everybody has left. 20 us for who makes it, 7 for others.
+  /// removes those of this user that all processes have left. 20 us for who makes it, 7 for others.
   [[nodiscard]] static Directory join(std::uint64_t number) noexcept {
     constexpr int kTries = 100;
     Directory made(number);
-    for (int i = 0; i < kTries && !made.joined_; ++i) made.try_to_join();
+    made.error_ = EAGAIN;
+    for (int i = 0; i < kTries && made.error_ == EAGAIN; ++i) made.try_to_join();
     return made;
   }
   ~Directory() { leave(); }
@@ -68,7 +79,7 @@ class Directory {
   /// The errno of what failed; EPERM: it belongs to another user, or others may enter it.
   [[nodiscard]] int error() const noexcept { return error_; }
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] const char* path() const noexcept { return path_.text(); }
   /// Leaves an empty file there. False: it could not be made.
   bool put(const char* name) const noexcept {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
@@ -80,53 +91,69 @@ class Directory {
     struct stat found {};
     return fstatat(descriptor_, name, &found, AT_SYMLINK_NOFOLLOW) == 0;
   }
-  /// Closes it. The last process that had joined it removes it, with all that is still in it. Does
-  /// no more than close it in a child of fork().
+  /// Closes it. The last process that had joined it removes it, with all that is still in it. A
+  /// child of fork() only closes it.
   void leave() noexcept {
-    if (joined_ && getpid() == owner_) remove_if_last(descriptor_, DirectoryPath(number_).text());
-    if (descriptor_ >= 0) close(descriptor_);
+    if (joined_ && getpid() == owner_) {
+      remove_if_last(descriptor_, path_.text());
+    } else if (descriptor_ >= 0) {
+      close(descriptor_);
+    }
     descriptor_ = -1;
     joined_ = false;
   }
 
  private:
-  explicit Directory(std::uint64_t number) noexcept : number_(number) {}
+  explicit Directory(std::uint64_t number) noexcept : path_(number) {}
   void swap(Directory& other) noexcept {
-    std::swap(number_, other.number_);
+    std::swap(path_, other.path_);
     std::swap(descriptor_, other.descriptor_);
     std::swap(error_, other.error_);
     std::swap(joined_, other.joined_);
     std::swap(owner_, other.owner_);
   }
-  /// A user whom this user namespace does not know has the number of all such users. The mode still
-  /// tells: who can open a directory of mode 0700 owns it, or may open all.
+  /// A user namespace shows all users that it does not know as one, so the owner alone proves
+  /// nothing there. The mode does: a process that can open a directory of mode 0700 owns it, or may
+  /// open everything.
   [[nodiscard]] static bool is_private(int descriptor) noexcept {
     struct stat found {};
     constexpr mode_t kPermissions = 0777;
     return fstat(descriptor, &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid() &&
            (found.st_mode & kPermissions) == 0700;
   }
-  [[nodiscard]] static int open_directory(const char* path) noexcept {
-    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  /// Opens a directory of this user; negative, and errno: it is none. What belongs to another user
+  /// is not even opened, as it may be of a file system that does not answer.
+  [[nodiscard]] static int open_own(int base, const char* name) noexcept {
+    struct statx found {};
+    constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+    if (statx(base, name, kFlags, STATX_UID | STATX_TYPE, &found) != 0) return -1;
+    if (found.stx_uid != geteuid() || !S_ISDIR(found.stx_mode)) {
+      errno = EPERM;
+      return -1;
+    }
+    return openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   }
   void open_private() noexcept {
-    descriptor_ = open_directory(DirectoryPath(number_).text());
+    descriptor_ = open_own(AT_FDCWD, path_.text());
     error_ = descriptor_ < 0 ? errno : 0;
     if (descriptor_ < 0 || is_private(descriptor_)) return;
     close(descriptor_);
     descriptor_ = -1;
     error_ = EPERM;
   }
+  /// error_ is EAGAIN if it was removed meanwhile: then to try again may help.
   void try_to_join() noexcept {
-    const DirectoryPath path(number_);
-    const bool made = mkdir(path.text(), 0700) == 0;
-    if (!made && errno != EEXIST) {
-      error_ = errno;
+    const bool made = mkdir(path_.text(), 0700) == 0;
+    error_ = errno;
+    if (!made && error_ != EEXIST) return;
+    if (made) (void)chmod(path_.text(), 0700);  // whatever the umask is
+    open_private();
+    if (!is_open()) {
+      if (made) (void)rmdir(path_.text());
+      if (error_ == ENOENT) error_ = EAGAIN;
       return;
     }
-    open_private();
-    if (!is_open()) return;
-    // Whoever removes it has it locked for itself, and then it has no name any more.
+    // A process that removes it holds the lock alone. No name is left then: the count of links.
     struct stat found {};
     if (flock(descriptor_, LOCK_SH | LOCK_NB) == 0 && fstat(descriptor_, &found) == 0 &&
         found.st_nlink > 0) {
@@ -135,46 +162,51 @@ class Directory {
       if (made) sweep();
       return;
     }
-    error_ = EAGAIN;
     close(descriptor_);
     descriptor_ = -1;
+    error_ = EAGAIN;
     const timespec moment{0, 1'000'000};
     (void)nanosleep(&moment, nullptr);
   }
-  /// Removes a directory, if no process has joined it.
+  /// Removes a directory, if no other process has joined it. Closes its descriptor.
   static void remove_if_last(int descriptor, const char* path) noexcept {
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) return;
-    // Its own descriptor, as closedir() closes it.
-    const int own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (DIR* const all = own >= 0 ? fdopendir(own) : nullptr) {
-      while (const dirent* const entry = readdir(all)) (void)unlinkat(descriptor, entry->d_name, 0);
-      closedir(all);
-    } else if (own >= 0) {
-      close(own);
+    struct stat found {};
+    // Without a link it is removed already, and the path may be another one's by now.
+    const bool last = flock(descriptor, LOCK_EX | LOCK_NB) == 0 && fstat(descriptor, &found) == 0 &&
+                      found.st_nlink > 0;
+    DIR* const all = last ? fdopendir(descriptor) : nullptr;
+    if (all == nullptr) {
+      close(descriptor);
+      return;
     }
+    while (const dirent* const entry = readdir(all)) (void)unlinkat(descriptor, entry->d_name, 0);
     (void)rmdir(path);
+    closedir(all);
   }
-  /// Removes the directories of this user's jobs whose processes have all ended.
+  /// Removes the directories of this user's jobs whose processes have all ended. Looks at a limited
+  /// number of names, since another user may make any number.
   static void sweep() noexcept {
-    const char* const base = DirectoryPath::base();
-    char begin[32];
-    const auto length = static_cast<std::size_t>(
-        std::snprintf(begin, sizeof(begin), "strake-%u-", static_cast<unsigned>(geteuid())));
-    DIR* const all = opendir(base);
+    constexpr int kMostNames = 4096;
+    DIR* const all = opendir(DirectoryPath::base());
     if (all == nullptr) return;
-    while (const dirent* const entry = readdir(all)) {
-      if (std::strncmp(entry->d_name, begin, length) != 0) continue;
-      char path[sizeof(entry->d_name) + 16];
-      std::snprintf(path, sizeof(path), "%s/%s", base, entry->d_name);
-      const int found = open_directory(path);
+    for (int i = 0; i < kMostNames; ++i) {
+      const dirent* const entry = readdir(all);
+      if (entry == nullptr) break;
+      if (!DirectoryPath::is_name(entry->d_name)) continue;
+      const int found = open_own(dirfd(all), entry->d_name);
       if (found < 0) continue;
-      if (is_private(found)) remove_if_last(found, path);
-      close(found);
+      if (!is_private(found)) {
+        close(found);
+        continue;
+      }
+      char path[sizeof(entry->d_name) + 16];
+      std::snprintf(path, sizeof(path), "%s/%s", DirectoryPath::base(), entry->d_name);
+      remove_if_last(found, path);
     }
     closedir(all);
   }
 
-  std::uint64_t number_ = 0;
+  DirectoryPath path_;
   int descriptor_ = -1;
   int error_ = 0;
   bool joined_ = false;

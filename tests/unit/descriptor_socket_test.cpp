@@ -150,7 +150,8 @@ TEST_F(DescriptorSocketTest, only_memory_is_taken_for_memory) {
   const Descriptor device(open("/dev/zero", O_RDONLY | O_CLOEXEC));
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
-  for (const int other : {file.get(), folder.get(), ends[0], ends[1], -1})
+  const Descriptor terminal(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  for (const int other : {file.get(), folder.get(), terminal.get(), ends[0], ends[1], -1})
     EXPECT_FALSE(is_of_memory(other));
   EXPECT_TRUE(is_of_memory(memory.descriptor()));
   EXPECT_TRUE(is_of_memory(device.get()));
@@ -166,8 +167,7 @@ TEST_F(DescriptorSocketTest, whoever_sends_without_end_holds_nobody_up) {
     if (flood != 0) continue;
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    std::snprintf(address.sun_path, sizeof(address.sun_path), "%s/receiver",
-                  job::DirectoryPath(directory->number()).text());
+    std::snprintf(address.sun_path, sizeof(address.sun_path), "%s/receiver", directory->path());
     const int own = ::socket(AF_UNIX, SOCK_DGRAM, 0);
     for (;;) (void)sendto(own, "x", 1, 0, reinterpret_cast<sockaddr*>(&address), sizeof(address));
   }
@@ -189,9 +189,22 @@ TEST_F(DescriptorSocketTest, whoever_sends_without_end_holds_nobody_up) {
   EXPECT_TRUE(socket.receive());
 }
 
-TEST_F(DescriptorSocketTest, a_process_that_nobody_has_waited_for_has_its_socket_closed) {
-  EXPECT_TRUE(sends.is_open("receiver"));
-  EXPECT_FALSE(sends.is_open("zombie"));
+TEST_F(DescriptorSocketTest, a_name_that_was_taken_away_tells_of_no_death) {
+  EXPECT_FALSE(sends.has_died("never there"));
+  ASSERT_EQ(unlinkat(directory->descriptor(), "receiver", 0), 0);  // by whoever cleans /dev/shm
+  EXPECT_FALSE(sends.has_died("receiver"));
+  { const DescriptorSocket short_lived(directory, "short"); }
+  EXPECT_FALSE(sends.has_died("short"));
+  EXPECT_FALSE(directory->has("short"));
+  const std::array one = {memory.descriptor()};
+  sends.retire();
+  EXPECT_FALSE(directory->has("sender"));
+  EXPECT_FALSE(sends.has_died("receiver"));
+  EXPECT_EQ(sends.send("receiver", kMessage, one), Sent::NoReceiver);
+}
+
+TEST_F(DescriptorSocketTest, a_process_that_nobody_has_waited_for_has_died) {
+  EXPECT_FALSE(sends.has_died("receiver"));
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const pid_t child = fork();
@@ -203,12 +216,12 @@ TEST_F(DescriptorSocketTest, a_process_that_nobody_has_waited_for_has_its_socket
   }
   char begun = 0;
   ASSERT_EQ(read(ends[0], &begun, 1), 1);
-  EXPECT_TRUE(sends.is_open("zombie"));
+  EXPECT_FALSE(sends.has_died("zombie"));
   kill(child, SIGKILL);
   siginfo_t how{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &how, WEXITED | WNOWAIT), 0);
   EXPECT_EQ(kill(child, 0), 0);  // as kill has it, it is there
-  EXPECT_FALSE(sends.is_open("zombie"));
+  EXPECT_TRUE(sends.has_died("zombie"));
   waitpid(child, nullptr, 0);
   close(ends[0]);
   close(ends[1]);

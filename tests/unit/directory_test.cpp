@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,8 +13,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 
@@ -87,6 +90,76 @@ TEST(Directory, one_whose_processes_were_killed_is_removed_when_another_is_made)
   close(ends[1]);
 }
 
+TEST(Directory, one_that_is_used_stays_though_another_of_its_name_is_removed) {
+  const std::uint64_t number = new_number();
+  const std::string path = DirectoryPath(number).text();
+  const pid_t child = fork();  // makes and leaves directories of the same number, again and again
+  if (child == 0) {
+    for (;;) (void)Directory::join(number);
+  }
+  int lost = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const Directory own = Directory::join(number);
+    if (own.is_open() && !(exists(path) && own.put("x") && own.has("x"))) ++lost;
+  }
+  EXPECT_EQ(lost, 0);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  (void)Directory::join(new_number());
+  EXPECT_FALSE(exists(path));
+}
+
+TEST(Directory, only_what_has_the_name_of_a_directory_is_removed) {
+  const std::string user = std::to_string(geteuid());
+  EXPECT_TRUE(DirectoryPath::is_name(("strake-" + user + "-0123456789abcdef").c_str()));
+  for (const char* other : {"-my-results", "-0123456789abcde", "-0123456789abcdef0",
+                            "-0123456789ABCDEF", "-0123456789abcdef-", "0-0123456789abcdef", ""})
+    EXPECT_FALSE(DirectoryPath::is_name(("strake-" + user + other).c_str())) << other;
+  EXPECT_FALSE(DirectoryPath::is_name("strake-1-2-0123456789abcdef"));
+}
+
+TEST(Directory, it_is_private_whatever_the_umask_is) {
+  for (const mode_t mask : {0777, 0700, 0277, 0}) {
+    const std::uint64_t number = new_number();
+    in_child([&] {
+      umask(mask);
+      Directory own = Directory::join(number);
+      const bool works = own.is_open() && own.put("x") && Directory::visit(number).has("x");
+      own.leave();
+      return works ? 0 : 1;
+    });
+    EXPECT_FALSE(exists(DirectoryPath(number).text()));
+  }
+}
+
+TEST(Directory, one_that_can_not_be_opened_is_not_left_behind) {
+  const std::uint64_t number = new_number();
+  in_child([&] {
+    const rlimit none = {0, 0};
+    return setrlimit(RLIMIT_NOFILE, &none) == 0 && !Directory::join(number).is_open() ? 0 : 1;
+  });
+  EXPECT_FALSE(exists(DirectoryPath(number).text()));
+}
+
+TEST(Directory, another_users_directories_delay_nobody) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become another user";
+  const auto path_of = [](int number) {
+    char name[64];
+    std::snprintf(name, sizeof(name), "%s/strake-0-%016x", DirectoryPath::base(), number);
+    return std::string(name);
+  };
+  constexpr int kMany = 20'000;
+  as_nobody([&] {
+    for (int i = 0; i < kMany; ++i) (void)mkdir(path_of(i).c_str(), 0700);
+    return 0;
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(Directory::join(new_number()).is_open());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
+  EXPECT_TRUE(exists(path_of(0)));
+  for (int i = 0; i < kMany; ++i) (void)rmdir(path_of(i).c_str());
+}
+
 TEST(Directory, one_that_others_may_enter_is_refused) {
   for (const mode_t mode : {0750, 0701, 0777, 01777, 0500}) {
     const std::uint64_t number = new_number();
@@ -108,7 +181,7 @@ TEST(Directory, a_link_or_a_file_in_its_place_is_not_followed) {
     const std::uint64_t number = new_number();
     const std::string path = DirectoryPath(number).text();
     if (link) {
-      ASSERT_EQ(symlink(DirectoryPath(target.number()).text(), path.c_str()), 0);
+      ASSERT_EQ(symlink(target.path(), path.c_str()), 0);
     } else {
       close(open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     }
@@ -154,10 +227,10 @@ TEST(Directory, another_user_gets_in_by_no_door) {
   const auto directory = sharing::directory_of(new_number());
   const sharing::DescriptorSocket socket(directory, "receiver");
   const sharing::SharedMemory memory = sharing::SharedMemory::make(4096);
-  const std::string path = DirectoryPath(directory->number()).text();
+  const std::string path = directory->path();
   as_nobody([&] { return attack(path); });
   EXPECT_FALSE(socket.receive());
-  EXPECT_TRUE(socket.is_open("receiver"));
+  EXPECT_FALSE(socket.has_died("receiver"));
   EXPECT_FALSE(directory->has("s"));
 }
 

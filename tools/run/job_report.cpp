@@ -11,7 +11,7 @@ namespace strake::run {
 JobReport::JobReport(const std::string& id) : directory_(job::Directory::join(job::hash_of(id))) {
   if (directory_.is_open()) return;
   log::warn("no directory for this job's processes ({}: {}): its ranks share no memory",
-            job::DirectoryPath(job::hash_of(id)).text(), std::strerror(directory_.error()));
+            directory_.path(), std::strerror(directory_.error()));
 }
 
 std::set<job::Letter> JobReport::letters() const {

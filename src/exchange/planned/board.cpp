@@ -193,6 +193,7 @@ void Boards::take_messages() {
     const int descriptor = received->descriptors.front().get();
     try {
       if (note.region == Note::kBoard) {
+        if (peer.board.is_there()) continue;  // it is in use
         peer.board.take(sharing::SharedMemory::map(descriptor, peer.board.shape().bytes()));
       } else if (note.region >= 0 && note.region < static_cast<std::int32_t>(kRegions)) {
         Mapped& mapped = peer.regions[static_cast<std::size_t>(note.region)];
@@ -201,6 +202,8 @@ void Boards::take_messages() {
           mapped.memory = sharing::SharedMemory::map(descriptor, note.bytes,
                                                      sharing::SharedMemory::Access::Read);
         } else {
+          if (!std::ranges::all_of(received->numbers(), sharing::is_of_memory))
+            throw InvalidArgument("a descriptor came that is not of a device's memory");
           const auto is_freed = [&](const sharing::DeviceImport& import) {
             return import.replaced_by(note.device_memory);
           };
@@ -223,7 +226,7 @@ void Boards::look() {
 
 bool Boards::is_gone(int peer) const noexcept {
   const auto found = peers_.find(peer);
-  return found != peers_.end() && !socket_->is_open(name_of(found->second.nonce));
+  return found != peers_.end() && socket_->has_died(name_of(found->second.nonce));
 }
 
 /// Gives an allocation to all peers that do not have it. False: one of them can't be given it now.
@@ -280,14 +283,20 @@ Boards::Mapped* Boards::mapped(int rank, std::int32_t number, std::uint32_t gene
   return found.generation == generation ? &found : nullptr;
 }
 
-const std::byte* Boards::find(int rank, std::int64_t array) {
+const std::byte* Boards::find(int rank, std::int64_t array, ByteRange touched) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   const ArrayPlace& place = peers_.at(rank).board.array(array);
   const Mapped* const found =
       mapped(rank, place.region.load(kRelaxed), place.generation.load(kRelaxed));
   if (found == nullptr || found->memory.data() == nullptr) return nullptr;
+  const std::int64_t offset = place.offset.load(kRelaxed);
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  if (__builtin_add_overflow(offset, touched.begin, &begin) ||
+      __builtin_add_overflow(offset, touched.end, &end) || begin < 0 || end > found->memory.bytes())
+    return nullptr;
   return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(found->memory.data()) +
-                                            place.offset.load(kRelaxed));
+                                            offset);
 }
 
 Boards::InDevice Boards::give_device_memory(const std::byte* first, const std::byte* last) {
@@ -312,7 +321,7 @@ Boards::InDevice Boards::give_device_memory(const std::byte* first, const std::b
 
 std::byte* Boards::device_memory(int rank, const InDevice& where, Place place) {
   Mapped* const found = mapped(rank, where.region, where.generation);
-  if (found == nullptr || found->exported.bytes == 0) return nullptr;
+  if (found == nullptr || where.offset < 0 || where.offset >= found->exported.bytes) return nullptr;
   auto known = std::ranges::find(found->imports, place, &sharing::DeviceImport::place);
   if (known == found->imports.end()) {
     try {

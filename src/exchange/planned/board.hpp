@@ -143,14 +143,14 @@ class Boards {
   [[nodiscard]] const Corner& corner(std::size_t neighbour) const { return corners_[neighbour]; }
   /// Takes what peers tell of their arrays, so that they can tell more. A system call.
   void look();
-  /// Whether that rank's process is known to be gone. Three system calls.
+  /// Whether that rank's process is known to be gone. Four system calls.
   [[nodiscard]] bool is_gone(int peer) const noexcept;
 
   /// Tells where an array of this rank in host memory lies now, for all peers; false: they can't
   /// read it there.
   bool show(std::int64_t array, const std::byte* address, std::int64_t begin, std::int64_t end);
-  /// Where a peer's array is that it has shown; null: it can't be read there.
-  [[nodiscard]] const std::byte* find(int peer, std::int64_t array);
+  /// Where a peer's array is that it has shown; null: these of its bytes can't be read there.
+  [[nodiscard]] const std::byte* find(int peer, std::int64_t array, ByteRange touched);
 
   /// Where something lies in memory of a device that peers have.
   struct InDevice {

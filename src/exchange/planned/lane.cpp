@@ -95,7 +95,7 @@ bool Lane::take(Bases bases, const std::byte* packed, const Find& find,
                 std::span<const Combine> combine) {
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const bool there = find && theirs_in_place_[i];
-    sources_[i] = there ? find(pieces_[i].their_array) : nullptr;
+    sources_[i] = there ? find(pieces_[i].their_array, pieces_[i].theirs.bounds()) : nullptr;
     if (there && sources_[i] == nullptr) return false;
   }
   for (std::size_t i = 0; i < pieces_.size(); ++i) {

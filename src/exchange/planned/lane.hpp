@@ -60,7 +60,7 @@ class Lane {
   /// Begins to pack this rank's bytes to `packed`, those that are read in place only if `all`.
   void pack(Bases bases, std::byte* packed, bool all);
   /// Where the other end's array lies; null: it can't be read there.
-  using Find = std::function<const std::byte*(int array)>;
+  using Find = std::function<const std::byte*(int array, ByteRange touched)>;
   /// Begins to take the other end's bytes: from `packed`, or, where they are read in place, if
   /// `find` is not empty, from there. `combine` is empty where they take the place of what is here.
   /// False: they have to be packed, all of them, and nothing was begun.

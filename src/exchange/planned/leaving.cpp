@@ -160,10 +160,11 @@ void Exchange::Impl::require_coming(const Peer& peer, bool anew) {
                            : fmt::format("; rank {} waits for it in round {}", rank_, number_)));
 }
 
-/// require_coming(), and \throws Error  the peer's process is gone. A system call.
+/// require_coming(), and \throws Error  the peer's process has ended without taking its leave.
+/// System calls.
 void Exchange::Impl::require_alive(const Peer& peer) {
   require_coming(peer);
-  if (!peer.near || !boards_->is_gone(peer.rank)) return;
+  if (!peer.near || !boards_->is_gone(peer.rank) || !ending_of(peer).is_none()) return;
   cause_ = Ending::cause_of(peer.rank, Ending::Kind::Died);
   throw Error(fmt::format("rank {} died in an exchange", peer.rank));
 }

@@ -192,8 +192,8 @@ void Exchange::Impl::take_near(Peer& peer) {
       peer.taking = Taking::Asked;  // the giver packs them
       return;
     }
-    find = [&](int array) {
-      return is_device(peer.place) ? nullptr : boards_->find(peer.rank, array);
+    find = [&](int array, ByteRange touched) {
+      return is_device(peer.place) ? nullptr : boards_->find(peer.rank, array, touched);
     };
   }
   const std::byte* const packed = boards_->of(peer.rank).packed() +

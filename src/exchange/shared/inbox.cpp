@@ -58,7 +58,7 @@ std::int64_t Delivery::wait_until(std::int64_t end) const {
   for (std::uint32_t turns = 1; packed < end; packed = slot_->packed.load(kAcquire), ++turns) {
     if (packed < 0) throw Error("the sender of a message by shared memory could not pack it");
     // System calls: not at each turn.
-    if (turns % 4096 == 0 && inbox_->is_gone(from_))
+    if (turns % 4096 == 0 && inbox_->is_gone(from_) && slot_->packed.load(kAcquire) < end)
       throw Error("the sender of a message by shared memory has died");
     backoff.pause();
   }
@@ -81,7 +81,11 @@ void Inbox::know(const Outbox& own) {
 }
 
 void Inbox::take_introductions() {
-  while (const auto received = socket_.receive()) {
+  // Whoever sends without end holds nobody up.
+  constexpr int kMost = 1024;
+  for (int taken = 0; taken < kMost; ++taken) {
+    const auto received = socket_.receive();
+    if (!received) return;
     Introduction made;
     if (received->message.size() != sizeof(made)) {
       log::warn("an introduction of {} bytes, where {} were expected, is refused",
@@ -194,7 +198,7 @@ void Inbox::report() const {
 
 bool Inbox::is_gone(std::int32_t rank) const noexcept {
   return pages_[static_cast<std::size_t>(rank)].memory.data() != nullptr &&
-         !socket_.is_open(socket_name(job_, rank));
+         socket_.has_died(socket_name(job_, rank));
 }
 
 void Inbox::look(std::int32_t from) {

@@ -165,7 +165,7 @@ class Inbox {
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
   /// Tells the log how much memory of other ranks' devices was open at a time.
   void report() const;
-  /// Whether that rank's process is known to be gone. Three system calls.
+  /// Whether that rank's process is known to be gone. Four system calls.
   [[nodiscard]] bool is_gone(std::int32_t rank) const noexcept;
   /// Whether they name anything.
   [[nodiscard]] bool is_envelope(const std::byte* landed, std::int32_t from) {

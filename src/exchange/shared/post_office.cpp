@@ -51,7 +51,10 @@ void PostOffice::open(sharing::SharedDirectory directory, const std::string& job
 }
 
 void PostOffice::close() noexcept {
-  if (const PostOffice* const office = get()) office->inbox_.report();
+  if (PostOffice* const office = get()) {
+    office->inbox_.report();
+    office->socket_.retire();
+  }
   // Not destroyed: messages may still be in flight.
   s_open.store(nullptr, std::memory_order_release);
 }

@@ -161,7 +161,7 @@ class PostOffice {
   std::int64_t direct_limit_;
   bool shares_devices_;
   Outbox outbox_;
-  sharing::DescriptorSocket socket_;  ///< the last thing that can fail: who finds it may send
+  sharing::DescriptorSocket socket_;
   Inbox inbox_;
   std::vector<Neighbour> neighbours_;
   std::uint64_t late_ = 0;

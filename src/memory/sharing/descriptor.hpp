@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
 namespace strake::sharing {
@@ -29,13 +32,18 @@ class Descriptor {
 
 /// Whether a descriptor that came from another process is one of memory: of memfd_create(), or of a
 /// device. All others may take long to close (a socket with SO_LINGER, a terminal, a file of NFS).
+/// Asks no file system that might not answer.
 [[nodiscard]] inline bool is_of_memory(int descriptor) noexcept {
   if (fcntl(descriptor, F_GET_SEALS) >= 0) return true;
-  struct stat found {};
-  if (fstat(descriptor, &found) != 0) return false;
-  const mode_t kind = found.st_mode & S_IFMT;
+  struct statx found {};
+  constexpr int kFlags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+  if (statx(descriptor, "", kFlags, STATX_TYPE, &found) != 0) return false;
+  const auto kind = static_cast<mode_t>(found.stx_mode & S_IFMT);
   constexpr mode_t kAnonymous = 0;
-  return kind == kAnonymous || (kind == S_IFCHR && isatty(descriptor) == 0);
+  constexpr std::uint32_t kTerminals[] = {4, 5, 136, 137, 138, 139, 140, 141, 142, 143};
+  return kind == kAnonymous ||
+         (kind == S_IFCHR &&
+          std::ranges::find(kTerminals, found.stx_rdev_major) == std::ranges::end(kTerminals));
 }
 
 }  // namespace strake::sharing

@@ -1,14 +1,15 @@
 #include "memory/sharing/descriptor_socket.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -33,14 +34,53 @@ struct Address {
 
   Address(const job::Directory& directory, const std::string& text) noexcept {
     name.sun_family = AF_UNIX;
-    const int length = std::snprintf(name.sun_path, sizeof(name.sun_path), "/proc/self/fd/%d/%s",
-                                     directory.descriptor(), text.c_str());
+    const int length =
+        std::snprintf(name.sun_path, sizeof(name.sun_path), "/proc/thread-self/fd/%d/%s",
+                      directory.descriptor(), text.c_str());
     if (length >= static_cast<int>(sizeof(name.sun_path))) size = 0;
   }
   [[nodiscard]] const sockaddr* get() const noexcept {
     return reinterpret_cast<const sockaddr*>(&name);
   }
 };
+
+/// Descriptors that one thread closes, as long as there are any.
+struct ToClose {
+  std::mutex mutex;
+  std::vector<Descriptor> all;
+  bool closing = false;
+
+  void run() {
+    for (;;) {
+      std::vector<Descriptor> some;  // closed without the lock
+      const std::lock_guard lock(mutex);
+      if (all.empty()) {
+        closing = false;
+        return;
+      }
+      some.swap(all);
+    }
+  }
+};
+
+/// Never waits. Where there can be no thread, the descriptor stays open until there can be one.
+void close_elsewhere(Descriptor one) noexcept {
+  static auto& to_close = *new ToClose;
+  const std::lock_guard lock(to_close.mutex);
+  to_close.all.push_back(std::move(one));
+  if (std::exchange(to_close.closing, true)) return;
+  // The application's signals are none of that thread's.
+  sigset_t every;
+  sigset_t before;
+  sigfillset(&every);
+  pthread_sigmask(SIG_SETMASK, &every, &before);
+  try {
+    std::thread([] { to_close.run(); }).detach();
+  } catch (const std::system_error&) {
+    to_close.closing = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
 
 Descriptor datagram_socket() {
   return Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -63,13 +103,18 @@ DescriptorSocket::DescriptorSocket(SharedDirectory directory, std::string name)
   }
 }
 
-DescriptorSocket::~DescriptorSocket() {
-  if (getpid() == owner_) (void)unlinkat(directory_->descriptor(), name_.c_str(), 0);
+DescriptorSocket::~DescriptorSocket() { retire(); }
+
+void DescriptorSocket::retire() noexcept {
+  if (getpid() == owner_ && directory_ != nullptr)
+    (void)unlinkat(directory_->descriptor(), name_.c_str(), 0);
+  directory_.reset();
 }
 
 DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
                                               std::span<const std::byte> message,
                                               std::span<const int> descriptors) const noexcept {
+  if (directory_ == nullptr) return Sent::NoReceiver;
   Address address(*directory_, to);
   if (address.size == 0 || descriptors.empty() || descriptors.size() > kMostDescriptors)
     return Sent::NoReceiver;
@@ -92,26 +137,25 @@ DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
     sent = sendmsg(socket_.get(), &header, MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0) return Sent::Yes;
-  return errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS ? Sent::Full
-                                                                      : Sent::NoReceiver;
+  return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS
+             ? Sent::Full
+             : Sent::NoReceiver;
 }
 
-bool DescriptorSocket::is_open(const std::string& name) const noexcept {
+bool DescriptorSocket::has_died(const std::string& name) const noexcept {
+  if (directory_ == nullptr) return false;
   const Address address(*directory_, name);
   const Descriptor probe = datagram_socket();
-  if (probe.get() < 0 || connect(probe.get(), address.get(), address.size) == 0) return true;
-  return errno != ECONNREFUSED && errno != ENOENT;
+  if (probe.get() < 0 || connect(probe.get(), address.get(), address.size) == 0 ||
+      errno != ECONNREFUSED)
+    return false;
+  // A process that closes its socket takes its name away before.
+  return directory_->has(name.c_str());
 }
 
 DescriptorSocket::Received::~Received() {
-  const auto closes_at_once = [](const Descriptor& one) { return is_of_memory(one.get()); };
-  if (std::ranges::all_of(descriptors, closes_at_once)) return;
-  auto* const dropped = new std::vector<Descriptor>(std::move(descriptors));
-  try {
-    std::thread([dropped] { delete dropped; }).detach();
-  } catch (const std::system_error&) {
-    // No thread is left: the descriptors stay open.
-  }
+  for (Descriptor& one : descriptors)
+    if (one.get() >= 0 && !is_of_memory(one.get())) close_elsewhere(std::move(one));
 }
 
 std::vector<int> DescriptorSocket::Received::numbers() const {

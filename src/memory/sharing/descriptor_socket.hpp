@@ -32,13 +32,17 @@ class DescriptorSocket {
   /// Never waits. NoReceiver: there is no such socket in the directory.
   [[nodiscard]] Sent send(const std::string& to, std::span<const std::byte> message,
                           std::span<const int> descriptors) const noexcept;
-  /// Whether a process has the socket of that name open: not after the process has ended, also if
-  /// nobody has waited for it yet. Three system calls, ~3 us.
-  [[nodiscard]] bool is_open(const std::string& name) const noexcept;
+  /// Whether the process that has the socket of that name has ended without taking the name away,
+  /// as one does that is killed: also a zombie. False where that is not known. Four system calls,
+  /// ~3 us.
+  [[nodiscard]] bool has_died(const std::string& name) const noexcept;
+  /// Takes the name away, and leaves the directory: nothing is sent any more, and no more will
+  /// come.
+  void retire() noexcept;
 
   struct Received {
     Received() = default;
-    /// Closes the descriptors; a thread of its own closes those that are not of memory.
+    /// Closes the descriptors. Those that are not of memory a thread of its own closes.
     ~Received();
     Received(Received&&) noexcept = default;
     Received& operator=(Received&&) = delete;
@@ -46,12 +50,12 @@ class DescriptorSocket {
     std::vector<Descriptor> descriptors;
     [[nodiscard]] std::vector<int> numbers() const;
   };
-  /// What waits, from processes of the same user and group: all else is dropped. Nothing if nothing
-  /// waits, or too much comes that is dropped.
+  /// The next message from a process of this user and group. Drops others. Nothing if none waits,
+  /// or 64 were dropped.
   [[nodiscard]] std::optional<Received> receive() const;
 
  private:
-  SharedDirectory directory_;
+  SharedDirectory directory_;  ///< null once retired
   std::string name_;
   pid_t owner_;  ///< children of fork() leave the name
   Descriptor socket_;

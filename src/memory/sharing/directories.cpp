@@ -13,16 +13,11 @@
 namespace strake::sharing {
 namespace {
 
-/// All of this process. Its destructor runs at exit(), when messages may still be in flight, so it
-/// leaves directories that somebody still points to.
+/// The directories that this process has joined. Never destroyed: exit() may run messages after the
+/// destructors of this library.
 struct Joined {
   std::mutex mutex;
-  std::map<std::uint64_t, std::weak_ptr<job::Directory>> all;
-
-  ~Joined() {
-    for (const auto& [number, known] : all)
-      if (const auto directory = known.lock()) directory->leave();
-  }
+  std::map<std::uint64_t, std::weak_ptr<const job::Directory>> all;
 };
 
 }  // namespace

@@ -11,9 +11,9 @@ namespace strake::sharing {
 
 using SharedDirectory = std::shared_ptr<const job::Directory>;
 
-/// Joins the directory of that number, or gives the one that this process has joined. It is left
-/// with the last pointer to it, or when the process ends. ~20 us for a new one. Threads may call
-/// it. \throws Unsupported  it can't be made, or other users may enter it
+/// Joins the directory of that number, or gives the one that this process has joined. The last
+/// pointer to it leaves it; where the process ends before, others remove it. ~20 us for a new one.
+/// Threads may call it. \throws Unsupported  it can't be made, or other users may enter it
 [[nodiscard]] SharedDirectory directory_of(std::uint64_t number);
 
 /// A number that no other user can guess.

@@ -70,14 +70,15 @@ SharedMemory SharedMemory::make(std::int64_t bytes) {
 }
 
 SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes, Access access) {
+  // Only memory has seals. What has none may be a file of a file system that does not answer.
+  const int seals = fcntl(descriptor, F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals)
+    throw InvalidArgument("memory that its owner may resize is not mapped");
   struct stat found {};
   if (fstat(descriptor, &found) != 0 || found.st_size != bytes) {
     throw InvalidArgument(
         fmt::format("shared memory of {} bytes, where {} were announced", found.st_size, bytes));
   }
-  const int seals = fcntl(descriptor, F_GET_SEALS);
-  if (seals < 0 || (seals & kSeals) != kSeals)
-    throw InvalidArgument("memory that its owner may resize is not mapped");
   std::byte* const data = map_pages(descriptor, bytes, access);
   if (data == nullptr) {
     throw OutOfMemory(
