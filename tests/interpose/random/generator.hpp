@@ -35,7 +35,7 @@ class Generator {
   /// How many actions there were.
   [[nodiscard]] long step() const { return step_; }
   [[nodiscard]] const Model& model() const { return model_; }
-  [[nodiscard]] const Shapes& shapes() const { return shapes_; }
+  [[nodiscard]] Shapes& shapes() { return shapes_; }
 
  private:
   using Ids = std::vector<int>;
@@ -90,6 +90,9 @@ class Generator {
 
   [[nodiscard]] std::int64_t draw_bytes(int leaf_bytes);
   [[nodiscard]] Memory draw_memory();
+  /// One that others had, with at least `least` and at most `most` bytes; if there is none, a count
+  /// of -1.
+  [[nodiscard]] Shape draw_kept(std::int64_t least, std::int64_t most, int leaf_bytes);
   [[nodiscard]] Shape draw_shape(std::int64_t most, int leaf_bytes);
   /// The room for a message of so many bytes.
   [[nodiscard]] Shape draw_room(std::int64_t bytes, int leaf_bytes);
@@ -122,6 +125,7 @@ class Generator {
   std::vector<Ids> held_;                        ///< by rank: messages
   std::vector<std::vector<Buffered>> buffered_;  ///< by rank
   Ids freed_;
+  std::vector<Shape> kept_;  ///< shapes that are used again
   int race_comm_ = 0;
   int epoch_ = 0, messages_ = 0, own_tags_ = 0;
   long step_ = 0, forgotten_ = 0;

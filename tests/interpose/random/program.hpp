@@ -25,6 +25,8 @@ struct Shape {
   std::int64_t element_bytes = 1;
   int leaf_bytes = 1;      ///< 1: MPI_BYTE, 4: MPI_INT, 8: MPI_DOUBLE
   std::uint64_t seed = 0;  ///< of gaps and block lengths; of a wild one: its index
+  /// Its datatype is used again: Strake leaves to the MPI library what is used only a few times.
+  bool is_kept = false;
   std::int64_t bytes() const { return count * element_bytes; }
 };
 
