@@ -4,7 +4,8 @@
 ///
 ///   random_messages [--seed S] [--messages N] [--print] [--device]
 ///
-/// A program of fewer messages is the beginning of one of more, and an end.
+/// A program of fewer messages is the beginning of one of more, and an end. The first messages of
+/// one with an odd seed are the first of the job.
 #include <cstdlib>
 #include <cstring>
 #include <string>
