@@ -15,7 +15,8 @@ namespace random_program {
 /// A message of 992 bytes, received with too little room, leaves its placeholder: later probes say
 /// 992 for longer messages.
 constexpr bool kTruncates992 = false;
-/// A shared message that is truncated to less than 992 bytes keeps its slot for ever.
+/// A shared message that is truncated to less than 992 bytes keeps its slot for ever: later probes
+/// say its size.
 constexpr bool kTruncatesBelow992 = false;
 /// \}
 
@@ -81,7 +82,7 @@ class Generator {
   /// \}
 
   Action& emit(Kind kind, std::vector<int> ranks, Ids operations = {});
-  /// Of a request that can be completed later, or that is now by a blocking call.
+  /// Notes that an operation runs from now on; one of a blocking call is settled at once.
   void begun(int id);
   void settle(int id);
   void start(int id);

@@ -282,7 +282,7 @@ void Runner::make_comms(const Action& action) {
   for (const int number : action.comms) {
     if (all[static_cast<std::size_t>(number)].rank_of(rank_) != kNone) mine = number;
   }
-  if (action.flag) {
+  if (action.duplicates) {
     check_call("MPI_Comm_dup", MPI_Comm_dup(MPI_COMM_WORLD, &made));
   } else {
     check_call("MPI_Comm_split", MPI_Comm_split(MPI_COMM_WORLD, mine, -rank_, &made));

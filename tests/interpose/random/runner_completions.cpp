@@ -1,4 +1,4 @@
-// The calls that complete requests.
+// Runs the calls that complete requests.
 #include <algorithm>
 
 #include "../check.hpp"

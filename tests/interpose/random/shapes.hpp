@@ -36,7 +36,7 @@ class Shapes {
  public:
   explicit Shapes(std::uint64_t seed);
 
-  /// Of exactly so many bytes.
+  /// A shape of exactly so many bytes.
   static Shape draw(Draw& draw, std::int64_t bytes, int leaf_bytes);
   /// A wild one of at most so many bytes; else one of exactly so many.
   [[nodiscard]] Shape draw_wild(Draw& draw, std::int64_t bytes) const;
