@@ -4,9 +4,11 @@
 ///
 ///   random_messages [--seed S] [--messages N] [--print] [--device]
 ///
-/// A program of fewer messages is the beginning of one of more, and an end.
+/// A program of fewer messages is the beginning of one of more, and an end. The first messages of
+/// one with an odd seed are the first of the job.
+#include <climits>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,19 @@ std::string alone(const std::string& program, const random_program::Options& opt
   return text + (options.on_device ? " --device" : "");
 }
 
+[[noreturn]] void refuse(const std::string& why) {
+  std::fprintf(stderr, "random_messages: %s\n", why.c_str());
+  MPI_Abort(MPI_COMM_WORLD, 2);
+  std::exit(2);
+}
+
+std::uint64_t number(const std::string& option, const std::string& text) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) {
+    refuse(option + " '" + text + "': not a number");
+  }
+  return std::strtoull(text.c_str(), nullptr, 10);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,17 +54,21 @@ int main(int argc, char** argv) {
   random_program::Options options;
   options.ranks = check::size();
   options.seed = static_cast<std::uint64_t>(check::size());
+  std::uint64_t messages = 1000;
   options.on_device = test_memory::on_device();
   bool prints = false;
   for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
-      options.seed = std::strtoull(argv[++i], nullptr, 10);
-    } else if (std::strcmp(argv[i], "--messages") == 0 && i + 1 < argc) {
-      options.messages = static_cast<int>(std::strtol(argv[++i], nullptr, 10));
-    } else if (std::strcmp(argv[i], "--print") == 0) {
+    const std::string name = argv[i];
+    if (name == "--seed" || name == "--messages") {
+      (name == "--seed" ? options.seed : messages) = number(name, i + 1 < argc ? argv[++i] : "");
+    } else if (name == "--print") {
       prints = true;
+    } else if (name != "--device") {
+      refuse("unknown option " + name);
     }
   }
+  if (messages > INT_MAX) refuse("--messages " + std::to_string(messages) + ": too many");
+  options.messages = static_cast<int>(messages);
   check::note("seed %lu, %d messages", options.seed, options.messages);
   {
     random_program::Generator program(options);

@@ -60,19 +60,19 @@ bool Generator::next(Action& action) {
 
 void Generator::draw_any() {
   const int kind = draw_.number(0, 199);
-  if (kind < 64) return draw_send();
-  if (kind < 118) return draw_receive();
-  if (kind < 146) return draw_completion();
-  if (kind < 152) return draw_probe(false);
-  if (kind < 159) return draw_probe(true);
-  if (kind < 168) return draw_held_receive();
-  if (kind < 172) return draw_ask();
-  if (kind < 174) return draw_probe_nothing();
-  if (kind < 178) return draw_startall();
-  if (kind < 180) return draw_free();
-  if (kind < 184) return draw_pair();
-  if (kind < 187) return draw_cycle();
-  if (kind < 190) return draw_cancel_hopeless();
+  if (kind < 56) return draw_send();
+  if (kind < 104) return draw_receive();
+  if (kind < 130) return draw_completion();
+  if (kind < 136) return draw_probe(false);
+  if (kind < 143) return draw_probe(true);
+  if (kind < 152) return draw_held_receive();
+  if (kind < 156) return draw_ask();
+  if (kind < 157) return draw_probe_nothing();
+  if (kind < 160) return draw_startall();
+  if (kind < 162) return draw_free();
+  if (kind < 172) return draw_pair();
+  if (kind < 184) return draw_cycle();
+  if (kind < 187) return draw_cancel_hopeless();
   if (kind < 193) return draw_cancel_matched();
   if (kind < 195) return draw_cancel_send();
   if (kind < 197) return barrier();
@@ -144,7 +144,32 @@ Memory Generator::draw_memory() {
   return static_cast<Memory>(draw_.number(0, static_cast<int>(Memory::kStatic)));
 }
 
+Shape Generator::draw_kept(std::int64_t least, std::int64_t most, int leaf_bytes) {
+  constexpr std::size_t kKept = 12;
+  constexpr std::int64_t kMostElements = 6;
+  const std::vector<int> leaves = {1, 1, 1, 4, 8};
+  while (kept_.size() < kKept || draw_.chance(1)) {
+    if (kept_.size() >= kKept) kept_.erase(kept_.begin());
+    const int leaf = draw_.pick(leaves);
+    const std::int64_t bytes = draw_bytes(leaf);
+    kept_.push_back(Shapes::draw(draw_, std::max<std::int64_t>(bytes, 8), leaf));
+    kept_.back().is_kept = true;
+  }
+  Shape shape = draw_.pick(kept_);
+  const std::int64_t element = shape.element_bytes;
+  const std::int64_t from = (least + element - 1) / element;
+  const std::int64_t to = std::min(most / element, kMostElements);
+  const auto count = static_cast<int>(draw_.between(from, std::max(from, to)));
+  const bool is_fit = shape.leaf_bytes == leaf_bytes && shape.form != Form::kPlain && from <= to;
+  shape.count = is_fit ? count : -1;
+  return shape;
+}
+
 Shape Generator::draw_shape(std::int64_t most, int leaf_bytes) {
+  for (int tries = 0; tries < 5; ++tries) {
+    const Shape kept = draw_kept(std::min<std::int64_t>(most, 1), most, leaf_bytes);
+    if (kept.count >= 0 && draw_.chance(60)) return kept;
+  }
   if (leaf_bytes == 1 && draw_.chance(25)) return shapes_.draw_wild(draw_, most);
   return Shapes::draw(draw_, most, leaf_bytes);
 }
@@ -154,6 +179,10 @@ Shape Generator::draw_room(std::int64_t bytes, int leaf_bytes) {
   if (draw_.chance(10)) {
     const std::int64_t less = bytes * draw_.between(0, 99) / 100 / leaf_bytes * leaf_bytes;
     if (may_truncate(bytes, less)) return Shapes::draw(draw_, less, leaf_bytes);
+  }
+  for (int tries = 0; tries < 5; ++tries) {
+    const Shape kept = draw_kept(bytes, 2 * bytes + 400, leaf_bytes);
+    if (kept.count >= 0 && draw_.chance(60)) return kept;
   }
   if (draw_.chance(55)) room += leaf_bytes * draw_.between(0, 40);
   if (draw_.chance(15)) room += bytes / leaf_bytes * leaf_bytes;

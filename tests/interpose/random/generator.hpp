@@ -15,12 +15,13 @@ namespace random_program {
 /// A message of 992 bytes, received with too little room, leaves its placeholder: later probes say
 /// 992 for longer messages.
 constexpr bool kTruncates992 = false;
-/// A shared message that is truncated to less than 992 bytes keeps its slot for ever.
+/// A shared message that is truncated to less than 992 bytes keeps its slot for ever: later probes
+/// say its size.
 constexpr bool kTruncatesBelow992 = false;
 /// \}
 
 struct Options {
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;  ///< odd: begins when no rank has heard of another's shared memory
   int messages = 1000;
   int ranks = 1;
   bool on_device = false;
@@ -35,7 +36,7 @@ class Generator {
   /// How many actions there were.
   [[nodiscard]] long step() const { return step_; }
   [[nodiscard]] const Model& model() const { return model_; }
-  [[nodiscard]] const Shapes& shapes() const { return shapes_; }
+  [[nodiscard]] Shapes& shapes() { return shapes_; }
 
  private:
   using Ids = std::vector<int>;
@@ -81,7 +82,7 @@ class Generator {
   /// \}
 
   Action& emit(Kind kind, std::vector<int> ranks, Ids operations = {});
-  /// Of a request that can be completed later, or that is now by a blocking call.
+  /// Notes that an operation runs from now on; one of a blocking call is settled at once.
   void begun(int id);
   void settle(int id);
   void start(int id);
@@ -90,6 +91,9 @@ class Generator {
 
   [[nodiscard]] std::int64_t draw_bytes(int leaf_bytes);
   [[nodiscard]] Memory draw_memory();
+  /// One that others had, with at least `least` and at most `most` bytes; if there is none, a count
+  /// of -1.
+  [[nodiscard]] Shape draw_kept(std::int64_t least, std::int64_t most, int leaf_bytes);
   [[nodiscard]] Shape draw_shape(std::int64_t most, int leaf_bytes);
   /// The room for a message of so many bytes.
   [[nodiscard]] Shape draw_room(std::int64_t bytes, int leaf_bytes);
@@ -122,6 +126,7 @@ class Generator {
   std::vector<Ids> held_;                        ///< by rank: messages
   std::vector<std::vector<Buffered>> buffered_;  ///< by rank
   Ids freed_;
+  std::vector<Shape> kept_;  ///< shapes that are used again
   int race_comm_ = 0;
   int epoch_ = 0, messages_ = 0, own_tags_ = 0;
   long step_ = 0, forgotten_ = 0;

@@ -1,4 +1,4 @@
-// What completes, asks, probes, cancels and frees.
+// Draws actions that complete, ask, probe, cancel and free.
 #include <algorithm>
 #include <functional>
 #include <iterator>

@@ -1,4 +1,4 @@
-// What several ranks do together, and how a program begins and ends.
+// Draws actions of several ranks together, the beginning of a program and its end.
 #include <algorithm>
 #include <numeric>
 
@@ -34,7 +34,7 @@ void Generator::draw_cancel_send() {
   const int sent = model_.send(o);
   const int received = model_.receive(receive);
   Action& action = emit(Kind::kCancelSend, {o.rank, receive.rank}, {sent, received});
-  action.flag = draw_.chance(50);
+  action.probes = draw_.chance(50);
   action.ignores_statuses = false;
   begun(sent);
   begun(received);
@@ -50,7 +50,8 @@ void Generator::draw_pair() {
   const int tag = draw_.number(0, kTags - 1);
   if (source == destination || model_.receive_for(comm, destination, source, tag) != kNone) return;
   if (model_.message_for(comm, destination, source, tag) != kNone) return;
-  pair(comm, source, destination, tag, draw_bytes(c.leaf_bytes), draw_memory());
+  const std::int64_t bytes = draw_bytes(c.leaf_bytes);
+  pair(comm, source, destination, tag, bytes, draw_memory());
 }
 
 void Generator::pair(int comm, int source, int destination, int tag, std::int64_t bytes,
@@ -207,7 +208,7 @@ void Generator::draw_make_comms() {
   }
   Action& action = emit(Kind::kMakeComms, {});
   action.comms = numbers;
-  action.flag = is_dup;
+  action.duplicates = is_dup;
 }
 
 /// Every receive gets its message and every message its receive; they need not be complete.
@@ -258,9 +259,9 @@ void Generator::begin() {
   race_comm_ = model_.add_comm(race);
   Action& action = emit(Kind::kMakeComms, {});
   action.comms = {race_comm_};
-  action.flag = true;
-  // Half of all programs begin when each rank has heard of its peers' shared memory.
-  if (draw_.chance(50)) return;
+  action.duplicates = true;
+  if (options_.seed % 2 != 0) return;
+  // So many messages later each rank has heard of its peers' shared memory.
   for (const std::int64_t bytes : {5000, 70000, 70000}) {
     for (int from = 0; from < options_.ranks; ++from) {
       for (int to = 0; to < options_.ranks; ++to) {

@@ -42,10 +42,11 @@ class Image {
   void fill(int id);
   void poison();
 
-  /// What is not as expected; empty if nothing is. The first `received` bytes of the elements are
-  /// those of message `id`, those after it of message `before`, or poison if that is kNone.
+  /// Describes the first byte that is not as expected; empty if all are. The first `received` bytes
+  /// of the elements are those of message `id`, those after it of message `before`, or poison if
+  /// that is kNone.
   std::string difference(int id, std::int64_t received, int before = kNone);
-  /// The same of all but the elements' own bytes.
+  /// Compares all but the elements' own bytes, which are not known after a truncation.
   std::string difference_around();
 
  private:

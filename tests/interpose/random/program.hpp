@@ -25,6 +25,8 @@ struct Shape {
   std::int64_t element_bytes = 1;
   int leaf_bytes = 1;      ///< 1: MPI_BYTE, 4: MPI_INT, 8: MPI_DOUBLE
   std::uint64_t seed = 0;  ///< of gaps and block lengths; of a wild one: its index
+  /// Its datatype is used again: Strake leaves to the MPI library what is used only a few times.
+  bool is_kept = false;
   std::int64_t bytes() const { return count * element_bytes; }
 };
 
@@ -141,7 +143,7 @@ enum class Way { kRecv, kIrecv, kProbe, kIprobe, kMprobe, kImprobe };
 constexpr const char* kWayNames[] = {"MPI_Recv",   "MPI_Irecv",  "MPI_Probe",
                                      "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe"};
 
-/// What a rank of a cycle does.
+/// How a rank of a cycle sends and receives.
 enum class Turn { kSendrecv, kReplace, kReceiveFirst, kSendFirst };
 constexpr const char* kTurnNames[] = {"MPI_Sendrecv", "MPI_Sendrecv_replace",
                                       "MPI_Irecv and MPI_Send", "MPI_Isend and MPI_Recv"};
@@ -155,13 +157,13 @@ enum class Kind {
   kProbeNothing,   ///< for what nobody sends
   kTake,           ///< as kProbe, by MPI_Mprobe or MPI_Improbe, and holds it
   kCancelReceive,  ///< of a hopeless receive, or of one that may have got its message
-  kCancelSend,     ///< a send, cancelled, and its receive; `flag`: after some probes
+  kCancelSend,     ///< a send, cancelled, and its receive, if `probes` after some probes
   kPair,           ///< a blocking send and a receive by `way`
   kCycle,          ///< `operations`: send and receive of each rank in turn; `turns`
   kRace,           ///< sends and receives from any source; `count` receives are called first
   kBarrier,        ///< `operations`: sends that were freed and have been received
   kFree,           ///< inactive persistent requests
-  kMakeComms,      ///< `comms`: of one MPI_Comm_dup (flag) or MPI_Comm_split
+  kMakeComms,      ///< `comms`: of one MPI_Comm_dup, if `duplicates`, or MPI_Comm_split
   kFreeComm,       ///< `operations`: inactive persistent requests of it
   kDetach,         ///< detaches the buffer of buffered sends, and attaches it again
 };
@@ -181,7 +183,7 @@ struct Action {
   int message = kNone;
   std::vector<int> comms;
   int count = 0;
-  bool flag = false;
+  bool probes = false, duplicates = false;
 };
 
 }  // namespace random_program

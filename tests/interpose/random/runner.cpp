@@ -122,7 +122,7 @@ void Runner::start(int id) {
   } else {
     call_receive(o, b);
   }
-  if (o.frees_type) b.type->free();
+  if (o.frees_type && !o.shape.is_kept) b.type->free();
   if (o.frees_request) {
     check_call("MPI_Request_free", MPI_Request_free(&b.request));
     check_equal("freed request is MPI_REQUEST_NULL", b.request == MPI_REQUEST_NULL, true);
@@ -282,7 +282,7 @@ void Runner::make_comms(const Action& action) {
   for (const int number : action.comms) {
     if (all[static_cast<std::size_t>(number)].rank_of(rank_) != kNone) mine = number;
   }
-  if (action.flag) {
+  if (action.duplicates) {
     check_call("MPI_Comm_dup", MPI_Comm_dup(MPI_COMM_WORLD, &made));
   } else {
     check_call("MPI_Comm_split", MPI_Comm_split(MPI_COMM_WORLD, mine, -rank_, &made));
@@ -403,7 +403,8 @@ std::string Runner::describe(const Operation& o) const {
     text += ", message " + std::to_string(o.message) + " of " +
             std::to_string(message(o.message).bytes) + " bytes";
   }
-  if (o.frees_type) text += ", frees its datatype";
+  if (o.shape.is_kept) text += ", datatype kept";
+  if (o.frees_type && !o.shape.is_kept) text += ", frees its datatype";
   if (o.frees_request) text += ", frees its request";
   return text;
 }
@@ -439,6 +440,9 @@ std::string Runner::describe(const Action& action) const {
     text += " (ranks";
     for (const int rank : action.ranks) text += " " + std::to_string(rank);
     text += ")";
+  }
+  for (const Turn turn : action.turns) {
+    text += std::string(" ") + kTurnNames[static_cast<int>(turn)];
   }
   for (const int id : action.operations) text += " {" + describe(op(id)) + "}";
   return text;

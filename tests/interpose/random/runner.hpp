@@ -62,7 +62,7 @@ class Runner {
   void call_receive(const Operation& o, Begun& b);
   /// Receives in the manner of `way` into an operation's buffer.
   void receive_by(Way way, int id, int peer, int tag);
-  /// What a call says of an operation's completion.
+  /// Keeps the outcome of a call that has completed an operation.
   void completed(int id, int code, const MPI_Status* status);
   void wait(int id);
   /// The operations that are not complete yet, in the manner of `completion`.

@@ -1,4 +1,4 @@
-// The calls that complete requests.
+// Runs the calls that complete requests.
 #include <algorithm>
 
 #include "../check.hpp"
@@ -173,7 +173,6 @@ void Runner::cancel_receive(const Action& action) {
   if (cancelled) {
     check_buffer(b.image->difference(0, 0));
     const Message& m = message(action.message);
-    b.type->free();
     b.type = program_.shapes().build(o.shape);
     b.code = MPI_Recv(b.image->data(), o.shape.count, b.type->type, m.source, m.tag, comm(o.comm),
                       &b.status);

@@ -1,4 +1,4 @@
-// What several ranks do together.
+// Runs actions of several ranks together.
 #include <algorithm>
 #include <deque>
 
@@ -28,7 +28,7 @@ void Runner::cancel_send(const Action& action) {
   Begun& b = prepare(receive);
   const int source = op(send).rank;
   int flag = 0;
-  for (int i = 0; action.flag && flag == 0 && i < 100; ++i) {
+  for (int i = 0; action.probes && flag == 0 && i < 100; ++i) {
     check_call("MPI_Iprobe",
                MPI_Iprobe(op(receive).peer, tag, comm(op(receive).comm), &flag, MPI_STATUS_IGNORE));
   }

@@ -36,14 +36,22 @@ class Shapes {
  public:
   explicit Shapes(std::uint64_t seed);
 
-  /// Of exactly so many bytes.
+  /// A shape of exactly so many bytes.
   static Shape draw(Draw& draw, std::int64_t bytes, int leaf_bytes);
   /// A wild one of at most so many bytes; else one of exactly so many.
   [[nodiscard]] Shape draw_wild(Draw& draw, std::int64_t bytes) const;
-  [[nodiscard]] std::shared_ptr<BuiltType> build(const Shape& shape) const;
+  /// If the shape is kept, what an earlier call gave for one like it.
+  [[nodiscard]] std::shared_ptr<BuiltType> build(const Shape& shape);
 
  private:
+  struct Kept {
+    Shape shape;
+    std::shared_ptr<BuiltType> type;
+  };
+  [[nodiscard]] std::shared_ptr<BuiltType> build_anew(const Shape& shape) const;
+
   std::vector<strake::test::RandomType> wild_;
+  std::vector<Kept> kept_;  ///< the last used last
 };
 
 }  // namespace random_program
