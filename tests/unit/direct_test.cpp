@@ -183,6 +183,31 @@ TEST(Direct, what_cannot_be_read_is_an_error_and_ends_the_send) {
   EXPECT_FALSE(pair.outbox.is_read_by(1, good));
 }
 
+/// A word that another rank has written there makes nobody wait.
+TEST(Direct, a_claim_that_is_not_the_receivers_is_noticed_by_both) {
+  const Allocation from(1 << 20);
+  const Layout layout = column(2000);
+  for (const bool receiver_first : {false, true}) {
+    Direct pair;
+    pair.share(from.region());
+    const Lease lease = pair.offered(layout, from, from.data());
+    auto page = sharing::SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
+    reinterpret_cast<Page*>(page.data())->slots[0].offer.store(Offer::Claimed);
+    if (receiver_first) {
+      EXPECT_THROW((void)pair.inbox.open(lease.envelope(), 0), Error);
+      EXPECT_TRUE(lease.taken());
+      continue;
+    }
+    EXPECT_FALSE(lease.claimed());
+    ASSERT_TRUE(lease.take_back());
+    pack(lease, packed(layout, from.data()));
+    const auto delivery = pair.inbox.open(lease.envelope(), 0);
+    ASSERT_TRUE(delivery);
+    EXPECT_FALSE(delivery->direct());
+    EXPECT_EQ(take(*delivery), packed(layout, from.data()));
+  }
+}
+
 TEST(Direct, a_receiver_looks_for_allocations_when_it_is_told_to) {
   Direct pair;
   const Allocation from(1 << 20);

@@ -69,11 +69,6 @@ std::optional<Delivery> open(const MPI_Status& status, const mpi::CommunicatorPt
   return delivery;
 }
 
-void see(const MPI_Status& probed, const mpi::CommunicatorPtr& comm, const Landed& landed) {
-  const Destination from = origin(probed, comm);
-  if (from.rank >= 0) PostOffice::get()->inbox().see(landed.data(), from.rank);
-}
-
 bool is_envelope(const MPI_Status& received, const mpi::CommunicatorPtr& comm,
                  const Landed& landed) {
   const Destination from = origin(received, comm);

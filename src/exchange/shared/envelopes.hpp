@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,9 +23,15 @@ namespace strake::exchange::shared {
   return bytes == kEnvelopeBytes && PostOffice::get() != nullptr;
 }
 
-/// Whether an envelope may come to a receive with that room (negative: it is not known).
+/// [bytes] What receives with less room get is not looked at. 0 once one of those has failed for
+/// want of room, and the program goes on (interpose/short_receives.hpp).
+inline constinit std::atomic<std::int64_t> g_least_room{kEnvelopeBytes};
+
+/// Whether an envelope may come to a receive with that room (negative: it is not known), and is
+/// looked at.
 [[nodiscard]] inline bool may_get_envelope(std::int64_t room) noexcept {
-  return (room < 0 || room >= kEnvelopeBytes) && PostOffice::get() != nullptr;
+  return (room < 0 || room >= g_least_room.load(std::memory_order_relaxed)) &&
+         PostOffice::get() != nullptr;
 }
 /// Whether a message of so many bytes there may go by an envelope.
 [[nodiscard]] inline bool may_send_envelope(std::int64_t bytes, Place place = {}) noexcept {
@@ -82,10 +89,8 @@ template <typename Read>
   return delivery;
 }
 /// A probe on `comm` has found a message of an envelope's size. Others of that size from there may
-/// have come to receives that nobody has looked at since: call see() for those first.
-/// \{ The envelope `landed` is known, if it is one from there.
-void see(const MPI_Status& probed, const mpi::CommunicatorPtr& comm, const Landed& landed);
-/// Whether a message is an envelope.
+/// have come to receives that nobody has looked at since: call Inbox::see() for those first.
+/// \{ Whether a message is an envelope.
 [[nodiscard]] bool is_envelope(const MPI_Status& received, const mpi::CommunicatorPtr& comm,
                                const Landed& landed);
 /// A message of its own, by the status of its receive.

@@ -47,11 +47,18 @@ class Lease {
   [[nodiscard]] Offer offer() const noexcept {
     return slot_->offer.load(std::memory_order_acquire);
   }
+  /// Whether the receiver is taking the bytes from where they lie. It has seen a message that it
+  /// claims: so a claim of one that nobody has seen is a wrong word in the page, and no claim.
+  [[nodiscard]] bool claimed() const noexcept {
+    return offer() == Offer::Claimed && slot_->state.load(std::memory_order_acquire) != State::Live;
+  }
   /// Ends an offer. True: the sender has to pack the bytes; false: the receiver is taking them.
   [[nodiscard]] bool take_back() const noexcept {
-    Offer open = Offer::Open;
-    return slot_->offer.compare_exchange_strong(open, Offer::Back, std::memory_order_acq_rel) ||
-           open != Offer::Claimed;
+    Offer found = Offer::Open;
+    const auto take = [&] {
+      return slot_->offer.compare_exchange_strong(found, Offer::Back, std::memory_order_acq_rel);
+    };
+    return take() || found != Offer::Claimed || (!claimed() && take());
   }
   [[nodiscard]] std::int32_t receiver() const noexcept {
     return slot_->to.load(std::memory_order_relaxed);
