@@ -29,7 +29,8 @@ using exchange::wire_of;
 using mpi::Wire;
 
 /// Calls `call(status)`, which receives on `comm`. Whether a message came, of which the status then
-/// tells. `room` [bytes]; negative: not known.
+/// tells. `room` [bytes], or kEnvelopeBytes where it is known what the message is; negative: not
+/// known.
 template <typename Call>
 bool came(Function function, MPI_Comm comm, std::int64_t room, MPI_Status& status, int& code,
           const Call& call) {
@@ -82,7 +83,9 @@ int receive_into(Function function, const Parcel& parcel, const From& from, MPI_
   StatusOr status(user_status);
   int code = MPI_SUCCESS;
   const auto ask = [&](MPI_Status* at) { return call(parcel.data, wire.count(), wire.type(), at); };
-  if (!came(function, comm, parcel.bytes, *status.get(), code, ask)) return code;
+  const bool looked_at = from.origin.met() != exchange::shared::Met::No;
+  const std::int64_t room = looked_at ? exchange::shared::kEnvelopeBytes : parcel.bytes;
+  if (!came(function, comm, room, *status.get(), code, ask)) return code;
   arrival.delivery = exchange::shared::look(*status.get(), known, from.origin.met(), [&] {
     return exchange::shared::read_landed(parcel.data, parcel.memory);
   });
@@ -93,7 +96,7 @@ int receive_into(Function function, const Parcel& parcel, const From& from, MPI_
       arrival.delivery.reset();
       return raise(comm, MPI_ERR_TRUNCATE);
     }
-    note_truncated(MPI_ERR_TRUNCATE, *status.get(), mpi::communicator(comm));
+    if (!looked_at) note_truncated(MPI_ERR_TRUNCATE, *status.get(), mpi::communicator(comm));
     return mpi::quirks::kLongMessagesOverrun ? raise(comm, MPI_ERR_TRUNCATE) : MPI_ERR_TRUNCATE;
   }
   arrival.bytes = bytes;
@@ -126,8 +129,9 @@ int leave_receive(Function function, const Ask& ask, const AskApart& ask_apart, 
     constexpr auto kRoom = static_cast<Count>(exchange::shared::kEnvelopeBytes);
     return landing ? ask_apart(landing->own(), kRoom, MPI_BYTE, at) : with(at);
   };
-  const bool received =
-      came(function, from.origin.comm, room_of(found), *status.get(), code, receive);
+  const bool looked_at = landing || from.origin.met() != exchange::shared::Met::No;
+  const std::int64_t room = looked_at ? exchange::shared::kEnvelopeBytes : room_of(found);
+  const bool received = came(function, from.origin.comm, room, *status.get(), code, receive);
   std::optional<Method> way;
   const auto where = [&](std::optional<Landing>& made) {
     made.emplace(buffer, count, type, found);

@@ -95,7 +95,8 @@ void Operation::step() noexcept {
   };
   const auto note = [&](int error) {
     const bool is_short = transfer_.size_bytes() < exchange::shared::kEnvelopeBytes;
-    if (posted && is_short && transfer_.direction() == Direction::Receive)
+    const bool matched = function_ == Function::MPI_Imrecv;  // a probe has told what it is
+    if (posted && is_short && !matched && transfer_.direction() == Direction::Receive)
       note_truncated(error, status_, mpi::communicator(channel_.peer().comm));
   };
   try {

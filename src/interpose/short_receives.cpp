@@ -93,9 +93,11 @@ void note_truncated(int error, const MPI_Status& status, mpi::CommunicatorPtr co
 
 void note_failed(const Pending& pending, int error, const MPI_Status& status) noexcept {
   if (!pending.receives()) return;
+  const bool gives_room = pending.landing && pending.landing->own() != nullptr;
   const std::int64_t room =
       pending.transfer ? pending.transfer->size_bytes() : pending.landing->room();
-  if (room >= kEnvelopeBytes) return;  // it had room for a header message
+  // It had room for a header message, or a probe has told what the message is.
+  if (gives_room || room >= kEnvelopeBytes || pending.told.met != exchange::shared::Met::No) return;
   note_truncated(
       error, status,
       pending.communicator != nullptr ? pending.communicator : mpi::communicator(pending.comm));
