@@ -79,8 +79,8 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
     const Found* const left =
         left_before(Direction::Send, Style::Blocking, rank, buffer, count, type);
     if (left != nullptr && !may_be_shared(*left)) {
-      mark_left(*left, count, type, peer);
-      return leave_to(pass_on, function, *left);
+      return leave_marked(*left, count, type, peer,
+                          [&] { return leave_to(pass_on, function, *left); });
     }
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
     std::optional<Transfer> transfer;
@@ -90,8 +90,8 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
                : begin_send(found, buffer, count, type, peer, Sender::Idle, transfer);
     };
     if (!(buffered ? take(found, make) : take_send(found, make))) {
-      mark_left(found, count, type, peer);
-      return leave_to(pass_on, function, found);
+      return leave_marked(found, count, type, peer,
+                          [&] { return leave_to(pass_on, function, found); });
     }
     note(function, transfer->method(), found.reason, found.bytes);
     if (transfer->shares()) return EnvelopeSend(start_of(function), peer, *transfer).finish();

@@ -156,13 +156,13 @@ void Landing::take_whole(const std::byte* packed, std::int64_t bytes) {
              "MPI_Unpack");
 }
 
-void mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
+bool mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
                     const mpi::Peer& peer) {
-  if (peer.rank < 0 || count <= 0) return;
+  if (peer.rank < 0 || count <= 0) return false;
   std::int64_t bytes = found.bytes;
   const bool not_told = found.reason == Reason::NotDecodable || found.reason == Reason::NoKernels;
   if (bytes == 0 && not_told) bytes = size_of(type) * count;
-  exchange::shared::mark_send(bytes, peer);
+  return exchange::shared::mark_send(bytes, peer);
 }
 
 }  // namespace strake::interpose

@@ -78,12 +78,22 @@ template <typename Where>
   return landing->take(*delivery);
 }
 
-/// Before a send that is left to the MPI library.
-void mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
+/// Before a send that is left to the MPI library. True: exchange::shared::unmark_send() if that
+/// refuses it.
+bool mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
                     const mpi::Peer& peer);
-inline void mark_left(const Found& found, std::int64_t count, MPI_Datatype type,
+inline bool mark_left(const Found& found, std::int64_t count, MPI_Datatype type,
                       const mpi::Peer& peer) {
-  if (exchange::shared::PostOffice::get() != nullptr) mark_left_send(found, count, type, peer);
+  return exchange::shared::PostOffice::get() != nullptr && mark_left_send(found, count, type, peer);
+}
+/// Leaves a send to the MPI library: `leave()`, which returns its code.
+template <typename Leave>
+int leave_marked(const Found& found, std::int64_t count, MPI_Datatype type, const mpi::Peer& peer,
+                 const Leave& leave) {
+  const bool marked = mark_left(found, count, type, peer);
+  const int code = leave();
+  if (marked && code != MPI_SUCCESS) exchange::shared::unmark_send();
+  return code;
 }
 
 }  // namespace strake::interpose

@@ -110,8 +110,8 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
         left_before(Direction::Send, Style::Nonblocking, rank, buffer, count, type);
     if (left != nullptr && !may_be_shared(*left)) {
       ours.hand_on();  // what was sent before leaves before
-      mark_left(*left, count, type, peer);
-      return leave_to(pass_on, function, *left);
+      return leave_marked(*left, count, type, peer,
+                          [&] { return leave_to(pass_on, function, *left); });
     }
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
     const bool buffered = function == Function::MPI_Ibsend;  // its bytes are the MPI library's
@@ -123,8 +123,8 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
         begin_send(found, buffer, count, type, peer, Sender::Busy, pending->transfer);
       };
       if (!take_send(found, make)) {
-        mark_left(found, count, type, peer);
-        return leave_to(pass_on, function, found);
+        return leave_marked(found, count, type, peer,
+                            [&] { return leave_to(pass_on, function, found); });
       }
       const Transfer& transfer = *pending->transfer;
       note(function, transfer.method(), found.reason, found.bytes);
@@ -151,8 +151,8 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
     };
     if (!take(found, make)) {
       ours.hand_on();  // what was sent before leaves before
-      mark_left(found, count, type, peer);
-      return leave_to(pass_on, function, found);
+      return leave_marked(found, count, type, peer,
+                          [&] { return leave_to(pass_on, function, found); });
     }
     times::note_method(operation->method());
     *request = ours.launch(operation);

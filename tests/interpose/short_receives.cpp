@@ -222,6 +222,25 @@ void one_way(const Way& way, const std::vector<Message>& messages) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// Sends that are refused.
+void those_that_are_not_sent() {
+  check::section("those that are not sent");
+  if (check::rank() == 0) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_EQ(check::class_name(MPI_Send(nullptr, kHeader, MPI_BYTE, 1, kTag, MPI_COMM_WORLD)),
+             "MPI_ERR_BUFFER");
+    CHECK_EQ(
+        check::class_name(MPI_Isend(nullptr, kHeader, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &request)),
+        "MPI_ERR_BUFFER");
+    Sends({kLong, kMark, kLonger}).finish();
+  } else {
+    receive(kLong, 1);
+    receive(kMark, 2);
+    receive(kLonger, 3);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /// Messages that fit, into receives with little room.
 void those_that_fit() {
   check::section("those that fit");
@@ -284,6 +303,7 @@ int main(int argc, char** argv) {
     one_way(way, {kMark, kPlain, kLonger});
     one_way(way, {kDense, kLonger, kLong, kMark});
   }
+  those_that_are_not_sent();
   those_that_fit();
   // More than there is room for, by the same way: the page has 1024 places.
   const std::vector<char> sent = bytes_of(1);

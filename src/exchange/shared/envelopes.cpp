@@ -18,8 +18,9 @@ std::optional<Destination> destination(const mpi::Peer& peer) noexcept {
   return Destination{rank, peer.tag, comm->name};
 }
 
-void mark_like_envelope(const mpi::Peer& peer) {
-  if (const auto to = destination(peer)) PostOffice::get()->mark(*to);
+bool mark_like_envelope(const mpi::Peer& peer) {
+  const auto to = destination(peer);
+  return to && PostOffice::get()->mark(*to);
 }
 
 Landed read_landed(const std::byte* data, MemoryKind memory) {

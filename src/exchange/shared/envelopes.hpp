@@ -44,12 +44,14 @@ inline constinit std::atomic<std::int64_t> g_least_room{kEnvelopeBytes};
 [[nodiscard]] std::optional<Destination> destination(const mpi::Peer& peer) noexcept;
 
 /// The general case of mark_send().
-void mark_like_envelope(const mpi::Peer& peer);
+bool mark_like_envelope(const mpi::Peer& peer);
 /// A send of `bytes` goes by MPI: to be called before it does. < 1 ns unless they are an
-/// envelope's.
-inline void mark_send(std::int64_t bytes, const mpi::Peer& peer) {
-  if (like_envelope(bytes)) mark_like_envelope(peer);
+/// envelope's. True: it has got a slot; unmark_send() if it is not sent after all.
+inline bool mark_send(std::int64_t bytes, const mpi::Peer& peer) {
+  return like_envelope(bytes) && mark_like_envelope(peer);
 }
+/// The last send that was marked has been refused.
+inline void unmark_send() noexcept { PostOffice::get()->outbox().unmark(); }
 
 /// Before a receive from `source` (a rank, or MPI_ANY_SOURCE) is waited for: what is to be
 /// remembered of its communicator, which may be freed before the message comes. Null: no envelope

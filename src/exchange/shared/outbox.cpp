@@ -112,7 +112,12 @@ bool Outbox::mark(const Destination& to) {
   held_[number] = {-1, 0, true};
   fill(page().slots[number], to, kEnvelopeBytes, -1);
   go_live(page().slots[number]);
+  marked_ = number;
   return true;
+}
+
+void Outbox::unmark() noexcept {
+  page().slots[marked_].state.store(State::Done, std::memory_order_release);
 }
 
 bool Outbox::offer(const Lease& lease, const sharing::Arenas::Region& region,

@@ -106,6 +106,8 @@ class Outbox {
   [[nodiscard]] bool prepare(const Lease& lease);
   /// A live slot for a message of an envelope's size whose bytes MPI carries. False: there is none.
   [[nodiscard]] bool mark(const Destination& to);
+  /// The message of the last mark() was not sent.
+  void unmark() noexcept;
   /// Lets the receiver take the bytes from where they lie: `layout` from `address` on, all of it in
   /// `region`, which that rank has mapped. Before the envelope is sent. False: there is no
   /// room for the layout in the page. ~50 ns for a layout that was offered before.
@@ -174,6 +176,7 @@ class Outbox {
   sharing::SharedMemory memory_;
   sharing::Buddies blocks_;  ///< of the memory behind parts_.bytes
   std::uint64_t sequence_ = 0;
+  std::uint32_t marked_ = 0;  ///< the slot of the last mark()
   std::vector<std::uint32_t> free_slots_;
   /// Those in use, in turn: a ring.
   std::array<std::uint32_t, kSlots> used_slots_{};
