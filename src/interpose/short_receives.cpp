@@ -49,12 +49,21 @@ std::optional<Inbox::Sender> sender_of(Truncated& truncated, const Inbox& inbox)
   return found;
 }
 
+/// Receives with little room get room for a header message.
+void look_from_now_on() noexcept {
+  exchange::shared::g_least_room.store(0, std::memory_order_relaxed);
+}
+
+/// A message without a live slot that might be its own was none by shared memory.
 void choose_suspects(Inbox& inbox) {
   for (Truncated& truncated : std::exchange(unsettled(), {})) {
     const auto sender = sender_of(truncated, inbox);
-    if (!sender || sender->rank < 0) continue;
-    see_received(sender->rank, truncated.comm);
-    inbox.suspect(sender->rank, truncated.tag, sender->comm);
+    if (!sender) {
+      if (!inbox.senders(truncated.tag).empty()) look_from_now_on();
+    } else if (sender->rank >= 0) {
+      see_received(sender->rank, truncated.comm);
+      if (inbox.suspect(sender->rank, truncated.tag, sender->comm)) look_from_now_on();
+    }
   }
 }
 
@@ -80,8 +89,7 @@ void note_truncated(int error, const MPI_Status& status, mpi::CommunicatorPtr co
   const bool told = status.MPI_SOURCE != MPI_UNDEFINED;
   if (told && mpi::quirks::kTruncatedTellsLength && mpi::received_bytes(status) != kEnvelopeBytes)
     return;
-  exchange::shared::g_least_room.store(0, std::memory_order_relaxed);
-  if (!told) return;
+  if (!told) return look_from_now_on();
   try {
     unsettled().push_back({status.MPI_SOURCE, status.MPI_TAG, std::move(comm)});
     g_tries = 0;
