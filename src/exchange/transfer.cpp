@@ -292,7 +292,7 @@ bool Transfer::settle() {
     lose_offer();
   } else if (offered() && !lease_->taken()) {
     if (!end_of_patience(office)) return false;
-    if (lease_->offer() == shared::Offer::Claimed) return is_abandoned(office);
+    if (lease_->claimed()) return is_abandoned(office);
     // Without memory for the packed bytes the receiver has to claim it.
     if (office != nullptr && !office->outbox().prepare(*lease_)) return false;
     if (!prepare_to_pack()) return false;

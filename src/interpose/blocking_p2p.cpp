@@ -79,8 +79,8 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
     const Found* const left =
         left_before(Direction::Send, Style::Blocking, rank, buffer, count, type);
     if (left != nullptr && !may_be_shared(*left)) {
-      mark_left(*left, count, type, peer);
-      return leave_to(pass_on, function, *left);
+      return leave_marked(*left, count, type, peer,
+                          [&] { return leave_to(pass_on, function, *left); });
     }
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
     std::optional<Transfer> transfer;
@@ -90,8 +90,8 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
                : begin_send(found, buffer, count, type, peer, Sender::Idle, transfer);
     };
     if (!(buffered ? take(found, make) : take_send(found, make))) {
-      mark_left(found, count, type, peer);
-      return leave_to(pass_on, function, found);
+      return leave_marked(found, count, type, peer,
+                          [&] { return leave_to(pass_on, function, found); });
     }
     note(function, transfer->method(), found.reason, found.bytes);
     if (transfer->shares()) return EnvelopeSend(start_of(function), peer, *transfer).finish();
@@ -230,7 +230,9 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
         !exchange::shared::may_get_envelope(room_of(*left_too))) {
       mark_left(*left, send_count, send_type, peer);
       note(Function::MPI_Sendrecv, Method::System, left->reason, left->bytes);
-      return ask(recv_buffer, recv_count, recv_type, status);
+      return receive_unwatched(comm, status, [&](MPI_Status* at) {
+        return ask(recv_buffer, recv_count, recv_type, at);
+      });
     }
     Examined out{kNobody, {}};
     Examined in{kNobody, {}};
@@ -291,10 +293,16 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
       Examined out = found;
       begin_send(out, buffer, count, type, peer, Sender::Overwrites, outgoing);
     };
+    // The send of one whose message comes into memory of Strake's.
+    const auto apart = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
+      return real_mpi().MPI_Sendrecv(buffer, static_cast<int>(count), type, to, send_tag, into,
+                                     static_cast<int>(as_many), as, from, recv_tag, comm, at);
+    };
+    prepare_for_envelope(found, from, origin.origin);
     if (found.method == Method::System || !take(found, make)) {
       mark_left(found, count, type, peer);
-      return leave_receive(Function::MPI_Sendrecv_replace, ask, found, buffer, count, type, origin,
-                           status, &found);
+      return leave_receive(Function::MPI_Sendrecv_replace, ask, apart, found, buffer, count, type,
+                           origin, status, &found);
     }
     SendOfCall sent;
     sent.take(*outgoing, peer);

@@ -13,6 +13,7 @@
 #include "interpose/boundary.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/landing.hpp"
+#include "interpose/short_receives.hpp"
 #include "interpose/statuses.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/quirks.hpp"
@@ -27,15 +28,22 @@ using exchange::Transfer;
 using exchange::wire_of;
 using mpi::Wire;
 
-/// Calls `call(status)`, which receives. Whether a message came, of which the status then tells.
+/// Calls `call(status)`, which receives on `comm`. Whether a message came, of which the status then
+/// tells. `room` [bytes], or kEnvelopeBytes where it is known what the message is; negative: not
+/// known.
 template <typename Call>
-bool came(Function function, MPI_Status& status, int& code, const Call& call) {
+bool came(Function function, MPI_Comm comm, std::int64_t room, MPI_Status& status, int& code,
+          const Call& call) {
   // MPICH returns MPI_SUCCESS, since 4.3, where an error handler of the application's has returned:
   // then only the status tells.
   const MPI_Status before = status;
   status.MPI_SOURCE = MPI_UNDEFINED;
   status.MPI_ERROR = MPI_SUCCESS;
   code = call(&status);
+  if (room < exchange::shared::kEnvelopeBytes) {
+    const int ended = code != MPI_SUCCESS ? code : status.MPI_ERROR;
+    if (ended != MPI_SUCCESS) note_truncated(ended, status, mpi::communicator(comm));
+  }
   const bool refused = status.MPI_SOURCE == MPI_UNDEFINED;
   if (refused) status = before;
   const int error = status.MPI_ERROR;
@@ -56,6 +64,14 @@ struct From {
   }
 };
 
+/// Runs `call(status)`, a receive on `comm` that nobody looks at.
+template <typename Call>
+int receive_unwatched(MPI_Comm comm, MPI_Status* status, const Call& call) {
+  return unwatched(status, call, [comm](int error, const MPI_Status& told) {
+    note_truncated(error, told, mpi::communicator(comm));
+  });
+}
+
 /// One call that receives: `call(data, count, type, status)`. Its code, and how its message ended.
 template <typename Call>
 int receive_into(Function function, const Parcel& parcel, const From& from, MPI_Status* user_status,
@@ -67,7 +83,9 @@ int receive_into(Function function, const Parcel& parcel, const From& from, MPI_
   StatusOr status(user_status);
   int code = MPI_SUCCESS;
   const auto ask = [&](MPI_Status* at) { return call(parcel.data, wire.count(), wire.type(), at); };
-  if (!came(function, *status.get(), code, ask)) return code;
+  const bool looked_at = from.origin.met() != exchange::shared::Met::No;
+  const std::int64_t room = looked_at ? exchange::shared::kEnvelopeBytes : parcel.bytes;
+  if (!came(function, comm, room, *status.get(), code, ask)) return code;
   arrival.delivery = exchange::shared::look(*status.get(), known, from.origin.met(), [&] {
     return exchange::shared::read_landed(parcel.data, parcel.memory);
   });
@@ -78,6 +96,7 @@ int receive_into(Function function, const Parcel& parcel, const From& from, MPI_
       arrival.delivery.reset();
       return raise(comm, MPI_ERR_TRUNCATE);
     }
+    if (!looked_at) note_truncated(MPI_ERR_TRUNCATE, *status.get(), mpi::communicator(comm));
     return mpi::quirks::kLongMessagesOverrun ? raise(comm, MPI_ERR_TRUNCATE) : MPI_ERR_TRUNCATE;
   }
   arrival.bytes = bytes;
@@ -85,12 +104,13 @@ int receive_into(Function function, const Parcel& parcel, const From& from, MPI_
   return MPI_SUCCESS;
 }
 
-/// Leaves a receive to the MPI library: `ask(buffer, count, type, status)`. `counted`: as what it
-/// is counted; null: its call is counted already.
-template <typename Ask, typename Count>
-int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
-                  MPI_Datatype type, const From& from, MPI_Status* user_status,
-                  const Found* counted) {
+/// Leaves a receive to the MPI library: `ask(buffer, count, type, status)`, or `ask_apart` where it
+/// comes into memory of Strake's. `counted`: as what it is counted; null: its call is counted
+/// already.
+template <typename Ask, typename AskApart, typename Count>
+int leave_receive(Function function, const Ask& ask, const AskApart& ask_apart, const Found& found,
+                  void* buffer, Count count, MPI_Datatype type, const From& from,
+                  MPI_Status* user_status, const Found* counted) {
   const auto with = [&](MPI_Status* at) {
     return post(
         [&](void* into, Count as_many, MPI_Datatype as) { return ask(into, as_many, as, at); },
@@ -99,22 +119,38 @@ int leave_receive(Function function, const Ask& ask, const Found& found, void* b
   const mpi::CommunicatorPtr known = from.known(room_of(found));
   if (known == nullptr) {
     if (counted != nullptr) note(function, Method::System, counted->reason, counted->bytes);
-    return with(user_status);
+    return receive_unwatched(from.origin.comm, user_status, with);
   }
   StatusOr status(user_status);
   int code = MPI_SUCCESS;
-  const bool received = came(function, *status.get(), code, with);
-  std::optional<Method> way;
-  const auto where = [&](std::optional<Landing>& landing) -> const Landing& {
-    return landing.emplace(buffer, count, type, found);
+  std::optional<Landing> landing;
+  if (from.origin.gives_room(room_of(found))) landing.emplace(buffer, count, type, found, true);
+  const auto receive = [&](MPI_Status* at) {
+    constexpr auto kRoom = static_cast<Count>(exchange::shared::kEnvelopeBytes);
+    return landing ? ask_apart(landing->own(), kRoom, MPI_BYTE, at) : with(at);
   };
-  const bool fits = !received || settle_left(*status.get(), known, from.origin.met(), where, way);
+  const bool looked_at = landing || from.origin.met() != exchange::shared::Met::No;
+  const std::int64_t room = looked_at ? exchange::shared::kEnvelopeBytes : room_of(found);
+  const bool received = came(function, from.origin.comm, room, *status.get(), code, receive);
+  std::optional<Method> way;
+  const auto where = [&](std::optional<Landing>& made) {
+    made.emplace(buffer, count, type, found);
+  };
+  const bool fits =
+      !received || settle_left(*status.get(), known, from.origin.met(), landing, where, way);
   if (way) {
     note(function, *way, Reason::None, mpi::received_bytes(*status.get()));
   } else if (counted != nullptr) {
     note(function, Method::System, counted->reason, counted->bytes);
   }
   return fits ? code : raise(from.origin.comm, MPI_ERR_TRUNCATE);
+}
+
+template <typename Ask, typename Count>
+int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
+                  MPI_Datatype type, const From& from, MPI_Status* user_status,
+                  const Found* counted) {
+  return leave_receive(function, ask, ask, found, buffer, count, type, from, user_status, counted);
 }
 
 /// A receive from inside another call, such as one from an error handler of the application's: left

@@ -45,11 +45,15 @@ int raise(MPI_Comm comm, int code);
 /// application's error handler threw goes on to the application.
 int caught(MPI_Comm comm);
 
+/// Looks at slots of messages that receives were too short for (interpose/short_receives.hpp).
+void settle_truncated() noexcept;
+
 /// After a call that may have waited: advances messages whose requests were freed, since nobody
 /// waits for them.
 inline void look_at_freed() {
   if (g_freed.load(std::memory_order_relaxed) != 0) step_freed();
   Requests::look_at_abandoned();
+  if (exchange::shared::g_unsettled.load(std::memory_order_relaxed)) settle_truncated();
 }
 
 /// Runs `handle()`; an exception becomes an error on `comm`.

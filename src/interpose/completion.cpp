@@ -8,6 +8,7 @@
 #include "interpose/outcomes.hpp"
 #include "interpose/pending.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/short_receives.hpp"
 #include "interpose/statuses.hpp"
 #include "interpose/untestable.hpp"
 
@@ -15,6 +16,7 @@ namespace strake::interpose {
 namespace {
 
 using exchange::Backoff;
+using exchange::shared::PostOffice;
 using Operations = Requests::Operations;
 
 /// What a call's result is set to before: MPICH returns MPI_SUCCESS, since 4.3, where it has
@@ -170,7 +172,8 @@ int wait(MPI_Request* request, MPI_Status* status) {
   Operation* operation = ours.find(request);
   if (operation == nullptr) {
     ours.hand_on();
-    return real_mpi().MPI_Wait(request, status);
+    return unwatched_request(status,
+                             [&](MPI_Status* at) { return real_mpi().MPI_Wait(request, at); });
   }
   wait_for(*operation);
   const int code = real_mpi().MPI_Wait(request, status);
@@ -191,7 +194,10 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
     }
     return finish_pending(*pending, *request, *told_of.data(), code);
   }
-  if (operation == nullptr) return real_mpi().MPI_Test(request, flag, status);
+  if (operation == nullptr) {
+    return unwatched_request(
+        status, [&](MPI_Status* at) { return real_mpi().MPI_Test(request, flag, at); });
+  }
   *flag = 0;
   if (ours.see(*operation).pending) return MPI_SUCCESS;
   const int code = real_mpi().MPI_Test(request, flag, status);
@@ -204,7 +210,8 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   PendingList pending(count, requests);
   if (operations.empty()) {
     ours.hand_on();
-    if (pending.empty()) return real_mpi().MPI_Waitall(count, requests, statuses);
+    if (pending.empty() && PostOffice::get() == nullptr)
+      return real_mpi().MPI_Waitall(count, requests, statuses);
     Statuses told_of(count, statuses);
     const int code = told_of.code_of(
         pending, 1, [&] { return real_mpi().MPI_Waitall(count, requests, told_of.data()); });
@@ -241,9 +248,8 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   ours.progress();
   Operations operations = ours.find(count, requests);
   PendingList pending(count, requests);
-  if (operations.empty() && pending.empty()) {
+  if (operations.empty() && pending.empty() && PostOffice::get() == nullptr)
     return real_mpi().MPI_Testall(count, requests, flag, statuses);
-  }
   Statuses told_of(count, statuses);
   *flag = 0;
   if (ours.any_pending(operations)) {
@@ -287,7 +293,9 @@ int try_any(const Operations& operations, PendingList& pending, MPI_Request* req
   if (Pending* const entry = pending.take(*index)) {
     return finish_pending(*entry, requests[at], *status, code);
   }
-  return operations[at] != nullptr ? finish_one(*operations[at], status, code) : code;
+  if (operations[at] != nullptr) return finish_one(*operations[at], status, code);
+  if (code != MPI_SUCCESS) note_truncated(code, *status, nullptr);
+  return code;
 }
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
@@ -299,7 +307,10 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   }
   if (operations.empty() || index == nullptr) {
     Requests::get().hand_on();
-    if (pending.empty()) return real_mpi().MPI_Waitany(count, requests, index, status);
+    if (pending.empty())
+      return unwatched_request(status, [&](MPI_Status* at) {
+        return real_mpi().MPI_Waitany(count, requests, index, at);
+      });
     Statuses told_of(1, status);
     *index = MPI_UNDEFINED;
     const int code = real_mpi().MPI_Waitany(count, requests, index, told_of.data());
@@ -328,7 +339,10 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
   }
   if (operations.empty() || !complete_arguments) {
     Requests::get().progress();
-    if (pending.empty()) return real_mpi().MPI_Testany(count, requests, index, flag, status);
+    if (pending.empty())
+      return unwatched_request(status, [&](MPI_Status* at) {
+        return real_mpi().MPI_Testany(count, requests, index, flag, at);
+      });
     Statuses told_of(1, status);
     *index = MPI_UNDEFINED;
     const int code = real_mpi().MPI_Testany(count, requests, index, flag, told_of.data());
@@ -387,9 +401,8 @@ int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_
                             Statuses(count, statuses).data());
   if (operations.empty() || !complete_arguments) {
     Requests::get().hand_on();
-    if (pending.empty()) {
+    if (pending.empty() && (PostOffice::get() == nullptr || !complete_arguments))
       return real_mpi().MPI_Waitsome(count, requests, outcount, indices, statuses);
-    }
     Statuses told_of(count, statuses);
     *outcount = MPI_UNDEFINED;
     const int code = real_mpi().MPI_Waitsome(count, requests, outcount, indices, told_of.data());
@@ -456,7 +469,8 @@ int calls::MPI_Testsome(int count, MPI_Request requests[], int* outcount, int in
     const Requests::Operations operations = Requests::get().find(count, requests);
     const bool complete_arguments = outcount != nullptr && indices != nullptr;
     PendingList pending(complete_arguments ? count : 0, requests);
-    if (!complete_arguments || (operations.empty() && pending.empty())) {
+    const bool shares = PostOffice::get() != nullptr;
+    if (!complete_arguments || (operations.empty() && pending.empty() && !shares)) {
       Requests::get().progress();
       return pass_on();
     }

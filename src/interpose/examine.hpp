@@ -211,8 +211,15 @@ bool take_send(Examined& found, Make&& make) {
 }
 
 /// Of a receive into the memory of a device: an envelope comes sooner where the host can read it.
-/// What comes without one has one more step to go, so large messages stay as they are.
+/// What comes without one has one more step to go, so large messages stay as they are. A receive
+/// that gets room for a header message is left to the MPI library.
 inline void prepare_for_envelope(Examined& found, int source, const Origin& origin) {
+  if (found.method != Method::System && origin.gives_room(found.bytes) &&
+      origin.communicator_of_receive(source, found.bytes) != nullptr) {
+    found.method = Method::System;
+    found.reason = Reason::BuiltInRule;
+    return;
+  }
   constexpr std::int64_t kMost = 16 << 20;
   if (found.method != Method::Device || found.bytes > kMost ||
       exchange::forced_method() == Method::Device)
@@ -281,23 +288,36 @@ int post(const Call& call, const Found& found, void* buffer, Count count, MPI_Da
 inline std::int64_t room_of(const Found& found) noexcept {
   return found.bytes > 0 || found.reason == Reason::Empty ? found.bytes : -1;
 }
-/// Enters a receive that is left to the MPI library, since an envelope may come to it: `call()`
-/// makes its request, or (`persistent`) one that may be started. `origin`: the communicator, and
-/// more of it where a probe has matched the message.
-template <typename Call>
-int watch(Function function, const Found& found, void* buffer, std::int64_t count,
-          MPI_Datatype type, int source, const Origin& origin, const MPI_Request* request,
-          const Call& call, bool persistent = false) {
-  if (!exchange::shared::may_get_envelope(room_of(found)) || source == MPI_PROC_NULL) return call();
+/// How a receive comes that is watched.
+enum class Watched : std::uint8_t {
+  Once,
+  Persistent,
+  InPlace,  ///< it also sends from its buffer, so it always comes there
+};
+/// Enters a receive that is left to the MPI library, since an envelope may come to it:
+/// `ask(buffer, count, type)` makes its request, or one that may be started. `origin`: the
+/// communicator, and more of it where a probe has matched the message.
+template <typename Ask, typename Count>
+int watch(Function function, const Found& found, void* buffer, Count count, MPI_Datatype type,
+          int source, const Origin& origin, const MPI_Request* request, const Ask& ask,
+          Watched how = Watched::Once) {
+  const bool gives_room = how != Watched::InPlace && origin.gives_room(room_of(found));
+  const auto call = [&] { return post(ask, found, buffer, count, type); };
+  if ((!exchange::shared::may_get_envelope(room_of(found)) && !gives_room) ||
+      source == MPI_PROC_NULL)
+    return call();
+  const bool persistent = how == Watched::Persistent;
   PendingTable::Owned pending = PendingTable::get().make(function, found.reason, origin.comm);
   if (!pending->comes_from(source, origin, room_of(found))) {
     if (!persistent && found.reason != Reason::None)
       note(function, Method::System, found.reason, found.bytes);
     return call();
   }
-  const int code = call();
+  if (gives_room) pending->landing.emplace(buffer, count, type, found, true);
+  constexpr auto kRoom = static_cast<Count>(exchange::shared::kEnvelopeBytes);
+  const int code = gives_room ? ask(pending->landing->own(), kRoom, MPI_BYTE) : call();
   if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) return code;
-  pending->landing.emplace(buffer, count, type, found);
+  if (!gives_room) pending->landing.emplace(buffer, count, type, found);
   pending->persistent = persistent;
   pending->active = !persistent;
   PendingTable::get().add(*request, std::move(pending));

@@ -43,8 +43,10 @@ bool on_host(const std::byte* address) {
 
 }  // namespace
 
-Landing::Landing(void* buffer, std::int64_t count, MPI_Datatype type, const Found& found)
+Landing::Landing(void* buffer, std::int64_t count, MPI_Datatype type, const Found& found,
+                 bool gives_room)
     : address_(static_cast<std::byte*>(buffer)), count_(count), room_(found.bytes) {
+  if (gives_room) own_ = std::make_unique<decltype(own_)::element_type>();
   if (found.reason == Reason::Empty || count <= 0) return;
   if (found.reason == Reason::Contiguous) {
     address_ = reinterpret_cast<std::byte*>(address_of(buffer, found.lowest));
@@ -84,8 +86,12 @@ std::vector<std::byte> Landing::pack_opaque() const {
 }
 
 Landed Landing::landed() const {
-  Landed landed;
-  if (opaque_ != MPI_DATATYPE_NULL) {
+  Landed landed{};
+  if (own_) {
+    std::memcpy(landed.data(), own_->data(), landed.size());
+  } else if (room_ < kEnvelopeBytes) {
+    // No envelope has come.
+  } else if (opaque_ != MPI_DATATYPE_NULL) {
     std::memcpy(landed.data(), pack_opaque().data(), landed.size());
   } else if (elements_ != nullptr && on_host(first())) {
     exchange::plans_of(*elements_)
@@ -101,6 +107,13 @@ Landed Landing::landed() const {
                          {0, sizeof(landed)});
   }
   return landed;
+}
+
+bool Landing::settle(std::int64_t bytes) {
+  if (!own_) return true;
+  const std::int64_t taken = std::min(bytes, room_);
+  if (taken > 0) take_whole(own_->data(), taken);
+  return bytes <= room_;
 }
 
 bool Landing::take(const Delivery& delivery) {
@@ -143,13 +156,13 @@ void Landing::take_whole(const std::byte* packed, std::int64_t bytes) {
              "MPI_Unpack");
 }
 
-void mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
+bool mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
                     const mpi::Peer& peer) {
-  if (peer.rank < 0 || count <= 0) return;
+  if (peer.rank < 0 || count <= 0) return false;
   std::int64_t bytes = found.bytes;
   const bool not_told = found.reason == Reason::NotDecodable || found.reason == Reason::NoKernels;
   if (bytes == 0 && not_told) bytes = size_of(type) * count;
-  exchange::shared::mark_send(bytes, peer);
+  return exchange::shared::mark_send(bytes, peer);
 }
 
 }  // namespace strake::interpose

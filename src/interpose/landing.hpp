@@ -4,8 +4,10 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -26,11 +28,19 @@ class Landing {
  public:
   /// `found` is what was found of the `count` elements of `type` at `buffer`, a type that the MPI
   /// library has accepted. It may be freed while the message is in flight.
-  Landing(void* buffer, std::int64_t count, MPI_Datatype type, const Found& found);
+  /// `gives_room`: the MPI library receives into memory of this object's, with room for a header
+  /// message, which the receive itself has not.
+  Landing(void* buffer, std::int64_t count, MPI_Datatype type, const Found& found,
+          bool gives_room = false);
   ~Landing();
   Landing(const Landing&) = delete;
   Landing& operator=(const Landing&) = delete;
 
+  /// kEnvelopeBytes; null: the MPI library receives into the receive's own memory.
+  [[nodiscard]] std::byte* own() const noexcept { return own_ ? own_->data() : nullptr; }
+  /// A message of so many bytes has come, which is no envelope. Takes what has come to own().
+  /// False: it is longer than the receive.
+  [[nodiscard]] bool settle(std::int64_t bytes);
   /// What has come, if there is room for an envelope.
   [[nodiscard]] exchange::shared::Landed landed() const;
   /// Takes what an envelope has announced, and tells the sender. False: it is longer than the
@@ -47,31 +57,43 @@ class Landing {
   std::byte* address_;
   std::int64_t count_;
   std::int64_t room_;
+  std::unique_ptr<std::array<std::byte, exchange::shared::kEnvelopeBytes>> own_;
   mpi::ElementsPtr elements_;                ///< null: dense at address_, or opaque
   MPI_Datatype opaque_ = MPI_DATATYPE_NULL;  ///< of a type that only the MPI library can read
 };
 
 /// The receive of which `status` tells has ended well: takes what an envelope has announced, and
-/// makes the status tell of that. `where` makes the Landing in its argument; `way` is how the
+/// makes the status tell of that. `where` makes the Landing, if there is none yet; `way` is how the
 /// message came, if not by MPI. False: it is longer than the receive.
 template <typename Where>
 [[nodiscard]] bool settle_left(MPI_Status& status, const mpi::CommunicatorPtr& comm,
-                               exchange::shared::Met met, const Where& where,
-                               std::optional<Method>& way) {
-  std::optional<Landing> landing;
-  const auto delivery =
-      exchange::shared::look(status, comm, met, [&] { return where(landing).landed(); });
-  if (!delivery) return true;
+                               exchange::shared::Met met, std::optional<Landing>& landing,
+                               const Where& where, std::optional<Method>& way) {
+  const auto delivery = exchange::shared::look(status, comm, met, [&] {
+    if (!landing) where(landing);
+    return landing->landed();
+  });
+  if (!delivery) return !landing || landing->settle(mpi::received_bytes(status));
   way = method_of(*delivery);
   return landing->take(*delivery);
 }
 
-/// Before a send that is left to the MPI library.
-void mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
+/// Before a send that is left to the MPI library. True: exchange::shared::unmark_send() if that
+/// refuses it.
+bool mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
                     const mpi::Peer& peer);
-inline void mark_left(const Found& found, std::int64_t count, MPI_Datatype type,
+inline bool mark_left(const Found& found, std::int64_t count, MPI_Datatype type,
                       const mpi::Peer& peer) {
-  if (exchange::shared::PostOffice::get() != nullptr) mark_left_send(found, count, type, peer);
+  return exchange::shared::PostOffice::get() != nullptr && mark_left_send(found, count, type, peer);
+}
+/// Leaves a send to the MPI library: `leave()`, which returns its code.
+template <typename Leave>
+int leave_marked(const Found& found, std::int64_t count, MPI_Datatype type, const mpi::Peer& peer,
+                 const Leave& leave) {
+  const bool marked = mark_left(found, count, type, peer);
+  const int code = leave();
+  if (marked && code != MPI_SUCCESS) exchange::shared::unmark_send();
+  return code;
 }
 
 }  // namespace strake::interpose

@@ -20,11 +20,11 @@ Messages& messages() {
 
 }  // namespace
 
-void remember_message(MPI_Message message, MPI_Comm comm) noexcept {
+void remember_message(MPI_Message message, MPI_Comm comm, bool header) noexcept {
   if (message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) return;
   try {
     const std::lock_guard lock(messages().mutex);
-    messages().origins.insert_or_assign(message, Origin{comm, mpi::communicator(comm)});
+    messages().origins.insert_or_assign(message, Origin{comm, mpi::communicator(comm), header});
   } catch (const std::bad_alloc&) {
     // Its errors are then raised on MPI_COMM_WORLD.
   }

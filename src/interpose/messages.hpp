@@ -12,16 +12,26 @@
 namespace strake::interpose {
 
 /// A probe has matched the message there. (Where no memory is left for it, it is not known.)
-void remember_message(MPI_Message message, MPI_Comm comm) noexcept;
+/// `header`: of a header message's size.
+void remember_message(MPI_Message message, MPI_Comm comm, bool header) noexcept;
 /// Where a probe matched a message.
 struct Origin {
   MPI_Comm comm = MPI_COMM_WORLD;
   mpi::CommunicatorPtr communicator;  ///< known, and not freed since
+  bool header = false;                ///< the probe has found a message of a header message's size
 
   /// Of a receive from `source` with that room. Null: no envelope comes.
   [[nodiscard]] mpi::CommunicatorPtr communicator_of_receive(int source, std::int64_t room) const {
+    if (source == MPI_PROC_NULL) return nullptr;
     return communicator != nullptr ? communicator
                                    : exchange::shared::communicator_of_receive(room, source, comm);
+  }
+  /// Whether a receive with that room, whose message is looked at, is to get memory of Strake's
+  /// with room for a header message (Landing).
+  [[nodiscard]] bool gives_room(std::int64_t room) const noexcept {
+    namespace shared = exchange::shared;
+    if (room < 0 || room >= shared::kEnvelopeBytes) return false;
+    return communicator != nullptr ? header : shared::may_get_envelope(room);
   }
   [[nodiscard]] exchange::shared::Met met() const noexcept {
     return communicator != nullptr ? exchange::shared::Met::Matched : exchange::shared::Met::No;

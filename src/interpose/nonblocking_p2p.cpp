@@ -110,8 +110,8 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
         left_before(Direction::Send, Style::Nonblocking, rank, buffer, count, type);
     if (left != nullptr && !may_be_shared(*left)) {
       ours.hand_on();  // what was sent before leaves before
-      mark_left(*left, count, type, peer);
-      return leave_to(pass_on, function, *left);
+      return leave_marked(*left, count, type, peer,
+                          [&] { return leave_to(pass_on, function, *left); });
     }
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
     const bool buffered = function == Function::MPI_Ibsend;  // its bytes are the MPI library's
@@ -123,8 +123,8 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
         begin_send(found, buffer, count, type, peer, Sender::Busy, pending->transfer);
       };
       if (!take_send(found, make)) {
-        mark_left(found, count, type, peer);
-        return leave_to(pass_on, function, found);
+        return leave_marked(found, count, type, peer,
+                            [&] { return leave_to(pass_on, function, found); });
       }
       const Transfer& transfer = *pending->transfer;
       note(function, transfer.method(), found.reason, found.bytes);
@@ -151,8 +151,8 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
     };
     if (!take(found, make)) {
       ours.hand_on();  // what was sent before leaves before
-      mark_left(found, count, type, peer);
-      return leave_to(pass_on, function, found);
+      return leave_marked(found, count, type, peer,
+                          [&] { return leave_to(pass_on, function, found); });
     }
     times::note_method(operation->method());
     *request = ours.launch(operation);
@@ -165,10 +165,9 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
 template <typename Ask, typename Count>
 int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type, int source,
                     const Origin& origin, const MPI_Request* request) {
-  const auto call = [&] { return ask(buffer, count, type); };
-  if (g_disabled || exchange::shared::PostOffice::get() == nullptr) return call();
+  if (g_disabled || exchange::shared::PostOffice::get() == nullptr) return ask(buffer, count, type);
   return guarded(origin.comm, [&] {
-    return watch(Function::MPI_Irecv, Found{}, buffer, count, type, source, origin, request, call);
+    return watch(Function::MPI_Irecv, Found{}, buffer, count, type, source, origin, request, ask);
   });
 }
 
@@ -177,10 +176,10 @@ template <typename Ask, typename Count>
 int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
                   MPI_Datatype type, int source, const Origin& origin, const MPI_Request* request) {
   // Of one that is watched it is counted when the message has come by which way it came.
-  if (!exchange::shared::may_get_envelope(room_of(found)))
+  const std::int64_t room = room_of(found);
+  if (!exchange::shared::may_get_envelope(room) && !origin.gives_room(room))
     note(function, Method::System, found.reason, found.bytes);
-  return watch(function, found, buffer, count, type, source, origin, request,
-               [&] { return post(ask, found, buffer, count, type); });
+  return watch(function, found, buffer, count, type, source, origin, request, ask);
 }
 
 /// A receive: `ask(buffer, count, type)` asks the MPI library for it. `channel`: what an
@@ -274,7 +273,7 @@ void mark_combined(const void* buffer, std::int64_t count, MPI_Datatype type, co
 /// the bytes: `call(buffer, count, type)`.
 template <typename Call, typename Count>
 int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int from,
-             MPI_Comm comm, const MPI_Request* request) {
+             MPI_Comm comm, const MPI_Request* request, Watched how) {
   const Origin origin{comm, nullptr};
   const auto pass_on = [&] {
     return request == nullptr ? call(buffer, count, type)
@@ -285,8 +284,7 @@ int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int
     Requests::get().hand_on();
     if (from == MPI_PROC_NULL || request == nullptr) return pass_on();
     const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
-    return watch(Function::MPI_Irecv, found, buffer, count, type, from, origin, request,
-                 [&] { return post(call, found, buffer, count, type); });
+    return watch(Function::MPI_Irecv, found, buffer, count, type, from, origin, request, call, how);
   });
 }
 
@@ -299,7 +297,7 @@ int isendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype
                 comm, request);
   };
   mark_combined(send_buffer, send_count, send_type, {to, send_tag, comm});
-  return combined(call, recv_buffer, recv_count, recv_type, from, comm, request);
+  return combined(call, recv_buffer, recv_count, recv_type, from, comm, request, Watched::Once);
 }
 
 template <typename Real, typename Count>
@@ -309,7 +307,7 @@ int isendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, i
     return real(there, as_many, as, to, send_tag, from, recv_tag, comm, request);
   };
   mark_combined(buffer, count, type, {to, send_tag, comm});
-  return combined(call, buffer, count, type, from, comm, request);
+  return combined(call, buffer, count, type, from, comm, request, Watched::InPlace);
 }
 #endif
 

@@ -5,6 +5,7 @@
 
 #include "interpose/landing.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/short_receives.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
@@ -92,6 +93,12 @@ void Operation::step() noexcept {
   const auto take_status = [&] {
     if (posted) status_ = channel_.status();
   };
+  const auto note = [&](int error) {
+    const bool is_short = transfer_.size_bytes() < exchange::shared::kEnvelopeBytes;
+    const bool matched = function_ == Function::MPI_Imrecv;  // a probe has told what it is
+    if (posted && is_short && !matched && transfer_.direction() == Direction::Receive)
+      note_truncated(error, status_, mpi::communicator(channel_.peer().comm));
+  };
   try {
     const bool done = transfer_.step(channel_);
     if (posted && (done || transfer_.state() != Transfer::State::Posted)) {
@@ -101,10 +108,12 @@ void Operation::step() noexcept {
     if (done) complete_.store(true, std::memory_order_release);
   } catch (const MpiError& error) {
     take_status();
+    note(error.code());
     raised_ = true;
     fail(error.code());
   } catch (const exchange::MessageFailed& error) {
     take_status();
+    note(error.code());
     if (error.forgotten()) comm_to_raise_ = channel_.peer().comm;
     fail(error.code());
   } catch (const Error& error) {

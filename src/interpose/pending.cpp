@@ -10,6 +10,7 @@
 
 #include "interpose/boundary.hpp"
 #include "interpose/outcomes.hpp"
+#include "interpose/short_receives.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/types.hpp"
 #include "mpi/wire.hpp"
@@ -96,6 +97,7 @@ bool end_transfer(Pending& pending, MPI_Status& status) {
     } else if (!pending.persistent) {
       record({pending.function, Method::System, pending.reason, pending.landing->room()});
     }
+    if (!delivery) pending.told.fits = pending.landing->settle(mpi::received_bytes(status));
     return pending.told.fits;
   }
   Transfer& transfer = *pending.transfer;
@@ -133,8 +135,8 @@ int end_as_class(Pending& pending, MPI_Status& status) noexcept {
 /// A receive that was only watched has got a message that is no envelope, like most: nothing
 /// remains. False: it may be otherwise.
 bool end_watched(Pending& pending, const MPI_Status& status) {
-  const bool watched =
-      pending.landing && !pending.persistent && !pending.told.looked && !may_be_cancelled(pending);
+  const bool watched = pending.landing && pending.landing->own() == nullptr &&
+                       !pending.persistent && !pending.told.looked && !may_be_cancelled(pending);
   if (!watched || exchange::shared::like_envelope(mpi::received_bytes(status))) return false;
   record({pending.function, Method::System, pending.reason, pending.landing->room()});
   const PendingTable::Owned owned = PendingTable::get().remove(&pending);
@@ -193,6 +195,7 @@ int finish_pending(Pending& pending, MPI_Request request, MPI_Status& status, in
     return code;
   }
   const MPI_Comm comm = pending.comm;
+  if (code != MPI_SUCCESS) note_failed(pending, code, status);
   const int error = complete(pending, request, status, code != MPI_SUCCESS);
   return error == MPI_SUCCESS ? code : raise(comm, error);
 }
@@ -229,6 +232,12 @@ class Failures {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+/// A call that failed has completed a request, whose entry (null: none) `pending` is.
+void note_unwatched(const Pending* pending, const MPI_Status& status) {
+  if (pending == nullptr && status.MPI_ERROR != MPI_SUCCESS)
+    note_truncated(status.MPI_ERROR, status, nullptr);
+}
+
 /// Calls `finish(i, pending)` for the active entries of `count` requests, of which request `i` is
 /// at `place(i)`. Receives first: those that wait for this rank's sends have receives of this
 /// rank's to do, too.
@@ -254,8 +263,10 @@ void finish_each(PendingList& list, int count, const PlaceOf& place, const Finis
 
 int finish_all_pending(PendingList& list, int count, const MPI_Request* requests,
                        MPI_Status* statuses, int code) {
-  if (list.empty() || refused(code)) return code;
+  if (refused(code)) return code;
   const bool told = in_status(code);
+  for (int i = 0; told && i < count; ++i) note_unwatched(list[i], statuses[i]);
+  if (list.empty()) return code;
   Failures failures(statuses, count, told);
   finish_each(
       list, count, [](int i) { return i; },
@@ -266,6 +277,7 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
                                              : requests[i] != MPI_REQUEST_NULL;
         if (left) return;
         list.take(i);
+        if (error != MPI_SUCCESS) note_failed(pending, error, statuses[i]);
         const MPI_Comm comm = pending.comm;
         failures.add(i, comm, complete(pending, requests[i], statuses[i], error != MPI_SUCCESS));
       });
@@ -278,6 +290,8 @@ int finish_any_pending(PendingList& list, const MPI_Request* requests, int index
   const bool failed = code != MPI_SUCCESS;
   if (Pending* const pending = index != MPI_UNDEFINED ? list.take(index) : nullptr) {
     code = finish_pending(*pending, requests[index], status, code);
+  } else if (failed && index != MPI_UNDEFINED) {
+    note_truncated(code, status, nullptr);
   }
   if (failed) list.drop_freed(requests);
   return code;
@@ -285,15 +299,19 @@ int finish_any_pending(PendingList& list, const MPI_Request* requests, int index
 
 int finish_some_pending(PendingList& list, const MPI_Request* requests, int outcount,
                         const int* indices, MPI_Status* statuses, int code) {
-  if (list.empty() || outcount == MPI_UNDEFINED || refused(code)) return code;
+  if (outcount == MPI_UNDEFINED || refused(code)) return code;
   const bool told = in_status(code);
+  for (int i = 0; told && i < outcount; ++i) note_unwatched(list[indices[i]], statuses[i]);
+  if (list.empty()) return code;
   Failures failures(statuses, outcount, told);
   finish_each(
       list, outcount, [&](int i) { return indices[i]; },
       [&](int i, Pending& pending) {
         list.take(indices[i]);
         const MPI_Comm comm = pending.comm;
-        const bool failed = told ? statuses[i].MPI_ERROR != MPI_SUCCESS : code != MPI_SUCCESS;
+        const int error = told ? statuses[i].MPI_ERROR : code;
+        const bool failed = error != MPI_SUCCESS;
+        if (failed) note_failed(pending, error, statuses[i]);
         failures.add(i, comm, complete(pending, requests[indices[i]], statuses[i], failed));
       });
   if (code != MPI_SUCCESS) list.drop_freed(requests);
@@ -365,6 +383,7 @@ bool step(Freed& freed) {
   if (code == MPI_SUCCESS && flag == 0) return false;
   Pending& pending = *freed.pending;
   const bool well = recall(pending, status) == MPI_SUCCESS && code == MPI_SUCCESS;
+  if (code != MPI_SUCCESS) note_failed(pending, code, status);
   well ? void(end_as_class(pending, status)) : pending.give_up();
   if (pending.persistent && freed.request == before) real_mpi().MPI_Request_free(&freed.request);
   return true;

@@ -168,9 +168,8 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
     return real(into, as_many, as, rank, tag, comm, request);
   };
   const auto pass_on = [&] {
-    return watch(
-        Function::MPI_Recv_init, Found{}, buffer, count, type, rank, Origin{comm, nullptr}, request,
-        [&] { return ask(buffer, count, type); }, true);
+    return watch(Function::MPI_Recv_init, Found{}, buffer, count, type, rank, Origin{comm, nullptr},
+                 request, ask, Watched::Persistent);
   };
   return boundary(comm, pass_on, [&] {
     Examined found =
@@ -184,9 +183,8 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
     const Peer peer{rank, tag, comm};
     const auto leave = [&] {
       note(Function::MPI_Recv_init, Method::System, found.reason, found.bytes);
-      return watch(
-          Function::MPI_Recv_init, found, buffer, count, type, rank, Origin{comm, nullptr}, request,
-          [&] { return post(ask, found, buffer, count, type); }, true);
+      return watch(Function::MPI_Recv_init, found, buffer, count, type, rank, Origin{comm, nullptr},
+                   request, ask, Watched::Persistent);
     };
     if (found.method == Method::Pack) {
       PendingTable::Owned pending;

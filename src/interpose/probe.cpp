@@ -7,23 +7,28 @@
 #include "interpose/requests.hpp"
 #include "interpose/statuses.hpp"
 #include "interpose/true_size.hpp"
+#include "mpi/wire.hpp"
 
 namespace {
 
-/// After a probe that has found a message.
-void found(MPI_Status* status, MPI_Comm comm, bool matched) {
+/// After a probe that has found a message. True: it has the size of a header message.
+bool found(MPI_Status* status, MPI_Comm comm, bool matched) {
   if (strake::exchange::shared::PostOffice::get() == nullptr || strake::interpose::g_disabled ||
       status == MPI_STATUS_IGNORE)
-    return;
+    return false;
+  const std::int64_t bytes = strake::mpi::received_bytes(*status);
+  if (!strake::exchange::shared::like_envelope(bytes)) return false;
   (void)strake::interpose::guarded(comm, [&] {
     strake::interpose::tell_true_size(*status, comm, matched);
     return MPI_SUCCESS;
   });
+  return true;
 }
 
 /// After MPI_Mprobe or MPI_Improbe has matched a message.
-int matched(int code, const MPI_Message* message, MPI_Comm comm) {
-  if (code == MPI_SUCCESS) strake::interpose::remember_message(*message, comm);
+int matched(int code, const MPI_Message* message, MPI_Comm comm, MPI_Status* status) {
+  if (code != MPI_SUCCESS) return code;
+  strake::interpose::remember_message(*message, comm, found(status, comm, true));
   return code;
 }
 
@@ -47,8 +52,7 @@ int calls::MPI_Probe(int rank, int tag, MPI_Comm comm, MPI_Status* status) {
 int calls::MPI_Mprobe(int rank, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   StatusOr told(status);
   const int code = pass<kBlocking>(real_mpi().MPI_Mprobe, rank, tag, comm, message, told.get());
-  if (code == MPI_SUCCESS) found(told.get(), comm, true);
-  return matched(code, message, comm);
+  return matched(code, message, comm, told.get());
 }
 
 int calls::MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
@@ -57,8 +61,7 @@ int calls::MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Message*
   StatusOr told(status);
   const int code = real_mpi().MPI_Improbe(rank, tag, comm, flag, message, told.get());
   if (code != MPI_SUCCESS || *flag == 0) return code;
-  found(told.get(), comm, true);
-  return matched(code, message, comm);
+  return matched(code, message, comm, told.get());
 }
 
 int calls::MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {

@@ -19,10 +19,10 @@ MPI_Request handle_of(const Pending& pending) noexcept {
 }
 
 /// A receive whose message nobody has looked at yet: what it has got is no longer the next.
-void see_pending(Pending& pending, const MPI_Status& probed, const mpi::CommunicatorPtr& comm) {
+void see_pending(Pending& pending, std::int32_t from, const mpi::CommunicatorPtr& comm) {
   namespace shared = exchange::shared;
   if (!pending.active || pending.communicator == nullptr || pending.told.looked) return;
-  shared::see(probed, comm, pending.landed());
+  shared::PostOffice::get()->inbox().see(pending.landed().data(), from);
   if (pending.communicator != comm || pending.told.met != shared::Met::No) return;
   int flag = 0;
   MPI_Status status{};
@@ -36,6 +36,12 @@ void see_pending(Pending& pending, const MPI_Status& probed, const mpi::Communic
 
 }  // namespace
 
+void see_received(std::int32_t from, const mpi::CommunicatorPtr& comm) {
+  if (g_freed.load(std::memory_order_relaxed) != 0) step_freed();
+  if (PendingTable::empty()) return;
+  PendingTable::get().for_each([&](Pending& pending) { see_pending(pending, from, comm); });
+}
+
 void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched) {
   namespace shared = exchange::shared;
   if (!shared::like_envelope(mpi::received_bytes(status))) return;
@@ -43,10 +49,8 @@ void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched) {
   Requests::get().progress();
   const mpi::CommunicatorPtr known = mpi::communicator(comm);
   if (known == nullptr) return;
-  if (g_freed.load(std::memory_order_relaxed) != 0) step_freed();
-  if (!PendingTable::empty()) {
-    PendingTable::get().for_each([&](Pending& pending) { see_pending(pending, status, known); });
-  }
+  const int from = known->world_rank(status.MPI_SOURCE);
+  if (from >= 0) see_received(from, known);
   shared::set_bytes(status, shared::bytes_of_probed(status, known, matched));
 }
 

@@ -140,4 +140,12 @@ const CommunicatorPtr& communicator(MPI_Comm comm) noexcept {
   return last.found;
 }
 
+CommunicatorPtr communicator_named(std::uint64_t name) {
+  const std::lock_guard lock(registry().mutex);
+  for (const auto& [handle, known] : registry().known) {
+    if (known->name == name) return known;
+  }
+  return nullptr;
+}
+
 }  // namespace strake::mpi

@@ -33,5 +33,7 @@ void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept;
 /// MPI library nothing, so `comm` may be no communicator at all. ~5 ns for the one that this thread
 /// asked for last.
 [[nodiscard]] const CommunicatorPtr& communicator(MPI_Comm comm) noexcept;
+/// The one with that name; null where none is known, or it was freed. Cost: O(communicators).
+[[nodiscard]] CommunicatorPtr communicator_named(std::uint64_t name);
 
 }  // namespace strake::mpi

@@ -92,6 +92,9 @@ inline constexpr bool kLongMessagesOverrun = kOpenMpi;
 /// Open MPI, all versions: the receiver unpacks a piece of a datatype while the sender packs the
 /// next one. Packing ahead gives that up.
 inline constexpr bool kPipelinesDatatypes = kOpenMpi;
+/// Open MPI, all versions: the status of a receive that was too short tells the length of the
+/// message. MPICH's tells its source and tag alone.
+inline constexpr bool kTruncatedTellsLength = kOpenMpi;
 /// MPICH, all versions: contiguous messages within a node are copied by the kernel, others through
 /// memory that both processes share, which is faster from 32 KiB on.
 inline constexpr bool kHolesAreFasterWithinNode = !kOpenMpi;

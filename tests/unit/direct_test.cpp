@@ -76,38 +76,6 @@ struct Direct : Pair {
 
 Layout column(std::int64_t rows) { return Layout::box(8, 16, std::vector<Dim>{{rows, 48}}); }
 
-TEST(Arenas, allocations_are_found_by_their_bytes) {
-  Arenas& arenas = Arenas::get();
-  EXPECT_EQ(arenas.allocate(Arenas::kShortest - 1), nullptr);
-  EXPECT_EQ(arenas.allocate(std::int64_t{1} << 62), nullptr);
-  EXPECT_FALSE(arenas.release(nullptr));
-  int mine = 0;
-  EXPECT_FALSE(arenas.release(&mine));
-  const Allocation one(200'000);
-  const std::byte* const end = one.data() + one.bytes();
-  EXPECT_TRUE(arenas.find(one.data(), end));
-  EXPECT_TRUE(arenas.find(one.data() + 5, end - 5));
-  EXPECT_FALSE(arenas.find(one.data() - 1, end));
-  EXPECT_FALSE(arenas.find(one.data(), end + 1));
-  std::vector<void*> more;
-  while (void* const address = arenas.allocate(Arenas::kShortest)) more.push_back(address);
-  EXPECT_EQ(more.size(), static_cast<std::size_t>(Arenas::kMost) - 1);
-  for (void* const address : more) EXPECT_TRUE(arenas.release(address));
-  EXPECT_FALSE(arenas.release(more[0]));
-}
-
-TEST(Arenas, what_is_freed_is_no_longer_kept_by_who_has_mapped_it) {
-  auto* const address = static_cast<std::byte*>(Arenas::get().allocate(1 << 20));
-  ASSERT_NE(address, nullptr);
-  std::memset(address, 7, 1 << 20);
-  const Region region = *Arenas::get().find(address, address + 1);
-  const auto mapped = sharing::SharedMemory::map(region.descriptor, region.bytes,
-                                                 sharing::SharedMemory::Access::Read);
-  EXPECT_EQ(mapped.data()[5000], std::byte{7});
-  EXPECT_TRUE(Arenas::get().release(address));
-  EXPECT_EQ(mapped.data()[5000], std::byte{0});
-}
-
 TEST(Direct, a_receiver_copies_from_the_senders_memory) {
   Direct pair;
   const Allocation from(1 << 20);
@@ -181,6 +149,31 @@ TEST(Direct, what_cannot_be_read_is_an_error_and_ends_the_send) {
   ASSERT_EQ(pair.send(made, good.descriptor), DescriptorSocket::Sent::Yes);
   pair.introduce();
   EXPECT_FALSE(pair.outbox.is_read_by(1, good));
+}
+
+/// A word that another rank has written there makes nobody wait.
+TEST(Direct, a_claim_that_is_not_the_receivers_is_noticed_by_both) {
+  const Allocation from(1 << 20);
+  const Layout layout = column(2000);
+  for (const bool receiver_first : {false, true}) {
+    Direct pair;
+    pair.share(from.region());
+    const Lease lease = pair.offered(layout, from, from.data());
+    auto page = sharing::SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
+    reinterpret_cast<Page*>(page.data())->slots[0].offer.store(Offer::Claimed);
+    if (receiver_first) {
+      EXPECT_THROW((void)pair.inbox.open(lease.envelope(), 0), Error);
+      EXPECT_TRUE(lease.taken());
+      continue;
+    }
+    EXPECT_FALSE(lease.claimed());
+    ASSERT_TRUE(lease.take_back());
+    pack(lease, packed(layout, from.data()));
+    const auto delivery = pair.inbox.open(lease.envelope(), 0);
+    ASSERT_TRUE(delivery);
+    EXPECT_FALSE(delivery->direct());
+    EXPECT_EQ(take(*delivery), packed(layout, from.data()));
+  }
 }
 
 TEST(Direct, a_receiver_looks_for_allocations_when_it_is_told_to) {

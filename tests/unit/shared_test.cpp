@@ -103,37 +103,6 @@ TEST(Shared, where_no_memory_or_slot_is_left_the_message_goes_another_way) {
   EXPECT_EQ(marks, kSlots);
 }
 
-TEST(Shared, a_probe_is_told_of_the_next_message) {
-  Pair pair;
-  pair.introduce();
-  const auto bytes_of_next = [&](bool matched = false) {
-    return pair.inbox.bytes_of_next(0, 5, kWorld, matched);
-  };
-  EXPECT_EQ(bytes_of_next(), kEnvelopeBytes);  // none goes by a slot
-  ASSERT_TRUE(pair.outbox.mark(to_one()));
-  const auto first = pair.lease(to_one(), 3000);
-  ASSERT_TRUE(pair.lease(to_one(6), 7000));
-  ASSERT_TRUE(pair.lease(to_one(5, 2), 8000));
-  const auto second = pair.lease(to_one(), 4000);
-  ASSERT_TRUE(pair.outbox.mark(to_one()));
-  const auto third = pair.lease(to_one(), 5000);
-  ASSERT_TRUE(first && second && third);
-  EXPECT_EQ(bytes_of_next(), kEnvelopeBytes);
-  pair.inbox.drop_mark(0, 5, kWorld);  // the first message was received
-  EXPECT_EQ(bytes_of_next(), 3000);
-  EXPECT_EQ(bytes_of_next(true), 3000);  // matched, and not received yet
-  EXPECT_EQ(bytes_of_next(), 4000);
-  pair.inbox.see(second->envelope(), 0);  // it has come to a receive that was posted before
-  EXPECT_EQ(bytes_of_next(true), kEnvelopeBytes);
-  EXPECT_EQ(bytes_of_next(), 5000);
-  pair.inbox.drop_mark(0, 5, kWorld);  // there is no other one that was not matched
-  EXPECT_EQ(bytes_of_next(), 5000);
-  pair.inbox.drop_mark(0, 5, kWorld, true);  // the one that was matched
-  EXPECT_EQ(bytes_of_next(), 5000);
-  EXPECT_TRUE(pair.inbox.open(first->envelope(), 0));
-  EXPECT_TRUE(pair.inbox.open(second->envelope(), 0));
-}
-
 TEST(Shared, pages_that_are_not_as_expected_are_refused) {
   const auto refused = [](auto&& change, bool unsealed = false) {
     Pair pair;

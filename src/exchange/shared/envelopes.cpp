@@ -18,8 +18,9 @@ std::optional<Destination> destination(const mpi::Peer& peer) noexcept {
   return Destination{rank, peer.tag, comm->name};
 }
 
-void mark_like_envelope(const mpi::Peer& peer) {
-  if (const auto to = destination(peer)) PostOffice::get()->mark(*to);
+bool mark_like_envelope(const mpi::Peer& peer) {
+  const auto to = destination(peer);
+  return to && PostOffice::get()->mark(*to);
 }
 
 Landed read_landed(const std::byte* data, MemoryKind memory) {
@@ -67,11 +68,6 @@ std::optional<Delivery> open(const MPI_Status& status, const mpi::CommunicatorPt
   if (!delivery && met != Met::Dropped)
     inbox.drop_mark(from.rank, from.tag, from.comm, met == Met::Matched);
   return delivery;
-}
-
-void see(const MPI_Status& probed, const mpi::CommunicatorPtr& comm, const Landed& landed) {
-  const Destination from = origin(probed, comm);
-  if (from.rank >= 0) PostOffice::get()->inbox().see(landed.data(), from.rank);
 }
 
 bool is_envelope(const MPI_Status& received, const mpi::CommunicatorPtr& comm,

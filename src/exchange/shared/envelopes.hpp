@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,9 +23,15 @@ namespace strake::exchange::shared {
   return bytes == kEnvelopeBytes && PostOffice::get() != nullptr;
 }
 
-/// Whether an envelope may come to a receive with that room (negative: it is not known).
+/// [bytes] What receives with less room get is not looked at. 0 once one of those has failed for
+/// want of room, and the program goes on (interpose/short_receives.hpp).
+inline constinit std::atomic<std::int64_t> g_least_room{kEnvelopeBytes};
+
+/// Whether an envelope may come to a receive with that room (negative: it is not known), and is
+/// looked at.
 [[nodiscard]] inline bool may_get_envelope(std::int64_t room) noexcept {
-  return (room < 0 || room >= kEnvelopeBytes) && PostOffice::get() != nullptr;
+  return (room < 0 || room >= g_least_room.load(std::memory_order_relaxed)) &&
+         PostOffice::get() != nullptr;
 }
 /// Whether a message of so many bytes there may go by an envelope.
 [[nodiscard]] inline bool may_send_envelope(std::int64_t bytes, Place place = {}) noexcept {
@@ -37,12 +44,14 @@ namespace strake::exchange::shared {
 [[nodiscard]] std::optional<Destination> destination(const mpi::Peer& peer) noexcept;
 
 /// The general case of mark_send().
-void mark_like_envelope(const mpi::Peer& peer);
+bool mark_like_envelope(const mpi::Peer& peer);
 /// A send of `bytes` goes by MPI: to be called before it does. < 1 ns unless they are an
-/// envelope's.
-inline void mark_send(std::int64_t bytes, const mpi::Peer& peer) {
-  if (like_envelope(bytes)) mark_like_envelope(peer);
+/// envelope's. True: it has got a slot; unmark_send() if it is not sent after all.
+inline bool mark_send(std::int64_t bytes, const mpi::Peer& peer) {
+  return like_envelope(bytes) && mark_like_envelope(peer);
 }
+/// The last send that was marked has been refused.
+inline void unmark_send() noexcept { PostOffice::get()->outbox().unmark(); }
 
 /// Before a receive from `source` (a rank, or MPI_ANY_SOURCE) is waited for: what is to be
 /// remembered of its communicator, which may be freed before the message comes. Null: no envelope
@@ -82,10 +91,8 @@ template <typename Read>
   return delivery;
 }
 /// A probe on `comm` has found a message of an envelope's size. Others of that size from there may
-/// have come to receives that nobody has looked at since: call see() for those first.
-/// \{ The envelope `landed` is known, if it is one from there.
-void see(const MPI_Status& probed, const mpi::CommunicatorPtr& comm, const Landed& landed);
-/// Whether a message is an envelope.
+/// have come to receives that nobody has looked at since: call Inbox::see() for those first.
+/// \{ Whether a message is an envelope.
 [[nodiscard]] bool is_envelope(const MPI_Status& received, const mpi::CommunicatorPtr& comm,
                                const Landed& landed);
 /// A message of its own, by the status of its receive.

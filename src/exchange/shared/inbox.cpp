@@ -207,7 +207,7 @@ void Inbox::look(std::int32_t from) {
   if (ever_more_rarely(looks) || looks % 64 == 0) take_introductions();
 }
 
-Page* Inbox::page_of(std::int32_t from) noexcept {
+Page* Inbox::page_of(std::int32_t from) const noexcept {
   if (from < 0 || from >= static_cast<std::int32_t>(pages_.size())) return nullptr;
   return reinterpret_cast<Page*>(pages_[static_cast<std::size_t>(from)].memory.data());
 }
@@ -269,9 +269,12 @@ Source Inbox::own_source(const Slot& slot) {
 /// Where the message lies, if its sender offers that. What it offers this rank has told it that it
 /// can read: so if it can't, the message is lost, as the sender would wait for it.
 std::optional<Source> Inbox::claim(Slot& slot, std::int32_t from, std::int64_t bytes) {
-  Offer open = Offer::Open;
-  if (!slot.offer.compare_exchange_strong(open, Offer::Claimed, std::memory_order_acq_rel))
-    return std::nullopt;
+  Offer found = Offer::Open;
+  if (!slot.offer.compare_exchange_strong(found, Offer::Claimed, std::memory_order_acq_rel)) {
+    if (found != Offer::Claimed) return std::nullopt;
+    slot.state.store(State::Done, std::memory_order_release);
+    throw Error(fmt::format("an offer of rank {} is claimed, but not by its receiver", from));
+  }
   try {
     Source source =
         from == self_ ? own_source(slot) : source_of(slot, pages_[static_cast<std::size_t>(from)]);
@@ -296,8 +299,9 @@ std::optional<Delivery> Inbox::open(const std::byte* landed, std::int32_t from) 
   const std::int64_t room = neighbour.memory.bytes();
   if (at < parts_.bytes || bytes <= kEnvelopeBytes || at > room || bytes > room - at)
     throw Error("a message by shared memory names bytes that are not there");
-  std::optional<Source> source = claim(*slot, from, bytes);
   change(*slot, State::Live, State::Seen);  // it is no longer what a probe finds
+  std::optional<Source> source = claim(*slot, from, bytes);
+  if (!suspects_.empty()) overtake(*slot, from);
   if (!source) (void)neighbour.memory.populate(at, at + bytes);
   return Delivery(*slot, neighbour.memory.data() + at, bytes, *this, from, std::move(source));
 }
@@ -316,13 +320,15 @@ Slot* Inbox::oldest_slot(std::int32_t from, std::int32_t tag, std::uint64_t comm
   const std::uint32_t used = page->slots_used.load(kAcquire);
   for (std::uint32_t i = 0; i < kSlots && i < used; ++i) {
     Slot& slot = page->slots[i];
+    // A slot of another rank may become another message meanwhile, one of this rank, too: what was
+    // read is of one message if state and generation are the same after it.
+    const std::uint32_t generation = slot.generation.load(kAcquire);
     if (slot.state.load(kAcquire) != state) continue;
-    // Another rank's may become another message meanwhile, so its state is asked for again, after
-    // these; nobody else changes this one's.
     const std::uint64_t sequence = slot.sequence.load(kAcquire);
     const bool mine = slot.to.load(kAcquire) == self_ && slot.tag.load(kAcquire) == tag &&
                       slot.comm.load(kAcquire) == comm && wanted(slot);
-    if (!mine || slot.state.load(kAcquire) != state) continue;
+    if (!mine || slot.state.load(kAcquire) != state || slot.generation.load(kAcquire) != generation)
+      continue;
     if (oldest != nullptr && sequence > least) continue;
     oldest = &slot;
     least = sequence;
@@ -331,19 +337,69 @@ Slot* Inbox::oldest_slot(std::int32_t from, std::int32_t tag, std::uint64_t comm
 }
 
 void Inbox::drop_mark(std::int32_t from, std::int32_t tag, std::uint64_t comm, bool matched) {
-  const auto is_mark = [](const Slot& slot) { return slot.at.load(kAcquire) < 0; };
   const State state = matched ? State::Seen : State::Live;
-  if (Slot* const mark = oldest_slot(from, tag, comm, state, is_mark))
-    change(*mark, state, State::Done);
+  const auto is_mark = [](const Slot& slot) { return slot.at.load(kAcquire) < 0; };
+  const auto is_likely = [&](const Slot& slot) { return is_mark(slot) && !is_suspect(slot); };
+  Slot* mark = oldest_slot(from, tag, comm, state, is_likely);
+  if (mark == nullptr) mark = oldest_slot(from, tag, comm, state, is_mark);
+  if (mark != nullptr) change(*mark, state, State::Done);
 }
 
 std::int64_t Inbox::bytes_of_next(std::int32_t from, std::int32_t tag, std::uint64_t comm,
                                   bool matched) {
   const auto is_any = [](const Slot&) { return true; };
-  Slot* const next = oldest_slot(from, tag, comm, State::Live, is_any);
+  const auto is_likely = [this](const Slot& slot) { return !is_suspect(slot); };
+  Slot* next = oldest_slot(from, tag, comm, State::Live, is_likely);
+  // A probe has found it, so a suspect that is alone is none.
+  if (next == nullptr) next = oldest_slot(from, tag, comm, State::Live, is_any);
   if (next == nullptr) return kEnvelopeBytes;
   if (matched) change(*next, State::Live, State::Seen);
   return next->bytes.load(kRelaxed);
+}
+
+bool Inbox::is_suspect(const Slot& slot) const noexcept {
+  return std::ranges::any_of(
+      suspects_, [&](const Suspect& suspect) { return suspect.slot == &slot && is_live(suspect); });
+}
+
+bool Inbox::suspect(std::int32_t from, std::int32_t tag, std::uint64_t comm) {
+  const auto is_likely = [this](const Slot& slot) { return !is_suspect(slot); };
+  Slot* const slot = oldest_slot(from, tag, comm, State::Live, is_likely);
+  if (slot == nullptr) return false;
+  suspects_.push_back({from, slot, slot->generation.load(kRelaxed)});
+  return true;
+}
+
+/// The message of `by` was matched, and so was each message that was sent before it with the same
+/// tag and communicator.
+void Inbox::overtake(const Slot& by, std::int32_t from) noexcept {
+  for (Suspect& suspect : suspects_) {
+    const Slot& slot = *suspect.slot;
+    if (suspect.from != from || slot.tag.load(kRelaxed) != by.tag.load(kRelaxed) ||
+        slot.comm.load(kRelaxed) != by.comm.load(kRelaxed) ||
+        slot.sequence.load(kRelaxed) >= by.sequence.load(kRelaxed))
+      continue;
+    suspect.overtaken = true;
+    g_unsettled.store(true, std::memory_order_relaxed);
+  }
+}
+
+std::vector<Inbox::Sender> Inbox::senders(std::int32_t tag) const {
+  std::vector<Sender> found;
+  for (std::int32_t from = 0; from < static_cast<std::int32_t>(pages_.size()); ++from) {
+    const Page* const page = page_of(from);
+    if (page == nullptr) continue;
+    const std::uint32_t used = page->slots_used.load(kAcquire);
+    for (std::uint32_t i = 0; i < kSlots && i < used; ++i) {
+      const Slot& slot = page->slots[i];
+      if (slot.state.load(kAcquire) != State::Live || slot.to.load(kRelaxed) != self_ ||
+          slot.tag.load(kRelaxed) != tag)
+        continue;
+      const Sender sender{from, slot.comm.load(kRelaxed)};
+      if (std::ranges::find(found, sender) == found.end()) found.push_back(sender);
+    }
+  }
+  return found;
 }
 
 }  // namespace strake::exchange::shared

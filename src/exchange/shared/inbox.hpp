@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -132,6 +134,9 @@ class Taken {
   const Delivery& delivery_;
 };
 
+/// Whether suspects (Inbox::suspect) or what may become one wait to be settled.
+inline constinit std::atomic<bool> g_unsettled{false};
+
 /// One thread at a time.
 class Inbox {
  public:
@@ -173,6 +178,35 @@ class Inbox {
   }
   /// A probe is about to look: the envelope is known, and its message no longer next.
   void see(const std::byte* landed, std::int32_t from);
+  /// \{ Messages that receives with less room than an envelope have ended with an error: nobody
+  /// looked at what they name. Their slots are suspects.
+  /// The oldest live slot of this source, tag and communicator that is no suspect becomes one.
+  /// Probes pass suspects over. False: there is none.
+  bool suspect(std::int32_t from, std::int32_t tag, std::uint64_t comm);
+  /// Who has sent live messages with that tag to this rank: ranks and communicators' names.
+  struct Sender {
+    std::int32_t rank = -1;
+    std::uint64_t comm = 0;
+    bool operator==(const Sender&) const = default;
+  };
+  [[nodiscard]] std::vector<Sender> senders(std::int32_t tag) const;
+  /// Frees the suspects that a later message of the same source, tag and communicator has
+  /// overtaken, which proves that they were matched, if `safe(rank, comm)`: no receive that waits
+  /// for its message, and may look at it, has matched one from there.
+  template <typename Safe>
+  void free_overtaken(const Safe& safe) {
+    std::erase_if(suspects_, [&](const Suspect& suspect) {
+      if (!is_live(suspect)) return true;
+      if (!suspect.overtaken || !safe(suspect.from, suspect.slot->comm.load())) return false;
+      suspect.slot->state.store(State::Done, std::memory_order_release);
+      return true;
+    });
+  }
+  /// Whether free_overtaken() may have something to free.
+  [[nodiscard]] bool has_overtaken() const noexcept {
+    return std::ranges::any_of(suspects_, &Suspect::overtaken);
+  }
+  /// \}
   /// A message of an envelope's size, which was none, has come from `from`; `matched`: a probe had
   /// matched it before.
   void drop_mark(std::int32_t from, std::int32_t tag, std::uint64_t comm, bool matched = false);
@@ -210,9 +244,22 @@ class Inbox {
   [[nodiscard]] std::optional<Source> claim(Slot& slot, std::int32_t from, std::int64_t bytes);
   [[nodiscard]] Source source_of(const Slot& slot, Neighbour& neighbour);
   [[nodiscard]] Source own_source(const Slot& slot);
-  [[nodiscard]] Page* page_of(std::int32_t from) noexcept;
+  [[nodiscard]] Page* page_of(std::int32_t from) const noexcept;
   void look(std::int32_t from);
   Slot* slot_of(const std::byte* landed, std::int32_t from);
+  /// A slot that may be of a message that nobody will look at.
+  struct Suspect {
+    std::int32_t from = -1;
+    Slot* slot = nullptr;
+    std::uint32_t generation = 0;
+    bool overtaken = false;  ///< it was matched, as a later message was
+  };
+  static bool is_live(const Suspect& suspect) noexcept {
+    return suspect.slot->state.load(std::memory_order_acquire) == State::Live &&
+           suspect.slot->generation.load(std::memory_order_relaxed) == suspect.generation;
+  }
+  [[nodiscard]] bool is_suspect(const Slot& slot) const noexcept;
+  void overtake(const Slot& by, std::int32_t from) noexcept;
   /// The oldest slot from there of those that `wanted` wants.
   template <typename Wanted>
   Slot* oldest_slot(std::int32_t from, std::int32_t tag, std::uint64_t comm, State state,
@@ -228,6 +275,7 @@ class Inbox {
   std::int64_t most_device_bytes_ = 0;
   const Outbox* own_ = nullptr;
   RemoteLayouts layouts_;
+  std::vector<Suspect> suspects_;  ///< almost always none
 };
 
 }  // namespace strake::exchange::shared

@@ -61,6 +61,8 @@ std::optional<std::int64_t> Outbox::take_block(std::int64_t bytes, bool populate
 void Outbox::fill(Slot& slot, const Destination& to, std::int64_t bytes, std::int64_t at) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   slot.generation.store(slot.generation.load(kRelaxed) + 1, kRelaxed);
+  // Who reads what follows reads this generation, too, if it reads that later.
+  std::atomic_thread_fence(std::memory_order_release);
   slot.to.store(to.rank, kRelaxed);
   slot.tag.store(to.tag, kRelaxed);
   slot.comm.store(to.comm, kRelaxed);
@@ -110,7 +112,12 @@ bool Outbox::mark(const Destination& to) {
   held_[number] = {-1, 0, true};
   fill(page().slots[number], to, kEnvelopeBytes, -1);
   go_live(page().slots[number]);
+  marked_ = number;
   return true;
+}
+
+void Outbox::unmark() noexcept {
+  page().slots[marked_].state.store(State::Done, std::memory_order_release);
 }
 
 bool Outbox::offer(const Lease& lease, const sharing::Arenas::Region& region,

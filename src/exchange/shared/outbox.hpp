@@ -47,11 +47,18 @@ class Lease {
   [[nodiscard]] Offer offer() const noexcept {
     return slot_->offer.load(std::memory_order_acquire);
   }
+  /// Whether the receiver is taking the bytes from where they lie. It has seen a message that it
+  /// claims: so a claim of one that nobody has seen is a wrong word in the page, and no claim.
+  [[nodiscard]] bool claimed() const noexcept {
+    return offer() == Offer::Claimed && slot_->state.load(std::memory_order_acquire) != State::Live;
+  }
   /// Ends an offer. True: the sender has to pack the bytes; false: the receiver is taking them.
   [[nodiscard]] bool take_back() const noexcept {
-    Offer open = Offer::Open;
-    return slot_->offer.compare_exchange_strong(open, Offer::Back, std::memory_order_acq_rel) ||
-           open != Offer::Claimed;
+    Offer found = Offer::Open;
+    const auto take = [&] {
+      return slot_->offer.compare_exchange_strong(found, Offer::Back, std::memory_order_acq_rel);
+    };
+    return take() || found != Offer::Claimed || (!claimed() && take());
   }
   [[nodiscard]] std::int32_t receiver() const noexcept {
     return slot_->to.load(std::memory_order_relaxed);
@@ -99,6 +106,8 @@ class Outbox {
   [[nodiscard]] bool prepare(const Lease& lease);
   /// A live slot for a message of an envelope's size whose bytes MPI carries. False: there is none.
   [[nodiscard]] bool mark(const Destination& to);
+  /// The message of the last mark() was not sent.
+  void unmark() noexcept;
   /// Lets the receiver take the bytes from where they lie: `layout` from `address` on, all of it in
   /// `region`, which that rank has mapped. Before the envelope is sent. False: there is no
   /// room for the layout in the page. ~50 ns for a layout that was offered before.
@@ -167,6 +176,7 @@ class Outbox {
   sharing::SharedMemory memory_;
   sharing::Buddies blocks_;  ///< of the memory behind parts_.bytes
   std::uint64_t sequence_ = 0;
+  std::uint32_t marked_ = 0;  ///< the slot of the last mark()
   std::vector<std::uint32_t> free_slots_;
   /// Those in use, in turn: a ring.
   std::array<std::uint32_t, kSlots> used_slots_{};

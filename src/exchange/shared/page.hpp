@@ -54,13 +54,13 @@ enum class State : std::uint32_t {
 enum class Offer : std::uint32_t {
   None,
   Open,
-  Claimed,  ///< the receiver takes it, and the slot will be Done
+  Claimed,  ///< the receiver, which has set Seen before, takes it, and the slot will be Done
   Back,     ///< the sender packs it, now
 };
 
 /// One message. Written by the sender while it is free; then only `state` (by the receiver),
-/// `packed` and `offer` change. Others may read at any time: what they read holds if the state is
-/// as it was before.
+/// `packed` and `offer` change. Others may read at any time: what they read holds if state and
+/// generation are as they were before.
 struct alignas(64) Slot {
   std::atomic<State> state{State::Free};
   std::atomic<std::uint32_t> generation{0};  ///< counts the slot's messages

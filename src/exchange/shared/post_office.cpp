@@ -240,10 +240,11 @@ int PostOffice::ranks_reached() const noexcept {
       }));
 }
 
-void PostOffice::mark(const Destination& to) {
+bool PostOffice::mark(const Destination& to) {
+  if (reaches(to.rank) && outbox_.mark(to)) return true;
   // Once one has gone unmarked, a probe could not tell it from an envelope.
-  if (!reaches(to.rank) || !outbox_.mark(to))
-    neighbours_[static_cast<std::size_t>(to.rank)].reach = Reach::No;
+  neighbours_[static_cast<std::size_t>(to.rank)].reach = Reach::No;
+  return false;
 }
 
 }  // namespace strake::exchange::shared

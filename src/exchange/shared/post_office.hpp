@@ -96,8 +96,8 @@ class PostOffice {
   }
   /// From now on everything goes by MPI; what is on its way still comes.
   void stop_sending() noexcept;
-  /// A message of an envelope's size goes there by MPI.
-  void mark(const Destination& to);
+  /// A message of an envelope's size goes there by MPI. False: it has got no slot.
+  bool mark(const Destination& to);
   /// Whether messages in the memory of a device go by envelopes.
   [[nodiscard]] bool shares_devices() const noexcept { return shares_devices_; }
   /// How many other ranks have mapped this one's page.

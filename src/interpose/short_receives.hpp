@@ -1,0 +1,60 @@
+/// \file  Receives with less room than a header message. Nothing is looked at that they get, and
+/// they cost nothing more. If one has failed for want of room (MPI_ERR_TRUNCATE, survived), the
+/// message may have been one by shared memory: if there is a slot that may be its own, that is a
+/// suspect from then on (exchange/shared/inbox.hpp), and every later receive with so little room
+/// gets memory of Strake's with room for a header message (Landing), so that what it names is
+/// known.
+#pragma once
+
+#include <mpi.h>
+
+#include "exchange/shared/envelopes.hpp"
+#include "interpose/pending.hpp"
+#include "mpi/communicators.hpp"
+#include "mpi/quirks.hpp"
+
+namespace strake::interpose {
+
+/// A receive has ended with the error `error`, as `status` says. `comm` is its communicator; null
+/// where that is not known. A status whose source is MPI_UNDEFINED says nothing. Does nothing for
+/// errors other than MPI_ERR_TRUNCATE.
+void note_truncated(int error, const MPI_Status& status, mpi::CommunicatorPtr comm) noexcept;
+
+/// The same of a request with an entry.
+void note_failed(const Pending& pending, int error, const MPI_Status& status) noexcept;
+
+/// Runs `call(status)`, which receives one message or completes one request, nothing of which
+/// Strake looks at: `failed(code, status)` where it fails.
+template <typename Call, typename Failed>
+int unwatched(MPI_Status* status, const Call& call, const Failed& failed) {
+  if (exchange::shared::PostOffice::get() == nullptr) return call(status);
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) {
+    status = &own;
+  } else if (status == nullptr) {
+    return call(status);  // which is refused
+  }
+  // Some libraries, and refused calls, leave the status as it was.
+  const int before = status->MPI_SOURCE;
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  if (mpi::quirks::kHandledErrorsAreSuccess) status->MPI_ERROR = MPI_SUCCESS;
+  const int code = call(status);
+  const int error =
+      mpi::quirks::kHandledErrorsAreSuccess && code == MPI_SUCCESS ? status->MPI_ERROR : code;
+  if (error != MPI_SUCCESS) [[unlikely]]
+    failed(error, *status);
+  if (status->MPI_SOURCE == MPI_UNDEFINED) status->MPI_SOURCE = before;
+  return code;
+}
+/// The same of one request. `call(status)` completes it, or does not.
+template <typename Call>
+int unwatched_request(MPI_Status* status, const Call& call) {
+  return unwatched(status, call,
+                   [](int error, const MPI_Status& told) { note_truncated(error, told, nullptr); });
+}
+
+/// At the end of a call of the application's: chooses suspects, and frees those that later messages
+/// have overtaken. exchange::shared::g_unsettled says that there may be some.
+void settle_truncated() noexcept;  // boundary.hpp calls it
+
+}  // namespace strake::interpose
