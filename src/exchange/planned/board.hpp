@@ -17,6 +17,7 @@
 #include "memory/sharing/descriptor_socket.hpp"
 #include "memory/sharing/device_memory.hpp"
 #include "memory/sharing/shared_memory.hpp"
+#include "strake/layout.hpp"
 #include "strake/place.hpp"
 
 namespace strake::exchange::planned {
