@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -35,12 +36,12 @@ class DirectoryPath {
   }
   /// Whether a file in base() has the name of a directory of this user.
   [[nodiscard]] static bool is_name(const char* name) noexcept {
-    unsigned user = 0;
-    int begin = 0;
-    constexpr int kDigits = 16;
-    return std::sscanf(name, "strake-%u-%n", &user, &begin) == 1 && begin > 0 &&
-           user == geteuid() && std::strlen(name + begin) == kDigits &&
-           std::strspn(name + begin, "0123456789abcdef") == kDigits;
+    char begin[32];
+    constexpr std::size_t kDigits = 16;
+    const auto length = static_cast<std::size_t>(
+        std::snprintf(begin, sizeof(begin), "strake-%u-", static_cast<unsigned>(geteuid())));
+    return std::strncmp(name, begin, length) == 0 && std::strlen(name + length) == kDigits &&
+           std::strspn(name + length, "0123456789abcdef") == kDigits;
   }
 
  private:

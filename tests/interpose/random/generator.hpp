@@ -11,14 +11,10 @@
 
 namespace random_program {
 
-/// \{ Faults of Strake that are known. A program avoids them until they are mended.
-/// A message of 992 bytes, received with too little room, leaves its placeholder: later probes say
-/// 992 for longer messages.
-constexpr bool kTruncates992 = false;
-/// A shared message that is truncated to less than 992 bytes keeps its slot for ever: later probes
-/// say its size.
+/// Whether messages that Strake may have a slot for, those of 992 bytes and more, are received with
+/// room for fewer. Later probes may be wrong then in the cases that docs/reference/interposer.md
+/// names, which a random program meets; tests/interpose/short_receives.cpp has the others.
 constexpr bool kTruncatesBelow992 = false;
-/// \}
 
 struct Options {
   std::uint64_t seed = 1;  ///< odd: begins when no rank has heard of another's shared memory
