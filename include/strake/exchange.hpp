@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <span>
@@ -90,7 +91,11 @@ class STRAKE_API Exchange {
   /// destroys it after fewer exchanges than others, or has it alive in MPI_Finalize, has left it:
   /// peers whose CPUs wait for that rank get an Error that names it. Ranks that have ended their
   /// exchange do not wait for each other here, but, if they are of several nodes, in MPI_Finalize.
-  ~Exchange();
+  ~Exchange() {
+    // Only the program's own C++ library knows: Strake may be linked to another one, or another
+    // copy.
+    if (std::uncaught_exceptions() > exceptions_) unwind();
+  }
 
   /// Begins it: what is sent is that of now, in arrays at `arrays`, by number. What is sent must
   /// not be changed, and what is received not be used, before it has ended. Waits for no other
@@ -174,7 +179,15 @@ class STRAKE_API Exchange {
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;
 
  private:
-  std::unique_ptr<Impl> impl_;
+  friend class Grid;
+  struct STRAKE_API Delete {
+    void operator()(Impl* impl) const noexcept;
+  };
+  /// Before the destructor, while an exception unwinds the stack.
+  void unwind() noexcept;
+
+  std::unique_ptr<Impl, Delete> impl_;
+  int exceptions_ = std::uncaught_exceptions();  ///< that unwound the stack when it was made
 };
 
 /// Memory that other ranks of the node can read where it lies: zeroes, from a page's begin on, or

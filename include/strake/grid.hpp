@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -154,7 +155,9 @@ class STRAKE_API Grid {
   Grid& operator=(Grid&&) noexcept;
   /// Collective: all ranks destroy it after the same exchanges. A rank that does so earlier is
   /// named to those that wait for it, as is one that leaves by an exception (Exchange::~Exchange).
-  ~Grid();
+  ~Grid() {
+    if (std::uncaught_exceptions() > exceptions_) unwind();  // as Exchange::~Exchange
+  }
 
   /// A quantity, all zero at first. Collective.
   /// \throws InvalidArgument  on all ranks: a name that is there already, a negative radius, or one
@@ -287,7 +290,13 @@ class STRAKE_API Grid {
     }
   }
 
-  std::unique_ptr<Impl> impl_;
+  struct STRAKE_API Delete {
+    void operator()(Impl* impl) const noexcept;
+  };
+  void unwind() noexcept;
+
+  std::unique_ptr<Impl, Delete> impl_;
+  int exceptions_ = std::uncaught_exceptions();  ///< that unwound the stack when it was made
 };
 
 /// An exchange that has begun: until it ends, cells that neighbours need must not be changed, and

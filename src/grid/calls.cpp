@@ -50,10 +50,13 @@ void Ghosts::wait(Direction direction, int subgrid) {
 Grid::Grid(MPI_Comm comm, std::initializer_list<std::int64_t> extent, const GridOptions& options)
     : Grid(comm, std::span(extent.begin(), extent.size()), options) {}
 Grid::Grid(MPI_Comm comm, std::span<const std::int64_t> extent, const GridOptions& options)
-    : impl_(std::make_unique<Impl>(comm, extent, options)) {}
+    : impl_(new Impl(comm, extent, options)) {}
 Grid::Grid(Grid&&) noexcept = default;
 Grid& Grid::operator=(Grid&&) noexcept = default;
-Grid::~Grid() = default;
+void Grid::Delete::operator()(Impl* impl) const noexcept { delete impl; }
+void Grid::unwind() noexcept {
+  if (impl_ != nullptr) impl_->unwind();
+}
 
 FieldHandle::Data* Grid::add_field(const std::string& name, std::size_t bytes, ElementKind kind,
                                    const FieldOptions& options) {

@@ -469,4 +469,8 @@ void Grid::Impl::give_up() const noexcept {
   for (const auto& [wanted, exchange] : exchanges_) exchange->give_up();
 }
 
+void Grid::Impl::unwind() const noexcept {
+  for (const auto& [wanted, exchange] : exchanges_) exchange->unwind();
+}
+
 }  // namespace strake

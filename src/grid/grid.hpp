@@ -85,6 +85,8 @@ class STRAKE_LOCAL Grid::Impl {
   bool test(Exchange& exchange, std::optional<int> peer = {}) const;
   /// All exchanges: no rank waits for this one.
   void give_up() const noexcept;
+  /// An exception unwinds the stack: those that are under way are given up.
+  void unwind() const noexcept;
   /// Begins or goes on with one of them. If it fails, the others can't go on either.
   template <typename Move>
   void or_give_up(const Move& move) const;

@@ -73,6 +73,13 @@ def refused(action, *arguments):
     return False
 
 
+def read_some(path):
+    """Those of a process that has ended can be opened, and are empty."""
+    with open(path, "rb") as file:
+        if not file.read(1):
+            raise OSError("empty")
+
+
 def attack(directories, files, descriptors, processes, seconds):
     """As another user: what opened, in words."""
     opened = []
@@ -97,9 +104,9 @@ def attack(directories, files, descriptors, processes, seconds):
         if not refused(os.open, path, os.O_RDWR) or not refused(os.readlink, path):
             opened.append(f"open {path}")
     for process in processes:
-        for name in ("mem", "maps", "environ"):
-            if not refused(os.open, f"/proc/{process}/{name}", os.O_RDONLY):
-                opened.append(f"open /proc/{process}/{name}")
+        for name in ("maps", "environ"):
+            if not refused(read_some, f"/proc/{process}/{name}"):
+                opened.append(f"read /proc/{process}/{name}")
     # A flood at every door, with descriptors that take long to close.
     listener = socket.create_server(("127.0.0.1", 0))
     slow = socket.create_connection(listener.getsockname())

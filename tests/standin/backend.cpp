@@ -2,6 +2,7 @@
 #include "device/backend.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -133,8 +134,9 @@ class Backend final : public strake::DeviceBackend {
                      strake::ExportedMemory& made) const noexcept override {
     Allocation found;
     if (!find(reinterpret_cast<const void*>(whole.base), found) || found.file < 0) return false;
-    const int handle[] = {getpid(), found.file};
-    std::memcpy(made.handle.data(), handle, sizeof(handle));
+    const Handle handle{getpid(), found.file, inode_of(found.file)};
+    static_assert(sizeof(handle) <= sizeof(made.handle));
+    std::memcpy(made.handle.data(), &handle, sizeof(handle));
     made.base = found.base;
     made.bytes = static_cast<std::int64_t>(found.bytes);
     return true;
@@ -172,12 +174,15 @@ class Backend final : public strake::DeviceBackend {
       return static_cast<std::byte*>(
           import_files(descriptors.data(), bytes.data(), descriptors.size()));
     }
-    int handle[2];
-    std::memcpy(handle, memory.handle.data(), sizeof(handle));
+    Handle handle;
+    std::memcpy(&handle, memory.handle.data(), sizeof(handle));
     const std::string path =
-        "/proc/" + std::to_string(handle[0]) + "/fd/" + std::to_string(handle[1]);
+        "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.file);
     const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file < 0) throw strake::CudaError("no memory of the stand-in is at " + path, 1);
+    if (file < 0 || inode_of(file) != handle.inode) {
+      if (file >= 0) close(file);
+      throw strake::CudaError("no memory of the stand-in is at " + path, 1);
+    }
     const auto bytes = static_cast<std::size_t>(memory.bytes);
     void* const made = import_files(&file, &bytes, 1);
     close(file);
@@ -189,6 +194,16 @@ class Backend final : public strake::DeviceBackend {
   }
 
  private:
+  /// The number of a file may be another one's by the time that it is opened.
+  struct Handle {
+    int process = 0;
+    int file = -1;
+    std::uint64_t inode = 0;
+  };
+  static std::uint64_t inode_of(int file) noexcept {
+    struct stat found {};
+    return fstat(file, &found) == 0 ? found.st_ino : 0;
+  }
   std::array<std::atomic<std::int64_t>, 2> taken_{};  // of device and of pinned memory
   std::mutex mapped_mutex_;
   struct MappedHost {

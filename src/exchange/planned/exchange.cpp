@@ -417,12 +417,14 @@ std::int64_t Exchange::Impl::bytes_sent() const noexcept {
   return bytes;
 }
 
-Exchange::Exchange(MPI_Comm comm, const ExchangePart& part)
-    : impl_(std::make_unique<Impl>(comm, part)) {}
+Exchange::Exchange(MPI_Comm comm, const ExchangePart& part) : impl_(new Impl(comm, part)) {}
 Exchange::Exchange() noexcept = default;
 Exchange::Exchange(Exchange&&) noexcept = default;
 Exchange& Exchange::operator=(Exchange&&) noexcept = default;
-Exchange::~Exchange() = default;
+void Exchange::Delete::operator()(Impl* impl) const noexcept { delete impl; }
+void Exchange::unwind() noexcept {
+  if (impl_ != nullptr) impl_->unwind();
+}
 
 void Exchange::start(std::span<std::byte* const> arrays) {
   if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");

@@ -48,6 +48,10 @@ class STRAKE_LOCAL Exchange::Impl {
   /// \}
   /// So that no peer waits for this rank: it gives up what is under way.
   void fail() noexcept;
+  /// An exception unwinds the stack: gives up what is under way, also in streams.
+  void unwind() noexcept {
+    if (running_ || !mail_->is_idle()) fail();
+  }
   /// In MPI_Finalize: all exchanges of the process that are still alive take part no longer.
   static void end_all() noexcept;
   [[nodiscard]] bool running() const noexcept { return running_ || failure_ != nullptr; }
@@ -209,8 +213,7 @@ class STRAKE_LOCAL Exchange::Impl {
   std::vector<std::byte*> bases_;
   std::vector<Combine> combine_;
   unsigned turns_ = 0;
-  Clock::time_point looked_;  ///< when a wait made system calls, last
-  int exceptions_ = std::uncaught_exceptions();
+  Clock::time_point looked_;    ///< when a wait made system calls, last
   std::uint64_t cause_ = 0;     ///< of Ending: why this rank gives up
   std::thread::id thread_;      ///< that started it
   std::exception_ptr failure_;  ///< of one that failed while another one was waited for

@@ -61,8 +61,7 @@ void Exchange::Impl::join() {
 }
 
 Exchange::Impl::~Impl() {
-  const bool unwinding = std::uncaught_exceptions() > exceptions_;
-  if (!unwinding && running_) {
+  if (running_) {
     try {
       wait();
     } catch (const std::exception& error) {
@@ -71,7 +70,7 @@ Exchange::Impl::~Impl() {
       // Thrown by the program, as it combines values.
     }
   }
-  if (running_ || (unwinding && !mail_->is_idle())) fail();
+  if (running_) fail();
   mail_.reset();  // waits until devices have put what they owe to peers
   leave(Ending::Kind::Left);
   {

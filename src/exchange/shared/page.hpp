@@ -136,7 +136,8 @@ using Mapped = std::atomic<std::uint32_t>;
 using Reader = std::atomic<std::uint8_t>;
 static_assert(sizeof(Reader) == 1);
 
-/// The name of a rank's socket in the job's directory. `job` tells apart the jobs of one script.
+/// The name of a rank's socket in the job's directory. `job` is the hash of what the launcher calls
+/// the job: it separates several launches under one `strake run`.
 [[nodiscard]] inline std::string socket_name(std::uint64_t job, std::int32_t rank) {
   return fmt::format("{:016x}-{}", job, rank);
 }

@@ -196,7 +196,7 @@ Shape Generator::draw_room(std::int64_t bytes, int leaf_bytes) {
 bool Generator::may_truncate(std::int64_t bytes, std::int64_t room) const {
   constexpr std::int64_t kHeaderBytes = 992;
   if (!kTruncates || bytes <= room) return false;
-  return bytes < kHeaderBytes || room >= kHeaderBytes || kTruncatesBelow992;
+  return room >= kHeaderBytes || kTruncatesBelow992;
 }
 
 bool Generator::may_buffer(int rank, std::int64_t bytes) const {

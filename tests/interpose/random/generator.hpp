@@ -11,9 +11,9 @@
 
 namespace random_program {
 
-/// Whether messages that Strake may have a slot for, those of 992 bytes and more, are received with
-/// room for fewer. Later probes may be wrong then in the cases that docs/reference/interposer.md
-/// names, which a random program meets; tests/interpose/short_receives.cpp has the others.
+/// Whether receives that are too short have room for fewer than 992 bytes. Later probes may be
+/// wrong then in the cases that docs/reference/interposer.md names, which a random program meets;
+/// tests/interpose/short_receives.cpp has the others.
 constexpr bool kTruncatesBelow992 = false;
 
 struct Options {
