@@ -48,6 +48,9 @@ struct Region {
     return lower[0] <= i && i < upper[0] && lower[1] <= j && j < upper[1] && lower[2] <= k &&
            k < upper[2];
   }
+  /// What View::at() calls for a cell that is not in this region, which the view stores.
+  /// \throws InvalidArgument  always; the message names the cell and the region
+  [[noreturn]] STRAKE_API void throw_not_stored(const Index3& at) const;
   friend bool operator==(const Region&, const Region&) = default;
 };
 
@@ -58,9 +61,6 @@ STRAKE_VIEW_FN void for_each_cell(const Region& region, Visit&& visit) {
     for (std::int64_t j = region.lower[1]; j < region.upper[1]; ++j)
       for (std::int64_t i = region.lower[0]; i < region.upper[0]; ++i) visit(i, j, k);
 }
-
-/// \throws InvalidArgument  cell `at` is not in `stored`; the message names both
-[[noreturn]] STRAKE_API void throw_not_stored(const Index3& at, const Region& stored);
 
 /// A quantity of a rank's subgrid, ghosts included. A plain value, as small as eight words: passed
 /// to kernels by value. Valid until the grid's next swap(), and as long as the grid.
@@ -116,7 +116,7 @@ class View {
         text(stored_.upper[2]));
     __trap();
 #else
-    throw_not_stored(at, stored_);
+    stored_.throw_not_stored(at);
 #endif
   }
 

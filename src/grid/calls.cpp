@@ -10,9 +10,9 @@
 
 namespace strake {
 
-void throw_not_stored(const Index3& at, const Region& stored) {
+void Region::throw_not_stored(const Index3& at) const {
   throw InvalidArgument(fmt::format("cell ({}, {}, {}) of a view that stores {}", at[0], at[1],
-                                    at[2], grid::bounds_of(stored)));
+                                    at[2], grid::bounds_of(*this)));
 }
 
 std::byte* FieldHandle::origin(bool next, int subgrid) const {
