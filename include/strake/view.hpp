@@ -48,7 +48,7 @@ struct Region {
     return lower[0] <= i && i < upper[0] && lower[1] <= j && j < upper[1] && lower[2] <= k &&
            k < upper[2];
   }
-  /// What View::at() calls for a cell that is not in this region, which the view stores.
+  /// View::at() calls this for a cell that is not in this region, which the view stores.
   /// \throws InvalidArgument  always; the message names the cell and the region
   [[noreturn]] STRAKE_API void throw_not_stored(const Index3& at) const;
   friend bool operator==(const Region&, const Region&) = default;

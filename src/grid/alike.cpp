@@ -1,5 +1,5 @@
-// What all ranks have to give a grid alike. It is compared where it is given: in the constructor,
-// in add(), and where an exchange is planned.
+// All ranks have to give a grid these values alike. They are compared where they are given: in the
+// constructor, in add(), and where an exchange is planned.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

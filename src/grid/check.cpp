@@ -32,7 +32,7 @@ std::int64_t unit_of(const FieldHandle::Data& field) noexcept {
 
 std::string text_of(const Index3& at) { return fmt::format("({}, {}, {})", at[0], at[1], at[2]); }
 
-/// Of the element that holds this byte of a buffer, or would hold it if rows went on.
+/// Returns the element that holds this byte of a buffer, or would hold it if rows went on.
 Index3 coordinates_of(const FieldHandle::Data::Part& field, std::int64_t offset) noexcept {
   constexpr std::int64_t kBefore = 2;  // a fence has fewer planes before the first one
   const std::int64_t from = offset - field.first + kBefore * field.stride_z;

@@ -211,8 +211,8 @@ bool take_send(Examined& found, Make&& make) {
 }
 
 /// Of a receive into the memory of a device: an envelope comes sooner where the host can read it.
-/// What comes without one has one more step to go, so large messages stay as they are. A receive
-/// that gets room for a header message is left to the MPI library.
+/// A message that comes without a header message has one more step to go, so large ones stay as
+/// they are. A receive that gets room for a header message is left to the MPI library.
 inline void prepare_for_envelope(Examined& found, int source, const Origin& origin) {
   if (found.method != Method::System && origin.gives_room(found.bytes) &&
       origin.communicator_of_receive(source, found.bytes) != nullptr) {

@@ -20,7 +20,7 @@ namespace strake::interpose {
 /// errors other than MPI_ERR_TRUNCATE.
 void note_truncated(int error, const MPI_Status& status, mpi::CommunicatorPtr comm) noexcept;
 
-/// The same of a request with an entry.
+/// As note_truncated(), of a request with an entry.
 void note_failed(const Pending& pending, int error, const MPI_Status& status) noexcept;
 
 /// Runs `call(status)`, which receives one message or completes one request, nothing of which
@@ -46,7 +46,7 @@ int unwatched(MPI_Status* status, const Call& call, const Failed& failed) {
   if (status->MPI_SOURCE == MPI_UNDEFINED) status->MPI_SOURCE = before;
   return code;
 }
-/// The same of one request. `call(status)` completes it, or does not.
+/// As unwatched(), of one request: `call(status)` completes it, or does not.
 template <typename Call>
 int unwatched_request(MPI_Status* status, const Call& call) {
   return unwatched(status, call,

@@ -5,7 +5,7 @@
 namespace strake {
 namespace {
 
-/// Of what begins before, what ends last; and what ends last of other users than that one.
+/// Among the bytes that begin before: those that end last, and those of other users that do.
 struct Furthest {
   Touched first;
   Touched other;

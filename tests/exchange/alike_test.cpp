@@ -65,7 +65,7 @@ TEST_F(Alike, the_ends_and_the_cuts_of_a_grid) {
   EXPECT_EQ(refused_grid({24, 24}, options), "");
 }
 
-/// What add() says if the last rank adds something else.
+/// Returns what add() says if the last rank adds something else.
 std::string refused_field(const std::function<void(Grid&)>& usual,
                           const std::function<void(Grid&)>& other) {
   Grid grid(MPI_COMM_WORLD, {24, 24}, kOptions);

@@ -252,8 +252,8 @@ TEST(Check, ghosts_in_any_memory_are_poisoned) {
                             kReadEarly + "1 such cells of 'u')");
 }
 
-/// What swap() says after element `from` was copied to `to`, where a grid stores [-1, 7) x [-1, 6)
-/// x [4 r - 1, 4 r + 5).
+/// Returns what swap() says after element `from` was copied to `to`, where a grid stores [-1, 7) x
+/// [-1, 6) x [4 r - 1, 4 r + 5).
 template <typename T>
 std::string thrown_after_copy(const Index3& to, const Index3& from) {
   Grid grid = make_grid(1);
@@ -278,7 +278,7 @@ TEST(Check, a_write_beside_the_stored_cells_is_reported) {
   EXPECT_EQ(thrown_after_copy<double>({0, 6, z}, inside), near("0", "6", z));
   EXPECT_EQ(thrown_after_copy<double>({0, 0, z + kZ + 1}, inside), near("0", "0", z + kZ + 1));
   EXPECT_EQ(thrown_after_copy<double>({0, 0, z - 2}, inside), near("0", "0", z - 2));
-  // What is before a row or a plane is behind the one before, too.
+  // Cells before a row or a plane are behind the one before, too.
   EXPECT_EQ(thrown_after_copy<double>({-2, 0, z}, inside), near("14", "-1", z));
   EXPECT_EQ(thrown_after_copy<double>({0, -2, z}, inside), near("0", "6", z - 1));
   using Odd = std::array<char, 3>;

@@ -81,7 +81,7 @@ void finish(Exchange& exchange, Way way) {
     if (way == Way::SlowTest) usleep(20'000);
 }
 
-/// What is thrown by `steps`, and that it did not take long: the last step waits in vain.
+/// Returns the error that `steps` throws, and expects it soon: the last step waits in vain.
 std::string thrown_by(const std::function<void()>& steps) {
   const auto begin = std::chrono::steady_clock::now();
   std::string text;
@@ -183,7 +183,7 @@ TEST_P(Leaving, the_first_cause_is_named_to_ranks_that_wait_for_others) {
   const auto to_the_one_before = [](int from, int to) { return from == to + 1; };
   Everybody all(to_the_one_before);
   if (rank() == culprit()) return;
-  // What the rank behind gives in the first round has come.
+  // The bytes of the rank behind have come in the first round.
   const std::string text = thrown_by([&] {
     for (const int round : {1, 2}) {
       all.start(round);
@@ -195,7 +195,7 @@ TEST_P(Leaving, the_first_cause_is_named_to_ranks_that_wait_for_others) {
   EXPECT_EQ(text.find(named(rank() + 1) + " has given up an exchange"), 0U) << text;
 }
 
-/// Who sends, and gets nothing back, learns of it when its bytes are not fetched.
+/// A rank that sends, and gets nothing back, learns of it when its bytes are not fetched.
 TEST_P(Leaving, a_reader_that_leaves_is_named) {
   const auto to_the_culprit = [](int /*from*/, int to) { return to == culprit(); };
   Everybody all(to_the_culprit);

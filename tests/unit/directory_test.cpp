@@ -192,7 +192,7 @@ TEST(Directory, a_link_or_a_file_in_its_place_is_not_followed) {
   }
 }
 
-/// What another user tries at each of a job's doors. 0: none has opened.
+/// Tries, as another user, each of a job's doors. Returns 0 if none has opened.
 int attack(const std::string& path) {
   const int outside = open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);  // everybody may
   if (outside < 0 || opendir(path.c_str()) != nullptr) return 1;

@@ -43,7 +43,8 @@ TEST(Shared, a_probe_is_told_of_the_next_message) {
   EXPECT_TRUE(pair.inbox.open(second->envelope(), 0));
 }
 
-/// What the sender does while the receiver is interrupted, between any two of its instructions.
+/// The sender's part, which runs while the receiver is interrupted, between any two of its
+/// instructions.
 std::function<void()> g_interruption;
 std::atomic<bool> g_interrupted{false};
 

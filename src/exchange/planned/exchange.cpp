@@ -121,7 +121,7 @@ void Exchange::Impl::plan_peers(std::vector<Dealings>& all) {
     }
     const Board& board = boards_->of(peer.rank);
     const std::int64_t corner = boards_->corner(number_of(peer)).lane;
-    // What this rank sends, the other one receives.
+    // This rank's sends are the other one's receives.
     peer.theirs = {&board.lane(corner + kReceives), &board.lane(corner + kSends)};
   }
 }

@@ -17,7 +17,7 @@ constexpr int kTag = 6;  // apart from those of planning, and below those of Far
 constexpr int kWords = 2;
 static_assert(sizeof(Ending) == kWords * sizeof(std::uint64_t));
 
-/// That of the program, which under `strake run` is the interposer's. Looked up, so that the
+/// The program's MPI_Iprobe, which under `strake run` is the interposer's. Looked up, so that the
 /// library needs no MPI library by name: MPICH's has two.
 decltype(&MPI_Iprobe) programs_iprobe() noexcept {
   static const auto found =

@@ -25,7 +25,7 @@ class Farewells {
   /// Receives what has come. The MPI library and the interposer go on meanwhile, as in any call of
   /// MPI that waits: others may wait for messages of this rank.
   void look() noexcept;
-  /// What a peer has said, as the last look() found.
+  /// Returns a peer's farewell, as the last look() found it.
   [[nodiscard]] const Ending& of(int peer) const noexcept;
   /// The exchange is no more, and has sent. May delete this. Local.
   void let_go() noexcept;

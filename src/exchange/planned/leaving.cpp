@@ -116,7 +116,7 @@ void Exchange::Impl::fail() noexcept {
   if (ended_) return;
   mail_->stop_waiting();
   for (const Peer& peer : peers_) {
-    // Who has not begun to read the arrays gets no bytes of them: they may change from now on.
+    // A peer that has not begun to read the arrays gets no bytes of them: they may change now.
     if (!peer.near || peer.giving != Giving::Offered) continue;
     std::uint64_t open = offer_of(number_, Offer::Open);
     (void)end_of(peer, giving())

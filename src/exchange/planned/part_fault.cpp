@@ -44,7 +44,7 @@ class BoundsList {
   std::vector<std::int64_t> ends_;
 };
 
-/// Those whose bounds meet the bounds of another one, if one of the two is received.
+/// Returns the uses whose bounds meet those of another one, if one of the two is received.
 std::vector<Use> that_may_overlap(const std::vector<Use>& uses) {
   BoundsList sent, received;
   for (const Use& use : uses) (use.received ? received : sent).add(use.transfer->layout.bounds());

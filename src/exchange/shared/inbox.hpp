@@ -183,7 +183,7 @@ class Inbox {
   /// The oldest live slot of this source, tag and communicator that is no suspect becomes one.
   /// Probes pass suspects over. False: there is none.
   bool suspect(std::int32_t from, std::int32_t tag, std::uint64_t comm);
-  /// Who has sent live messages with that tag to this rank: ranks and communicators' names.
+  /// Returns the ranks, and communicators' names, of live messages to this rank with that tag.
   struct Sender {
     std::int32_t rank = -1;
     std::uint64_t comm = 0;

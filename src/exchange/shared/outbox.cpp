@@ -61,7 +61,7 @@ std::optional<std::int64_t> Outbox::take_block(std::int64_t bytes, bool populate
 void Outbox::fill(Slot& slot, const Destination& to, std::int64_t bytes, std::int64_t at) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   slot.generation.store(slot.generation.load(kRelaxed) + 1, kRelaxed);
-  // Who reads what follows reads this generation, too, if it reads that later.
+  // A reader that sees a word below, and then reads the generation, sees this one.
   std::atomic_thread_fence(std::memory_order_release);
   slot.to.store(to.rank, kRelaxed);
   slot.tag.store(to.tag, kRelaxed);

@@ -72,7 +72,7 @@ inline bool is_ready(Call c) {
   return c == Call::kRsend || c == Call::kIrsend || c == Call::kRsendInit;
 }
 
-/// Who sends to a rank on a communicator. Any: every member, received by source. One: the member
+/// Senders to a rank on a communicator. Any: every member, received by source. One: the member
 /// after it, so that MPI_ANY_SOURCE has one outcome. Race: every member, received by
 /// MPI_ANY_SOURCE.
 enum class Senders { kAny, kOne, kRace };

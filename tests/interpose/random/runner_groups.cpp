@@ -164,7 +164,7 @@ void Runner::turn(Turn turn, int send, int receive) {
   settle(receive);
 }
 
-/// Who comes first is not known: the messages of each source come in their order.
+/// Runs messages whose sources race: those of each source come in their order.
 void Runner::race(const Action& action) {
   Ids sends, receives;
   std::map<int, std::deque<int>> sent;  // messages, by source
