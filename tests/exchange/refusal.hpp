@@ -1,4 +1,4 @@
-/// \file  What all ranks throw alike.
+/// \file  Errors of calls, also such as all ranks throw alike.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,15 +11,19 @@
 
 namespace strake {
 
-/// The message of the InvalidArgument that `call` throws; empty if it throws none. Fails if ranks
-/// have different ones. Collective.
-inline std::string refusal_on_all(const std::function<void()>& call) {
-  std::string said;
+/// The message of the InvalidArgument that `call` throws; empty if it throws none.
+inline std::string refusal(const std::function<void()>& call) {
   try {
     call();
   } catch (const InvalidArgument& error) {
-    said = error.what();
+    return error.what();
   }
+  return {};
+}
+
+/// As refusal(). Fails if ranks have different messages. Collective.
+inline std::string refusal_on_all(const std::function<void()>& call) {
+  const std::string said = refusal(call);
   int length = static_cast<int>(said.size());
   MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
   std::string first = said;

@@ -5,22 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <string>
 
+#include "refusal.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
 namespace {
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return {};
-}
 
 TEST(View, cells_that_are_not_stored_are_refused) {
   // Cells [2, 6) x [-1, 2) in rows of eight.

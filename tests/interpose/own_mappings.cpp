@@ -1,5 +1,5 @@
 // Memory of MPI_Alloc_mem: more than there is, and such that the program maps other memory over.
-// What is sent is what the sender sees.
+// A message has the bytes that its sender sees.
 #include <sys/mman.h>
 
 #include <cstdint>
