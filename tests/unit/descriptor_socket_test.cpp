@@ -95,9 +95,9 @@ TEST_F(DescriptorSocketTest, several_descriptors_go_together) {
 TEST_F(DescriptorSocketTest, sockets_that_are_not_there_full_or_taken_are_told) {
   const std::array one = {memory.descriptor()};
   EXPECT_EQ(sends.send("nobody", kMessage, one), Sent::NoReceiver);
-  EXPECT_EQ(sends.send(std::string(200, 'x'), kMessage, one), Sent::NoReceiver);
+  EXPECT_EQ(sends.send(std::string(200, 'x').c_str(), kMessage, one), Sent::NoReceiver);
   EXPECT_THROW((DescriptorSocket{directory, "receiver"}), Unsupported);
-  EXPECT_THROW((DescriptorSocket{directory, std::string(200, 'x')}), Unsupported);
+  EXPECT_THROW((DescriptorSocket{directory, std::string(200, 'x').c_str()}), Unsupported);
   int taken = 0;
   Sent sent = Sent::Yes;
   for (; taken < 10'000 && sent == Sent::Yes; ++taken) sent = sends.send("receiver", kMessage, one);

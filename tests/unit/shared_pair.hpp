@@ -35,9 +35,9 @@ inline sharing::SharedDirectory own_directory() {
 /// Ranks 0, which sends, and 1.
 struct Pair {
   sharing::SharedDirectory directory = own_directory();
-  std::string name = socket_name(kJob, 1);
-  DescriptorSocket sends{directory, socket_name(kJob, 0)};
-  DescriptorSocket receives{directory, name};
+  sharing::SocketName name = socket_name(kJob, 1);
+  DescriptorSocket sends{directory, socket_name(kJob, 0).text};
+  DescriptorSocket receives{directory, name.text};
   Outbox outbox{0, 2, kNonce, kMemory};
   Inbox inbox;
 
@@ -57,7 +57,7 @@ struct Pair {
     return made;
   }
   Sent send(const Introduction& made, int descriptor = -1) {
-    return sends.send(name, std::as_bytes(std::span(&made, 1)),
+    return sends.send(name.text, std::as_bytes(std::span(&made, 1)),
                       std::array{descriptor < 0 ? outbox.descriptor() : descriptor});
   }
 };

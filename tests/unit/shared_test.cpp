@@ -135,7 +135,8 @@ TEST(Shared, pages_that_are_not_as_expected_are_refused) {
 
   Pair pair;
   const std::byte nothing[3] = {};
-  EXPECT_EQ(pair.sends.send(pair.name, nothing, std::array{pair.outbox.descriptor()}), Sent::Yes);
+  EXPECT_EQ(pair.sends.send(pair.name.text, nothing, std::array{pair.outbox.descriptor()}),
+            Sent::Yes);
   pair.inbox.take_introductions();
   EXPECT_FALSE(pair.outbox.is_read_by(1));
 }
@@ -166,15 +167,15 @@ TEST(Shared, a_receiver_is_told_that_no_more_will_come) {
 
 TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
   const auto directory = own_directory();
-  const DescriptorSocket socket(directory, socket_name(kJob, 1));
+  const DescriptorSocket socket(directory, socket_name(kJob, 1).text);
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
   in_child([&] {
     // A process that is killed runs no destructors.
-    const auto& own = *new DescriptorSocket(directory, socket_name(kJob, 0));
+    const auto& own = *new DescriptorSocket(directory, socket_name(kJob, 0).text);
     Outbox outbox(0, 2, kNonce, kMemory);
     const Introduction made{outbox.header(), kJob};
-    (void)own.send(socket_name(kJob, 1), std::as_bytes(std::span(&made, 1)),
+    (void)own.send(socket_name(kJob, 1).text, std::as_bytes(std::span(&made, 1)),
                    std::array{outbox.descriptor()});
     const auto lease = outbox.lease(to_one(), 20'000);
     if (lease) outbox.go_live(*lease);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -38,7 +40,11 @@ static_assert(sizeof(Note) < sharing::DescriptorSocket::kLongestMessage);
 // With peers whose queues are full.
 constexpr std::chrono::seconds kPatience{10};
 
-std::string name_of(std::uint64_t nonce) { return fmt::format("plan-{:016x}", nonce); }
+sharing::SocketName name_of(std::uint64_t nonce) noexcept {
+  sharing::SocketName name;
+  std::snprintf(name.text, sizeof(name.text), "plan-%016" PRIx64, nonce);
+  return name;
+}
 
 }  // namespace
 
@@ -89,7 +95,7 @@ Boards::Boards(MPI_Comm comm, std::vector<Neighbour> neighbours, const BoardShap
       const std::uint64_t nonce = on_node.empty() ? 0 : sharing::new_number();
       if (nonce != 0)
         socket_ = std::make_unique<sharing::DescriptorSocket>(sharing::directory_of(directory),
-                                                              name_of(nonce));
+                                                              name_of(nonce).text);
       nonce_ = nonce;
     } catch (const std::exception& error) {
       if (has_own && !own_.is_there())
@@ -173,7 +179,7 @@ void Boards::send_board(const BoardShape& shape) {
   for (const auto& [rank, peer] : peers_) left.push_back(&peer);
   while (!left.empty() && std::chrono::steady_clock::now() - begin < kPatience) {
     std::erase_if(left, [&](const Peer* peer) {
-      return socket_->send(name_of(peer->nonce), std::as_bytes(std::span(&note, 1)),
+      return socket_->send(name_of(peer->nonce).text, std::as_bytes(std::span(&note, 1)),
                            std::array{own_.descriptor()}) != sharing::DescriptorSocket::Sent::Full;
     });
     take_messages();
@@ -226,7 +232,7 @@ void Boards::look() {
 
 bool Boards::is_gone(int peer) const noexcept {
   const auto found = peers_.find(peer);
-  return found != peers_.end() && socket_->has_died(name_of(found->second.nonce));
+  return found != peers_.end() && socket_->has_died(name_of(found->second.nonce).text);
 }
 
 /// Gives an allocation to all peers that do not have it. False: one of them can't be given it now.
@@ -251,7 +257,7 @@ bool Boards::tell(const sharing::Arenas::Region& region, bool device) {
   for (auto& [rank, peer] : peers_) {
     if (peer.told[number] == region.generation) continue;
     const auto how =
-        socket_->send(name_of(peer.nonce), std::as_bytes(std::span(&note, 1)), descriptors);
+        socket_->send(name_of(peer.nonce).text, std::as_bytes(std::span(&note, 1)), descriptors);
     if (how == sharing::DescriptorSocket::Sent::Yes) {
       peer.told[number] = region.generation;
     } else {

@@ -198,7 +198,7 @@ void Inbox::report() const {
 
 bool Inbox::is_gone(std::int32_t rank) const noexcept {
   return pages_[static_cast<std::size_t>(rank)].memory.data() != nullptr &&
-         socket_.has_died(socket_name(job_, rank));
+         socket_.has_died(socket_name(job_, rank).text);
 }
 
 void Inbox::look(std::int32_t from) {

@@ -59,22 +59,22 @@ std::optional<std::int64_t> Outbox::take_block(std::int64_t bytes, bool populate
 }
 
 void Outbox::fill(Slot& slot, const Destination& to, std::int64_t bytes, std::int64_t at) {
-  constexpr auto kRelaxed = std::memory_order_relaxed;
-  slot.generation.store(slot.generation.load(kRelaxed) + 1, kRelaxed);
-  // A reader that sees a word below, and then reads the generation, sees this one.
-  std::atomic_thread_fence(std::memory_order_release);
-  slot.to.store(to.rank, kRelaxed);
-  slot.tag.store(to.tag, kRelaxed);
-  slot.comm.store(to.comm, kRelaxed);
-  slot.bytes.store(bytes, kRelaxed);
-  slot.at.store(at, kRelaxed);
-  slot.packed.store(0, kRelaxed);
-  slot.offer.store(Offer::None, kRelaxed);
-  slot.news.store(0, kRelaxed);
+  slot.generation.store(slot.generation.load(std::memory_order_relaxed) + 1,
+                        std::memory_order_relaxed);
+  // A reader that sees a word below, and then reads the generation, sees the one above.
+  constexpr auto kRelease = std::memory_order_release;
+  slot.to.store(to.rank, kRelease);
+  slot.tag.store(to.tag, kRelease);
+  slot.comm.store(to.comm, kRelease);
+  slot.bytes.store(bytes, kRelease);
+  slot.at.store(at, kRelease);
+  slot.packed.store(0, kRelease);
+  slot.offer.store(Offer::None, kRelease);
+  slot.news.store(0, kRelease);
 }
 
 void Outbox::go_live(Slot& slot) noexcept {
-  slot.sequence.store(++sequence_, std::memory_order_relaxed);
+  slot.sequence.store(++sequence_, std::memory_order_release);
   slot.state.store(State::Live, std::memory_order_release);
 }
 

@@ -5,15 +5,15 @@
 /// takes the bytes from the page, and marks the slot done; then the sender uses it again.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <array>
 #include <atomic>
+#include <cinttypes>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <cstdio>
 
 #include "memory/sharing/arenas.hpp"
+#include "memory/sharing/descriptor_socket.hpp"
 #include "memory/sharing/device_memory.hpp"
 
 namespace strake::exchange::shared {
@@ -138,8 +138,11 @@ static_assert(sizeof(Reader) == 1);
 
 /// The name of a rank's socket in the job's directory. `job` is the hash of what the launcher calls
 /// the job: it separates several launches under one `strake run`.
-[[nodiscard]] inline std::string socket_name(std::uint64_t job, std::int32_t rank) {
-  return fmt::format("{:016x}-{}", job, rank);
+[[nodiscard]] inline sharing::SocketName socket_name(std::uint64_t job,
+                                                     std::int32_t rank) noexcept {
+  sharing::SocketName name;
+  std::snprintf(name.text, sizeof(name.text), "%016" PRIx64 "-%" PRId32, job, rank);
+  return name;
 }
 
 /// What introduces a page, or an allocation that messages lie in, to another rank, beside its

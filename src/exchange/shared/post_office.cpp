@@ -27,7 +27,7 @@ PostOffice::PostOffice(sharing::SharedDirectory directory, const std::string& jo
       direct_limit_(settings::number(settings::Id::share_direct)),
       shares_devices_(settings::flag(settings::Id::share_device)),
       outbox_(rank, ranks, sharing::new_number(), settings::number(settings::Id::share_bytes)),
-      socket_(std::move(directory), socket_name(job_, rank)),
+      socket_(std::move(directory), socket_name(job_, rank).text),
       inbox_(socket_, job_, rank, ranks,
              static_cast<std::size_t>(settings::number(settings::Id::share_layouts))),
       neighbours_(static_cast<std::size_t>(ranks)) {
@@ -65,7 +65,8 @@ void PostOffice::stop_sending() noexcept {
 
 PostOffice::Sent PostOffice::send(std::int32_t rank, const Introduction& made,
                                   std::span<const int> descriptors) const noexcept {
-  return socket_.send(socket_name(job_, rank), std::as_bytes(std::span(&made, 1)), descriptors);
+  return socket_.send(socket_name(job_, rank).text, std::as_bytes(std::span(&made, 1)),
+                      descriptors);
 }
 
 /// An allocation. Its memory may be gone: then nothing was sent.

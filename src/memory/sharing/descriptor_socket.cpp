@@ -32,11 +32,10 @@ struct Address {
   sockaddr_un name{};
   socklen_t size = sizeof(sockaddr_un);  ///< 0: the name is too long
 
-  Address(const job::Directory& directory, const std::string& text) noexcept {
+  Address(const job::Directory& directory, const char* text) noexcept {
     name.sun_family = AF_UNIX;
-    const int length =
-        std::snprintf(name.sun_path, sizeof(name.sun_path), "/proc/thread-self/fd/%d/%s",
-                      directory.descriptor(), text.c_str());
+    const int length = std::snprintf(name.sun_path, sizeof(name.sun_path),
+                                     "/proc/thread-self/fd/%d/%s", directory.descriptor(), text);
     if (length >= static_cast<int>(sizeof(name.sun_path))) size = 0;
   }
   [[nodiscard]] const sockaddr* get() const noexcept {
@@ -88,12 +87,9 @@ Descriptor datagram_socket() {
 
 }  // namespace
 
-DescriptorSocket::DescriptorSocket(SharedDirectory directory, std::string name)
-    : directory_(std::move(directory)),
-      name_(std::move(name)),
-      owner_(getpid()),
-      socket_(datagram_socket()) {
-  const Address address(*directory_, name_);
+DescriptorSocket::DescriptorSocket(SharedDirectory directory, const char* name)
+    : directory_(std::move(directory)), name_(name), owner_(getpid()), socket_(datagram_socket()) {
+  const Address address(*directory_, name);
   const int yes = 1;
   if (socket_.get() < 0 || address.size == 0 ||
       setsockopt(socket_.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0 ||
@@ -111,8 +107,7 @@ void DescriptorSocket::retire() noexcept {
   directory_.reset();
 }
 
-DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
-                                              std::span<const std::byte> message,
+DescriptorSocket::Sent DescriptorSocket::send(const char* to, std::span<const std::byte> message,
                                               std::span<const int> descriptors) const noexcept {
   if (directory_ == nullptr) return Sent::NoReceiver;
   Address address(*directory_, to);
@@ -142,7 +137,7 @@ DescriptorSocket::Sent DescriptorSocket::send(const std::string& to,
              : Sent::NoReceiver;
 }
 
-bool DescriptorSocket::has_died(const std::string& name) const noexcept {
+bool DescriptorSocket::has_died(const char* name) const noexcept {
   if (directory_ == nullptr) return false;
   const Address address(*directory_, name);
   const Descriptor probe = datagram_socket();
@@ -150,7 +145,7 @@ bool DescriptorSocket::has_died(const std::string& name) const noexcept {
       errno != ECONNREFUSED)
     return false;
   // A process that closes its socket takes its name away before.
-  return directory_->has(name.c_str());
+  return directory_->has(name);
 }
 
 DescriptorSocket::Received::~Received() {

@@ -15,11 +15,16 @@
 
 namespace strake::sharing {
 
+/// The name of a socket in its directory. Takes no memory from the heap.
+struct SocketName {
+  char text[48] = {};
+};
+
 class DescriptorSocket {
  public:
   /// \param name  in `directory`, of this socket; goes with it
   /// \throws Unsupported  the name is taken or too long, or no socket is left
-  DescriptorSocket(SharedDirectory directory, std::string name);
+  DescriptorSocket(SharedDirectory directory, const char* name);
   ~DescriptorSocket();
   DescriptorSocket(const DescriptorSocket&) = delete;
   DescriptorSocket& operator=(const DescriptorSocket&) = delete;
@@ -30,12 +35,12 @@ class DescriptorSocket {
   static constexpr std::size_t kMostDescriptors = 128;
   enum class Sent : std::uint8_t { Yes, NoReceiver, Full };
   /// Never waits. NoReceiver: there is no such socket in the directory.
-  [[nodiscard]] Sent send(const std::string& to, std::span<const std::byte> message,
+  [[nodiscard]] Sent send(const char* to, std::span<const std::byte> message,
                           std::span<const int> descriptors) const noexcept;
   /// Whether the process that has the socket of that name has ended without taking the name away,
   /// as one does that is killed: also a zombie. False where that is not known. Four system calls,
   /// ~3 us.
-  [[nodiscard]] bool has_died(const std::string& name) const noexcept;
+  [[nodiscard]] bool has_died(const char* name) const noexcept;
   /// Takes the name away, and leaves the directory: nothing is sent any more, and no more will
   /// come.
   void retire() noexcept;
