@@ -112,7 +112,7 @@ class Transfer {
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return typed_.elements->size_bytes(); }
   /// What the channel gets.
   [[nodiscard]] Parcel parcel() const noexcept {
-    if (lease_) return {lease_->envelope(), shared::kEnvelopeBytes, MemoryKind::Host, true};
+    if (lease_) return {lease_->envelope(), lease_->length(), MemoryKind::Host, true};
     return {buffer_.data(), size_bytes(), buffer_.place().kind, false};
   }
   /// A receive that is being copied from where it lies, for which its sender waits.

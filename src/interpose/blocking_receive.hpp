@@ -29,7 +29,7 @@ using exchange::wire_of;
 using mpi::Wire;
 
 /// Calls `call(status)`, which receives on `comm`. Whether a message came, of which the status then
-/// tells. `room` [bytes], or kEnvelopeBytes where it is known what the message is; negative: not
+/// tells. `room` [bytes], or kLongestEnvelope where it is known what the message is; negative: not
 /// known.
 template <typename Call>
 bool came(Function function, MPI_Comm comm, std::int64_t room, MPI_Status& status, int& code,
@@ -40,7 +40,7 @@ bool came(Function function, MPI_Comm comm, std::int64_t room, MPI_Status& statu
   status.MPI_SOURCE = MPI_UNDEFINED;
   status.MPI_ERROR = MPI_SUCCESS;
   code = call(&status);
-  if (room < exchange::shared::kEnvelopeBytes) {
+  if (room < exchange::shared::kLongestEnvelope) {
     const int ended = code != MPI_SUCCESS ? code : status.MPI_ERROR;
     if (ended != MPI_SUCCESS) note_truncated(ended, status, mpi::communicator(comm));
   }
@@ -84,7 +84,7 @@ int receive_into(Function function, const Parcel& parcel, const From& from, MPI_
   int code = MPI_SUCCESS;
   const auto ask = [&](MPI_Status* at) { return call(parcel.data, wire.count(), wire.type(), at); };
   const bool looked_at = from.origin.met() != exchange::shared::Met::No;
-  const std::int64_t room = looked_at ? exchange::shared::kEnvelopeBytes : parcel.bytes;
+  const std::int64_t room = looked_at ? exchange::shared::kLongestEnvelope : parcel.bytes;
   if (!came(function, comm, room, *status.get(), code, ask)) return code;
   arrival.delivery = exchange::shared::look(*status.get(), known, from.origin.met(), [&] {
     return exchange::shared::read_landed(parcel.data, parcel.memory);
@@ -126,11 +126,11 @@ int leave_receive(Function function, const Ask& ask, const AskApart& ask_apart, 
   std::optional<Landing> landing;
   if (from.origin.gives_room(room_of(found))) landing.emplace(buffer, count, type, found, true);
   const auto receive = [&](MPI_Status* at) {
-    constexpr auto kRoom = static_cast<Count>(exchange::shared::kEnvelopeBytes);
+    constexpr auto kRoom = static_cast<Count>(exchange::shared::kLongestEnvelope);
     return landing ? ask_apart(landing->own(), kRoom, MPI_BYTE, at) : with(at);
   };
   const bool looked_at = landing || from.origin.met() != exchange::shared::Met::No;
-  const std::int64_t room = looked_at ? exchange::shared::kEnvelopeBytes : room_of(found);
+  const std::int64_t room = looked_at ? exchange::shared::kLongestEnvelope : room_of(found);
   const bool received = came(function, from.origin.comm, room, *status.get(), code, receive);
   std::optional<Method> way;
   const auto where = [&](std::optional<Landing>& made) {

@@ -314,7 +314,7 @@ int watch(Function function, const Found& found, void* buffer, Count count, MPI_
     return call();
   }
   if (gives_room) pending->landing.emplace(buffer, count, type, found, true);
-  constexpr auto kRoom = static_cast<Count>(exchange::shared::kEnvelopeBytes);
+  constexpr auto kRoom = static_cast<Count>(exchange::shared::kLongestEnvelope);
   const int code = gives_room ? ask(pending->landing->own(), kRoom, MPI_BYTE) : call();
   if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) return code;
   if (!gives_room) pending->landing.emplace(buffer, count, type, found);

@@ -36,7 +36,7 @@ class Landing {
   Landing(const Landing&) = delete;
   Landing& operator=(const Landing&) = delete;
 
-  /// kEnvelopeBytes; null: the MPI library receives into the receive's own memory.
+  /// kLongestEnvelope; null: the MPI library receives into the receive's own memory.
   [[nodiscard]] std::byte* own() const noexcept { return own_ ? own_->data() : nullptr; }
   /// A message of so many bytes has come, which is no envelope. Takes what has come to own().
   /// False: it is longer than the receive.
@@ -57,7 +57,7 @@ class Landing {
   std::byte* address_;
   std::int64_t count_;
   std::int64_t room_;
-  std::unique_ptr<std::array<std::byte, exchange::shared::kEnvelopeBytes>> own_;
+  std::unique_ptr<std::array<std::byte, exchange::shared::kLongestEnvelope>> own_;
   mpi::ElementsPtr elements_;                ///< null: dense at address_, or opaque
   MPI_Datatype opaque_ = MPI_DATATYPE_NULL;  ///< of a type that only the MPI library can read
 };

@@ -30,7 +30,7 @@ struct Origin {
   /// with room for a header message (Landing).
   [[nodiscard]] bool gives_room(std::int64_t room) const noexcept {
     namespace shared = exchange::shared;
-    if (room < 0 || room >= shared::kEnvelopeBytes) return false;
+    if (room < 0 || room >= shared::kLongestEnvelope) return false;
     return communicator != nullptr ? header : shared::may_get_envelope(room);
   }
   [[nodiscard]] exchange::shared::Met met() const noexcept {

@@ -29,6 +29,12 @@
 
 namespace strake::interpose {
 
+/// A send of an envelope's length that the MPI library carries.
+struct Marked {
+  std::int64_t bytes = 0;
+  mpi::Peer peer;
+};
+
 /// One message. Belongs to the table, or to the call that makes it.
 struct Pending {
   std::optional<exchange::Transfer> transfer;  ///< posted while the MPI library has the message
@@ -43,8 +49,8 @@ struct Pending {
   mpi::CommunicatorPtr communicator;
   /// Of one that is left to the MPI library, which has no transfer: where its bytes come.
   std::optional<Landing> landing;
-  /// Of a persistent send of an envelope's size: where it goes each time.
-  std::optional<mpi::Peer> marked;
+  /// Of a persistent send: it is marked at each start.
+  std::optional<Marked> marked;
   /// What an envelope has told, once it was looked for.
   struct Told {
     bool looked = false;

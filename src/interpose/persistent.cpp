@@ -65,8 +65,7 @@ class Starting {
   /// \throws OutOfMemory
   void add(std::size_t i, Pending* pending) {
     if (pending == nullptr) return;
-    if (pending->marked)
-      exchange::shared::mark_send(exchange::shared::kEnvelopeBytes, *pending->marked);
+    if (pending->marked) exchange::shared::mark_send(pending->marked->bytes, pending->marked->peer);
     entries_[i] = pending;
     if (!pending->transfer) return;
     Transfer& transfer = *pending->transfer;
@@ -100,7 +99,7 @@ int leave_send(const PassOn& pass_on, Function function, const Found& found, con
   PendingTable::Owned pending = PendingTable::get().make(function, found.reason, peer.comm);
   const int code = leave_to(pass_on, function, found);
   if (code != MPI_SUCCESS) return code;
-  pending->marked = peer;
+  pending->marked = {found.bytes, peer};
   return keep(std::move(pending), *request, code);
 }
 
@@ -144,7 +143,7 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
         pending->transfer.emplace(Direction::Send, found.typed, found.method);
       };
       if (!take(found, take_memory)) return leave_send(pass_on, function, found, peer, request);
-      if (found.bytes == exchange::shared::kEnvelopeBytes) pending->marked = peer;
+      if (exchange::shared::like_envelope(found.bytes)) pending->marked = {found.bytes, peer};
       const Parcel parcel = pending->transfer->parcel();
       const mpi::Wire wire = wire_of(parcel, peer);
       const int code = init(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);

@@ -17,12 +17,13 @@ namespace strake::interpose {
 namespace {
 
 using exchange::shared::Inbox;
-using exchange::shared::kEnvelopeBytes;
+using exchange::shared::kLongestEnvelope;
 
 /// A receive that a message was too long for.
 struct Truncated {
   int source = MPI_UNDEFINED;
   int tag = 0;
+  std::int64_t length = 0;    ///< [bytes] 0: not known
   mpi::CommunicatorPtr comm;  ///< null: not known
 };
 
@@ -62,7 +63,8 @@ void choose_suspects(Inbox& inbox) {
       if (!inbox.senders(truncated.tag).empty()) look_from_now_on();
     } else if (sender->rank >= 0) {
       see_received(sender->rank, truncated.comm);
-      if (inbox.suspect(sender->rank, truncated.tag, sender->comm)) look_from_now_on();
+      if (inbox.suspect({sender->rank, truncated.tag, sender->comm}, truncated.length))
+        look_from_now_on();
     }
   }
 }
@@ -87,11 +89,11 @@ bool is_safe(Inbox& inbox, std::int32_t from, std::uint64_t comm) {
 void note_truncated(int error, const MPI_Status& status, mpi::CommunicatorPtr comm) noexcept {
   if (exchange::shared::PostOffice::get() == nullptr || class_of(error) != MPI_ERR_TRUNCATE) return;
   const bool told = status.MPI_SOURCE != MPI_UNDEFINED;
-  if (told && mpi::quirks::kTruncatedTellsLength && mpi::received_bytes(status) != kEnvelopeBytes)
-    return;
   if (!told) return look_from_now_on();
+  const std::int64_t length = mpi::quirks::kTruncatedTellsLength ? mpi::received_bytes(status) : 0;
+  if (length != 0 && !exchange::shared::is_envelope_length(length)) return;
   try {
-    unsettled().push_back({status.MPI_SOURCE, status.MPI_TAG, std::move(comm)});
+    unsettled().push_back({status.MPI_SOURCE, status.MPI_TAG, length, std::move(comm)});
     g_tries = 0;
     exchange::shared::g_unsettled.store(true, std::memory_order_relaxed);
   } catch (const std::bad_alloc&) {
@@ -105,7 +107,8 @@ void note_failed(const Pending& pending, int error, const MPI_Status& status) no
   const std::int64_t room =
       pending.transfer ? pending.transfer->size_bytes() : pending.landing->room();
   // It had room for a header message, or a probe has told what the message is.
-  if (gives_room || room >= kEnvelopeBytes || pending.told.met != exchange::shared::Met::No) return;
+  if (gives_room || room >= kLongestEnvelope || pending.told.met != exchange::shared::Met::No)
+    return;
   note_truncated(
       error, status,
       pending.communicator != nullptr ? pending.communicator : mpi::communicator(pending.comm));

@@ -27,7 +27,7 @@ void see_pending(Pending& pending, std::int32_t from, const mpi::CommunicatorPtr
   int flag = 0;
   MPI_Status status{};
   if (look_at_pending(pending, handle_of(pending), flag, status) != MPI_SUCCESS || flag == 0 ||
-      mpi::received_bytes(status) != shared::kEnvelopeBytes)
+      !shared::is_envelope_length(mpi::received_bytes(status)))
     return;
   if (shared::is_envelope(status, comm, pending.landed())) return;
   shared::see_message(status, comm);

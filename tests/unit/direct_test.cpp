@@ -385,7 +385,7 @@ TEST(Direct, ten_thousand_random_pairs_of_layouts) {
   while (layouts.size() < 300) {
     const Layout layout = random_layout(random);
     const std::int64_t extent = layout.bounds().size();
-    if (layout.size_bytes() > kEnvelopeBytes && extent < kBytes / 2 &&
+    if (layout.size_bytes() > kLongestEnvelope && extent < kBytes / 2 &&
         layout.size_bytes() < 100'000)
       layouts.push_back(layout);
   }

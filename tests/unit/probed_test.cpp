@@ -4,8 +4,12 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <optional>
+#include <random>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "shared_pair.hpp"
 
@@ -15,32 +19,89 @@ namespace {
 TEST(Shared, a_probe_is_told_of_the_next_message) {
   Pair pair;
   pair.introduce();
-  const auto bytes_of_next = [&](bool matched = false) {
-    return pair.inbox.bytes_of_next(0, 5, kWorld, matched);
+  const auto bytes_of_next = [&](std::int64_t length, bool matched = false) {
+    return pair.inbox.bytes_of_next(from_zero(), length, matched);
   };
-  EXPECT_EQ(bytes_of_next(), kEnvelopeBytes);  // none goes by a slot
-  ASSERT_TRUE(pair.outbox.mark(to_one()));
+  EXPECT_EQ(bytes_of_next(kLongestEnvelope), kLongestEnvelope);  // none goes by a slot
+  ASSERT_TRUE(pair.outbox.mark(to_one(), kLongestEnvelope));
   const auto first = pair.lease(to_one(), 3000);
   ASSERT_TRUE(pair.lease(to_one(6), 7000));
   ASSERT_TRUE(pair.lease(to_one(5, 2), 8000));
   const auto second = pair.lease(to_one(), 4000);
-  ASSERT_TRUE(pair.outbox.mark(to_one()));
+  ASSERT_TRUE(pair.outbox.mark(to_one(), kShortestEnvelope));
   const auto third = pair.lease(to_one(), 5000);
   ASSERT_TRUE(first && second && third);
-  EXPECT_EQ(bytes_of_next(), kEnvelopeBytes);
-  pair.inbox.drop_mark(0, 5, kWorld);  // the first message was received
-  EXPECT_EQ(bytes_of_next(), 3000);
-  EXPECT_EQ(bytes_of_next(true), 3000);  // matched, and not received yet
-  EXPECT_EQ(bytes_of_next(), 4000);
+  EXPECT_EQ(bytes_of_next(kLongestEnvelope), kLongestEnvelope);
+  pair.inbox.drop_mark(from_zero(), kLongestEnvelope);  // the first message was received
+  EXPECT_EQ(bytes_of_next(first->length()), 3000);
+  EXPECT_EQ(bytes_of_next(first->length(), true), 3000);  // matched, and not received yet
+  EXPECT_EQ(bytes_of_next(second->length()), 4000);
   pair.inbox.see(second->envelope(), 0);  // it has come to a receive that was posted before
-  EXPECT_EQ(bytes_of_next(true), kEnvelopeBytes);
-  EXPECT_EQ(bytes_of_next(), 5000);
-  pair.inbox.drop_mark(0, 5, kWorld);  // there is no other one that was not matched
-  EXPECT_EQ(bytes_of_next(), 5000);
-  pair.inbox.drop_mark(0, 5, kWorld, true);  // the one that was matched
-  EXPECT_EQ(bytes_of_next(), 5000);
+  EXPECT_EQ(bytes_of_next(kShortestEnvelope, true), kShortestEnvelope);
+  EXPECT_EQ(bytes_of_next(third->length()), 5000);
+  pair.inbox.drop_mark(from_zero(), kShortestEnvelope);  // no other one was not matched
+  EXPECT_EQ(bytes_of_next(third->length()), 5000);
+  pair.inbox.drop_mark(from_zero(), kShortestEnvelope, true);  // the one that was matched
+  EXPECT_EQ(bytes_of_next(third->length()), 5000);
   EXPECT_TRUE(pair.inbox.open(first->envelope(), 0));
   EXPECT_TRUE(pair.inbox.open(second->envelope(), 0));
+}
+
+TEST(Shared, the_length_tells_which_message_is_next_where_receives_were_too_short) {
+  Pair pair;
+  pair.introduce();
+  std::vector<Lease> all;
+  for (int i = 0; i < 6; ++i) all.push_back(pair.lease(to_one(), 3000 + i).value());
+  const auto bytes_of_next = [&](int i) {
+    return pair.inbox.bytes_of_next(from_zero(), all[static_cast<std::size_t>(i)].length(), false);
+  };
+  EXPECT_EQ(bytes_of_next(0), 3000);
+  EXPECT_EQ(bytes_of_next(1), 3001);  // a receive has got the first, and is not completed yet
+  EXPECT_EQ(bytes_of_next(2), 3002);
+  ASSERT_TRUE(pair.inbox.suspect(from_zero()));
+  EXPECT_EQ(bytes_of_next(1), 3001);
+  EXPECT_EQ(bytes_of_next(3), 3003);
+  EXPECT_EQ(bytes_of_next(0), 3000);  // a wrong suspect
+  EXPECT_FALSE(pair.inbox.suspect(from_zero(), kLongestEnvelope + 32));
+}
+
+TEST(Shared, envelopes_that_follow_each_other_differ_in_length) {
+  Pair pair;
+  pair.introduce();
+  std::map<std::pair<int, std::uint64_t>, std::int64_t> last;
+  std::mt19937 random(5);
+  std::vector<Lease> live;
+  // More destinations than are remembered: then what is live is asked.
+  for (int i = 0; i < 20'000; ++i) {
+    const Destination to = to_one(static_cast<int>(random() % 40), 1 + random() % 10);
+    const auto lease = pair.lease(to, 1000);
+    ASSERT_TRUE(lease);
+    EXPECT_TRUE(is_envelope_length(lease->length()));
+    EXPECT_NE(lease->length(), std::exchange(last[{to.tag, to.comm}], lease->length()));
+    live.push_back(*lease);
+    if (live.size() < 200) continue;
+    for (const Lease& one : live) pair.outbox.withdraw(one);
+    live.clear();
+    last.clear();
+  }
+}
+
+TEST(Shared, a_length_that_messages_have_without_a_slot_is_no_envelopes) {
+  Pair pair;
+  pair.introduce();
+  Lengths& lengths = pair.outbox.lengths();
+  lengths.spoil(1, 928);
+  lengths.spoil(1, 864);
+  lengths.avoid(to_one(), 832);
+  for (const std::int64_t expected : {992, 896, 992, 896})
+    EXPECT_EQ(pair.lease(to_one(), 3000)->length(), expected);
+  EXPECT_FALSE(lengths.all_spoiled(1));
+  lengths.spoil(1, 992);
+  lengths.spoil(1, 896);
+  EXPECT_EQ(pair.lease(to_one(), 3000)->length(), 832);  // avoided, but the last one
+  lengths.spoil(1, 832);
+  EXPECT_TRUE(lengths.all_spoiled(1));
+  EXPECT_FALSE(lengths.all_spoiled(0));
 }
 
 /// The sender's part, which runs while the receiver is interrupted, between any two of its
@@ -83,7 +144,7 @@ TEST(Shared, a_probe_is_told_of_the_next_message_while_slots_are_used_again) {
     g_interrupted = false;
     wanted = round;
     std::int64_t bytes = 0;
-    do bytes = pair.inbox.bytes_of_next(0, 5, kWorld, false);
+    do bytes = pair.inbox.bytes_of_next(from_zero(), next->length(), false);
     while (!g_interrupted);
     wrong += bytes != 3000 ? 1 : 0;
     for (const auto& lease : {next, later}) pair.outbox.withdraw(*lease);
@@ -97,19 +158,21 @@ TEST(Shared, a_probe_is_told_of_the_next_message_while_slots_are_used_again) {
 TEST(Shared, what_a_receive_was_too_short_for_is_no_next_message_and_its_slot_comes_back) {
   Pair pair;
   pair.introduce();
-  const auto bytes_of_next = [&] { return pair.inbox.bytes_of_next(0, 5, kWorld, false); };
+  const auto bytes_of_next = [&](std::int64_t length) {
+    return pair.inbox.bytes_of_next(from_zero(), length, false);
+  };
   const auto anywhere = [](std::int32_t, std::uint64_t) { return true; };
-  EXPECT_FALSE(pair.inbox.suspect(0, 5, kWorld));
-  ASSERT_TRUE(pair.outbox.mark(to_one()));
+  EXPECT_FALSE(pair.inbox.suspect(from_zero()));
+  ASSERT_TRUE(pair.outbox.mark(to_one(), kLongestEnvelope));
   const auto lost = pair.lease(to_one(), 3000);
   ASSERT_TRUE(pair.lease(to_one(6), 7000));
   ASSERT_TRUE(pair.lease(to_one(5, 2), 8000));
   const auto next = pair.lease(to_one(), 4000);
   ASSERT_TRUE(lost && next);
-  EXPECT_TRUE(pair.inbox.suspect(0, 5, kWorld));
-  EXPECT_EQ(bytes_of_next(), 3000);
-  EXPECT_TRUE(pair.inbox.suspect(0, 5, kWorld));
-  EXPECT_EQ(bytes_of_next(), 4000);
+  EXPECT_TRUE(pair.inbox.suspect(from_zero()));
+  EXPECT_EQ(bytes_of_next(lost->length()), 3000);
+  EXPECT_TRUE(pair.inbox.suspect(from_zero()));
+  EXPECT_EQ(bytes_of_next(next->length()), 4000);
   // No later message proves that they were matched: one of them may still be received.
   EXPECT_FALSE(pair.inbox.has_overtaken());
   pair.inbox.free_overtaken(anywhere);
@@ -122,7 +185,23 @@ TEST(Shared, what_a_receive_was_too_short_for_is_no_next_message_and_its_slot_co
       [](std::int32_t rank, std::uint64_t comm) { return rank == 0 && comm == kWorld; });
   EXPECT_TRUE(lost->taken());
   EXPECT_FALSE(pair.inbox.has_overtaken());
-  EXPECT_EQ(bytes_of_next(), kEnvelopeBytes);  // neither the mark nor the message
+  EXPECT_EQ(bytes_of_next(kLongestEnvelope), kLongestEnvelope);  // neither the mark nor the message
+}
+
+TEST(Shared, a_suspect_that_a_receive_turns_out_to_have_got_is_not_freed) {
+  Pair pair;
+  pair.introduce();
+  const auto first = pair.lease(to_one(), 3000);
+  const auto second = pair.lease(to_one(), 4000);
+  ASSERT_TRUE(first && second);
+  ASSERT_TRUE(pair.inbox.suspect(from_zero()));
+  ASSERT_TRUE(pair.inbox.open(second->envelope(), 0));
+  pair.inbox.free_overtaken([&](std::int32_t, std::uint64_t) {
+    pair.inbox.see(first->envelope(), 0);
+    return true;
+  });
+  EXPECT_FALSE(first->taken());
+  EXPECT_TRUE(pair.inbox.open(first->envelope(), 0));
 }
 
 TEST(Shared, a_suspect_that_comes_after_all_is_received) {
@@ -132,25 +211,25 @@ TEST(Shared, a_suspect_that_comes_after_all_is_received) {
   const auto second = pair.lease(to_one(), 4000);
   ASSERT_TRUE(first && second);
   pack(*first, bytes_of(1, 3000));
-  ASSERT_TRUE(pair.inbox.suspect(0, 5, kWorld));
+  ASSERT_TRUE(pair.inbox.suspect(from_zero()));
   const auto delivery = pair.inbox.open(first->envelope(), 0);
   ASSERT_TRUE(delivery);
   EXPECT_EQ(take(*delivery), bytes_of(1, 3000));
-  EXPECT_EQ(pair.inbox.bytes_of_next(0, 5, kWorld, false), 4000);
+  EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), second->length(), false), 4000);
   // A suspect that is alone is what a probe has found.
-  ASSERT_TRUE(pair.inbox.suspect(0, 5, kWorld));
-  EXPECT_EQ(pair.inbox.bytes_of_next(0, 5, kWorld, false), 4000);
+  ASSERT_TRUE(pair.inbox.suspect(from_zero()));
+  EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), second->length(), false), 4000);
   ASSERT_TRUE(pair.inbox.open(second->envelope(), 0));
 }
 
 TEST(Shared, senders_are_told_by_tag) {
   Pair pair;
   pair.introduce();
-  ASSERT_TRUE(pair.outbox.mark(to_one()));
-  ASSERT_TRUE(pair.outbox.mark(to_one()));
-  ASSERT_TRUE(pair.outbox.mark(to_one(5, 2)));
-  ASSERT_TRUE(pair.outbox.mark(to_one(6, 3)));
-  ASSERT_TRUE(pair.outbox.mark({0, 5, 4}));
+  ASSERT_TRUE(pair.outbox.mark(to_one(), kLongestEnvelope));
+  ASSERT_TRUE(pair.outbox.mark(to_one(), kLongestEnvelope));
+  ASSERT_TRUE(pair.outbox.mark(to_one(5, 2), kLongestEnvelope));
+  ASSERT_TRUE(pair.outbox.mark(to_one(6, 3), kLongestEnvelope));
+  ASSERT_TRUE(pair.outbox.mark({0, 5, 4}, kLongestEnvelope));
   const auto senders = pair.inbox.senders(5);
   ASSERT_EQ(senders.size(), 2U);
   EXPECT_EQ(senders[0], (Inbox::Sender{0, kWorld}));

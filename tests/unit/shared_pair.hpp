@@ -64,6 +64,8 @@ struct Pair {
 
 inline Destination to_one(int tag = 5, std::uint64_t comm = kWorld) { return {1, tag, comm}; }
 
+inline Destination from_zero() { return {0, 5, kWorld}; }
+
 inline std::vector<std::byte> bytes_of(int seed, std::int64_t count) {
   std::mt19937 random(static_cast<unsigned>(seed));
   std::vector<std::byte> bytes(static_cast<std::size_t>(count));

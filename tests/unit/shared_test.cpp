@@ -31,10 +31,11 @@ TEST(Shared, a_message_is_found_from_its_envelopes_turn_on) {
   const auto second = pair.lease(to_one(), 4000);
   ASSERT_TRUE(first && second);
   EXPECT_FALSE(pair.inbox.is_envelope(first->envelope(), 0));
-  EXPECT_EQ(pair.inbox.bytes_of_next(0, 5, kWorld, false), 4000);
+  EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), second->length(), false), 4000);
   pair.outbox.go_live(*first);
   EXPECT_TRUE(pair.inbox.is_envelope(first->envelope(), 0));
-  EXPECT_EQ(pair.inbox.bytes_of_next(0, 5, kWorld, false), 4000);  // which went live before
+  EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), second->length(), false),
+            4000);  // which went live before
 }
 
 TEST(Shared, a_message_goes_and_its_memory_is_used_again) {
@@ -66,7 +67,7 @@ TEST(Shared, an_envelope_is_good_once_and_for_its_receiver_alone) {
   const auto lease = pair.lease(to_one(), 2000);
   ASSERT_TRUE(lease);
   pack(*lease, bytes_of(2, 2000));
-  std::vector<std::byte> landed(lease->envelope(), lease->envelope() + kEnvelopeBytes);
+  std::vector<std::byte> landed(lease->envelope(), lease->envelope() + kLongestEnvelope);
   for (const std::size_t byte : {0U, 7U, 8U, 11U, 12U, 15U}) {
     landed[byte] ^= std::byte{0x80};
     EXPECT_FALSE(pair.inbox.open(landed.data(), 0)) << byte;
@@ -99,7 +100,7 @@ TEST(Shared, where_no_memory_or_slot_is_left_the_message_goes_another_way) {
 
   Pair other;
   std::uint32_t marks = 0;
-  while (other.outbox.mark(to_one())) ++marks;
+  while (other.outbox.mark(to_one(), kLongestEnvelope)) ++marks;
   EXPECT_EQ(marks, kSlots);
 }
 
@@ -180,10 +181,10 @@ TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
     const auto lease = outbox.lease(to_one(), 20'000);
     if (lease) outbox.go_live(*lease);
     lease->packed(10'000);
-    return write(pipe_ends[1], lease->envelope(), kEnvelopeBytes) == kEnvelopeBytes ? 0 : 1;
+    return write(pipe_ends[1], lease->envelope(), kLongestEnvelope) == kLongestEnvelope ? 0 : 1;
   });
-  std::vector<std::byte> landed(kEnvelopeBytes);
-  ASSERT_EQ(read(pipe_ends[0], landed.data(), landed.size()), kEnvelopeBytes);
+  std::vector<std::byte> landed(kLongestEnvelope);
+  ASSERT_EQ(read(pipe_ends[0], landed.data(), landed.size()), kLongestEnvelope);
   Inbox inbox(socket, kJob, 1, 2, 0);
   inbox.take_introductions();
   const auto delivery = inbox.open(landed.data(), 0);
@@ -204,8 +205,8 @@ TEST(Shared, no_page_makes_the_receiver_leave_the_page) {
   const SharedMemory page = SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
   Slot& slot = reinterpret_cast<Page*>(page.data())->slots[0];
   constexpr std::int64_t kFirst = Parts(2).bytes;
-  const std::int64_t edges[] = {INT64_MIN, -1,      0,      kFirst - 1,     kFirst, page.bytes(),
-                                INT64_MAX, kMemory, kSlots, kEnvelopeBytes, 2000};
+  const std::int64_t edges[] = {INT64_MIN, -1,      0,      kFirst - 1,       kFirst, page.bytes(),
+                                INT64_MAX, kMemory, kSlots, kLongestEnvelope, 2000};
   const auto draw = [&] {
     return random() % 2 == 0 ? edges[random() % std::size(edges)]
                              : static_cast<std::int64_t>(random());
@@ -220,7 +221,7 @@ TEST(Shared, no_page_makes_the_receiver_leave_the_page) {
       const auto delivery = pair.inbox.open(lease->envelope(), 0);
       if (!delivery) continue;
       ++opened;
-      EXPECT_GT(delivery->bytes(), kEnvelopeBytes);
+      EXPECT_GT(delivery->bytes(), kLongestEnvelope);
       delivery->for_each_piece(delivery->bytes(), [&](ByteRange piece, const std::byte* packed) {
         EXPECT_LE(piece.end, delivery->bytes());
         volatile std::byte last = packed[piece.end - 1];
@@ -276,7 +277,7 @@ TEST(Shared, two_threads_exchange_thousands_of_messages) {
     {
       const std::lock_guard lock(mutex);
       wire.emplace_back(
-          i, std::vector<std::byte>(lease->envelope(), lease->envelope() + kEnvelopeBytes));
+          i, std::vector<std::byte>(lease->envelope(), lease->envelope() + kLongestEnvelope));
     }
     pack(*lease, bytes_of(i, size_of(i)), 4096);
     pair.outbox.release(*lease);

@@ -18,9 +18,9 @@ std::optional<Destination> destination(const mpi::Peer& peer) noexcept {
   return Destination{rank, peer.tag, comm->name};
 }
 
-bool mark_like_envelope(const mpi::Peer& peer) {
+bool mark_like_envelope(std::int64_t bytes, const mpi::Peer& peer) {
   const auto to = destination(peer);
-  return to && PostOffice::get()->mark(*to);
+  return to && PostOffice::get()->mark(*to, bytes);
 }
 
 Landed read_landed(const std::byte* data, MemoryKind memory) {
@@ -66,7 +66,7 @@ std::optional<Delivery> open(const MPI_Status& status, const mpi::CommunicatorPt
   Inbox& inbox = PostOffice::get()->inbox();
   auto delivery = inbox.open(landed.data(), from.rank);
   if (!delivery && met != Met::Dropped)
-    inbox.drop_mark(from.rank, from.tag, from.comm, met == Met::Matched);
+    inbox.drop_mark(from, mpi::received_bytes(status), met == Met::Matched);
   return delivery;
 }
 
@@ -78,15 +78,14 @@ bool is_envelope(const MPI_Status& received, const mpi::CommunicatorPtr& comm,
 
 void see_message(const MPI_Status& received, const mpi::CommunicatorPtr& comm) {
   const Destination from = origin(received, comm);
-  if (from.rank >= 0) PostOffice::get()->inbox().drop_mark(from.rank, from.tag, from.comm);
+  if (from.rank >= 0) PostOffice::get()->inbox().drop_mark(from, mpi::received_bytes(received));
 }
 
 std::int64_t bytes_of_probed(const MPI_Status& probed, const mpi::CommunicatorPtr& comm,
                              bool matched) {
   const Destination from = origin(probed, comm);
-  return from.rank < 0
-             ? kEnvelopeBytes
-             : PostOffice::get()->inbox().bytes_of_next(from.rank, from.tag, from.comm, matched);
+  const std::int64_t length = mpi::received_bytes(probed);
+  return from.rank < 0 ? length : PostOffice::get()->inbox().bytes_of_next(from, length, matched);
 }
 
 void set_bytes(MPI_Status& status, std::int64_t bytes) noexcept {

@@ -20,12 +20,12 @@ namespace strake::exchange::shared {
 
 /// Whether a message of so many bytes may be an envelope, or shall not be taken for one.
 [[nodiscard]] inline bool like_envelope(std::int64_t bytes) noexcept {
-  return bytes == kEnvelopeBytes && PostOffice::get() != nullptr;
+  return is_envelope_length(bytes) && PostOffice::get() != nullptr;
 }
 
 /// [bytes] What receives with less room get is not looked at. 0 once one of those has failed for
 /// want of room, and the program goes on (interpose/short_receives.hpp).
-inline constinit std::atomic<std::int64_t> g_least_room{kEnvelopeBytes};
+inline constinit std::atomic<std::int64_t> g_least_room{kShortestEnvelope};
 
 /// Whether an envelope may come to a receive with that room (negative: it is not known), and is
 /// looked at.
@@ -44,11 +44,11 @@ inline constinit std::atomic<std::int64_t> g_least_room{kEnvelopeBytes};
 [[nodiscard]] std::optional<Destination> destination(const mpi::Peer& peer) noexcept;
 
 /// The general case of mark_send().
-bool mark_like_envelope(const mpi::Peer& peer);
+bool mark_like_envelope(std::int64_t bytes, const mpi::Peer& peer);
 /// A send of `bytes` goes by MPI: to be called before it does. < 1 ns unless they are an
 /// envelope's. True: it has got a slot; unmark_send() if it is not sent after all.
 inline bool mark_send(std::int64_t bytes, const mpi::Peer& peer) {
-  return like_envelope(bytes) && mark_like_envelope(peer);
+  return like_envelope(bytes) && mark_like_envelope(bytes, peer);
 }
 /// The last send that was marked has been refused.
 inline void unmark_send() noexcept { PostOffice::get()->outbox().unmark(); }

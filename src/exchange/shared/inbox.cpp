@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 
@@ -297,9 +298,10 @@ std::optional<Delivery> Inbox::open(const std::byte* landed, std::int32_t from) 
   const std::int64_t at = slot->at.load(kRelaxed);
   const std::int64_t bytes = slot->bytes.load(kRelaxed);
   const std::int64_t room = neighbour.memory.bytes();
-  if (at < parts_.bytes || bytes <= kEnvelopeBytes || at > room || bytes > room - at)
+  if (at < parts_.bytes || bytes <= kLongestEnvelope || at > room || bytes > room - at)
     throw Error("a message by shared memory names bytes that are not there");
   change(*slot, State::Live, State::Seen);  // it is no longer what a probe finds
+  note_matched(*slot, from);
   std::optional<Source> source = claim(*slot, from, bytes);
   if (!suspects_.empty()) overtake(*slot, from);
   if (!source) (void)neighbour.memory.populate(at, at + bytes);
@@ -307,16 +309,17 @@ std::optional<Delivery> Inbox::open(const std::byte* landed, std::int32_t from) 
 }
 
 void Inbox::see(const std::byte* landed, std::int32_t from) {
-  if (Slot* const slot = slot_of(landed, from)) change(*slot, State::Live, State::Seen);
+  Slot* const slot = slot_of(landed, from);
+  if (slot == nullptr) return;
+  change(*slot, State::Live, State::Seen);
+  note_matched(*slot, from);
 }
 
-template <typename Wanted>
-Slot* Inbox::oldest_slot(std::int32_t from, std::int32_t tag, std::uint64_t comm, State state,
-                         const Wanted& wanted) {
-  Page* const page = page_of(from);
-  if (page == nullptr) return nullptr;
-  Slot* oldest = nullptr;
-  std::uint64_t least = 0;
+template <typename Wanted, typename Visit>
+void Inbox::for_each_slot(const Destination& from, State state, const Wanted& wanted,
+                          const Visit& visit) const {
+  Page* const page = page_of(from.rank);
+  if (page == nullptr) return;
   const std::uint32_t used = page->slots_used.load(kAcquire);
   for (std::uint32_t i = 0; i < kSlots && i < used; ++i) {
     Slot& slot = page->slots[i];
@@ -325,49 +328,112 @@ Slot* Inbox::oldest_slot(std::int32_t from, std::int32_t tag, std::uint64_t comm
     const std::uint32_t generation = slot.generation.load(kAcquire);
     if (slot.state.load(kAcquire) != state) continue;
     const std::uint64_t sequence = slot.sequence.load(kAcquire);
-    const bool mine = slot.to.load(kAcquire) == self_ && slot.tag.load(kAcquire) == tag &&
-                      slot.comm.load(kAcquire) == comm && wanted(slot);
-    if (!mine || slot.state.load(kAcquire) != state || slot.generation.load(kAcquire) != generation)
-      continue;
-    if (oldest != nullptr && sequence > least) continue;
+    const bool mine = slot.to.load(kAcquire) == self_ && slot.tag.load(kAcquire) == from.tag &&
+                      slot.comm.load(kAcquire) == from.comm && wanted(slot);
+    if (mine && slot.state.load(kAcquire) == state && slot.generation.load(kAcquire) == generation)
+      visit(slot, sequence);
+  }
+}
+
+template <typename Wanted>
+Slot* Inbox::oldest_slot(const Destination& from, State state, const Wanted& wanted) const {
+  Slot* oldest = nullptr;
+  std::uint64_t least = 0;
+  for_each_slot(from, state, wanted, [&](Slot& slot, std::uint64_t sequence) {
+    if (oldest != nullptr && sequence > least) return;
     oldest = &slot;
     least = sequence;
-  }
+  });
   return oldest;
 }
 
-void Inbox::drop_mark(std::int32_t from, std::int32_t tag, std::uint64_t comm, bool matched) {
+void Inbox::drop_mark(const Destination& from, std::int64_t length, bool matched) {
   const State state = matched ? State::Seen : State::Live;
-  const auto is_mark = [](const Slot& slot) { return slot.at.load(kAcquire) < 0; };
+  const auto is_mark = [length](const Slot& slot) {
+    return slot.at.load(kAcquire) < 0 && slot.length.load(kAcquire) == length;
+  };
   const auto is_likely = [&](const Slot& slot) { return is_mark(slot) && !is_suspect(slot); };
-  Slot* mark = oldest_slot(from, tag, comm, state, is_likely);
-  if (mark == nullptr) mark = oldest_slot(from, tag, comm, state, is_mark);
+  Slot* mark = oldest_slot(from, state, is_likely);
+  if (mark == nullptr) mark = oldest_slot(from, state, is_mark);
   if (mark != nullptr) change(*mark, state, State::Done);
 }
 
-std::int64_t Inbox::bytes_of_next(std::int32_t from, std::int32_t tag, std::uint64_t comm,
-                                  bool matched) {
-  const auto is_any = [](const Slot&) { return true; };
+/// The slot of the message that a probe has found. Mostly it is the oldest one that is no suspect.
+/// But a suspect may still come, and what receives with little room have got nobody has looked at.
+/// Then the length tells, since envelopes that follow each other differ in length.
+Slot* Inbox::next_slot(const Destination& from, std::int64_t length) const {
+  const auto may_come = [this](const Slot& slot) {
+    const Suspect* const suspect = find_suspect(slot);
+    return suspect == nullptr || !suspect->overtaken;
+  };
   const auto is_likely = [this](const Slot& slot) { return !is_suspect(slot); };
-  Slot* next = oldest_slot(from, tag, comm, State::Live, is_likely);
-  // A probe has found it, so a suspect that is alone is none.
-  if (next == nullptr) next = oldest_slot(from, tag, comm, State::Live, is_any);
-  if (next == nullptr) return kEnvelopeBytes;
-  if (matched) change(*next, State::Live, State::Seen);
+  Slot* const likely = oldest_slot(from, State::Live, is_likely);
+  if (likely != nullptr && likely->length.load(kAcquire) == length) return likely;
+  std::vector<std::pair<std::uint64_t, Slot*>> all;
+  for_each_slot(from, State::Live, may_come,
+                [&](Slot& slot, std::uint64_t sequence) { all.emplace_back(sequence, &slot); });
+  std::ranges::sort(all);
+  const auto expected =
+      std::ranges::find(all, likely, &std::pair<std::uint64_t, Slot*>::second) - all.begin();
+  Slot* nearest = nullptr;
+  std::ptrdiff_t least = std::ssize(all) + 1;
+  for (std::ptrdiff_t i = 0; i < std::ssize(all); ++i) {
+    Slot* const slot = all[static_cast<std::size_t>(i)].second;
+    const std::ptrdiff_t distance = std::abs(i - expected);
+    if (slot->length.load(kAcquire) != length || distance >= least) continue;
+    nearest = slot;
+    least = distance;
+  }
+  return nearest;
+}
+
+std::int64_t Inbox::bytes_of_next(const Destination& from, std::int64_t length, bool matched) {
+  suspect_overtaken(from);
+  Slot* const next = next_slot(from, length);
+  if (next == nullptr) return length;
+  std::erase_if(suspects_, [next](const Suspect& suspect) { return suspect.slot == next; });
+  if (matched) {
+    change(*next, State::Live, State::Seen);
+    note_matched(*next, from.rank);
+  }
   return next->bytes.load(kRelaxed);
 }
 
-bool Inbox::is_suspect(const Slot& slot) const noexcept {
-  return std::ranges::any_of(
+const Inbox::Suspect* Inbox::find_suspect(const Slot& slot) const noexcept {
+  const auto found = std::ranges::find_if(
       suspects_, [&](const Suspect& suspect) { return suspect.slot == &slot && is_live(suspect); });
+  return found != suspects_.end() ? &*found : nullptr;
 }
 
-bool Inbox::suspect(std::int32_t from, std::int32_t tag, std::uint64_t comm) {
-  const auto is_likely = [this](const Slot& slot) { return !is_suspect(slot); };
-  Slot* const slot = oldest_slot(from, tag, comm, State::Live, is_likely);
+bool Inbox::suspect(const Destination& from, std::int64_t length) {
+  const auto is_likely = [&](const Slot& slot) {
+    return !is_suspect(slot) && (length == 0 || slot.length.load(kAcquire) == length);
+  };
+  Slot* const slot = oldest_slot(from, State::Live, is_likely);
   if (slot == nullptr) return false;
-  suspects_.push_back({from, slot, slot->generation.load(kRelaxed)});
+  suspects_.push_back({from.rank, slot, slot->generation.load(kRelaxed)});
   return true;
+}
+
+/// A receive, or a probe, has got the message of a slot.
+void Inbox::note_matched(const Slot& slot, std::int32_t from) noexcept {
+  const Destination of{from, slot.tag.load(kRelaxed), slot.comm.load(kRelaxed)};
+  const std::uint64_t sequence = slot.sequence.load(kRelaxed);
+  const std::uint64_t* const last = matched_.find(of);
+  if (last == nullptr || *last < sequence) matched_.set(of, sequence);
+}
+
+/// Receives that nobody has looked at, as their requests were freed, have got the messages before
+/// the last one from there that was matched.
+void Inbox::suspect_overtaken(const Destination& from) {
+  const std::uint64_t* const last = matched_.find(from);
+  if (last == nullptr) return;
+  const auto is_new = [this](const Slot& slot) { return !is_suspect(slot); };
+  for_each_slot(from, State::Live, is_new, [&](Slot& slot, std::uint64_t sequence) {
+    if (sequence >= *last) return;
+    suspects_.push_back({from.rank, &slot, slot.generation.load(kRelaxed), true});
+    g_unsettled.store(true, std::memory_order_relaxed);
+  });
 }
 
 /// The message of `by` was matched, and so was each message that was sent before it with the same

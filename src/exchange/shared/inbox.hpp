@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/backend.hpp"
+#include "exchange/shared/destination.hpp"
 #include "exchange/shared/outbox.hpp"
 #include "exchange/shared/page.hpp"
 #include "exchange/shared/remote_layouts.hpp"
@@ -164,7 +165,7 @@ class Inbox {
     return pages_[static_cast<std::size_t>(from)].refused;
   }
 
-  /// What `landed`, the begin of a message of kEnvelopeBytes from `from`, names; nothing where it
+  /// What `landed`, the begin of a message of kLongestEnvelope from `from`, names; nothing where it
   /// is a message of its own. An offer is claimed: done() has to follow soon.
   /// \throws Error  the page is not as it should be
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
@@ -180,9 +181,9 @@ class Inbox {
   void see(const std::byte* landed, std::int32_t from);
   /// \{ Messages that receives with less room than an envelope have ended with an error: nobody
   /// looked at what they name. Their slots are suspects.
-  /// The oldest live slot of this source, tag and communicator that is no suspect becomes one.
-  /// Probes pass suspects over. False: there is none.
-  bool suspect(std::int32_t from, std::int32_t tag, std::uint64_t comm);
+  /// The oldest live slot from there that is no suspect becomes one. Probes pass suspects over.
+  /// False: there is none. \param length  of the message; 0: not known
+  bool suspect(const Destination& from, std::int64_t length = 0);
   /// Returns the ranks, and communicators' names, of live messages to this rank with that tag.
   struct Sender {
     std::int32_t rank = -1;
@@ -198,7 +199,9 @@ class Inbox {
     std::erase_if(suspects_, [&](const Suspect& suspect) {
       if (!is_live(suspect)) return true;
       if (!suspect.overtaken || !safe(suspect.from, suspect.slot->comm.load())) return false;
-      suspect.slot->state.store(State::Done, std::memory_order_release);
+      // To look whether it is safe may have found that a receive has got it.
+      State found = State::Live;
+      suspect.slot->state.compare_exchange_strong(found, State::Done, std::memory_order_acq_rel);
       return true;
     });
   }
@@ -207,12 +210,12 @@ class Inbox {
     return std::ranges::any_of(suspects_, &Suspect::overtaken);
   }
   /// \}
-  /// A message of an envelope's size, which was none, has come from `from`; `matched`: a probe had
-  /// matched it before.
-  void drop_mark(std::int32_t from, std::int32_t tag, std::uint64_t comm, bool matched = false);
-  /// The bytes of the next message from there, one of an envelope's size; `matched`: it is no
-  /// longer the next.
-  [[nodiscard]] std::int64_t bytes_of_next(std::int32_t from, std::int32_t tag, std::uint64_t comm,
+  /// A message of an envelope's length, which was none, has come from `from`; `matched`: a probe
+  /// had matched it before.
+  void drop_mark(const Destination& from, std::int64_t length, bool matched = false);
+  /// The bytes of the next message from there, as a probe has found one of that length, an
+  /// envelope's; `matched`: it is no longer the next.
+  [[nodiscard]] std::int64_t bytes_of_next(const Destination& from, std::int64_t length,
                                            bool matched);
 
  private:
@@ -258,12 +261,20 @@ class Inbox {
     return suspect.slot->state.load(std::memory_order_acquire) == State::Live &&
            suspect.slot->generation.load(std::memory_order_relaxed) == suspect.generation;
   }
-  [[nodiscard]] bool is_suspect(const Slot& slot) const noexcept;
+  [[nodiscard]] const Suspect* find_suspect(const Slot& slot) const noexcept;
+  [[nodiscard]] bool is_suspect(const Slot& slot) const noexcept {
+    return find_suspect(slot) != nullptr;
+  }
   void overtake(const Slot& by, std::int32_t from) noexcept;
-  /// The oldest slot from there of those that `wanted` wants.
+  void note_matched(const Slot& slot, std::int32_t from) noexcept;
+  void suspect_overtaken(const Destination& from);
+  /// Calls `visit(slot, sequence)` for the slots from there that `wanted(slot)` wants.
+  template <typename Wanted, typename Visit>
+  void for_each_slot(const Destination& from, State state, const Wanted& wanted,
+                     const Visit& visit) const;
   template <typename Wanted>
-  Slot* oldest_slot(std::int32_t from, std::int32_t tag, std::uint64_t comm, State state,
-                    const Wanted& wanted);
+  [[nodiscard]] Slot* oldest_slot(const Destination& from, State state, const Wanted& wanted) const;
+  [[nodiscard]] Slot* next_slot(const Destination& from, std::int64_t length) const;
 
   const sharing::DescriptorSocket& socket_;
   std::uint64_t job_;
@@ -275,7 +286,8 @@ class Inbox {
   std::int64_t most_device_bytes_ = 0;
   const Outbox* own_ = nullptr;
   RemoteLayouts layouts_;
-  std::vector<Suspect> suspects_;  ///< almost always none
+  std::vector<Suspect> suspects_;         ///< almost always none
+  ByDestination<std::uint64_t> matched_;  ///< the last sequence number from there
 };
 
 }  // namespace strake::exchange::shared

@@ -20,7 +20,10 @@ constexpr std::int64_t kLongestLayout = 4;
 }  // namespace
 
 Outbox::Outbox(std::int32_t rank, std::int32_t ranks, std::uint64_t nonce, std::int64_t bytes)
-    : parts_(ranks), memory_(sharing::SharedMemory::make(parts_.bytes + bytes)), blocks_(bytes) {
+    : parts_(ranks),
+      memory_(sharing::SharedMemory::make(parts_.bytes + bytes)),
+      blocks_(bytes),
+      lengths_(ranks) {
   if (!memory_.populate(0, parts_.bytes)) throw OutOfMemory("no memory for a page of messages");
   Page* const made = new (memory_.data()) Page;
   made->header.rank = rank;
@@ -58,7 +61,8 @@ std::optional<std::int64_t> Outbox::take_block(std::int64_t bytes, bool populate
   return std::nullopt;
 }
 
-void Outbox::fill(Slot& slot, const Destination& to, std::int64_t bytes, std::int64_t at) {
+void Outbox::fill(Slot& slot, const Destination& to, std::int64_t bytes, std::int64_t at,
+                  std::int64_t length) {
   slot.generation.store(slot.generation.load(std::memory_order_relaxed) + 1,
                         std::memory_order_relaxed);
   // A reader that sees a word below, and then reads the generation, sees the one above.
@@ -68,9 +72,25 @@ void Outbox::fill(Slot& slot, const Destination& to, std::int64_t bytes, std::in
   slot.comm.store(to.comm, kRelease);
   slot.bytes.store(bytes, kRelease);
   slot.at.store(at, kRelease);
+  slot.length.store(length, kRelease);
   slot.packed.store(0, kRelease);
   slot.offer.store(Offer::None, kRelease);
   slot.news.store(0, kRelease);
+}
+
+/// The length of the newest message there that has a slot and was not received yet; 0: none has.
+std::int64_t Outbox::newest_length(const Destination& to) const noexcept {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  const Slot* newest = nullptr;
+  for (std::uint32_t i = 0; i < used_; ++i) {
+    const Slot& slot = page().slots[used_slots_[(first_used_ + i) % kSlots]];
+    const Destination there{slot.to.load(kRelaxed), slot.tag.load(kRelaxed),
+                            slot.comm.load(kRelaxed)};
+    if (there == to &&
+        (newest == nullptr || slot.sequence.load(kRelaxed) > newest->sequence.load(kRelaxed)))
+      newest = &slot;
+  }
+  return newest != nullptr ? newest->length.load(kRelaxed) : 0;
 }
 
 void Outbox::go_live(Slot& slot) noexcept {
@@ -90,14 +110,15 @@ std::optional<Lease> Outbox::lease(const Destination& to, std::int64_t bytes, bo
   Slot& slot = page().slots[number];
   held_[number] = {*at, bytes, false};
   if (!to_self_.empty()) to_self_[number] = {};
-  fill(slot, to, bytes, *at);
+  const std::int64_t length = lengths_.next(to, [&] { return newest_length(to); });
+  fill(slot, to, bytes, *at, length);
   std::byte* const place = memory_.data() + parts_.envelopes + number * kEnvelopePlace;
   Envelope envelope;
   envelope.nonce = header().nonce;
   envelope.slot = number;
   envelope.generation = slot.generation;
   std::memcpy(place, &envelope, sizeof(envelope));
-  return Lease(slot, place, memory_.data() + *at);
+  return Lease(slot, place, length, memory_.data() + *at);
 }
 
 bool Outbox::prepare(const Lease& lease) {
@@ -105,12 +126,13 @@ bool Outbox::prepare(const Lease& lease) {
   return memory_.populate(own.at, own.at + own.bytes);
 }
 
-bool Outbox::mark(const Destination& to) {
+bool Outbox::mark(const Destination& to, std::int64_t bytes) {
   std::uint32_t number = 0;
   collect(kAtATime);
   if (!take_slot(number)) return false;
   held_[number] = {-1, 0, true};
-  fill(page().slots[number], to, kEnvelopeBytes, -1);
+  fill(page().slots[number], to, bytes, -1, bytes);
+  lengths_.avoid(to, bytes);
   go_live(page().slots[number]);
   marked_ = number;
   return true;

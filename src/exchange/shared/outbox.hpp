@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "exchange/shared/destination.hpp"
+#include "exchange/shared/lengths.hpp"
 #include "exchange/shared/page.hpp"
 #include "memory/sharing/arenas.hpp"
 #include "memory/sharing/buddies.hpp"
@@ -16,21 +18,15 @@
 
 namespace strake::exchange::shared {
 
-/// Where a message goes.
-struct Destination {
-  std::int32_t rank = -1;  ///< in MPI_COMM_WORLD
-  std::int32_t tag = 0;
-  std::uint64_t comm = 0;  ///< the communicator's name
-};
-
 /// A message on its way. The sender packs it, or has offered it where it lies; it sends the
 /// envelope, and releases it; it stays until the receiver is done.
 class Lease {
  public:
-  Lease(Slot& slot, std::byte* envelope, std::byte* data) noexcept
-      : slot_(&slot), envelope_(envelope), data_(data) {}
-  /// What MPI sends: kEnvelopeBytes.
+  Lease(Slot& slot, std::byte* envelope, std::int64_t length, std::byte* data) noexcept
+      : slot_(&slot), envelope_(envelope), length_(length), data_(data) {}
+  /// What MPI sends: length() bytes.
   [[nodiscard]] std::byte* envelope() const noexcept { return envelope_; }
+  [[nodiscard]] std::int64_t length() const noexcept { return length_; }
   /// Room for the message.
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   /// The bytes before `end` are there; kFailed: no more will come.
@@ -68,6 +64,7 @@ class Lease {
   friend class Outbox;
   Slot* slot_;
   std::byte* envelope_;
+  std::int64_t length_;
   std::byte* data_;
 };
 
@@ -104,8 +101,10 @@ class Outbox {
   }
   /// Before it is packed after all. False: there is no memory.
   [[nodiscard]] bool prepare(const Lease& lease);
-  /// A live slot for a message of an envelope's size whose bytes MPI carries. False: there is none.
-  [[nodiscard]] bool mark(const Destination& to);
+  /// A live slot for a message of an envelope's length whose bytes MPI carries. False: there is
+  /// none.
+  [[nodiscard]] bool mark(const Destination& to, std::int64_t bytes);
+  [[nodiscard]] Lengths& lengths() noexcept { return lengths_; }
   /// The message of the last mark() was not sent.
   void unmark() noexcept;
   /// Lets the receiver take the bytes from where they lie: `layout` from `address` on, all of it in
@@ -169,13 +168,16 @@ class Outbox {
   bool take_slot(std::uint32_t& number);
   std::optional<std::int64_t> take_block(std::int64_t bytes, bool populated = true);
   void go_live(Slot& slot) noexcept;
-  void fill(Slot& slot, const Destination& to, std::int64_t bytes, std::int64_t at);
+  void fill(Slot& slot, const Destination& to, std::int64_t bytes, std::int64_t at,
+            std::int64_t length);
+  [[nodiscard]] std::int64_t newest_length(const Destination& to) const noexcept;
   void collect(std::uint32_t most);
 
   Parts parts_;
   sharing::SharedMemory memory_;
   sharing::Buddies blocks_;  ///< of the memory behind parts_.bytes
   std::uint64_t sequence_ = 0;
+  Lengths lengths_;
   std::uint32_t marked_ = 0;  ///< the slot of the last mark()
   std::vector<std::uint32_t> free_slots_;
   /// Those in use, in turn: a ring.

@@ -12,22 +12,17 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "exchange/shared/lengths.hpp"
 #include "memory/sharing/arenas.hpp"
 #include "memory/sharing/descriptor_socket.hpp"
 #include "memory/sharing/device_memory.hpp"
 
 namespace strake::exchange::shared {
 
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 inline constexpr std::uint64_t kMagic = 0x656b617274736731;  // "1gstrake"
 inline constexpr std::uint32_t kSlots = 1024;
 
-/// [bytes] A size that few messages of users have; those that do get a slot, too, so that a probe
-/// can tell which one is next. Long enough that a receive with less room, as those of edges and
-/// corners are, is none of Strake's business: the MPI library itself finds an envelope too long for
-/// it, as the message would be. Short enough for the fast path of small messages (1024 bytes with a
-/// header in Open MPI). A multiple of 32, since it may end no element of a receive's type.
-inline constexpr std::int64_t kEnvelopeBytes = 992;
 /// Bytes that the wire may use behind an envelope.
 inline constexpr std::int64_t kEnvelopeRoom = 96;
 
@@ -69,7 +64,8 @@ struct alignas(64) Slot {
   std::atomic<std::uint64_t> comm{0};      ///< the communicator's name (mpi/communicators.hpp)
   std::atomic<std::uint64_t> sequence{0};  ///< of all that the sender has sent by slots
   std::atomic<std::int64_t> bytes{0};
-  std::atomic<std::int64_t> at{0};  ///< offset in the page; negative: the bytes came by MPI
+  std::atomic<std::int64_t> at{0};      ///< offset in the page; negative: the bytes came by MPI
+  std::atomic<std::int64_t> length{0};  ///< of the message of MPI's
   /// How many bytes are packed; kFailed: no more will come.
   alignas(64) std::atomic<std::int64_t> packed{0};
   std::atomic<Offer> offer{Offer::None};
@@ -102,13 +98,13 @@ struct Header {
 
 /// A page begins with this. Then come a byte for each rank of MPI_COMM_WORLD, which that rank sets
 /// once it has mapped the page; for each rank the generations of the allocations that it has
-/// mapped; envelopes, each in a place of kEnvelopeBytes + kEnvelopeRoom; and the packed bytes.
+/// mapped; envelopes, each in a place of kLongestEnvelope + kEnvelopeRoom; and the packed bytes.
 struct Page {
   Header header;
   std::atomic<std::uint32_t> slots_used{0};  ///< the slots before this one were ever used
   std::array<Slot, kSlots> slots;
 };
-inline constexpr std::int64_t kEnvelopePlace = kEnvelopeBytes + kEnvelopeRoom;
+inline constexpr std::int64_t kEnvelopePlace = kLongestEnvelope + kEnvelopeRoom;
 
 /// Allocations that a rank may have at a time: in host memory, and then of its devices.
 inline constexpr std::int32_t kRegions = sharing::Arenas::kMost + sharing::DeviceExports::kMost;

@@ -241,10 +241,14 @@ int PostOffice::ranks_reached() const noexcept {
       }));
 }
 
-bool PostOffice::mark(const Destination& to) {
-  if (reaches(to.rank) && outbox_.mark(to)) return true;
-  // Once one has gone unmarked, a probe could not tell it from an envelope.
-  neighbours_[static_cast<std::size_t>(to.rank)].reach = Reach::No;
+bool PostOffice::mark(const Destination& to, std::int64_t bytes) {
+  Lengths& lengths = outbox_.lengths();
+  if (lengths.is_spoiled(to.rank, bytes)) return false;
+  if (reaches(to.rank) && outbox_.mark(to, bytes)) return true;
+  // Once one has gone unmarked, a probe could not tell it from an envelope of its length.
+  lengths.spoil(to.rank, bytes);
+  if (lengths.all_spoiled(to.rank))
+    neighbours_[static_cast<std::size_t>(to.rank)].reach = Reach::No;
   return false;
 }
 

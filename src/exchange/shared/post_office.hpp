@@ -60,7 +60,7 @@ class PostOffice {
   /// [bytes] Shorter messages go by MPI. From a device's memory, whose packing takes two launches,
   /// all do but those that are shorter than an envelope.
   [[nodiscard]] std::int64_t limit(Place place = {}) const noexcept {
-    return place.kind == MemoryKind::Device ? kEnvelopeBytes + 1 : limit_;
+    return place.kind == MemoryKind::Device ? kLongestEnvelope + 1 : limit_;
   }
   /// Whether that rank has mapped this one's page. Introduces this rank at the first call, and some
   /// of the later ones. ~1 ns once it is known.
@@ -96,8 +96,8 @@ class PostOffice {
   }
   /// From now on everything goes by MPI; what is on its way still comes.
   void stop_sending() noexcept;
-  /// A message of an envelope's size goes there by MPI. False: it has got no slot.
-  bool mark(const Destination& to);
+  /// A message of an envelope's length goes there by MPI. False: it has got no slot.
+  bool mark(const Destination& to, std::int64_t bytes);
   /// Whether messages in the memory of a device go by envelopes.
   [[nodiscard]] bool shares_devices() const noexcept { return shares_devices_; }
   /// How many other ranks have mapped this one's page.

@@ -125,10 +125,11 @@ void Generator::start(int id) {
 
 std::int64_t Generator::draw_bytes(int leaf_bytes) {
   const int kind = draw_.number(0, 99);
+  static const std::vector<std::int64_t> kHeaderLengths = {992, 896};
   const std::int64_t few = 8 * draw_.between(-2, 2);
   const std::int64_t bytes = kind < 4    ? 0
                              : kind < 32 ? draw_.between(1, 400)
-                             : kind < 42 ? 992
+                             : kind < 42 ? draw_.pick(kHeaderLengths)
                              : kind < 50 ? draw_.between(960, 1030)
                              : kind < 62 ? draw_.between(1000, 4095)
                              : kind < 72 ? (4 << 10) + few
@@ -194,9 +195,7 @@ Shape Generator::draw_room(std::int64_t bytes, int leaf_bytes) {
 }
 
 bool Generator::may_truncate(std::int64_t bytes, std::int64_t room) const {
-  constexpr std::int64_t kHeaderBytes = 992;
-  if (!kTruncates || bytes <= room) return false;
-  return room >= kHeaderBytes || kTruncatesBelow992;
+  return kTruncates && bytes > room;
 }
 
 bool Generator::may_buffer(int rank, std::int64_t bytes) const {

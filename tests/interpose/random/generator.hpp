@@ -11,11 +11,6 @@
 
 namespace random_program {
 
-/// Whether receives that are too short have room for fewer than 992 bytes. Later probes may be
-/// wrong then in the cases that docs/reference/interposer.md names, which a random program meets;
-/// tests/interpose/short_receives.cpp has the others.
-constexpr bool kTruncatesBelow992 = false;
-
 struct Options {
   std::uint64_t seed = 1;  ///< odd: begins when no rank has heard of another's shared memory
   int messages = 1000;
