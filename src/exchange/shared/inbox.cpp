@@ -428,9 +428,10 @@ void Inbox::note_matched(const Slot& slot, std::int32_t from) noexcept {
 void Inbox::suspect_overtaken(const Destination& from) {
   const std::uint64_t* const last = matched_.find(from);
   if (last == nullptr) return;
-  const auto is_new = [this](const Slot& slot) { return !is_suspect(slot); };
-  for_each_slot(from, State::Live, is_new, [&](Slot& slot, std::uint64_t sequence) {
+  const auto any = [](const Slot&) { return true; };
+  for_each_slot(from, State::Live, any, [&](Slot& slot, std::uint64_t sequence) {
     if (sequence >= *last) return;
+    std::erase_if(suspects_, [&slot](const Suspect& suspect) { return suspect.slot == &slot; });
     suspects_.push_back({from.rank, &slot, slot.generation.load(kRelaxed), true});
     g_unsettled.store(true, std::memory_order_relaxed);
   });
