@@ -1,7 +1,5 @@
-/// \file  Messages of the size of an envelope (exchange/shared/page.hpp) among longer ones: each
+/// \file  Messages of the size of an envelope (exchange/shared/lengths.hpp) among longer ones: each
 /// probe tells the size of the very next one, however the messages before it were received.
-#include <strake/mpix.h>
-
 #include <deque>
 #include <memory>
 #include <random>
@@ -245,22 +243,12 @@ void communicators() {
   }
 }
 
-/// The ranks of a node find each other before the first message.
-void find_each_other() {
-  check::section("find each other");
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  CHECK_MPI(MPI_Type_contiguous(2, MPI_INT, &type));
-  CHECK_MPI(MPIX_Type_commit_comm(&type, MPI_COMM_WORLD));
-  CHECK_MPI(MPIX_Type_free_comm(&type, MPI_COMM_WORLD));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   check::init(argc, argv);
-  if (std::getenv("TEST_FIND_FIRST") != nullptr) find_each_other();
   check::section("any order");
-  // Else the first messages go by MPI, while the ranks get to know each other.
+  // The first messages go by MPI, while the ranks get to know each other.
   rounds(MPI_COMM_WORLD, 1);
   rounds(MPI_COMM_WORLD, 2);
   communicators();

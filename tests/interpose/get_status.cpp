@@ -228,8 +228,7 @@ void check_bytes(const MPI_Status& status, const Described& type) {
 }
 
 /// To tell the size of a long message, Strake asks about the persistent receives that may have got
-/// messages before it. These have 992 bytes, as Strake's own messages have that stand for long
-/// ones.
+/// messages before it. These have 992 bytes, as messages may have that stand for long ones.
 void asked_for_a_probe(const Described& type, int stride, bool asked) {
   check::section("Recv_init, asked about for a probe");
   const Described before = describe::commit(describe::vector(124, 2, stride, describe::integer()));

@@ -29,7 +29,7 @@ for how in network:2 ipc:2 process:2 user:2 memory:0; do
   timeout -k 3 20 "$@" "$folder/apart" ${how%:*} "$program" >"$folder/alone" 2>&1 && grep -qx ok "$folder/alone" || continue
   tried=$((tried + 1))
   timeout -k 3 30 "$@" "$folder/apart" ${how%:*} env LD_PRELOAD="$interposer" STRAKE_JOB="namespaces-$$" STRAKE_PROFILE=none \
-    STRAKE_SUMMARY_JSON="$folder/json" TEST_FIND_FIRST=1 "$program" >"$folder/out" 2>&1
+    STRAKE_SUMMARY_JSON="$folder/json" "$program" >"$folder/out" 2>&1
   pairs=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['shared_memory']['pairs'])" "$folder/json")
   echo "${how%:*}: $pairs pairs share memory"
   grep -qx ok "$folder/out" && [ "$pairs" = "${how#*:}" ] && continue

@@ -13,7 +13,7 @@
 namespace {
 
 constexpr int kRoom = 100;     // [bytes]
-constexpr int kHeader = 992;   // [bytes] as long as the messages that stand for longer ones
+constexpr int kHeader = 992;   // [bytes] as messages may have that stand for longer ones
 constexpr int kColumn = 2048;  // rows of a long message
 constexpr int kTag = 5;
 

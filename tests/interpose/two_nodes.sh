@@ -4,12 +4,10 @@
 # 77: this process may make no namespaces.
 set -u
 flavor=$1 interposer=$2 program=$3
-# With TEST_FIND_FIRST the ranks of a node find each other before the first message. Else one whose message of 992 bytes
-# goes by MPI before the receiver knows it sends that one nothing by shared memory (PostOffice::mark).
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$(dirname "$0")/../support/two_nodes.sh" "$flavor" 110 env LD_PRELOAD="$interposer" STRAKE_JOB="two-nodes-$$" \
-  STRAKE_SHARE_LIMIT=993 STRAKE_METHOD=pack STRAKE_PROFILE=none STRAKE_SUMMARY_JSON="$folder/json" TEST_FIND_FIRST=1 \
+  STRAKE_SHARE_LIMIT=993 STRAKE_METHOD=pack STRAKE_PROFILE=none STRAKE_SUMMARY_JSON="$folder/json" \
   "$program" >"$folder/out" 2>&1
 code=$?
 cat "$folder/out"
