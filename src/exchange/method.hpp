@@ -49,6 +49,7 @@ inline constexpr int kReasons = 18;
 struct Choice {
   Method method = Method::System;
   Reason reason = Reason::None;
+  bool shares = true;  ///< by memory that the receiver shares instead, where it can
 };
 
 /// What STRAKE_METHOD forces; nothing for auto, and for engine, which is for planned exchanges.

@@ -105,13 +105,13 @@ Transfer::~Transfer() {
   }
 }
 
-void Transfer::start() {
+void Transfer::start(bool shares) {
   cancelled_ = false;
   arrival_ = {};
   patient_until_.reset();
   if (shares_with_) {
     shared::PostOffice* const office = shared::PostOffice::get();
-    if (office != nullptr)
+    if (office != nullptr && shares)
       lease_ =
           office->lease(*shares_with_, typed_.elements->layout(), typed_.address, typed_.place);
     method_ = lease_ ? by_lease(*lease_) : unshared_method_;

@@ -73,6 +73,8 @@ class Transfer {
   }
   /// Whether it goes by memory that its receiver shares.
   [[nodiscard]] bool shares() const noexcept { return lease_.has_value(); }
+  [[nodiscard]] mpi::Elements& elements() const noexcept { return *typed_.elements; }
+  [[nodiscard]] bool on_device() const noexcept { return typed_.on_device(); }
   /// Whether the receiver may take the message from where it lies, so that the send must not be
   /// told complete before arrived().
   [[nodiscard]] bool offered() const noexcept {
@@ -86,7 +88,7 @@ class Transfer {
   void withdraw() noexcept;
   /// Begins: packs a send (host memory), or starts to (device memory).
   /// \throws OutOfMemory, CudaError
-  void start();
+  void start(bool shares = true);
   /// A send that waits for its turn: collects its copy, if it can be. A fault shows in step().
   void prepare() noexcept;
   /// Takes the next step, if it needs no waiting. True: the message is done.

@@ -1,17 +1,28 @@
 #include "exchange/trials.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace strake::exchange {
-namespace {
 
-std::int64_t median(std::vector<std::int64_t>& times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
+int Trials::Times::timed() const noexcept { return std::clamp(exchanges - kWarmUp, 0, kTimed); }
+
+std::int64_t Trials::Times::median() const {
+  std::array<std::int64_t, kTimed> sorted = last;
+  const auto middle = sorted.begin() + timed() / 2;
+  std::nth_element(sorted.begin(), middle, sorted.begin() + timed());
   return *middle;
 }
 
-}  // namespace
+void Trials::Times::add(std::int64_t time) noexcept {
+  const int number = exchanges++ - kWarmUp;
+  if (number >= 0) last[static_cast<std::size_t>(number % kTimed)] = time;
+  if (exchanges == std::numeric_limits<int>::max()) exchanges = kWarmUp + kTimed;
+}
+
+Method Trials::State::method_of(std::size_t way) const noexcept {
+  return way == kRules ? by_rule : way == kLeft ? Method::System : Method::Pack;
+}
 
 std::size_t Trials::Hash::operator()(const Subject& subject) const noexcept {
   return static_cast<std::size_t>(
@@ -23,30 +34,43 @@ Trials::Way Trials::way(const Subject& subject, Method by_rule, std::int64_t now
   begin();
   auto known = states_.find(subject);
   if (known == states_.end()) {
-    if (states_.size() == kMostSubjects) return {by_rule, true};
+    if (states_.size() == kMostSubjects) return {by_rule, true, true};
     known = states_.try_emplace(subject).first;
     known->second.by_rule = by_rule;
   }
   State& state = known->second;
-  if (state.settled) return {state.method, true, true};
+  if (open_ && blocking_ && (state.exchange == exchange_ || subject.nonblocking)) close();
+  if (state.settled) return {state.method_of(state.kept), state.kept == kRules, true, true};
   if (!open_) {
     open_ = true;
     ++exchange_;
     members_.clear();
     spent_ = 0;
-    turn_ = static_cast<std::size_t>(state.exchanges) % kWays;
+    blocking_ = !subject.nonblocking;
+    turn_ = turn_of(state, now);
   }
   enter(now);
   if (state.exchange != exchange_) {
     state.exchange = exchange_;
     members_.push_back(&state);
   }
-  const Method ways[kWays] = {state.by_rule, Method::System, Method::Pack};
-  return {ways[turn_], false, true};
+  return {state.method_of(turn_), turn_ == kRules, false, true};
+}
+
+/// The way that went least often, if the job can afford it; at first the one that is kept, as the
+/// others' cost is counted from its time.
+std::size_t Trials::turn_of(const State& state, std::int64_t now) const noexcept {
+  const bool dear = static_cast<double>(lost_) > kShare * static_cast<double>(now - began_);
+  if (dear || state.ways[state.kept].timed() == 0) return state.kept;
+  std::size_t turn = state.kept;
+  for (std::size_t way = 0; way < kWays; ++way)
+    if (!state.ways[way].hopeless && state.ways[way].exchanges < state.ways[turn].exchanges)
+      turn = way;
+  return turn;
 }
 
 void Trials::begin() {
-  if (open_ && completed_) close();
+  if (open_ && completed_ && !blocking_) close();
 }
 
 void Trials::drop() noexcept {
@@ -70,32 +94,53 @@ void Trials::leave(std::int64_t now, bool completes) noexcept {
 
 void Trials::close() {
   drop();
+  if (!members_.empty()) charge(*members_.front());
   for (State* const state : members_) {
-    std::vector<std::int64_t>& times = state->times[turn_];
-    if (state->exchanges++ >= kWarmUp * static_cast<int>(kWays)) times.push_back(spent_);
-    const bool enough = std::ranges::all_of(
-        state->times, [](const auto& one) { return one.size() >= std::size_t{kTimed}; });
-    if (enough) settle(*state);
+    state->ways[turn_].add(spent_);
+    judge(*state);
   }
 }
 
-void Trials::settle(State& state) {
-  const auto by_rule = static_cast<double>(median(state.times[0]));
-  const std::int64_t left = median(state.times[1]);
-  const std::int64_t packed = median(state.times[2]);
-  const Method faster = packed < left ? Method::Pack : Method::System;
-  const bool worth_it = static_cast<double>(std::min(packed, left)) <= kWorthIt * by_rule;
-  state.method = worth_it ? faster : state.by_rule;
+/// An exchange that went another way than the one that is kept may have taken longer.
+void Trials::charge(const State& state) {
+  if (turn_ != state.kept)
+    lost_ += std::max<std::int64_t>(spent_ - state.ways[state.kept].median(), 0);
+}
+
+void Trials::judge(State& state) {
+  std::size_t best = state.kept;
+  if (state.ways[best].timed() < kFew) return;
+  for (std::size_t way = 0; way < kWays; ++way)
+    if (state.ways[way].timed() >= kFew && state.ways[way].median() < state.ways[best].median())
+      best = way;
+  const auto least = static_cast<double>(state.ways[best].median());
+  bool enough = true;
+  for (std::size_t way = 0; way < kWays; ++way) {
+    Times& times = state.ways[way];
+    times.hopeless = times.hopeless || (way != state.kept && times.timed() >= kFew &&
+                                        static_cast<double>(times.median()) > kHopeless * least);
+    enough = enough && (times.hopeless || times.timed() >= kTimed);
+  }
+  if (!enough) return;
+  const double worth_it = best == kLeft ? kWorthLeaving : kWorthIt;
+  if (least <= worth_it * static_cast<double>(state.ways[state.kept].median())) state.kept = best;
   state.settled = true;
-  state.times = {};
+  state.ever_settled = true;
+}
+
+void Trials::review() {
+  for (auto& [subject, state] : states_) {
+    state.settled = false;
+    state.ways = {};
+  }
 }
 
 Trials::Found Trials::found() const noexcept {
   Found found;
   for (const auto& [subject, state] : states_) {
-    if (!state.settled) {
+    if (!state.ever_settled) {
       ++found.unsettled;
-    } else if (state.method == Method::Pack) {
+    } else if (state.method_of(state.kept) == Method::Pack) {
       ++found.packed;
     } else {
       ++found.left;

@@ -1,4 +1,5 @@
-/// \file  A job learns which way is faster: its first exchanges go different ways in turn.
+/// \file  A job learns which way is faster: its exchanges go different ways in turn, first and now
+/// and then.
 #pragma once
 
 #include <array>
@@ -15,12 +16,15 @@ namespace strake::exchange {
 using machine::Direction;
 using machine::Method;
 
-/// Compares three ways for the messages of an exchange: by the rules, all left to the MPI library,
-/// and all packed. An exchange is what a rank sends and receives until a call that completes
-/// messages is followed by one that begins some; its time is that spent inside these calls. All
-/// messages of an exchange go the same way, so the way that is kept is the one that made the
-/// exchange faster, not one message. Each layout and size is tried in a bounded number of
-/// exchanges. For one thread at a time. Times are in nanoseconds, by any clock.
+/// Compares three ways for the messages of an exchange: by the rules, which includes memory that
+/// ranks of a node share; all left to the MPI library; and all packed and sent by it. An exchange
+/// is what a rank sends and receives until a call that completes messages is followed by one that
+/// begins some; one of blocking calls, until one of its messages comes again. Its time is that
+/// spent inside these calls. All messages of an exchange go the same way, so the way that is kept
+/// is the one that made the exchange faster, not one message. Each
+/// layout and size is tried in a bounded number of exchanges, and again after each review(). Trials
+/// take a bounded part of the job's time. For one thread at a time. Times are in nanoseconds, by
+/// any clock.
 class Trials {
  public:
   /// What is tried: messages alike share one trial, whatever their datatypes' handles are.
@@ -32,13 +36,27 @@ class Trials {
     friend bool operator==(const Subject&, const Subject&) = default;
   };
   static constexpr int kWarmUp = 1;  ///< exchanges of each way that are not timed
-  static constexpr int kTimed = 6;   ///< exchanges of each way
-  /// A way is kept instead of the rules' if it takes at most this part of their time.
-  static constexpr double kWorthIt = 0.92;
+  static constexpr int kTimed = 8;   ///< exchanges of each way
+  /// Another way is taken instead of the one that is kept if it takes at most this part of its
+  /// time.
+  static constexpr double kWorthIt = 0.95;
+  /// As kWorthIt, of the MPI library's own: a program must not be slower than by that alone.
+  static constexpr double kWorthLeaving = 0.98;
+  /// A way that takes longer by this factor than another one, after kFew exchanges of each, is not
+  /// tried to the end.
+  static constexpr double kHopeless = 1.25;
+  static constexpr int kFew = 3;
+  /// The part of the time since `began` that trials may have made the job longer by: else the way
+  /// that is kept has its turn.
+  static constexpr double kShare = 0.01;
+
+  /// \param began  when the job did
+  explicit Trials(std::int64_t began = 0) noexcept : began_(began) {}
 
   struct Way {
     Method method = Method::System;
-    bool settled = false;  ///< it stays so
+    bool shares = true;    ///< by memory that the receiver shares, where it can
+    bool settled = false;  ///< it stays so until the next review
     bool tried = false;    ///< by trials, not by the rules
   };
   /// The way of a message of a call that began at `now`. `by_rule`: System or Pack.
@@ -49,10 +67,12 @@ class Trials {
   void leave(std::int64_t now, bool completes) noexcept;
   /// \}
   /// A message begins, on trial or not: it belongs to the open exchange if nothing of that is
-  /// complete yet, and else ends it.
+  /// complete yet, or all are blocking, and else ends it.
   void begin();
   /// The open exchange has failed: its time says nothing.
   void drop() noexcept;
+  /// All subjects are tried again: what is kept may have become slower than another way.
+  void review();
   /// Whether an exchange is open; whether one of its calls is running.
   [[nodiscard]] bool is_open() const noexcept { return open_; }
   [[nodiscard]] bool is_inside() const noexcept { return open_ && inside_; }
@@ -65,31 +85,48 @@ class Trials {
   [[nodiscard]] Found found() const noexcept;
 
  private:
-  static constexpr std::size_t kWays = 3;  // by rule, System, Pack
+  enum : std::size_t { kRules, kLeft, kPacked, kWays };
   static constexpr std::size_t kMostSubjects = 1024;
+  /// The exchanges that went one way.
+  struct Times {
+    std::array<std::int64_t, kTimed> last{};
+    int exchanges = 0;  ///< also those that were not timed
+    bool hopeless = false;
+
+    [[nodiscard]] int timed() const noexcept;
+    [[nodiscard]] std::int64_t median() const;
+    void add(std::int64_t time) noexcept;
+  };
   struct State {
     Method by_rule = Method::System;
-    Method method = Method::System;
+    std::size_t kept = kRules;
     bool settled = false;
+    bool ever_settled = false;
     std::uint64_t exchange = 0;  ///< the last one that it was in
-    int exchanges = 0;
-    std::array<std::vector<std::int64_t>, kWays> times;
+    std::array<Times, kWays> ways;
+
+    [[nodiscard]] Method method_of(std::size_t way) const noexcept;
   };
   struct Hash {
     std::size_t operator()(const Subject& subject) const noexcept;
   };
 
   void close();
-  static void settle(State& state);
+  [[nodiscard]] std::size_t turn_of(const State& state, std::int64_t now) const noexcept;
+  void charge(const State& state);
+  static void judge(State& state);
 
   std::unordered_map<Subject, State, Hash> states_;
   std::vector<State*> members_;  ///< of the open exchange
+  std::int64_t began_;
+  std::int64_t lost_ = 0;  ///< how much longer the job is by ways that were not kept
   std::uint64_t exchange_ = 0;
   std::size_t turn_ = 0;      ///< the way of the open exchange
   std::int64_t spent_ = 0;    ///< inside its calls so far
   std::int64_t entered_ = 0;  ///< when the running call began
   bool inside_ = false;
   bool completed_ = false;
+  bool blocking_ = false;  ///< all its messages are
   bool open_ = false;
 };
 

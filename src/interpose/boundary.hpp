@@ -95,6 +95,15 @@ template <typename PassOn, typename Handle>
   return receiving(comm, inside, handle);
 }
 
+/// For calls that start persistent requests, as completion().
+template <typename PassOn, typename Handle>
+[[gnu::always_inline]] inline int starting(PassOn&& pass_on, Handle&& handle) {
+  trying::enter();
+  const int code = g_disabled ? pass_on() : guarded(MPI_COMM_WORLD, handle);
+  look_at_freed();
+  return code;
+}
+
 /// For calls that complete requests. Runs `handle()` also inside another call: the application's
 /// error handlers, and the callbacks of its generalised requests, may complete requests of Strake.
 template <typename PassOn, typename Handle>

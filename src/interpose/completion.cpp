@@ -236,7 +236,8 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   code = finish_all_pending(pending, count, requests, told_of.data(), code);
   // Those whose receivers may wait for receives of this rank, which are done now.
   for (Operation* const operation : operations) {
-    if (operation != nullptr && operation->is_persistent()) wait_for(*operation);
+    if (operation != nullptr && operation->is_persistent() && ours.see(*operation).pending)
+      wait_for(*operation);
   }
   return others.tell(finish_many(told_of.without_pending(operations, code), told_of.data(),
                                  told(code, operations, requests)));

@@ -133,12 +133,15 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
   const bool nonblocking = style == Style::Nonblocking;
   exchange::Choice choice = exchange::choose(elements, direction, result.typed.place, nonblocking);
   // A persistent request goes one way as long as it lives.
-  if (choice.reason == Reason::BuiltInRule && !result.typed.mixed) {
+  const bool shareable = result.typed.place.in_host_memory() && choice.reason != Reason::Forced &&
+                         exchange::shared::may_send_envelope(result.bytes);
+  if ((choice.reason == Reason::BuiltInRule || shareable) && !result.typed.mixed) {
     settled = use != Use::Often;
     if (settled) choice = trying::choose(elements, direction, nonblocking, choice, &settled);
   }
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;
+  result.shares = choice.shares;
   if (result.method == Method::System && direction == Direction::Receive && record.uneven()) {
     const bool free = choice.reason != Reason::Forced && result.typed.place.in_host_memory();
     result.as_bytes = elements.dense();

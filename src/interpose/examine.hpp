@@ -176,12 +176,13 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
 /// A send that would be left to the MPI library as the faster way: by memory that its receiver
 /// shares it would be faster still.
 inline bool may_be_shared(const Found& found) noexcept {
-  return exchange::is_about_speed(found.reason) && exchange::shared::may_send_envelope(found.bytes);
+  return found.shares && exchange::is_about_speed(found.reason) &&
+         exchange::shared::may_send_envelope(found.bytes);
 }
 /// A send that shared memory may carry: it would be packed, or left as above.
 inline bool wants_sharing(const Examined& found) noexcept {
   return may_be_shared(found) ||
-         (found.method != Method::System &&
+         (found.shares && found.method != Method::System &&
           exchange::shared::may_send_envelope(found.bytes, found.typed.place));
 }
 /// As take() below, of any method.

@@ -19,6 +19,7 @@ struct Found {
   /// A receive that is left to the MPI library asks it for MPI_BYTE from `lowest` on, not the type
   /// (decision 5).
   bool as_bytes = false;
+  bool shares = true;       ///< a send goes by memory that its receiver shares, where it can
   std::int64_t lowest = 0;  ///< offset of the first byte in memory
 };
 /// The address `offset` bytes after `base`, which under MPI_BOTTOM is null.

@@ -59,6 +59,7 @@ int started(int code) noexcept {
   if (ranks == 1 && !spawned && job::launched_ranks() > 1)
     job::leave_letter(settings::text(settings::Id::job), job::Letter::Alone);
   begin_sharing(rank, spawned);
+  trying::start();
   if (summary_wanted() && !spawned) times::start();
   return code;
 }

@@ -6,7 +6,9 @@
 #include "interpose/landing.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/short_receives.hpp"
+#include "interpose/trying.hpp"
 #include "mpi/real_mpi.hpp"
+#include "mpi/types.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -56,6 +58,7 @@ Operation::Operation(Function function, exchange::Reason reason, const exchange:
       status_(empty_status()) {}
 
 Operation::~Operation() {
+  if (left_ != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Request_free(&left_);
   if (abandoned) Requests::forget_abandoned();
 }
 
@@ -74,13 +77,38 @@ void Operation::make_persistent(const exchange::shared::Destination& to) noexcep
   transfer_.share_each(to);
 }
 
+void Operation::may_be_left(MPI_Request left, exchange::Choice by_rule) noexcept {
+  left_ = left;
+  by_rule_ = by_rule;
+}
+
+exchange::Choice Operation::choose() {
+  const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
+  if (left_ == MPI_REQUEST_NULL) return {};
+  if (settled_at_ == generation) return settled_;
+  bool lasts = true;
+  const exchange::Choice choice =
+      trying::choose(transfer_.elements(), Direction::Send, true, by_rule_, &lasts);
+  if (lasts) {
+    settled_ = choice;
+    settled_at_ = generation;
+  }
+  return choice;
+}
+
 void Operation::start() {
+  const exchange::Choice choice = choose();
   status_ = empty_status();
   error_ = MPI_SUCCESS;
   comm_to_raise_ = MPI_COMM_NULL;
   raised_ = false;
   thrown_ = nullptr;
-  transfer_.start();
+  is_left_ = !choice.shares && choice.method == machine::Method::System;
+  if (is_left_) {
+    mpi::check(mpi::real_mpi().MPI_Start(&left_), "MPI_Start");
+  } else {
+    transfer_.start(choice.shares);
+  }
   if (transfer_.direction() == Direction::Send) count();
   if (buffered_ || transfer_.direction() == Direction::Receive) transfer_.post(channel_);
   complete_.store(false, std::memory_order_release);
@@ -100,6 +128,7 @@ void Operation::step() noexcept {
       note_truncated(error, status_, mpi::communicator(channel_.peer().comm));
   };
   try {
+    if (is_left_) return step_left();
     const bool done = transfer_.step(channel_);
     if (posted && (done || transfer_.state() != Transfer::State::Posted)) {
       take_status();
@@ -131,13 +160,20 @@ void Operation::step() noexcept {
   }
 }
 
+void Operation::step_left() {
+  int flag = 0;
+  mpi::check(mpi::real_mpi().MPI_Test(&left_, &flag, &status_), "MPI_Test");
+  if (flag != 0) complete_.store(true, std::memory_order_release);
+}
+
 void Operation::completed() noexcept {
   if (outer != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Grequest_complete(outer);
 }
 
 void Operation::count() const noexcept {
   if (transfer_.direction() == Direction::Send)
-    return record({function_, method(), reason_, transfer_.size_bytes()});
+    return record({function_, method(), is_left_ ? exchange::Reason::Trials : reason_,
+                   transfer_.size_bytes()});
   const exchange::Arrival& arrival = transfer_.arrival();
   const auto way = arrival.delivery ? method_of(*arrival.delivery) : method();
   record({function_, way, reason_, arrival.bytes});
@@ -160,6 +196,10 @@ MPI_Request Operation::take_failed_request() noexcept {
 }
 
 void Operation::cancel() noexcept {
+  if (is_left_) {
+    mpi::real_mpi().MPI_Cancel(&left_);
+    return;
+  }
   if (transfer_.cancel(channel_)) mpi::real_mpi().MPI_Status_set_cancelled(&status_, 1);
 }
 

@@ -46,10 +46,18 @@ class Operation final : public exchange::Flight {
   /// The same of a send in host memory that goes by memory which its receiver shares, each time
   /// that there is room for it.
   void make_persistent(const exchange::shared::Destination& to) noexcept;
+  /// Such a send may also be left to the MPI library, by `left`, which starts it: trials choose
+  /// each time. \param by_rule  System or Pack
+  void may_be_left(MPI_Request left, exchange::Choice by_rule) noexcept;
   /// A send starts to be packed; a receive is posted; a buffered send leaves at once.
   /// \throws OutOfMemory, CudaError, MpiError
   void start();
   void cancel() noexcept;
+  /// Whether its first steps need no waiting: a send from host memory.
+  [[nodiscard]] bool can_leave_at_once() const noexcept {
+    return !on_device() && (leaving() || is_left_);
+  }
+  [[nodiscard]] bool on_device() const noexcept { return transfer_.on_device(); }
 
   void step() noexcept override;
   void prepare() noexcept override { transfer_.prepare(); }
@@ -72,7 +80,9 @@ class Operation final : public exchange::Flight {
   }
   [[nodiscard]] bool is_persistent() const noexcept { return persistent_; }
   [[nodiscard]] bool is_buffered() const noexcept { return buffered_; }
-  [[nodiscard]] machine::Method method() const noexcept { return transfer_.method(); }
+  [[nodiscard]] machine::Method method() const noexcept {
+    return is_left_ ? machine::Method::System : transfer_.method();
+  }
 
   /// What the completion reports, once complete.
   [[nodiscard]] const MPI_Status& status() const noexcept { return status_; }
@@ -97,6 +107,8 @@ class Operation final : public exchange::Flight {
 
  private:
   void count() const noexcept;
+  [[nodiscard]] exchange::Choice choose();
+  void step_left();
   void fail(int code) noexcept;
   void fail_by_us(const char* what) noexcept;
 
@@ -106,6 +118,14 @@ class Operation final : public exchange::Flight {
   exchange::MpiChannel channel_;
   bool persistent_ = false;
   bool buffered_ = false;  ///< a persistent one that leaves, or is refused, when it is started
+  /// \{ Of may_be_left(): the request, what the rules say, and what trials said as long as
+  /// mpi::g_type_generation is `settled_at_`.
+  MPI_Request left_ = MPI_REQUEST_NULL;
+  bool is_left_ = false;  ///< the running message is
+  exchange::Choice by_rule_;
+  exchange::Choice settled_;
+  std::uint64_t settled_at_ = 0;
+  /// \}
   std::atomic<bool> complete_ = false;
   MPI_Status status_;
   int error_ = MPI_SUCCESS;

@@ -103,11 +103,14 @@ int leave_send(const PassOn& pass_on, Function function, const Found& found, con
   return keep(std::move(pending), *request, code);
 }
 
-/// The operation of a send that may go by shared memory, or null.
+/// The operation of a send that may go by shared memory, or null. `make_left(request)` makes the
+/// MPI library's own persistent request of it.
+template <typename MakeLeft>
 std::shared_ptr<Operation> make_shared_send(Function function, Examined found, const void* buffer,
-                                            std::int64_t count, MPI_Datatype type,
-                                            const Peer& peer) {
+                                            std::int64_t count, MPI_Datatype type, const Peer& peer,
+                                            const MakeLeft& make_left) {
   const bool buffered = function == Function::MPI_Bsend_init;  // its bytes are the MPI library's
+  const Found by_rule = found;
   if (buffered || !exchange::shared::may_send_envelope(found.bytes, found.typed.place))
     return nullptr;
   const auto to = exchange::shared::destination(peer);
@@ -120,7 +123,12 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
                                                Direction::Send, peer, start_of(function));
     operation->make_persistent(*to);
   };
-  return take(found, make) ? operation : nullptr;
+  if (!take(found, make)) return nullptr;
+  MPI_Request left = MPI_REQUEST_NULL;
+  const bool host = found.typed.place.in_host_memory() && by_rule.reason != Reason::Forced;
+  if (host && make_left(&left) == MPI_SUCCESS)
+    operation->may_be_left(left, {by_rule.method, Reason::BuiltInRule});
+  return operation;
 }
 
 template <typename Real, typename Count>
@@ -134,7 +142,10 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
       found.method = Method::System;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
-    if (auto shared = make_shared_send(function, found, buffer, count, type, peer))
+    const auto make_left = [&](MPI_Request* left) {
+      return real(buffer, count, type, rank, tag, comm, left);
+    };
+    if (auto shared = make_shared_send(function, found, buffer, count, type, peer, make_left))
       return give_out(std::move(shared), init, peer, request);
     if (found.method == Method::Pack) {
       PendingTable::Owned pending;
@@ -215,9 +226,9 @@ int start(MPI_Request* request) {
   const Operation* operation = ours.find(request);
   if (operation == nullptr || !operation->is_persistent()) {
     ours.hand_on();
-    Starting starting(1);
-    starting.add(0, startable(*request));
-    return starting.started(real_mpi().MPI_Start(request));
+    Starting one(1);
+    one.add(0, startable(*request));
+    return one.started(real_mpi().MPI_Start(request));
   }
   if (mpi::quirks::kStartsActiveRequests) {
     // The MPI library would accept the active dummy; it refuses a null request as it should that.
@@ -306,23 +317,23 @@ int calls::MPI_Recv_init_c(void* buffer, MPI_Count count, MPI_Datatype type, int
 #endif
 
 int calls::MPI_Start(MPI_Request* request) {
-  return completion(
+  return strake::interpose::starting(
       [&] { return real_mpi().MPI_Start(request); },
       [&] { return request == nullptr ? real_mpi().MPI_Start(request) : start(request); });
 }
 
 int calls::MPI_Startall(int count, MPI_Request requests[]) {
   const auto pass_on = [&] { return real_mpi().MPI_Startall(count, requests); };
-  return completion(pass_on, [&] {
+  return strake::interpose::starting(pass_on, [&] {
     Requests& ours = Requests::get();
     const Requests::Operations operations = ours.find(count, requests);
     if (operations.empty()) {
       ours.hand_on();
       if (PendingTable::empty() || requests == nullptr || count < 0) return pass_on();
       const auto several = static_cast<std::size_t>(count);
-      Starting starting(several);
-      for (std::size_t i = 0; i < several; ++i) starting.add(i, startable(requests[i]));
-      return starting.started(pass_on());
+      Starting all(several);
+      for (std::size_t i = 0; i < several; ++i) all.add(i, startable(requests[i]));
+      return all.started(pass_on());
     }
     // The dummies' refusal of what is none to be started, before anything is.
     for (std::size_t i = 0; i < operations.size(); ++i) {

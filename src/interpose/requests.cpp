@@ -113,6 +113,7 @@ std::shared_ptr<Operation> Requests::persistent_of(MPI_Request dummy) {
 
 void Requests::start(MPI_Request dummy) {
   const std::shared_ptr<Operation> persistent = persistent_of(dummy);
+  if (!persistent->on_device()) hand_on();  // what was started before leaves before
   const Progress::Room room(progress_);
   // Another thread may not have left the step yet that completed it last.
   const bool claimed = progress_.claim(*persistent);
@@ -122,8 +123,12 @@ void Requests::start(MPI_Request dummy) {
     if (claimed) progress_.release(*persistent);
     throw;
   }
+  if (persistent->can_leave_at_once()) {
+    persistent->step();
+    if (!persistent->leaving()) persistent->step();
+  }
   const bool leaves = persistent->leaving();
-  progress_.add(room, persistent);
+  if (!persistent->complete()) progress_.add(room, persistent);
   if (claimed) progress_.release(*persistent);
   if (leaves && exchange::Together::get().shall_ask()) progress_.step_sends();
 }

@@ -1,10 +1,10 @@
 #include "interpose/trying.hpp"
 
+#include <algorithm>
 #include <chrono>
 
-#include "exchange/shared/envelopes.hpp"
 #include "mpi/job.hpp"
-#include "mpi/world.hpp"
+#include "mpi/types.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::interpose::trying {
@@ -14,19 +14,25 @@ using exchange::Choice;
 using exchange::Method;
 using exchange::Reason;
 
+std::int64_t now() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// The first call is MPI_Init's.
 exchange::Trials& trials() {
-  static exchange::Trials& instance = *new exchange::Trials;  // calls may come after main
+  static exchange::Trials& instance = *new exchange::Trials(now());  // calls may come after main
   return instance;
 }
 
 /// Whether the running call is a blocking one.
 bool g_blocking = false;
 
-std::int64_t now() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+/// When what was found is to be tried again, and how long after that once more. [ns]
+std::int64_t g_review = 0;
+std::int64_t g_between = 5'000'000'000;
+constexpr std::int64_t kMostBetween = 60'000'000'000;
 
 /// Whether no other thread may be in MPI; else the trials end (a session may bring that).
 bool is_alone() noexcept {
@@ -35,27 +41,36 @@ bool is_alone() noexcept {
   return false;
 }
 
-/// Whether shared memory carries it whatever was chosen.
-bool is_shared(std::int64_t bytes) noexcept {
-  static const bool one_node = mpi::on_one_node().value_or(false);
-  return one_node && exchange::shared::may_send_envelope(bytes);
-}
-
 }  // namespace
 
 Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool nonblocking,
               Choice by_rule, bool* settled) {
   static const bool wanted = settings::flag(settings::Id::trials);
-  if (!wanted || mpi::g_multiple.load(std::memory_order_relaxed) ||
-      is_shared(elements.size_bytes()))
-    return by_rule;
+  if (!wanted || mpi::g_multiple.load(std::memory_order_relaxed)) return by_rule;
   const auto way =
       trials().way({elements.layout().hash(), elements.size_bytes(), direction, nonblocking},
                    by_rule.method, now());
   g_open.store(trials().is_open(), std::memory_order_relaxed);
   g_blocking = g_blocking || (!way.settled && !nonblocking);
   *settled = way.settled;
-  return {way.method, way.settled && way.tried ? Reason::Trials : by_rule.reason};
+  const bool by_trials = way.tried && (way.settled || way.method != by_rule.method);
+  return {way.method, by_trials ? Reason::Trials : by_rule.reason, way.shares};
+}
+
+void start() noexcept {
+  g_review = now() + g_between;
+  (void)trials();
+}
+
+void look_at_time() noexcept {
+  const std::int64_t time = now();
+  if (time < g_review || !is_alone()) return;
+  trials().drop();
+  trials().review();
+  g_open.store(false, std::memory_order_relaxed);
+  g_between = std::min(2 * g_between, kMostBetween);
+  g_review = time + g_between;
+  mpi::g_type_generation.fetch_add(1, std::memory_order_release);
 }
 
 void begin_open() noexcept {

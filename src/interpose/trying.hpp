@@ -1,9 +1,9 @@
 /// \file  The messages of this process that go different ways in turn, until the faster one is
-/// known (exchange/trials.hpp). Only where nothing was measured, and one thread at a time calls
-/// MPI.
+/// known (exchange/trials.hpp), and again now and then. Only where one thread at a time calls MPI.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "exchange/method.hpp"
 #include "exchange/trials.hpp"
@@ -18,6 +18,10 @@ inline constinit std::atomic<bool> g_open{false};
 [[nodiscard]] exchange::Choice choose(const mpi::Elements& elements, exchange::Direction direction,
                                       bool nonblocking, exchange::Choice by_rule, bool* settled);
 
+/// In MPI_Init: the job begins.
+void start() noexcept;
+/// Whether the messages of a call that completes requests are to be tried again. ~30 ns.
+void look_at_time() noexcept;
 /// \{ The general cases of what follows.
 void begin_open() noexcept;
 void enter_open() noexcept;
@@ -34,8 +38,15 @@ inline void drop() noexcept {
   if (g_open.load(std::memory_order_relaxed)) [[unlikely]]
     drop_open();
 }
+/// Calls of enter() since look_at_time(), about.
+inline constinit std::atomic<std::uint32_t> g_calls{0};
 /// A call that may complete messages begins.
 inline void enter() noexcept {
+  constexpr std::uint32_t kAtATime = 1024;
+  const std::uint32_t calls = g_calls.load(std::memory_order_relaxed) + 1;
+  g_calls.store(calls, std::memory_order_relaxed);
+  if (calls % kAtATime == 0) [[unlikely]]
+    look_at_time();
   if (g_open.load(std::memory_order_relaxed)) [[unlikely]]
     enter_open();
 }

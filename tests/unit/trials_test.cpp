@@ -8,18 +8,20 @@ namespace strake::exchange {
 namespace {
 
 constexpr int kEnough = 3 * (Trials::kWarmUp + Trials::kTimed);
+/// Nothing is settled before.
+constexpr int kLeast = 3 * (Trials::kWarmUp + Trials::kFew);
 
 /// A rank of a program, by a clock of its own.
 class Rank {
  public:
-  using Cost = std::function<std::int64_t(const Trials::Subject&, Method)>;
+  using Cost = std::function<std::int64_t(const Trials::Subject&, const Trials::Way&)>;
   explicit Rank(Cost cost) : cost_(std::move(cost)) {}
 
   /// Begins a message of `bytes`, and returns its way.
   Trials::Way begin(std::int64_t bytes, Method by_rule, bool nonblocking = true) {
     const Trials::Subject subject{{7, 8}, bytes, Direction::Send, nonblocking};
     const Trials::Way way = trials_.way(subject, by_rule, now_);
-    now_ += cost_(subject, way.method);
+    now_ += cost_(subject, way);
     trials_.leave(now_, !nonblocking);
     return way;
   }
@@ -29,24 +31,28 @@ class Rank {
     trials_.leave(now_, true);
   }
   void fail() { trials_.drop(); }
+  void review() { trials_.review(); }
   void compute(std::int64_t took) { now_ += took; }
   [[nodiscard]] Trials::Found found() const { return trials_.found(); }
 
  private:
-  Trials trials_;
+  static constexpr std::int64_t kAge = 1'000'000'000;  // trials can be afforded
+  Trials trials_{0};
   Cost cost_;
-  std::int64_t now_ = 1000;
+  std::int64_t now_ = kAge;
 };
 
 Rank::Cost takes(std::int64_t left, std::int64_t packed) {
-  return
-      [=](const Trials::Subject&, Method method) { return method == Method::Pack ? packed : left; };
+  return [=](const Trials::Subject&, const Trials::Way& way) {
+    return way.method == Method::Pack ? packed : left;
+  };
 }
 
 /// The way of the last of enough exchanges.
 Trials::Way after_trials(Rank& rank, Method by_rule, std::int64_t computing = 0) {
   for (int i = 0; i < kEnough; ++i) {
-    EXPECT_FALSE(rank.begin(800, by_rule).settled) << i;
+    const Trials::Way way = rank.begin(800, by_rule);
+    EXPECT_FALSE(way.settled && i < kLeast) << i;
     rank.begin(800, by_rule);  // the same layout twice is one trial
     rank.compute(computing);
     rank.complete(50);
@@ -81,16 +87,16 @@ TEST(Trials, do_not_count_what_a_program_computes_meanwhile) {
 
 TEST(Trials, one_late_neighbour_changes_nothing) {
   int message = 0;
-  Rank rank([&](const Trials::Subject&, Method method) {
-    return (method == Method::Pack ? 500 : 1000) + (++message % 13 == 0 ? 100000 : 0);
+  Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
+    return (way.method == Method::Pack ? 500 : 1000) + (++message % 13 == 0 ? 100000 : 0);
   });
   EXPECT_EQ(after_trials(rank, Method::System).method, Method::Pack);
 }
 
 TEST(Trials, two_exchanges_in_turn_are_tried_each_by_itself) {
   // Packing is faster for the short messages only.
-  Rank rank([](const Trials::Subject& subject, Method method) {
-    const bool slow = (method == Method::Pack) == (subject.bytes > 1000);
+  Rank rank([](const Trials::Subject& subject, const Trials::Way& way) {
+    const bool slow = (way.method == Method::Pack) == (subject.bytes > 1000);
     return slow ? 2000 : 1000;
   });
   for (int i = 0; i < kEnough; ++i) {
@@ -105,9 +111,9 @@ TEST(Trials, two_exchanges_in_turn_are_tried_each_by_itself) {
 
 TEST(Trials, an_exchange_goes_one_way_and_keeps_what_made_all_of_it_faster) {
   // Packing costs the long message less than it saves for the short one.
-  Rank rank([](const Trials::Subject& subject, Method method) {
-    if (subject.bytes == 500) return method == Method::Pack ? 1000 : 9000;
-    return method == Method::Pack ? 2000 : 1000;
+  Rank rank([](const Trials::Subject& subject, const Trials::Way& way) {
+    if (subject.bytes == 500) return way.method == Method::Pack ? 1000 : 9000;
+    return way.method == Method::Pack ? 2000 : 1000;
   });
   for (int i = 0; i < kEnough; ++i) {
     const Method first = rank.begin(500, Method::System).method;
@@ -159,6 +165,83 @@ TEST(Trials, end_for_new_layouts_when_there_are_many) {
   EXPECT_TRUE(way.settled);
   EXPECT_FALSE(way.tried);
   EXPECT_EQ(rank.found().unsettled, 1024U);
+}
+
+TEST(Trials, leave_shared_memory_where_the_library_alone_is_faster) {
+  // By the rules it is shared.
+  const auto costs = [](std::int64_t shared) {
+    return [shared](const Trials::Subject&, const Trials::Way& way) {
+      return way.shares ? shared : way.method == Method::Pack ? 3000 : 1000;
+    };
+  };
+  Rank slow(costs(1500));
+  EXPECT_FALSE(after_trials(slow, Method::System).shares);
+  EXPECT_EQ(slow.begin(800, Method::System).method, Method::System);
+  Rank fast(costs(800));
+  EXPECT_TRUE(after_trials(fast, Method::Pack).shares);
+}
+
+TEST(Trials, a_hopeless_way_is_not_tried_to_the_end) {
+  int hopeless = 0;
+  Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
+    if (way.method != Method::Pack) return 1000;
+    ++hopeless;
+    return 5000;
+  });
+  for (int i = 0; i < kEnough; ++i) {
+    rank.begin(800, Method::System);
+    rank.complete(50);
+  }
+  EXPECT_EQ(hopeless, Trials::kWarmUp + Trials::kFew);
+}
+
+TEST(Trials, take_a_hundredth_of_a_jobs_time_at_most) {
+  constexpr std::int64_t kSlow = 1'000'000;
+  std::int64_t lost = 0;
+  std::int64_t now = 0;
+  Trials trials(now);
+  const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
+  for (int i = 0; i < 20'000; ++i) {
+    const Trials::Way way = trials.way(subject, Method::System, now);
+    const bool slow = way.method == Method::Pack;
+    const std::int64_t took = 1000 + (slow ? kSlow : 0);
+    if (slow) lost += kSlow;
+    now += took + 100'000;
+    trials.leave(now, true);
+    EXPECT_LE(lost, now / 100 + kSlow) << i;
+    if (i % 1000 == 999) trials.review();
+  }
+  EXPECT_GE(lost, 2 * kSlow);
+}
+
+TEST(Trials, a_choice_that_turned_bad_is_left_after_a_review) {
+  bool changed = false;
+  Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
+    return (way.method == Method::Pack) != changed ? 500 : 1000;
+  });
+  EXPECT_EQ(after_trials(rank, Method::System).method, Method::Pack);
+  changed = true;
+  EXPECT_EQ(rank.begin(800, Method::System).method, Method::Pack);
+  rank.review();
+  EXPECT_EQ(after_trials(rank, Method::System).method, Method::System);
+  EXPECT_EQ(rank.found().unsettled, 0U);
+}
+
+TEST(Trials, blocking_calls_that_follow_each_other_are_one_exchange) {
+  // To leave the send to the library costs its receiver more than it saves.
+  Trials trials(0);
+  std::int64_t now = 1'000'000'000;
+  const Trials::Subject send{{7, 8}, 800, Direction::Send, false};
+  const Trials::Subject receive{{7, 8}, 800, Direction::Receive, false};
+  for (int i = 0; i < kEnough; ++i) {
+    const bool left = trials.way(send, Method::Pack, now).method == Method::System;
+    trials.leave(now += left ? 500 : 1000, true);
+    trials.begin();
+    trials.way(receive, Method::Pack, now);
+    trials.leave(now += left ? 3000 : 1000, true);
+    trials.begin();
+  }
+  EXPECT_EQ(trials.way(send, Method::Pack, now).method, Method::Pack);
 }
 
 }  // namespace
