@@ -37,6 +37,9 @@ struct Origin {
     return communicator != nullptr ? exchange::shared::Met::Matched : exchange::shared::Met::No;
   }
 };
+/// Whether probes have matched messages of a header message's size there, on the communicator of
+/// that name, that were not received yet.
+[[nodiscard]] bool holds_headers(std::uint64_t comm) noexcept;
 /// MPI_COMM_WORLD where that is not known. Before the MPI library may give the handle out again.
 [[nodiscard]] Origin forget_message(const MPI_Message* message);
 
