@@ -31,7 +31,7 @@ struct Origin {
   [[nodiscard]] bool gives_room(std::int64_t room) const noexcept {
     namespace shared = exchange::shared;
     if (room < 0 || room >= shared::kLongestEnvelope) return false;
-    return communicator != nullptr ? header : shared::may_get_envelope(room);
+    return communicator != nullptr ? header : shared::gives_room_for_envelopes();
   }
   [[nodiscard]] exchange::shared::Met met() const noexcept {
     return communicator != nullptr ? exchange::shared::Met::Matched : exchange::shared::Met::No;
