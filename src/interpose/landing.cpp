@@ -19,7 +19,7 @@ namespace strake::interpose {
 namespace {
 
 using exchange::shared::Delivery;
-using exchange::shared::kLongestEnvelope;
+using exchange::shared::kShortestEnvelope;
 using exchange::shared::Landed;
 using mpi::real_mpi;
 
@@ -89,7 +89,7 @@ Landed Landing::landed() const {
   Landed landed{};
   if (own_) {
     std::memcpy(landed.data(), own_->data(), landed.size());
-  } else if (room_ < kLongestEnvelope) {
+  } else if (room_ < kShortestEnvelope) {
     // No envelope has come.
   } else if (opaque_ != MPI_DATATYPE_NULL) {
     std::memcpy(landed.data(), pack_opaque().data(), landed.size());

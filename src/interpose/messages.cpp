@@ -1,5 +1,6 @@
 #include "interpose/messages.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -28,6 +29,14 @@ void remember_message(MPI_Message message, MPI_Comm comm, bool header) noexcept 
   } catch (const std::bad_alloc&) {
     // Its errors are then raised on MPI_COMM_WORLD.
   }
+}
+
+bool holds_headers(std::uint64_t comm) noexcept {
+  const std::lock_guard lock(messages().mutex);
+  return std::ranges::any_of(messages().origins, [comm](const auto& message) {
+    const Origin& origin = message.second;
+    return origin.header && origin.communicator != nullptr && origin.communicator->name == comm;
+  });
 }
 
 Origin forget_message(const MPI_Message* message) {

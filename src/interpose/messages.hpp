@@ -31,12 +31,15 @@ struct Origin {
   [[nodiscard]] bool gives_room(std::int64_t room) const noexcept {
     namespace shared = exchange::shared;
     if (room < 0 || room >= shared::kLongestEnvelope) return false;
-    return communicator != nullptr ? header : shared::may_get_envelope(room);
+    return communicator != nullptr ? header : shared::gives_room_for_envelopes();
   }
   [[nodiscard]] exchange::shared::Met met() const noexcept {
     return communicator != nullptr ? exchange::shared::Met::Matched : exchange::shared::Met::No;
   }
 };
+/// Whether probes have matched messages of a header message's size there, on the communicator of
+/// that name, that were not received yet.
+[[nodiscard]] bool holds_headers(std::uint64_t comm) noexcept;
 /// MPI_COMM_WORLD where that is not known. Before the MPI library may give the handle out again.
 [[nodiscard]] Origin forget_message(const MPI_Message* message);
 

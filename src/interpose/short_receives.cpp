@@ -7,6 +7,7 @@
 
 #include "exchange/backoff.hpp"
 #include "interpose/boundary.hpp"
+#include "interpose/messages.hpp"
 #include "interpose/outcomes.hpp"
 #include "interpose/quiet_world.hpp"
 #include "interpose/true_size.hpp"
@@ -70,8 +71,10 @@ void choose_suspects(Inbox& inbox) {
 }
 
 /// Whether no receive that waits for its message may have matched one from there whose bytes have
-/// not come yet.
+/// not come yet, and no probe holds one, which may have taken it for another.
 bool is_safe(Inbox& inbox, std::int32_t from, std::uint64_t comm) {
+  if (holds_headers(comm)) return false;
+  Requests::get().progress();  // one of those may have got it
   const mpi::CommunicatorPtr known = mpi::communicator_named(comm);
   if (known != nullptr) see_received(from, known);
   bool safe = true;

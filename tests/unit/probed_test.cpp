@@ -204,6 +204,59 @@ TEST(Shared, a_suspect_that_a_receive_turns_out_to_have_got_is_not_freed) {
   EXPECT_TRUE(pair.inbox.open(first->envelope(), 0));
 }
 
+TEST(Shared, a_probe_that_takes_one_message_for_another_makes_no_message_overtaken) {
+  Pair pair;
+  pair.introduce();
+  std::vector<Lease> all;
+  for (int i = 0; i < 6; ++i) all.push_back(pair.lease(to_one(), 3000 + i).value());
+  // What receives were too short for came by MPI: no suspect is one.
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(pair.inbox.suspect(from_zero()));
+  EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), all[0].length(), true), 3005);  // not 3000
+  for (const Lease& next : all) {
+    (void)pair.inbox.bytes_of_next(from_zero(), next.length(), false);
+    pair.inbox.free_overtaken([](std::int32_t, std::uint64_t) { return true; });
+    EXPECT_FALSE(next.taken());
+    EXPECT_TRUE(pair.inbox.open(next.envelope(), 0));
+  }
+}
+
+TEST(Shared, a_slot_that_becomes_another_message_while_it_is_overtaken_is_not_freed) {
+  Pair pair;
+  pair.introduce();
+  const auto cancelled = pair.lease(to_one(), 3000);
+  const auto next = pair.lease(to_one(), 4000);
+  ASSERT_TRUE(cancelled && next);
+  ASSERT_TRUE(pair.inbox.suspect(from_zero()));
+  ASSERT_TRUE(pair.inbox.open(next->envelope(), 0));
+  std::optional<Lease> other;
+  pair.inbox.free_overtaken([&](std::int32_t, std::uint64_t) {
+    pair.outbox.withdraw(*cancelled);
+    while (!other || other->envelope() != cancelled->envelope()) other = pair.lease(to_one(6), 500);
+    return true;
+  });
+  EXPECT_FALSE(other->taken());
+  EXPECT_FALSE(pair.inbox.has_overtaken());
+}
+
+TEST(Shared, a_probe_may_look_while_what_was_overtaken_is_freed) {
+  Pair pair;
+  pair.introduce();
+  std::vector<Lease> all;
+  for (int i = 0; i < 9; ++i) all.push_back(pair.lease(to_one(), 3000 + i).value());
+  ASSERT_TRUE(pair.inbox.suspect(from_zero()));
+  ASSERT_TRUE(pair.inbox.open(all[8].envelope(), 0));
+  const auto next = pair.lease(to_one(), 4000);
+  ASSERT_TRUE(next);
+  pair.inbox.free_overtaken([&](std::int32_t, std::uint64_t) {
+    EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), next->length(), false), 4000);
+    return true;
+  });
+  EXPECT_TRUE(all[0].taken());
+  pair.inbox.free_overtaken([](std::int32_t, std::uint64_t) { return true; });
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_TRUE(all[i].taken());
+  EXPECT_FALSE(pair.inbox.has_overtaken());
+}
+
 TEST(Shared, a_suspect_that_comes_after_all_is_received) {
   Pair pair;
   pair.introduce();

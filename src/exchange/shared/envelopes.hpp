@@ -33,6 +33,11 @@ inline constinit std::atomic<std::int64_t> g_least_room{kShortestEnvelope};
   return (room < 0 || room >= g_least_room.load(std::memory_order_relaxed)) &&
          PostOffice::get() != nullptr;
 }
+/// Whether receives with less room than the longest envelope are given more, so that what comes to
+/// them is known: from the first such error on.
+[[nodiscard]] inline bool gives_room_for_envelopes() noexcept {
+  return g_least_room.load(std::memory_order_relaxed) == 0 && PostOffice::get() != nullptr;
+}
 /// Whether a message of so many bytes there may go by an envelope.
 [[nodiscard]] inline bool may_send_envelope(std::int64_t bytes, Place place = {}) noexcept {
   const PostOffice* const office = PostOffice::get();

@@ -392,10 +392,8 @@ std::int64_t Inbox::bytes_of_next(const Destination& from, std::int64_t length, 
   Slot* const next = next_slot(from, length);
   if (next == nullptr) return length;
   std::erase_if(suspects_, [next](const Suspect& suspect) { return suspect.slot == next; });
-  if (matched) {
-    change(*next, State::Live, State::Seen);
-    note_matched(*next, from.rank);
-  }
+  // That it was matched is not noted: the length may be that of another one as well.
+  if (matched) change(*next, State::Live, State::Seen);
   return next->bytes.load(kRelaxed);
 }
 
@@ -415,7 +413,7 @@ bool Inbox::suspect(const Destination& from, std::int64_t length) {
   return true;
 }
 
-/// A receive, or a probe, has got the message of a slot.
+/// A receive has got the message of a slot: that is certain, as its envelope has come.
 void Inbox::note_matched(const Slot& slot, std::int32_t from) noexcept {
   const Destination of{from, slot.tag.load(kRelaxed), slot.comm.load(kRelaxed)};
   const std::uint64_t sequence = slot.sequence.load(kRelaxed);

@@ -165,9 +165,9 @@ class Inbox {
     return pages_[static_cast<std::size_t>(from)].refused;
   }
 
-  /// What `landed`, the begin of a message of kLongestEnvelope from `from`, names; nothing where it
-  /// is a message of its own. An offer is claimed: done() has to follow soon.
-  /// \throws Error  the page is not as it should be
+  /// What `landed`, the begin of a message of an envelope's length from `from`, names; nothing
+  /// where it is a message of its own. An offer is claimed: done() has to follow soon. \throws
+  /// Error  the page is not as it should be
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
   /// Tells the log how much memory of other ranks' devices was open at a time.
   void report() const;
@@ -196,14 +196,16 @@ class Inbox {
   /// for its message, and may look at it, has matched one from there.
   template <typename Safe>
   void free_overtaken(const Safe& safe) {
-    std::erase_if(suspects_, [&](const Suspect& suspect) {
-      if (!is_live(suspect)) return true;
-      if (!suspect.overtaken || !safe(suspect.from, suspect.slot->comm.load())) return false;
-      // To look whether it is safe may have found that a receive has got it.
+    // `safe` may find that a receive has got the message, or let the program look by a probe; and
+    // the sender may take back a message that it has cancelled.
+    const std::vector<Suspect> all = suspects_;
+    for (const Suspect& suspect : all) {
+      if (!suspect.overtaken || !is_live(suspect)) continue;
+      if (!safe(suspect.from, suspect.slot->comm.load()) || !is_live(suspect)) continue;
       State found = State::Live;
       suspect.slot->state.compare_exchange_strong(found, State::Done, std::memory_order_acq_rel);
-      return true;
-    });
+    }
+    std::erase_if(suspects_, [](const Suspect& suspect) { return !is_live(suspect); });
   }
   /// Whether free_overtaken() may have something to free.
   [[nodiscard]] bool has_overtaken() const noexcept {

@@ -27,7 +27,7 @@ inline constexpr std::int64_t kShortestEnvelope = 832;
          std::ranges::find(kEnvelopeLengths, bytes) != kEnvelopeLengths.end();
 }
 
-/// What a rank chooses its envelopes' lengths by.
+/// Chooses the lengths of a rank's envelopes.
 class Lengths {
  public:
   explicit Lengths(std::int32_t ranks) : lengths_(static_cast<std::size_t>(ranks)) {}
@@ -47,7 +47,8 @@ class Lengths {
   [[nodiscard]] bool all_spoiled(std::int32_t rank) const noexcept {
     return of(rank).spoiled == kAll;
   }
-  /// The length of the next envelope there, which is not that of the one before. ~2 ns.
+  /// The length of the next envelope there, which is not that of the one before, unless no other
+  /// is left. ~2 ns.
   /// \param before  gives the length of the newest message there that has a slot and was not
   ///                received yet; 0: there is none. Asked only where that is not remembered.
   template <typename Before>
