@@ -104,6 +104,10 @@ void note_truncated(int error, const MPI_Status& status, mpi::CommunicatorPtr co
   }
 }
 
+void note_untold() noexcept {
+  if (exchange::shared::PostOffice::get() != nullptr) look_from_now_on();
+}
+
 void note_failed(const Pending& pending, int error, const MPI_Status& status) noexcept {
   if (!pending.receives()) return;
   const bool gives_room = pending.landing && pending.landing->own() != nullptr;

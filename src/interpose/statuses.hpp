@@ -35,6 +35,9 @@ class Statuses {
       : count_(count > 0 ? static_cast<std::size_t>(count) : 0),
         own_(ignored(statuses) ? count_ : 0),
         statuses_(ignored(statuses) ? own_.data() : statuses) {}
+  [[nodiscard]] static bool ignored(const MPI_Status* statuses) noexcept {
+    return statuses == MPI_STATUSES_IGNORE || statuses == MPI_STATUS_IGNORE;
+  }
   MPI_Status* data() { return statuses_; }
   /// The code of the MPI library's call that completes all, also where the library hides it; `flag`
   /// is what the call sets.
@@ -87,9 +90,6 @@ class Statuses {
     int error;
   };
   static constexpr int kUnset = std::numeric_limits<int>::min();  ///< no rank and no error
-  static bool ignored(const MPI_Status* statuses) noexcept {
-    return statuses == MPI_STATUSES_IGNORE || statuses == MPI_STATUS_IGNORE;
-  }
 
   std::size_t count_;
   Scratch<MPI_Status> own_;
