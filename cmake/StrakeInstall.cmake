@@ -16,6 +16,7 @@ set_target_properties(strake_compile PROPERTIES EXPORT_NAME compile)
 install(FILES ${PROJECT_SOURCE_DIR}/include/strake/mpix.h ${PROJECT_SOURCE_DIR}/include/strake/mpix.f90
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/strake COMPONENT development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/third_party/chartjs/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.chartjs)
 
 # The command and what it preloads are installed where they are built, in tools.
 foreach(plugin strake_cuda strake_interpose_openmpi strake_interpose_mpich strake_interpose_mpich_renamed)
