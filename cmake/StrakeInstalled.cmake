@@ -1,5 +1,5 @@
-# What `cmake --install` copies must have been built. After a build of some targets, such as scripts/demo makes, it builds
-# the rest first.
+# `cmake --install` copies only what was built. After a build of some targets, such as scripts/demo makes, it builds the
+# rest first.
 # Targets strake_installed_runtime and strake_installed_development build what these components install. This file is
 # included before all directories, since install rules run in the order in which they are declared.
 foreach(component runtime development)

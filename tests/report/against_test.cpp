@@ -1,4 +1,4 @@
-// What a page claims: of doubtful results nothing, and of jobs the way that they take.
+// A page claims nothing from doubtful results, and compares the way that messages of jobs take.
 #include <gtest/gtest.h>
 
 #include <string>

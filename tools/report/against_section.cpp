@@ -26,7 +26,7 @@ struct Pair {
 /// By block length and size.
 using Grid = std::map<std::int64_t, std::map<std::int64_t, Pair>>;
 
-/// What one comparison is about.
+/// The messages that one comparison is about.
 struct Key {
   std::string mpi;
   std::string path;                      ///< "node" or "net"
@@ -184,7 +184,7 @@ std::string figures_of(const Shown& shown, std::size_t profile, const Key& key, 
   return row_of(figures);
 }
 
-/// Which messages of jobs take this way. Empty: all between nodes do.
+/// A sentence about which messages of jobs take this way. Empty: all between nodes do.
 std::string way_text(const Key& key, bool shared_measured) {
   if (key.by == "shared") return "What Strake packs for a rank of the same node takes this way.";
   if (key.path == "net") return {};
