@@ -16,11 +16,13 @@ set_target_properties(strake_compile PROPERTIES EXPORT_NAME compile)
 install(FILES ${PROJECT_SOURCE_DIR}/include/strake/mpix.h ${PROJECT_SOURCE_DIR}/include/strake/mpix.f90
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/strake COMPONENT development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/third_party/chartjs/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.chartjs)
 
 # The command and what it preloads are installed where they are built, in tools.
 foreach(plugin strake_cuda strake_interpose_openmpi strake_interpose_mpich strake_interpose_mpich_renamed)
   if(TARGET ${plugin})
     install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/strake)
+    strake_is_installed(runtime ${plugin})
   endif()
 endforeach()
 
@@ -29,6 +31,7 @@ target_link_options(strake INTERFACE $<INSTALL_INTERFACE:LINKER:--exclude-libs,l
 install(TARGETS strake strake_compile EXPORT StrakeTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+strake_is_installed(development strake)
 set(strake_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Strake)
 install(EXPORT StrakeTargets NAMESPACE strake:: DESTINATION ${strake_package_dir} COMPONENT development)
 # find_package() looks for a file of this name whether it is asked for Strake or for strake.
@@ -42,6 +45,7 @@ foreach(flavor IN LISTS STRAKE_MPI_FLAVORS)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  strake_is_installed(development ${target})
 endforeach()
 if(STRAKE_MPI_FLAVORS)
   install(EXPORT StrakeMpiTargets NAMESPACE strake:: DESTINATION ${strake_package_dir} COMPONENT development)

@@ -17,7 +17,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "The Strake authors <strake@localhost>")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Put `strake run --` before mpirun: an unchanged MPI program sends its halos,
-faces and columns faster.")
+faces and columns packed by vector instructions or GPU kernels.")
 # An interposer is loaded into programs that have its MPI library already. A user needs one of the two, or his own.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openmpi-bin | mpich")

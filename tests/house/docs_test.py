@@ -56,13 +56,15 @@ def check_page(name, text, read):
         yield f"{name}: {words} words, {LIMITS[name]} are the most"
     for phrase in PHRASES.findall(without_code(text)):
         yield f'{name}: "{phrase}"; write plainly who does what'
+    if re.search(r"\bplease\s+report\b", text, re.I) and "CONTRIBUTING.md" not in text:
+        yield f'{name}: "please report", and no link to CONTRIBUTING.md, which says where'
     if name == "README.md":
         for number in MEASURED.findall(GENERATED.sub("", without_code(text))):
             yield f"{name}: {number} stands outside of the tables that scripts/readme-table makes"
 
 
 def pages(root):
-    beside = ("README.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md")
+    beside = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md")
     yield from (name for name in beside if os.path.exists(os.path.join(root, name)))
     for path, _, names in sorted(os.walk(os.path.join(root, "docs"))):
         yield from (os.path.relpath(os.path.join(path, name), root) for name in sorted(names) if name.endswith(".md"))
@@ -87,6 +89,7 @@ def self_test():
     assert not faults("[x](b.md#on-a-gpu) [y](b.md#a-b-c) [z](a.cpp) [w](https://x.y/z) `[v](no.md)`")
     assert faults("[x](c.md)") and faults("[x](b.md#nothing)") and faults("[x](../b.md)")
     assert faults("It tells the reader.") and faults("That is not to be had.") and not faults("`tells the`")
+    assert faults("Please\nreport it.") and not faults("Please report it, see `CONTRIBUTING.md`.")
     assert faults("word " * 901, "README.md") and not faults("word " * 900, "README.md")
     assert faults("It is 1.4 × as fast.", "README.md") and not faults("It is 1.4 × as fast.")
     assert not faults("<!-- table x, by y -->\n|1.4 ×|\n<!-- end of table -->", "README.md")

@@ -7,6 +7,21 @@ const [data, , script] = scripts;
 const count = JSON.parse(data).charts.length;
 const drawn = [];
 
+// Whether every band is filled within a clip of just the plot's area.
+function bandsAreClipped({ plugins, data }) {
+  const area = { left: 40, top: 8, width: 300, height: 200 };
+  let path = null, clip = null, clipped = true;
+  const ctx = {
+    save() {}, restore() { clip = null; }, beginPath() { path = null; }, lineTo() {},
+    rect(...rectangle) { path = rectangle; },
+    clip() { clip = path; },
+    fill() { clipped &&= String(clip) === String([area.left, area.top, area.width, area.height]); },
+  };
+  const scale = { getPixelForValue: value => value };
+  plugins.forEach(plugin => plugin.beforeDatasetsDraw({ ctx, data, chartArea: area, scales: { x: scale, y: scale } }));
+  return clipped;
+}
+
 global.Chart = class {
   constructor(canvas, config) {
     const ticks = axis => {
@@ -15,7 +30,8 @@ global.Chart = class {
       return scale.ticks.map(tick => axis.ticks.callback(tick.value));
     };
     const { x, y } = config.options.scales;
-    drawn.push({ x: [x.min, x.max], y: [y.min, y.max], xTicks: ticks(x), yTicks: ticks(y), sets: config.data.datasets });
+    drawn.push({ x: [x.min, x.max], y: [y.min, y.max], xTicks: ticks(x), yTicks: ticks(y), sets: config.data.datasets,
+      bandsAreClipped: bandsAreClipped(config) });
   }
 };
 global.document = {

@@ -2,12 +2,12 @@
 // library's own datatypes.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <regex>
 #include <set>
 #include <string>
-#include <tuple>
 
 #include "report/html.hpp"
 #include "report/sections.hpp"
@@ -18,56 +18,84 @@ namespace {
 
 using machine::Result;
 
+/// A message that Strake packed, and the same message in the library's datatypes.
 struct Pair {
   const Result* packed = nullptr;
   const Result* library = nullptr;
 };
 /// By block length and size.
 using Grid = std::map<std::int64_t, std::map<std::int64_t, Pair>>;
-/// Library, "node" or "net", kind of layout, and class of pitch of boxes.
-using Key = std::tuple<std::string, std::string, std::string, PitchClass>;
 
+/// The messages that one comparison is about.
+struct Key {
+  std::string mpi;
+  std::string path;                      ///< "node" or "net"
+  std::string layout;                    ///< "box", "indexed", "transpose"
+  PitchClass pitch = PitchClass::Other;  ///< of boxes
+  std::string by;                        ///< "shared" or "pack"
+  auto operator<=>(const Key&) const = default;
+};
+
+/// The comparison that a result belongs to, from its name, "mpi/node/pack/box"; `by` is "system"
+/// for the library's datatypes.
+std::optional<Key> key_of(const Result& result) {
+  static const std::regex name("mpi/(node|net)/(shared|pack|system)/([a-z]+)");
+  std::smatch part;
+  if (result.median <= 0 || result.block <= 0 || !std::regex_match(result.name, part, name))
+    return std::nullopt;
+  return Key{result.mpi, part.str(1), part.str(3),
+             part.str(3) == "box" ? pitch_class(result) : PitchClass::Other, part.str(2)};
+}
+
+/// Comparisons of results that have a partner.
 std::map<Key, Grid> grids_of(const machine::Profile& profile) {
+  std::map<Key, Grid> library;
+  for (const Result& result : profile.results)
+    if (const auto key = key_of(result); key && key->by == "system")
+      library[*key][result.block][result.bytes].library = &result;
   std::map<Key, Grid> grids;
   for (const Result& result : profile.results) {
-    if (!result.name.starts_with("mpi/") || result.median <= 0 || result.block <= 0) continue;
-    for (const std::string by : {"/pack/", "/system/"}) {
-      const std::size_t at = result.name.find(by);
-      if (at == std::string::npos) continue;
-      const std::string layout = result.name.substr(at + by.size());
-      const auto pitch = layout == "box" ? pitch_class(result) : PitchClass::Other;
-      Grid& grid = grids[{result.mpi, result.name.substr(4, at - 4), layout, pitch}];
-      Pair& pair = grid[result.block][result.bytes];
-      (by == "/pack/" ? pair.packed : pair.library) = &result;
-    }
+    const auto key = key_of(result);
+    if (!key || key->by == "system") continue;
+    Key partners = *key;
+    partners.by = "system";
+    const Result* partner = library[partners][result.block][result.bytes].library;
+    if (partner != nullptr) grids[*key][result.block][result.bytes] = {&result, partner};
   }
-  for (auto& [key, grid] : grids) {
-    for (auto& [block, line] : grid)
-      std::erase_if(line, [](const auto& entry) {
-        return entry.second.packed == nullptr || entry.second.library == nullptr;
-      });
-    std::erase_if(grid, [](const auto& entry) { return entry.second.empty(); });
-  }
-  std::erase_if(grids, [](const auto& entry) { return entry.second.empty(); });
   return grids;
 }
 
 double speedup(const Pair& pair) { return pair.library->median / pair.packed->median; }
 bool is_doubtful(const Pair& pair) { return doubtful(*pair.packed) || doubtful(*pair.library); }
 
+/// The comparisons that can be relied on: doubtful ones are counted, and in no mean.
 struct Mean {
   double logarithms = 0;
   int count = 0;
   int faster = 0;
   int doubts = 0;
+  std::string doubt;  ///< why the first doubtful result is doubtful, as the profile says it
   void add(const Pair& pair) {
+    if (is_doubtful(pair)) {
+      ++doubts;
+      for (const Result* result : {pair.packed, pair.library})
+        if (doubt.empty()) doubt = result->doubtful;
+      return;
+    }
     logarithms += std::log(speedup(pair));
     ++count;
     if (speedup(pair) > 1) ++faster;
-    if (is_doubtful(pair)) ++doubts;
   }
+  [[nodiscard]] int all() const { return count + doubts; }
   [[nodiscard]] double value() const { return std::exp(logarithms / count); }
 };
+
+Mean mean_of(const Grid& grid) {
+  Mean mean;
+  for (const auto& [block, line] : grid)
+    for (const auto& [bytes, pair] : line) mean.add(pair);
+  return mean;
+}
 
 // Times that differ less are called equal.
 constexpr double kClear = 1.05;
@@ -79,7 +107,8 @@ std::string speedup_cell(const Pair& pair) {
                           shape_text(*pair.packed), time_text(pair.packed->median),
                           spread_text(*pair.packed), time_text(pair.library->median),
                           spread_text(*pair.library)),
-              ratio > kClear       ? "better"
+              is_doubtful(pair)    ? "doubtful"
+              : ratio > kClear     ? "better"
               : ratio < 1 / kClear ? "worse"
                                    : "equal");
 }
@@ -98,35 +127,44 @@ std::string table_of(const Grid& grid) {
   });
 }
 
-/// The block lengths that are drawn: those nearest to an element, a cache line and a row.
+/// The block lengths that are drawn: those nearest to an element, a cache line and a row, of those
+/// measured at enough sizes for a curve.
 std::set<std::int64_t> drawn_blocks(const Grid& grid) {
   std::set<std::int64_t> blocks;
   for (const double wanted : {8, 64, 1024}) {
-    const auto distance = [&](const auto& entry) {
-      return std::abs(std::log(static_cast<double>(entry.first) / wanted));
+    const auto distance = [wanted](std::int64_t block) {
+      return std::abs(std::log(static_cast<double>(block) / wanted));
     };
-    blocks.insert(std::min_element(grid.begin(), grid.end(), [&](const auto& a, const auto& b) {
-                    return distance(a) < distance(b);
-                  })->first);
+    std::optional<std::int64_t> nearest;
+    for (const auto& [block, line] : grid)
+      if (line.size() >= Charts::kLeastPoints && (!nearest || distance(block) < distance(*nearest)))
+        nearest = block;
+    if (nearest) blocks.insert(*nearest);
   }
   return blocks;
 }
 
+const char* words_of(const Key& key) {
+  return key.by == "shared"   ? "packed by Strake into shared memory"
+         : key.path == "node" ? "packed by Strake, sent by MPI"
+                              : "packed by Strake";
+}
+
 std::string figures_of(const Shown& shown, std::size_t profile, const Key& key, const Grid& grid,
                        Charts& charts) {
-  const auto& [library, way, layout, pitch] = key;
   std::map<std::int64_t, const Result*> contiguous;
   for (const Result& result : shown.profile.results)
-    if (result.name == "mpi/" + way + "/host" && result.mpi == library && result.block == 0)
+    if (result.name == "mpi/" + key.path + "/host" && result.mpi == key.mpi && result.block == 0)
       contiguous[result.bytes] = &result;
   std::string figures;
   for (const std::int64_t block : drawn_blocks(grid)) {
     Chart chart;
     chart.title = "Blocks of " + bytes_text(static_cast<double>(block));
-    chart.group = "against " + library + way + layout + std::to_string(static_cast<int>(pitch));
+    chart.group = fmt::format("against {} {} {} {} {}", key.mpi, key.path, key.layout,
+                              static_cast<int>(key.pitch), key.by);
     chart.profile = profile;
-    Line strake{"packed by Strake", 0, false, {}, {}};
-    Line own{"datatypes of " + library, 1, false, {}, {}};
+    Line strake{words_of(key), 0, false, {}, {}};
+    Line own{"datatypes of " + key.mpi, 1, false, {}, {}};
     Line dense{"contiguous bytes", 7, true, {}, {}};
     const auto& line = grid.at(block);
     for (const auto& [bytes, pair] : line) {
@@ -139,36 +177,72 @@ std::string figures_of(const Shown& shown, std::size_t profile, const Key& key, 
     chart.lines = {dense, own, strake};
     figures += charts.figure(std::move(chart));
   }
+  if (figures.empty())
+    return fmt::format(
+        "<p class=\"none\">No plot: no block length was measured at {} sizes or more.</p>\n",
+        Charts::kLeastPoints);
   return row_of(figures);
 }
 
-/// "Packed by Strake, 143 of 245 of these messages are faster …"
-std::string verdict(const std::string& library, const Grid& grid) {
-  Mean all;
-  std::string by_block;
-  for (const auto& [block, line] : grid) {
-    Mean mean;
-    for (const auto& [bytes, pair] : line) {
-      all.add(pair);
-      mean.add(pair);
+/// A sentence about which messages of jobs take this way. Empty: all between nodes do.
+std::string way_text(const Key& key, bool shared_measured) {
+  if (key.by == "shared") return "What Strake packs for a rank of the same node takes this way.";
+  if (key.path == "net") return {};
+  return shared_measured
+             ? "What Strake packs for a rank of the same node takes this way only where the two "
+               "share "
+               "no memory."
+             : "These messages were sent by MPI. Ranks of a node share memory instead, and this "
+               "profile has no times of that way (<code>shared</code>).";
+}
+
+/// "Packed by Strake, 143 of 245 of these messages are faster …". A claim stands in bold where at
+/// least half of the comparisons can be relied on.
+std::string verdict(const Key& key, const Grid& grid, bool shared_measured) {
+  const Mean all = mean_of(grid);
+  const std::string why = all.doubt.empty() ? "their samples spread too far" : all.doubt;
+  std::string text;
+  if (all.count == 0) {
+    text = fmt::format("All {} comparisons are doubtful: {}. Nothing follows from them.", all.all(),
+                       escaped(why));
+  } else {
+    std::string words = words_of(key);
+    words[0] = 'P';
+    const bool claim = all.count >= all.doubts;
+    text = fmt::format(
+        "{}{}: {} of {} messages are faster than by {}. Geometric mean: {} times as fast.{}",
+        claim ? "<b>" : "", words, all.faster, all.count, escaped(key.mpi),
+        number_text(all.value()), claim ? "</b>" : "");
+    std::string by_block;
+    for (const auto& [block, line] : grid) {
+      const Mean mean = mean_of({{block, line}});
+      if (mean.count > 0)
+        by_block += fmt::format("{}{}: {}", by_block.empty() ? "" : ", ",
+                                bytes_text(static_cast<double>(block)), number_text(mean.value()));
     }
-    by_block += fmt::format("{}{}: {}", by_block.empty() ? "" : ", ",
-                            bytes_text(static_cast<double>(block)), number_text(mean.value()));
+    text += fmt::format(" By block length: {}.", by_block);
+    if (all.doubts > 0)
+      text += fmt::format(" Not counted: {} of {} comparisons, which are doubtful ({}).",
+                          all.doubts, all.all(), escaped(why));
   }
-  return fmt::format(
-      "<p><b>Packed by Strake, {} of {} messages are faster than by {}. Geometric mean: {} times "
-      "as "
-      "fast.</b> By block length: {}. Doubtful: {} of {}. Strake leaves to the library what the "
-      "library does "
-      "faster.</p>\n",
-      all.faster, all.count, escaped(library), number_text(all.value()), by_block, all.doubts,
-      all.count);
+  const std::string way = way_text(key, shared_measured);
+  return "<p>" + text + (way.empty() ? "" : " " + way) + "</p>\n";
 }
 
 std::string title_of(const Key& key) {
-  const auto& [library, way, layout, pitch] = key;
-  return fmt::format("{}, {}, {}", library, way == "node" ? "within a node" : "between nodes",
-                     layout == "box" ? name_of(pitch) : layout);
+  std::string title = key.mpi + (key.path == "node" ? ", within a node" : ", between nodes");
+  if (key.path == "node") title += key.by == "shared" ? ", by shared memory" : ", sent by MPI";
+  return title + ", " + (key.layout == "box" ? name_of(key.pitch) : key.layout);
+}
+
+std::string part_of(const Shown& shown, std::size_t profile, const Key& key, const Grid& grid,
+                    bool shared_measured, Charts& charts) {
+  const std::string numbers = figures_of(shown, profile, key, grid, charts) +
+                              "<p>How many times as fast, by block length and size of the "
+                              "message:</p>\n" +
+                              table_of(grid);
+  return verdict(key, grid, shared_measured) +
+         (mean_of(grid).count == 0 ? folded("The doubtful numbers", numbers) : numbers);
 }
 
 }  // namespace
@@ -177,17 +251,16 @@ std::string against_library(Profiles profiles, Charts& charts) {
   std::string body;
   std::string rest;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
-    std::set<std::string> begun;  // libraries: each begins with its first comparison
-    for (const auto& [key, grid] : grids_of(profiles[i].profile)) {
-      const std::string& library = std::get<0>(key);
-      const bool first = std::get<2>(key) == "box" && std::get<3>(key) == PitchClass::Near &&
-                         std::get<1>(key) == "node" && begun.insert(library).second;
+    const auto grids = grids_of(profiles[i].profile);
+    for (const auto& [key, grid] : grids) {
+      Key by_shared = key;
+      by_shared.by = "shared";
+      const bool shared_measured = grids.contains(by_shared);
+      // Each library begins with the way that its jobs take.
+      const bool first = key.layout == "box" && key.pitch == PitchClass::Near &&
+                         key.path == "node" && (key.by == "shared" || !shared_measured);
       const std::string title = title_of(key) + whose(profiles, profiles[i]);
-      const std::string part = verdict(library, grid) +
-                               figures_of(profiles[i], i, key, grid, charts) +
-                               "<p>How many times as fast, by block length and size of the "
-                               "message:</p>\n" +
-                               table_of(grid);
+      const std::string part = part_of(profiles[i], i, key, grid, shared_measured, charts);
       if (first)
         body += "<h3>" + escaped(title) + "</h3>\n" + part;
       else
@@ -201,7 +274,8 @@ std::string against_library(Profiles profiles, Charts& charts) {
   return section("against", "Strake against the MPI library",
                  "Half a round trip of strided messages in host memory, both sides: packed by "
                  "Strake, and in the MPI library's own datatypes. Bands: 10 % to 90 % of the "
-                 "samples. Hollow points and question marks: doubtful.",
+                 "samples, cut at the plot's edge. Hollow points and question marks: doubtful, "
+                 "and in no mean.",
                  body + rest);
 }
 

@@ -93,8 +93,9 @@ std::string folded(std::string_view title, std::string_view body) {
   return fmt::format("<details><summary>{}</summary>\n{}</details>\n", escaped(title), body);
 }
 
-std::string row_of(std::string_view figures) {
-  return figures.empty() ? std::string() : fmt::format("<div class=\"row\">\n{}</div>\n", figures);
+std::string row_of(std::string_view figures, std::string_view style) {
+  return figures.empty() ? std::string()
+                         : fmt::format("<div class=\"{}\">\n{}</div>\n", style, figures);
 }
 
 }  // namespace strake::report

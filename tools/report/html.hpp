@@ -35,7 +35,7 @@ namespace strake::report {
                                          std::string_view introduction, std::string_view body);
 /// A part of a section that is shown when its title is clicked. Empty if the body is.
 [[nodiscard]] std::string folded(std::string_view title, std::string_view body);
-/// Figures side by side.
-[[nodiscard]] std::string row_of(std::string_view figures);
+/// Figures side by side; `style` "row maps": fewer of them, since tables of letters need room.
+[[nodiscard]] std::string row_of(std::string_view figures, std::string_view style = "row");
 
 }  // namespace strake::report

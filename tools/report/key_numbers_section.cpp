@@ -86,7 +86,8 @@ std::string row_of_number(Profiles profiles, const std::string& library, const W
     if (!latency && result->limit > 0)
       spread += ", " + share_text(rate_of(*result), result->limit) + " of the limit";
     if (doubtful(*result)) spread += ", doubtful";
-    cells += cell(value_text(*result, wanted), fmt::format("{:.9g} s", result->median), "value") +
+    cells += cell(value_text(*result, wanted), fmt::format("{:.9g} s", result->median),
+                  doubtful(*result) ? "doubtful" : "value") +
              cell(spread);
   }
   if (shown_result == nullptr) return {};

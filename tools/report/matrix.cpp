@@ -5,6 +5,8 @@
 #include <regex>
 #include <utility>
 
+#include "report/profiles.hpp"
+
 namespace strake::report {
 namespace {
 
@@ -93,7 +95,7 @@ BandwidthMatrix matrix_of(const machine::Profile& profile, const std::vector<std
     if (std::pair(pair->rank, result.bytes) <= std::pair(rank, cell.bytes)) continue;
     rank = pair->rank;
     cell = {static_cast<double>(result.bytes) / result.median, result.limit, result.bytes,
-            result.name};
+            result.name, doubtful(result)};
   }
   return matrix;
 }

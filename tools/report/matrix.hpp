@@ -14,6 +14,7 @@ struct Bandwidth {
   double limit = 0;  ///< as machine::Result
   std::int64_t bytes = 0;
   std::string name;  ///< of the result
+  bool doubtful = false;
 };
 
 struct BandwidthMatrix {

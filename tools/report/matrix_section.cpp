@@ -34,7 +34,8 @@ std::string table_of(const BandwidthMatrix& matrix) {
                            rate_text(of.limit));
       // Faint enough that the number on it can be read.
       rows += fmt::format("<td class=\"heat\" style=\"--heat: {:.0f}%\" title=\"{}\">{}</td>",
-                          5 + 45 * of.rate / most, escaped(tip), number_text(of.rate / 1e9));
+                          5 + 45 * of.rate / most, escaped(tip),
+                          number_text(of.rate / 1e9) + (of.doubtful ? "?" : ""));
     }
     rows += "</tr>\n";
   }
@@ -55,7 +56,7 @@ std::string matrices(Profiles profiles) {
   }
   return folded_section("matrix", "Bandwidth between memories",
                         "GB/s one way; pairs of a kind at the largest size that all of them were "
-                        "measured at. Blank: not measured.",
+                        "measured at. Blank: not measured. Question marks: doubtful.",
                         body);
 }
 

@@ -199,6 +199,7 @@ std::vector<PairTime> pair_times(const machine::Profile& profile, const std::str
   std::map<std::pair<std::int64_t, std::int64_t>, double> times;
   for (const machine::Result& result : profile.results) {
     if (result.mpi != library || result.bytes <= 0 || result.block != 0) continue;
+    if (!result.doubtful.empty()) continue;  // as all models do
     // Where one pair was measured in both ways, the one among its like counts.
     if (result.name == "mpi/" + way + "/pairs" && result.count > 0)
       times[{result.bytes, result.count}] = result.median;

@@ -61,13 +61,16 @@ std::string one(const std::string& title, std::size_t profile, const std::vector
                 Charts& charts) {
   Times by;
   for (const PairTime& time : times) by[time.pairs].push_back(time);
-  const std::string name = "<p><b>" + escaped(title) + ".</b> ";
+  // Fewer sizes are no curve, and the plot compares the curves of two numbers of pairs.
+  std::erase_if(by, [](const auto& entry) { return entry.second.size() < Charts::kLeastPoints; });
+  const std::string name = "<p><b>" + escaped(title) + ".</b> Not fitted: ";
+  if (by.empty()) return name + "fewer than three sizes were measured.</p>\n";
   if (by.size() < 2)
-    return name + "Not fitted: only " + pairs_text(by.begin()->first) +
-           " at once was measured. R_N shows where several send together; measure with four ranks "
-           "or more, half of them on either side.</p>\n";
+    return name + "only " + pairs_text(by.begin()->first) +
+           " at once was measured at three sizes or more. R_N shows where several send together; "
+           "measure with four ranks or more, half of them on either side.</p>\n";
   const auto model = fit_max_rate(times);
-  if (model.empty()) return name + "Not fitted: fewer than three sizes were measured.</p>\n";
+  if (model.empty()) return name + "fewer than three sizes were measured.</p>\n";
   return row_of(charts.figure(chart_of(title, profile, by, model))) + table_of(model);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ constexpr Choice kChoices[] = {{Method::Pack, 'P', "pack: packed in host memory"
                                {Method::System, 'M', "the MPI library's own datatypes"},
                                {Method::Device, 'D', "device: packed in device memory"},
                                {Method::OneShot, 'O', "one-shot: packed into host memory"},
-                               {Method::Staged, 'S', "staged: packed on the device, then copied"}};
+                               {Method::Staged, 'S', "staged: packed on the device, then copied"},
+                               {Method::Shared, 'H', "shared: packed into memory of both ranks"}};
 
 /// What one map compares.
 struct Question {
@@ -39,15 +41,23 @@ struct Question {
   bool wire = true;  ///< with the time of sending; else that of both ends alone
 };
 
+/// Half a round trip of messages packed into shared memory, as measured.
+constexpr const char* kShared = "mpi/node/shared/box";
+
+bool shared_was_measured(const machine::Profile& profile, const std::string& library) {
+  return std::any_of(profile.results.begin(), profile.results.end(), [&](const auto& result) {
+    return result.name == kShared && result.mpi == library;
+  });
+}
+
 /// Without sending, only methods that send alike can be compared: those of device memory by the
-/// host.
-std::vector<Question> questions(bool wire) {
+/// host. `packing` is how host memory is packed.
+std::vector<Question> questions(bool wire, Method packing) {
   std::vector<Question> all;
   for (const PitchClass pitch : {PitchClass::Near, PitchClass::Sparse}) {
     const std::string blocks = name_of(pitch);
     if (wire)
-      all.push_back(
-          {"Host memory, " + blocks, MemoryKind::Host, {Method::System, Method::Pack}, pitch});
+      all.push_back({"Host memory, " + blocks, MemoryKind::Host, {Method::System, packing}, pitch});
     std::vector<Method> on_device = {Method::OneShot, Method::Staged};
     if (wire) on_device.insert(on_device.begin(), Method::Device);
     all.push_back({"Device memory, " + blocks, MemoryKind::Device, on_device, pitch, wire});
@@ -75,12 +85,17 @@ const Choice& choice_of(Method method) {
                        [&](const Choice& choice) { return choice.method == method; });
 }
 
-/// Empty text: fewer than two methods can be compared.
-std::string map_cell(const Model& model, const Question& question, std::int64_t bytes,
-                     std::int64_t block) {
+/// Empty text: fewer than two methods can be compared. `shared` has the times of whole messages.
+std::string map_cell(const Model& model, const machine::Curve& shared, const Question& question,
+                     std::int64_t bytes, std::int64_t block) {
   const Message message = message_of(question, bytes, block);
   std::vector<std::pair<double, Method>> times;
   for (const Method method : question.methods) {
+    if (method == Method::Shared) {
+      const double time = shared.time(static_cast<double>(bytes), static_cast<double>(block));
+      if (std::isfinite(time)) times.emplace_back(time, method);
+      continue;
+    }
     const auto parts = model.parts(method, message);
     if (parts && (parts->wire || !question.wire))
       times.emplace_back(parts->end + parts->other_end + (question.wire ? *parts->wire : 0),
@@ -117,9 +132,13 @@ std::string map_of(const Shown& shown, const Question& question, const std::stri
   add_measured(shown.profile, question, sizes, blocks);
   // Staged messages are copied in the pieces that the library takes unless told otherwise.
   const Model model(shown.profile, library, link, settings::number(settings::Id::chunk));
+  const machine::Curve shared = shown.profile.curve(
+      kShared, library,
+      [&](const machine::Result& result) { return pitch_class(result) == question.pitch; });
   bool any = false;
   const std::string map = map_table(blocks, sizes, [&](std::int64_t block, std::int64_t bytes) {
-    std::string text = block <= bytes ? map_cell(model, question, bytes, block) : std::string();
+    std::string text =
+        block <= bytes ? map_cell(model, shared, question, bytes, block) : std::string();
     any = any || !text.empty();
     return text;
   });
@@ -132,7 +151,7 @@ std::string map_of(const Shown& shown, const Question& question, const std::stri
       legend +=
           fmt::format("<li class=\"square m{}\">{}: {}</li>", place, choice.letter, choice.words);
   }
-  return map + "<ul class=\"legend\">" + legend + "</ul>";
+  return map + "<ul class=\"legend\">" + legend + "</ul>\n";
 }
 
 }  // namespace
@@ -148,7 +167,8 @@ std::string method_maps(Profiles profiles) {
       for (const auto link : {machine::Reach::Node, machine::Reach::Net}) {
         const bool node = link == machine::Reach::Node;
         if (!wire && !node) continue;  // the ends are the same
-        for (const Question& question : questions(wire)) {
+        const bool shared = node && shared_was_measured(shown.profile, library);
+        for (const Question& question : questions(wire, shared ? Method::Shared : Method::Pack)) {
           const std::string map = map_of(shown, question, library, link);
           if (map.empty()) continue;
           const std::string title =
@@ -156,18 +176,32 @@ std::string method_maps(Profiles profiles) {
               (wire ? fmt::format(", {}, {}", library, node ? "within a node" : "between nodes")
                     : ", ends without MPI") +
               whose(profiles, shown);
+          // Between ranks of a node, jobs pack into shared memory.
+          const std::string other_way =
+              node && wire && question.memory == MemoryKind::Host && !shared
+                  ? "<p>Packed messages are sent by MPI here. Ranks of a node share memory "
+                    "instead, and this profile has no times of that way.</p>\n"
+                  : "";
           (node && question.pitch == PitchClass::Near ? first : rest) +=
-              "<figure><figcaption>" + escaped(title) + "</figcaption>\n" + map + "</figure>\n";
+              "<figure><figcaption>" + escaped(title) + "</figcaption>\n" + map + other_way +
+              "</figure>\n";
         }
       }
     }
   }
-  const std::string more = folded("Blocks farther apart, and other nodes", row_of(rest));
+  if (first.empty() && rest.empty())
+    first =
+        "<p class=\"none\">No two methods can be compared: their parts were not measured, or only "
+        "while other work disturbed them.</p>\n";
+  const std::string more =
+      folded("Blocks farther apart, and other nodes", row_of(rest, "row maps"));
   return section("methods", "Which method is fastest",
                  "The sum of packing, copying, sending and unpacking as measured, by block length "
-                 "and size of the message, as exchanges choose by it. Pale: the next is within "
-                 "10 %. Methods whose parts were not measured take no part.",
-                 row_of(first) + more);
+                 "and size of the message, as exchanges choose by it; shared: whole messages. "
+                 "Pale: the next is within "
+                 "10 %. Methods whose parts were not measured, or only while other work disturbed "
+                 "them, take no part.",
+                 row_of(first, "row maps") + more);
 }
 
 }  // namespace strake::report

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/profiles.hpp"
 #include "report/units.hpp"
 
 namespace strake::report {
@@ -58,6 +59,7 @@ void use_one_size(BandwidthMatrix& matrix, const machine::Profile& profile) {
       cell->rate = static_cast<double>(size) / result.median;
       cell->limit = result.limit;
       cell->bytes = size;
+      cell->doubtful = doubtful(result);
     }
   }
 }

@@ -82,6 +82,7 @@
     return up ? steps.find(s => s >= value * (1 - 1e-9)) : steps.reverse().find(s => s <= value * (1 + 1e-9));
   }
 
+  // A band ends where the plot does; past it lie the samples of a disturbed measurement.
   const bands = {
     id: "bands",
     beforeDatasetsDraw(chart) {

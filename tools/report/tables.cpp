@@ -76,12 +76,12 @@ std::string comparison(Profiles profiles) {
   std::string tables;
   std::map<Identity, double> first;
   for (const Result& result : profiles[0].profile.results)
-    if (result.median > 0) first[identity(result)] = result.median;
+    if (result.median > 0 && !doubtful(result)) first[identity(result)] = result.median;
   for (const Shown& shown : profiles.subspan(1)) {
     std::map<std::string, std::vector<double>> by_name;
     for (const Result& result : shown.profile.results) {
       const auto same = first.find(identity(result));
-      if (same != first.end() && result.median > 0)
+      if (same != first.end() && result.median > 0 && !doubtful(result))
         by_name[result.name].push_back(result.median / same->second);
     }
     std::string rows;
@@ -91,13 +91,13 @@ std::string comparison(Profiles profiles) {
         fmt::format("<h3>{} against {}</h3>\n", escaped(shown.label), escaped(profiles[0].label));
     tables +=
         rows.empty()
-            ? "<p class=\"none\">No case was measured in both.</p>\n"
+            ? "<p class=\"none\">No case was measured in both without doubt.</p>\n"
             : table("numbers",
                     {"name", "cases in both", "time ratio, geometric mean", "least", "most"}, rows);
   }
   return folded_section("comparison", "Comparison of the profiles",
-                        "Time divided by that of the first profile, for the cases that both have: "
-                        "below 1 is faster.",
+                        "Time divided by that of the first profile, for the cases that both have "
+                        "and that are doubtful in neither: below 1 is faster.",
                         tables);
 }
 

@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack_repo.builtin.build_systems.cmake import CMakePackage
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 from spack_repo.builtin.build_systems.cuda import CudaPackage
 
 from spack.package import *
@@ -13,8 +13,9 @@ class Strake(CMakePackage, CudaPackage):
     programs, between memories and between MPI ranks. An MPI program needs no change for it: put
     `strake run --` before mpirun. The core is a C++ library, too."""
 
-    # No archive is published. In the tree of the sources: spack dev-build strake@0.1.0
-    license("Apache-2.0", checked_by="strake")
+    # No archive is published. In the tree of the sources:
+    #   spack repo add packaging/spack/spack_repo/strake && spack dev-build strake@0.1.0
+    license("Apache-2.0 AND MIT", checked_by="strake")  # MIT: Chart.js, in the command
 
     version("0.1.0")
 
@@ -61,5 +62,5 @@ class Strake(CMakePackage, CudaPackage):
 
     def test_command(self):
         """what Strake makes of a datatype"""
-        strake = which(self.prefix.bin.strake)
+        strake = which(self.prefix.bin.strake, required=True)
         strake("explain", "vector(100,1,512,double)")

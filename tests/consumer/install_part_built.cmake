@@ -1,0 +1,58 @@
+# cmake -D ROOT=… -D BUILD=… -D FOLDER=… -D GENERATOR=… -D CMAKE_C_COMPILER=… -P install_part_built.cmake
+# `cmake --install` builds what it installs and what is not there: tried in project part_built, in FOLDER; and every file
+# that Strake's own build, BUILD, makes and installs is known to it.
+cmake_minimum_required(VERSION 3.25)
+
+# configure(CODE)   part_built anew, with this program, and of it the library alone built
+function(configure code)
+  file(REMOVE_RECURSE ${FOLDER})
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${ROOT}/tests/consumer/part_built -B ${FOLDER}/build -G ${GENERATOR}
+    -D STRAKE_ROOT=${ROOT} -D "CODE=${code}" -D CMAKE_C_COMPILER=${CMAKE_C_COMPILER} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CMAKE_COMMAND} --build ${FOLDER}/build --target library OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+function(install)
+  execute_process(COMMAND ${CMAKE_COMMAND} --install ${FOLDER}/build --prefix ${FOLDER}/prefix ${ARGN} RESULT_VARIABLE result
+    OUTPUT_VARIABLE output ERROR_VARIABLE error)
+  set(result ${result} PARENT_SCOPE)
+  set(output "${output}${error}" PARENT_SCOPE)
+endfunction()
+
+configure("int main(void) { return 0; }")
+install(--component development)
+if(NOT result EQUAL 0 OR output MATCHES "Not built" OR NOT EXISTS ${FOLDER}/prefix/lib/liblibrary.a)
+  message(FATAL_ERROR "a component that was built: ${output}")
+endif()
+install()
+if(NOT result EQUAL 0 OR NOT output MATCHES "Not built yet, so built first: page, program\n")
+  message(FATAL_ERROR "the whole project: ${output}")
+endif()
+foreach(file bin/program share/page lib/liblibrary.a)
+  if(NOT EXISTS ${FOLDER}/prefix/${file})
+    message(FATAL_ERROR "${file} was not installed: ${output}")
+  endif()
+endforeach()
+
+configure("int main(void) { return")
+install()
+if(result EQUAL 0 OR EXISTS ${FOLDER}/prefix/bin OR NOT output MATCHES "could not +be +built: +page, +program")
+  message(FATAL_ERROR "a program that can't be built: ${output}")
+endif()
+
+file(READ ${BUILD}/cmake_install.cmake known)
+file(GLOB_RECURSE scripts ${BUILD}/tools/cmake_install.cmake ${BUILD}/src/cmake_install.cmake)
+set(made 0)
+foreach(script ${BUILD}/cmake_install.cmake ${scripts})
+  file(STRINGS ${script} lines REGEX " TYPE (EXECUTABLE|MODULE|SHARED_LIBRARY|STATIC_LIBRARY) ")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "FILES \"([^\"]*)\"" _ "${line}")
+    set(file "${CMAKE_MATCH_1}")
+    string(REGEX MATCH "set\\(files [^\n]*${file}[.;\"]" listed "${known}")
+    math(EXPR made "${made} + 1")
+    if(file AND NOT listed)
+      message(FATAL_ERROR "${file} is installed by ${script}, without strake_is_installed()")
+    endif()
+  endforeach()
+endforeach()
+if(made LESS 4)
+  message(FATAL_ERROR "only ${made} files are installed by ${scripts}")
+endif()
