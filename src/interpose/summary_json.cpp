@@ -3,7 +3,7 @@
 
 #include "interpose/sharing.hpp"
 #include "interpose/summary_forms.hpp"
-#include "machine/locate.hpp"
+#include "machine/profile_state.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
 
@@ -24,13 +24,16 @@ nlohmann::ordered_json time_of(const Totals& totals) {
   return {{"wall_s", wall}, {"in_mpi_s", in_mpi}, {"in_mpi_share", wall > 0 ? in_mpi / wall : 0.0}};
 }
 
-nlohmann::ordered_json profile_used() {
+nlohmann::ordered_json profile_json() {
   const machine::Located& located = machine::located_here();
-  if (!located.profile) return {{"used", false}, {"why", located.problem}};
-  return {{"used", true},
-          {"file", located.file},
-          {"host", located.profile->host},
-          {"date", located.profile->date}};
+  const auto state = machine::state_of(located, exchange::mpi_library());
+  nlohmann::ordered_json json = {{"state", name_of(state.kind)}, {"text", state.sentence}};
+  if (located.profile) {
+    json["file"] = located.file;
+    json["host"] = located.profile->host;
+    json["date"] = located.profile->date;
+  }
+  return json;
 }
 
 }  // namespace
@@ -47,7 +50,7 @@ nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json
   json["ranks"] = ranks;
   json["whole_job"] = whole_job;
   json["disabled"] = settings::flag(settings::Id::disable);
-  json["profile"] = profile_used();
+  json["profile"] = profile_json();
   if (totals.timed != 0) json["time"] = time_of(totals);
   json["saved_seconds_in_pack"] = static_cast<double>(totals.saved_ns) * 1e-9;
   json["methods"] = nlohmann::ordered_json::object();

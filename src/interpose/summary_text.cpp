@@ -11,7 +11,7 @@
 #include "device/own_folder.hpp"
 #include "interpose/sharing.hpp"
 #include "interpose/summary_forms.hpp"
-#include "machine/locate.hpp"
+#include "machine/profile_state.hpp"
 #include "mpi/quirks.hpp"
 #include "settings/counted.hpp"
 #include "settings/settings.hpp"
@@ -149,26 +149,24 @@ std::string command_path() {
   return "strake";
 }
 
-/// The measurement that would have made the choices of this job better, as a command; empty if
-/// none would.
-std::string next_step(const Totals& totals) {
+/// What is known of this machine, and the command that makes more known; empty if no choice of this
+/// job goes by it.
+std::string profile_lines(const Totals& totals) {
   if (exchange::forced_method() || settings::flag(settings::Id::disable)) return {};
-  std::uint64_t choices = totals.by_reason[static_cast<std::size_t>(Reason::BuiltInRule)].calls;
+  std::uint64_t choices = 0;
+  for (const Reason reason : {Reason::BuiltInRule, Reason::LibraryIsFaster, Reason::Trials})
+    choices += totals.by_reason[static_cast<std::size_t>(reason)].calls;
   for (const Way& way : kAccelerated) choices += total(totals, way.method).calls;
-  using Outcome = machine::Located::Outcome;
-  const Outcome outcome = machine::located_here().outcome;
-  if (choices == 0 || outcome == Outcome::Off || outcome == Outcome::Unusable) return {};
-  std::string what = "this machine";
-  if (outcome != Outcome::Missing) {
-    if (exchange::library_is_measured()) return {};
-    what = exchange::mpi_library();
-  }
+  if (choices == 0) return {};
+  using Kind = machine::ProfileState::Kind;
+  const auto state = machine::state_of(machine::located_here(), exchange::mpi_library());
+  std::string text = fmt::format("  profile      {}\n", state.sentence);
+  if (state.kind == Kind::Measured || state.kind == Kind::Off) return text;
   const bool needs_root = mpi::quirks::kOpenMpi && geteuid() == 0;
-  return fmt::format(
-      "  choices by built-in rules: {} was not measured. This does it, in a minute:\n"
-      "    {}{} -n 2 {} measure --quick\n",
-      what, settings::text(settings::Id::launcher), needs_root ? " --allow-run-as-root" : "",
-      command_path());
+  const std::string measure =
+      fmt::format("{}{} -n 2 {} measure --quick", settings::text(settings::Id::launcher),
+                  needs_root ? " --allow-run-as-root" : "", command_path());
+  return text + fmt::format("    {}\n", state.remedy(measure));
 }
 
 }  // namespace
@@ -235,7 +233,7 @@ std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& cal
         "  saved in MPI_Pack: {:.3f} s (the MPI library's time for the same types was measured)\n",
         static_cast<double>(totals.saved_ns) * 1e-9);
   }
-  text += next_step(totals);
+  text += profile_lines(totals);
   return text;
 }
 
