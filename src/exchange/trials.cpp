@@ -87,12 +87,16 @@ void Trials::settle(State& state) {
   const bool worth_it = static_cast<double>(std::min(packed, left)) <= kWorthIt * by_rule;
   state.method = worth_it ? faster : state.by_rule;
   state.settled = true;
+  state.packed_ns = packed;
+  state.left_ns = left;
   state.times = {};
 }
 
 Trials::Found Trials::found() const noexcept {
   Found found;
   for (const auto& [subject, state] : states_) {
+    found.packed_ns += static_cast<std::uint64_t>(state.packed_ns);
+    found.left_ns += static_cast<std::uint64_t>(state.left_ns);
     if (!state.settled) {
       ++found.unsettled;
     } else if (state.method == Method::Pack) {

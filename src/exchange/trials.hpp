@@ -61,6 +61,11 @@ class Trials {
     std::uint64_t packed = 0;     ///< layouts for which packing was kept
     std::uint64_t left = 0;       ///< for which the MPI library's own copy was
     std::uint64_t unsettled = 0;  ///< not tried to the end
+    /// \{ Sums over those tried to the end: the median exchange packed, and left to the MPI
+    /// library.
+    std::uint64_t packed_ns = 0;
+    std::uint64_t left_ns = 0;
+    /// \}
   };
   [[nodiscard]] Found found() const noexcept;
 
@@ -74,6 +79,10 @@ class Trials {
     std::uint64_t exchange = 0;  ///< the last one that it was in
     int exchanges = 0;
     std::array<std::vector<std::int64_t>, kWays> times;
+    /// \{ Medians, once it is settled.
+    std::int64_t packed_ns = 0;
+    std::int64_t left_ns = 0;
+    /// \}
   };
   struct Hash {
     std::size_t operator()(const Subject& subject) const noexcept;

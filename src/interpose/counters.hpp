@@ -53,6 +53,8 @@ struct Totals {
   std::uint64_t trials_packed = 0;
   std::uint64_t trials_left = 0;
   std::uint64_t trials_unsettled = 0;
+  std::uint64_t trials_packed_ns = 0;
+  std::uint64_t trials_left_ns = 0;
   /// \}
   std::uint64_t timed = 0;      ///< ranks whose calls were timed
   std::uint64_t wall_ns = 0;    ///< from MPI_Init to MPI_Finalize

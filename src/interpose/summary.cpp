@@ -170,6 +170,8 @@ void summarise() noexcept {
     totals.trials_packed = tried.packed;
     totals.trials_left = tried.left;
     totals.trials_unsettled = tried.unsettled;
+    totals.trials_packed_ns = tried.packed_ns;
+    totals.trials_left_ns = tried.left_ns;
     totals.timed = spent.wall > 0 ? 1 : 0;
     totals.wall_ns = static_cast<std::uint64_t>(spent.wall * 1e9);
     totals.in_mpi_ns = static_cast<std::uint64_t>(spent.in_mpi * 1e9);

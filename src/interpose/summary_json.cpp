@@ -11,6 +11,7 @@ namespace strake::interpose {
 namespace {
 
 using mpi::real_mpi;
+using Json = nlohmann::ordered_json;
 
 nlohmann::ordered_json to_json(const Count& count) {
   return {{"calls", count.calls}, {"bytes", count.bytes}};
@@ -27,7 +28,9 @@ nlohmann::ordered_json time_of(const Totals& totals) {
 nlohmann::ordered_json profile_json() {
   const machine::Located& located = machine::located_here();
   const auto state = machine::state_of(located, exchange::mpi_library());
-  nlohmann::ordered_json json = {{"state", name_of(state.kind)}, {"text", state.sentence}};
+  nlohmann::ordered_json json = {{"used", state.kind == machine::ProfileState::Kind::Measured},
+                                 {"state", name_of(state.kind)},
+                                 {"text", state.sentence}};
   if (located.profile) {
     json["file"] = located.file;
     json["host"] = located.profile->host;
@@ -52,6 +55,11 @@ nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json
   json["disabled"] = settings::flag(settings::Id::disable);
   json["profile"] = profile_json();
   if (totals.timed != 0) json["time"] = time_of(totals);
+  const Reached reached = reached_of(totals);
+  json["meaning"] = meaning_of(totals);
+  json["reached"] = {{"another_way", to_json(reached.another_way)},
+                     {"left", to_json(reached.left)},
+                     {"contiguous", to_json(reached.contiguous)}};
   json["saved_seconds_in_pack"] = static_cast<double>(totals.saved_ns) * 1e-9;
   json["methods"] = nlohmann::ordered_json::object();
   for (int m = 0; m < machine::kMethods; ++m) {
@@ -94,6 +102,9 @@ nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json
   json["trials"] = {{"packed", totals.trials_packed},
                     {"left", totals.trials_left},
                     {"unsettled", totals.trials_unsettled}};
+  const auto tried = trial_times(totals);
+  json["trials"]["packed_us"] = tried ? Json(tried->packed) : Json(nullptr);
+  json["trials"]["left_us"] = tried ? Json(tried->left) : Json(nullptr);
   json["calls"] = std::move(calls);
   return json;
 }

@@ -80,6 +80,9 @@ struct ProgramFacts {
   int ranks = 0;             ///< by -n; 0: not said
   /// Built with the address sanitizer, which ends a program that another object is loaded before.
   bool insists_on_first = false;
+  /// Neither it nor a library of its own makes datatypes, so all its messages are contiguous. False
+  /// also where that is not known.
+  bool only_contiguous = false;
 
   [[nodiscard]] bool has_library() const { return library != preload::MpiLibrary::None; }
 };

@@ -101,7 +101,7 @@ void expect_rows(const std::vector<Row>& rows, const Facts& start) {
     EXPECT_NE(finding->text.find(row.text), std::string::npos) << finding->text;
     EXPECT_NE(finding->remedy.find(row.remedy), std::string::npos) << finding->remedy;
     if (row.state == State::Broken) {
-      EXPECT_EQ(report.accelerated, false);
+      EXPECT_EQ(report.reached, false);
     }
   }
 }
@@ -111,7 +111,7 @@ TEST(Judge, all_is_good_without_a_fault) {
     const Report report = judge(facts);
     for (const Finding& finding : report.findings)
       EXPECT_EQ(finding.state, State::Good) << finding.topic << ": " << finding.text;
-    EXPECT_EQ(report.accelerated, true);
+    EXPECT_EQ(report.reached, true);
   }
 }
 
@@ -241,13 +241,41 @@ TEST(Judge, a_script_shows_only_when_it_runs) {
   facts.job->programs[0].library = MpiLibrary::None;
   const Report report = judge(facts);
   EXPECT_EQ(finding_of(report, "program ./heat")->state, State::Limited);
-  EXPECT_FALSE(report.accelerated.has_value()) << report.verdict;
+  EXPECT_FALSE(report.reached.has_value()) << report.verdict;
 }
 
-TEST(Judge, what_is_disabled_is_not_accelerated_though_nothing_is_broken) {
+TEST(Judge, what_is_disabled_is_not_reached_though_nothing_is_broken) {
   Facts facts = good_job();
   facts.environment.disabled = true;
-  EXPECT_EQ(judge(facts).accelerated, false);
+  EXPECT_EQ(judge(facts).reached, false);
+}
+
+TEST(Judge, a_program_without_datatypes_is_told_that_nothing_changes) {
+  Facts facts = good_job();
+  facts.job->programs[0].only_contiguous = true;
+  const Report report = judge(facts);
+  EXPECT_EQ(report.reached, true);
+  EXPECT_EQ(report.verdict,
+            "Strake would be in every rank, and would change no message: see datatypes.");
+  const Finding* finding = finding_of(report, "datatypes");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->text.find("./heat makes none"), std::string::npos) << finding->text;
+}
+
+TEST(Judge, no_verdict_claims_a_gain) {
+  Facts disabled = good_job();
+  disabled.environment.disabled = true;
+  Facts broken = good_job();
+  broken.interposer_problem = "nothing there";
+  Facts open = good_job();
+  open.job->programs[0].library = MpiLibrary::None;
+  for (const Facts& facts : {good_machine(), good_job(), disabled, broken, open}) {
+    const std::string text = to_text(judge(facts)) + to_json(judge(facts));
+    for (const char* word : {"accelerat", "faster"})
+      EXPECT_EQ(text.find(word), std::string::npos) << text;
+  }
+  EXPECT_NE(judge(good_job()).verdict.find("Whether that helps: strake run --compare 5"),
+            std::string::npos);
 }
 
 TEST(Report, text_has_a_hundred_columns) {
