@@ -138,10 +138,10 @@ std::string datatypes(const Json& calls) {
     }
     const auto method = row["method"].get<std::string>();
     const std::string shown = method == name_of(Method::System) ? "passed on" : method;
-    const auto same =
+    auto same =
         std::ranges::find(sum->methods, shown, &std::pair<std::string, std::uint64_t>::first);
-    same != sum->methods.end() ? same->second += count
-                               : (sum->methods.emplace_back(shown, count), 0U);
+    if (same == sum->methods.end()) same = sum->methods.insert(same, {shown, 0});
+    same->second += count;
   }
   std::ranges::stable_sort(sums, std::ranges::greater(), &Sum::seconds);
   std::string text;

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 /// A profile of this machine, for as long as the object lives.
 class ProfileFile {
  public:
-  explicit ProfileFile(const std::string& key, const std::string& doubt = {}) {
+  explicit ProfileFile(const std::string& key, const std::string& doubt = {}, double whole_us = 0) {
     machine::Profile profile;
     profile.key = key;
     profile.aware = {{"Aware MPI 1", true}, {"Plain MPI 2", false}};
@@ -46,6 +46,7 @@ class ProfileFile {
       add("mpi/node/device", "Aware MPI 1", 0, 2);
       add("mpi/node/system/box", "Plain MPI 2", 8, 30);
       add("mpi/net/host", "Plain MPI 2", 0, 40);
+      if (whole_us > 0) add("mpi/node/pack/box", "Plain MPI 2", 8, whole_us);
     }
     machine::write_compact(profile, path_);
   }
@@ -193,6 +194,14 @@ TEST(ExplainRemote, a_busy_machine_s_results_predict_and_choose_nothing) {
         << outcome.out;
     EXPECT_EQ(lines_with(outcome.out, "when top shows that nothing else uses the CPUs"), 1);
   }
+}
+
+TEST(ExplainRemote, a_whole_message_that_took_less_than_its_ends_leaves_mpi_s_part_unknown) {
+  const ProfileFile file(machine::machine_key(), {}, 2.5);  // the ends: 1 and 2 us, alone
+  const Json plain = find(remote({}, {file.setting()})["messages"], "mpi", "Plain MPI 2", "node");
+  const Json& pack = find(plain["send"]["candidates"], "method", "pack");
+  EXPECT_TRUE(pack["mpi_us"].is_null()) << pack.dump(1);
+  EXPECT_NEAR(pack["total_us"], 2.5, 1e-6);
 }
 
 TEST(ExplainRemote, what_the_mpi_library_does_itself_has_no_time_at_the_ends) {
