@@ -1,6 +1,6 @@
 /* Heat on a square plate, in strips of columns: each step sends a column of 8-byte cells to the
-   left and one to the right. Plain MPI; `strake run -- mpirun -n 4 ./halo2d` packs the columns
-   faster.   halo2d [CELLS [STEPS]] */
+   left and one to the right. Plain MPI; `strake run -- mpirun -n 4 ./halo2d` packs the columns.
+   halo2d [CELLS [STEPS]] */
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>

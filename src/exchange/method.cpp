@@ -10,6 +10,7 @@
 #include "exchange/choice_log.hpp"
 #include "exchange/plans.hpp"
 #include "machine/model.hpp"
+#include "machine/profile_state.hpp"
 #include "mpi/job.hpp"
 #include "mpi/library_name.hpp"
 #include "mpi/quirks.hpp"
@@ -26,12 +27,7 @@ const machine::Model* model() noexcept {
     const machine::Profile* profile = machine::this_machine();
     if (profile == nullptr) return nullptr;
     const std::string library = mpi_library();
-    if (library_is_measured()) {
-      log::debug("methods are chosen by the profile of {}, for {}", profile->host, library);
-    } else {
-      log::info("the profile of this machine has nothing of {}; mpirun -n 2 strake measure adds it",
-                library);
-    }
+    log_once("profile: " + machine::state_of(machine::located_here(), library).sentence);
     try {
       return new machine::Model(
           *profile, library,
@@ -76,18 +72,6 @@ std::string mpi_library() {
   return mpi::library_name(text.data());
 }
 
-bool library_is_measured() noexcept {
-  static const bool measured = [] {
-    const machine::Profile* profile = machine::this_machine();
-    return profile != nullptr &&
-           std::any_of(profile->results.begin(), profile->results.end(),
-                       [library = mpi_library()](const machine::Result& result) {
-                         return result.mpi == library && result.doubtful.empty();
-                       });
-  }();
-  return measured;
-}
-
 Message message_of(const mpi::Elements& elements, Direction direction, Place place,
                    bool nonblocking) noexcept {
   return {.direction = direction,
@@ -127,7 +111,7 @@ std::string why_chosen(const Message& message, const Choice& choice) {
   if (measured != nullptr &&
       measured->choose(message, {aware, settings::number(settings::Id::one_shot_limit)}))
     return "the fastest by the profile of this machine";
-  constexpr const char* kRule = "by a built-in rule; not measured on this machine";
+  constexpr const char* kRule = "by a built-in rule";
   if (!host) return kRule;
   const bool tried = choice.reason == Reason::BuiltInRule && settings::flag(settings::Id::trials);
   const char* const other =

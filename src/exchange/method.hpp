@@ -91,10 +91,6 @@ struct HostRule {
 /// "Open MPI 4.1.4": the name of the library in profiles.
 [[nodiscard]] std::string mpi_library();
 
-/// Whether this machine's profile has results of that library: else host memory goes by built-in
-/// rules.
-[[nodiscard]] bool library_is_measured() noexcept;
-
 /// Whether the MPI library takes device pointers: its own word, unless STRAKE_GPU_AWARE says
 /// otherwise or a job that tried did not survive it.
 [[nodiscard]] bool mpi_is_gpu_aware() noexcept;

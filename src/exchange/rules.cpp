@@ -54,7 +54,7 @@ const char* name_of(Reason reason) noexcept {
                                     "no bytes or no peer",
                                     "datatype never committed",
                                     "arguments that the MPI library refuses",
-                                    "the MPI library is faster, as measured on this machine",
+                                    "the MPI library is faster, by the profile of this machine",
                                     "datatype not decodable",
                                     "contiguous device memory, GPU-aware MPI",
                                     "forced by STRAKE_METHOD",
@@ -65,7 +65,7 @@ const char* name_of(Reason reason) noexcept {
                                     "MPI_Isendrecv and MPI_Isendrecv_replace",
                                     "a device without kernels for it",
                                     "a datatype used a few times",
-                                    "left by a built-in rule; not measured on this machine",
+                                    "left by a built-in rule",
                                     "the MPI library was faster in this job's trials"};
   static_assert(std::size(kNames) == kReasons);
   return kNames[static_cast<int>(reason)];

@@ -30,13 +30,14 @@ std::size_t Trials::Hash::operator()(const Subject& subject) const noexcept {
       (subject.direction == Direction::Send ? 0U : 1U) ^ (subject.nonblocking ? 2U : 0U));
 }
 
-Trials::Way Trials::way(const Subject& subject, Method by_rule, std::int64_t now) {
+Trials::Way Trials::way(const Subject& subject, Method by_rule, std::int64_t now, bool shareable) {
   begin();
   auto known = states_.find(subject);
   if (known == states_.end()) {
     if (states_.size() == kMostSubjects) return {by_rule, true, true};
     known = states_.try_emplace(subject).first;
     known->second.by_rule = by_rule;
+    known->second.shareable = shareable;
   }
   State& state = known->second;
   if (open_ && blocking_ && (state.exchange == exchange_ || subject.nonblocking)) close();
@@ -124,8 +125,16 @@ void Trials::judge(State& state) {
   if (!enough) return;
   const double worth_it = best == kLeft ? kWorthLeaving : kWorthIt;
   if (least <= worth_it * static_cast<double>(state.ways[state.kept].median())) state.kept = best;
+  settle(state);
+}
+
+void Trials::settle(State& state) {
   state.settled = true;
   state.ever_settled = true;
+  state.left_ns = state.ways[kLeft].median();
+  state.moved_ns = state.ways[kPacked].median();
+  if (state.shareable || state.by_rule == Method::Pack)
+    state.moved_ns = std::min(state.moved_ns, state.ways[kRules].median());
 }
 
 void Trials::review() {
@@ -138,8 +147,12 @@ void Trials::review() {
 Trials::Found Trials::found() const noexcept {
   Found found;
   for (const auto& [subject, state] : states_) {
+    found.moved_ns += static_cast<std::uint64_t>(state.moved_ns);
+    found.left_ns += static_cast<std::uint64_t>(state.left_ns);
     if (!state.ever_settled) {
       ++found.unsettled;
+    } else if (state.kept == kRules && state.shareable) {
+      ++found.shared;
     } else if (state.method_of(state.kept) == Method::Pack) {
       ++found.packed;
     } else {

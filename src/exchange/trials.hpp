@@ -59,8 +59,9 @@ class Trials {
     bool settled = false;  ///< it stays so until the next review
     bool tried = false;    ///< by trials, not by the rules
   };
-  /// The way of a message of a call that began at `now`. `by_rule`: System or Pack.
-  Way way(const Subject& subject, Method by_rule, std::int64_t now);
+  /// The way of a message of a call that began at `now`. `by_rule`: System or Pack. `shareable`:
+  /// memory that ranks share may carry it.
+  Way way(const Subject& subject, Method by_rule, std::int64_t now, bool shareable = false);
   /// \{ A call that belongs to the open exchange begins, or returns. `completes`: messages may be
   /// complete then.
   void enter(std::int64_t now) noexcept;
@@ -78,9 +79,15 @@ class Trials {
   [[nodiscard]] bool is_inside() const noexcept { return open_ && inside_; }
 
   struct Found {
-    std::uint64_t packed = 0;     ///< layouts for which packing was kept
+    std::uint64_t packed = 0;     ///< kinds of message for which packing was kept
+    std::uint64_t shared = 0;     ///< for which shared memory was
     std::uint64_t left = 0;       ///< for which the MPI library's own copy was
     std::uint64_t unsettled = 0;  ///< not tried to the end
+    /// \{ Sums over those tried to the end: the median exchange by the faster of Strake's ways, and
+    /// left to the MPI library.
+    std::uint64_t moved_ns = 0;
+    std::uint64_t left_ns = 0;
+    /// \}
   };
   [[nodiscard]] Found found() const noexcept;
 
@@ -100,8 +107,13 @@ class Trials {
   struct State {
     Method by_rule = Method::System;
     std::size_t kept = kRules;
+    bool shareable = false;
     bool settled = false;
     bool ever_settled = false;
+    /// \{ Medians, when it was settled last.
+    std::int64_t moved_ns = 0;
+    std::int64_t left_ns = 0;
+    /// \}
     std::uint64_t exchange = 0;  ///< the last one that it was in
     std::array<Times, kWays> ways;
 
@@ -115,6 +127,7 @@ class Trials {
   [[nodiscard]] std::size_t turn_of(const State& state, std::int64_t now) const noexcept;
   void charge(const State& state);
   static void judge(State& state);
+  static void settle(State& state);
 
   std::unordered_map<Subject, State, Hash> states_;
   std::vector<State*> members_;  ///< of the open exchange

@@ -51,8 +51,11 @@ struct Totals {
   Shared shared;
   /// \{ Layouts that were tried; as exchange::Trials::Found.
   std::uint64_t trials_packed = 0;
+  std::uint64_t trials_shared = 0;
   std::uint64_t trials_left = 0;
   std::uint64_t trials_unsettled = 0;
+  std::uint64_t trials_moved_ns = 0;
+  std::uint64_t trials_left_ns = 0;
   /// \}
   std::uint64_t timed = 0;      ///< ranks whose calls were timed
   std::uint64_t wall_ns = 0;    ///< from MPI_Init to MPI_Finalize

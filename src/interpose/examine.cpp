@@ -137,7 +137,8 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
                          exchange::shared::may_send_envelope(result.bytes);
   if ((choice.reason == Reason::BuiltInRule || shareable) && !result.typed.mixed) {
     settled = use != Use::Often;
-    if (settled) choice = trying::choose(elements, direction, nonblocking, choice, &settled);
+    if (settled)
+      choice = trying::choose(elements, direction, nonblocking, shareable, choice, &settled);
   }
   result.method = result.typed.mixed ? Method::Pack : choice.method;
   result.reason = choice.reason;

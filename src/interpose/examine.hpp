@@ -173,8 +173,8 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
 /// packs as it goes. Device memory has had its other method by then.
 [[nodiscard]] bool can_leave(const Examined& found, const std::exception& error) noexcept;
 
-/// A send that would be left to the MPI library as the faster way: by memory that its receiver
-/// shares it would be faster still.
+/// A send that would be left to the MPI library for its time, and that memory shared with its
+/// receiver may carry instead.
 inline bool may_be_shared(const Found& found) noexcept {
   return found.shares && exchange::is_about_speed(found.reason) &&
          exchange::shared::may_send_envelope(found.bytes);

@@ -88,7 +88,7 @@ exchange::Choice Operation::choose() {
   if (settled_at_ == generation) return settled_;
   bool lasts = true;
   const exchange::Choice choice =
-      trying::choose(transfer_.elements(), Direction::Send, true, by_rule_, &lasts);
+      trying::choose(transfer_.elements(), Direction::Send, true, true, by_rule_, &lasts);
   if (lasts) {
     settled_ = choice;
     settled_at_ = generation;

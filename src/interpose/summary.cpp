@@ -168,8 +168,11 @@ void summarise() noexcept {
     Totals& totals = job.totals;
     const exchange::Trials::Found tried = trying::found();
     totals.trials_packed = tried.packed;
+    totals.trials_shared = tried.shared;
     totals.trials_left = tried.left;
     totals.trials_unsettled = tried.unsettled;
+    totals.trials_moved_ns = tried.moved_ns;
+    totals.trials_left_ns = tried.left_ns;
     totals.timed = spent.wall > 0 ? 1 : 0;
     totals.wall_ns = static_cast<std::uint64_t>(spent.wall * 1e9);
     totals.in_mpi_ns = static_cast<std::uint64_t>(spent.in_mpi * 1e9);

@@ -1,5 +1,5 @@
-/// \file  The summary that rank 0 writes at the end: which calls were accelerated, which were
-/// passed on, and why.
+/// \file  The summary that rank 0 writes at the end: which way its bytes went, what was passed
+/// on, and why.
 #pragma once
 
 namespace strake::interpose {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "interpose/counters.hpp"
@@ -16,6 +17,26 @@ struct JobTotals {
 };
 
 [[nodiscard]] Count total(const Totals& totals, Method method);
+
+/// What Strake could change of a job, and what it did change. Both ends of a message count, and
+/// MPI_Pack and MPI_Unpack.
+struct Reached {
+  Count another_way;  ///< packed by Strake, or copied directly
+  Count left;         ///< with gaps, and left to the MPI library all the same
+  Count contiguous;   ///< nothing to change
+};
+[[nodiscard]] Reached reached_of(const Totals& totals);
+
+/// What that means for the user, in one line without a full stop.
+[[nodiscard]] std::string meaning_of(const Totals& totals);
+
+/// The median exchange of this job's trials, a mean over the kinds of message. [us]
+struct TrialTimes {
+  double moved = 0;  ///< by the faster of Strake's ways
+  double left = 0;   ///< to the MPI library
+};
+/// Nothing if no kind was tried to the end.
+[[nodiscard]] std::optional<TrialTimes> trial_times(const Totals& totals);
 
 /// For people. `calls`: times::rows() of all ranks.
 [[nodiscard]] std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& calls);

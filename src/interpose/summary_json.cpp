@@ -3,7 +3,7 @@
 
 #include "interpose/sharing.hpp"
 #include "interpose/summary_forms.hpp"
-#include "machine/locate.hpp"
+#include "machine/profile_state.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
 
@@ -11,6 +11,7 @@ namespace strake::interpose {
 namespace {
 
 using mpi::real_mpi;
+using Json = nlohmann::ordered_json;
 
 nlohmann::ordered_json to_json(const Count& count) {
   return {{"calls", count.calls}, {"bytes", count.bytes}};
@@ -24,13 +25,18 @@ nlohmann::ordered_json time_of(const Totals& totals) {
   return {{"wall_s", wall}, {"in_mpi_s", in_mpi}, {"in_mpi_share", wall > 0 ? in_mpi / wall : 0.0}};
 }
 
-nlohmann::ordered_json profile_used() {
+nlohmann::ordered_json profile_json() {
   const machine::Located& located = machine::located_here();
-  if (!located.profile) return {{"used", false}, {"why", located.problem}};
-  return {{"used", true},
-          {"file", located.file},
-          {"host", located.profile->host},
-          {"date", located.profile->date}};
+  const auto state = machine::state_of(located, exchange::mpi_library());
+  nlohmann::ordered_json json = {{"used", state.kind == machine::ProfileState::Kind::Measured},
+                                 {"state", name_of(state.kind)},
+                                 {"text", state.sentence}};
+  if (located.profile) {
+    json["file"] = located.file;
+    json["host"] = located.profile->host;
+    json["date"] = located.profile->date;
+  }
+  return json;
 }
 
 }  // namespace
@@ -47,8 +53,13 @@ nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json
   json["ranks"] = ranks;
   json["whole_job"] = whole_job;
   json["disabled"] = settings::flag(settings::Id::disable);
-  json["profile"] = profile_used();
+  json["profile"] = profile_json();
   if (totals.timed != 0) json["time"] = time_of(totals);
+  const Reached reached = reached_of(totals);
+  json["meaning"] = meaning_of(totals);
+  json["reached"] = {{"another_way", to_json(reached.another_way)},
+                     {"left", to_json(reached.left)},
+                     {"contiguous", to_json(reached.contiguous)}};
   json["saved_seconds_in_pack"] = static_cast<double>(totals.saved_ns) * 1e-9;
   json["methods"] = nlohmann::ordered_json::object();
   for (int m = 0; m < machine::kMethods; ++m) {
@@ -89,8 +100,12 @@ nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json
         totals.ranks_sharing[static_cast<std::size_t>(i)];
   }
   json["trials"] = {{"packed", totals.trials_packed},
+                    {"shared", totals.trials_shared},
                     {"left", totals.trials_left},
                     {"unsettled", totals.trials_unsettled}};
+  const auto tried = trial_times(totals);
+  json["trials"]["moved_us"] = tried ? Json(tried->moved) : Json(nullptr);
+  json["trials"]["left_us"] = tried ? Json(tried->left) : Json(nullptr);
   json["calls"] = std::move(calls);
   return json;
 }

@@ -6,12 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "device/own_folder.hpp"
 #include "interpose/sharing.hpp"
 #include "interpose/summary_forms.hpp"
-#include "machine/locate.hpp"
+#include "machine/profile_state.hpp"
 #include "mpi/quirks.hpp"
 #include "settings/counted.hpp"
 #include "settings/settings.hpp"
@@ -19,17 +20,19 @@
 namespace strake::interpose {
 namespace {
 
+/// How the summary names what did not go the MPI library's way.
 struct Way {
   Method method;
-  const char* what;
+  const char* done;
+  const char* how;
 };
-constexpr Way kAccelerated[] = {
-    {Method::Direct, "one copy, from the sender's memory to the receiver's"},
-    {Method::Shared, "packed into memory that both ranks have"},
-    {Method::Pack, "packed, through the MPI library"},
-    {Method::Device, "packed in device memory"},
-    {Method::OneShot, "packed from device into host memory"},
-    {Method::Staged, "packed in device memory, copied to host memory"},
+constexpr Way kWays[] = {
+    {Method::Direct, "copied directly", "from the sender's memory to the receiver's"},
+    {Method::Shared, "packed by Strake", "into memory that both ranks share"},
+    {Method::Pack, "packed by Strake", "sent through the MPI library"},
+    {Method::Device, "packed by Strake", "in device memory"},
+    {Method::OneShot, "packed by Strake", "from device into host memory"},
+    {Method::Staged, "packed by Strake", "in device memory, then copied to host memory"},
 };
 
 std::string human_bytes(std::uint64_t bytes) {
@@ -53,12 +56,21 @@ std::string time_line(const Totals& totals) {
 
 /// What the job has tried, since nothing was measured.
 std::string trials_line(const Totals& totals) {
-  if (totals.trials_packed + totals.trials_left + totals.trials_unsettled == 0) return {};
+  if (totals.trials_packed + totals.trials_shared + totals.trials_left + totals.trials_unsettled ==
+      0)
+    return {};
   std::string text = fmt::format(
-      "  trials       packing kept for {} kinds of message, the MPI library's copy for {}",
-      totals.trials_packed, totals.trials_left);
+      "  trials       packing kept for {} kinds of message, shared memory for {}, the MPI "
+      "library's "
+      "copy for {}",
+      totals.trials_packed, totals.trials_shared, totals.trials_left);
   if (totals.trials_unsettled != 0)
     text += fmt::format("; {} not tried to the end", totals.trials_unsettled);
+  if (const auto times = trial_times(totals)) {
+    text +=
+        fmt::format("\n    an exchange took {:.1f} us by Strake, {:.1f} us left to the MPI library",
+                    times->moved, times->left);
+  }
   return text + "\n    (a kind: one layout, size and direction on one rank)\n";
 }
 
@@ -102,14 +114,16 @@ std::string longest_calls(const Totals& totals, const Json& calls) {
   return text;
 }
 
-/// The datatypes with gaps that most time went to, as far as they can be named.
+/// The datatypes with gaps that most time went to, as far as they can be named. A send has its
+/// method; that of a receive, or of a persistent message, is not known when it is asked for.
 std::string datatypes(const Json& calls) {
   struct Sum {
     std::string datatype;
     std::uint64_t calls = 0;
     std::uint64_t bytes = 0;
     double seconds = 0;
-    std::vector<std::string> methods;
+    std::uint64_t open = 0;  ///< calls without a method
+    std::vector<std::pair<std::string, std::uint64_t>> methods;
   };
   std::vector<Sum> sums;
   for (const Json& row : calls) {
@@ -117,23 +131,33 @@ std::string datatypes(const Json& calls) {
     const auto name = row["datatype"].get<std::string>();
     if (name.starts_with("MPI_") || name.starts_with("contiguous(")) continue;
     auto sum = std::ranges::find(sums, name, &Sum::datatype);
-    if (sum == sums.end()) sum = sums.insert(sums.end(), Sum{name, 0, 0, 0, {}});
-    sum->calls += row["calls"].get<std::uint64_t>();
+    if (sum == sums.end()) sum = sums.insert(sums.end(), Sum{name, 0, 0, 0, 0, {}});
+    const auto count = row["calls"].get<std::uint64_t>();
+    sum->calls += count;
     sum->bytes += row.value("bytes", std::uint64_t{0});
     sum->seconds += row["seconds"].get<double>();
-    if (!row.contains("method")) continue;
+    if (!row.contains("method")) {
+      sum->open += count;
+      continue;
+    }
     const auto method = row["method"].get<std::string>();
     const std::string shown = method == name_of(Method::System) ? "passed on" : method;
-    if (std::ranges::find(sum->methods, shown) == sum->methods.end()) sum->methods.push_back(shown);
+    auto same =
+        std::ranges::find(sum->methods, shown, &std::pair<std::string, std::uint64_t>::first);
+    if (same == sum->methods.end()) same = sum->methods.insert(same, {shown, 0});
+    same->second += count;
   }
   std::ranges::stable_sort(sums, std::ranges::greater(), &Sum::seconds);
   std::string text;
   for (std::size_t i = 0; i < std::min(kShown, sums.size()); ++i) {
     const Sum& sum = sums[i];
-    text +=
-        fmt::format("  {:<12} {}, {}{}{}\n    {}\n", i == 0 ? "datatypes" : "",
-                    counted(sum.calls, "call"), human_bytes(sum.bytes),
-                    sum.methods.empty() ? "" : ": ", fmt::join(sum.methods, ", "), sum.datatype);
+    text += fmt::format("  {:<12} {}, {} asked for", i == 0 ? "datatypes" : "",
+                        counted(sum.calls, "call"), human_bytes(sum.bytes));
+    const char* separator = ": ";
+    for (const auto& [method, count] : sum.methods)
+      text += fmt::format("{}{} {}", std::exchange(separator, ", "), count, method);
+    if (sum.open != 0) text += fmt::format("{}{} not known when called", separator, sum.open);
+    text += fmt::format("\n    {}\n", sum.datatype);
   }
   return text;
 }
@@ -149,51 +173,40 @@ std::string command_path() {
   return "strake";
 }
 
-/// The measurement that would have made the choices of this job better, as a command; empty if
-/// none would.
-std::string next_step(const Totals& totals) {
+/// What is known of this machine, and the command that makes more known; empty if no choice of this
+/// job goes by it.
+std::string profile_lines(const Totals& totals) {
   if (exchange::forced_method() || settings::flag(settings::Id::disable)) return {};
-  std::uint64_t choices = totals.by_reason[static_cast<std::size_t>(Reason::BuiltInRule)].calls;
-  for (const Way& way : kAccelerated) choices += total(totals, way.method).calls;
-  using Outcome = machine::Located::Outcome;
-  const Outcome outcome = machine::located_here().outcome;
-  if (choices == 0 || outcome == Outcome::Off || outcome == Outcome::Unusable) return {};
-  std::string what = "this machine";
-  if (outcome != Outcome::Missing) {
-    if (exchange::library_is_measured()) return {};
-    what = exchange::mpi_library();
-  }
+  std::uint64_t choices = 0;
+  for (const Reason reason : {Reason::BuiltInRule, Reason::LibraryIsFaster, Reason::Trials})
+    choices += totals.by_reason[static_cast<std::size_t>(reason)].calls;
+  choices += reached_of(totals).another_way.calls;
+  if (choices == 0) return {};
+  using Kind = machine::ProfileState::Kind;
+  const auto state = machine::state_of(machine::located_here(), exchange::mpi_library());
+  std::string text = fmt::format("  profile      {}\n", state.sentence);
+  if (state.kind == Kind::Measured || state.kind == Kind::Off) return text;
   const bool needs_root = mpi::quirks::kOpenMpi && geteuid() == 0;
-  return fmt::format(
-      "  choices by built-in rules: {} was not measured. This does it, in a minute:\n"
-      "    {}{} -n 2 {} measure --quick\n",
-      what, settings::text(settings::Id::launcher), needs_root ? " --allow-run-as-root" : "",
-      command_path());
+  const std::string measure =
+      fmt::format("{}{} -n 2 {} measure --quick", settings::text(settings::Id::launcher),
+                  needs_root ? " --allow-run-as-root" : "", command_path());
+  return text + fmt::format("    {}\n", state.remedy(measure));
 }
 
 }  // namespace
 
-Count total(const Totals& totals, Method method) {
-  Count sum;
-  for (const auto& row : totals.by_method) {
-    sum.calls += row[static_cast<std::size_t>(method)].calls;
-    sum.bytes += row[static_cast<std::size_t>(method)].bytes;
-  }
-  return sum;
-}
-
 std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& calls) {
   const auto& [totals, ranks, whole_job] = job;
-  std::string text = whole_job ? fmt::format("strake: {} rank{}\n", ranks, ranks == 1 ? "" : "s")
-                               : "strake: rank 0 (the job did not start under strake run)\n";
-  if (settings::flag(settings::Id::disable)) text += "  disabled: every call was passed on\n";
+  const std::string who = whole_job ? fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s")
+                                    : "rank 0 (the job did not start under strake run)";
+  std::string text = fmt::format("strake: {}: {}\n", who, meaning_of(totals));
   text += time_line(totals);
   text += longest_calls(totals, calls);
-  for (const Way& way : kAccelerated) {
+  for (const Way& way : kWays) {
     const Count count = total(totals, way.method);
     if (count.calls == 0) continue;
-    text += fmt::format("  accelerated  {:<10} {:>10} calls  {:>10}  {}\n", name_of(way.method),
-                        count.calls, human_bytes(count.bytes), way.what);
+    text += fmt::format("  {:<16} {:>10} calls  {:>10}  {}: {}\n", way.done, count.calls,
+                        human_bytes(count.bytes), name_of(way.method), way.how);
   }
   if (totals.shared.late != 0) {
     text += fmt::format(
@@ -212,7 +225,7 @@ std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& cal
     system.calls += totals.by_reason[static_cast<std::size_t>(reason)].calls;
   }
   if (system.calls != 0) {
-    text += fmt::format("  passed on    {:<10} {:>10} calls  {:>10}\n", "", system.calls,
+    text += fmt::format("  {:<16} {:>10} calls  {:>10}\n", "passed on", system.calls,
                         human_bytes(system.bytes));
   }
   for (int i = 1; i < exchange::kReasons; ++i) {
@@ -235,7 +248,7 @@ std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& cal
         "  saved in MPI_Pack: {:.3f} s (the MPI library's time for the same types was measured)\n",
         static_cast<double>(totals.saved_ns) * 1e-9);
   }
-  text += next_step(totals);
+  text += profile_lines(totals);
   return text;
 }
 

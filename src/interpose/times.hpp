@@ -149,7 +149,8 @@ struct Spent {
 
 /// The rows of this process, longest first: a list of objects with `function`, `place` (program and
 /// offset, as addr2line takes them), `datatype` (as `strake explain` takes it, null where it is not
-/// known, absent where there is none), `method`, `calls`, `bytes` (as the calls ask for, absent
+/// known, absent where there is none), `method` (absent where it is not
+/// known at the call, as of receives), `calls`, `bytes` (as the calls ask for, absent
 /// where that is not known) and `seconds`. After stop().
 [[nodiscard]] nlohmann::ordered_json rows();
 /// Adds the rows of other processes; keeps the longest, and adds up the others in one row.

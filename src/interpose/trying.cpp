@@ -44,12 +44,12 @@ bool is_alone() noexcept {
 }  // namespace
 
 Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool nonblocking,
-              Choice by_rule, bool* settled) {
+              bool shareable, Choice by_rule, bool* settled) {
   static const bool wanted = settings::flag(settings::Id::trials);
   if (!wanted || mpi::g_multiple.load(std::memory_order_relaxed)) return by_rule;
   const auto way =
       trials().way({elements.layout().hash(), elements.size_bytes(), direction, nonblocking},
-                   by_rule.method, now());
+                   by_rule.method, now(), shareable);
   g_open.store(trials().is_open(), std::memory_order_relaxed);
   g_blocking = g_blocking || (!way.settled && !nonblocking);
   *settled = way.settled;

@@ -15,8 +15,10 @@ namespace strake::interpose::trying {
 inline constinit std::atomic<bool> g_open{false};
 
 /// The choice for the running call, where the rules gave `by_rule`. `*settled`: it stays so.
+/// `shareable`: memory that ranks share may carry it.
 [[nodiscard]] exchange::Choice choose(const mpi::Elements& elements, exchange::Direction direction,
-                                      bool nonblocking, exchange::Choice by_rule, bool* settled);
+                                      bool nonblocking, bool shareable, exchange::Choice by_rule,
+                                      bool* settled);
 
 /// In MPI_Init: the job begins.
 void start() noexcept;

@@ -167,8 +167,10 @@ std::string read_payload(const std::string& path) {
     throw Error(fmt::format("{} is not the compact form of a profile", path));
   }
   if (header.version != kVersion) {
-    throw Error(fmt::format("{} has version {} of the compact form; version {} is read here", path,
-                            header.version, kVersion));
+    throw Error(
+        fmt::format("{} was written by another version of Strake (form {}; form {} is read "
+                    "here)",
+                    path, header.version, kVersion));
   }
   if (header.payload_bytes > kMostBytes) {
     throw Error(fmt::format("{} is damaged: it claims {} bytes, more than any profile has", path,

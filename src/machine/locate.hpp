@@ -27,7 +27,4 @@ struct Located {
 [[nodiscard]] Located locate(std::string_view setting, const std::string& folder,
                              const std::string& key);
 
-/// What this process found; `this_machine()` returns its profile. The search is done once.
-[[nodiscard]] const Located& located_here();
-
 }  // namespace strake::machine

@@ -252,15 +252,16 @@ std::optional<Model::Parts> Model::parts(Method method, const Message& message) 
 }
 
 std::optional<double> Model::time(Method method, const Message& message) const noexcept {
-  const auto all = parts(method, message);
-  return all ? all->total() : std::nullopt;
+  if (!parts(method, message)) return std::nullopt;
+  const double seconds = whole(method, Query(message));
+  return known(seconds) ? std::optional(seconds) : std::nullopt;
 }
 
 std::optional<Method> Model::choose_host(const Query& query) const noexcept {
-  if (rows_are_left(query.message)) return Method::System;
   const double system = wire(Method::System, query);
   const double packed = whole(Method::Pack, query);
   if (!known(system) || !known(packed)) return std::nullopt;
+  if (rows_are_left(query.message)) return Method::System;
   return packed < kWorthPacking * system ? Method::Pack : Method::System;
 }
 
@@ -277,8 +278,9 @@ std::optional<Method> Model::choose_device(const Query& query,
     staging = one_shot < staged ? Method::OneShot : Method::Staged;
     here = std::min(one_shot, staged);
   }
-  if (!options.gpu_aware) return staging;
   if (options.one_shot_limit != 0) here = end(staging, query, direction);
+  if (!known(here)) return std::nullopt;
+  if (!options.gpu_aware) return staging;
   const double by_host = here + wire(staging, query) + other_end(staging, query);
   const Method direct = query.message.dense ? Method::System : Method::Device;
   const double by_device = whole(direct, query);

@@ -46,17 +46,16 @@ class Model {
   /// Seconds of one message. The other end is assumed to have the same layout in the same kind of
   /// memory, and to use its fastest method.
   struct Parts {
-    double end = 0;              ///< packing or unpacking, and copying, at this end
-    double other_end = 0;        ///< likewise at the other
-    std::optional<double> wire;  ///< MPI's part; nothing if that was not measured
-    /// The sum, or nothing if MPI's part was not measured.
-    [[nodiscard]] std::optional<double> total() const noexcept {
-      return wire ? std::optional(end + *wire + other_end) : std::nullopt;
-    }
+    double end = 0;        ///< packing or unpacking, and copying, at this end
+    double other_end = 0;  ///< likewise at the other
+    /// MPI's part; nothing if that was not measured. 0 if a packed message's two ends, measured
+    /// alone, took no less than the whole message.
+    std::optional<double> wire;
   };
   /// Nothing if the method can't carry the message, or a part at the ends was not measured.
   [[nodiscard]] std::optional<Parts> parts(Method method, const Message& message) const noexcept;
-  /// The sum of the parts, or nothing if one was not measured. [s]
+  /// The whole message, as measured or as the sum of the parts; nothing if a part was not measured.
+  /// [s]
   [[nodiscard]] std::optional<double> time(Method method, const Message& message) const noexcept;
   /// The fastest method; System: left to the MPI library. Nothing if a part that matters was not
   /// measured. ~200 ns.

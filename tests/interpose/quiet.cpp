@@ -1,6 +1,8 @@
 /// \file  quiet [--device] messages | sends | persistent
 /// Once a program's first messages have gone, the interposer allocates no memory for the next ones.
 /// Preloaded beside it is count_allocations.cpp, which counts.
+#include <strake/mpix.h>
+
 #include <set>
 
 #include "described.hpp"
@@ -44,6 +46,14 @@ void quiet_after_first(Round&& round) {
   counted.start();
   for (int i = 0; i < kThen; ++i) round(kFirst + i);
   CHECK_EQ(counted.now(0), std::uint64_t{0});
+}
+
+/// Ranks that meet later have messages that go another way than the first ones.
+void find_each_other() {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  CHECK_MPI(MPI_Type_contiguous(2, MPI_INT, &type));
+  CHECK_MPI(MPIX_Type_commit_comm(&type, MPI_COMM_WORLD));
+  CHECK_MPI(MPIX_Type_free_comm(&type, MPI_COMM_WORLD));
 }
 
 /// Several sizes, of which the first are complete on return and the last are not.
@@ -185,10 +195,12 @@ int main(int argc, char** argv) {
   check::init(argc, argv);
   const std::string part = argc > 1 ? argv[argc - 1] : "";
   if (part == "messages") {
+    find_each_other();
     messages();
   } else if (part == "sends") {
     sends();
   } else if (part == "persistent") {
+    find_each_other();
     persistent();
   } else {
     check::fail(__FILE__, __LINE__, "no such part: " + part);

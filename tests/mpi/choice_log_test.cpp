@@ -42,13 +42,13 @@ TEST(ChoiceLog, has_each_choice_once_with_its_reason) {
   EXPECT_EQ(
       logged(100),
       "strake info: blocking send of hvector(100,8,64,byte) from host memory: method pack; the "
-      "MPI library copies such short blocks more slowly, by a built-in rule; not measured on "
-      "this machine, so the first exchanges try the MPI library's own copy, too\n");
+      "MPI library copies such short blocks more slowly, by a built-in rule, "
+      "so the first exchanges try the MPI library's own copy, too\n");
   EXPECT_EQ(logged(100), "");
   EXPECT_EQ(logged(10),
             "strake info: blocking send of hvector(10,8,64,byte) from host memory: left to the MPI "
-            "library; short messages don't pay for a temporary buffer, by a built-in rule; not "
-            "measured on this machine, so the first exchanges try packing, too\n");
+            "library; short messages don't pay for a temporary buffer, by a built-in rule, "
+            "so the first exchanges try packing, too\n");
 }
 
 TEST(ChoiceLog, ends_after_a_thousand_lines) {

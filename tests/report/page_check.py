@@ -235,9 +235,9 @@ class Pages(unittest.TestCase):
             ([FOLDER / "not there.json"], {}, "not there.json: No such file"),
             ([FOLDER], {}, "Is a directory"),
             ([FOLDER / "one.json", "-o", FOLDER / "no" / "folder.html"], {}, "folder.html can't be written"),
-            ([], {"XDG_CACHE_HOME": str(FOLDER / "empty")}, "make one: mpirun -n 2 strake measure"),
-            ([], {"STRAKE_PROFILE": "none"}, "STRAKE_PROFILE=none: no profile is used; name another one"),
-            ([], {"STRAKE_PROFILE": str(FOLDER / "other.profile")}, "other.profile is of another machine"),
+            ([], {"XDG_CACHE_HOME": str(FOLDER / "empty")}, "-> mpirun -n 2 strake measure"),
+            ([], {"STRAKE_PROFILE": "none"}, "profile: STRAKE_PROFILE=none: no profile is used, so built-in rules choose"),
+            ([], {"STRAKE_PROFILE": str(FOLDER / "other.profile")}, "profile: not measured: the profile"),
         ]:
             outcome = report(*arguments, **environment)
             self.assertEqual(outcome.returncode, 2, arguments)

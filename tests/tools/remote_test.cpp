@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 /// A profile of this machine, for as long as the object lives.
 class ProfileFile {
  public:
-  explicit ProfileFile(const std::string& key) {
+  explicit ProfileFile(const std::string& key, const std::string& doubt = {}, double whole_us = 0) {
     machine::Profile profile;
     profile.key = key;
     profile.aware = {{"Aware MPI 1", true}, {"Plain MPI 2", false}};
@@ -31,6 +31,7 @@ class ProfileFile {
         result.block = block;
         result.pitch = 2 * block;
         result.median = us * 1e-6;
+        result.doubtful = doubt;
         profile.results.push_back(result);
       };
       add("pack/cpu/box", "", 8, 1);
@@ -45,6 +46,7 @@ class ProfileFile {
       add("mpi/node/device", "Aware MPI 1", 0, 2);
       add("mpi/node/system/box", "Plain MPI 2", 8, 30);
       add("mpi/net/host", "Plain MPI 2", 0, 40);
+      if (whole_us > 0) add("mpi/node/pack/box", "Plain MPI 2", 8, whole_us);
     }
     machine::write_compact(profile, path_);
   }
@@ -137,7 +139,7 @@ TEST(ExplainRemote, the_verdict_has_the_times_of_the_profile) {
   const Json all = Json::parse(strake({"explain", "--json", kType}, setting).out);
   EXPECT_EQ(all["verdict"],
             "packed for Aware MPI 1: the MPI library copies such short blocks more slowly, by a "
-            "built-in rule; not measured on this machine; packed for Plain MPI 2: 30.00 us in the "
+            "built-in rule; packed for Plain MPI 2: 30.00 us in the "
             "library's own way, 11.10 us packed, by the profile of this machine");
 }
 
@@ -155,13 +157,59 @@ TEST(ExplainRemote, host_memory_and_what_is_settled) {
   EXPECT_EQ(chosen(forced["send"]), "system");
 }
 
+Json profile_of(const Words& environment) {
+  return Json::parse(strake({"explain", "--json", kType}, environment).out)["profile"];
+}
+
 TEST(ExplainRemote, without_a_profile_it_says_how_to_measure) {
   const Words empty_cache = {"XDG_CACHE_HOME=/nonexistent"};
-  const Json none = remote({}, empty_cache);
-  EXPECT_TRUE(none["messages"].empty());
-  EXPECT_NE(none["problem"].get<std::string>().find("strake measure"), std::string::npos);
+  EXPECT_TRUE(remote({}, empty_cache)["messages"].empty());
+  EXPECT_EQ(profile_of(empty_cache)["state"], "not measured");
+  EXPECT_EQ(profile_of(empty_cache)["text"],
+            "not measured: there is no profile of this machine, so built-in rules choose");
   EXPECT_EQ(lines_with(strake({"explain", "--remote", kType}, empty_cache).out, "strake measure"),
             1);
+}
+
+TEST(ExplainRemote, a_busy_machine_s_results_predict_and_choose_nothing) {
+  constexpr const char* kBusy = "other processes used 1.3 of 2 CPUs";
+  const ProfileFile file(machine::machine_key(), kBusy);
+  EXPECT_EQ(profile_of({file.setting()})["state"], "doubtful");
+  for (const char* memory : {"host", "device"}) {
+    const Json messages = remote({"--from", memory, "--to", memory}, {file.setting()})["messages"];
+    EXPECT_FALSE(messages.empty());
+    for (const Json& message : messages) {
+      for (const char* side : {"send", "receive"}) {
+        EXPECT_EQ(message[side]["decided"], "built-in") << message.dump(1);
+        for (const Json& candidate : message[side]["candidates"]) {
+          for (const char* part : {"end_us", "mpi_us", "other_end_us", "total_us"})
+            EXPECT_TRUE(candidate[part].is_null()) << candidate.dump(1);
+        }
+      }
+    }
+    const Outcome outcome = strake({"explain", "--remote", "--from", memory, kType},
+                                   {file.setting(), "STRAKE_SHARE=0"});
+    EXPECT_EQ(lines_with(outcome.out, "0.00"), 0) << outcome.out;
+    EXPECT_EQ(lines_with(outcome.out, "profile   doubtful: measured with Aware MPI 1 and"), 1)
+        << outcome.out;
+    EXPECT_EQ(lines_with(outcome.out, "when top shows that nothing else uses the CPUs"), 1);
+  }
+}
+
+TEST(ExplainRemote, a_whole_message_that_took_less_than_its_ends_leaves_mpi_s_part_unknown) {
+  const ProfileFile file(machine::machine_key(), {}, 2.5);  // the ends: 1 and 2 us, alone
+  const Json plain = find(remote({}, {file.setting()})["messages"], "mpi", "Plain MPI 2", "node");
+  const Json& pack = find(plain["send"]["candidates"], "method", "pack");
+  EXPECT_TRUE(pack["mpi_us"].is_null()) << pack.dump(1);
+  EXPECT_NEAR(pack["total_us"], 2.5, 1e-6);
+}
+
+TEST(ExplainRemote, what_the_mpi_library_does_itself_has_no_time_at_the_ends) {
+  const ProfileFile file(machine::machine_key());
+  const Json plain = find(remote({}, {file.setting()})["messages"], "mpi", "Plain MPI 2", "node");
+  const Json& system = find(plain["send"]["candidates"], "method", "system");
+  EXPECT_TRUE(system["end_us"].is_null() && system["other_end_us"].is_null()) << system.dump(1);
+  EXPECT_NEAR(system["total_us"], 30, 1e-6);
 }
 
 TEST(ExplainRemote, another_machine_s_profile_is_warned_of) {

@@ -160,7 +160,7 @@ TEST(Compact, says_what_is_wrong) {
   damaged = whole;
   damaged[8] = 2;
   overwrite(path, damaged);
-  EXPECT_NE(complaint(path).find("version 2"), std::string::npos);
+  EXPECT_NE(complaint(path).find("form 2"), std::string::npos);
   overwrite(path, "{\"key\": \"a JSON file that is longer than the header\"}");
   EXPECT_NE(complaint(path).find("not the compact form"), std::string::npos);
   overwrite(path, "");
@@ -279,11 +279,11 @@ TEST(Locate, finds_the_profile_of_this_key) {
   EXPECT_EQ(locate(folder / "named", "", profile.key).outcome, Outcome::Found);
 }
 
-TEST(Locate, none_is_none_and_a_missing_one_says_how_to_measure) {
+TEST(Locate, none_is_none_and_a_missing_one_is_missing) {
   const Folder folder;
   const Located missing = locate("", folder / "", "key");
   EXPECT_EQ(missing.outcome, Outcome::Missing);
-  EXPECT_NE(missing.problem.find("strake measure"), std::string::npos);
+  EXPECT_EQ(missing.problem, "there is no profile of this machine");
   EXPECT_EQ(locate("", "", "key").outcome, Outcome::Missing);
   write_compact(made_up(5), folder / (hash_of_key(made_up(5).key) + ".profile"));
   const Located off = locate("none", folder / "", made_up(5).key);

@@ -67,6 +67,9 @@ TEST(Trials, keep_packing_where_the_rules_were_wrong) {
   EXPECT_TRUE(way.settled);
   EXPECT_EQ(way.method, Method::Pack);
   EXPECT_EQ(rank.found().packed, 1U);
+  // Of an exchange of two messages, and the call that completes them.
+  EXPECT_EQ(rank.found().moved_ns, 2 * 500 + 50U);
+  EXPECT_EQ(rank.found().left_ns, 2 * 1000 + 50U);
 }
 
 TEST(Trials, leave_to_the_library_what_it_copies_faster) {

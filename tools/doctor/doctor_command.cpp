@@ -70,7 +70,7 @@ int run(bool json, const run::Arguments& job) {
 Command command(CLI::App& parent) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* app =
-      parent.add_subcommand("doctor", "Check whether a job would be accelerated here, or why not");
+      parent.add_subcommand("doctor", "Check whether Strake works in a job here, or why not");
   app->footer(
       "A job's whole line follows a double dash: strake doctor -- mpirun -n 4 ./program\n"
       "Its launcher is started with a probe in the program's place; without it, only the machine\n"

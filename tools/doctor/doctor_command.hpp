@@ -1,4 +1,4 @@
-/// \file  `strake doctor`: whether a job would be accelerated here, and what keeps it from that.
+/// \file  `strake doctor`: whether Strake works in a job here, and what keeps it from that.
 #pragma once
 
 #include <string>

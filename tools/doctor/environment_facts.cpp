@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 
 #include "find.hpp"
@@ -17,32 +16,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Whole days since an ISO 8601 date; -1 if it is none.
-int days_since(const std::string& date) {
-  std::tm parts{};
-  if (strptime(date.c_str(), "%Y-%m-%d", &parts) == nullptr) return -1;
-  constexpr double kDay = 86400;
-  const double days = std::difftime(std::time(nullptr), timegm(&parts)) / kDay;
-  return days < 0 ? 0 : static_cast<int>(days);
-}
-
 /// Whether the folder, or the nearest one above it that is there, can be written.
 bool is_writable(fs::path folder) {
   std::error_code error;
   while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   return access(folder.c_str(), W_OK | X_OK) == 0;
-}
-
-void describe(const machine::Profile& profile, ProfileFacts& facts) {
-  facts.date = profile.date;
-  facts.age_days = days_since(profile.date);
-  facts.results = profile.results.size();
-  for (const machine::Result& result : profile.results) {
-    if (!result.doubtful.empty()) ++facts.doubtful;
-    const auto& known = facts.libraries;
-    if (!result.mpi.empty() && std::find(known.begin(), known.end(), result.mpi) == known.end())
-      facts.libraries.push_back(result.mpi);
-  }
 }
 
 }  // namespace
@@ -51,25 +29,8 @@ ProfileFacts find_profile() {
   ProfileFacts facts;
   facts.folder = machine::profile_folder();
   facts.writable = !facts.folder.empty() && is_writable(facts.folder);
-  const machine::Located located =
+  facts.located =
       machine::locate(settings::text(settings::Id::profile), facts.folder, machine::machine_key());
-  facts.problem = located.problem;
-  using Outcome = machine::Located::Outcome;
-  switch (located.outcome) {
-    case Outcome::Found:
-      facts.state = ProfileFacts::State::Found;
-      describe(*located.profile, facts);
-      break;
-    case Outcome::Off:
-      facts.state = ProfileFacts::State::Off;
-      break;
-    case Outcome::Missing:
-      facts.state = ProfileFacts::State::Missing;
-      break;
-    case Outcome::Unusable:
-      facts.state = ProfileFacts::State::Unusable;
-      break;
-  }
   return facts;
 }
 

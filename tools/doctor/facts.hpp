@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/locate.hpp"
 #include "preload/mpi_library.hpp"
 
 namespace strake::doctor {
@@ -49,16 +50,9 @@ struct Gpus {
 
 /// The profile of this machine.
 struct ProfileFacts {
-  enum class State : std::uint8_t { Found, Off, Missing, Unusable };
-  State state = State::Missing;
-  std::string problem;  ///< unless it was found
-  std::string date;     ///< ISO 8601
-  int age_days = -1;    ///< -1: not known
-  std::size_t results = 0;
-  std::size_t doubtful = 0;            ///< of those
-  std::vector<std::string> libraries;  ///< MPI libraries that were measured: "Open MPI 4.1.4"
-  std::string folder;                  ///< where profiles go; empty: no place
-  bool writable = false;               ///< the folder, or what it would be made in
+  machine::Located located;
+  std::string folder;     ///< where profiles go; empty: no place
+  bool writable = false;  ///< the folder, or what it would be made in
 };
 
 struct Environment {
@@ -86,6 +80,9 @@ struct ProgramFacts {
   int ranks = 0;             ///< by -n; 0: not said
   /// Built with the address sanitizer, which ends a program that another object is loaded before.
   bool insists_on_first = false;
+  /// Neither it nor a library of its own makes datatypes, so all its messages are contiguous. False
+  /// also where that is not known.
+  bool only_contiguous = false;
 
   [[nodiscard]] bool has_library() const { return library != preload::MpiLibrary::None; }
 };

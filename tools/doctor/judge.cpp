@@ -17,23 +17,31 @@ bool all_interposed(const Job& job) {
                      [](const RankFacts& rank) { return rank.interposed; });
 }
 
+constexpr const char* kWhetherItHelps = "Whether that helps: strake run --compare 5 -- ...";
+
 void conclude_job(const Job& job, Report& report) {
   const bool open = std::any_of(job.programs.begin(), job.programs.end(), is_open);
+  const bool contiguous =
+      std::all_of(job.programs.begin(), job.programs.end(),
+                  [](const ProgramFacts& program) { return program.only_contiguous; });
   if (!job.ranks.empty() && all_interposed(job) && !open) {
-    report.accelerated = true;
+    report.reached = true;
     report.verdict =
-        "The job would be accelerated: Strake was in every rank of a probe that took the program's "
-        "place.";
+        contiguous ? "Strake would be in every rank, and would change no message: see datatypes."
+                   : fmt::format(
+                         "Strake would be in every rank of the job, as it was in those "
+                         "of a probe that took the program's place. {}",
+                         kWhetherItHelps);
   } else if (!job.ranks.empty() && all_interposed(job)) {
     report.verdict = fmt::format(
-        "The job would be accelerated if its program uses the MPI library of {}, which "
-        "shows only when it runs.",
-        job.launcher);
+        "Strake would be in every rank if the job's program uses the MPI library of {}, which "
+        "shows only when it runs. {}",
+        job.launcher, kWhetherItHelps);
   } else if (job.ranks.empty() && !job.probe.empty()) {
-    report.accelerated = false;
+    report.reached = false;
     report.verdict = "The job would not run as it is started.";
   } else {
-    report.verdict = "Whether the job would be accelerated shows only when it runs.";
+    report.verdict = "Whether Strake would be in the job's ranks shows only when it runs.";
   }
 }
 
@@ -53,20 +61,21 @@ Report judge(const Facts& facts) {
   const auto broken =
       std::find_if(report.findings.begin(), report.findings.end(),
                    [](const Finding& finding) { return finding.state == State::Broken; });
-  const char* const subject = facts.job ? "The job" : "A job";
+  const char* const subject = facts.job ? "the job" : "a job";
   if (broken != report.findings.end()) {
-    report.accelerated = false;
-    report.verdict = fmt::format("{} would not be accelerated: see {}.", subject, broken->topic);
+    report.reached = false;
+    report.verdict = fmt::format("Strake would not work in {}: see {}.", subject, broken->topic);
   } else if (facts.environment.disabled) {
-    report.accelerated = false;
-    report.verdict = fmt::format("{} would not be accelerated: STRAKE_DISABLE is set.", subject);
+    report.reached = false;
+    report.verdict =
+        fmt::format("Strake would pass on every call of {}: STRAKE_DISABLE is set.", subject);
   } else if (facts.job) {
     conclude_job(*facts.job, report);
   } else {
-    report.accelerated = true;
-    report.verdict = fmt::format(
-        "Jobs of {} would be accelerated here. To check one: strake doctor -- mpirun ...",
-        fmt::join(facts.libraries, " and "));
+    report.reached = true;
+    report.verdict =
+        fmt::format("Strake works in jobs of {} here. To check one: strake doctor -- mpirun ...",
+                    fmt::join(facts.libraries, " and "));
   }
   return report;
 }

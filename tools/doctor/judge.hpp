@@ -22,8 +22,9 @@ struct Finding {
 
 struct Report {
   std::vector<Finding> findings;
-  /// Whether jobs (this one) would be accelerated; nothing where it is known only at run time.
-  std::optional<bool> accelerated;
+  /// Whether Strake would be in every rank of jobs (of this one); nothing where it is known only at
+  /// run time. What it gains there is not known.
+  std::optional<bool> reached;
   std::string verdict;  ///< one sentence
 };
 

@@ -179,7 +179,17 @@ void judge_job(const Facts& facts, std::vector<Finding>& findings) {
     findings.push_back(
         {State::Good, "launcher", fmt::format("{} is {}'s", job.launcher, job.launcher_title), ""});
   }
-  for (const ProgramFacts& program : job.programs) findings.push_back(finding_of(program));
+  for (const ProgramFacts& program : job.programs) {
+    findings.push_back(finding_of(program));
+    if (!program.only_contiguous) continue;
+    findings.push_back(
+        {State::Limited, "datatypes",
+         fmt::format("{} makes none, so all its messages are contiguous, and Strake "
+                     "changes none of them. If it packs by hand: datatypes took longer "
+                     "at most sizes that were measured (docs/how-to/no-gain.md has the times)",
+                     program.word),
+         ""});
+  }
   judge_ranks(job, findings);
   judge_gpu_aware(facts, findings);
 }

@@ -2,7 +2,9 @@
 
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
+#include "preload/elf_file.hpp"
 #include "preload/needed_libraries.hpp"
 #include "run/job.hpp"
 #include "run/program_check.hpp"
@@ -51,6 +53,27 @@ void note_library(const preload::MpiUse& use, MpiLibrary forced, ProgramFacts& f
   facts.library_path = use.path;
 }
 
+/// Whether a library is the system's, a compiler's or MPI's, by its name.
+bool is_common(std::string_view library) {
+  for (const std::string_view begin :
+       {"libc.so", "libm.so", "libdl.so", "librt.so", "libpthread.so", "ld-linux", "libstdc++.so",
+        "libgcc_s.so", "libgfortran.so", "libquadmath.so", "libgomp.so", "libmpi", "libfmpich",
+        "libopen-"}) {
+    if (library.starts_with(begin)) return true;
+  }
+  return false;
+}
+
+/// Whether an MPI program makes no datatypes: it never names the call that each must be committed
+/// by (MPI_Type_commit, mpi_type_commit_), and has no other object that might.
+bool makes_no_datatypes(const std::string& path) {
+  const preload::ElfFile file(path.c_str());
+  if (!file.valid() || file.contains("ype_commit") || file.contains("dlopen")) return false;
+  for (std::size_t i = 0; const char* const needed = file.needed(i); ++i)
+    if (!is_common(needed)) return false;
+  return true;
+}
+
 /// What `strake run` would refuse. Empty: nothing.
 std::string refusal(const std::string& path, const std::string& folder, MpiLibrary forced) {
   try {
@@ -82,6 +105,8 @@ void describe_file(const std::string& path, const std::string& folder, MpiLibrar
     if (!module.empty()) preload::find_mpi(module.c_str(), nullptr, use, python.c_str());
   }
   note_library(use, forced, facts);
+  facts.only_contiguous =
+      facts.kind == Kind::Binary && facts.has_library() && makes_no_datatypes(path);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ std::string to_json(const Report& report) {
                         {"remedy", finding.remedy}});
   }
   const Json all = {{"findings", findings},
-                    {"accelerated", report.accelerated ? Json(*report.accelerated) : Json(nullptr)},
+                    {"reached", report.reached ? Json(*report.reached) : Json(nullptr)},
                     {"verdict", report.verdict}};
   // A path need not be UTF-8.
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

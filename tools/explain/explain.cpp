@@ -156,7 +156,8 @@ std::string time_text(double us, std::int64_t bytes) {
 }  // namespace
 
 Explanation explain(const std::string& expression, const Question& question) {
-  Explanation out{expression, question.count, expression::parse(expression), {}, {}, {}, {}, false};
+  Explanation out{expression, question.count, expression::parse(expression), {}, {}, {}, {},
+                  {},         false};
   out.layout = expression::layout_of(out.type, question.count);
   const int devices = device_count();
   const Place host{MemoryKind::Host, -1};
@@ -173,6 +174,7 @@ Explanation explain(const std::string& expression, const Question& question) {
       out.copies.push_back(choose(out.layout, pack, from, to, devices));
   }
   out.one_pair = question.from || question.to;
+  out.profile = machine::state_of(machine::located_here());
   out.verdict = verdict_of(out.layout);
   if (question.remote) {
     out.messages =
@@ -216,6 +218,7 @@ nlohmann::ordered_json to_json(const Explanation& explanation) {
     json["copies"].push_back(std::move(entry));
   }
   if (explanation.messages) json["remote"] = to_json(*explanation.messages);
+  json["profile"] = to_json(explanation.profile);
   json["verdict"] = explanation.verdict;
   return json;
 }
@@ -238,6 +241,10 @@ std::string to_text(const Explanation& explanation) {
     text += '\n';
   }
   if (explanation.messages) text += to_text(*explanation.messages);
+  text += fmt::format("  profile   {}\n", command::wrapped(explanation.profile.sentence, 12, 12));
+  constexpr const char* kMeasure = "mpirun -n 2 strake measure --quick";
+  if (const std::string remedy = explanation.profile.remedy(kMeasure); !remedy.empty())
+    text += fmt::format("            -> {}\n", remedy);
   constexpr const char* kHead = "Verdict:";
   const std::string verdict = fmt::format("{} {}.", kHead, explanation.verdict);
   return text + "  " + coloured(kHead, Colour::Bold, stdout) +

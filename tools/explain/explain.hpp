@@ -38,8 +38,9 @@ struct Explanation {
   Layout layout;  ///< of `count` of it
   std::vector<CopyChoice> copies;
   std::optional<Messages> messages;  ///< where they were asked for
-  std::string verdict;               ///< as verdict_of()
-  bool one_pair = false;             ///< only the copies of one pair of memories were asked for
+  machine::ProfileState profile;
+  std::string verdict;    ///< as verdict_of()
+  bool one_pair = false;  ///< only the copies of one pair of memories were asked for
 };
 
 /// Compiles a plan for the pair of memories named, or for each pair of host and device, and runs

@@ -8,7 +8,6 @@
 
 #include "colour.hpp"
 #include "command/wrap.hpp"
-#include "machine/locate.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::explain {
@@ -39,12 +38,21 @@ bool measured_between_nodes(const machine::Profile& profile, const std::string& 
 
 Candidate candidate(const Model& model, Method method, const machine::Message& message,
                     bool aware) {
-  Candidate made{method, model.parts(method, message), {}, false};
+  Candidate made{method, {}, {}, {}, model.time(method, message), {}, false};
+  if (const auto parts = model.parts(method, message)) {
+    made.wire = parts->wire;
+    if (method != Method::System) {
+      made.end = parts->end;
+      made.other_end = parts->other_end;
+      // The ends, measured alone, took no less than the whole message: MPI's part is not known.
+      if (made.wire && *made.wire <= 0) made.wire.reset();
+    }
+  }
   const bool hands_over =
       method == Method::Device || (method == Method::System && !message.place.in_host_memory());
   if (hands_over && !aware) {
     made.why_not = "the MPI library is not GPU-aware";
-  } else if (!made.parts) {
+  } else if (!made.total) {
     made.why_not = "not measured";
   }
   return made;
@@ -92,7 +100,7 @@ End end_of(const Model& model, const Layout& layout, Direction direction, Memory
 
 std::string place_text(const Message& message) {
   const std::string library =
-      message.mpi.empty() ? "MPI was not measured"
+      message.mpi.empty() ? "no MPI library"
                           : fmt::format("{}, {}", message.mpi, aware_text(message.gpu_aware));
   return fmt::format("{}, {}", library,
                      message.link == Reach::Node ? "on one node" : "between nodes");
@@ -100,8 +108,7 @@ std::string place_text(const Message& message) {
 
 std::string decided_text(const End& end) {
   if (end.decided == Decided::Settled) return fmt::format("settled: {}", name_of(end.reason));
-  return end.decided == Decided::Measured ? "chosen by the profile"
-                                          : "built-in: not all was measured";
+  return end.decided == Decided::Measured ? "chosen by the profile" : "built-in: not all is known";
 }
 
 std::string time_text(const std::optional<double>& seconds) {
@@ -113,7 +120,6 @@ std::string time_text(const std::optional<double>& seconds) {
 Messages messages_of(const Layout& layout, MemoryKind from, MemoryKind to) {
   Messages out;
   const machine::Located& located = machine::located_here();
-  out.problem = located.problem;
   if (!located.profile) return out;
   const machine::Profile& profile = *located.profile;
   std::set<std::string> libraries;
@@ -136,9 +142,15 @@ Messages messages_of(const Layout& layout, MemoryKind from, MemoryKind to) {
   return out;
 }
 
+nlohmann::ordered_json to_json(const machine::ProfileState& state) {
+  return {{"state", name_of(state.kind)}, {"text", state.sentence}};
+}
+
 nlohmann::ordered_json to_json(const Messages& messages) {
   nlohmann::ordered_json json;
-  if (!messages.problem.empty()) json["problem"] = messages.problem;
+  const auto us = [](const std::optional<double>& seconds) {
+    return seconds ? nlohmann::ordered_json(*seconds * kMicro) : nlohmann::ordered_json(nullptr);
+  };
   json["messages"] = nlohmann::json::array();
   for (const Message& message : messages.all) {
     nlohmann::ordered_json entry;
@@ -158,12 +170,10 @@ nlohmann::ordered_json to_json(const Messages& messages) {
         one["method"] = name_of(made.method);
         one["chosen"] = made.chosen;
         if (!made.why_not.empty()) one["why_not"] = made.why_not;
-        if (made.parts) {
-          one["end_us"] = made.parts->end * kMicro;
-          if (made.parts->wire) one["mpi_us"] = *made.parts->wire * kMicro;
-          one["other_end_us"] = made.parts->other_end * kMicro;
-          if (const auto total = made.parts->total()) one["total_us"] = *total * kMicro;
-        }
+        one["end_us"] = us(made.end);
+        one["mpi_us"] = us(made.wire);
+        one["other_end_us"] = us(made.other_end);
+        one["total_us"] = us(made.total);
         side["candidates"].push_back(std::move(one));
       }
       entry[end.direction == Direction::Send ? "send" : "receive"] = std::move(side);
@@ -174,8 +184,6 @@ nlohmann::ordered_json to_json(const Messages& messages) {
 }
 
 std::string to_text(const Messages& messages) {
-  if (messages.all.empty())
-    return fmt::format("  message   {}\n", command::wrapped(messages.problem, 12, 12));
   std::string text;
   for (const Message& message : messages.all) {
     text += fmt::format("  message by {}\n", place_text(message));
@@ -189,11 +197,8 @@ std::string to_text(const Messages& messages) {
         const std::string row =
             fmt::format("    {} {:<18}", made.chosen ? '>' : ' ', name_of(made.method));
         text += made.chosen ? coloured(row, Colour::Bold, stdout) : row;
-        if (made.parts) {
-          text += fmt::format(" {:>9} {:>9} {:>9} {:>9}", time_text(made.parts->end),
-                              time_text(made.parts->wire), time_text(made.parts->other_end),
-                              time_text(made.parts->total()));
-        }
+        text += fmt::format(" {:>9} {:>9} {:>9} {:>9}", time_text(made.end), time_text(made.wire),
+                            time_text(made.other_end), time_text(made.total));
         text += made.why_not.empty() ? "\n" : fmt::format("   {}\n", made.why_not);
       }
     }

@@ -9,14 +9,21 @@
 
 #include "exchange/method.hpp"
 #include "machine/model.hpp"
+#include "machine/profile_state.hpp"
 
 namespace strake::explain {
 
 /// One method for one end of a message.
 struct Candidate {
   machine::Method method = machine::Method::System;
-  std::optional<machine::Model::Parts> parts;  ///< nothing if a part was not measured
-  std::string why_not;                         ///< set if the method can't be used
+  /// \{ [s]. Nothing: not known, or no part of its own (the MPI library packs and unpacks in its
+  /// own part).
+  std::optional<double> end;
+  std::optional<double> wire;
+  std::optional<double> other_end;
+  std::optional<double> total;
+  /// \}
+  std::string why_not;  ///< set if the method can't be used, or has no known time
   bool chosen = false;
 };
 
@@ -44,13 +51,13 @@ struct Message {
 };
 
 struct Messages {
-  std::string problem;  ///< why there are none: no profile, and how to measure
-  std::vector<Message> all;
+  std::vector<Message> all;  ///< none without a profile
 };
 
 /// For every MPI library of the profile, within a node and, where that was measured, between nodes.
 [[nodiscard]] Messages messages_of(const Layout& layout, MemoryKind from, MemoryKind to);
 
+[[nodiscard]] nlohmann::ordered_json to_json(const machine::ProfileState& state);
 [[nodiscard]] nlohmann::ordered_json to_json(const Messages& messages);
 [[nodiscard]] std::string to_text(const Messages& messages);
 

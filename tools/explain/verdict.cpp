@@ -41,7 +41,7 @@ Decision by_rule(const std::string& library, const Layout& layout, bool pipeline
   const bool packed = rule.choice.method == Method::Pack;
   const bool tried = !packed && settings::flag(settings::Id::trials);
   return {library, packed,
-          fmt::format("{}, by a built-in rule; not measured on this machine{}", rule.why,
+          fmt::format("{}, by a built-in rule{}", rule.why,
                       tried ? ", so the first exchanges of a job try packing, too" : "")};
 }
 
@@ -52,9 +52,8 @@ Decision by_profile(const Message& message) {
   std::string times;
   for (const Candidate& made : send.candidates) {
     packed = packed || (made.chosen && made.method == Method::Pack);
-    const auto total = made.parts ? made.parts->total() : std::nullopt;
-    if (!total) continue;
-    times += fmt::format("{:.2f} us {}, ", *total * 1e6,
+    if (!made.total) continue;
+    times += fmt::format("{:.2f} us {}, ", *made.total * 1e6,
                          made.method == Method::Pack ? "packed" : "in the library's own way");
   }
   return {message.mpi, packed, times + "by the profile of this machine"};
@@ -107,7 +106,7 @@ std::string verdict_of(const Layout& layout) {
   if (is_shared(layout)) {
     return fmt::format(
         "packed into memory that both ranks share: {}, and a built-in rule takes that way from {} "
-        "bytes on; not measured on this machine",
+        "bytes on",
         blocks_text(layout), settings::number(settings::Id::share_limit));
   }
   if (forced == Method::Pack) return "packed: forced by STRAKE_METHOD";

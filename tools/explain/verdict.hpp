@@ -7,8 +7,8 @@
 
 namespace strake::explain {
 
-/// "packed: the MPI library copies such short blocks more slowly, by a built-in rule; not measured
-/// on this machine". Of a blocking message between ranks of a node, in host memory.
+/// "packed: the MPI library copies such short blocks more slowly, by a built-in rule". Of a
+/// blocking message between ranks of a node, in host memory.
 [[nodiscard]] std::string verdict_of(const Layout& layout);
 
 }  // namespace strake::explain

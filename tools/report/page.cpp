@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "machine/profile_state.hpp"
 #include "report/assets.hpp"
 #include "report/html.hpp"
 #include "report/sections.hpp"
@@ -28,11 +29,11 @@ std::string summary(const Shown& shown) {
   const machine::Profile& profile = shown.profile;
   const auto doubts = std::count_if(profile.results.begin(), profile.results.end(), doubtful);
   std::string text = "<p>" + escaped(shown.label);
-  for (const std::string& part : {profile.key, profile.date})
-    if (!part.empty()) text += ", " + escaped(part);
+  if (!profile.key.empty()) text += ", " + escaped(profile.key);
+  text += ": " + escaped(machine::state_of(profile).sentence);
   text += fmt::format(
-      ": {} results, {} of them doubtful (10 % to 90 % of the samples span more than a quarter of "
-      "the median, or the profile says so).</p>\n",
+      ". {} results, {} of them doubtful or widely spread (10 % to 90 % of the samples span more "
+      "than a quarter of the median).</p>\n",
       profile.results.size(), doubts);
   return text;
 }

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <memory>
 
-#include "machine/locate.hpp"
+#include "machine/profile_state.hpp"
 #include "report/page.hpp"
 #include "report/profile_reader.hpp"
 #include "say.hpp"
@@ -23,12 +23,12 @@ namespace {
 Shown own_profile(std::string& path) {
   const machine::Located located = machine::locate(
       settings::text(settings::Id::profile), machine::profile_folder(), machine::machine_key());
-  if (located.outcome == machine::Located::Outcome::Missing)
+  if (!located.profile) {
+    const machine::ProfileState state = machine::state_of(located);
     throw Error(
-        "there is no profile of this machine; make one: mpirun -n 2 strake measure (15 minutes; "
-        "with --quick one)");
-  if (!located.profile)
-    throw Error(located.problem + "; name another one: strake report PROFILE.json");
+        fmt::format("profile: {}\n  -> {}\n  -> strake report PROFILE.json  # shows another",
+                    state.sentence, state.remedy("mpirun -n 2 strake measure")));
+  }
   const auto json = std::filesystem::path(located.file).replace_extension(".json");
   path = std::filesystem::exists(json) ? json.string() : located.file;
   return path == located.file ? Shown{"", *located.profile, {}} : read_profile(path);

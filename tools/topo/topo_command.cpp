@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "command/not_empty.hpp"
-#include "machine/locate.hpp"
 #include "machine/profile.hpp"
+#include "machine/profile_state.hpp"
 #include "report/one_size.hpp"
 #include "report/profile_reader.hpp"
 #include "strake/error.hpp"
@@ -41,8 +41,9 @@ View view_of(Topology machine, const std::optional<machine::Profile>& profile) {
       machine.notes.emplace_back("the profile has no bandwidths between memories");
   } else {
     view.measured = report::matrix_of({}, places);
-    // "no profile of this machine …", "STRAKE_PROFILE=none: …", or what is wrong with it.
-    machine.notes.emplace_back("no bandwidths: " + machine::located_here().problem);
+    const auto state = machine::state_of(machine::located_here());
+    machine.notes.push_back("no bandwidths: " + state.sentence);
+    machine.notes.push_back("-> " + state.remedy("mpirun -n 2 strake measure --quick"));
   }
   view.machine = std::move(machine);
   return view;

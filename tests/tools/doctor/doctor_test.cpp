@@ -46,12 +46,15 @@ Checked doctor(const Words& command, const Words& environment = {}, const Words&
 
 class Doctor : public Run {};
 
-TEST_P(Doctor, a_job_that_is_well_is_accelerated) {
+TEST_P(Doctor, a_job_that_is_well_is_reached) {
   const Checked checked = doctor(join({ranks(2), {hello(), "7"}}));
   EXPECT_EQ(checked.status, 0);
-  EXPECT_EQ(checked.report["accelerated"], true) << checked.report.dump(2) << checked.err;
+  EXPECT_EQ(checked.report["reached"], true) << checked.report.dump(2) << checked.err;
   EXPECT_TRUE(checked.said("ranks").starts_with("good 2 found each other"));
   EXPECT_EQ(checked.said("interposer"), "good in every rank");
+  // It sends contiguous bytes only.
+  EXPECT_TRUE(checked.said("datatypes").starts_with("limited " + hello() + " makes none"))
+      << checked.report.dump(2);
 }
 
 TEST_P(Doctor, a_program_that_is_no_job_of_this_library_is_several_jobs) {
@@ -63,7 +66,7 @@ TEST_P(Doctor, a_program_that_is_no_job_of_this_library_is_several_jobs) {
   if (lines_with(run(command).out, "of 2") == 2) GTEST_SKIP() << "it is started by both launchers";
   const Checked checked = doctor(command);
   EXPECT_EQ(checked.status, 1);
-  EXPECT_EQ(checked.report["accelerated"], false);
+  EXPECT_EQ(checked.report["reached"], false);
   EXPECT_TRUE(checked.said("ranks").starts_with("broken 2 jobs of one rank")) << checked.err;
   const auto remedy = checked.finding("ranks")["remedy"].get<std::string>();
   EXPECT_TRUE(remedy.ends_with("-n 2 " + program)) << remedy;
@@ -81,7 +84,7 @@ TEST_P(Doctor, run_does_not_warn_of_jobs_that_are_well) {
   EXPECT_EQ(job({"--quiet"}, join({ranks(1), {hello()}})).err, "");
 }
 
-TEST_P(Doctor, a_program_that_can_not_be_accelerated_is_not_started) {
+TEST_P(Doctor, a_program_that_can_not_be_reached_is_not_started) {
   const Checked missing = doctor(join({ranks(2), {"./nothing"}}));
   EXPECT_EQ(missing.status, 1);
   EXPECT_TRUE(missing.said("program ./nothing").starts_with("broken there is no such program"));
@@ -97,7 +100,7 @@ TEST_P(Doctor, a_script_shows_only_when_it_runs) {
   const TemporaryFile script("job.sh", "#!/bin/sh\nexec " + hello() + "\n");
   const Checked checked = doctor(join({ranks(2), {script.path()}}));
   EXPECT_EQ(checked.status, 0);
-  EXPECT_TRUE(checked.report["accelerated"].is_null());
+  EXPECT_TRUE(checked.report["reached"].is_null());
   EXPECT_TRUE(checked.said("program").starts_with("limited a script"));
 }
 
@@ -114,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Flavors, Doctor, testing::ValuesIn(split(STRAKE_FLAVORS
 TEST(DoctorOfMachine, reports_in_text_and_json) {
   const Checked checked = doctor({});
   EXPECT_EQ(checked.status, 0);
-  EXPECT_EQ(checked.report["accelerated"], true) << checked.report.dump(2);
+  EXPECT_EQ(checked.report["reached"], true) << checked.report.dump(2);
   const Outcome text = strake({"doctor"});
   EXPECT_EQ(text.status, 0);
   for (const Json& finding : checked.report["findings"]) {
@@ -145,7 +148,7 @@ TEST(DoctorOfMachine, finds_settings_and_what_else_is_preloaded) {
       doctor({}, {"STRAKE_LGO=1", "STRAKE_DISABLE=1", "LD_PRELOAD=/no/such/object.so"});
   EXPECT_NE(checked.said("settings").find("did you mean STRAKE_LOG?"), std::string::npos);
   EXPECT_TRUE(checked.said("LD_PRELOAD").starts_with("limited /no/such/object.so is not there"));
-  EXPECT_EQ(checked.report["accelerated"], false);
+  EXPECT_EQ(checked.report["reached"], false);
 }
 
 TEST(DoctorOfMachine, refuses_what_is_no_command) {

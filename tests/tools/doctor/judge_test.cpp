@@ -13,6 +13,29 @@ namespace {
 
 using preload::MpiLibrary;
 
+/// A profile of 60 results.
+machine::Located measured() {
+  machine::Located located;
+  located.outcome = machine::Located::Outcome::Found;
+  located.profile.emplace();
+  located.profile->host = "node1";
+  located.profile->date = "2026-11-27T10:00:00Z";
+  machine::Result result;
+  result.name = "mpi/node/host";
+  result.mpi = "Open MPI 4.1.4";
+  result.bytes = 64;
+  result.median = 1e-6;
+  located.profile->results.assign(60, result);
+  return located;
+}
+
+/// No profile, for a reason.
+void lose(Facts& facts, machine::Located::Outcome outcome, const char* problem) {
+  facts.profile.located = {};
+  facts.profile.located.outcome = outcome;
+  facts.profile.located.problem = problem;
+}
+
 /// A machine without a fault.
 Facts good_machine() {
   Facts facts;
@@ -23,9 +46,7 @@ Facts good_machine() {
   facts.machine.cores = facts.machine.machine_cores = 8;
   facts.machine.memory_bytes = std::int64_t{16} << 30;
   facts.machine.locked_limit = -1;
-  facts.profile.state = ProfileFacts::State::Found;
-  facts.profile.results = 60;
-  facts.profile.libraries = {"Open MPI 4.1.4"};
+  facts.profile.located = measured();
   facts.profile.folder = "/home/u/.cache/strake";
   facts.profile.writable = true;
   return facts;
@@ -80,7 +101,7 @@ void expect_rows(const std::vector<Row>& rows, const Facts& start) {
     EXPECT_NE(finding->text.find(row.text), std::string::npos) << finding->text;
     EXPECT_NE(finding->remedy.find(row.remedy), std::string::npos) << finding->remedy;
     if (row.state == State::Broken) {
-      EXPECT_EQ(report.accelerated, false);
+      EXPECT_EQ(report.reached, false);
     }
   }
 }
@@ -90,7 +111,7 @@ TEST(Judge, all_is_good_without_a_fault) {
     const Report report = judge(facts);
     for (const Finding& finding : report.findings)
       EXPECT_EQ(finding.state, State::Good) << finding.topic << ": " << finding.text;
-    EXPECT_EQ(report.accelerated, true);
+    EXPECT_EQ(report.reached, true);
   }
 }
 
@@ -146,18 +167,27 @@ TEST(Judge, faults_of_gpus) {
 TEST(Judge, faults_of_profile_and_environment) {
   const std::string measure = "mpirun -n 2 strake measure --quick";
   expect_rows(
-      {{"missing", [](Facts& f) { f.profile.state = ProfileFacts::State::Missing; }, "profile",
-        State::Limited, "not measured", measure.c_str()},
-       {"other machine",
-        [](Facts& f) {
-          f.profile.state = ProfileFacts::State::Unusable;
-          f.profile.problem = "it is of another machine";
-        },
-        "profile", State::Limited, "another machine", measure.c_str()},
-       {"busy", [](Facts& f) { f.profile.doubtful = 30; }, "profile", State::Limited, "30 of them",
+      {{"missing",
+        [](Facts& f) { lose(f, machine::Located::Outcome::Missing, "there is no profile"); },
+        "profile", State::Limited, "not measured: there is no profile, so built-in rules choose",
         measure.c_str()},
-       {"another library", [](Facts& f) { f.job->ranks[0].library = "Open MPI 5.0.1"; },
-        "measured MPI", State::Limited, "Open MPI 5.0.1", "--filter '^mpi/'"},
+       {"other machine",
+        [](Facts& f) { lose(f, machine::Located::Outcome::Unusable, "/p is of another machine"); },
+        "profile", State::Limited, "not measured: /p is of another machine", measure.c_str()},
+       {"busy",
+        [](Facts& f) {
+          for (std::size_t i = 0; i < 30; ++i)
+            f.profile.located.profile->results[i].doubtful = "other processes used 1.3 of 2 CPUs";
+        },
+        "profile", State::Limited,
+        "doubtful: measured with Open MPI 4.1.4 on node1, 2026-11-27T10:00:00Z, while other "
+        "processes used 1.3 of 2 CPUs; 30 of 60 results are not used",
+        "mpirun -n 2 strake measure --quick  # when top shows that nothing else uses the CPUs"},
+       {"another library", [](Facts& f) { f.job->ranks[0].library = "Open MPI 5.0.1"; }, "profile",
+        State::Limited, "not measured with Open MPI 5.0.1, only with Open MPI 4.1.4 on node1",
+        measure.c_str()},
+       {"off", [](Facts& f) { lose(f, machine::Located::Outcome::Off, "STRAKE_PROFILE=none"); },
+        "profile", State::Limited, "STRAKE_PROFILE=none", "unset STRAKE_PROFILE"},
        {"no HOME", [](Facts& f) { f.profile.folder.clear(); }, "place of profiles", State::Limited,
         "HOME", "export HOME"},
        {"read-only", [](Facts& f) { f.profile.writable = false; }, "place of profiles",
@@ -211,13 +241,41 @@ TEST(Judge, a_script_shows_only_when_it_runs) {
   facts.job->programs[0].library = MpiLibrary::None;
   const Report report = judge(facts);
   EXPECT_EQ(finding_of(report, "program ./heat")->state, State::Limited);
-  EXPECT_FALSE(report.accelerated.has_value()) << report.verdict;
+  EXPECT_FALSE(report.reached.has_value()) << report.verdict;
 }
 
-TEST(Judge, what_is_disabled_is_not_accelerated_though_nothing_is_broken) {
+TEST(Judge, what_is_disabled_is_not_reached_though_nothing_is_broken) {
   Facts facts = good_job();
   facts.environment.disabled = true;
-  EXPECT_EQ(judge(facts).accelerated, false);
+  EXPECT_EQ(judge(facts).reached, false);
+}
+
+TEST(Judge, a_program_without_datatypes_is_told_that_nothing_changes) {
+  Facts facts = good_job();
+  facts.job->programs[0].only_contiguous = true;
+  const Report report = judge(facts);
+  EXPECT_EQ(report.reached, true);
+  EXPECT_EQ(report.verdict,
+            "Strake would be in every rank, and would change no message: see datatypes.");
+  const Finding* finding = finding_of(report, "datatypes");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->text.find("./heat makes none"), std::string::npos) << finding->text;
+}
+
+TEST(Judge, no_verdict_claims_a_gain) {
+  Facts disabled = good_job();
+  disabled.environment.disabled = true;
+  Facts broken = good_job();
+  broken.interposer_problem = "nothing there";
+  Facts open = good_job();
+  open.job->programs[0].library = MpiLibrary::None;
+  for (const Facts& facts : {good_machine(), good_job(), disabled, broken, open}) {
+    const std::string text = to_text(judge(facts)) + to_json(judge(facts));
+    for (const char* word : {"accelerat", "faster"})
+      EXPECT_EQ(text.find(word), std::string::npos) << text;
+  }
+  EXPECT_NE(judge(good_job()).verdict.find("Whether that helps: strake run --compare 5"),
+            std::string::npos);
 }
 
 TEST(Report, text_has_a_hundred_columns) {
