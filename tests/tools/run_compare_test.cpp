@@ -81,7 +81,7 @@ TEST_F(Compare, a_run_that_fails_ends_it_with_its_status_and_shows_its_output) {
   EXPECT_EQ(alone.out, "said\n");
   EXPECT_EQ(alone.err, "strake run: nothing is compared: run 1 of 2 alone ended with status 3\n");
   const Outcome under =
-      compare("echo said; echo cried >&2; [ \"$STRAKE_DISABLE\" ] || exit 139", "--compare 2");
+      compare("echo said; echo cried >&2; [ \"$STRAKE_DISABLE\" ] || kill -SEGV $$", "--compare 2");
   EXPECT_EQ(under.status, 139);
   EXPECT_EQ(under.out, "said\n");
   EXPECT_EQ(under.err,
@@ -89,6 +89,15 @@ TEST_F(Compare, a_run_that_fails_ends_it_with_its_status_and_shows_its_output) {
             "(Segmentation fault); 1 run alone succeeded before\n"
             "--- its standard output\nsaid\n--- its standard error\ncried\n");
   expect_tidy();
+}
+
+TEST_F(Compare, a_status_that_may_be_the_programs_own_is_called_no_signal) {
+  const std::string fails = "strake run: nothing is compared: run 1 of 1 alone ended with status ";
+  EXPECT_EQ(compare("exit 132", "--compare 1").err, fails + "132\n");
+  EXPECT_EQ(
+      compare("echo rank 1 exited on signal 4 \\(Illegal instruction\\); exit 132", "--compare 1")
+          .err,
+      fails + "132 (Illegal instruction)\n");
 }
 
 TEST_F(Compare, a_time_limit_is_named) {

@@ -119,19 +119,20 @@ bool SignalsHeld::take(siginfo_t& info, std::chrono::nanoseconds patience) const
   return signal > 0;
 }
 
-int exit_code(int status) noexcept {
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+ProcessEnd end_of(int wait_status) noexcept {
+  if (WIFSIGNALED(wait_status)) return {128 + WTERMSIG(wait_status), true};
+  return {WEXITSTATUS(wait_status), false};
 }
 
-int attend(pid_t launcher, const Witness& witness, const SignalsHeld& held) {
+ProcessEnd attend(pid_t launcher, const Witness& witness, const SignalsHeld& held) {
   Forwarding forwarding;
   Stopping stopping;
   while (true) {
     int status = 0;
     const pid_t changed = waitpid(launcher, &status, WNOHANG | WUNTRACED | WCONTINUED);
-    if (changed < 0 && errno != EINTR) return 1;
+    if (changed < 0 && errno != EINTR) return {1, false};
     if (changed == launcher) {
-      if (WIFEXITED(status) || WIFSIGNALED(status)) return exit_code(status);
+      if (WIFEXITED(status) || WIFSIGNALED(status)) return end_of(status);
       stopping.launcher_changed(status);
     }
     stopping.stop_with_launcher();

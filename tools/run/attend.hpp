@@ -36,11 +36,15 @@ class SignalsHeld {
   sigset_t before_{};
 };
 
-/// The exit code of a process with this wait status, as a shell sees it.
-[[nodiscard]] int exit_code(int status) noexcept;
+/// How a process ended.
+struct ProcessEnd {
+  int status = 0;          ///< its exit status, or 128 + the signal that ended it, as a shell does
+  bool by_signal = false;  ///< known for this process alone: a launcher exits if a rank is killed
+};
+/// The end of a process with this wait status.
+[[nodiscard]] ProcessEnd end_of(int wait_status) noexcept;
 
 /// Waits until `launcher` ends, and passes on the signals that reach this process and not it.
-/// Returns its exit code.
-[[nodiscard]] int attend(pid_t launcher, const Witness& witness, const SignalsHeld& held);
+[[nodiscard]] ProcessEnd attend(pid_t launcher, const Witness& witness, const SignalsHeld& held);
 
 }  // namespace strake::run

@@ -15,8 +15,7 @@
 namespace strake::run {
 
 /// How a job ended.
-struct Ended {
-  int status = 0;
+struct Ended : ProcessEnd {
   double wall_s = 0;  ///< from its start to its end
   std::set<job::Letter> letters;
   /// No interposer could serve one of its processes, which had to end.

@@ -45,7 +45,7 @@ class ComparedRuns {
  private:
   int run_one(const Kind& kind, int turn, Runs& results);
   void show_progress(const Kind& kind, int turn) const;
-  void report_failure(const Kind& kind, int turn, int status) const;
+  void report_failure(const Kind& kind, int turn, const std::string& meaning, int status) const;
   void read_summary(const Kind& kind, const std::string& file, const Ended& ended, Runs& results);
 
   const Options& options_;

@@ -67,7 +67,7 @@ int wait_for(pid_t child) {
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return 1;
   }
-  return exit_code(status);
+  return end_of(status).status;
 }
 
 bool opened_as(int stream, const std::string& file, int flags) {
@@ -102,7 +102,8 @@ Interruptions::~Interruptions() {
 
 int Interruptions::signal() noexcept { return ending_signal(); }
 
-int run_job(const Arguments& command, const Variables& environment, const Surroundings& where) {
+ProcessEnd run_job(const Arguments& command, const Variables& environment,
+                   const Surroundings& where) {
   const std::vector<char*> arguments = as_pointers(command);
   SignalsHeld held;
   catch_signals();
@@ -110,7 +111,7 @@ int run_job(const Arguments& command, const Variables& environment, const Surrou
   const Witness witness;
   // A signal that came before the launcher could get it: no job begins.
   note_pending();
-  if (ending_signal() != 0) return 128 + ending_signal();
+  if (ending_signal() != 0) return {128 + ending_signal(), true};
   // Closed by a successful exec; otherwise the child writes why it failed.
   std::array<int, 2> failure{};
   if (pipe2(failure.data(), O_CLOEXEC) != 0)
@@ -136,10 +137,10 @@ int run_job(const Arguments& command, const Variables& environment, const Surrou
   int error = 0;
   const bool failed = read(failure[0], &error, sizeof(error)) == sizeof(error);
   close(failure[0]);
-  const int status = attend(child, witness, held);
+  const ProcessEnd end = attend(child, witness, held);
   if (failed)
     throw InvalidArgument(fmt::format("{} can't be started: {}", command[0], std::strerror(error)));
-  return status;
+  return end;
 }
 
 std::string output_of(const Arguments& command) {

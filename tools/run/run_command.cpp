@@ -8,6 +8,7 @@
 #include "command/not_empty.hpp"
 #include "compare.hpp"
 #include "job/report.hpp"
+#include "program_check.hpp"
 #include "say.hpp"
 #include "settings/settings.hpp"
 #include "statistics.hpp"
@@ -24,7 +25,7 @@ void say_alone(const WhyAlone& why) {
 
 }  // namespace
 
-int run(const Options& options, const Arguments& command) {
+int run(const Options& options, const Arguments& command) try {
   if (options.compare > 0) return compare(options, command);
   const CheckedJob job(options, command);
   const Ended ended = job.start(options);
@@ -40,6 +41,9 @@ int run(const Options& options, const Arguments& command) {
     write_empty_summary(options.json, settings::flag(settings::Id::disable) || options.disable,
                         why);
   return ended.status;
+} catch (const NotExecutable& error) {
+  say("strake run: {}\n", error.what());
+  return NotExecutable::kStatus;
 }
 
 Command command(CLI::App& parent) {
