@@ -116,5 +116,29 @@ TEST(NextSteps, go_by_the_summary) {
   EXPECT_EQ(steps.find(" measure "), std::string::npos) << steps;
 }
 
+TEST(NextSteps, of_a_program_with_contiguous_messages_alone_name_the_page_and_nothing_to_measure) {
+  nlohmann::json summary = {
+      {"methods", {{"system", {{"calls", 80}}}, {"pack", {{"calls", 0}}}}},
+      {"reasons",
+       {{"contiguous host memory", {{"calls", 80}}}, {"collective operations", {{"calls", 2}}}}}};
+  const Arguments command = {"mpirun", "./a"};
+  const std::string steps = next_steps(command, "mpirun", summary);
+  EXPECT_EQ(steps.find("all your messages are contiguous: "), 0U) << steps;
+  EXPECT_NE(steps.find("docs/how-to/no-gain.md"), std::string::npos) << steps;
+  EXPECT_EQ(steps.find(" measure "), std::string::npos) << steps;
+  summary["methods"]["pack"]["calls"] = 1;
+  EXPECT_EQ(next_steps(command, "mpirun", summary).find("contiguous"), std::string::npos);
+}
+
+TEST(NextSteps, tell_a_python_program_with_several_threads_of_its_level) {
+  using job::Letter;
+  const Arguments python = {"mpirun", "/usr/bin/python3.11", "a"};
+  EXPECT_NE(
+      python_advice(python, {Letter::Started, Letter::Threads}).find("mpi4py.rc.thread_level"),
+      std::string::npos);
+  EXPECT_EQ(python_advice(python, {Letter::Started}), "");
+  EXPECT_EQ(python_advice({"mpirun", "./a"}, {Letter::Threads}), "");
+}
+
 }  // namespace
 }  // namespace strake::run

@@ -72,6 +72,7 @@ void report(const Options& options, const Arguments& command, const ComparedRuns
       "{}\n\n{}",
       options.compare, options.compare == 1 ? "" : "s", comparison.table(), comparison.sentence(),
       next_steps(command, runs.launcher(), results.summary));
+  say("{}", python_advice(command, results.letters));
 }
 
 /// A relative STRAKE_PROFILE is also found from a run's own folder.

@@ -209,6 +209,7 @@ void ComparedRuns::read_summary(const Kind& kind, const std::string& file, const
     if (results_.without_time.empty())
       results_.without_time = "rank 0 wrote no summary of it to " + file;
   }
+  if (!kind.disable) results_.letters = ended.letters;
   if (!kind.disable && !summary.is_discarded()) results_.summary = summary;
   results.measured.push_back(run);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ struct Runs {
 struct Results {
   Runs alone;
   Runs under;
-  nlohmann::json summary;    ///< of a run under Strake; null: there is none
-  std::string without_time;  ///< why there is no time inside MPI; empty: there is
-  std::string warnings;      ///< Strake's own, in a run under it
+  nlohmann::json summary;         ///< of a run under Strake; null: there is none
+  std::set<job::Letter> letters;  ///< of a run under Strake
+  std::string without_time;       ///< why there is no time inside MPI; empty: there is
+  std::string warnings;           ///< Strake's own, in a run under it
 };
 
 struct Kind;

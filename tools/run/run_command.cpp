@@ -8,6 +8,7 @@
 #include "command/not_empty.hpp"
 #include "compare.hpp"
 #include "job/report.hpp"
+#include "next_steps.hpp"
 #include "program_check.hpp"
 #include "say.hpp"
 #include "settings/settings.hpp"
@@ -34,6 +35,10 @@ int run(const Options& options, const Arguments& command) try {
   for (const job::Letter letter : ended.letters)
     job::leave_letter(settings::text(settings::Id::job), letter);
   if (ended.letters.contains(job::Letter::Alone)) say_alone(job.why_alone());
+  if (!options.quiet && !options.disable) {
+    if (const std::string advice = python_advice(command, ended.letters); !advice.empty())
+      say("strake run: {}", advice);
+  }
   const std::string why = ended.status == 0 ? why_unreached(ended.letters, job.all_static()) : "";
   if (why.empty() || (!options.json.empty() && has_summary(options.json))) return ended.status;
   say("strake run: {}\n", why);
