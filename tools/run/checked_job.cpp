@@ -125,6 +125,12 @@ WhyAlone CheckedJob::why_alone() const {
                         {command_.begin() + static_cast<std::ptrdiff_t>(at_), command_.end()});
 }
 
+std::optional<int> CheckedJob::ranks_here() const {
+  if (!launcher_) return 1;
+  return ranks_of(*launcher_,
+                  {command_.begin() + static_cast<std::ptrdiff_t>(at_), command_.end()});
+}
+
 std::string CheckedJob::launcher() const { return launcher_ ? command_[at_] : std::string(); }
 
 }  // namespace strake::run

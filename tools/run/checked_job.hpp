@@ -32,6 +32,8 @@ class CheckedJob {
   [[nodiscard]] bool all_static() const noexcept { return all_static_; }
   /// Why each of its ranks was a job of its own (Letter::Alone).
   [[nodiscard]] WhyAlone why_alone() const;
+  /// See ranks_of().
+  [[nodiscard]] std::optional<int> ranks_here() const;
   /// The launcher as it was given; empty for a program without one.
   [[nodiscard]] std::string launcher() const;
 

@@ -17,6 +17,7 @@
 
 #include "follower.hpp"
 #include "job.hpp"
+#include "machine_doubts.hpp"
 #include "say.hpp"
 #include "strake/error.hpp"
 #include "unreached.hpp"
@@ -124,6 +125,14 @@ void show_end_of(const std::string& title, const std::string& text) {
 
 int ComparedRuns::run() {
   input_ = kept_input(runs_);
+  doubts_ = machine_doubts();
+  const auto note_crowding = [this](int ranks) {
+    if (const std::string crowd = crowding(ranks); !crowd.empty()) doubts_.push_back(crowd);
+  };
+  const std::optional<int> ranks = job_.ranks_here();
+  note_crowding(ranks.value_or(0));
+  check_interruption();
+  if (!doubts_.empty()) say("strake run: the times will say less: {}\n", fmt::join(doubts_, "; "));
   for (int turn = 1; turn <= options_.compare; ++turn) {
     // The order alternates, so that a machine that becomes slower harms both.
     const bool alone_first = turn % 2 == 1;
@@ -133,6 +142,7 @@ int ComparedRuns::run() {
       if (status != 0) return status;
     }
   }
+  if (ranks == 0 && results_.summary.is_object()) note_crowding(results_.summary.value("ranks", 0));
   return 0;
 }
 

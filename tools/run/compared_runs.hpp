@@ -43,6 +43,8 @@ class ComparedRuns {
   int run();
   [[nodiscard]] const Results& results() const noexcept { return results_; }
   [[nodiscard]] std::string launcher() const { return job_.launcher(); }
+  /// Why the times say less; looked for before the first run.
+  [[nodiscard]] const std::vector<std::string>& doubts() const noexcept { return doubts_; }
 
  private:
   int run_one(const Kind& kind, int turn, Runs& results);
@@ -57,6 +59,7 @@ class ComparedRuns {
   RunsFolder runs_;
   std::string input_;
   Results results_;
+  std::vector<std::string> doubts_;
   bool first_ = true;
 };
 
