@@ -150,7 +150,7 @@ TEST_F(Compare, wrong_use_is_refused_before_anything_runs) {
         Row{"--compare 2 --quiet", "excludes"}, Row{"--compare 2 --disable", "excludes"},
         Row{"--files in/a.dat", "--files requires --compare"},
         Row{"--compare 2 --files 'out/*'", "strake run: --files: nothing matches out/*"},
-        Row{"--compare 2 --files ../x in/a.dat", "nothing matches ../x"},
+        Row{"--compare 2 --files ../no-such-file in/a.dat", "nothing matches ../no-such-file"},
         Row{"--compare 2 --files /etc/passwd", "/etc/passwd is not in the current folder"},
         Row{"--compare 2 --json /no/such/folder/f", "/no/such/folder/f can't be written"}}) {
     const Outcome outcome = compare("touch ran", options);
