@@ -48,7 +48,10 @@ int started(int code) noexcept {
   report_start();
   int level = MPI_THREAD_SINGLE;
   real_mpi().MPI_Query_thread(&level);
-  if (level == MPI_THREAD_MULTIPLE) set_multiple();
+  if (level == MPI_THREAD_MULTIPLE) {
+    set_multiple();
+    job::leave_letter(settings::text(settings::Id::job), job::Letter::Threads);
+  }
   g_ends_with_self = end_with_self();
   const bool spawned = note_parent();
   int rank = 0;

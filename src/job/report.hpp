@@ -17,9 +17,11 @@ enum class Letter : char {
   Alone = 'a',       ///< the launcher started several ranks, but MPI a job of one
   Refused = 'e',     ///< the process had to end: no interposer can serve it
   Emptied = 'v',     ///< a program was started without the job's environment variables
+  Threads = 't',     ///< several threads may be in MPI at a time (MPI_THREAD_MULTIPLE)
 };
 inline constexpr Letter kLetters[] = {Letter::WithoutMpi, Letter::WithMpi, Letter::Started,
-                                      Letter::Alone,      Letter::Refused, Letter::Emptied};
+                                      Letter::Alone,      Letter::Refused, Letter::Emptied,
+                                      Letter::Threads};
 
 /// The name of a letter's file.
 struct LetterName {

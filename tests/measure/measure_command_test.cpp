@@ -249,6 +249,12 @@ TEST_F(Measure, an_interrupted_run_is_resumed) {
                        "standin/(good|slow|endless) "},
                       {"XDG_CACHE_HOME=" + cache_.string(), "OMPI_COMM_WORLD_SIZE=1"});
   EXPECT_EQ(cut.status, 124) << cut.err;  // timeout's own
+  EXPECT_EQ(lines_with(cut.err, "strake measure: ended by a signal; "), 1) << cut.err;
+  EXPECT_EQ(lines_with(cut.err, " of this run are kept, in " + path(".json")) +
+                lines_with(cut.err, " of this run is kept, in " + path(".json")),
+            1)
+      << cut.err;
+  EXPECT_EQ(lines_with(cut.err, "/strake measure --resume --filter "), 1) << cut.err;
   const std::size_t known = sound();
   const Outcome resumed = measure({"--resume", "--filter", "^standin/(good|slow) "}, true);
   EXPECT_EQ(resumed.status, 0);

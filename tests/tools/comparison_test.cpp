@@ -2,11 +2,15 @@
 #include "run/comparison.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "run/machine_doubts.hpp"
 #include "run/next_steps.hpp"
 #include "run/output_difference.hpp"
 
@@ -114,6 +118,60 @@ TEST(NextSteps, go_by_the_summary) {
   const std::string steps = next_steps({"mpirun", "./a"}, "mpirun", summary);
   EXPECT_NE(steps.find(" explain 'vector(9,1,2,double)'\n"), std::string::npos) << steps;
   EXPECT_EQ(steps.find(" measure "), std::string::npos) << steps;
+}
+
+TEST(NextSteps, of_a_program_with_contiguous_messages_alone_name_the_page_and_nothing_to_measure) {
+  nlohmann::json summary = {
+      {"methods", {{"system", {{"calls", 80}}}, {"pack", {{"calls", 0}}}}},
+      {"reasons",
+       {{"contiguous host memory", {{"calls", 80}}}, {"collective operations", {{"calls", 2}}}}}};
+  const Arguments command = {"mpirun", "./a"};
+  const std::string steps = next_steps(command, "mpirun", summary);
+  EXPECT_EQ(steps.find("all your messages are contiguous: "), 0U) << steps;
+  EXPECT_NE(steps.find("docs/how-to/no-gain.md"), std::string::npos) << steps;
+  EXPECT_EQ(steps.find(" measure "), std::string::npos) << steps;
+  summary["methods"]["pack"]["calls"] = 1;
+  EXPECT_EQ(next_steps(command, "mpirun", summary).find("contiguous"), std::string::npos);
+}
+
+TEST(NextSteps, tell_a_python_program_with_several_threads_of_its_level) {
+  using job::Letter;
+  const Arguments python = {"mpirun", "/usr/bin/python3.11", "a"};
+  EXPECT_NE(
+      python_advice(python, {Letter::Started, Letter::Threads}).find("mpi4py.rc.thread_level"),
+      std::string::npos);
+  EXPECT_EQ(python_advice(python, {Letter::Started}), "");
+  EXPECT_EQ(python_advice({"mpirun", "./a"}, {Letter::Threads}), "");
+}
+
+TEST(MachineDoubts, know_limits_of_the_clocks) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(testing::TempDir()) / ("clocks-" + std::to_string(getpid()));
+  EXPECT_EQ(clock_limit(root), "");
+  const fs::path folder = root / "cpu0/cpufreq";
+  fs::create_directories(folder);
+  const auto write = [&](const char* file, const char* value) {
+    std::ofstream(folder / file) << value << "\n";
+  };
+  write("cpuinfo_max_freq", "3500000");
+  write("scaling_max_freq", "3500000");
+  write("scaling_governor", "powersave");
+  write("scaling_driver", "intel_pstate");
+  EXPECT_EQ(clock_limit(root), "");
+  write("scaling_driver", "acpi-cpufreq");
+  EXPECT_EQ(clock_limit(root), "the CPUs run at their lowest clock (governor powersave)");
+  write("scaling_max_freq", "2000000");
+  EXPECT_EQ(clock_limit(root), "the CPUs are limited to 2.0 of 3.5 GHz");
+  fs::remove_all(root);
+}
+
+TEST(Launcher, ranks_are_those_that_its_segments_name) {
+  EXPECT_EQ(ranks_of(Launcher::OpenMpi, {"mpirun", "-n", "2", "./a", ":", "-np", "3", "./b"}), 5);
+  EXPECT_EQ(ranks_of(Launcher::Hydra, {"mpiexec", "-n", "4", "./a", "-n", "9"}), 4);
+  EXPECT_EQ(ranks_of(Launcher::OpenMpi, {"mpirun", "./a"}), 0);
+  EXPECT_EQ(ranks_of(Launcher::Hydra, {"mpiexec", "-hosts", "a,b", "-n", "4", "./a"}),
+            std::nullopt);
+  EXPECT_EQ(ranks_of(Launcher::Srun, {"srun", "-n", "4", "./a"}), std::nullopt);
 }
 
 }  // namespace

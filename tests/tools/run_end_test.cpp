@@ -20,8 +20,6 @@
 namespace strake::tools_test {
 namespace {
 
-const Words kStrakeRun = {STRAKE_PREFIX "/bin/strake", "run", "--"};
-
 TEST_P(Run, status_is_the_jobs) { EXPECT_EQ(job({}, join({ranks(2), {hello(), "3"}})).status, 3); }
 
 TEST_P(Run, ranks_that_die_leave_the_launchers_status_and_message) {

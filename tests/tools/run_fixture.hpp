@@ -14,6 +14,7 @@
 namespace strake::tools_test {
 
 inline const std::string kPrograms = STRAKE_PROGRAMS;
+inline const Words kStrakeRun = {STRAKE_PREFIX "/bin/strake", "run", "--"};
 
 inline Words split(const std::string& text) {
   Words words;

@@ -1,6 +1,7 @@
 // What `strake run` refuses, before the job starts or in a rank.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "run_fixture.hpp"
@@ -66,6 +67,14 @@ TEST(RunErrors, are_told_before_anything_starts) {
   EXPECT_EQ(strake({"run", "--", "no-such-mpirun", "a"}).err,
             "strake run: no-such-mpirun: command not found\n");
   EXPECT_EQ(strake({"run", "--", "no-such-mpirun", "a"}).status, 2);
+  const TemporaryFile plain("noexec", "#!/bin/sh\n");
+  std::filesystem::permissions(plain.path(), std::filesystem::perms::owner_read);
+  const Outcome outcome = strake({"run", "--", plain.path()});
+  EXPECT_EQ(outcome.err, "strake run: " + plain.path() + ": not executable (permission denied)\n");
+  EXPECT_EQ(outcome.status, 126);
+  const Outcome folder = strake({"run", "--", "/tmp"});
+  EXPECT_EQ(folder.err, "strake run: /tmp: is a folder\n");
+  EXPECT_EQ(folder.status, 126);
   const Outcome shell = strake({"run", "--", "sh", "-c", "echo ran"});
   EXPECT_EQ(shell.status, 2);
   EXPECT_EQ(shell.out, "");

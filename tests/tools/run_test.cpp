@@ -262,6 +262,18 @@ TEST(RunPython, mpi4py_gets_it_when_it_is_imported) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(lines_with(outcome.out, "standin " + flavor + " MPI_Init_thread"), 2) << outcome.out;
   EXPECT_EQ(lines_with(outcome.out, "py 2"), 2) << outcome.out;
+  EXPECT_EQ(lines_with(outcome.err, "mpi4py.rc.thread_level = \"serialized\""), 1) << outcome.err;
+  for (const std::string level : {"serialized", "funneled", "single"}) {
+    const Outcome fewer =
+        strake(join({{"run", "--"},
+                     mpirun,
+                     {"-n", "1", python, "-c",
+                      "import mpi4py\nmpi4py.rc.thread_level = '" + level +
+                          "'\nfrom mpi4py import MPI\nassert MPI.Query_thread() < "
+                          "MPI.THREAD_MULTIPLE"}}));
+    EXPECT_EQ(fewer.status, 0) << fewer.err;
+    EXPECT_EQ(lines_with(fewer.err, "mpi4py"), 0) << fewer.err;
+  }
   const Outcome without =
       strake(join({{"run", "--"}, mpirun, {"-n", "1", python, "-c", "print('py')"}}));
   EXPECT_EQ(without.status, 0);

@@ -217,10 +217,9 @@ void try_gpus(const Line& line, const std::string& folder, Job& job) {
 
 /// The command line, read as by `strake run`. \throws InvalidArgument  it would refuse it.
 Line read_line(const Arguments& command, MpiLibrary forced) {
-  const auto program = run::find_program(command[0]);
-  if (!program) throw InvalidArgument(fmt::format("{}: command not found", command[0]));
-  const auto at = run::launcher_in(command, *program, forced);
-  if (!at) return {{}, command, false, {}, {{{0, command.size(), 0}, false, *program}}};
+  const std::string program = run::required_program(command[0]);
+  const auto at = run::launcher_in(command, program, forced);
+  if (!at) return {{}, command, false, {}, {{{0, command.size(), 0}, false, program}}};
   Line line;
   line.launched = true;
   const auto launcher = command.begin() + static_cast<std::ptrdiff_t>(*at);

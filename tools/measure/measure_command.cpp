@@ -20,6 +20,7 @@
 #include "command_line.hpp"
 #include "cpu/cpu_cases.hpp"
 #include "driver.hpp"
+#include "end_note.hpp"
 #include "host.hpp"
 #include "machine/profile.hpp"
 #include "noise.hpp"
@@ -119,11 +120,22 @@ Json facts(const Suites& suites, const std::string& clocks) {
   return all;
 }
 
+/// What a run says that a signal ends, with `kept` results of it in the profile.
+std::string note_of_end(std::size_t kept, const std::string& path) {
+  const std::string results = counted(static_cast<std::int64_t>(kept), "result");
+  return fmt::format(
+      "\nstrake measure: ended by a signal; {} of this run {} kept, in {}. This goes on from "
+      "there:\n    {}\n",
+      kept == 0 ? "no result" : results, kept < 2 ? "is" : "are", path, command_to_resume());
+}
+
 /// Saves now and then, and at the end. A profile that can't be written is no reason to lose the
 /// table: it is said, once.
 class Saver {
  public:
-  explicit Saver(ProfileFile& file) : file_(file) {}
+  explicit Saver(ProfileFile& file) : file_(file) { EndNote::say(note_of_end(0, file_.path())); }
+  /// One result more to save.
+  void add() { ++results_; }
   void now_and_then() {
     if (last_.seconds() > kSaveSeconds) now();
   }
@@ -132,6 +144,7 @@ class Saver {
     try {
       file_.save();
       error_.clear();
+      EndNote::say(note_of_end(results_, file_.path()));
     } catch (const std::exception& error) {
       error_ = error.what();
       if (!said_) say("strake measure: {}\n", error_);
@@ -142,6 +155,7 @@ class Saver {
 
  private:
   ProfileFile& file_;
+  std::size_t results_ = 0;
   Stopwatch last_;
   std::string error_;  // of the last attempt
   bool said_ = false;
@@ -262,6 +276,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, const Stopwatch
     listener.doubt = [&] { return watch.doubt(); };
     listener.measured = [&](const machine::Result& result, bool last) {
       const bool taken = file.merge(result, mode);
+      if (last && taken) saver.add();
       saver.now_and_then();
       if (!last) return;
       if (options.json) {
@@ -280,6 +295,7 @@ int lead(const Options& options, Suites& suites, Leader& leader, const Stopwatch
         leader, entries, [&] { return budget - begin.seconds(); }, listener);
   }
   saver.now();
+  EndNote::say("");  // the end says what is kept
   sort_by_name(results, entries);
   if (!options.json) fmt::print("{}", table(results));
   say_end(outcome, seconds_of(options));
@@ -317,6 +333,8 @@ int run(const Options& options) {
   if (leads) suites.cuda = load_cuda_plugin(complaint);
   if (!complaint.empty()) say("strake measure: no GPU is measured: {}\n", complaint);
 
+  std::optional<EndNote> note;
+  if (leads && !options.list) note.emplace();
   // One rank a node; not for a mere list.
   std::optional<Clocks> clocks;
   if (!options.list && local_rank() == 0) clocks.emplace();

@@ -18,12 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kLeastOthers = 0.3;    // CPUs: daemons of a quiet node use less
-constexpr double kShareOfOthers = 0.1;  // of the node's CPUs: they share its memory bus
-constexpr double kShareStolen = 0.05;
-constexpr double kWaiting = 0.1;   // CPUs
-constexpr double kSlowdown = 1.5;  // a quiet machine of 16 cores: 1.45 at the 99th percentile
-
 // /proc/stat counts by ticks of 10 ms: a shorter time tells nothing of a CPU.
 constexpr double kShortest = 0.5;  // [s]
 constexpr auto kAtStart = std::chrono::milliseconds(200);
@@ -32,11 +26,6 @@ constexpr std::size_t kReferenceBytes = std::size_t{1}
                                         << 20;  // with its copy past most cores' own caches
 constexpr int kReferencesAtStart = 20;
 constexpr int kReferences = 3;  // the shortest counts: the first is cold, one may be interrupted
-
-double ticks_to_seconds(double ticks) {
-  static const auto per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
-  return ticks / per_second;
-}
 
 /// The numbers of a line that follow `skip` words.
 std::vector<double> numbers_of(std::istream& line, int skip) {
@@ -76,30 +65,6 @@ bool share_cpus(const std::vector<int>& processes) {
 
 }  // namespace
 
-Disturbance between(const CpuTimes& from, const CpuTimes& to, int cpus) {
-  Disturbance result;
-  result.cpus = cpus;
-  const double seconds = to.at - from.at;
-  if (seconds <= 0) return result;
-  result.others = std::max((to.busy - from.busy - (to.own - from.own)) / seconds, 0.0);
-  result.stolen = (to.stolen - from.stolen) / seconds;
-  result.waiting = (to.waiting - from.waiting) / seconds;
-  return result;
-}
-
-std::string doubt(const Disturbance& d) {
-  if (d.others >= std::max(kLeastOthers, kShareOfOthers * d.cpus))
-    return fmt::format("other processes used {:.1f} of {} CPUs", d.others, d.cpus);
-  if (d.stolen >= kShareStolen * d.cpus)
-    return fmt::format("the hypervisor took {:.1f} of {} CPUs", d.stolen, d.cpus);
-  if (d.waiting >= kWaiting)
-    return fmt::format("this job waited {:.0f} % of the time for a CPU",
-                       100 * std::min(d.waiting, 1.0));
-  if (d.slowdown >= kSlowdown)
-    return fmt::format("a reference copy took {:.1f} times its usual time", d.slowdown);
-  return {};
-}
-
 std::vector<int> processes_of(Team* team) {
   if (team == nullptr || team->size() < 2) return {getpid()};
   std::array<char, 64> mine{};
@@ -126,22 +91,11 @@ Watch::Watch(std::vector<int> processes)
   moments_.push_back(now());
   std::this_thread::sleep_for(kAtStart);
   for (int i = 0; i < kReferencesAtStart; ++i) references_.push_back(reference());
-  at_start_ = measure::doubt(disturbance());
+  at_start_ = strake::doubt(disturbance());
 }
 
 CpuTimes Watch::now() const {
-  CpuTimes times;
-  times.at = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-  std::ifstream file("/proc/stat");
-  std::string line;
-  std::getline(file, line);
-  std::istringstream words(line);
-  // User, nice, system, idle, waiting for a disk, interrupts, soft interrupts, stolen.
-  const std::vector<double> ticks = numbers_of(words, 1);
-  if (ticks.size() > 7) {
-    times.busy = ticks_to_seconds(ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]);
-    times.stolen = ticks_to_seconds(ticks[7]);
-  }
+  CpuTimes times = cpu_times();
   for (const int process : processes_) {
     times.own += cpu_time_of(process);
     times.waiting += crowded_ ? 0 : waiting_of(process);
@@ -178,6 +132,6 @@ Disturbance Watch::disturbance() {
   return result;
 }
 
-std::string Watch::doubt() { return measure::doubt(disturbance()); }
+std::string Watch::doubt() { return strake::doubt(disturbance()); }
 
 }  // namespace strake::measure

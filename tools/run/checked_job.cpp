@@ -85,20 +85,19 @@ bool check_job(Launcher launcher, const Arguments& command, const std::string& f
 }  // namespace
 
 CheckedJob::CheckedJob(const Options& options, const Arguments& command) : command_(command) {
-  const auto program = find_program(command[0]);
-  if (!program) throw InvalidArgument(fmt::format("{}: command not found", command[0]));
+  const std::string program = required_program(command[0]);
   const MpiLibrary forced = options.mpi == "openmpi" ? MpiLibrary::OpenMpi
                             : options.mpi == "mpich" ? MpiLibrary::Mpich
                                                      : MpiLibrary::None;
   folder_ = library_folder();
-  if (const auto at = launcher_in(command, *program, forced)) {
+  if (const auto at = launcher_in(command, program, forced)) {
     at_ = *at;
     const Arguments job_command(command.begin() + static_cast<std::ptrdiff_t>(at_), command.end());
     launcher_ = ask_launcher(job_command[0]);
     all_static_ = check_job(*launcher_, job_command, folder_, forced);
   } else {
     // Without a launcher: one rank, which is the program itself.
-    check_interposer(folder_, check_program(*program, forced));
+    check_interposer(folder_, check_program(program, forced));
   }
 }
 
@@ -114,7 +113,7 @@ Ended CheckedJob::start(const Options& options, const Surroundings& where) const
   }
   const auto begin = std::chrono::steady_clock::now();
   Ended ended;
-  ended.status = run_job(whole, launcher_ ? Variables{} : variables, where);
+  static_cast<ProcessEnd&>(ended) = run_job(whole, launcher_ ? Variables{} : variables, where);
   ended.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ended.letters = report.letters();
   return ended;
@@ -124,6 +123,12 @@ WhyAlone CheckedJob::why_alone() const {
   if (!launcher_) return {"a launcher inside it started them", ""};
   return run::why_alone(*launcher_,
                         {command_.begin() + static_cast<std::ptrdiff_t>(at_), command_.end()});
+}
+
+std::optional<int> CheckedJob::ranks_here() const {
+  if (!launcher_) return 1;
+  return ranks_of(*launcher_,
+                  {command_.begin() + static_cast<std::ptrdiff_t>(at_), command_.end()});
 }
 
 std::string CheckedJob::launcher() const { return launcher_ ? command_[at_] : std::string(); }

@@ -15,8 +15,7 @@
 namespace strake::run {
 
 /// How a job ended.
-struct Ended {
-  int status = 0;
+struct Ended : ProcessEnd {
   double wall_s = 0;  ///< from its start to its end
   std::set<job::Letter> letters;
   /// No interposer could serve one of its processes, which had to end.
@@ -33,6 +32,8 @@ class CheckedJob {
   [[nodiscard]] bool all_static() const noexcept { return all_static_; }
   /// Why each of its ranks was a job of its own (Letter::Alone).
   [[nodiscard]] WhyAlone why_alone() const;
+  /// See ranks_of().
+  [[nodiscard]] std::optional<int> ranks_here() const;
   /// The launcher as it was given; empty for a program without one.
   [[nodiscard]] std::string launcher() const;
 

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "compared_runs.hpp"
 #include "comparison.hpp"
@@ -40,11 +42,12 @@ std::optional<OutputDifference> difference_of(const Results& results) {
 
 /// False if it can't be written.
 bool write_results(const std::string& file, const Options& options, const Arguments& command,
-                   const Comparison& comparison,
+                   const Comparison& comparison, const std::vector<std::string>& doubts,
                    const std::optional<OutputDifference>& difference) {
   nlohmann::ordered_json json = {
       {"strake", STRAKE_VERSION}, {"command", command}, {"files", options.files}};
   json.update(comparison.json());
+  json["doubts"] = doubts;
   json["output_differs"] = nullptr;
   if (difference)
     json["output_differs"] = {{"alone", difference->alone}, {"under_strake", difference->under}};
@@ -52,6 +55,11 @@ bool write_results(const std::string& file, const Options& options, const Argume
   // A command and an output need not be UTF-8.
   out << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << std::endl;
   return out.good();
+}
+
+/// What the sentence ends with on a machine that makes it say less.
+std::string doubtful(const std::vector<std::string>& doubts) {
+  return doubts.empty() ? "" : fmt::format("; doubtful, as {}", fmt::join(doubts, ", and "));
 }
 
 void report(const Options& options, const Arguments& command, const ComparedRuns& runs,
@@ -70,8 +78,10 @@ void report(const Options& options, const Arguments& command, const ComparedRuns
     say("strake run: compared by the time of the whole run alone: {}\n", results.without_time);
   say("strake run: {} run{} alone and as many under Strake, in turn; median (least to most)\n\n{}\n"
       "{}\n\n{}",
-      options.compare, options.compare == 1 ? "" : "s", comparison.table(), comparison.sentence(),
+      options.compare, options.compare == 1 ? "" : "s", comparison.table(),
+      comparison.sentence() + doubtful(runs.doubts()),
       next_steps(command, runs.launcher(), results.summary));
+  say("{}", python_advice(command, results.letters));
 }
 
 /// A relative STRAKE_PROFILE is also found from a run's own folder.
@@ -94,7 +104,8 @@ int compared(const Options& options, const Arguments& given) {
   const Comparison comparison(results.alone.measured, results.under.measured);
   const auto difference = difference_of(results);
   report(options, given, runs, comparison, difference);
-  if (json.empty() || write_results(json, options, given, comparison, difference)) return 0;
+  if (json.empty() || write_results(json, options, given, comparison, runs.doubts(), difference))
+    return 0;
   say("strake run: --json: {} can't be written\n", json);
   return kUnwritten;
 }

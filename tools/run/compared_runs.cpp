@@ -17,6 +17,7 @@
 
 #include "follower.hpp"
 #include "job.hpp"
+#include "machine_doubts.hpp"
 #include "say.hpp"
 #include "strake/error.hpp"
 #include "unreached.hpp"
@@ -96,8 +97,10 @@ std::string warnings_in(const std::string& errors) {
   return lines;
 }
 
-/// What a status says, as far as that is known.
-std::string meaning_of(int status, const Arguments& command) {
+/// What a status says, as far as that is known. `output`: what the run printed. A launcher's status
+/// above 128 may be a program's own: it is a signal's if the launcher or a shell has named that.
+std::string meaning_of(const ProcessEnd& end, const Arguments& command, const std::string& output) {
+  const int status = end.status;
   constexpr int kTimeout = 124;
   if (status == kTimeout) {
     const bool limited = std::any_of(command.begin(), command.end(), [](const auto& word) {
@@ -106,7 +109,9 @@ std::string meaning_of(int status, const Arguments& command) {
     if (limited) return " (it ran past its time limit)";
   }
   const char* signal = status > 128 && status < 128 + NSIG ? strsignal(status - 128) : nullptr;
-  return signal != nullptr ? fmt::format(" ({})", signal) : "";
+  const bool known =
+      signal != nullptr && (end.by_signal || output.find(signal) != std::string::npos);
+  return known ? fmt::format(" ({})", signal) : "";
 }
 
 void show_end_of(const std::string& title, const std::string& text) {
@@ -120,6 +125,14 @@ void show_end_of(const std::string& title, const std::string& text) {
 
 int ComparedRuns::run() {
   input_ = kept_input(runs_);
+  doubts_ = machine_doubts();
+  const auto note_crowding = [this](int ranks) {
+    if (const std::string crowd = crowding(ranks); !crowd.empty()) doubts_.push_back(crowd);
+  };
+  const std::optional<int> ranks = job_.ranks_here();
+  note_crowding(ranks.value_or(0));
+  check_interruption();
+  if (!doubts_.empty()) say("strake run: the times will say less: {}\n", fmt::join(doubts_, "; "));
   for (int turn = 1; turn <= options_.compare; ++turn) {
     // The order alternates, so that a machine that becomes slower harms both.
     const bool alone_first = turn % 2 == 1;
@@ -129,6 +142,7 @@ int ComparedRuns::run() {
       if (status != 0) return status;
     }
   }
+  if (ranks == 0 && results_.summary.is_object()) note_crowding(results_.summary.value("ranks", 0));
   return 0;
 }
 
@@ -156,9 +170,11 @@ int ComparedRuns::run_one(const Kind& kind, int turn, Runs& results) {
     ended = job_.start(one, where);
   }
   check_interruption();
-  const int status = ended.refused() ? kRefused : ended.status;
+  if (ended.refused()) static_cast<ProcessEnd&>(ended) = {kRefused, false};
+  const int status = ended.status;
   if (status != 0) {
-    report_failure(kind, turn, status);
+    report_failure(kind, turn,
+                   meaning_of(ended, command_, contents(where.out) + contents(where.err)), status);
     if (!first_) {
       show_end_of("standard output", contents(where.out));
       show_end_of("standard error", contents(where.err));
@@ -179,7 +195,8 @@ void ComparedRuns::show_progress(const Kind& kind, int turn) const {
   say("\r\033[Krun {} of {} {}", turn, options_.compare, kind.name);
 }
 
-void ComparedRuns::report_failure(const Kind& kind, int turn, int status) const {
+void ComparedRuns::report_failure(const Kind& kind, int turn, const std::string& meaning,
+                                  int status) const {
   if (!first_ && isatty(STDERR_FILENO) != 0) say("\r\033[K");
   const auto succeeded = [](const char* where, std::size_t runs) {
     return fmt::format("{} run{} {} succeeded before", runs, runs == 1 ? "" : "s", where);
@@ -190,7 +207,7 @@ void ComparedRuns::report_failure(const Kind& kind, int turn, int status) const 
   if (!results_.under.outputs.empty())
     before += "; " + succeeded(kUnder.name, results_.under.outputs.size());
   say("strake run: nothing is compared: run {} of {} {} ended with status {}{}{}\n", turn,
-      options_.compare, kind.name, status, meaning_of(status, command_), before);
+      options_.compare, kind.name, status, meaning, before);
 }
 
 void ComparedRuns::read_summary(const Kind& kind, const std::string& file, const Ended& ended,
@@ -202,6 +219,7 @@ void ComparedRuns::read_summary(const Kind& kind, const std::string& file, const
     if (results_.without_time.empty())
       results_.without_time = "rank 0 wrote no summary of it to " + file;
   }
+  if (!kind.disable) results_.letters = ended.letters;
   if (!kind.disable && !summary.is_discarded()) results_.summary = summary;
   results.measured.push_back(run);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ struct Runs {
 struct Results {
   Runs alone;
   Runs under;
-  nlohmann::json summary;    ///< of a run under Strake; null: there is none
-  std::string without_time;  ///< why there is no time inside MPI; empty: there is
-  std::string warnings;      ///< Strake's own, in a run under it
+  nlohmann::json summary;         ///< of a run under Strake; null: there is none
+  std::set<job::Letter> letters;  ///< of a run under Strake
+  std::string without_time;       ///< why there is no time inside MPI; empty: there is
+  std::string warnings;           ///< Strake's own, in a run under it
 };
 
 struct Kind;
@@ -41,11 +43,13 @@ class ComparedRuns {
   int run();
   [[nodiscard]] const Results& results() const noexcept { return results_; }
   [[nodiscard]] std::string launcher() const { return job_.launcher(); }
+  /// Why the times say less; looked for before the first run.
+  [[nodiscard]] const std::vector<std::string>& doubts() const noexcept { return doubts_; }
 
  private:
   int run_one(const Kind& kind, int turn, Runs& results);
   void show_progress(const Kind& kind, int turn) const;
-  void report_failure(const Kind& kind, int turn, int status) const;
+  void report_failure(const Kind& kind, int turn, const std::string& meaning, int status) const;
   void read_summary(const Kind& kind, const std::string& file, const Ended& ended, Runs& results);
 
   const Options& options_;
@@ -55,6 +59,7 @@ class ComparedRuns {
   RunsFolder runs_;
   std::string input_;
   Results results_;
+  std::vector<std::string> doubts_;
   bool first_ = true;
 };
 

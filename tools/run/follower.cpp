@@ -6,6 +6,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <functional>
 
 namespace strake::run {
 namespace {
@@ -22,12 +24,23 @@ bool write_all(int to, const char* data, ssize_t size) {
   return true;
 }
 
+/// A thread that takes no signal: those are for the job's own thread.
+std::thread without_signals(const std::function<void()>& work) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(work);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
 }  // namespace
 
 Follower::Follower(const std::string& file, int to)
     : from_(open(file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0600)),
       to_(to),
-      thread_([this] { follow(); }) {}
+      thread_(without_signals([this] { follow(); })) {}
 
 Follower::~Follower() {
   ended_ = true;

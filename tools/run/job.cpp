@@ -13,29 +13,19 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "attend.hpp"
 #include "strake/error.hpp"
+#include "witness.hpp"
 
 namespace strake::run {
 namespace {
 
-volatile sig_atomic_t g_child = 0;
-volatile sig_atomic_t g_ending = 0;
-
-/// Passes a signal on to the job, unless it came from a terminal: SIGINT and SIGQUIT from there
-/// reach the job by themselves, since it is in the same process group. A batch system sends them to
-/// this process alone. The sender in the signal's information tells which it was.
-void forward(int signal, siginfo_t* info, void*) {
-  if (signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM)
-    g_ending = signal;
-  const bool from_terminal = info != nullptr && info->si_code == SI_KERNEL;
-  if (g_child > 0 && !from_terminal) kill(static_cast<pid_t>(g_child), signal);
-}
-
-constexpr std::array kForwarded = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
-
 /// The actions that this process started with, for its children.
 std::array<struct sigaction, kForwarded.size()> g_inherited{};
 const struct sigaction* g_sigpipe = nullptr;  ///< null: as it is here
+
+/// Between jobs this process stops and continues as any does.
+bool stops_or_continues(int signal) { return signal == SIGTSTP || signal == SIGCONT; }
 
 void catch_signals() {
   static bool caught = false;
@@ -43,11 +33,12 @@ void catch_signals() {
   caught = true;
   for (std::size_t i = 0; i < kForwarded.size(); ++i) {
     struct sigaction action {};
-    action.sa_sigaction = forward;
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    action.sa_handler = note_if_ending;
+    action.sa_flags = SA_RESTART;
     // Also if this process ignored the signal (SIGHUP under nohup, SIGINT in a script's
     // background): the job inherited that, and decides itself, as it would without Strake.
-    sigaction(kForwarded[i], &action, &g_inherited[i]);
+    sigaction(kForwarded[i], stops_or_continues(kForwarded[i]) ? nullptr : &action,
+              &g_inherited[i]);
   }
 }
 
@@ -76,7 +67,7 @@ int wait_for(pid_t child) {
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return 1;
   }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return end_of(status).status;
 }
 
 bool opened_as(int stream, const std::string& file, int flags) {
@@ -109,27 +100,22 @@ Interruptions::~Interruptions() {
   g_sigpipe = nullptr;
 }
 
-int Interruptions::signal() noexcept { return g_ending; }
+int Interruptions::signal() noexcept { return ending_signal(); }
 
-int run_job(const Arguments& command, const Variables& environment, const Surroundings& where) {
+ProcessEnd run_job(const Arguments& command, const Variables& environment,
+                   const Surroundings& where) {
+  const std::vector<char*> arguments = as_pointers(command);
+  SignalsHeld held;
+  catch_signals();
+  const struct sigaction& sigchld = inherited_sigchld();
+  const Witness witness;
+  // A signal that came before the launcher could get it: no job begins.
+  note_pending();
+  if (ending_signal() != 0) return {128 + ending_signal(), true};
   // Closed by a successful exec; otherwise the child writes why it failed.
   std::array<int, 2> failure{};
   if (pipe2(failure.data(), O_CLOEXEC) != 0)
     throw InvalidArgument(std::string("pipe: ") + std::strerror(errno));
-  const std::vector<char*> arguments = as_pointers(command);
-  sigset_t forwarded;
-  sigset_t before;
-  sigemptyset(&forwarded);
-  for (const int signal : kForwarded) sigaddset(&forwarded, signal);
-  sigprocmask(SIG_BLOCK, &forwarded, &before);  // none may be lost between fork and the handlers
-  catch_signals();
-  if (g_ending != 0) {
-    sigprocmask(SIG_SETMASK, &before, nullptr);
-    close(failure[0]);
-    close(failure[1]);
-    return 128 + g_ending;
-  }
-  const struct sigaction& sigchld = inherited_sigchld();
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw InvalidArgument(std::string("fork: ") + std::strerror(errno));
@@ -138,7 +124,7 @@ int run_job(const Arguments& command, const Variables& environment, const Surrou
     if (getppid() != parent) _exit(1);
     for (std::size_t i = 0; i < kForwarded.size(); ++i)
       sigaction(kForwarded[i], &g_inherited[i], nullptr);
-    sigprocmask(SIG_SETMASK, &before, nullptr);
+    held.restore_mask();
     sigaction(SIGCHLD, &sigchld, nullptr);
     if (g_sigpipe != nullptr) sigaction(SIGPIPE, g_sigpipe, nullptr);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
@@ -147,17 +133,14 @@ int run_job(const Arguments& command, const Variables& environment, const Surrou
     if (write(failure[1], &error, sizeof(error)) != sizeof(error)) _exit(126);
     _exit(127);
   }
-  g_child = child;
-  sigprocmask(SIG_SETMASK, &before, nullptr);
   close(failure[1]);
   int error = 0;
   const bool failed = read(failure[0], &error, sizeof(error)) == sizeof(error);
   close(failure[0]);
-  const int status = wait_for(child);
-  g_child = 0;
+  const ProcessEnd end = attend(child, witness, held);
   if (failed)
     throw InvalidArgument(fmt::format("{} can't be started: {}", command[0], std::strerror(error)));
-  return status;
+  return end;
 }
 
 std::string output_of(const Arguments& command) {

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <string>
 
+#include "attend.hpp"
 #include "launcher.hpp"
 
 namespace strake::run {
@@ -31,11 +32,10 @@ class Interruptions {
   struct sigaction before_ {};
 };
 
-/// Runs `command` with `environment` added to this process's own. Returns its status, or 128 + the
-/// signal that ended it, as a shell does. Signals sent to this process go on to it.
-/// \throws InvalidArgument  it can't be started.
-[[nodiscard]] int run_job(const Arguments& command, const Variables& environment,
-                          const Surroundings& where = {});
+/// Runs `command` with `environment` added to this process's own. Signals go on to it, see
+/// attend(). \throws InvalidArgument  it can't be started.
+[[nodiscard]] ProcessEnd run_job(const Arguments& command, const Variables& environment,
+                                 const Surroundings& where = {});
 
 /// What a program prints, errors too. Empty if it can't be started.
 [[nodiscard]] std::string output_of(const Arguments& command);

@@ -339,4 +339,23 @@ Arguments with_environment(Launcher launcher, const Arguments& command,
   return with_srun_environment(command, variables);
 }
 
+std::optional<int> ranks_of(Launcher launcher, const Arguments& command) {
+  constexpr std::string_view kNodes =
+      "host hosts H hostfile machinefile default-hostfile f ppr npernode N";
+  int ranks = 0;
+  if (launcher == Launcher::Srun) return std::nullopt;
+  for (const Segment& segment : segments_of(launcher, command)) {
+    int here = 0;
+    for (std::size_t i = segment.begin; i + 1 < segment.program.value_or(segment.begin); ++i) {
+      if (!is_option(command[i])) continue;
+      const std::string_view name = without_dashes(command[i]);
+      if (lists(kNodes, name)) return std::nullopt;
+      if (lists("n np c", name)) here = std::atoi(command[i + 1].c_str());
+    }
+    if (here <= 0) return 0;
+    ranks += here;
+  }
+  return ranks;
+}
+
 }  // namespace strake::run

@@ -44,4 +44,8 @@ struct Segment {
 [[nodiscard]] Arguments with_environment(Launcher launcher, const Arguments& command,
                                          const Variables& variables);
 
+/// The number of ranks that a launcher's command line names; 0: it leaves that to the launcher.
+/// Nothing: they may be on several nodes.
+[[nodiscard]] std::optional<int> ranks_of(Launcher launcher, const Arguments& command);
+
 }  // namespace strake::run

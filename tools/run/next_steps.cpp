@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -37,6 +38,26 @@ std::string costliest_datatype(const nlohmann::json& summary) {
   return {};
 }
 
+/// Whether the job sent messages, and each lay in contiguous host memory.
+bool is_contiguous(const nlohmann::json& summary) {
+  const auto calls = [&](const char* of, const char* name) -> std::int64_t {
+    const auto group = summary.is_object() ? summary.find(of) : summary.end();
+    if (group == summary.end() || !group->is_object() || !group->contains(name)) return 0;
+    return (*group)[name].value("calls", std::int64_t{0});
+  };
+  const std::int64_t contiguous = calls("reasons", "contiguous host memory");
+  if (contiguous == 0) return false;
+  std::int64_t all = 0;
+  for (const auto& [method, count] : summary["methods"].items())
+    all += count.value("calls", std::int64_t{0});
+  return all == contiguous;
+}
+
+bool is_python(const std::string& word) {
+  const std::string name = word.substr(word.rfind('/') + 1);
+  return name.starts_with("python") || name.ends_with(".py");
+}
+
 /// Whether Strake chose by measurements of this machine.
 bool is_measured(const nlohmann::json& summary) {
   return summary.is_object() && summary.contains("profile") &&
@@ -62,8 +83,21 @@ std::string shell_line(const Arguments& words) {
   return line;
 }
 
+std::string python_advice(const Arguments& command, const std::set<job::Letter>& letters) {
+  if (!letters.contains(job::Letter::Threads)) return {};
+  if (std::none_of(command.begin(), command.end(), is_python)) return {};
+  return "mpi4py asked for MPI_THREAD_MULTIPLE, and such ranks share no memory. If one thread at a "
+         "time calls MPI: import mpi4py; mpi4py.rc.thread_level = \"serialized\", before from "
+         "mpi4py "
+         "import MPI\n";
+}
+
 std::string next_steps(const Arguments& command, const std::string& launcher,
                        const nlohmann::json& summary) {
+  if (is_contiguous(summary)) {
+    return "all your messages are contiguous: Strake passes them on, and makes them no faster\n"
+           "  (where that may be worth a change, and where not: docs/how-to/no-gain.md)\n";
+  }
   const std::string strake = own_command();
   std::string text = "what to do next\n";
   const auto add = [&](const std::string& why, Arguments words) {

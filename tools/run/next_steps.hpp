@@ -2,11 +2,18 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 
+#include "job/report.hpp"
 #include "launcher.hpp"
 
 namespace strake::run {
+
+/// What a Python program gains by, as a line; empty: nothing, as far as its ranks' letters say.
+/// mpi4py asks for MPI_THREAD_MULTIPLE unless it is told otherwise, and such ranks share no memory.
+[[nodiscard]] std::string python_advice(const Arguments& command,
+                                        const std::set<job::Letter>& letters);
 
 /// Lines to read and to paste. `launcher`: the word of `command` that starts ranks, or empty;
 /// `summary`: of a run under Strake, or null.

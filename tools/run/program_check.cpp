@@ -43,6 +43,16 @@ std::optional<std::string> find_program(const std::string& program) {
   return std::nullopt;
 }
 
+std::string required_program(const std::string& program) {
+  if (const auto found = find_program(program)) return *found;
+  std::error_code error;
+  if (program.find('/') == std::string::npos || !fs::exists(program, error))
+    throw InvalidArgument(fmt::format("{}: command not found", program));
+  throw NotExecutable(fmt::format(
+      "{}: {}", program,
+      fs::is_directory(program, error) ? "is a folder" : "not executable (permission denied)"));
+}
+
 MpiLibrary check_program(const std::string& path, MpiLibrary forced) {
   preload::MpiUse use;
   preload::find_mpi(path.c_str(), nullptr, use);

@@ -7,11 +7,20 @@
 
 #include "launcher.hpp"
 #include "mpi_library.hpp"
+#include "strake/error.hpp"
 
 namespace strake::run {
 
 /// The path of `program`, found as by a shell; nothing if it does not exist or is not executable.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& program);
+
+/// A file that is there, but may not be executed.
+struct NotExecutable : InvalidArgument {
+  using InvalidArgument::InvalidArgument;
+  static constexpr int kStatus = 126;  ///< as a shell's
+};
+/// As find_program(). \throws NotExecutable; InvalidArgument  it is not found.
+[[nodiscard]] std::string required_program(const std::string& program);
 
 /// The MPI library that a program is linked to. None if it is linked to none: it may still load one
 /// when it runs, or start a program that uses MPI.

@@ -8,6 +8,8 @@
 #include "command/not_empty.hpp"
 #include "compare.hpp"
 #include "job/report.hpp"
+#include "next_steps.hpp"
+#include "program_check.hpp"
 #include "say.hpp"
 #include "settings/settings.hpp"
 #include "statistics.hpp"
@@ -24,7 +26,7 @@ void say_alone(const WhyAlone& why) {
 
 }  // namespace
 
-int run(const Options& options, const Arguments& command) {
+int run(const Options& options, const Arguments& command) try {
   if (options.compare > 0) return compare(options, command);
   const CheckedJob job(options, command);
   const Ended ended = job.start(options);
@@ -33,6 +35,10 @@ int run(const Options& options, const Arguments& command) {
   for (const job::Letter letter : ended.letters)
     job::leave_letter(settings::text(settings::Id::job), letter);
   if (ended.letters.contains(job::Letter::Alone)) say_alone(job.why_alone());
+  if (!options.quiet && !options.disable) {
+    if (const std::string advice = python_advice(command, ended.letters); !advice.empty())
+      say("strake run: {}", advice);
+  }
   const std::string why = ended.status == 0 ? why_unreached(ended.letters, job.all_static()) : "";
   if (why.empty() || (!options.json.empty() && has_summary(options.json))) return ended.status;
   say("strake run: {}\n", why);
@@ -40,6 +46,9 @@ int run(const Options& options, const Arguments& command) {
     write_empty_summary(options.json, settings::flag(settings::Id::disable) || options.disable,
                         why);
   return ended.status;
+} catch (const NotExecutable& error) {
+  say("strake run: {}\n", error.what());
+  return NotExecutable::kStatus;
 }
 
 Command command(CLI::App& parent) {

@@ -63,7 +63,12 @@ extern "C" int MPI_Init(int* argc, char*** argv) {
 
 extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   say("MPI_Init_thread");
-  return next<int(int*, char***, int, int*)>("MPI_Init_thread")(argc, argv, required, provided);
+  const int code =
+      next<int(int*, char***, int, int*)>("MPI_Init_thread")(argc, argv, required, provided);
+  constexpr int kMultiple = 3;  // of each library
+  if (*provided == kMultiple)
+    strake::job::leave_letter(value_of("STRAKE_JOB"), strake::job::Letter::Threads);
+  return code;
 }
 
 extern "C" void mpi_init_(int* error) {
