@@ -14,6 +14,10 @@ std::int64_t Trials::Times::median() const {
   return *middle;
 }
 
+std::int64_t Trials::Times::least() const {
+  return *std::min_element(last.begin(), last.begin() + std::max(timed(), 1));
+}
+
 void Trials::Times::add(std::int64_t time) noexcept {
   const int number = exchanges++ - kWarmUp;
   if (number >= 0) last[static_cast<std::size_t>(number % kTimed)] = time;
@@ -47,27 +51,28 @@ Trials::Way Trials::way(const Subject& subject, Method by_rule, std::int64_t now
     ++exchange_;
     members_.clear();
     spent_ = 0;
+    disturbed_ = false;
     blocking_ = !subject.nonblocking;
     turn_ = turn_of(state, now);
   }
   enter(now);
   if (state.exchange != exchange_) {
     state.exchange = exchange_;
+    state.turn = turn_;
     members_.push_back(&state);
   }
   return {state.method_of(turn_), turn_ == kRules, false, true};
 }
 
-/// The way that went least often, if the job can afford it; at first the one that is kept, as the
-/// others' cost is counted from its time.
+/// The way that is being tried, and after it the next one, if the job can afford that: first the
+/// one that is kept, as the others' cost is counted from its time.
 std::size_t Trials::turn_of(const State& state, std::int64_t now) const noexcept {
+  if (!state.ways[state.turn].tried()) return state.turn;
+  if (now - began_ < kSettlesIn) return state.kept;
   const bool dear = static_cast<double>(lost_) > kShare * static_cast<double>(now - began_);
-  if (dear || state.ways[state.kept].timed() == 0) return state.kept;
-  std::size_t turn = state.kept;
-  for (std::size_t way = 0; way < kWays; ++way)
-    if (!state.ways[way].hopeless && state.ways[way].exchanges < state.ways[turn].exchanges)
-      turn = way;
-  return turn;
+  const auto next = std::ranges::find_if_not(state.ways, &Times::tried);
+  return dear || next == state.ways.end() ? state.kept
+                                          : static_cast<std::size_t>(next - state.ways.begin());
 }
 
 void Trials::begin() {
@@ -86,25 +91,28 @@ void Trials::enter(std::int64_t now) noexcept {
   entered_ = now;
 }
 
-void Trials::leave(std::int64_t now, bool completes) noexcept {
+void Trials::leave(std::int64_t now, bool completes, bool disturbed) noexcept {
   if (!open_ || !inside_) return;
   inside_ = false;
   spent_ += now - entered_;
   completed_ = completed_ || completes;
+  disturbed_ = disturbed_ || disturbed;
 }
 
 void Trials::close() {
   drop();
   if (!members_.empty()) charge(*members_.front());
   for (State* const state : members_) {
-    state->ways[turn_].add(spent_);
+    Times& times = state->ways[turn_];
+    if (disturbed_ && times.disturbed++ < kDisturbed) continue;
+    times.add(spent_);
     judge(*state);
   }
 }
 
 /// An exchange that went another way than the one that is kept may have taken longer.
 void Trials::charge(const State& state) {
-  if (turn_ != state.kept)
+  if (turn_ != state.kept && state.ways[state.kept].timed() > 0)
     lost_ += std::max<std::int64_t>(spent_ - state.ways[state.kept].median(), 0);
 }
 
@@ -119,8 +127,8 @@ void Trials::judge(State& state) {
   for (std::size_t way = 0; way < kWays; ++way) {
     Times& times = state.ways[way];
     times.hopeless = times.hopeless || (way != state.kept && times.timed() >= kFew &&
-                                        static_cast<double>(times.median()) > kHopeless * least);
-    enough = enough && (times.hopeless || times.timed() >= kTimed);
+                                        static_cast<double>(times.least()) > kHopeless * least);
+    enough = enough && times.tried();
   }
   if (!enough) return;
   const double worth_it = best == kLeft ? kWorthLeaving : kWorthIt;
@@ -141,6 +149,7 @@ void Trials::review() {
   for (auto& [subject, state] : states_) {
     state.settled = false;
     state.ways = {};
+    state.turn = state.kept;
   }
 }
 

@@ -16,12 +16,12 @@ namespace strake::exchange {
 using machine::Direction;
 using machine::Method;
 
-/// Compares three ways for the messages of an exchange: by the rules, which includes memory that
-/// ranks of a node share; all left to the MPI library; and all packed and sent by it. An exchange
-/// is what a rank sends and receives until a call that completes messages is followed by one that
-/// begins some; one of blocking calls, until one of its messages comes again. Its time is that
-/// spent inside these calls. All messages of an exchange go the same way, so the way that is kept
-/// is the one that made the exchange faster, not one message. Each
+/// Compares three ways for the messages of an exchange, each in some exchanges in a row: by the
+/// rules, which includes memory that ranks of a node share; all left to the MPI library; and all
+/// packed and sent by it. An exchange is what a rank sends and receives until a call that completes
+/// messages is followed by one that begins some; one of blocking calls, until one of its messages
+/// comes again. Its time is that spent inside these calls. All messages of an exchange go the same
+/// way, so the way that is kept is the one that made the exchange faster, not one message. Each
 /// layout and size is tried in a bounded number of exchanges, and again after each review(). Trials
 /// take a bounded part of the job's time. For one thread at a time. Times are in nanoseconds, by
 /// any clock.
@@ -35,20 +35,27 @@ class Trials {
     bool nonblocking = false;
     friend bool operator==(const Subject&, const Subject&) = default;
   };
-  static constexpr int kWarmUp = 1;  ///< exchanges of each way that are not timed
-  static constexpr int kTimed = 8;   ///< exchanges of each way
+  static constexpr int kWarmUp = 2;  ///< exchanges of each way that are not timed
+  static constexpr int kTimed = 10;  ///< exchanges of each way
   /// Another way is taken instead of the one that is kept if it takes at most this part of its
   /// time.
   static constexpr double kWorthIt = 0.95;
   /// As kWorthIt, of the MPI library's own: a program must not be slower than by that alone.
   static constexpr double kWorthLeaving = 0.98;
-  /// A way that takes longer by this factor than another one, after kFew exchanges of each, is not
-  /// tried to the end.
+  /// A way whose fastest exchange takes longer by this factor than another one's median, after kFew
+  /// of each, is not tried to the end. Libraries take long for their first messages of a type.
   static constexpr double kHopeless = 1.25;
-  static constexpr int kFew = 3;
+  static constexpr int kFew = 4;
   /// The part of the time since `began` that trials may have made the job longer by: else the way
   /// that is kept has its turn.
   static constexpr double kShare = 0.01;
+
+  /// So long after that no other way is tried: the first milliseconds of a job are like no others
+  /// (libraries connect late, and take long for their first messages of a type). [ns]
+  static constexpr std::int64_t kSettlesIn = 20'000'000;
+  /// So many exchanges of each way in which memory was touched for the first time are not timed: a
+  /// library's buffers for messages that it has not carried yet come page by page.
+  static constexpr int kDisturbed = 500;
 
   /// \param began  when the job did
   explicit Trials(std::int64_t began = 0) noexcept : began_(began) {}
@@ -63,9 +70,9 @@ class Trials {
   /// memory that ranks share may carry it.
   Way way(const Subject& subject, Method by_rule, std::int64_t now, bool shareable = false);
   /// \{ A call that belongs to the open exchange begins, or returns. `completes`: messages may be
-  /// complete then.
+  /// complete then. `disturbed`: memory was touched for the first time since the exchange began.
   void enter(std::int64_t now) noexcept;
-  void leave(std::int64_t now, bool completes) noexcept;
+  void leave(std::int64_t now, bool completes, bool disturbed = false) noexcept;
   /// \}
   /// A message begins, on trial or not: it belongs to the open exchange if nothing of that is
   /// complete yet, or all are blocking, and else ends it.
@@ -98,15 +105,19 @@ class Trials {
   struct Times {
     std::array<std::int64_t, kTimed> last{};
     int exchanges = 0;  ///< also those that were not timed
+    int disturbed = 0;
     bool hopeless = false;
 
     [[nodiscard]] int timed() const noexcept;
+    [[nodiscard]] bool tried() const noexcept { return hopeless || timed() >= kTimed; }
     [[nodiscard]] std::int64_t median() const;
+    [[nodiscard]] std::int64_t least() const;
     void add(std::int64_t time) noexcept;
   };
   struct State {
     Method by_rule = Method::System;
     std::size_t kept = kRules;
+    std::size_t turn = kRules;  ///< the way that is being tried
     bool shareable = false;
     bool settled = false;
     bool ever_settled = false;
@@ -139,6 +150,7 @@ class Trials {
   std::int64_t entered_ = 0;  ///< when the running call began
   bool inside_ = false;
   bool completed_ = false;
+  bool disturbed_ = false;
   bool blocking_ = false;  ///< all its messages are
   bool open_ = false;
 };

@@ -1,5 +1,7 @@
 #include "interpose/trying.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -34,6 +36,14 @@ std::int64_t g_review = 0;
 std::int64_t g_between = 5'000'000'000;
 constexpr std::int64_t kMostBetween = 60'000'000'000;
 
+/// How often this thread has touched memory for the first time.
+long faults() noexcept {
+  rusage used{};
+  return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_minflt : 0;
+}
+/// When the open exchange began.
+long g_faults = 0;
+
 /// Whether no other thread may be in MPI; else the trials end (a session may bring that).
 bool is_alone() noexcept {
   if (!mpi::g_multiple.load(std::memory_order_relaxed)) return true;
@@ -47,10 +57,12 @@ Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool
               bool shareable, Choice by_rule, bool* settled) {
   static const bool wanted = settings::flag(settings::Id::trials);
   if (!wanted || mpi::g_multiple.load(std::memory_order_relaxed)) return by_rule;
+  const bool was_open = trials().is_open();
   const auto way =
       trials().way({elements.layout().hash(), elements.size_bytes(), direction, nonblocking},
                    by_rule.method, now(), shareable);
   g_open.store(trials().is_open(), std::memory_order_relaxed);
+  if (trials().is_open() && !was_open) g_faults = faults();
   g_blocking = g_blocking || (!way.settled && !nonblocking);
   *settled = way.settled;
   const bool by_trials = way.tried && (way.settled || way.method != by_rule.method);
@@ -84,7 +96,11 @@ void enter_open() noexcept {
 }
 
 void leave_open(bool completes) noexcept {
-  if (is_alone() && trials().is_inside()) trials().leave(now(), completes || g_blocking);
+  if (is_alone() && trials().is_inside()) {
+    const std::int64_t time = now();
+    const bool ends = completes || g_blocking;
+    trials().leave(time, ends, ends && faults() != g_faults);
+  }
   g_blocking = false;
 }
 
