@@ -65,8 +65,8 @@ Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool
   if (trials().is_open() && !was_open) g_faults = faults();
   g_blocking = g_blocking || (!way.settled && !nonblocking);
   *settled = way.settled;
-  const bool by_trials = way.tried && (way.settled || way.method != by_rule.method);
-  return {way.method, by_trials ? Reason::Trials : by_rule.reason, way.shares};
+  const Reason meanwhile = by_rule.reason == Reason::None ? Reason::BuiltInRule : by_rule.reason;
+  return {way.method, way.settled && way.tried ? Reason::Trials : meanwhile, way.shares};
 }
 
 void start() noexcept {
