@@ -70,7 +70,7 @@ class Trials {
   /// memory that ranks share may carry it.
   Way way(const Subject& subject, Method by_rule, std::int64_t now, bool shareable = false);
   /// \{ A call that belongs to the open exchange begins, or returns. `completes`: messages may be
-  /// complete then. `disturbed`: memory was touched for the first time since the exchange began.
+  /// complete then. `disturbed`: the call has touched memory for the first time.
   void enter(std::int64_t now) noexcept;
   void leave(std::int64_t now, bool completes, bool disturbed = false) noexcept;
   /// \}

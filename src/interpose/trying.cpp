@@ -41,7 +41,7 @@ long faults() noexcept {
   rusage used{};
   return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_minflt : 0;
 }
-/// When the open exchange began.
+/// When the running call began.
 long g_faults = 0;
 
 /// Whether no other thread may be in MPI; else the trials end (a session may bring that).
@@ -57,12 +57,12 @@ Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool
               bool shareable, Choice by_rule, bool* settled) {
   static const bool wanted = settings::flag(settings::Id::trials);
   if (!wanted || mpi::g_multiple.load(std::memory_order_relaxed)) return by_rule;
-  const bool was_open = trials().is_open();
+  const bool was_inside = trials().is_inside();
   const auto way =
       trials().way({elements.layout().hash(), elements.size_bytes(), direction, nonblocking},
                    by_rule.method, now(), shareable);
   g_open.store(trials().is_open(), std::memory_order_relaxed);
-  if (trials().is_open() && !was_open) g_faults = faults();
+  if (trials().is_inside() && !was_inside) g_faults = faults();
   g_blocking = g_blocking || (!way.settled && !nonblocking);
   *settled = way.settled;
   const Reason meanwhile = by_rule.reason == Reason::None ? Reason::BuiltInRule : by_rule.reason;
@@ -92,14 +92,15 @@ void begin_open() noexcept {
 }
 
 void enter_open() noexcept {
-  if (is_alone()) trials().enter(now());
+  if (!is_alone()) return;
+  g_faults = faults();
+  trials().enter(now());
 }
 
 void leave_open(bool completes) noexcept {
   if (is_alone() && trials().is_inside()) {
     const std::int64_t time = now();
-    const bool ends = completes || g_blocking;
-    trials().leave(time, ends, ends && faults() != g_faults);
+    trials().leave(time, completes || g_blocking, faults() != g_faults);
   }
   g_blocking = false;
 }
