@@ -24,7 +24,7 @@ struct Ended : ProcessEnd {
 
 class CheckedJob {
  public:
-  /// \throws InvalidArgument  the job can't be accelerated, known before it starts.
+  /// \throws InvalidArgument  Strake can't reach the job, known before it starts.
   CheckedJob(const Options& options, const Arguments& command);
   /// Runs it to its end. \throws InvalidArgument  it can't be started.
   [[nodiscard]] Ended start(const Options& options, const Surroundings& where = {}) const;

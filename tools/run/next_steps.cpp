@@ -107,7 +107,7 @@ std::string next_steps(const Arguments& command, const std::string& launcher,
     words.insert(words.end(), command.begin(), command.end());
     return words;
   };
-  add("see what was accelerated, and why other messages were not", with({strake, "run", "--"}));
+  add("see which messages went another way, and why others did not", with({strake, "run", "--"}));
   if (const std::string datatype = costliest_datatype(summary); !datatype.empty())
     add("see how the datatype that takes most of the time is copied",
         {strake, "explain", datatype});

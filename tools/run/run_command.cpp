@@ -53,7 +53,8 @@ int run(const Options& options, const Arguments& command) try {
 
 Command command(CLI::App& parent) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = parent.add_subcommand("run", "Run an MPI job with its data movement accelerated");
+  CLI::App* app =
+      parent.add_subcommand("run", "Run an MPI job with Strake in each of its programs");
   app->footer("The job follows a double dash: strake run [OPTIONS] -- mpirun -n 4 ./program");
   CLI::Option* quiet = app->add_flag("--quiet", options->quiet, "Print no summary at the end");
   app->add_option("--json", options->json, "Write the summary to this file")

@@ -22,7 +22,7 @@ struct Options {
 inline constexpr int kRefused = 2;  ///< the status if no interposer can serve a process
 
 /// Returns the job's exit status, or 2 if Strake had to end a process of it.
-/// \throws InvalidArgument  the job can't be accelerated, known before it starts.
+/// \throws InvalidArgument  Strake can't reach the job, known before it starts.
 [[nodiscard]] int run(const Options& options, const Arguments& command);
 
 /// Adds `strake run` to the parser.
