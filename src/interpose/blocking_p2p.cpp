@@ -298,7 +298,9 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
       return real_mpi().MPI_Sendrecv(buffer, static_cast<int>(count), type, to, send_tag, into,
                                      static_cast<int>(as_many), as, from, recv_tag, comm, at);
     };
-    prepare_for_envelope(found, from, origin.origin);
+    // The MPI library can't send from a device's memory.
+    const bool on_host = !found.typed.mixed && !found.typed.on_device();
+    if (found.method == Method::System || on_host) prepare_for_envelope(found, from, origin.origin);
     if (found.method == Method::System || !take(found, make)) {
       mark_left(found, count, type, peer);
       return leave_receive(Function::MPI_Sendrecv_replace, ask, apart, found, buffer, count, type,

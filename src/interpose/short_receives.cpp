@@ -105,7 +105,9 @@ void note_truncated(int error, const MPI_Status& status, mpi::CommunicatorPtr co
 }
 
 void note_untold() noexcept {
-  if (exchange::shared::PostOffice::get() != nullptr) look_from_now_on();
+  // A message by shared memory that nobody has looked at is still live.
+  exchange::shared::PostOffice* const office = exchange::shared::PostOffice::get();
+  if (office != nullptr && office->inbox().has_live()) look_from_now_on();
 }
 
 void note_failed(const Pending& pending, int error, const MPI_Status& status) noexcept {

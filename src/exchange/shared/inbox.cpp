@@ -449,21 +449,33 @@ void Inbox::overtake(const Slot& by, std::int32_t from) noexcept {
   }
 }
 
-std::vector<Inbox::Sender> Inbox::senders(std::int32_t tag) const {
-  std::vector<Sender> found;
+template <typename Visit>
+void Inbox::for_each_live(const Visit& visit) const {
   for (std::int32_t from = 0; from < static_cast<std::int32_t>(pages_.size()); ++from) {
     const Page* const page = page_of(from);
     if (page == nullptr) continue;
     const std::uint32_t used = page->slots_used.load(kAcquire);
     for (std::uint32_t i = 0; i < kSlots && i < used; ++i) {
       const Slot& slot = page->slots[i];
-      if (slot.state.load(kAcquire) != State::Live || slot.to.load(kRelaxed) != self_ ||
-          slot.tag.load(kRelaxed) != tag)
-        continue;
-      const Sender sender{from, slot.comm.load(kRelaxed)};
-      if (std::ranges::find(found, sender) == found.end()) found.push_back(sender);
+      if (slot.state.load(kAcquire) == State::Live && slot.to.load(kRelaxed) == self_)
+        visit(from, slot);
     }
   }
+}
+
+std::vector<Inbox::Sender> Inbox::senders(std::int32_t tag) const {
+  std::vector<Sender> found;
+  for_each_live([&](std::int32_t from, const Slot& slot) {
+    const Sender sender{from, slot.comm.load(kRelaxed)};
+    if (slot.tag.load(kRelaxed) == tag && std::ranges::find(found, sender) == found.end())
+      found.push_back(sender);
+  });
+  return found;
+}
+
+bool Inbox::has_live() const {
+  bool found = false;
+  for_each_live([&](std::int32_t, const Slot&) { found = true; });
   return found;
 }
 

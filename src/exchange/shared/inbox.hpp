@@ -191,6 +191,8 @@ class Inbox {
     bool operator==(const Sender&) const = default;
   };
   [[nodiscard]] std::vector<Sender> senders(std::int32_t tag) const;
+  /// Whether there is any live message to this rank.
+  [[nodiscard]] bool has_live() const;
   /// Frees the suspects that a later message of the same source, tag and communicator has
   /// overtaken, which proves that they were matched, if `safe(rank, comm)`: no receive that waits
   /// for its message, and may look at it, has matched one from there.
@@ -274,6 +276,9 @@ class Inbox {
   template <typename Wanted, typename Visit>
   void for_each_slot(const Destination& from, State state, const Wanted& wanted,
                      const Visit& visit) const;
+  /// Calls `visit(rank, slot)` for all live messages to this rank.
+  template <typename Visit>
+  void for_each_live(const Visit& visit) const;
   template <typename Wanted>
   [[nodiscard]] Slot* oldest_slot(const Destination& from, State state, const Wanted& wanted) const;
   [[nodiscard]] Slot* next_slot(const Destination& from, std::int64_t length) const;
