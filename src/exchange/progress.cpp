@@ -20,9 +20,13 @@ const void* this_thread() noexcept {
 
 Progress::Room::Room(Progress& progress) : progress_(progress) {
   const std::lock_guard lock(progress.mutex_);
+  static constexpr std::size_t kLeast = 64;  // all had at once, so that few in flight never grow it
   const std::size_t more = progress.rooms_ + 1;
-  progress.running_.reserve(std::bit_ceil(progress.running_.size() + more));
-  progress.leaving_.reserve(std::bit_ceil(progress.leaving_.size() + more));
+  const auto room = [more](const auto& all) {
+    return std::max(kLeast, std::bit_ceil(all.size() + more));
+  };
+  progress.running_.reserve(room(progress.running_));
+  progress.leaving_.reserve(room(progress.leaving_));
   progress.rooms_ = more;
 }
 
