@@ -3,7 +3,9 @@
 /// Preloaded beside it is count_allocations.cpp, which counts.
 #include <strake/mpix.h>
 
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "described.hpp"
 
@@ -167,15 +169,18 @@ void make_persistent(Exchange& exchange, MPI_Request* requests, decltype(&MPI_Se
   }
 }
 
-/// As much is in flight at once as ever will be: a synchronous send is never complete when it is
-/// started.
+/// As much is in flight at once as ever will be: a synchronous send is not complete before its
+/// receiver, which is late, receives.
 void start_most(Exchange& exchange) {
   constexpr int kMessages = Exchange::kMessages;
   constexpr int kRequests = 2 * kMessages;
   MPI_Request requests[kRequests];
   make_persistent(exchange, requests, MPI_Ssend_init);
   for (int turn = 0; turn < 4; ++turn) {
+    MPI_Barrier(MPI_COMM_WORLD);
     CHECK_MPI(MPI_Startall(kMessages, requests + kMessages));
+    const bool late = check::rank() % 2 == turn / 2;
+    if (late) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     CHECK_MPI(MPI_Startall(kMessages, requests));
     if (turn % 2 == 0) {
       CHECK_MPI(MPI_Waitall(kRequests, requests, MPI_STATUSES_IGNORE));
