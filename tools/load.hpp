@@ -1,11 +1,11 @@
-/// \file  What uses this node's CPUs, by the kernel's counts.
+/// \file  Work on this node's CPUs, by the kernel's counts.
 #pragma once
 
 #include <string>
 
 namespace strake {
 
-/// What the kernel has counted on this node, up to a moment. [s]
+/// The kernel's counts for this node, up to a moment. [s]
 struct CpuTimes {
   double at = 0;       ///< the moment
   double busy = 0;     ///< CPU time of all processes, and of interrupts
@@ -18,7 +18,7 @@ struct CpuTimes {
 [[nodiscard]] CpuTimes cpu_times();
 [[nodiscard]] double ticks_to_seconds(double ticks);
 
-/// What happened between two moments, beside the measurement.
+/// The work beside the measurement, between two moments.
 struct Disturbance {
   int cpus = 1;         ///< of the node
   double others = 0;    ///< CPUs that other processes used, on the average

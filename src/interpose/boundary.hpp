@@ -95,7 +95,8 @@ template <typename PassOn, typename Handle>
   return receiving(comm, inside, handle);
 }
 
-/// For calls that start persistent requests, as completion().
+/// For calls that start persistent requests. Runs `handle()` also inside another call, as
+/// completion() does.
 template <typename PassOn, typename Handle>
 [[gnu::always_inline]] inline int starting(PassOn&& pass_on, Handle&& handle) {
   trying::enter();
@@ -108,14 +109,11 @@ template <typename PassOn, typename Handle>
 /// error handlers, and the callbacks of its generalised requests, may complete requests of Strake.
 template <typename PassOn, typename Handle>
 [[gnu::always_inline]] inline int completion(PassOn&& pass_on, Handle&& handle) {
-  trying::enter();
-  const int code = g_disabled ? pass_on() : guarded(MPI_COMM_WORLD, [&] {
-    const int result = handle();
+  return starting(pass_on, [&] {
+    const int code = handle();
     trying::leave(true);
-    return result;
+    return code;
   });
-  look_at_freed();
-  return code;
 }
 
 }  // namespace strake::interpose

@@ -132,11 +132,10 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
   mpi::Elements& elements = *result.typed.elements;
   const bool nonblocking = style == Style::Nonblocking;
   exchange::Choice choice = exchange::choose(elements, direction, result.typed.place, nonblocking);
-  // A persistent request goes one way as long as it lives.
   const bool shareable = result.typed.place.in_host_memory() && choice.reason != Reason::Forced &&
                          exchange::shared::may_send_envelope(result.bytes);
   if ((choice.reason == Reason::BuiltInRule || shareable) && !result.typed.mixed) {
-    settled = use != Use::Often;
+    settled = use != Use::Often;  // a persistent request: Operation tries at each start, or nobody
     if (settled)
       choice = trying::choose(elements, direction, nonblocking, shareable, choice, &settled);
   }

@@ -49,7 +49,7 @@ struct Pending {
   mpi::CommunicatorPtr communicator;
   /// Of one that is left to the MPI library, which has no transfer: where its bytes come.
   std::optional<Landing> landing;
-  /// Of a persistent send: it is marked at each start.
+  /// A persistent send of an envelope's length is marked at each start.
   std::optional<Marked> marked;
   /// What an envelope has told, once it was looked for.
   struct Told {

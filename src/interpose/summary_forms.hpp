@@ -18,8 +18,8 @@ struct JobTotals {
 
 [[nodiscard]] Count total(const Totals& totals, Method method);
 
-/// What Strake could change of a job, and what it did change. Both ends of a message count, and
-/// MPI_Pack and MPI_Unpack.
+/// The messages of a job that Strake could change, and those that it did change. Both ends of a
+/// message count, and MPI_Pack and MPI_Unpack.
 struct Reached {
   Count another_way;  ///< packed by Strake, or copied directly
   Count left;         ///< with gaps, and left to the MPI library all the same
@@ -27,7 +27,7 @@ struct Reached {
 };
 [[nodiscard]] Reached reached_of(const Totals& totals);
 
-/// What that means for the user, in one line without a full stop.
+/// Says what the counts mean for the user, in one line without a full stop.
 [[nodiscard]] std::string meaning_of(const Totals& totals);
 
 /// The median exchange of this job's trials, a mean over the kinds of message. [us]

@@ -1,4 +1,4 @@
-// What a job's counts mean for its user.
+// The summary's first line: a job's counts in words for its user.
 #include <fmt/format.h>
 
 #include <algorithm>

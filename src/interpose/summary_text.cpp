@@ -173,8 +173,8 @@ std::string command_path() {
   return "strake";
 }
 
-/// What is known of this machine, and the command that makes more known; empty if no choice of this
-/// job goes by it.
+/// Says how this machine was measured, and by which command it would be; empty if no choice of this
+/// job goes by that.
 std::string profile_lines(const Totals& totals) {
   if (exchange::forced_method() || settings::flag(settings::Id::disable)) return {};
   std::uint64_t choices = 0;

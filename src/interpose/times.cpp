@@ -198,8 +198,8 @@ std::string place_of(const void* site) {
                      reinterpret_cast<std::uintptr_t>(call) - map->l_addr);
 }
 
-/// What carries a message is decided by its sender: the method that a receive asked for may not be
-/// the one that it gets, which is counted by function.
+/// Whether a function only receives. The sender decides what carries a message, so the method that
+/// a receive asked for may not be the one that it gets, which is counted by function.
 bool is_receive(std::string_view function) noexcept {
   return function.find("ecv") != std::string_view::npos &&
          function.find("endrecv") == std::string_view::npos;

@@ -22,8 +22,8 @@ struct ProfileState {
   /// decides instead.
   std::string sentence;
 
-  /// What a user can do, where `measure` is a command that measures: that command, and when to run
-  /// it. Empty if there is nothing to do.
+  /// Returns the command that mends it, and when to run that: `measure`, which measures, or another
+  /// one. Empty if there is nothing to do.
   [[nodiscard]] std::string remedy(std::string_view measure) const;
 };
 
@@ -35,7 +35,8 @@ struct ProfileState {
 [[nodiscard]] ProfileState state_of(const Profile& profile, std::string_view mpi = {});
 /// \}
 
-/// What this process found; `this_machine()` returns its profile. The search is done once.
+/// Returns the profile that this process found, or why there is none; `this_machine()` returns the
+/// profile itself. The search is done once.
 [[nodiscard]] const Located& located_here();
 
 }  // namespace strake::machine

@@ -188,20 +188,28 @@ TEST(Shared, what_a_receive_was_too_short_for_is_no_next_message_and_its_slot_co
   EXPECT_EQ(bytes_of_next(kLongestEnvelope), kLongestEnvelope);  // neither the mark nor the message
 }
 
+/// Two messages of 3000 and 4000 bytes, with the same tag and communicator.
+class TwoMessages : public Pair {
+  Lease begin() {
+    introduce();
+    return lease(to_one(), 3000).value();
+  }
+
+ public:
+  Lease first = begin();
+  Lease second = lease(to_one(), 4000).value();
+};
+
 TEST(Shared, a_suspect_that_a_receive_turns_out_to_have_got_is_not_freed) {
-  Pair pair;
-  pair.introduce();
-  const auto first = pair.lease(to_one(), 3000);
-  const auto second = pair.lease(to_one(), 4000);
-  ASSERT_TRUE(first && second);
+  TwoMessages pair;
   ASSERT_TRUE(pair.inbox.suspect(from_zero()));
-  ASSERT_TRUE(pair.inbox.open(second->envelope(), 0));
+  ASSERT_TRUE(pair.inbox.open(pair.second.envelope(), 0));
   pair.inbox.free_overtaken([&](std::int32_t, std::uint64_t) {
-    pair.inbox.see(first->envelope(), 0);
+    pair.inbox.see(pair.first.envelope(), 0);
     return true;
   });
-  EXPECT_FALSE(first->taken());
-  EXPECT_TRUE(pair.inbox.open(first->envelope(), 0));
+  EXPECT_FALSE(pair.first.taken());
+  EXPECT_TRUE(pair.inbox.open(pair.first.envelope(), 0));
 }
 
 TEST(Shared, a_probe_that_takes_one_message_for_another_makes_no_message_overtaken) {
@@ -209,7 +217,7 @@ TEST(Shared, a_probe_that_takes_one_message_for_another_makes_no_message_overtak
   pair.introduce();
   std::vector<Lease> all;
   for (int i = 0; i < 6; ++i) all.push_back(pair.lease(to_one(), 3000 + i).value());
-  // What receives were too short for came by MPI: no suspect is one.
+  // The receives were too short for messages of MPI's own: no suspect is one.
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(pair.inbox.suspect(from_zero()));
   EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), all[0].length(), true), 3005);  // not 3000
   for (const Lease& next : all) {
@@ -221,17 +229,13 @@ TEST(Shared, a_probe_that_takes_one_message_for_another_makes_no_message_overtak
 }
 
 TEST(Shared, a_slot_that_becomes_another_message_while_it_is_overtaken_is_not_freed) {
-  Pair pair;
-  pair.introduce();
-  const auto cancelled = pair.lease(to_one(), 3000);
-  const auto next = pair.lease(to_one(), 4000);
-  ASSERT_TRUE(cancelled && next);
+  TwoMessages pair;
   ASSERT_TRUE(pair.inbox.suspect(from_zero()));
-  ASSERT_TRUE(pair.inbox.open(next->envelope(), 0));
+  ASSERT_TRUE(pair.inbox.open(pair.second.envelope(), 0));
   std::optional<Lease> other;
   pair.inbox.free_overtaken([&](std::int32_t, std::uint64_t) {
-    pair.outbox.withdraw(*cancelled);
-    while (!other || other->envelope() != cancelled->envelope()) other = pair.lease(to_one(6), 500);
+    pair.outbox.withdraw(pair.first);
+    while (!other || other->envelope() != pair.first.envelope()) other = pair.lease(to_one(6), 500);
     return true;
   });
   EXPECT_FALSE(other->taken());
@@ -258,21 +262,17 @@ TEST(Shared, a_probe_may_look_while_what_was_overtaken_is_freed) {
 }
 
 TEST(Shared, a_suspect_that_comes_after_all_is_received) {
-  Pair pair;
-  pair.introduce();
-  const auto first = pair.lease(to_one(), 3000);
-  const auto second = pair.lease(to_one(), 4000);
-  ASSERT_TRUE(first && second);
-  pack(*first, bytes_of(1, 3000));
+  TwoMessages pair;
+  pack(pair.first, bytes_of(1, 3000));
   ASSERT_TRUE(pair.inbox.suspect(from_zero()));
-  const auto delivery = pair.inbox.open(first->envelope(), 0);
+  const auto delivery = pair.inbox.open(pair.first.envelope(), 0);
   ASSERT_TRUE(delivery);
   EXPECT_EQ(take(*delivery), bytes_of(1, 3000));
-  EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), second->length(), false), 4000);
+  EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), pair.second.length(), false), 4000);
   // A suspect that is alone is what a probe has found.
   ASSERT_TRUE(pair.inbox.suspect(from_zero()));
-  EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), second->length(), false), 4000);
-  ASSERT_TRUE(pair.inbox.open(second->envelope(), 0));
+  EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), pair.second.length(), false), 4000);
+  ASSERT_TRUE(pair.inbox.open(pair.second.envelope(), 0));
 }
 
 TEST(Shared, senders_are_told_by_tag) {

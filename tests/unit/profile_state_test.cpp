@@ -1,4 +1,4 @@
-// What is said of a profile: one sentence for each state.
+// A profile has one sentence for each state.
 #include "machine/profile_state.hpp"
 
 #include <gtest/gtest.h>

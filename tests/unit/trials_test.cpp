@@ -67,7 +67,7 @@ TEST(Trials, keep_packing_where_the_rules_were_wrong) {
   EXPECT_TRUE(way.settled);
   EXPECT_EQ(way.method, Method::Pack);
   EXPECT_EQ(rank.found().packed, 1U);
-  // Of an exchange of two messages, and the call that completes them.
+  // The exchange has two messages, and the call that completes them.
   EXPECT_EQ(rank.found().moved_ns, 2 * 500 + 50U);
   EXPECT_EQ(rank.found().left_ns, 2 * 1000 + 50U);
 }

@@ -120,7 +120,7 @@ Json facts(const Suites& suites, const std::string& clocks) {
   return all;
 }
 
-/// What a run says that a signal ends, with `kept` results of it in the profile.
+/// The last words of a run that a signal ends, with `kept` results of it in the profile.
 std::string note_of_end(std::size_t kept, const std::string& path) {
   const std::string results = counted(static_cast<std::int64_t>(kept), "result");
   return fmt::format(

@@ -57,7 +57,7 @@ bool write_results(const std::string& file, const Options& options, const Argume
   return out.good();
 }
 
-/// What the sentence ends with on a machine that makes it say less.
+/// The end of the sentence on a machine that makes it say less.
 std::string doubtful(const std::vector<std::string>& doubts) {
   return doubts.empty() ? "" : fmt::format("; doubtful, as {}", fmt::join(doubts, ", and "));
 }

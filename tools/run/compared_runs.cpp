@@ -97,7 +97,7 @@ std::string warnings_in(const std::string& errors) {
   return lines;
 }
 
-/// What a status says, as far as that is known. `output`: what the run printed. A launcher's status
+/// Says what a status means, as far as that is known. `output`: the run's own. A launcher's status
 /// above 128 may be a program's own: it is a signal's if the launcher or a shell has named that.
 std::string meaning_of(const ProcessEnd& end, const Arguments& command, const std::string& output) {
   const int status = end.status;

@@ -10,7 +10,7 @@
 
 namespace strake::run {
 
-/// What a Python program gains by, as a line; empty: nothing, as far as its ranks' letters say.
+/// Returns the line that helps a Python program; empty: its ranks' letters show no need of one.
 /// mpi4py asks for MPI_THREAD_MULTIPLE unless it is told otherwise, and such ranks share no memory.
 [[nodiscard]] std::string python_advice(const Arguments& command,
                                         const std::set<job::Letter>& letters);

@@ -392,7 +392,7 @@ std::int64_t Inbox::bytes_of_next(const Destination& from, std::int64_t length, 
   Slot* const next = next_slot(from, length);
   if (next == nullptr) return length;
   std::erase_if(suspects_, [next](const Suspect& suspect) { return suspect.slot == next; });
-  // That it was matched is not noted: the length may be that of another one as well.
+  // The slot is no proof for others (note_matched): another one may have that length as well.
   if (matched) change(*next, State::Live, State::Seen);
   return next->bytes.load(kRelaxed);
 }

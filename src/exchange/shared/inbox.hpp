@@ -165,9 +165,9 @@ class Inbox {
     return pages_[static_cast<std::size_t>(from)].refused;
   }
 
-  /// What `landed`, the begin of a message of an envelope's length from `from`, names; nothing
-  /// where it is a message of its own. An offer is claimed: done() has to follow soon. \throws
-  /// Error  the page is not as it should be
+  /// Opens the message that `landed` names, the begin of one of an envelope's length from `from`.
+  /// Nothing: it is a message of its own. An offer is claimed: done() has to follow soon.
+  /// \throws Error  the page is not as it should be
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
   /// Tells the log how much memory of other ranks' devices was open at a time.
   void report() const;

@@ -24,7 +24,7 @@ class Lease {
  public:
   Lease(Slot& slot, std::byte* envelope, std::int64_t length, std::byte* data) noexcept
       : slot_(&slot), envelope_(envelope), length_(length), data_(data) {}
-  /// What MPI sends: length() bytes.
+  /// The bytes that MPI sends: length() of them.
   [[nodiscard]] std::byte* envelope() const noexcept { return envelope_; }
   [[nodiscard]] std::int64_t length() const noexcept { return length_; }
   /// Room for the message.
