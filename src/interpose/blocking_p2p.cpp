@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "interpose/at_once.hpp"
 #include "interpose/blocking_receive.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/landing.hpp"
@@ -70,8 +71,8 @@ class EnvelopeSend {
 };
 
 template <typename Real, typename Count>
-int send(Function function, Real real, const void* buffer, Count count, MPI_Datatype type, int rank,
-         int tag, MPI_Comm comm) {
+[[gnu::noinline]] int send_examined(Function function, Real real, const void* buffer, Count count,
+                                    MPI_Datatype type, int rank, int tag, MPI_Comm comm) {
   const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm); };
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
@@ -108,11 +109,30 @@ int send(Function function, Real real, const void* buffer, Count count, MPI_Data
 }
 
 template <typename Real, typename Count>
-int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
-         MPI_Status* status) {
+[[gnu::always_inline]] inline int send(Function function, Real real, const void* buffer,
+                                       Count count, MPI_Datatype type, int rank, int tag,
+                                       MPI_Comm comm) {
+  if (const Found* found =
+          found_at_once(Direction::Send, Style::Blocking, rank, buffer, count, type)) {
+    return hand_on_and_pass(function, *found,
+                            [=] { return real(buffer, count, type, rank, tag, comm); });
+  }
+  return send_examined(function, real, buffer, count, type, rank, tag, comm);
+}
+
+template <typename Real, typename Count>
+[[gnu::noinline]] int recv_examined(Real real, void* buffer, Count count, MPI_Datatype type,
+                                    int rank, int tag, MPI_Comm comm, MPI_Status* status) {
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(into, as_many, as, rank, tag, comm, at);
   };
+  if (const Found* found =
+          found_at_once(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
+    return hand_on_and_pass(Function::MPI_Recv, *found, [&] {
+      return receive_unwatched(comm, status,
+                               [&](MPI_Status* at) { return ask(buffer, count, type, at); });
+    });
+  }
   const From from{rank, {comm, nullptr}};
   const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, from, status); };
   const auto leave_as = [&](const Found& found) {
@@ -134,6 +154,18 @@ int recv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int 
                      return real(data, bytes, packed, rank, tag, comm, at);
                    });
   });
+}
+
+template <typename Real, typename Count>
+[[gnu::always_inline]] inline int recv(Real real, void* buffer, Count count, MPI_Datatype type,
+                                       int rank, int tag, MPI_Comm comm, MPI_Status* status) {
+  if (const Found* found =
+          found_at_once(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
+    const auto ask = [=](MPI_Status* at) { return real(buffer, count, type, rank, tag, comm, at); };
+    return hand_on_and_pass(Function::MPI_Recv, *found,
+                            [=] { return receive_unwatched(comm, status, ask); });
+  }
+  return recv_examined(real, buffer, count, type, rank, tag, comm, status);
 }
 
 template <typename Real, typename Count>

@@ -149,7 +149,7 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
       result.method = Method::Pack;
   }
   if (result.method != Method::System) result.reason = Reason::None;
-  if (kept && settled && device_backend() == nullptr) known.settle(result, &elements);
+  if (kept && settled && device_backend() == nullptr) known.settle(direction, result, &elements);
 }
 
 }  // namespace strake::interpose

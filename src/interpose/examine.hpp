@@ -54,6 +54,22 @@ void log_left(Reason reason, std::int64_t bytes) noexcept;
 bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined& result,
              bool* kept = nullptr);
 
+/// Whether a message needs nothing but the MPI library's call.
+enum class Passes : std::uint8_t {
+  No,
+  Unshared,  ///< in a process that takes no part in sharing
+  AtOnce,
+};
+inline Passes passes_at_once(Direction direction, const Found& found) noexcept {
+  if (found.method != Method::System || found.as_bytes || found.reason == Reason::Empty)
+    return Passes::No;
+  const bool touched = direction == Direction::Send
+                           ? (found.shares && exchange::is_about_speed(found.reason)) ||
+                                 exchange::shared::is_envelope_length(found.bytes)
+                           : found.bytes >= exchange::shared::kShortestEnvelope;
+  return touched ? Passes::Unshared : Passes::AtOnce;
+}
+
 /// What a thread knows of so many elements of a datatype, in one direction and style: the one cache
 /// between a call and its method. Void once mpi::g_type_generation has moved on.
 struct alignas(64) Known {
@@ -67,10 +83,12 @@ struct alignas(64) Known {
   };
   /// Nothing else matters: `found` is right for every buffer, in a process without a device.
   bool settled = false;
+  Passes passes = Passes::No;  ///< of a settled one
   Found found = {};
 
-  void settle(const Found& what, mpi::Elements* of) {
+  void settle(Direction direction, const Found& what, mpi::Elements* of) {
     settled = true;
+    passes = passes_at_once(direction, what);
     found = what;
     elements = of;
   }
@@ -99,14 +117,19 @@ inline Found left_without_record(const mpi::InUse& type, std::int64_t count) noe
 }
 
 /// What was found before, in a process without a device; or null.
-inline const Known* found_before(Direction direction, Style style, const void* buffer,
+inline const Known* known_before(Direction direction, Style style, const void* buffer,
                                  std::int64_t count, MPI_Datatype type) {
-  trying::begin();
   if (!no_object_since() && device_backend() != nullptr) return nullptr;
   const Known& known = known_slot(direction, style, type, count);
   const bool holds =
       known.settled && is_of(known, type, count) && plausible(buffer, known.found.lowest);
   return holds ? &known : nullptr;
+}
+/// known_before() of a message that begins.
+inline const Known* found_before(Direction direction, Style style, const void* buffer,
+                                 std::int64_t count, MPI_Datatype type) {
+  trying::begin();
+  return known_before(direction, style, buffer, count, type);
 }
 /// Of a message to or from MPI_PROC_NULL.
 inline constexpr Found kNobody{.reason = Reason::Empty};
@@ -155,7 +178,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     result.reason = Reason::Contiguous;
     result.bytes = record->size_bytes() * count;
     result.as_bytes = direction == Direction::Receive && record->uneven();
-    known.settle(result, nullptr);
+    known.settle(direction, result, nullptr);
   } else {
     examine_elements(direction, style, const_cast<void*>(buffer), count, *record, use, known,
                      result);

@@ -39,8 +39,17 @@ foreach(name IN LISTS STRAKE_FUNCTIONS)
         "(int|MPI_Count)[ \n]+([a-z_]+)[ \n]*,[ \n]*MPI_Datatype[ \n]+([a-z_]+)[ \n]*,")
       set(moved "${CMAKE_MATCH_2}, key_of(${CMAKE_MATCH_3})")
     endif()
+    # Calls that return at once are timed now and then.
+    set(timing Each)
+    set(counted "")
+    if(name MATCHES
+       "^MPI_(I[brs]?send|Irecv|Imrecv|Start|Startall|Test|Testall|Testany|Testsome|Iprobe|Improbe|Request_get_status)(_c)?$")
+      set(timing Sample)
+      set(counted "    if (const times::Counted counted(call); counted) return calls::${name}(${arguments});\n")
+    endif()
     set(timed "  if (times::is_on()) [[unlikely]] {
-    times::Timed timed(Wrapped::${name}, __builtin_return_address(0), ${moved});
+    const times::Beginning call{Wrapped::${name}, __builtin_return_address(0), ${moved}};
+${counted}    times::Timed timed(call, times::Timing::${timing});
     return timed.end(calls::${name}(${arguments}));
   }\n")
   endif()

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "interpose/at_once.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/landing.hpp"
 #include "interpose/messages.hpp"
@@ -99,8 +100,9 @@ std::shared_ptr<Operation> operation_of(const exchange::shared::Lease& lease, Fu
 }
 
 template <typename Real, typename Count>
-int isend(Function function, Real real, StartSend start, const void* buffer, Count count,
-          MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
+[[gnu::noinline]] int isend_examined(Function function, Real real, StartSend start,
+                                     const void* buffer, Count count, MPI_Datatype type, int rank,
+                                     int tag, MPI_Comm comm, MPI_Request* request) {
   const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   if (request == nullptr) return pass_on();
   return sending(comm, pass_on, [&] {
@@ -161,6 +163,18 @@ int isend(Function function, Real real, StartSend start, const void* buffer, Cou
   });
 }
 
+template <typename Real, typename Count>
+[[gnu::always_inline]] inline int isend(Function function, Real real, StartSend start,
+                                        const void* buffer, Count count, MPI_Datatype type,
+                                        int rank, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (const Found* found =
+          found_at_once(Direction::Send, Style::Nonblocking, rank, buffer, count, type)) {
+    return hand_on_and_pass(function, *found,
+                            [=] { return real(buffer, count, type, rank, tag, comm, request); });
+  }
+  return isend_examined(function, real, start, buffer, count, type, rank, tag, comm, request);
+}
+
 /// A receive from inside another call, such as one from an error handler of the application's.
 template <typename Ask, typename Count>
 int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type, int source,
@@ -219,8 +233,8 @@ int receive(Function function, const Ask& ask, void* buffer, Count count, MPI_Da
 }
 
 template <typename Real, typename Count>
-int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
-          MPI_Request* request) {
+[[gnu::noinline]] int irecv_examined(Real real, void* buffer, Count count, MPI_Datatype type,
+                                     int rank, int tag, MPI_Comm comm, MPI_Request* request) {
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, rank, tag, comm, request);
   };
@@ -238,6 +252,17 @@ int irecv(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int
     return receive(Function::MPI_Irecv, ask, buffer, count, type, rank, origin, request,
                    Direction::Receive, Peer{rank, tag, comm});
   });
+}
+
+template <typename Real, typename Count>
+[[gnu::always_inline]] inline int irecv(Real real, void* buffer, Count count, MPI_Datatype type,
+                                        int rank, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (const Found* found =
+          found_at_once(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
+    return pass_at_once(Function::MPI_Irecv, *found,
+                        [=] { return real(buffer, count, type, rank, tag, comm, request); });
+  }
+  return irecv_examined(real, buffer, count, type, rank, tag, comm, request);
 }
 
 template <typename Real, typename Count>

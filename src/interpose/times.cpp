@@ -64,18 +64,6 @@ struct Hash {
   }
 };
 
-}  // namespace
-
-struct Row {
-  std::uint64_t calls = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t ticks = 0;
-  std::string datatype;   ///< as `strake explain` takes it; empty: not known, or too long
-  std::int64_t size = 0;  ///< of an element [bytes]
-};
-
-namespace {
-
 using Rows = std::unordered_map<Identity, Row, Hash>;
 
 struct Process {
@@ -104,8 +92,9 @@ void merge(Rows& into, const Rows& rows) {
   for (const auto& [identity, row] : rows) {
     Row& sum = row_of(into, identity);
     sum.calls += row.calls;
+    sum.timed += row.calls;
     sum.bytes += row.bytes;
-    sum.ticks += row.ticks;
+    sum.ticks += row.spent();
     if (sum.datatype.empty()) sum.datatype = row.datatype;
   }
 }
@@ -114,16 +103,24 @@ void merge(Rows& into, const Rows& rows) {
 struct Owned : Thread {
   Rows rows;
 
+  /// In all calls, with those that were counted only. [ticks]
+  [[nodiscard]] std::uint64_t spent() const noexcept {
+    std::uint64_t sum = total;
+    for (const auto& [identity, row] : rows) sum += row.spent() - row.ticks;
+    return sum;
+  }
+
   Owned() {
     const std::lock_guard lock(process().mutex);
     process().threads.push_back(this);
   }
   ~Owned() {
+    t_thread = nullptr;
     Process& all = process();
     const std::lock_guard lock(all.mutex);
     std::erase(all.threads, this);
     merge(all.rows, rows);
-    all.total += total;
+    all.total += spent();
   }
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
@@ -213,7 +210,7 @@ Json to_json(const Identity& identity, const Row& row, double seconds_per_tick) 
     json["method"] = machine::name_of(static_cast<machine::Method>(identity.method));
   json["calls"] = row.calls;
   if (identity.type.size >= 0) json["bytes"] = row.bytes;
-  json["seconds"] = static_cast<double>(row.ticks) * seconds_per_tick;
+  json["seconds"] = static_cast<double>(row.spent()) * seconds_per_tick;
   return json;
 }
 
@@ -255,7 +252,10 @@ void cut(Json& rows) {
 
 }  // namespace
 
-Thread& thread() noexcept { return owned(); }
+Thread& make_thread() noexcept {
+  t_thread = &owned();
+  return *t_thread;
+}
 
 void start() noexcept {
   Process& all = process();
@@ -288,19 +288,41 @@ void Timed::finish() noexcept {
       break;
     }
   }
+  bool lasting = row != nullptr;
   if (row == nullptr) {
     try {
-      bool lasting = false;
       row = &find_row(key_, &lasting);
       if (lasting) *place = {key_, row};
     } catch (const std::exception&) {
       return;  // no memory: the total has it
     }
   }
-  ++row->calls;
+  row->count(count_);
+  ++row->timed;
   row->ticks += spent;
-  if (count_ > 0 && row->size > 0)
-    row->bytes += static_cast<std::uint64_t>(count_) * static_cast<std::uint64_t>(row->size);
+  if (sampled_ && lasting) take_turn(*row, spent);
+}
+
+void Timed::take_turn(Row& row, std::uint64_t spent) noexcept {
+  Thread::Turn& turn = thread_.turn_of(turn_, key_.generation);
+  if (!turn.is_of(turn_, key_.generation)) {
+    if (turn.row != nullptr && turn.generation == key_.generation) return;  // of others
+    turn = {turn_, key_.generation, nullptr, 0, 0};
+  }
+  turn.row = &row;
+  if (turn.seen < Thread::kAllTimed) {
+    ++turn.seen;
+    return;
+  }
+  if (thread_.short_ticks == 0) {
+    constexpr double kShort = 1e-6;
+    const double passed = std::chrono::duration<double>(Clock::now() - process().began).count();
+    const auto since = static_cast<double>(ticks() - process().first_tick);
+    thread_.short_ticks = static_cast<std::uint64_t>(since * kShort / passed) + 1;
+  }
+  if (spent >= thread_.short_ticks) return;
+  thread_.random = thread_.random * 1664525U + 1013904223U;
+  turn.left = 8 + (thread_.random >> 28);
 }
 
 Spent stop() noexcept {
@@ -312,7 +334,7 @@ Spent stop() noexcept {
   all.seconds_per_tick =
       wall / static_cast<double>(std::max<std::uint64_t>(ticks() - all.first_tick, 1));
   std::uint64_t total = all.total;
-  for (const Owned* one : all.threads) total += one->total;
+  for (const Owned* one : all.threads) total += one->spent();
   return {wall, static_cast<double>(total) * all.seconds_per_tick};
 }
 

@@ -9,9 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "interpose/calls.hpp"
 #include "machine/method.hpp"
+#include "mpi/types.hpp"
 
 #ifdef __x86_64__
 #include <x86intrin.h>
@@ -38,7 +40,27 @@ inline constinit std::atomic<bool> g_on{false};
 void start() noexcept;
 
 /// The calls that are counted together.
-struct Row;
+struct Row {
+  std::uint64_t calls = 0;
+  std::uint64_t timed = 0;  ///< calls whose time is known: all, unless Thread::turns skip some
+  std::uint64_t bytes = 0;
+  std::uint64_t ticks = 0;  ///< of those that were timed
+  std::string datatype;     ///< as `strake explain` takes it; empty: not known, or too long
+  std::int64_t size = 0;    ///< of an element [bytes]
+
+  void count(std::int64_t elements) noexcept {
+    ++calls;
+    if (elements > 0 && size > 0)
+      bytes += static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(size);
+  }
+  /// Of all calls, as long as those that were timed took on the average. [ticks]
+  [[nodiscard]] std::uint64_t spent() const noexcept {
+    return timed == 0 || timed == calls ? ticks
+                                        : static_cast<std::uint64_t>(static_cast<double>(ticks) *
+                                                                     static_cast<double>(calls) /
+                                                                     static_cast<double>(timed));
+  }
+};
 
 /// What tells one call from another, as far as a call can see it.
 struct Key {
@@ -60,17 +82,48 @@ struct Thread {
     Key key;
     Row* row = nullptr;
   };
+  /// Calls that return at once and are alike, as far as they can tell before they run. Where they
+  /// are short, most of them are only counted, since two looks at the clock take longer than many a
+  /// call that is passed on (16 ns each on an H100's host).
+  struct Turn {
+    std::uint64_t key = 0;
+    std::uint64_t generation = 0;
+    Row* row = nullptr;      ///< of those that were timed
+    std::uint32_t seen = 0;  ///< timed calls, up to kAllTimed
+    std::uint32_t left = 0;  ///< calls to count before the next one is timed
+
+    [[nodiscard]] bool is_of(std::uint64_t its_key, std::uint64_t now) const noexcept {
+      return key == its_key && generation == now;
+    }
+  };
+  static constexpr std::size_t kTurns = 512;
+  static constexpr std::uint32_t kAllTimed = 64;  ///< the first ones, and where calls are few
   static constexpr std::size_t kSlots = 512;
   static constexpr std::size_t kProbes = 4;
   std::array<Slot, kSlots> slots{};
-  std::uint64_t total = 0;             ///< in all calls [ticks]
+  std::array<Turn, kTurns> turns{};
+  std::uint64_t short_ticks = 0;  ///< a call that took less is short; 0: not known yet
+  std::uint32_t random = 1;  ///< how many calls are counted in between, so that none is favoured
+  std::uint64_t total = 0;   ///< in all calls [ticks]
   const void* fortran_site = nullptr;  ///< where the Fortran call that is running returns to
   std::int16_t method = -1;            ///< of the message of the call that is running
   bool inside = false;                 ///< a timed call is running
   const void* frame = nullptr;         ///< of that call
+
+  /// The turn of calls with that key, or one of others in its place.
+  [[nodiscard]] Turn& turn_of(std::uint64_t key, std::uint64_t generation) noexcept {
+    Turn& first = turns[key >> (64 - 9)];
+    if (first.is_of(key, generation)) return first;
+    Turn& second = turns[(key >> (64 - 9)) ^ 1];
+    return second.is_of(key, generation) || second.generation != generation ? second : first;
+  }
 };
+inline thread_local Thread* t_thread [[gnu::tls_model("initial-exec")]] = nullptr;
+[[nodiscard]] Thread& make_thread() noexcept;
 /// This thread's. Its counts outlive the thread.
-[[nodiscard]] Thread& thread() noexcept;
+[[nodiscard]] inline Thread& thread() noexcept {
+  return t_thread != nullptr ? *t_thread : make_thread();
+}
 
 /// The message of the running call travels by this method.
 inline void note_method(machine::Method method) noexcept {
@@ -81,11 +134,62 @@ inline void note_nothing() noexcept {
   if (is_on()) thread().method = kNothing;
 }
 
+/// A call that begins, as far as it can be told before it runs.
+struct Beginning {
+  Wrapped call{};
+  const void* site = nullptr;
+  std::int64_t count = 0;
+  std::uint64_t type = 0;
+
+  /// Alike for calls that are alike; its upper bits are well mixed.
+  [[nodiscard]] std::uint64_t key(const Thread& of) const noexcept {
+    const void* const place = of.fortran_site != nullptr ? of.fortran_site : site;
+    const auto where = reinterpret_cast<std::uintptr_t>(place);
+    const auto what = static_cast<std::uint64_t>(call) << 48;
+    return ((where ^ what) + type + (static_cast<std::uint64_t>(count) << 20)) *
+           0x9E3779B97F4A7C15U;
+  }
+};
+
+/// A call of the application's that is counted without being timed. Calls inside it belong to it.
+class Counted {
+ public:
+  /// Whether this call, which returns at once, need not be timed: then it is counted. ~3 ns.
+  [[gnu::always_inline]] explicit Counted(const Beginning& call) noexcept : thread_(thread()) {
+    if (thread_.inside) return;  // or was left by longjmp: Timed finds that
+    const std::uint64_t key = call.key(thread_);
+    const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_relaxed);
+    Thread::Turn& turn = thread_.turn_of(key, generation);
+    if (turn.left == 0 || !turn.is_of(key, generation)) return;
+    --turn.left;
+    turn.row->count(call.count);
+    thread_.inside = true;
+    thread_.frame = __builtin_frame_address(0);
+    is_ = true;
+  }
+  ~Counted() {
+    if (is_) thread_.inside = false;
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  explicit operator bool() const noexcept { return is_; }
+
+ private:
+  Thread& thread_;
+  bool is_ = false;
+};
+
+/// Whether calls of the function are timed one by one.
+enum class Timing : std::uint8_t {
+  Each,    ///< it may wait
+  Sample,  ///< it returns at once
+};
+
 /// One call of the application's: ~25 ns. Calls inside another one belong to that.
 class Timed {
  public:
-  Timed(Wrapped call, const void* site, std::int64_t count, std::uint64_t type) noexcept
-      : thread_(thread()) {
+  Timed(const Beginning& begin, Timing timing) noexcept
+      : thread_(thread()), sampled_(timing == Timing::Sample) {
     // A call that is not below the outermost one shows that this was left by longjmp.
     const void* const frame = __builtin_frame_address(0);
     outermost_ = !thread_.inside || frame >= thread_.frame;
@@ -93,11 +197,12 @@ class Timed {
     thread_.inside = true;
     thread_.frame = frame;
     thread_.method = -1;
-    count_ = count;
-    key_.call = call;
-    key_.many = type != 0 && count != 1;
-    key_.site = thread_.fortran_site != nullptr ? thread_.fortran_site : site;
-    key_.type = type;
+    count_ = begin.count;
+    turn_ = sampled_ ? begin.key(thread_) : 0;
+    key_.call = begin.call;
+    key_.many = begin.type != 0 && begin.count != 1;
+    key_.site = thread_.fortran_site != nullptr ? thread_.fortran_site : begin.site;
+    key_.type = begin.type;
     begin_ = ticks();
   }
   ~Timed() {
@@ -114,12 +219,15 @@ class Timed {
 
  private:
   void finish() noexcept;
+  void take_turn(Row& row, std::uint64_t spent) noexcept;
 
   Thread& thread_;
+  bool sampled_;
   bool outermost_ = false;
   bool succeeded_ = false;
   Key key_;
   std::int64_t count_ = 0;
+  std::uint64_t turn_ = 0;  ///< its key, of a call that returns at once
   std::uint64_t begin_ = 0;
 };
 
@@ -151,7 +259,7 @@ struct Spent {
 /// offset, as addr2line takes them), `datatype` (as `strake explain` takes it, null where it is not
 /// known, absent where there is none), `method` (absent where it is not
 /// known at the call, as of receives), `calls`, `bytes` (as the calls ask for, absent
-/// where that is not known) and `seconds`. After stop().
+/// where that is not known) and `seconds` (an estimate where not all were timed). After stop().
 [[nodiscard]] nlohmann::ordered_json rows();
 /// Adds the rows of other processes; keeps the longest, and adds up the others in one row.
 void add_rows(nlohmann::ordered_json& rows, const nlohmann::ordered_json& more);
