@@ -112,9 +112,10 @@ template <typename Real, typename Count>
 [[gnu::always_inline]] inline int send(Function function, Real real, const void* buffer,
                                        Count count, MPI_Datatype type, int rank, int tag,
                                        MPI_Comm comm) {
-  if (const Found* found =
-          found_at_once(Direction::Send, Style::Blocking, rank, buffer, count, type)) {
-    return hand_on_and_pass(function, *found,
+  const Known* const known =
+      known_at_once(Direction::Send, Style::Blocking, rank, buffer, count, type);
+  if (passes(known)) {
+    return hand_on_and_pass(function, known->found,
                             [=] { return real(buffer, count, type, rank, tag, comm); });
   }
   return send_examined(function, real, buffer, count, type, rank, tag, comm);
@@ -126,13 +127,6 @@ template <typename Real, typename Count>
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(into, as_many, as, rank, tag, comm, at);
   };
-  if (const Found* found =
-          found_at_once(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
-    return hand_on_and_pass(Function::MPI_Recv, *found, [&] {
-      return receive_unwatched(comm, status,
-                               [&](MPI_Status* at) { return ask(buffer, count, type, at); });
-    });
-  }
   const From from{rank, {comm, nullptr}};
   const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, from, status); };
   const auto leave_as = [&](const Found& found) {
@@ -159,10 +153,11 @@ template <typename Real, typename Count>
 template <typename Real, typename Count>
 [[gnu::always_inline]] inline int recv(Real real, void* buffer, Count count, MPI_Datatype type,
                                        int rank, int tag, MPI_Comm comm, MPI_Status* status) {
-  if (const Found* found =
-          found_at_once(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
+  const Known* const known =
+      known_at_once(Direction::Receive, Style::Blocking, rank, buffer, count, type);
+  if (passes(known)) {
     const auto ask = [=](MPI_Status* at) { return real(buffer, count, type, rank, tag, comm, at); };
-    return hand_on_and_pass(Function::MPI_Recv, *found,
+    return hand_on_and_pass(Function::MPI_Recv, known->found,
                             [=] { return receive_unwatched(comm, status, ask); });
   }
   return recv_examined(real, buffer, count, type, rank, tag, comm, status);

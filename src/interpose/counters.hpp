@@ -106,7 +106,7 @@ inline constinit Recorder g_recorder;
 void record_unusual(Event event) noexcept;
 
 /// Counts the event (~1 ns) and calls the hook.
-inline void record(Event event) noexcept {
+[[gnu::always_inline]] inline void record(Event event) noexcept {
   if (g_recorder.unusual.load(std::memory_order_acquire)) [[unlikely]]
     return record_unusual(event);
   const auto function = static_cast<std::size_t>(event.function);

@@ -63,10 +63,11 @@ enum class Passes : std::uint8_t {
 inline Passes passes_at_once(Direction direction, const Found& found) noexcept {
   if (found.method != Method::System || found.as_bytes || found.reason == Reason::Empty)
     return Passes::No;
-  const bool touched = direction == Direction::Send
-                           ? (found.shares && exchange::is_about_speed(found.reason)) ||
-                                 exchange::shared::is_envelope_length(found.bytes)
-                           : found.bytes >= exchange::shared::kShortestEnvelope;
+  // Shorter ones are never shared (STRAKE_SHARE_LIMIT), and get no envelope.
+  if (found.bytes < exchange::shared::kShortestEnvelope) return Passes::AtOnce;
+  const bool touched = direction == Direction::Receive ||
+                       (found.shares && exchange::is_about_speed(found.reason)) ||
+                       exchange::shared::is_envelope_length(found.bytes);
   return touched ? Passes::Unshared : Passes::AtOnce;
 }
 
@@ -96,14 +97,24 @@ struct alignas(64) Known {
 static_assert(sizeof(Known) == 64, "one line of the cache");
 using KnownTypes = std::array<mpi::TypeSlots<Known>, 4>;
 
+inline bool is_of(const Known& known, MPI_Datatype type, std::int64_t count,
+                  std::uint64_t generation) noexcept {
+  return known.key == mpi::key_of(type) && known.count == count && known.generation == generation;
+}
+inline bool is_of(const Known& known, MPI_Datatype type, std::int64_t count) noexcept {
+  return is_of(known, type, count, mpi::g_type_generation.load(std::memory_order_acquire));
+}
 /// The place in this thread's table for a datatype and a count; something else may lie there.
 inline Known& known_slot(Direction direction, Style style, MPI_Datatype type, std::int64_t count) {
   const int row = static_cast<int>(direction) * 2 + static_cast<int>(style);
-  return PerThread<KnownTypes>::get()[static_cast<std::size_t>(row)][mpi::type_slot(type, count)];
-}
-inline bool is_of(const Known& known, MPI_Datatype type, std::int64_t count) noexcept {
-  return known.key == mpi::key_of(type) && known.count == count &&
-         known.generation == mpi::g_type_generation.load(std::memory_order_acquire);
+  auto& slots = PerThread<KnownTypes>::get()[static_cast<std::size_t>(row)];
+  const std::size_t home = mpi::type_slot(type, count);
+  const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
+  if (is_of(slots[home], type, count, generation)) return slots[home];
+  // Of 104 types a third would share a slot with another one.
+  Known& other = slots[home ^ 1];
+  const bool free = other.generation != generation || slots[home].generation == generation;
+  return is_of(other, type, count, generation) || free ? other : slots[home];
 }
 /// The general case of `examine`.
 void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,

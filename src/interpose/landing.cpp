@@ -43,18 +43,10 @@ bool on_host(const std::byte* address) {
 
 }  // namespace
 
-Landing::Landing(void* buffer, std::int64_t count, MPI_Datatype type, const Found& found,
-                 bool gives_room)
-    : address_(static_cast<std::byte*>(buffer)), count_(count), room_(found.bytes) {
-  if (gives_room) own_ = std::make_unique<decltype(own_)::element_type>();
-  if (found.reason == Reason::Empty || count <= 0) return;
-  if (found.reason == Reason::Contiguous) {
-    address_ = reinterpret_cast<std::byte*>(address_of(buffer, found.lowest));
-    return;
-  }
+void Landing::look_at_type(MPI_Datatype type) {
   mpi::TypeRecord* const record = mpi::find_type(type);
   if (record != nullptr && !record->waits() && record->decodable()) {
-    elements_ = record->elements(count);
+    elements_ = record->elements(count_);
     room_ = elements_->size_bytes();
     if (elements_->dense()) {
       address_ = reinterpret_cast<std::byte*>(address_of(address_, elements_->layout().offset()));
@@ -62,13 +54,11 @@ Landing::Landing(void* buffer, std::int64_t count, MPI_Datatype type, const Foun
     }
     return;
   }
-  room_ = size_of(type) * count;
+  room_ = size_of(type) * count_;
   mpi::check(real_mpi().MPI_Type_dup(type, &opaque_), "MPI_Type_dup");
 }
 
-Landing::~Landing() {
-  if (opaque_ != MPI_DATATYPE_NULL) real_mpi().MPI_Type_free(&opaque_);
-}
+void Landing::free_opaque() noexcept { real_mpi().MPI_Type_free(&opaque_); }
 
 const std::byte* Landing::first() const noexcept {
   if (elements_ == nullptr) return address_;

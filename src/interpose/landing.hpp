@@ -31,8 +31,19 @@ class Landing {
   /// `gives_room`: the MPI library receives into memory of this object's, with room for a header
   /// message, which the receive itself has not.
   Landing(void* buffer, std::int64_t count, MPI_Datatype type, const Found& found,
-          bool gives_room = false);
-  ~Landing();
+          bool gives_room = false)
+      : address_(static_cast<std::byte*>(buffer)), count_(count), room_(found.bytes) {
+    if (gives_room) own_ = std::make_unique<decltype(own_)::element_type>();
+    if (found.reason == Reason::Empty || count <= 0) return;
+    if (found.reason == Reason::Contiguous) {
+      address_ = reinterpret_cast<std::byte*>(address_of(buffer, found.lowest));
+    } else {
+      look_at_type(type);
+    }
+  }
+  ~Landing() {
+    if (opaque_ != MPI_DATATYPE_NULL) free_opaque();
+  }
   Landing(const Landing&) = delete;
   Landing& operator=(const Landing&) = delete;
 
@@ -49,6 +60,8 @@ class Landing {
   [[nodiscard]] std::int64_t room() const noexcept { return room_; }
 
  private:
+  void look_at_type(MPI_Datatype type);
+  void free_opaque() noexcept;
   [[nodiscard]] const std::byte* first() const noexcept;
   [[nodiscard]] std::vector<std::byte> pack_opaque() const;
   void take_in_pieces(const exchange::shared::Delivery& delivery, std::int64_t bytes);

@@ -21,8 +21,9 @@ struct Origin {
   bool header = false;                ///< the probe has found a message of a header message's size
 
   /// Of a receive from `source` with that room. Null: no envelope comes.
-  [[nodiscard]] mpi::CommunicatorPtr communicator_of_receive(int source, std::int64_t room) const {
-    if (source == MPI_PROC_NULL) return nullptr;
+  [[nodiscard]] const mpi::CommunicatorPtr& communicator_of_receive(int source,
+                                                                    std::int64_t room) const {
+    if (source == MPI_PROC_NULL) return mpi::kNoCommunicator;
     return communicator != nullptr ? communicator
                                    : exchange::shared::communicator_of_receive(room, source, comm);
   }

@@ -167,9 +167,10 @@ template <typename Real, typename Count>
 [[gnu::always_inline]] inline int isend(Function function, Real real, StartSend start,
                                         const void* buffer, Count count, MPI_Datatype type,
                                         int rank, int tag, MPI_Comm comm, MPI_Request* request) {
-  if (const Found* found =
-          found_at_once(Direction::Send, Style::Nonblocking, rank, buffer, count, type)) {
-    return hand_on_and_pass(function, *found,
+  const Known* const known =
+      known_at_once(Direction::Send, Style::Nonblocking, rank, buffer, count, type);
+  if (passes(known)) {
+    return hand_on_and_pass(function, known->found,
                             [=] { return real(buffer, count, type, rank, tag, comm, request); });
   }
   return isend_examined(function, real, start, buffer, count, type, rank, tag, comm, request);
@@ -257,10 +258,17 @@ template <typename Real, typename Count>
 template <typename Real, typename Count>
 [[gnu::always_inline]] inline int irecv(Real real, void* buffer, Count count, MPI_Datatype type,
                                         int rank, int tag, MPI_Comm comm, MPI_Request* request) {
-  if (const Found* found =
-          found_at_once(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
-    return pass_at_once(Function::MPI_Irecv, *found,
+  const Known* const known =
+      known_at_once(Direction::Receive, Style::Nonblocking, rank, buffer, count, type);
+  if (passes(known)) {
+    return pass_at_once(Function::MPI_Irecv, known->found,
                         [=] { return real(buffer, count, type, rank, tag, comm, request); });
+  }
+  if (known != nullptr && known->passes == Passes::Unshared && request != nullptr) {
+    const auto code =
+        watch_at_once(Function::MPI_Irecv, known->found, buffer, count, type, rank, comm, request,
+                      [=] { return real(buffer, count, type, rank, tag, comm, request); });
+    if (code) return *code;
   }
   return irecv_examined(real, buffer, count, type, rank, tag, comm, request);
 }

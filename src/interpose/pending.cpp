@@ -60,7 +60,7 @@ bool may_be_cancelled(const Pending& pending) noexcept {
 /// for.
 std::optional<exchange::shared::Delivery> look(Pending& pending, MPI_Status& status) {
   pending.told.looked = true;
-  auto delivery = exchange::shared::look(status, pending.communicator, pending.told.met,
+  auto delivery = exchange::shared::look(status, pending.communicator(), pending.told.met,
                                          [&] { return pending.landed(); });
   if (delivery) pending.told.bytes = delivery->bytes();
   return delivery;
@@ -135,11 +135,13 @@ int end_as_class(Pending& pending, MPI_Status& status) noexcept {
 /// A receive that was only watched has got a message that is no envelope, like most: nothing
 /// remains. False: it may be otherwise.
 bool end_watched(Pending& pending, const MPI_Status& status) {
-  const bool watched = pending.landing && pending.landing->own() == nullptr &&
-                       !pending.persistent && !pending.told.looked && !may_be_cancelled(pending);
+  const bool watched = pending.landing && pending.claimed && pending.landing->own() == nullptr &&
+                       !pending.persistent && !pending.told.looked &&
+                       pending.told.met == exchange::shared::Met::No && !pending.marked &&
+                       !pending.ended && !may_be_cancelled(pending);
   if (!watched || exchange::shared::like_envelope(mpi::received_bytes(status))) return false;
   record({pending.function, Method::System, pending.reason, pending.landing->room()});
-  const PendingTable::Owned owned = PendingTable::get().remove(&pending);
+  PendingTable::get().end_watched(&pending);
   return true;
 }
 
@@ -263,6 +265,19 @@ void finish_each(PendingList& list, int count, const PlaceOf& place, const Finis
 
 int finish_all_pending(PendingList& list, int count, const MPI_Request* requests,
                        MPI_Status* statuses, int code) {
+  if (code == MPI_SUCCESS && !list.empty()) {
+    bool all = true;
+    for (int i = 0; i < count; ++i) {
+      Pending* const pending = list[i];
+      if (pending == nullptr) continue;
+      if (requests[i] == MPI_REQUEST_NULL && end_watched(*pending, statuses[i])) {
+        list.take(i);
+      } else {
+        all = false;
+      }
+    }
+    if (all) return code;
+  }
   if (refused(code)) return code;
   const bool told = in_status(code);
   for (int i = 0; told && i < count; ++i) note_unwatched(list[i], statuses[i]);

@@ -26,6 +26,7 @@
 #include "interpose/messages.hpp"
 #include "memory/scratch.hpp"
 #include "mpi/peers.hpp"
+#include "mpi/world.hpp"
 
 namespace strake::interpose {
 
@@ -45,8 +46,7 @@ struct Pending {
   bool active = true;        ///< false: a persistent one that was not started
   bool may_be_gone = false;  ///< the application has asked to cancel it
   bool claimed = false;      ///< it is not in the table, but a call's that may complete it
-  /// Of a receive to which an envelope may come.
-  mpi::CommunicatorPtr communicator;
+  bool expects = false;      ///< a receive to which an envelope may come
   /// Of one that is left to the MPI library, which has no transfer: where its bytes come.
   std::optional<Landing> landing;
   /// A persistent send of an envelope's length is marked at each start.
@@ -71,8 +71,16 @@ struct Pending {
   /// Of a receive with that room: where its message comes from. False: no envelope comes.
   bool comes_from(int source, const Origin& origin, std::int64_t room) {
     told.met = origin.met();
-    communicator = origin.communicator_of_receive(source, room);
-    return communicator != nullptr;
+    expect_from(origin.communicator_of_receive(source, room));
+    return expects;
+  }
+  void expect_from(const mpi::CommunicatorPtr& known) {
+    expects = known != nullptr;
+    if (kept_ != known && expects) kept_ = known;
+  }
+  /// Where an envelope may come from; null: none comes.
+  [[nodiscard]] const mpi::CommunicatorPtr& communicator() const noexcept {
+    return expects ? kept_ : mpi::kNoCommunicator;
   }
   /// What a receive has got.
   [[nodiscard]] exchange::shared::Landed landed() const;
@@ -88,6 +96,11 @@ struct Pending {
 
   std::uint64_t key = 0;    ///< the handle
   Pending* next = nullptr;  ///< with the same hash, older; or free
+
+ private:
+  /// That of the last receive stays when the entry is recycled: the next one's is often the same,
+  /// and counting its users takes 10 ns.
+  mpi::CommunicatorPtr kept_;
 };
 
 /// All of the process. Threads may share it.
@@ -112,6 +125,18 @@ class PendingTable {
   /// One for a message to or from a rank of `comm`. No allocation where one was recycled.
   /// \throws std::bad_alloc
   [[nodiscard]] Owned make(Function function, exchange::Reason reason, MPI_Comm comm);
+  /// The same, if one was recycled; else null.
+  [[nodiscard]] Owned make_of_recycled(Function function, exchange::Reason reason,
+                                       MPI_Comm comm) noexcept {
+    const mpi::Lock lock(mutex_);
+    Pending* const made = free_;
+    if (made == nullptr) return nullptr;
+    free_ = std::exchange(made->next, nullptr);
+    made->function = function;
+    made->reason = reason;
+    made->comm = comm;
+    return Owned(made);
+  }
   /// Enters it under the request's handle. Never fails.
   void add(MPI_Request request, Owned pending) noexcept;
   /// The entry of a request, or null. ~3 ns.
@@ -122,6 +147,8 @@ class PendingTable {
   void put_back(Pending* pending) noexcept;
   /// Takes it out for good.
   Owned remove(Pending* pending) noexcept;
+  /// Ends the entry, which a call has claimed, of a receive that was only watched.
+  void end_watched(Pending* pending) noexcept;
   /// Calls `visit` for each entry; it may not add or remove any.
   template <typename Visit>
   void for_each(const Visit& visit) {

@@ -12,22 +12,17 @@ namespace strake::interpose {
 using mpi::Lock;
 
 PendingTable::Owned PendingTable::make(Function function, exchange::Reason reason, MPI_Comm comm) {
-  Pending* made = nullptr;
-  {
-    const Lock lock(mutex_);
-    made = free_;
-    if (made != nullptr) free_ = std::exchange(made->next, nullptr);
-  }
-  if (made == nullptr) made = new Pending;
+  if (Owned recycled = make_of_recycled(function, reason, comm)) return recycled;
+  Owned made(new Pending);
   made->function = function;
   made->reason = reason;
   made->comm = comm;
-  return Owned(made);
+  return made;
 }
 
 void PendingTable::recycle(Pending* pending) noexcept {
   pending->transfer.reset();
-  pending->communicator.reset();
+  pending->expects = false;
   pending->landing.reset();
   pending->marked.reset();
   pending->told = {};
@@ -91,6 +86,16 @@ Pending* PendingTable::find(MPI_Request request) noexcept {
     if (at->key == key) return at;
   }
   return nullptr;
+}
+
+void PendingTable::end_watched(Pending* pending) noexcept {
+  pending->landing.reset();
+  pending->expects = false;
+  pending->claimed = false;
+  const Lock lock(mutex_);
+  pending->next = free_;
+  free_ = pending;
+  s_count.store(s_count.load(std::memory_order_relaxed) - 1, std::memory_order_release);
 }
 
 PendingTable::Owned PendingTable::remove(Pending* pending) noexcept {

@@ -79,8 +79,8 @@ bool is_safe(Inbox& inbox, std::int32_t from, std::uint64_t comm) {
   if (known != nullptr) see_received(from, known);
   bool safe = true;
   PendingTable::get().for_each([&](const Pending& pending) {
-    if (!pending.active || pending.communicator == nullptr || pending.told.looked) return;
-    if (pending.communicator->name != comm || pending.told.met == exchange::shared::Met::Dropped)
+    if (!pending.active || !pending.expects || pending.told.looked) return;
+    if (pending.communicator()->name != comm || pending.told.met == exchange::shared::Met::Dropped)
       return;
     safe = safe && inbox.is_envelope(pending.landed().data(), from);
   });
@@ -118,9 +118,8 @@ void note_failed(const Pending& pending, int error, const MPI_Status& status) no
   // It had room for a header message, or a probe has told what the message is.
   if (gives_room || room >= kLongestEnvelope || pending.told.met != exchange::shared::Met::No)
     return;
-  note_truncated(
-      error, status,
-      pending.communicator != nullptr ? pending.communicator : mpi::communicator(pending.comm));
+  note_truncated(error, status,
+                 pending.expects ? pending.communicator() : mpi::communicator(pending.comm));
 }
 
 void settle_truncated() noexcept {

@@ -21,9 +21,9 @@ MPI_Request handle_of(const Pending& pending) noexcept {
 /// A receive whose message nobody has looked at yet: what it has got is no longer the next.
 void see_pending(Pending& pending, std::int32_t from, const mpi::CommunicatorPtr& comm) {
   namespace shared = exchange::shared;
-  if (!pending.active || pending.communicator == nullptr || pending.told.looked) return;
+  if (!pending.active || !pending.expects || pending.told.looked) return;
   shared::PostOffice::get()->inbox().see(pending.landed().data(), from);
-  if (pending.communicator != comm || pending.told.met != shared::Met::No) return;
+  if (pending.communicator() != comm || pending.told.met != shared::Met::No) return;
   int flag = 0;
   MPI_Status status{};
   if (look_at_pending(pending, handle_of(pending), flag, status) != MPI_SUCCESS || flag == 0 ||

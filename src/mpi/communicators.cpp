@@ -127,14 +127,13 @@ void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept {
 }
 
 const CommunicatorPtr& communicator(MPI_Comm comm) noexcept {
-  static const CommunicatorPtr none;
   struct Last {
     MPI_Comm comm = MPI_COMM_NULL;
     std::uint64_t freed = 0;
     CommunicatorPtr found;
   };
   static thread_local Last last;
-  if (g_key == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return none;
+  if (g_key == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return kNoCommunicator;
   const std::uint64_t freed = g_freed.load(std::memory_order_acquire);
   if (last.comm != comm || last.freed != freed) last = {comm, freed, known(comm)};
   return last.found;

@@ -101,8 +101,9 @@ template <typename Handle>
   return key;
 }
 
-inline constexpr int kTypeSlotBits = 8;  // a halo exchange uses 26 to 104 types
-/// A direct-mapped table, by handle and count.
+inline constexpr int kTypeSlotBits = 9;  // a halo exchange uses 26 to 208 types
+/// A table by handle and count: an entry lies at its slot or, where the user of the table looks
+/// there, too, at slot ^ 1.
 template <typename Entry>
 using TypeSlots = std::array<Entry, std::size_t{1} << kTypeSlotBits>;
 [[nodiscard]] inline std::size_t type_slot(MPI_Datatype type, std::int64_t count) noexcept {

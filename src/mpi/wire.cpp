@@ -173,10 +173,4 @@ void prepare_send(MemoryKind memory, std::byte* data, std::int64_t bytes) noexce
   if (memory != MemoryKind::Device && may_split(bytes)) data[bytes - 1 + kHole] = data[bytes - 1];
 }
 
-std::int64_t received_bytes(const MPI_Status& status) noexcept {
-  MPI_Count count = 0;
-  real_mpi().MPI_Get_elements_x(&status, MPI_PACKED, &count);
-  return count == MPI_UNDEFINED ? 0 : static_cast<std::int64_t>(count);
-}
-
 }  // namespace strake::mpi

@@ -34,19 +34,19 @@ Landed read_landed(const std::byte* data, MemoryKind memory) {
   return landed;
 }
 
-mpi::CommunicatorPtr communicator_of_receive(std::int64_t room, int source, MPI_Comm comm) {
-  if (!may_get_envelope(room)) return nullptr;
+const mpi::CommunicatorPtr& communicator_of_receive(std::int64_t room, int source, MPI_Comm comm) {
+  if (!may_get_envelope(room)) return mpi::kNoCommunicator;
   const mpi::CommunicatorPtr& known = mpi::communicator(comm);
-  if (known == nullptr) return nullptr;
+  if (known == nullptr) return known;
   PostOffice& office = *PostOffice::get();
   const int rank = known->world_rank(source);
   if (rank < 0) {
     office.inbox().expect(rank);
     return known;
   }
-  if (office.never_hears_from(rank)) return nullptr;
+  if (office.never_hears_from(rank)) return mpi::kNoCommunicator;
   office.expect(rank);
-  return office.never_hears_from(rank) ? nullptr : known;
+  return office.never_hears_from(rank) ? mpi::kNoCommunicator : known;
 }
 
 namespace {

@@ -60,9 +60,9 @@ inline void unmark_send() noexcept { PostOffice::get()->outbox().unmark(); }
 
 /// Before a receive from `source` (a rank, or MPI_ANY_SOURCE) is waited for: what is to be
 /// remembered of its communicator, which may be freed before the message comes. Null: no envelope
-/// comes.
-[[nodiscard]] mpi::CommunicatorPtr communicator_of_receive(std::int64_t room, int source,
-                                                           MPI_Comm comm);
+/// comes. Stays until this thread asks for another communicator.
+[[nodiscard]] const mpi::CommunicatorPtr& communicator_of_receive(std::int64_t room, int source,
+                                                                  MPI_Comm comm);
 
 /// The first bytes of a message, where they can be looked at.
 using Landed = std::array<std::byte, sizeof(Envelope)>;
