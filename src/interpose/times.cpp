@@ -264,52 +264,78 @@ void start() noexcept {
   g_on.store(true, std::memory_order_relaxed);
 }
 
-void Timed::finish() noexcept {
-  const std::uint64_t spent = ticks() - begin_;
-  thread_.inside = false;
-  thread_.total += spent;
-  const bool nothing = thread_.method == kNothing;
-  if (!succeeded_ || nothing) key_.type = 0;  // its handle may be none
-  key_.method = nothing ? std::int16_t{-1} : thread_.method;
-  key_.generation = mpi::g_type_generation.load(std::memory_order_acquire);
-  const auto mixed = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(key_.site) ^
-                                                key_.type ^ static_cast<std::uint64_t>(key_.call));
+namespace {
+
+/// The key of a call that has ended, whose message, if it succeeded, went by that method.
+Key key_of(const Thread& thread, const Beginning& call, bool succeeded) noexcept {
+  const bool nothing = thread.method == kNothing;
+  Key key;
+  key.call = call.call;
+  key.many = call.type != 0 && call.count != 1;
+  key.site = thread.fortran_site != nullptr ? thread.fortran_site : call.site;
+  key.type = succeeded && !nothing ? call.type : 0;  // else its handle may be none
+  key.method = nothing ? std::int16_t{-1} : thread.method;
+  key.generation = mpi::g_type_generation.load(std::memory_order_acquire);
+  return key;
+}
+
+/// The row of calls with this key; null where there is no memory. `*lasting`: as long as the
+/// generation of types.
+Row* row_for(Thread& thread, const Key& key, bool* lasting) noexcept {
+  const auto mixed = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(key.site) ^
+                                                key.type ^ static_cast<std::uint64_t>(key.call));
   const std::size_t home = mixed * 0x9E3779B1U >> 16;
-  Row* row = nullptr;
-  Thread::Slot* place = &thread_.slots[home % Thread::kSlots];  // of a key that is not there
+  Thread::Slot* place = &thread.slots[home % Thread::kSlots];  // of a key that is not there
+  *lasting = true;
   for (std::size_t i = 0; i < Thread::kProbes; ++i) {
-    Thread::Slot& slot = thread_.slots[(home + i) % Thread::kSlots];
-    if (slot.key == key_ && slot.row != nullptr) {
-      row = slot.row;
-      break;
-    }
-    if (slot.row == nullptr || slot.key.generation != key_.generation) {
+    Thread::Slot& slot = thread.slots[(home + i) % Thread::kSlots];
+    if (slot.key == key && slot.row != nullptr) return slot.row;
+    if (slot.row == nullptr || slot.key.generation != key.generation) {
       place = &slot;
       break;
     }
   }
-  bool lasting = row != nullptr;
-  if (row == nullptr) {
-    try {
-      row = &find_row(key_, &lasting);
-      if (lasting) *place = {key_, row};
-    } catch (const std::exception&) {
-      return;  // no memory: the total has it
-    }
+  try {
+    Row* const row = &find_row(key, lasting);
+    if (*lasting) *place = {key, row};
+    return row;
+  } catch (const std::exception&) {
+    return nullptr;
   }
-  row->count(count_);
-  ++row->timed;
-  row->ticks += spent;
-  if (sampled_ && lasting) take_turn(*row, spent);
 }
 
-void Timed::take_turn(Row& row, std::uint64_t spent) noexcept {
-  Thread::Turn& turn = thread_.turn_of(turn_, key_.generation);
-  if (!turn.is_of(turn_, key_.generation)) {
-    if (turn.row != nullptr && turn.generation == key_.generation) return;  // of others
-    turn = {turn_, key_.generation, nullptr, 0, 0};
+}  // namespace
+
+void Counted::count_elsewhere() noexcept {
+  bool lasting = false;
+  if (Row* const row = row_for(thread_, key_of(thread_, call_, true), &lasting))
+    row->count(call_.count);
+  turn_->left = 0;
+}
+
+void Timed::finish() noexcept {
+  const std::uint64_t spent = ticks() - begin_;
+  thread_.inside = false;
+  thread_.total += spent;
+  bool lasting = false;
+  Row* const row = row_for(thread_, key_of(thread_, call_, succeeded_), &lasting);
+  if (row == nullptr) return;  // the total has it
+  row->count(call_.count);
+  ++row->timed;
+  row->ticks += spent;
+  if (sampled_ && lasting) take_turn(*row, thread_.method, spent);
+}
+
+void Timed::take_turn(Row& row, std::int16_t method, std::uint64_t spent) noexcept {
+  const std::uint64_t key = call_.key(thread_);
+  const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
+  Thread::Turn& turn = thread_.turn_of(key, generation);
+  if (!turn.is_of(key, generation)) {
+    if (turn.row != nullptr && turn.generation == generation) return;  // of others
+    turn = {.key = key, .generation = generation};
   }
   turn.row = &row;
+  turn.method = method;
   if (turn.seen < Thread::kAllTimed) {
     ++turn.seen;
     return;

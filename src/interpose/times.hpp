@@ -88,9 +88,10 @@ struct Thread {
   struct Turn {
     std::uint64_t key = 0;
     std::uint64_t generation = 0;
-    Row* row = nullptr;      ///< of those that were timed
-    std::uint32_t seen = 0;  ///< timed calls, up to kAllTimed
-    std::uint32_t left = 0;  ///< calls to count before the next one is timed
+    Row* row = nullptr;        ///< of those that were timed
+    std::int16_t method = -1;  ///< of the last of them
+    std::uint32_t seen = 0;    ///< timed calls, up to kAllTimed
+    std::uint32_t left = 0;    ///< calls to count before the next one is timed
 
     [[nodiscard]] bool is_of(std::uint64_t its_key, std::uint64_t now) const noexcept {
       return key == its_key && generation == now;
@@ -154,29 +155,41 @@ struct Beginning {
 /// A call of the application's that is counted without being timed. Calls inside it belong to it.
 class Counted {
  public:
-  /// Whether this call, which returns at once, need not be timed: then it is counted. ~3 ns.
-  [[gnu::always_inline]] explicit Counted(const Beginning& call) noexcept : thread_(thread()) {
+  /// Whether this call, which returns at once, need not be timed: then it is counted when it ends.
+  /// ~5 ns. `call` must outlive it.
+  [[gnu::always_inline]] explicit Counted(const Beginning& call) noexcept
+      : thread_(thread()), call_(call) {
     if (thread_.inside) return;  // or was left by longjmp: Timed finds that
     const std::uint64_t key = call.key(thread_);
     const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_relaxed);
     Thread::Turn& turn = thread_.turn_of(key, generation);
     if (turn.left == 0 || !turn.is_of(key, generation)) return;
     --turn.left;
-    turn.row->count(call.count);
+    turn_ = &turn;
     thread_.inside = true;
     thread_.frame = __builtin_frame_address(0);
-    is_ = true;
+    thread_.method = -1;
   }
   ~Counted() {
-    if (is_) thread_.inside = false;
+    if (turn_ == nullptr) return;
+    thread_.inside = false;
+    if (thread_.method == turn_->method) {
+      turn_->row->count(call_.count);
+    } else {
+      count_elsewhere();
+    }
   }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
-  explicit operator bool() const noexcept { return is_; }
+  explicit operator bool() const noexcept { return turn_ != nullptr; }
 
  private:
+  /// Its message went another way than those before.
+  void count_elsewhere() noexcept;
+
   Thread& thread_;
-  bool is_ = false;
+  const Beginning& call_;
+  Thread::Turn* turn_ = nullptr;
 };
 
 /// Whether calls of the function are timed one by one.
@@ -185,11 +198,12 @@ enum class Timing : std::uint8_t {
   Sample,  ///< it returns at once
 };
 
-/// One call of the application's: ~25 ns. Calls inside another one belong to that.
+/// One call of the application's, `begin`, which must outlive it: ~25 ns. Calls inside another one
+/// belong to that.
 class Timed {
  public:
   Timed(const Beginning& begin, Timing timing) noexcept
-      : thread_(thread()), sampled_(timing == Timing::Sample) {
+      : thread_(thread()), call_(begin), sampled_(timing == Timing::Sample) {
     // A call that is not below the outermost one shows that this was left by longjmp.
     const void* const frame = __builtin_frame_address(0);
     outermost_ = !thread_.inside || frame >= thread_.frame;
@@ -197,12 +211,6 @@ class Timed {
     thread_.inside = true;
     thread_.frame = frame;
     thread_.method = -1;
-    count_ = begin.count;
-    turn_ = sampled_ ? begin.key(thread_) : 0;
-    key_.call = begin.call;
-    key_.many = begin.type != 0 && begin.count != 1;
-    key_.site = thread_.fortran_site != nullptr ? thread_.fortran_site : begin.site;
-    key_.type = begin.type;
     begin_ = ticks();
   }
   ~Timed() {
@@ -219,15 +227,13 @@ class Timed {
 
  private:
   void finish() noexcept;
-  void take_turn(Row& row, std::uint64_t spent) noexcept;
+  void take_turn(Row& row, std::int16_t method, std::uint64_t spent) noexcept;
 
   Thread& thread_;
+  const Beginning& call_;
   bool sampled_;
   bool outermost_ = false;
   bool succeeded_ = false;
-  Key key_;
-  std::int64_t count_ = 0;
-  std::uint64_t turn_ = 0;  ///< its key, of a call that returns at once
   std::uint64_t begin_ = 0;
 };
 
