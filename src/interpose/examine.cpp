@@ -95,21 +95,11 @@ exchange::StartSend start_of(Function function) noexcept {
   }
 }
 
-// H200s, Open MPI 4.1.4, blocks of 8 B, 64 B apart: 4 MiB 64 to 67 us packed, 94 read; 1 MiB 36 and
-// 35.
-bool better_packed(const Examined& found) {
-  constexpr std::int64_t kShort = 16;
-  constexpr std::int64_t kMany = 200'000;
-  if (found.method != Method::Device) return false;
-  const std::int64_t blocks = found.typed.elements->layout().block_count();
-  return blocks > kMany && found.bytes < blocks * kShort;
-}
-
 std::optional<exchange::shared::Lease> lease_for(Examined& found, const void* buffer,
                                                  std::int64_t count, MPI_Datatype type,
                                                  const mpi::Peer& to,
                                                  exchange::shared::Sender sender) {
-  if (!wants_sharing(found) || better_packed(found)) return std::nullopt;
+  if (!wants_sharing(found)) return std::nullopt;
   exchange::shared::PostOffice& office = *exchange::shared::PostOffice::get();
   const auto there = exchange::shared::destination(to);
   Examined packed = found;

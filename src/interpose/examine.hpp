@@ -274,9 +274,6 @@ inline void begin_packed(Direction direction, const Examined& found,
   transfer->start();
 }
 
-/// Whether a GPU-aware MPI library carries a send sooner, packed by its own device, than another
-/// device reads it, a sector for each short block.
-[[nodiscard]] bool better_packed(const Examined& found);
 /// A send that wants_sharing(), as one that is packed, if it lies in host memory or all in a
 /// device's. False: it is no such send, and nothing is changed.
 bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type);

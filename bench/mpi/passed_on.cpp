@@ -1,0 +1,109 @@
+// What a call that is passed on costs in a real job: exchanges of 16 contiguous messages each way,
+// through MPI_Isend and so on and, in turn with that, through the MPI library's own functions,
+// which the interposer does not see. Both in one process, so that all else is alike.
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "mpi/environment.hpp"
+#include "support/options.hpp"
+#include "support/report.hpp"
+
+namespace {
+
+using namespace bench;
+
+constexpr int kMessages = 16;
+constexpr int kCalls = 2 * kMessages + 1;
+constexpr int kExchanges = 50;  // of a sample
+constexpr int kMaxBytes = 16 << 10;
+
+struct Functions {
+  decltype(&MPI_Irecv) irecv;
+  decltype(&MPI_Isend) isend;
+  decltype(&MPI_Waitall) waitall;
+};
+
+/// The MPI library's own, found where it was loaded; null where that is not known.
+Functions of_library() {
+#ifdef OPEN_MPI
+  const char* const names[] = {"libmpi.so.40"};
+#else
+  const char* const names[] = {"libmpich.so.12", "libmpi.so.12"};
+#endif
+  for (const char* name : names) {
+    void* const library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    return {reinterpret_cast<decltype(&MPI_Irecv)>(dlsym(library, "MPI_Irecv")),
+            reinterpret_cast<decltype(&MPI_Isend)>(dlsym(library, "MPI_Isend")),
+            reinterpret_cast<decltype(&MPI_Waitall)>(dlsym(library, "MPI_Waitall"))};
+  }
+  return {};
+}
+
+struct Buffers {
+  std::vector<char> out = std::vector<char>(kMessages * kMaxBytes);
+  std::vector<char> in = std::vector<char>(kMessages * kMaxBytes);
+};
+
+/// Seconds of one exchange.
+double sample(const Functions& call, Buffers& b, int bytes, int peer) {
+  std::array<MPI_Request, 2 * kMessages> requests{};
+  const double begin = MPI_Wtime();
+  for (int exchange = 0; exchange < kExchanges; ++exchange) {
+    for (int i = 0; i < kMessages; ++i) {
+      call.irecv(b.in.data() + i * kMaxBytes, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD,
+                 &requests[static_cast<std::size_t>(i)]);
+    }
+    for (int i = 0; i < kMessages; ++i) {
+      call.isend(b.out.data() + i * kMaxBytes, bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD,
+                 &requests[static_cast<std::size_t>(kMessages + i)]);
+    }
+    call.waitall(2 * kMessages, requests.data(), MPI_STATUSES_IGNORE);
+  }
+  return (MPI_Wtime() - begin) / kExchanges;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options =
+      parse_options(argc, argv, "What a call that is passed on costs, in exchanges of 16 messages");
+  const int sizes[] = {24, 216, 4096};
+  if (options.list) {
+    for (const int bytes : sizes) std::printf("passed_on_%dB\n", bytes);
+    return 0;
+  }
+  Environment mpi(&argc, &argv);
+  mpi.require_ranks(2);
+  const Report report("passed_on", mpi.ranks(), mpi.library());
+  const Functions past = of_library();
+  if (past.irecv == nullptr || past.isend == nullptr || past.waitall == nullptr) {
+    std::fprintf(stderr, "passed_on: the MPI library's own functions were not found\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  const Functions through = {MPI_Irecv, MPI_Isend, MPI_Waitall};
+  Buffers b;
+  const int rounds = options.quick ? 20 : 400;
+  for (const int bytes : sizes) {
+    const std::string name = "passed_on_" + std::to_string(bytes) + "B";
+    if (!options.selects(name)) continue;
+    std::vector<double> alone;
+    std::vector<double> call_ns;
+    for (int round = -rounds / 10; round < rounds; ++round) {
+      const double without = sample(past, b, bytes, 1 - mpi.rank());
+      const double with = sample(through, b, bytes, 1 - mpi.rank());
+      if (round < 0) continue;
+      alone.push_back(without * 1e6);
+      call_ns.push_back((with - without) / kCalls * 1e9);
+    }
+    if (mpi.rank() != 0) continue;
+    report.line(name, summarize(call_ns), "-ns",
+                {{"exchange_alone_us", summarize(alone).median}, {"op", "call"}});
+  }
+  return 0;
+}
