@@ -18,7 +18,6 @@
 namespace strake {
 namespace {
 
-constexpr const char* kDriverLibrary = "libcuda.so.1";
 constexpr const char* kPlugin = "libstrake-cuda.so";
 // The driver's answers if it can be used: there is a context, or it was destroyed. With any other
 // answer cuInit was never called, or the process ends, or this is a callback, which must not call
@@ -100,7 +99,14 @@ DeviceBackend* load() {
     options.spin_ns = spin_us * 1000;  // the default is longer than a small kernel takes
   }
   DeviceBackend* backend = make == nullptr ? nullptr : make(kDeviceBackendVersion, options);
-  if (backend == nullptr) log::warn("{} is of another version, or found no usable device", kPlugin);
+  if (backend == nullptr) {
+    log::warn("{} is of another version, or found no usable device", kPlugin);
+  } else if (backend->maps() == nullptr) {
+    log::info("the calls by which {} maps memory can't be counted, so it is asked at each message",
+              kDriverLibrary);
+  } else {
+    g_driver_maps.store(backend->maps(), std::memory_order_release);
+  }
   g_plugin.store(plugin, std::memory_order_release);
   return backend;
 }

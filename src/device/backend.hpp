@@ -4,12 +4,14 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "device/driver_maps.hpp"
 #include "strake/place.hpp"
 #include "strake/stream.hpp"
 
@@ -159,6 +161,9 @@ class DeviceBackend {
   /// Whether the runtime knows the address, and the buffer id of the allocation there (0: none).
   /// 110 ns; 180 ns for an address that it does not know.
   virtual bool knows(const void* address, std::uint64_t& buffer_id) const noexcept = 0;
+  /// Counts the driver's calls that map memory. Null: they can't be counted, so each address must
+  /// be asked about each time.
+  [[nodiscard]] virtual const DriverMaps* maps() const noexcept = 0;
   virtual std::unique_ptr<Queue> make_queue(int device,
                                             QueueOrder order = QueueOrder::AfterDefault) = 0;
   virtual std::unique_ptr<Marker> make_marker(int device) = 0;
@@ -228,7 +233,7 @@ struct DeviceBackendOptions {
 };
 
 /// Raise it when this header changes: a plug-in of another version is refused.
-inline constexpr int kDeviceBackendVersion = 12;
+inline constexpr int kDeviceBackendVersion = 13;
 /// The plug-in's symbol `strake_make_device_backend`. Null if the version differs or no device can
 /// be used.
 using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOptions& options);
@@ -239,6 +244,8 @@ using MakeDeviceBackend = DeviceBackend* (*)(int version, const DeviceBackendOpt
 [[nodiscard]] DeviceBackend* device_backend() noexcept;
 /// The same where there must be one. \throws Unsupported
 [[nodiscard]] DeviceBackend& required_device_backend();
+/// The loaded back end's maps(); null, too, while none is loaded.
+inline constinit std::atomic<const DriverMaps*> g_driver_maps{nullptr};
 /// A function of the plug-in that device_backend() loaded; null if it has none of that name.
 [[nodiscard]] void* device_plugin_symbol(const char* name) noexcept;
 

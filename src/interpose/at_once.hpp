@@ -24,8 +24,9 @@ inline const Known* known_at_once(Direction direction, Style style, int rank, co
 }
 /// Whether it may be passed on at once, without an entry or a mark.
 inline bool passes(const Known* known) noexcept {
-  if (known == nullptr || known->passes == Passes::No) return false;
-  if (known->passes == Passes::AtOnce && !exchange::shared::gives_room_for_envelopes()) return true;
+  if (known == nullptr || known->found.passes == Passes::No) return false;
+  if (known->found.passes == Passes::AtOnce && !exchange::shared::gives_room_for_envelopes())
+    return true;
   return exchange::shared::PostOffice::get() == nullptr;
 }
 

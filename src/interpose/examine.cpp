@@ -7,6 +7,7 @@
 #include "exchange/choice_log.hpp"
 #include "exchange/mixed.hpp"
 #include "interpose/requests.hpp"
+#include "memory/host_pages.hpp"
 #include "mpi/quirks.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
@@ -32,6 +33,11 @@ void log_left(Reason reason, std::int64_t bytes) noexcept {
 
 bool reachable(Place place) noexcept {
   return place.kind != MemoryKind::Device || device_backend()->usable(place.device);
+}
+
+bool lies_on_host(const void* buffer, std::int64_t lowest) noexcept {
+  return known_as_host(reinterpret_cast<const void*>(address_of(buffer, lowest))) &&
+         (buffer != nullptr || device_backend() == nullptr);
 }
 
 bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined& result,
@@ -139,7 +145,8 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
       result.method = Method::Pack;
   }
   if (result.method != Method::System) result.reason = Reason::None;
-  if (kept && settled && device_backend() == nullptr) known.settle(direction, result, &elements);
+  const bool plain = result.typed.place.kind == MemoryKind::Host && !result.typed.mixed;
+  if (kept && settled && plain) known.settle(direction, result, &elements);
 }
 
 }  // namespace strake::interpose

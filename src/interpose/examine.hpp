@@ -54,12 +54,6 @@ void log_left(Reason reason, std::int64_t bytes) noexcept;
 bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined& result,
              bool* kept = nullptr);
 
-/// Whether a message needs nothing but the MPI library's call.
-enum class Passes : std::uint8_t {
-  No,
-  Unshared,  ///< in a process that takes no part in sharing
-  AtOnce,
-};
 inline Passes passes_at_once(Direction direction, const Found& found) noexcept {
   if (found.method != Method::System || found.as_bytes || found.reason == Reason::Empty)
     return Passes::No;
@@ -77,22 +71,19 @@ struct alignas(64) Known {
   std::uint64_t key = 0;
   std::uint64_t generation = 0;
   std::int64_t count = 0;
-  union {
-    /// Of one that is not settled. Null: a type that was never committed here.
-    mpi::TypeRecord* record = nullptr;
-    mpi::Elements* elements;  ///< of a settled one whose method is not System
-  };
-  /// Nothing else matters: `found` is right for every buffer, in a process without a device.
-  bool settled = false;
-  Passes passes = Passes::No;  ///< of a settled one
-  Found found = {};
+  mpi::TypeRecord* record = nullptr;    ///< null: a type that was never committed here
+  mpi::Elements* elements = nullptr;    ///< of a settled one whose method is not System
+  Found found = {.bytes = kUnsettled};  ///< if settled, right for all plain host memory
 
+  [[nodiscard]] bool settled() const noexcept { return found.bytes != kUnsettled; }
   void settle(Direction direction, const Found& what, mpi::Elements* of) {
-    settled = true;
-    passes = passes_at_once(direction, what);
     found = what;
+    found.passes = passes_at_once(direction, what);
     elements = of;
   }
+
+ private:
+  static constexpr std::int64_t kUnsettled = -1;
 };
 static_assert(sizeof(Known) == 64, "one line of the cache");
 using KnownTypes = std::array<mpi::TypeSlots<Known>, 4>;
@@ -127,13 +118,18 @@ inline Found left_without_record(const mpi::InUse& type, std::int64_t count) noe
   return {.bytes = type.new_size * count, .reason = Reason::FewUses};
 }
 
-/// What was found before, in a process without a device; or null.
+/// Whether what was found for plain host memory holds for a buffer: always without a device. With
+/// one the page of its first byte must be known, and under MPI_BOTTOM (null) there are others. ~5
+/// ns.
+[[nodiscard]] bool lies_on_host(const void* buffer, std::int64_t lowest) noexcept;
+
+/// What was found before, if it holds for the buffer; or null.
 inline const Known* known_before(Direction direction, Style style, const void* buffer,
                                  std::int64_t count, MPI_Datatype type) {
-  if (!no_object_since() && device_backend() != nullptr) return nullptr;
   const Known& known = known_slot(direction, style, type, count);
-  const bool holds =
-      known.settled && is_of(known, type, count) && plausible(buffer, known.found.lowest);
+  const bool holds = known.settled() && is_of(known, type, count) &&
+                     plausible(buffer, known.found.lowest) &&
+                     (no_object_since() || lies_on_host(buffer, known.found.lowest));
   return holds ? &known : nullptr;
 }
 /// known_before() of a message that begins.
@@ -152,7 +148,7 @@ inline const Found* left_before(Direction direction, Style style, int rank, cons
   return known != nullptr && known->found.method == Method::System ? &known->found : nullptr;
 }
 
-/// ~10 ns for what was asked before, in a process without a device.
+/// ~10 ns for what was asked before of plain host memory.
 inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
                         MPI_Datatype type, Use use) {
   Examined result;
@@ -171,7 +167,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
     return result;
   }
   Known& known = known_slot(direction, style, type, count);
-  if (known.settled || known.record == nullptr || !is_of(known, type, count)) {
+  if (known.record == nullptr || !is_of(known, type, count)) {
     const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
     const mpi::InUse found = mpi::use_type(type, count, use);
     if (found.record == nullptr) {

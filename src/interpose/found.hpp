@@ -11,6 +11,13 @@ using exchange::Reason;
 using machine::Direction;
 using machine::Method;
 
+/// Whether a message needs nothing but the MPI library's call.
+enum class Passes : std::uint8_t {
+  No,
+  Unshared,  ///< only in a process that takes no part in sharing
+  AtOnce,
+};
+
 /// How the bytes of a call should travel.
 struct Found {
   std::int64_t bytes = 0;  ///< 0 where not known
@@ -19,6 +26,7 @@ struct Found {
   /// A receive that is left to the MPI library asks it for MPI_BYTE from `lowest` on, not the type
   /// (decision 5).
   bool as_bytes = false;
+  Passes passes = Passes::No;
   bool shares = true;       ///< a send goes by memory that its receiver shares, where it can
   std::int64_t lowest = 0;  ///< offset of the first byte in memory
 };

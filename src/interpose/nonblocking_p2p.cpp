@@ -264,7 +264,7 @@ template <typename Real, typename Count>
     return pass_at_once(Function::MPI_Irecv, known->found,
                         [=] { return real(buffer, count, type, rank, tag, comm, request); });
   }
-  if (known != nullptr && known->passes == Passes::Unshared && request != nullptr) {
+  if (known != nullptr && known->found.passes == Passes::Unshared && request != nullptr) {
     const auto code =
         watch_at_once(Function::MPI_Irecv, known->found, buffer, count, type, rank, comm, request,
                       [=] { return real(buffer, count, type, rank, tag, comm, request); });

@@ -33,6 +33,12 @@ void copy(void* to, const void* from, std::size_t bytes);
 std::size_t device_bytes_in_use();
 /// All that the process has on the device is gone, as by cudaDeviceReset.
 void reset_device();
+/// \{ Of the stand-in for a device; nothing with others.
+/// How often Strake asked it what lies at an address, or gave it some work.
+long driver_uses();
+/// Device memory in place of host memory, until the program ends.
+void allocate_at(void* address, std::size_t bytes);
+/// \}
 /// \{ Work in the device's default stream; in host memory it is done at once.
 /// Sets bytes, some milliseconds later.
 void set_late(void* address, unsigned char value, std::size_t bytes);

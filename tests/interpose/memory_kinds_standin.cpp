@@ -18,6 +18,10 @@ void* allocate(Kind kind, std::size_t bytes) {
 void release(Kind /*kind*/, void* address) { standin::deallocate(address); }
 
 std::size_t device_bytes_in_use() { return 0; }
+long driver_uses() { return standin::uses(); }
+void allocate_at(void* address, std::size_t bytes) {
+  standin::allocate(bytes, standin::current_device(), false, standin::Sharing::Whole, address);
+}
 void reset_device() { cudaDeviceReset(); }
 void renew_first_piece(void* address) { standin::map_anew(address); }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,6 +51,7 @@ class Backend final : public strake::DeviceBackend {
   }
   bool query(const void* address, AllocationInfo& info) const noexcept override {
     Allocation found;
+    count_use();
     if (!find(address, found)) return false;
     info = {{found.pinned ? MemoryKind::Pinned : MemoryKind::Device, found.device},
             found.base,
@@ -61,10 +63,13 @@ class Backend final : public strake::DeviceBackend {
 
   bool knows(const void* address, std::uint64_t& buffer_id) const noexcept override {
     Allocation found;
+    count_use();
     if (!find(address, found)) return false;
     buffer_id = found.id;
     return true;
   }
+
+  const strake::DriverMaps* maps() const noexcept override { return maps_ ? &*maps_ : nullptr; }
 
   std::unique_ptr<strake::Queue> make_queue(int device, strake::QueueOrder order) override {
     return std::make_unique<Queue>(device, order);
@@ -204,6 +209,7 @@ class Backend final : public strake::DeviceBackend {
     struct stat found {};
     return fstat(file, &found) == 0 ? found.st_ino : 0;
   }
+  const std::optional<strake::DriverMaps> maps_ = strake::watch_driver_maps(strake::kDriverLibrary);
   std::array<std::atomic<std::int64_t>, 2> taken_{};  // of device and of pinned memory
   std::mutex mapped_mutex_;
   struct MappedHost {

@@ -62,8 +62,9 @@ struct Allocation {
   Sharing sharing = Sharing::Whole;
 };
 
-/// \throws std::bad_alloc
-void* allocate(std::size_t bytes, int device, bool pinned, Sharing sharing = Sharing::Whole);
+/// If `at` is not null, in place of what is mapped there. \throws std::bad_alloc
+void* allocate(std::size_t bytes, int device, bool pinned, Sharing sharing = Sharing::Whole,
+               void* at = nullptr);
 void deallocate(void* address) noexcept;
 /// One of the pieces that allocate() made gets other memory, at the same address.
 void map_anew(void* address);
@@ -73,6 +74,10 @@ void* import_files(const int* files, const std::size_t* bytes, std::size_t count
 int current_device() noexcept;
 /// The allocation that an address lies in (or is the end of); false: none.
 bool find(const void* address, Allocation& found) noexcept;
+/// \{ How often the plug-in asked what lies at an address, or gave a queue some work.
+void count_use() noexcept;
+long uses() noexcept;
+/// \}
 /// Where the CPU reaches what programs know as `address`: itself for any other memory.
 std::byte* reach(const void* address) noexcept;
 

@@ -23,6 +23,7 @@ namespace {
 constexpr int kDevices = 2;
 std::atomic<bool> g_initialised{false};
 std::atomic<bool> g_reset{false};
+std::atomic<long> g_uses{0};
 thread_local int t_device = 0;
 
 struct Registry {
@@ -48,12 +49,13 @@ struct Part {
 };
 
 /// One mapping beside the other, and behind them a page that nobody may touch.
-void* map(const std::vector<Part>& parts, int protection) {
+void* map(const std::vector<Part>& parts, int protection, void* wanted = nullptr) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   std::size_t length = page;
   for (const Part& part : parts) length += whole_pages(part.bytes);
+  const int fixed = wanted != nullptr ? MAP_FIXED : 0;
   void* reserved =
-      mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(wanted, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
   if (reserved == MAP_FAILED) throw std::bad_alloc();
   auto* at = static_cast<std::byte*>(reserved);
   for (const Part& part : parts) {
@@ -85,8 +87,9 @@ int protection_of(bool pinned) {
                                                                     : PROT_NONE;
 }
 
-void* add(const std::vector<Part>& parts, int device, bool pinned, bool own, Sharing sharing) {
-  void* const known = map(parts, protection_of(pinned));
+void* add(const std::vector<Part>& parts, int device, bool pinned, bool own, Sharing sharing,
+          void* at = nullptr) {
+  void* const known = map(parts, protection_of(pinned), at);
   void* memory = known;
   std::size_t length = 0;
   for (const Part& part : parts) length += whole_pages(part.bytes);
@@ -113,16 +116,16 @@ void* add(const std::vector<Part>& parts, int device, bool pinned, bool own, Sha
 
 }  // namespace
 
-void* allocate(std::size_t bytes, int device, bool pinned, Sharing sharing) {
+void* allocate(std::size_t bytes, int device, bool pinned, Sharing sharing, void* at) {
   std::vector<Part> parts;
   try {
     if (sharing != Sharing::Pieces) {
       parts.push_back({make_file(bytes), bytes});
     } else {
-      for (std::size_t at = 0; at < bytes || at == 0; at += kPiece)
+      for (std::size_t done = 0; done < bytes || done == 0; done += kPiece)
         parts.push_back({make_file(kPiece), kPiece});
     }
-    return add(parts, device, pinned, true, sharing);
+    return add(parts, device, pinned, true, sharing, at);
   } catch (...) {
     for (const Part& part : parts) close(part.file);
     throw;
@@ -185,6 +188,9 @@ bool find(const void* address, Allocation& found) noexcept {
   found = after->second;
   return true;
 }
+
+void count_use() noexcept { g_uses.fetch_add(1, std::memory_order_relaxed); }
+long uses() noexcept { return g_uses.load(std::memory_order_relaxed); }
 
 std::byte* reach(const void* address) noexcept {
   Allocation found;

@@ -32,6 +32,7 @@ Queue::~Queue() {
 }
 
 Ticket Queue::push(std::function<void()> task) {
+  count_use();
   const std::lock_guard lock(mutex_);
   const bool after = task && order_ == strake::QueueOrder::AfterDefault;
   tasks_.push_back({std::move(task), after ? default_work() : 0});

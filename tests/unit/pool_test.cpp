@@ -28,6 +28,7 @@ class PretendedDevice final : public DeviceBackend {
   void require_intact(int) const override {}
   bool query(const void*, AllocationInfo&) const noexcept override { return false; }
   bool knows(const void*, std::uint64_t&) const noexcept override { return false; }
+  [[nodiscard]] const DriverMaps* maps() const noexcept override { return nullptr; }
   std::unique_ptr<Queue> make_queue(int, QueueOrder) override { throw Unsupported("pretended"); }
   std::unique_ptr<Marker> make_marker(int) override { throw Unsupported("pretended"); }
   std::unique_ptr<DeviceStream> make_stream(int, StreamOf) override {

@@ -2,6 +2,7 @@
 #include "device/backend.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "device/cuda/block.hpp"
 #include "device/cuda/driver.hpp"
@@ -24,10 +26,16 @@
 namespace strake::cuda {
 namespace {
 
+/// Under WSL the library of this name only loads the driver proper, whose calls it would not count.
+std::optional<DriverMaps> find_maps() noexcept {
+  if (access("/dev/dxg", F_OK) == 0) return {};
+  return watch_driver_maps(kDriverLibrary);
+}
+
 class CudaBackend final : public DeviceBackend {
  public:
   CudaBackend(int devices, const DeviceBackendOptions& options)
-      : devices_(devices), options_(options) {
+      : devices_(devices), options_(options), maps_(find_maps()) {
     for (int device = 0; device < devices; ++device) {
       Traits& traits = traits_.emplace_back();
       traits.multiprocessors = multiprocessors_of(device);
@@ -42,6 +50,9 @@ class CudaBackend final : public DeviceBackend {
   void require_intact(int device) const override;
   bool query(const void* address, AllocationInfo& info) const noexcept override;
   bool knows(const void* address, std::uint64_t& buffer_id) const noexcept override;
+  [[nodiscard]] const DriverMaps* maps() const noexcept override {
+    return maps_ ? &*maps_ : nullptr;
+  }
   std::unique_ptr<Queue> make_queue(int device, QueueOrder order) override;
   std::unique_ptr<Marker> make_marker(int device) override;
   std::unique_ptr<DeviceStream> make_stream(int device, StreamOf use) override;
@@ -77,6 +88,7 @@ class CudaBackend final : public DeviceBackend {
 
   int devices_;
   DeviceBackendOptions options_;  // of the core that it was made for
+  const std::optional<DriverMaps> maps_;
   std::deque<Traits> traits_;
   std::mutex mapped_hosts_mutex_;
   std::map<std::byte*, int> mapped_hosts_;  ///< how often each is mapped

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "device/driver_maps.hpp"
 #include "strake/error.hpp"
 
 namespace strake::cuda {
@@ -27,7 +28,7 @@ bool find(void* library, const char* name, Function& out) {
 }
 
 bool load(Driver& d) {
-  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  void* library = dlopen(kDriverLibrary, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return false;
   (void)find(library, "cuCtxGetId", d.ctx_get_id);
   // The names carry the versions of the signatures that cuda.h declares.
