@@ -38,6 +38,9 @@ class Model {
   /// both times are nearly equal, the message is left to the MPI library, since the order may
   /// change from minute to minute (decision 7).
   static constexpr double kWorthPacking = 0.94;
+  /// The same of memory that both ranks share, against the way that is taken without it. Trials in
+  /// the job may find otherwise: what sharing gains depends on the neighbours (decision 19).
+  static constexpr double kWorthSharing = kWorthPacking;
 
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4"), `chunk` the piece in which
   /// staged messages are copied [bytes].
@@ -52,15 +55,19 @@ class Model {
     /// alone, took no less than the whole message.
     std::optional<double> wire;
   };
-  /// Nothing if the method can't carry the message, or a part at the ends was not measured.
+  /// Nothing if the method can't carry the message, or a part at the ends was not measured; and for
+  /// Shared, whose ends overlap.
   [[nodiscard]] std::optional<Parts> parts(Method method, const Message& message) const noexcept;
   /// The whole message, as measured or as the sum of the parts; nothing if a part was not measured.
   /// [s]
   [[nodiscard]] std::optional<double> time(Method method, const Message& message) const noexcept;
-  /// The fastest method; System: left to the MPI library. Nothing if a part that matters was not
-  /// measured. ~200 ns.
+  /// The fastest method but Shared; System: left to the MPI library. Nothing if a part that matters
+  /// was not measured. ~200 ns.
   [[nodiscard]] std::optional<Method> choose(const Message& message,
                                              const Options& options) const noexcept;
+  /// Whether Shared is chosen over `otherwise`, System or Pack, by which the message goes to ranks
+  /// that share no memory with this one. Nothing if that is not known, as between nodes. ~100 ns.
+  [[nodiscard]] std::optional<bool> shares(const Message& message, Method otherwise) const noexcept;
 
  private:
   /// The curves of one operation on boxes of one block length and pitch.
@@ -101,6 +108,8 @@ class Model {
   [[nodiscard]] double other_end(Method method, const Query& query) const noexcept;
   /// A whole message that both ends pack.
   [[nodiscard]] double packed(const Query& query) const noexcept;
+  /// A whole message by memory that both ranks share.
+  [[nodiscard]] double shared(const Query& query) const noexcept;
   [[nodiscard]] double wire(Method method, const Query& query) const noexcept;
   [[nodiscard]] double whole(Method method, const Query& query) const noexcept;
   [[nodiscard]] std::optional<Method> choose_host(const Query& query) const noexcept;
@@ -117,6 +126,7 @@ class Model {
   Curve mpi_device_;
   Layouts system_;  // whole messages, both ends strided
   Layouts packed_;
+  Layouts shared_;  // empty between nodes
   // The piece of a staged message [log2 of bytes], and how long its copy takes.
   double piece_;
   double copy_piece_[2];
