@@ -122,6 +122,7 @@ class Operation final : public exchange::Flight {
   /// mpi::g_type_generation is `settled_at_`.
   MPI_Request left_ = MPI_REQUEST_NULL;
   bool is_left_ = false;  ///< the running message is
+  exchange::Reason why_left_ = exchange::Reason::None;
   exchange::Choice by_rule_;
   exchange::Choice settled_;
   std::uint64_t settled_at_ = 0;
