@@ -97,7 +97,7 @@ Model::Model(const Profile& profile, std::string_view mpi, Reach link, std::int6
   mpi_device_ = profile.curve(joined({way, "device"}), mpi);
   system_ = layouts(profile, way, "system", mpi);
   packed_ = layouts(profile, way, "pack", mpi);
-  if (link == Reach::Node) shared_ = layouts(profile, way, "shared", mpi);
+  shared_ = layouts(profile, way, "shared", mpi);
 }
 
 Model::Query::Query(const Message& asked) noexcept

@@ -126,7 +126,7 @@ class Model {
   Curve mpi_device_;
   Layouts system_;  // whole messages, both ends strided
   Layouts packed_;
-  Layouts shared_;  // empty between nodes
+  Layouts shared_;  // never measured between nodes
   // The piece of a staged message [log2 of bytes], and how long its copy takes.
   double piece_;
   double copy_piece_[2];
