@@ -215,7 +215,7 @@ double Model::packed(const Query& query) const noexcept {
 }
 
 double Model::shared(const Query& query) const noexcept {
-  return query.message.dense || !query.host ? kUnknown : time_of(shared_, query, query.bytes);
+  return query.message.dense ? kUnknown : time_of(shared_, query, query.bytes);
 }
 
 double Model::wire(Method method, const Query& query) const noexcept {
@@ -244,11 +244,14 @@ double Model::whole(Method method, const Query& query) const noexcept {
          other_end(method, query);
 }
 
+bool Model::carries(Method method, const Query& query) noexcept {
+  const bool for_host = method == Method::Pack || method == Method::Shared;
+  return method == Method::System || for_host == query.host;
+}
+
 std::optional<Model::Parts> Model::parts(Method method, const Message& message) const noexcept {
   const Query query(message);
-  const bool anywhere = method == Method::System;
-  if (method == Method::Shared || (!anywhere && query.host != (method == Method::Pack)))
-    return std::nullopt;
+  if (method == Method::Shared || !carries(method, query)) return std::nullopt;
   const double here = end(method, query, message.direction);
   const double there = other_end(method, query);
   if (!known(here) || !known(there)) return std::nullopt;
@@ -257,8 +260,8 @@ std::optional<Model::Parts> Model::parts(Method method, const Message& message) 
 }
 
 std::optional<double> Model::time(Method method, const Message& message) const noexcept {
-  if (method != Method::Shared && !parts(method, message)) return std::nullopt;
-  const double seconds = whole(method, Query(message));
+  const Query query(message);
+  const double seconds = carries(method, query) ? whole(method, query) : kUnknown;
   return known(seconds) ? std::optional(seconds) : std::nullopt;
 }
 
@@ -302,7 +305,7 @@ std::optional<Method> Model::choose(const Message& message, const Options& optio
 
 std::optional<bool> Model::shares(const Message& message, Method otherwise) const noexcept {
   const Query query(message);
-  const double by_sharing = shared(query);
+  const double by_sharing = query.host ? shared(query) : kUnknown;
   if (!known(by_sharing) || rows_nearly_touch(message)) return std::nullopt;
   const double without = whole(otherwise, query);
   return known(without) ? std::optional(by_sharing < kWorthSharing * without) : std::nullopt;

@@ -58,8 +58,8 @@ class Model {
   /// Nothing if the method can't carry the message, or a part at the ends was not measured; and for
   /// Shared, whose ends overlap.
   [[nodiscard]] std::optional<Parts> parts(Method method, const Message& message) const noexcept;
-  /// The whole message, as measured or as the sum of the parts; nothing if a part was not measured.
-  /// [s]
+  /// The whole message, as measured or as the sum of the parts; nothing if the method can't carry
+  /// it, or neither was measured. [s]
   [[nodiscard]] std::optional<double> time(Method method, const Message& message) const noexcept;
   /// The fastest method but Shared; System: left to the MPI library. Nothing if a part that matters
   /// was not measured. ~200 ns.
@@ -98,6 +98,8 @@ class Model {
   static Strided strided(const Profile& profile, std::string_view name, std::string_view mpi);
   static Layouts layouts(const Profile& profile, std::string_view what, std::string_view by,
                          std::string_view mpi);
+  /// Whether the method can carry the message, in the memory where that lies.
+  static bool carries(Method method, const Query& query) noexcept;
   // These return seconds, or NaN if a part was not measured.
   static double time_of(const Strided& curves, const Query& query, double bytes) noexcept;
   static double time_beyond_sparse(const Strided& curves, const Query& query,

@@ -201,6 +201,16 @@ TEST(Model, nothing_is_said_where_a_part_was_not_measured) {
   EXPECT_FALSE(Model(profile_of(all_parts()), kMpi, Reach::Net, kMi).choose(host, {}));
 }
 
+TEST(Model, a_whole_message_that_was_measured_needs_no_times_of_its_ends) {
+  Times times = all_parts();
+  times["mpi/node/pack/box"] = 5e-7;
+  for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) times.erase(name);
+  const Message message = box(Direction::Send, kHost);
+  EXPECT_FALSE(model_of(times).parts(Method::Pack, message));
+  EXPECT_NEAR(model_of(times).time(Method::Pack, message).value() * 1e6, 0.5, 1e-6);
+  EXPECT_EQ(model_of(times).choose(message, {}), Method::Pack);
+}
+
 TEST(Model, one_process_s_measurement_is_enough_where_mpi_is_the_same_for_all) {
   Times times = all_parts();
   std::erase_if(times, [](const auto& part) { return part.first.starts_with("mpi/"); });
