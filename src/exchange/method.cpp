@@ -27,7 +27,7 @@ using machine::Reach;
 
 bool all_on_one_node() noexcept { return mpi::on_one_node().value_or(true); }
 
-/// Null where nothing was measured.
+/// Returns null if nothing was measured, or the profile can't be used.
 std::unique_ptr<const Model> make_model(Reach reach) noexcept {
   const machine::Profile* profile = machine::this_machine();
   if (profile == nullptr) return nullptr;
@@ -50,7 +50,7 @@ const Model* model() noexcept {
   return made;
 }
 
-/// The same of messages between ranks of one node.
+/// The model of messages between ranks of one node, or null.
 const Model* node_model() noexcept {
   static const Model* const made = all_on_one_node() ? model() : make_model(Reach::Node).release();
   return made;

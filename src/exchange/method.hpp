@@ -53,8 +53,8 @@ inline constexpr int kReasons = 18;
 struct Choice {
   Method method = Method::System;
   Reason reason = Reason::None;
-  /// By memory that the receiver shares instead, where it can: by a built-in rule, unless this
-  /// machine's profile says otherwise.
+  /// The message goes by memory that the receiver shares instead, where it can. A built-in rule
+  /// says so, unless this machine's profile has times that say otherwise.
   bool shares = true;
 };
 

@@ -112,7 +112,7 @@ class Trials {
     std::array<std::int64_t, kTimed> last{};
     int exchanges = 0;  ///< also those that were not timed
     int disturbed = 0;
-    bool hopeless = false;  ///< or it is no way of its own
+    bool hopeless = false;  ///< the way is too slow, impossible, or another one by another name
 
     [[nodiscard]] int timed() const noexcept;
     [[nodiscard]] bool tried() const noexcept { return hopeless || timed() >= kTimed; }
@@ -134,7 +134,7 @@ class Trials {
     std::array<Times, kWays> ways;
 
     explicit State(const Rule& rule) noexcept : by_rule(rule) { begin(); }
-    /// All ways are to be tried that differ, and are possible.
+    /// Forgets all times: the ways that differ, and are possible, are to be tried.
     void begin() noexcept;
     [[nodiscard]] Method method_of(std::size_t way) const noexcept;
     [[nodiscard]] bool shares(std::size_t way) const noexcept;

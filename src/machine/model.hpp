@@ -38,8 +38,9 @@ class Model {
   /// both times are nearly equal, the message is left to the MPI library, since the order may
   /// change from minute to minute (decision 7).
   static constexpr double kWorthPacking = 0.94;
-  /// The same of memory that both ranks share, against the way that is taken without it. Trials in
-  /// the job may find otherwise: what sharing gains depends on the neighbours (decision 19).
+  /// Shared is chosen if it takes at most this part of the time of the method that is chosen
+  /// without it. Trials in the job may find otherwise: what sharing gains depends on the neighbours
+  /// (decision 19).
   static constexpr double kWorthSharing = kWorthPacking;
 
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4"), `chunk` the piece in which
@@ -55,8 +56,8 @@ class Model {
     /// alone, took no less than the whole message.
     std::optional<double> wire;
   };
-  /// Nothing if the method can't carry the message, or a part at the ends was not measured; and for
-  /// Shared, whose ends overlap.
+  /// Nothing if the method can't carry the message, if a part at the ends was not measured, and for
+  /// Shared, whose two ends overlap.
   [[nodiscard]] std::optional<Parts> parts(Method method, const Message& message) const noexcept;
   /// The whole message, as measured or as the sum of the parts; nothing if the method can't carry
   /// it, or neither was measured. [s]
