@@ -38,11 +38,9 @@ bool measured_between_nodes(const machine::Profile& profile, const std::string& 
 
 /// Why the settings let no memory be shared for a message of so many bytes; empty: they do.
 std::string why_not_shared(std::int64_t bytes) {
-  const std::int64_t least = settings::number(settings::Id::share_limit);
-  const std::int64_t most = settings::number(settings::Id::share_bytes);
   if (!settings::flag(settings::Id::share)) return "STRAKE_SHARE is 0";
-  if (bytes < least) return fmt::format("below STRAKE_SHARE_LIMIT, {} bytes", least);
-  return bytes > most ? fmt::format("above STRAKE_SHARE_BYTES, {} bytes", most) : "";
+  if (bytes < settings::number(settings::Id::share_limit)) return "below STRAKE_SHARE_LIMIT";
+  return bytes > settings::number(settings::Id::share_bytes) ? "above STRAKE_SHARE_BYTES" : "";
 }
 
 Candidate candidate(const Model& model, Method method, const machine::Message& message,

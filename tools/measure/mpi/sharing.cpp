@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "exchange/mpi_channel.hpp"
 #include "exchange/shared/envelopes.hpp"
