@@ -61,7 +61,7 @@ machine::Profile made_up_profile() {
     for (const char* name :
          {"pack/cpu/box", "unpack/cpu/box", "pack/device/box", "unpack/device/box",
           "pack/one-shot/box", "unpack/one-shot/box", "mpi/node/system/box", "mpi/net/system/box",
-          "mpi/node/pack/box", "mpi/net/pack/box"}) {
+          "mpi/node/pack/box", "mpi/net/pack/box", "mpi/node/shared/box"}) {
       for (const std::int64_t block : {1, 4, 8, 16, 64, 256, 1024, 4096}) {
         for (const std::int64_t ratio : {2, 16}) {
           profile.results.push_back(
@@ -114,7 +114,9 @@ void print(const char* name, std::vector<double> samples) {
              name, quantile(0.5), quantile(0.1), quantile(0.9), samples.size());
 }
 
-bool same(Choice a, Choice b) { return a.method == b.method && a.reason == b.reason; }
+bool same(Choice a, Choice b) {
+  return a.method == b.method && a.reason == b.reason && a.shares == b.shares;
+}
 
 /// A message's elements, in the form that choices are kept with.
 struct Asked {

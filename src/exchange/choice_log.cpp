@@ -30,7 +30,7 @@ std::string line_of(const Message& message, const Choice& choice, const mpi::Ele
                                       : fmt::format("method {}", name_of(choice.method)),
       why_chosen(message, choice));
   const bool shared = choice.method != Method::System || is_about_speed(choice.reason);
-  if (send && shared && shared::may_send_envelope(message.bytes, message.place))
+  if (send && shared && choice.shares && shared::may_send_envelope(message.bytes, message.place))
     line += "; to ranks of this node by memory that both share";
   return line;
 }

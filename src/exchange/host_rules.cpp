@@ -1,5 +1,6 @@
-// What is chosen for host memory where nothing was measured. Needs no MPI: tools explain by it.
+// What is chosen for host memory. Needs no MPI: tools explain by it.
 #include "exchange/method.hpp"
+#include "machine/model.hpp"
 #include "machine/pitch.hpp"
 
 namespace strake::exchange {
@@ -80,6 +81,18 @@ HostRule built_in_host(const Message& message, bool pipelines) noexcept {
   if (faster != nullptr) return left(faster);
   return {{Method::Pack, Reason::BuiltInRule},
           "the MPI library copies such short blocks more slowly"};
+}
+
+Choice choose_host(const Message& message, const machine::Model* model,
+                   const machine::Model* on_node, bool pipelines) noexcept {
+  Choice choice;
+  if (const auto method = model != nullptr ? model->choose(message, {}) : std::nullopt) {
+    choice = {*method, *method == Method::System ? Reason::LibraryIsFaster : Reason::None};
+  } else {
+    choice = built_in_host(message, pipelines).choice;
+  }
+  if (on_node != nullptr) choice.shares = on_node->shares(message, choice.method).value_or(true);
+  return choice;
 }
 
 }  // namespace strake::exchange

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <memory>
 #include <string_view>
 
 #include "exchange/choice_log.hpp"
@@ -21,23 +22,37 @@
 namespace strake::exchange {
 namespace {
 
-/// What was measured on this class of machine, or null.
-const machine::Model* model() noexcept {
-  static const machine::Model* const made = []() -> const machine::Model* {
-    const machine::Profile* profile = machine::this_machine();
-    if (profile == nullptr) return nullptr;
-    const std::string library = mpi_library();
-    log_once("profile: " + machine::state_of(machine::located_here(), library).sentence);
-    try {
-      return new machine::Model(
-          *profile, library,
-          mpi::on_one_node().value_or(true) ? machine::Reach::Node : machine::Reach::Net,
-          settings::number(settings::Id::chunk));
-    } catch (const std::exception& error) {
-      log::warn("the profile of {} can't be used: {}", profile->host, error.what());
-      return nullptr;
-    }
+using machine::Model;
+using machine::Reach;
+
+bool all_on_one_node() noexcept { return mpi::on_one_node().value_or(true); }
+
+/// Returns null if nothing was measured, or the profile can't be used.
+std::unique_ptr<const Model> make_model(Reach reach) noexcept {
+  const machine::Profile* profile = machine::this_machine();
+  if (profile == nullptr) return nullptr;
+  try {
+    return std::make_unique<const Model>(*profile, mpi_library(), reach,
+                                         settings::number(settings::Id::chunk));
+  } catch (const std::exception& error) {
+    log::warn("the profile of {} can't be used: {}", profile->host, error.what());
+    return nullptr;
+  }
+}
+
+/// The model of messages between any two ranks of the job, by this machine's profile, or null.
+const Model* model() noexcept {
+  static const Model* const made = []() -> const Model* {
+    if (machine::this_machine() == nullptr) return nullptr;
+    log_once("profile: " + machine::state_of(machine::located_here(), mpi_library()).sentence);
+    return make_model(all_on_one_node() ? Reach::Node : Reach::Net).release();
   }();
+  return made;
+}
+
+/// The model of messages between ranks of one node, or null.
+const Model* node_model() noexcept {
+  static const Model* const made = all_on_one_node() ? model() : make_model(Reach::Node).release();
   return made;
 }
 
@@ -91,15 +106,13 @@ Choice choose(const Message& message) noexcept {
   const bool aware = !host && mpi_is_gpu_aware();
   static const std::optional<Method> forced = forced_method();
   if (const auto settled = settled_choice(message, forced, aware)) return *settled;
+  if (host) return choose_host(message, model(), node_model(), mpi::quirks::kPipelinesDatatypes);
   const std::int64_t limit = settings::number(settings::Id::one_shot_limit);
-  if (const machine::Model* measured = model()) {
-    if (const auto method = measured->choose(message, {aware, limit})) {
-      if (*method != Method::System) return {*method, Reason::None};
-      return {Method::System, host ? Reason::LibraryIsFaster : Reason::GpuAware};
-    }
+  if (const Model* const measured = model()) {
+    if (const auto method = measured->choose(message, {aware, limit}))
+      return {*method, *method == Method::System ? Reason::GpuAware : Reason::None};
   }
-  return host ? built_in_host(message, mpi::quirks::kPipelinesDatatypes).choice
-              : built_in_device(message, aware, limit);
+  return built_in_device(message, aware, limit);
 }
 
 std::string why_chosen(const Message& message, const Choice& choice) {
@@ -107,7 +120,7 @@ std::string why_chosen(const Message& message, const Choice& choice) {
     return name_of(choice.reason);
   const bool host = message.place.in_host_memory();
   const bool aware = !host && mpi_is_gpu_aware();
-  const machine::Model* const measured = choice.reason == Reason::None ? model() : nullptr;
+  const Model* const measured = choice.reason == Reason::None ? model() : nullptr;
   if (measured != nullptr &&
       measured->choose(message, {aware, settings::number(settings::Id::one_shot_limit)}))
     return "the fastest by the profile of this machine";
@@ -125,13 +138,16 @@ Choice choose(mpi::Elements& elements, Direction direction, Place place,
               bool nonblocking) noexcept {
   std::atomic<std::uint32_t>& kept = plans_of(elements).choice(direction, place, nonblocking);
   constexpr std::uint32_t kMade = 1U << 16;
+  constexpr std::uint32_t kShares = 1U << 17;
   if (const std::uint32_t known = kept.load(std::memory_order_relaxed); known != 0) {
-    return {static_cast<Method>(known >> 8 & 0xff), static_cast<Reason>(known & 0xff)};
+    return {static_cast<Method>(known >> 8 & 0xff), static_cast<Reason>(known & 0xff),
+            (known & kShares) != 0};
   }
   const Message message = message_of(elements, direction, place, nonblocking);
   const Choice choice = choose(message);
   log_choice(message, choice, elements);
-  kept.store(kMade | static_cast<std::uint32_t>(choice.method) << 8 |
+  kept.store(kMade | (choice.shares ? kShares : 0) |
+                 static_cast<std::uint32_t>(choice.method) << 8 |
                  static_cast<std::uint32_t>(choice.reason),
              std::memory_order_relaxed);
   return choice;

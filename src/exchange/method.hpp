@@ -9,6 +9,10 @@
 #include "machine/method.hpp"
 #include "mpi/elements.hpp"
 
+namespace strake::machine {
+class Model;
+}
+
 namespace strake::exchange {
 
 using machine::Direction;
@@ -49,7 +53,9 @@ inline constexpr int kReasons = 18;
 struct Choice {
   Method method = Method::System;
   Reason reason = Reason::None;
-  bool shares = true;  ///< by memory that the receiver shares instead, where it can
+  /// The message goes by memory that the receiver shares instead, where it can. A built-in rule
+  /// says so, unless this machine's profile has times that say otherwise.
+  bool shares = true;
 };
 
 /// What STRAKE_METHOD forces; nothing for auto, and for engine, which is for planned exchanges.
@@ -73,13 +79,19 @@ struct HostRule {
 /// The choice for host memory where nothing was measured. `pipelines`: the MPI library packs the
 /// next piece of a message while its receiver unpacks the last.
 [[nodiscard]] HostRule built_in_host(const Message& message, bool pipelines) noexcept;
+/// The choice for host memory by what was measured, and by the built-in rules for the rest.
+/// `model`: of messages between any two ranks; `on_node`: between ranks of one node. Null: nothing
+/// was measured.
+[[nodiscard]] Choice choose_host(const Message& message, const machine::Model* model,
+                                 const machine::Model* on_node, bool pipelines) noexcept;
 
 /// A message of some elements of a datatype at `place`.
 [[nodiscard]] Message message_of(const mpi::Elements& elements, Direction direction, Place place,
                                  bool nonblocking) noexcept;
 
 /// The method for one message: by this machine's profile, and by built-in rules where it has none
-/// or lacks a part. 100 to 240 ns (the first call looks for the profile, ~1 ms). Never fails.
+/// or lacks a part. 100 to 240 ns (the first call looks for the profile, ~1 ms), in jobs of several
+/// nodes 100 ns more in host memory. Never fails.
 [[nodiscard]] Choice choose(const Message& message) noexcept;
 /// The same for some elements of a datatype at `place`: ~5 ns for what was asked before.
 [[nodiscard]] Choice choose(mpi::Elements& elements, Direction direction, Place place,

@@ -24,8 +24,20 @@ void Trials::Times::add(std::int64_t time) noexcept {
   if (exchanges == std::numeric_limits<int>::max()) exchanges = kWarmUp + kTimed;
 }
 
+void Trials::State::begin() noexcept {
+  settled = false;
+  ways = {};
+  ways[kShared].hopeless = !by_rule.shareable || by_rule.shares;
+  turn = kept;
+}
+
 Method Trials::State::method_of(std::size_t way) const noexcept {
-  return way == kRules ? by_rule : way == kLeft ? Method::System : Method::Pack;
+  if (way == kLeft) return Method::System;
+  return way == kPacked ? Method::Pack : by_rule.method;
+}
+
+bool Trials::State::shares(std::size_t way) const noexcept {
+  return way == kShared || (way == kRules && by_rule.shares);
 }
 
 std::size_t Trials::Hash::operator()(const Subject& subject) const noexcept {
@@ -34,18 +46,16 @@ std::size_t Trials::Hash::operator()(const Subject& subject) const noexcept {
       (subject.direction == Direction::Send ? 0U : 1U) ^ (subject.nonblocking ? 2U : 0U));
 }
 
-Trials::Way Trials::way(const Subject& subject, Method by_rule, std::int64_t now, bool shareable) {
+Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_t now) {
   begin();
   auto known = states_.find(subject);
   if (known == states_.end()) {
-    if (states_.size() == kMostSubjects) return {by_rule, true, true};
-    known = states_.try_emplace(subject).first;
-    known->second.by_rule = by_rule;
-    known->second.shareable = shareable;
+    if (states_.size() == kMostSubjects) return {by_rule.method, by_rule.shares, true};
+    known = states_.try_emplace(subject, by_rule).first;
   }
   State& state = known->second;
   if (open_ && blocking_ && (state.exchange == exchange_ || subject.nonblocking)) close();
-  if (state.settled) return {state.method_of(state.kept), state.kept == kRules, true, true};
+  if (state.settled) return {state.method_of(state.kept), state.shares(state.kept), true, true};
   if (!open_) {
     open_ = true;
     ++exchange_;
@@ -61,7 +71,7 @@ Trials::Way Trials::way(const Subject& subject, Method by_rule, std::int64_t now
     state.turn = turn_;
     members_.push_back(&state);
   }
-  return {state.method_of(turn_), turn_ == kRules, false, true};
+  return {state.method_of(turn_), state.shares(turn_), false, true};
 }
 
 /// The way that is being tried, and after it the next one, if the job can afford that: first the
@@ -141,16 +151,15 @@ void Trials::settle(State& state) {
   state.ever_settled = true;
   state.left_ns = state.ways[kLeft].median();
   state.moved_ns = state.ways[kPacked].median();
-  if (state.shareable || state.by_rule == Method::Pack)
-    state.moved_ns = std::min(state.moved_ns, state.ways[kRules].median());
+  const bool rules_move =
+      state.by_rule.method == Method::Pack || (state.by_rule.shareable && state.by_rule.shares);
+  if (rules_move) state.moved_ns = std::min(state.moved_ns, state.ways[kRules].median());
+  if (state.ways[kShared].timed() > 0)
+    state.moved_ns = std::min(state.moved_ns, state.ways[kShared].median());
 }
 
 void Trials::review() {
-  for (auto& [subject, state] : states_) {
-    state.settled = false;
-    state.ways = {};
-    state.turn = state.kept;
-  }
+  for (auto& [subject, state] : states_) state.begin();
 }
 
 Trials::Found Trials::found() const noexcept {
@@ -160,7 +169,7 @@ Trials::Found Trials::found() const noexcept {
     found.left_ns += static_cast<std::uint64_t>(state.left_ns);
     if (!state.ever_settled) {
       ++found.unsettled;
-    } else if (state.kept == kRules && state.shareable) {
+    } else if (state.by_rule.shareable && state.shares(state.kept)) {
       ++found.shared;
     } else if (state.method_of(state.kept) == Method::Pack) {
       ++found.packed;

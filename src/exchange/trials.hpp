@@ -16,15 +16,16 @@ namespace strake::exchange {
 using machine::Direction;
 using machine::Method;
 
-/// Compares three ways for the messages of an exchange, each in some exchanges in a row: by the
-/// rules, which includes memory that ranks of a node share; all left to the MPI library; and all
-/// packed and sent by it. An exchange is what a rank sends and receives until a call that completes
-/// messages is followed by one that begins some; one of blocking calls, until one of its messages
-/// comes again. Its time is that spent inside these calls. All messages of an exchange go the same
-/// way, so the way that is kept is the one that made the exchange faster, not one message. Each
-/// layout and size is tried in a bounded number of exchanges, and again after each review(). Trials
-/// take a bounded part of the job's time. For one thread at a time. Times are in nanoseconds, by
-/// any clock.
+/// Compares the ways for the messages of an exchange, each in some exchanges in a row: by the rules
+/// or the profile, each message as that says, by memory that ranks of a node share or without; all
+/// left to the MPI library; all packed and sent by it; and, for messages that the profile does not
+/// let share memory, all by shared memory. An exchange is what a rank sends and receives until a
+/// call that completes messages is followed by one that begins some; one of blocking calls, until
+/// one of its messages comes again. Its time is that spent inside these calls. All messages of an
+/// exchange go the same way, so the way that is kept is the one that made the exchange faster, not
+/// one message. Each layout and size is tried in a bounded number of exchanges, and again after
+/// each review(). Trials take a bounded part of the job's time. For one thread at a time. Times are
+/// in nanoseconds, by any clock.
 class Trials {
  public:
   /// What is tried: messages alike share one trial, whatever their datatypes' handles are.
@@ -66,9 +67,14 @@ class Trials {
     bool settled = false;  ///< it stays so until the next review
     bool tried = false;    ///< by trials, not by the rules
   };
-  /// The way of a message of a call that began at `now`. `by_rule`: System or Pack. `shareable`:
-  /// memory that ranks share may carry it.
-  Way way(const Subject& subject, Method by_rule, std::int64_t now, bool shareable = false);
+  /// What the rules or the profile say of a message.
+  struct Rule {
+    Method method = Method::System;  ///< or Pack
+    bool shares = true;              ///< as of Way
+    bool shareable = false;          ///< memory that ranks share may carry it
+  };
+  /// The way of a message of a call that began at `now`.
+  Way way(const Subject& subject, const Rule& by_rule, std::int64_t now);
   /// \{ A call that belongs to the open exchange begins, or returns. `completes`: messages may be
   /// complete then. `disturbed`: the call has touched memory for the first time.
   void enter(std::int64_t now) noexcept;
@@ -99,14 +105,14 @@ class Trials {
   [[nodiscard]] Found found() const noexcept;
 
  private:
-  enum : std::size_t { kRules, kLeft, kPacked, kWays };
+  enum : std::size_t { kRules, kLeft, kPacked, kShared, kWays };
   static constexpr std::size_t kMostSubjects = 1024;
   /// The exchanges that went one way.
   struct Times {
     std::array<std::int64_t, kTimed> last{};
     int exchanges = 0;  ///< also those that were not timed
     int disturbed = 0;
-    bool hopeless = false;
+    bool hopeless = false;  ///< the way is too slow, impossible, or another one by another name
 
     [[nodiscard]] int timed() const noexcept;
     [[nodiscard]] bool tried() const noexcept { return hopeless || timed() >= kTimed; }
@@ -115,10 +121,9 @@ class Trials {
     void add(std::int64_t time) noexcept;
   };
   struct State {
-    Method by_rule = Method::System;
+    Rule by_rule;
     std::size_t kept = kRules;
     std::size_t turn = kRules;  ///< the way that is being tried
-    bool shareable = false;
     bool settled = false;
     bool ever_settled = false;
     /// \{ Medians, when it was settled last.
@@ -128,7 +133,11 @@ class Trials {
     std::uint64_t exchange = 0;  ///< the last one that it was in
     std::array<Times, kWays> ways;
 
+    explicit State(const Rule& rule) noexcept : by_rule(rule) { begin(); }
+    /// Forgets all times: the ways that differ, and are possible, are to be tried.
+    void begin() noexcept;
     [[nodiscard]] Method method_of(std::size_t way) const noexcept;
+    [[nodiscard]] bool shares(std::size_t way) const noexcept;
   };
   struct Hash {
     std::size_t operator()(const Subject& subject) const noexcept;

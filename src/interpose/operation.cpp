@@ -104,6 +104,7 @@ void Operation::start() {
   raised_ = false;
   thrown_ = nullptr;
   is_left_ = !choice.shares && choice.method == machine::Method::System;
+  why_left_ = choice.reason;
   if (is_left_) {
     mpi::check(mpi::real_mpi().MPI_Start(&left_), "MPI_Start");
   } else {
@@ -172,8 +173,7 @@ void Operation::completed() noexcept {
 
 void Operation::count() const noexcept {
   if (transfer_.direction() == Direction::Send)
-    return record({function_, method(), is_left_ ? exchange::Reason::Trials : reason_,
-                   transfer_.size_bytes()});
+    return record({function_, method(), is_left_ ? why_left_ : reason_, transfer_.size_bytes()});
   const exchange::Arrival& arrival = transfer_.arrival();
   const auto way = arrival.delivery ? method_of(*arrival.delivery) : method();
   record({function_, way, reason_, arrival.bytes});

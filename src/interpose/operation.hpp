@@ -121,7 +121,8 @@ class Operation final : public exchange::Flight {
   /// \{ Of may_be_left(): the request, what the rules say, and what trials said as long as
   /// mpi::g_type_generation is `settled_at_`.
   MPI_Request left_ = MPI_REQUEST_NULL;
-  bool is_left_ = false;  ///< the running message is
+  bool is_left_ = false;                                ///< the running message is
+  exchange::Reason why_left_ = exchange::Reason::None;  ///< of the running message, if it is left
   exchange::Choice by_rule_;
   exchange::Choice settled_;
   std::uint64_t settled_at_ = 0;

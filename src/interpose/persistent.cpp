@@ -9,6 +9,7 @@
 #include "interpose/requests.hpp"
 #include "mpi/peers.hpp"
 #include "mpi/wire.hpp"
+#include "settings/settings.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -111,6 +112,7 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
                                             const MakeLeft& make_left) {
   const bool buffered = function == Function::MPI_Bsend_init;  // its bytes are the MPI library's
   const Found by_rule = found;
+  found.shares = found.shares || settings::flag(settings::Id::trials);  // starts may try it
   if (buffered || !exchange::shared::may_send_envelope(found.bytes, found.typed.place))
     return nullptr;
   const auto to = exchange::shared::destination(peer);
@@ -127,7 +129,7 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
   MPI_Request left = MPI_REQUEST_NULL;
   const bool host = found.typed.place.in_host_memory() && by_rule.reason != Reason::Forced;
   if (host && make_left(&left) == MPI_SUCCESS)
-    operation->may_be_left(left, {by_rule.method, Reason::BuiltInRule});
+    operation->may_be_left(left, {by_rule.method, by_rule.reason, by_rule.shares});
   return operation;
 }
 

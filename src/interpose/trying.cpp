@@ -60,7 +60,7 @@ Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool
   const bool was_inside = trials().is_inside();
   const auto way =
       trials().way({elements.layout().hash(), elements.size_bytes(), direction, nonblocking},
-                   by_rule.method, now(), shareable);
+                   {by_rule.method, by_rule.shares, shareable}, now());
   g_open.store(trials().is_open(), std::memory_order_relaxed);
   if (trials().is_inside() && !was_inside) g_faults = faults();
   g_blocking = g_blocking || (!way.settled && !nonblocking);

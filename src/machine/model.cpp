@@ -41,15 +41,14 @@ double log_ratio(std::int64_t pitch, double log_block, bool host) noexcept {
   return pitch > more ? std::log2(static_cast<double>(pitch - more)) - log_block : 0;
 }
 
-/// Whether the rows are left to the MPI library: long ones, and ones that nearly touch. It moves
-/// the latter much faster than the curves say, which were measured at twice the distance: 512 KiB
-/// in rows of 2 KiB every 2064 B took 20 us, packed 28; of 296 B every 320 B 18, packed 20 (Zen 5).
-/// By the curves it would be 65 and 29 us.
-bool rows_are_left(const Message& message) noexcept {
+/// Whether the message is of rows that nearly touch. The MPI library moves them much faster than
+/// the curves say, which were measured at twice the distance: 512 KiB in rows of 2 KiB every 2064 B
+/// took 20 us, packed 28; of 296 B every 320 B 18, packed 20 (Zen 5). By the curves it would be 65
+/// and 29 us.
+bool rows_nearly_touch(const Message& message) noexcept {
   constexpr std::int64_t kRow = 128;
   const std::int64_t mean_block = message.mean_block();
-  const bool nearly_touch = message.pitch != 0 && 4 * message.pitch < 5 * mean_block;
-  return mean_block > kPackMaxMeanBlock || (nearly_touch && mean_block > kRow);
+  return mean_block > kRow && message.pitch != 0 && 4 * message.pitch < 5 * mean_block;
 }
 
 std::string joined(std::initializer_list<std::string_view> parts) {
@@ -98,6 +97,7 @@ Model::Model(const Profile& profile, std::string_view mpi, Reach link, std::int6
   mpi_device_ = profile.curve(joined({way, "device"}), mpi);
   system_ = layouts(profile, way, "system", mpi);
   packed_ = layouts(profile, way, "pack", mpi);
+  shared_ = layouts(profile, way, "shared", mpi);
 }
 
 Model::Query::Query(const Message& asked) noexcept
@@ -214,6 +214,10 @@ double Model::packed(const Query& query) const noexcept {
   return query.message.dense ? kUnknown : time_of(packed_, query, query.bytes);
 }
 
+double Model::shared(const Query& query) const noexcept {
+  return query.message.dense ? kUnknown : time_of(shared_, query, query.bytes);
+}
+
 double Model::wire(Method method, const Query& query) const noexcept {
   if (method == Method::Device) return machine::time_of(mpi_device_, query.bytes);
   if (method == Method::Pack) {
@@ -231,6 +235,7 @@ double Model::wire(Method method, const Query& query) const noexcept {
 }
 
 double Model::whole(Method method, const Query& query) const noexcept {
+  if (method == Method::Shared) return shared(query);
   if (method == Method::Pack) {
     const double measured = packed(query);
     if (known(measured)) return measured;
@@ -239,11 +244,14 @@ double Model::whole(Method method, const Query& query) const noexcept {
          other_end(method, query);
 }
 
+bool Model::carries(Method method, const Query& query) noexcept {
+  const bool for_host = method == Method::Pack || method == Method::Shared;
+  return method == Method::System || for_host == query.host;
+}
+
 std::optional<Model::Parts> Model::parts(Method method, const Message& message) const noexcept {
   const Query query(message);
-  if (method == Method::Pack ? !query.host : query.host && method != Method::System) {
-    return std::nullopt;
-  }
+  if (method == Method::Shared || !carries(method, query)) return std::nullopt;
   const double here = end(method, query, message.direction);
   const double there = other_end(method, query);
   if (!known(here) || !known(there)) return std::nullopt;
@@ -252,8 +260,8 @@ std::optional<Model::Parts> Model::parts(Method method, const Message& message) 
 }
 
 std::optional<double> Model::time(Method method, const Message& message) const noexcept {
-  if (!parts(method, message)) return std::nullopt;
-  const double seconds = whole(method, Query(message));
+  const Query query(message);
+  const double seconds = carries(method, query) ? whole(method, query) : kUnknown;
   return known(seconds) ? std::optional(seconds) : std::nullopt;
 }
 
@@ -261,7 +269,8 @@ std::optional<Method> Model::choose_host(const Query& query) const noexcept {
   const double system = wire(Method::System, query);
   const double packed = whole(Method::Pack, query);
   if (!known(system) || !known(packed)) return std::nullopt;
-  if (rows_are_left(query.message)) return Method::System;
+  if (query.message.mean_block() > kPackMaxMeanBlock || rows_nearly_touch(query.message))
+    return Method::System;
   return packed < kWorthPacking * system ? Method::Pack : Method::System;
 }
 
@@ -292,6 +301,14 @@ std::optional<Method> Model::choose_device(const Query& query,
 std::optional<Method> Model::choose(const Message& message, const Options& options) const noexcept {
   const Query query(message);
   return query.host ? choose_host(query) : choose_device(query, options);
+}
+
+std::optional<bool> Model::shares(const Message& message, Method otherwise) const noexcept {
+  const Query query(message);
+  const double by_sharing = query.host ? shared(query) : kUnknown;
+  if (!known(by_sharing) || rows_nearly_touch(message)) return std::nullopt;
+  const double without = whole(otherwise, query);
+  return known(without) ? std::optional(by_sharing < kWorthSharing * without) : std::nullopt;
 }
 
 }  // namespace strake::machine

@@ -38,6 +38,10 @@ class Model {
   /// both times are nearly equal, the message is left to the MPI library, since the order may
   /// change from minute to minute (decision 7).
   static constexpr double kWorthPacking = 0.94;
+  /// Shared is chosen if it takes at most this part of the time of the method that is chosen
+  /// without it. Trials in the job may find otherwise: what sharing gains depends on the neighbours
+  /// (decision 19).
+  static constexpr double kWorthSharing = kWorthPacking;
 
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4"), `chunk` the piece in which
   /// staged messages are copied [bytes].
@@ -52,15 +56,19 @@ class Model {
     /// alone, took no less than the whole message.
     std::optional<double> wire;
   };
-  /// Nothing if the method can't carry the message, or a part at the ends was not measured.
+  /// Nothing if the method can't carry the message, if a part at the ends was not measured, and for
+  /// Shared, whose two ends overlap.
   [[nodiscard]] std::optional<Parts> parts(Method method, const Message& message) const noexcept;
-  /// The whole message, as measured or as the sum of the parts; nothing if a part was not measured.
-  /// [s]
+  /// The whole message, as measured or as the sum of the parts; nothing if the method can't carry
+  /// it, or neither was measured. [s]
   [[nodiscard]] std::optional<double> time(Method method, const Message& message) const noexcept;
-  /// The fastest method; System: left to the MPI library. Nothing if a part that matters was not
-  /// measured. ~200 ns.
+  /// The fastest method but Shared; System: left to the MPI library. Nothing if a part that matters
+  /// was not measured. ~200 ns.
   [[nodiscard]] std::optional<Method> choose(const Message& message,
                                              const Options& options) const noexcept;
+  /// Whether Shared is chosen over `otherwise`, System or Pack, by which the message goes to ranks
+  /// that share no memory with this one. Nothing if that is not known, as between nodes. ~100 ns.
+  [[nodiscard]] std::optional<bool> shares(const Message& message, Method otherwise) const noexcept;
 
  private:
   /// The curves of one operation on boxes of one block length and pitch.
@@ -91,6 +99,8 @@ class Model {
   static Strided strided(const Profile& profile, std::string_view name, std::string_view mpi);
   static Layouts layouts(const Profile& profile, std::string_view what, std::string_view by,
                          std::string_view mpi);
+  /// Whether the method can carry the message, in the memory where that lies.
+  static bool carries(Method method, const Query& query) noexcept;
   // These return seconds, or NaN if a part was not measured.
   static double time_of(const Strided& curves, const Query& query, double bytes) noexcept;
   static double time_beyond_sparse(const Strided& curves, const Query& query,
@@ -101,6 +111,8 @@ class Model {
   [[nodiscard]] double other_end(Method method, const Query& query) const noexcept;
   /// A whole message that both ends pack.
   [[nodiscard]] double packed(const Query& query) const noexcept;
+  /// A whole message by memory that both ranks share.
+  [[nodiscard]] double shared(const Query& query) const noexcept;
   [[nodiscard]] double wire(Method method, const Query& query) const noexcept;
   [[nodiscard]] double whole(Method method, const Query& query) const noexcept;
   [[nodiscard]] std::optional<Method> choose_host(const Query& query) const noexcept;
@@ -117,6 +129,7 @@ class Model {
   Curve mpi_device_;
   Layouts system_;  // whole messages, both ends strided
   Layouts packed_;
+  Layouts shared_;  // never measured between nodes
   // The piece of a staged message [log2 of bytes], and how long its copy takes.
   double piece_;
   double copy_piece_[2];

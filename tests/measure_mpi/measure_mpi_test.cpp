@@ -169,6 +169,10 @@ TEST_F(MeasureMpi, names_fit_the_job) {
         "mpi/node/pack/indexed", "mpi/node/pack/transpose", "mem/cma", "mem/shared"}) {
     EXPECT_EQ(has(name), node) << name;
   }
+  const char* share = std::getenv("STRAKE_SHARE");
+  for (const char* name :
+       {"mpi/node/shared/box", "mpi/node/shared/indexed", "mpi/node/shared/transpose"})
+    EXPECT_EQ(has(name), node && share == nullptr) << name;
   for (const char* name : {"mpi/net/host", "mpi/net/packed", "mpi/net/both-ways",
                            "mpi/net/system/box", "mpi/net/pack/box"}) {
     EXPECT_EQ(has(name), g_ranks > per_node) << name;
@@ -176,6 +180,30 @@ TEST_F(MeasureMpi, names_fit_the_job) {
   EXPECT_EQ(has("mpi/node/pairs"), per_node >= 4);
   EXPECT_EQ(has("mpi/net/pairs"), g_ranks > per_node && per_node >= 2);
   EXPECT_EQ(has("mpi/collective/barrier"), g_ranks >= 2);
+}
+
+TEST_F(MeasureMpi, shared_memory_has_the_cases_of_packing_that_jobs_can_send_by_it) {
+  const std::vector<Case> cases = g_plugin->cases();
+  const char* share = std::getenv("STRAKE_SHARE");
+  const std::int64_t most = std::getenv("STRAKE_SHARE_BYTES") != nullptr ? 1 << 20 : 64 << 20;
+  const auto shape_of = [](const Case& one) {
+    return std::tuple(one.bytes, one.block, one.pitch, one.quick, one.in_passes);
+  };
+  std::size_t packed = 0;
+  std::size_t shared = 0;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string& name = cases[i].name;
+    shared += name.starts_with("mpi/node/shared/") ? 1 : 0;
+    if (!name.starts_with("mpi/node/pack/")) continue;
+    // Shorter messages than a header message, and longer ones than the memory, go by MPI.
+    if (share != nullptr || cases[i].bytes <= 992 || cases[i].bytes > most) continue;
+    ++packed;
+    ASSERT_LT(i + 1, cases.size());
+    const Case& next = cases[i + 1];  // measured right after it
+    EXPECT_EQ(next.name, "mpi/node/shared/" + name.substr(name.rfind('/') + 1));
+    EXPECT_EQ(shape_of(next), shape_of(cases[i])) << name << ' ' << cases[i].bytes;
+  }
+  EXPECT_EQ(shared, packed);
 }
 
 TEST_F(MeasureMpi, every_case_runs_and_moves_the_right_bytes) {

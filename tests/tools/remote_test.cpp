@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "command.hpp"
 #include "machine/profile.hpp"
@@ -18,7 +19,8 @@ using Json = nlohmann::json;
 /// A profile of this machine, for as long as the object lives.
 class ProfileFile {
  public:
-  explicit ProfileFile(const std::string& key, const std::string& doubt = {}, double whole_us = 0) {
+  explicit ProfileFile(const std::string& key, const std::string& doubt = {}, double whole_us = 0,
+                       double shared_us = 0) {
     machine::Profile profile;
     profile.key = key;
     profile.aware = {{"Aware MPI 1", true}, {"Plain MPI 2", false}};
@@ -47,6 +49,7 @@ class ProfileFile {
       add("mpi/node/system/box", "Plain MPI 2", 8, 30);
       add("mpi/net/host", "Plain MPI 2", 0, 40);
       if (whole_us > 0) add("mpi/node/pack/box", "Plain MPI 2", 8, whole_us);
+      if (shared_us > 0) add("mpi/node/shared/box", "Plain MPI 2", 8, shared_us);
     }
     machine::write_compact(profile, path_);
   }
@@ -143,11 +146,81 @@ TEST(ExplainRemote, the_verdict_has_the_times_of_the_profile) {
             "library's own way, 11.10 us packed, by the profile of this machine");
 }
 
+/// What `--remote` says of the message by "Plain MPI 2" on a node.
+Json on_node(const ProfileFile& file, const Words& environment = {}) {
+  return find(remote({}, join({{file.setting()}, environment}))["messages"], "mpi", "Plain MPI 2",
+              "node");
+}
+
+std::string verdict(const ProfileFile& file) {
+  return Json::parse(strake({"explain", "--json", kType}, {file.setting()}).out)["verdict"];
+}
+
+TEST(ExplainRemote, shared_memory_is_chosen_where_it_was_measured_to_be_faster) {
+  const ProfileFile file(machine::machine_key(), {}, 11, 5);
+  const Json message = on_node(file);
+  for (const char* side : {"send", "receive"}) {
+    EXPECT_EQ(message[side]["decided"], "profile");
+    EXPECT_EQ(chosen(message[side]), "shared");
+    const Json& shared = find(message[side]["candidates"], "method", "shared");
+    EXPECT_NEAR(shared["total_us"], 5, 1e-6);
+    for (const char* part : {"end_us", "mpi_us", "other_end_us"})
+      EXPECT_TRUE(shared[part].is_null()) << shared.dump(1);
+  }
+  const std::string text = strake({"explain", "--remote", kType}, {file.setting()}).out;
+  EXPECT_EQ(lines_with(text, "> shared                     -         -         -      5.00"), 2)
+      << text;
+  EXPECT_EQ(verdict(file),
+            "packed into memory that both ranks share for Aware MPI 1: 512 blocks of 8 bytes, and "
+            "a built-in rule takes that way from 4096 bytes on; packed into memory that both ranks "
+            "share for Plain MPI 2: 30.00 us in the library's own way, 11.00 us packed, 5.00 us "
+            "shared, by the profile of this machine");
+}
+
+TEST(ExplainRemote, shared_memory_is_not_chosen_where_it_was_measured_to_be_slower) {
+  const ProfileFile file(machine::machine_key(), {}, 11, 12);
+  const Json message = on_node(file);
+  EXPECT_EQ(message["send"]["decided"], "profile");
+  EXPECT_EQ(chosen(message["send"]), "pack");
+  EXPECT_NE(verdict(file).find("; packed for Plain MPI 2: 30.00 us in the library's own way, 11.00 "
+                               "us packed, 12.00 us shared, by the profile of this machine"),
+            std::string::npos)
+      << verdict(file);
+}
+
+TEST(ExplainRemote, shared_memory_that_was_not_measured_is_taken_by_a_rule) {
+  const ProfileFile file(machine::machine_key());
+  const Json message = on_node(file);
+  EXPECT_EQ(message["send"]["decided"], "built-in");
+  EXPECT_EQ(chosen(message["send"]), "shared");
+  const Json& shared = find(message["send"]["candidates"], "method", "shared");
+  EXPECT_TRUE(shared["total_us"].is_null());
+  EXPECT_EQ(shared["why_not"], "not measured");
+  EXPECT_EQ(verdict(file),
+            "packed into memory that both ranks share: 512 blocks of 8 bytes, and a built-in rule "
+            "takes that way from 4096 bytes on");
+}
+
+TEST(ExplainRemote, shared_memory_is_not_for_what_the_settings_forbid_nor_for_other_nodes) {
+  const ProfileFile file(machine::machine_key(), {}, 11, 5);
+  for (const auto& [setting, why] : {std::pair{"STRAKE_SHARE=0", "STRAKE_SHARE is 0"},
+                                     {"STRAKE_SHARE_LIMIT=8K", "below STRAKE_SHARE_LIMIT"}}) {
+    const Json message = on_node(file, {setting});
+    EXPECT_EQ(chosen(message["send"]), "pack");
+    const Json& shared = find(message["send"]["candidates"], "method", "shared");
+    EXPECT_EQ(shared["why_not"], why);
+    EXPECT_NEAR(shared["total_us"], 5, 1e-6);
+  }
+  const Json net = find(remote({}, {file.setting()})["messages"], "mpi", "Plain MPI 2", "net");
+  for (const Json& candidate : net["send"]["candidates"]) EXPECT_NE(candidate["method"], "shared");
+}
+
 TEST(ExplainRemote, host_memory_and_what_is_settled) {
   const ProfileFile file(machine::machine_key());
-  const Json free = find(remote({}, {file.setting()})["messages"], "mpi", "Plain MPI 2", "node");
+  const Words unshared = {file.setting(), "STRAKE_SHARE=0"};
+  const Json free = find(remote({}, unshared)["messages"], "mpi", "Plain MPI 2", "node");
   EXPECT_EQ(chosen(free["send"]), "pack");  // 1 + 8 + 2 against 30
-  const Json lacking = find(remote({}, {file.setting()})["messages"], "mpi", "Aware MPI 1");
+  const Json lacking = find(remote({}, unshared)["messages"], "mpi", "Aware MPI 1");
   EXPECT_EQ(lacking["send"]["decided"], "built-in");
   EXPECT_EQ(chosen(lacking["send"]), "none");
   const Json forced = find(remote({}, {file.setting(), "STRAKE_METHOD=system"})["messages"], "mpi",

@@ -201,6 +201,16 @@ TEST(Model, nothing_is_said_where_a_part_was_not_measured) {
   EXPECT_FALSE(Model(profile_of(all_parts()), kMpi, Reach::Net, kMi).choose(host, {}));
 }
 
+TEST(Model, a_whole_message_that_was_measured_needs_no_times_of_its_ends) {
+  Times times = all_parts();
+  times["mpi/node/pack/box"] = 5e-7;
+  for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) times.erase(name);
+  const Message message = box(Direction::Send, kHost);
+  EXPECT_FALSE(model_of(times).parts(Method::Pack, message));
+  EXPECT_NEAR(model_of(times).time(Method::Pack, message).value() * 1e6, 0.5, 1e-6);
+  EXPECT_EQ(model_of(times).choose(message, {}), Method::Pack);
+}
+
 TEST(Model, one_process_s_measurement_is_enough_where_mpi_is_the_same_for_all) {
   Times times = all_parts();
   std::erase_if(times, [](const auto& part) { return part.first.starts_with("mpi/"); });
@@ -308,6 +318,94 @@ TEST(Model, listed_blocks_and_transposes_have_curves_of_their_own) {
   EXPECT_NEAR(model.time(Method::System, message).value() * 1e6, 70, 1e-6);
 }
 
+TEST(Model, shared_memory_is_chosen_where_it_is_clearly_faster_than_the_way_without_it) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> time(1e-6, 30e-6);
+  std::map<Method, int> chosen;
+  for (int turn = 0; turn < 1000; ++turn) {
+    Times times = all_parts();
+    for (const char* name : {"mpi/node/system/box", "mpi/node/pack/box", "mpi/node/shared/box"})
+      times[name] = time(random);
+    const double shared = times["mpi/node/shared/box"];
+    const Model model = model_of(times);
+    for (const Direction direction : {Direction::Send, Direction::Receive}) {
+      for (const Place place : {kHost, kPinned}) {
+        const Message message = box(direction, place);
+        EXPECT_NEAR(model.time(Method::Shared, message).value() / shared, 1, kRounding);
+        const Method without = model.choose(message, {}).value();
+        EXPECT_NE(without, Method::Shared);
+        const bool faster = shared < Model::kWorthSharing * model.time(without, message).value();
+        EXPECT_EQ(model.shares(message, without), faster);
+        ++chosen[faster ? Method::Shared : without];
+      }
+    }
+  }
+  for (const auto& [method, count] : chosen) EXPECT_GT(count, 400) << name_of(method);
+  EXPECT_EQ(chosen.size(), 3U);
+}
+
+/// Where shared memory would be the fastest by far.
+Times parts_with_sharing() {
+  Times times = all_parts();
+  for (const char* kind : {"box", "indexed", "transpose"})
+    times[std::string("mpi/node/shared/") + kind] = 1e-9;
+  return times;
+}
+
+TEST(Model, only_host_memory_with_gaps_and_ranks_of_a_node_share) {
+  const Profile profile = profile_of(parts_with_sharing());
+  const Model node(profile, kMpi, Reach::Node, kMi);
+  const Model net(profile, kMpi, Reach::Net, kMi);
+  const Message message = box(Direction::Send, kHost);
+  EXPECT_EQ(node.shares(message, Method::System), true);
+  EXPECT_FALSE(net.time(Method::Shared, message));
+  EXPECT_FALSE(net.shares(message, Method::System));
+  for (const Message& other : {dense(Direction::Send, kHost), box(Direction::Send, kDevice)}) {
+    EXPECT_FALSE(node.time(Method::Shared, other));
+    EXPECT_FALSE(node.shares(other, Method::System));
+  }
+  // Its two ends overlap: neither has a time of its own.
+  EXPECT_FALSE(node.parts(Method::Shared, message));
+}
+
+TEST(Model, each_kind_of_layout_has_times_of_its_own_by_shared_memory) {
+  Message transpose = box(Direction::Send, kHost);
+  transpose.spread = Spread::Transpose;
+  Message listed = box(Direction::Send, kHost);
+  listed.pitch = 0;
+  const std::map<std::string, Message> kinds = {
+      {"box", box(Direction::Send, kHost)}, {"indexed", listed}, {"transpose", transpose}};
+  for (const auto& [kind, message] : kinds) {
+    Times times = parts_with_sharing();
+    EXPECT_EQ(model_of(times).shares(message, Method::System), true) << kind;
+    times["mpi/node/shared/" + kind] = 1;
+    EXPECT_EQ(model_of(times).shares(message, Method::System), false) << kind;
+    times.erase("mpi/node/shared/" + kind);
+    EXPECT_FALSE(model_of(times).shares(message, Method::System)) << kind;
+    EXPECT_TRUE(model_of(times).choose(message, {})) << kind;
+  }
+}
+
+TEST(Model, shared_memory_is_neither_chosen_nor_refused_where_nothing_sure_was_measured) {
+  const Message message = box(Direction::Send, kHost);
+  for (const char* name : {"mpi/node/shared/box", "mpi/node/system/box"}) {
+    Profile profile = profile_of(parts_with_sharing());
+    for (Result& result : profile.results)
+      if (result.name == name) result.doubtful = "other processes used 2.0 of 2 CPUs";
+    const Model model(profile, kMpi, Reach::Node, kMi);
+    EXPECT_FALSE(model.shares(message, Method::System)) << name;
+  }
+  // Rows that nearly touch: the library moves them faster than was measured.
+  Message close = box(Direction::Send, kHost, 64 * kKi);
+  close.blocks = 256;
+  close.pitch = 300;
+  EXPECT_FALSE(model_of(parts_with_sharing()).shares(close, Method::System));
+  // Long rows were measured.
+  close.blocks = 64;
+  close.pitch = 2048;
+  EXPECT_EQ(model_of(parts_with_sharing()).shares(close, Method::System), true);
+}
+
 /// Each part at all sizes from 1 byte to 16 MiB.
 Profile by_size(const Times& times) {
   Profile profile;
@@ -355,7 +453,7 @@ TEST(Model, no_choice_rests_on_a_doubtful_point) {
 }
 
 TEST(Model, a_profile_of_a_busy_machine_chooses_nothing_and_predicts_nothing) {
-  Profile busy = by_size(all_parts());
+  Profile busy = by_size(parts_with_sharing());
   for (Result& result : busy.results) result.doubtful = "other processes used 2.0 of 2 CPUs";
   const Model model(busy, kMpi, Reach::Node, kMi);
   // Long rows, rows that nearly touch, and a size that a setting names have rules of their own.

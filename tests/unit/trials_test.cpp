@@ -7,7 +7,7 @@
 namespace strake::exchange {
 namespace {
 
-constexpr int kEnough = 3 * (Trials::kWarmUp + Trials::kTimed);
+constexpr int kEnough = 4 * (Trials::kWarmUp + Trials::kTimed);
 /// Nothing is settled before.
 constexpr int kLeast = 3 * (Trials::kWarmUp + Trials::kFew);
 
@@ -18,7 +18,7 @@ class Rank {
   explicit Rank(Cost cost) : cost_(std::move(cost)) {}
 
   /// Begins a message of `bytes`, and returns its way.
-  Trials::Way begin(std::int64_t bytes, Method by_rule, bool nonblocking = true) {
+  Trials::Way begin(std::int64_t bytes, const Trials::Rule& by_rule, bool nonblocking = true) {
     const Trials::Subject subject{{7, 8}, bytes, Direction::Send, nonblocking};
     const Trials::Way way = trials_.way(subject, by_rule, now_);
     now_ += cost_(subject, way);
@@ -49,7 +49,7 @@ Rank::Cost takes(std::int64_t left, std::int64_t packed) {
 }
 
 /// The way of the last of enough exchanges.
-Trials::Way after_trials(Rank& rank, Method by_rule, std::int64_t computing = 0) {
+Trials::Way after_trials(Rank& rank, const Trials::Rule& by_rule, std::int64_t computing = 0) {
   for (int i = 0; i < kEnough; ++i) {
     const Trials::Way way = rank.begin(800, by_rule);
     EXPECT_FALSE(way.settled && i < kLeast) << i;
@@ -63,7 +63,7 @@ Trials::Way after_trials(Rank& rank, Method by_rule, std::int64_t computing = 0)
 
 TEST(Trials, keep_packing_where_the_rules_were_wrong) {
   Rank rank(takes(1000, 500));
-  const Trials::Way way = after_trials(rank, Method::System);
+  const Trials::Way way = after_trials(rank, {Method::System});
   EXPECT_TRUE(way.settled);
   EXPECT_EQ(way.method, Method::Pack);
   EXPECT_EQ(rank.found().packed, 1U);
@@ -74,18 +74,18 @@ TEST(Trials, keep_packing_where_the_rules_were_wrong) {
 
 TEST(Trials, leave_to_the_library_what_it_copies_faster) {
   Rank rank(takes(500, 1000));
-  EXPECT_EQ(after_trials(rank, Method::Pack).method, Method::System);
+  EXPECT_EQ(after_trials(rank, {Method::Pack}).method, Method::System);
   EXPECT_EQ(rank.found().left, 1U);
 }
 
 TEST(Trials, keep_the_rules_where_little_would_be_gained) {
   Rank rank(takes(1000, 980));
-  EXPECT_EQ(after_trials(rank, Method::System).method, Method::System);
+  EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::System);
 }
 
 TEST(Trials, do_not_count_what_a_program_computes_meanwhile) {
   Rank rank(takes(1000, 500));
-  EXPECT_EQ(after_trials(rank, Method::System, 1000000).method, Method::Pack);
+  EXPECT_EQ(after_trials(rank, {Method::System}, 1000000).method, Method::Pack);
 }
 
 TEST(Trials, one_late_neighbour_changes_nothing) {
@@ -93,7 +93,7 @@ TEST(Trials, one_late_neighbour_changes_nothing) {
   Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
     return (way.method == Method::Pack ? 500 : 1000) + (++message % 13 == 0 ? 100000 : 0);
   });
-  EXPECT_EQ(after_trials(rank, Method::System).method, Method::Pack);
+  EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::Pack);
 }
 
 TEST(Trials, two_exchanges_in_turn_are_tried_each_by_itself) {
@@ -103,13 +103,13 @@ TEST(Trials, two_exchanges_in_turn_are_tried_each_by_itself) {
     return slow ? 2000 : 1000;
   });
   for (int i = 0; i < kEnough; ++i) {
-    rank.begin(500, Method::System);
+    rank.begin(500, {Method::System});
     rank.complete(10);
-    rank.begin(5000, Method::System);
+    rank.begin(5000, {Method::System});
     rank.complete(10);
   }
-  EXPECT_EQ(rank.begin(500, Method::System).method, Method::Pack);
-  EXPECT_EQ(rank.begin(5000, Method::System).method, Method::System);
+  EXPECT_EQ(rank.begin(500, {Method::System}).method, Method::Pack);
+  EXPECT_EQ(rank.begin(5000, {Method::System}).method, Method::System);
 }
 
 TEST(Trials, an_exchange_goes_one_way_and_keeps_what_made_all_of_it_faster) {
@@ -119,18 +119,18 @@ TEST(Trials, an_exchange_goes_one_way_and_keeps_what_made_all_of_it_faster) {
     return way.method == Method::Pack ? 2000 : 1000;
   });
   for (int i = 0; i < kEnough; ++i) {
-    const Method first = rank.begin(500, Method::System).method;
-    EXPECT_EQ(rank.begin(5000, Method::System).method, first);
+    const Method first = rank.begin(500, {Method::System}).method;
+    EXPECT_EQ(rank.begin(5000, {Method::System}).method, first);
     rank.complete(10);
   }
-  EXPECT_EQ(rank.begin(500, Method::System).method, Method::Pack);
-  EXPECT_EQ(rank.begin(5000, Method::System).method, Method::Pack);
+  EXPECT_EQ(rank.begin(500, {Method::System}).method, Method::Pack);
+  EXPECT_EQ(rank.begin(5000, {Method::System}).method, Method::Pack);
 }
 
 TEST(Trials, blocking_calls_are_exchanges) {
   Rank rank(takes(1000, 500));
-  for (int i = 0; i < kEnough; ++i) rank.begin(800, Method::System, false);
-  const Trials::Way way = rank.begin(800, Method::System, false);
+  for (int i = 0; i < kEnough; ++i) rank.begin(800, {Method::System}, false);
+  const Trials::Way way = rank.begin(800, {Method::System}, false);
   EXPECT_TRUE(way.settled);
   EXPECT_EQ(way.method, Method::Pack);
 }
@@ -138,7 +138,7 @@ TEST(Trials, blocking_calls_are_exchanges) {
 TEST(Trials, an_exchange_ends_with_the_next_message_of_any_kind) {
   Trials trials;
   const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
-  EXPECT_FALSE(trials.way(subject, Method::System, 0).settled);
+  EXPECT_FALSE(trials.way(subject, {Method::System}, 0).settled);
   trials.leave(10, false);
   trials.begin();  // one more of the same exchange
   EXPECT_TRUE(trials.is_open());
@@ -152,19 +152,19 @@ TEST(Trials, an_exchange_ends_with_the_next_message_of_any_kind) {
 TEST(Trials, an_exchange_that_fails_counts_for_nothing) {
   Rank rank(takes(1000, 500));
   for (int i = 0; i < 2 * kEnough; ++i) {
-    rank.begin(800, Method::System);
+    rank.begin(800, {Method::System});
     rank.fail();
   }
-  EXPECT_FALSE(rank.begin(800, Method::System).settled);
+  EXPECT_FALSE(rank.begin(800, {Method::System}).settled);
 }
 
 TEST(Trials, end_for_new_layouts_when_there_are_many) {
   Rank rank(takes(1000, 500));
   for (int i = 0; i < 1024; ++i) {
-    EXPECT_FALSE(rank.begin(8 + i, Method::System).settled);
+    EXPECT_FALSE(rank.begin(8 + i, {Method::System}).settled);
     rank.complete(1);
   }
-  const Trials::Way way = rank.begin(7, Method::System);
+  const Trials::Way way = rank.begin(7, {Method::System});
   EXPECT_TRUE(way.settled);
   EXPECT_FALSE(way.tried);
   EXPECT_EQ(rank.found().unsettled, 1024U);
@@ -178,10 +178,49 @@ TEST(Trials, leave_shared_memory_where_the_library_alone_is_faster) {
     };
   };
   Rank slow(costs(1500));
-  EXPECT_FALSE(after_trials(slow, Method::System).shares);
-  EXPECT_EQ(slow.begin(800, Method::System).method, Method::System);
+  EXPECT_FALSE(after_trials(slow, {Method::System}).shares);
+  EXPECT_EQ(slow.begin(800, {Method::System}).method, Method::System);
   Rank fast(costs(800));
-  EXPECT_TRUE(after_trials(fast, Method::Pack).shares);
+  EXPECT_TRUE(after_trials(fast, {Method::Pack}).shares);
+}
+
+TEST(Trials, start_from_the_profile_and_try_shared_memory_where_that_says_no) {
+  const auto costs = [](std::int64_t shared) {
+    return [shared](const Trials::Subject&, const Trials::Way& way) {
+      return way.shares ? shared : way.method == Method::Pack ? 900 : 1000;
+    };
+  };
+  for (const Method method : {Method::System, Method::Pack}) {
+    const Trials::Rule unshared{method, false, true};
+    Rank fast(costs(500));
+    const Trials::Way first = fast.begin(800, unshared);
+    EXPECT_EQ(first.method, method);
+    EXPECT_FALSE(first.shares || first.settled);
+    fast.complete(50);
+    const Trials::Way last = after_trials(fast, unshared);
+    EXPECT_TRUE(last.settled && last.shares);
+    EXPECT_EQ(last.method, method);  // to ranks that share no memory
+    EXPECT_EQ(fast.found().shared, 1U);
+    EXPECT_EQ(fast.found().moved_ns, 2 * 500 + 50U);
+    fast.review();
+    EXPECT_TRUE(fast.begin(800, unshared).shares);
+    Rank slow(costs(1500));
+    EXPECT_FALSE(after_trials(slow, unshared).shares);
+    EXPECT_EQ(slow.found().shared, 0U);
+  }
+}
+
+TEST(Trials, shared_memory_is_no_way_of_its_own_where_the_rules_take_it_or_nothing_can) {
+  for (const Trials::Rule& rule : {Trials::Rule{Method::System, true, true}, {Method::System}}) {
+    int exchanges = 0;
+    Rank rank([&](const Trials::Subject&, const Trials::Way&) {
+      ++exchanges;
+      return 1000;
+    });
+    Trials::Way way;
+    while (!(way = rank.begin(800, rule)).settled) rank.complete(50);
+    EXPECT_EQ(exchanges, 3 * (Trials::kWarmUp + Trials::kTimed) + 1);
+  }
 }
 
 TEST(Trials, a_hopeless_way_is_not_tried_to_the_end) {
@@ -192,7 +231,7 @@ TEST(Trials, a_hopeless_way_is_not_tried_to_the_end) {
     return 5000;
   });
   for (int i = 0; i < kEnough; ++i) {
-    rank.begin(800, Method::System);
+    rank.begin(800, {Method::System});
     rank.complete(50);
   }
   EXPECT_EQ(hopeless, Trials::kWarmUp + Trials::kFew);
@@ -205,7 +244,7 @@ TEST(Trials, take_a_hundredth_of_a_jobs_time_at_most) {
   Trials trials(now);
   const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
   for (int i = 0; i < 20'000; ++i) {
-    const Trials::Way way = trials.way(subject, Method::System, now);
+    const Trials::Way way = trials.way(subject, {Method::System}, now);
     const bool slow = way.method == Method::Pack;
     const std::int64_t took = 1000 + (slow ? kSlow : 0);
     if (slow) lost += kSlow;
@@ -222,11 +261,11 @@ TEST(Trials, a_choice_that_turned_bad_is_left_after_a_review) {
   Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
     return (way.method == Method::Pack) != changed ? 500 : 1000;
   });
-  EXPECT_EQ(after_trials(rank, Method::System).method, Method::Pack);
+  EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::Pack);
   changed = true;
-  EXPECT_EQ(rank.begin(800, Method::System).method, Method::Pack);
+  EXPECT_EQ(rank.begin(800, {Method::System}).method, Method::Pack);
   rank.review();
-  EXPECT_EQ(after_trials(rank, Method::System).method, Method::System);
+  EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::System);
   EXPECT_EQ(rank.found().unsettled, 0U);
 }
 
@@ -237,14 +276,14 @@ TEST(Trials, blocking_calls_that_follow_each_other_are_one_exchange) {
   const Trials::Subject send{{7, 8}, 800, Direction::Send, false};
   const Trials::Subject receive{{7, 8}, 800, Direction::Receive, false};
   for (int i = 0; i < kEnough; ++i) {
-    const bool left = trials.way(send, Method::Pack, now).method == Method::System;
+    const bool left = trials.way(send, {Method::Pack}, now).method == Method::System;
     trials.leave(now += left ? 500 : 1000, true);
     trials.begin();
-    trials.way(receive, Method::Pack, now);
+    trials.way(receive, {Method::Pack}, now);
     trials.leave(now += left ? 3000 : 1000, true);
     trials.begin();
   }
-  EXPECT_EQ(trials.way(send, Method::Pack, now).method, Method::Pack);
+  EXPECT_EQ(trials.way(send, {Method::Pack}, now).method, Method::Pack);
 }
 
 TEST(Trials, exchanges_that_touch_memory_for_the_first_time_are_not_timed) {
@@ -255,7 +294,7 @@ TEST(Trials, exchanges_that_touch_memory_for_the_first_time_are_not_timed) {
   const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
   Trials::Way way;
   for (int i = 0; i < 1000 && !way.settled; ++i) {
-    way = trials.way(subject, Method::System, now);
+    way = trials.way(subject, {Method::System}, now);
     const bool is_new = way.method == Method::Pack && ++packed < 100;
     now += is_new ? 9000 : way.method == Method::Pack ? 500 : 1000;
     trials.leave(now, true, is_new);

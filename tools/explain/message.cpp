@@ -36,6 +36,13 @@ bool measured_between_nodes(const machine::Profile& profile, const std::string& 
   });
 }
 
+/// Why the settings let no memory be shared for a message of so many bytes; empty: they do.
+std::string why_not_shared(std::int64_t bytes) {
+  if (!settings::flag(settings::Id::share)) return "STRAKE_SHARE is 0";
+  if (bytes < settings::number(settings::Id::share_limit)) return "below STRAKE_SHARE_LIMIT";
+  return bytes > settings::number(settings::Id::share_bytes) ? "above STRAKE_SHARE_BYTES" : "";
+}
+
 Candidate candidate(const Model& model, Method method, const machine::Message& message,
                     bool aware) {
   Candidate made{method, {}, {}, {}, model.time(method, message), {}, false};
@@ -50,6 +57,8 @@ Candidate candidate(const Model& model, Method method, const machine::Message& m
   }
   const bool hands_over =
       method == Method::Device || (method == Method::System && !message.place.in_host_memory());
+  if (method == Method::Shared) made.why_not = why_not_shared(message.bytes);
+  if (!made.why_not.empty()) return made;
   if (hands_over && !aware) {
     made.why_not = "the MPI library is not GPU-aware";
   } else if (!made.total) {
@@ -58,8 +67,32 @@ Candidate candidate(const Model& model, Method method, const machine::Message& m
   return made;
 }
 
+/// The method for host memory, as a job chooses it. Nothing where a built-in rule decides whether
+/// to pack: the verdict says that.
+std::optional<Method> choose_in_host(const Model& model, const machine::Message& message,
+                                     const std::string& mpi, bool on_node, Decided& decided) {
+  const bool may_share = on_node && may_be_shared(message.bytes);
+  const exchange::Choice choice = exchange::choose_host(
+      message, &model, may_share ? &model : nullptr, mpi.starts_with("Open MPI"));
+  if (may_share && choice.shares) {
+    decided = model.shares(message, choice.method) ? Decided::Measured : Decided::BuiltIn;
+    return Method::Shared;
+  }
+  if (choice.reason == exchange::Reason::BuiltInRule) return std::nullopt;
+  decided = Decided::Measured;
+  return choice.method;
+}
+
+std::optional<Method> choose_on_device(const Model& model, const machine::Message& message,
+                                       bool aware, Decided& decided) {
+  const auto method =
+      model.choose(message, {aware, settings::number(settings::Id::one_shot_limit)});
+  if (method) decided = Decided::Measured;
+  return method;
+}
+
 End end_of(const Model& model, const Layout& layout, Direction direction, MemoryKind memory,
-           bool aware) {
+           const std::string& mpi, bool aware, bool on_node) {
   End end{direction, memory, {}, Decided::BuiltIn, exchange::Reason::None};
   const machine::Message message{.direction = direction,
                                  .dense = layout.is_dense(),
@@ -69,9 +102,12 @@ End end_of(const Model& model, const Layout& layout, Direction direction, Memory
                                  .spread = spread_of(layout),
                                  .nonblocking = false,
                                  .pitch = pitch_of(layout)};
-  if (message.place.in_host_memory()) {
+  const bool host = message.place.in_host_memory();
+  if (host) {
     end.candidates = {candidate(model, Method::System, message, aware),
                       candidate(model, Method::Pack, message, aware)};
+    if (on_node && !message.dense)
+      end.candidates.push_back(candidate(model, Method::Shared, message, aware));
   } else {
     for (const Method method :
          {message.dense ? Method::System : Method::Device, Method::OneShot, Method::Staged}) {
@@ -84,13 +120,9 @@ End end_of(const Model& model, const Layout& layout, Direction direction, Memory
   if (choice) {
     end.decided = Decided::Settled;
     end.reason = choice->reason;
-  } else {
-    const auto method =
-        model.choose(message, {aware, settings::number(settings::Id::one_shot_limit)});
-    if (method) {
-      choice = exchange::Choice{*method, exchange::Reason::None};
-      end.decided = Decided::Measured;
-    }
+  } else if (const auto method = host ? choose_in_host(model, message, mpi, on_node, end.decided)
+                                      : choose_on_device(model, message, aware, end.decided)) {
+    choice = exchange::Choice{*method, exchange::Reason::None};
   }
   for (Candidate& made : end.candidates) {
     made.chosen = choice && made.method == choice->method;
@@ -117,6 +149,8 @@ std::string time_text(const std::optional<double>& seconds) {
 
 }  // namespace
 
+bool may_be_shared(std::int64_t bytes) { return why_not_shared(bytes).empty(); }
+
 Messages messages_of(const Layout& layout, MemoryKind from, MemoryKind to) {
   Messages out;
   const machine::Located& located = machine::located_here();
@@ -132,11 +166,12 @@ Messages messages_of(const Layout& layout, MemoryKind from, MemoryKind to) {
       if (link == Reach::Net && !measured_between_nodes(profile, mpi)) continue;
       const Model model(profile, mpi, link, settings::number(settings::Id::chunk));
       const bool aware = is_aware(profile, mpi);
+      const bool on_node = link == Reach::Node;
       out.all.push_back({mpi,
                          aware,
                          link,
-                         {end_of(model, layout, Direction::Send, from, aware),
-                          end_of(model, layout, Direction::Receive, to, aware)}});
+                         {end_of(model, layout, Direction::Send, from, mpi, aware, on_node),
+                          end_of(model, layout, Direction::Receive, to, mpi, aware, on_node)}});
     }
   }
   return out;

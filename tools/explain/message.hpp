@@ -54,6 +54,10 @@ struct Messages {
   std::vector<Message> all;  ///< none without a profile
 };
 
+/// Whether ranks of a node exchange a message of so many bytes by memory that they share, where
+/// that is the faster way: by the settings.
+[[nodiscard]] bool may_be_shared(std::int64_t bytes);
+
 /// For every MPI library of the profile, within a node and, where that was measured, between nodes.
 [[nodiscard]] Messages messages_of(const Layout& layout, MemoryKind from, MemoryKind to);
 

@@ -16,19 +16,34 @@ namespace {
 
 using machine::Method;
 
+std::string blocks_text(const Layout& layout) {
+  const std::int64_t blocks = layout.block_count();
+  return fmt::format("{} of {}{}", counted(blocks, "block"),
+                     counted(layout.size_bytes() / blocks, "byte"),
+                     layout.size_bytes() % blocks == 0 ? "" : " on the average");
+}
+
 /// What is done, and why: "left to the MPI library", "there are many far blocks".
 struct Decision {
   std::string library;  ///< empty: any
-  bool packed = false;
+  Method method = Method::System;
   std::string why;
 };
 
-std::string fate(bool packed, const std::string& library) {
-  if (packed) return library.empty() ? "packed" : "packed for " + library;
+std::string fate(Method method, const std::string& library) {
+  const std::string whose = library.empty() ? "" : " for " + library;
+  if (method == Method::Shared) return "packed into memory that both ranks share" + whose;
+  if (method == Method::Pack) return "packed" + whose;
   return "left to " + (library.empty() ? "the MPI library" : library);
 }
 
-Decision by_rule(const std::string& library, const Layout& layout, bool pipelines) {
+/// \param pipelines  as of built_in_host()
+Decision by_rule(const std::string& library, const Layout& layout, bool pipelines, bool shares) {
+  if (shares) {
+    return {library, Method::Shared,
+            fmt::format("{}, and a built-in rule takes that way from {} bytes on",
+                        blocks_text(layout), settings::number(settings::Id::share_limit))};
+  }
   const machine::Message message{.direction = machine::Direction::Send,
                                  .dense = false,
                                  .place = {},
@@ -38,58 +53,51 @@ Decision by_rule(const std::string& library, const Layout& layout, bool pipeline
                                  .nonblocking = false,
                                  .pitch = pitch_of(layout)};
   const exchange::HostRule rule = exchange::built_in_host(message, pipelines);
-  const bool packed = rule.choice.method == Method::Pack;
-  const bool tried = !packed && settings::flag(settings::Id::trials);
-  return {library, packed,
+  const bool tried = rule.choice.method == Method::System && settings::flag(settings::Id::trials);
+  return {library, rule.choice.method,
           fmt::format("{}, by a built-in rule{}", rule.why,
                       tried ? ", so the first exchanges of a job try packing, too" : "")};
 }
 
-/// Total times of both ways, by the profile.
+/// Total times of all ways, by the profile.
 Decision by_profile(const Message& message) {
-  const End& send = message.ends[0];
-  bool packed = false;
-  std::string times;
-  for (const Candidate& made : send.candidates) {
-    packed = packed || (made.chosen && made.method == Method::Pack);
-    if (!made.total) continue;
-    times += fmt::format("{:.2f} us {}, ", *made.total * 1e6,
-                         made.method == Method::Pack ? "packed" : "in the library's own way");
+  Decision decision{message.mpi, Method::System, ""};
+  for (const Candidate& made : message.ends[0].candidates) {
+    if (made.chosen) decision.method = made.method;
+    if (!made.total || !made.why_not.empty()) continue;
+    decision.why += fmt::format("{:.2f} us {}, ", *made.total * 1e6,
+                                made.method == Method::System ? "in the library's own way"
+                                : made.method == Method::Pack ? "packed"
+                                                              : "shared");
   }
-  return {message.mpi, packed, times + "by the profile of this machine"};
+  decision.why += "by the profile of this machine";
+  return decision;
+}
+
+bool is_shared(const End& end) {
+  return std::ranges::any_of(end.candidates, [](const Candidate& made) {
+    return made.chosen && made.method == Method::Shared;
+  });
 }
 
 std::vector<Decision> decisions_of(const Layout& layout) {
-  const Decision open_mpi = by_rule("Open MPI", layout, true);
-  const Decision mpich = by_rule("MPICH", layout, false);
   std::vector<Decision> out;
   for (const Message& message : messages_of(layout, MemoryKind::Host, MemoryKind::Host).all) {
     if (message.link != machine::Reach::Node || message.mpi.empty()) continue;
-    if (message.ends[0].decided == Decided::Measured) {
-      out.push_back(by_profile(message));
-    } else {
-      out.push_back(message.mpi.starts_with(open_mpi.library) ? open_mpi : mpich);
-      out.back().library = message.mpi;
-    }
+    const End& send = message.ends[0];
+    out.push_back(
+        send.decided == Decided::Measured
+            ? by_profile(message)
+            : by_rule(message.mpi, layout, message.mpi.starts_with("Open MPI"), is_shared(send)));
   }
-  if (!out.empty()) return out;
-  if (open_mpi.packed == mpich.packed && open_mpi.why == mpich.why)
-    return {{"", open_mpi.packed, open_mpi.why}};
-  return {open_mpi, mpich};
-}
-
-/// Whether ranks of a node exchange it by memory that they share.
-bool is_shared(const Layout& layout) {
-  return settings::flag(settings::Id::share) &&
-         layout.size_bytes() >= settings::number(settings::Id::share_limit) &&
-         layout.size_bytes() <= settings::number(settings::Id::share_bytes);
-}
-
-std::string blocks_text(const Layout& layout) {
-  const std::int64_t blocks = layout.block_count();
-  return fmt::format("{} of {}{}", counted(blocks, "block"),
-                     counted(layout.size_bytes() / blocks, "byte"),
-                     layout.size_bytes() % blocks == 0 ? "" : " on the average");
+  const bool shares = may_be_shared(layout.size_bytes());
+  if (out.empty())
+    out = {by_rule("Open MPI", layout, true, shares), by_rule("MPICH", layout, false, shares)};
+  const bool alike = std::ranges::all_of(out, [&](const Decision& decision) {
+    return decision.method == out[0].method && decision.why == out[0].why;
+  });
+  if (out.size() > 1 && alike) out = {{"", out[0].method, out[0].why}};
+  return out;
 }
 
 }  // namespace
@@ -103,17 +111,14 @@ std::string verdict_of(const Layout& layout) {
   }
   const std::optional<Method> forced = exchange::forced_method();
   if (forced == Method::System) return "left to the MPI library: forced by STRAKE_METHOD";
-  if (is_shared(layout)) {
-    return fmt::format(
-        "packed into memory that both ranks share: {}, and a built-in rule takes that way from {} "
-        "bytes on",
-        blocks_text(layout), settings::number(settings::Id::share_limit));
+  if (forced == Method::Pack) {
+    return fate(may_be_shared(layout.size_bytes()) ? Method::Shared : Method::Pack, "") +
+           ": forced by STRAKE_METHOD";
   }
-  if (forced == Method::Pack) return "packed: forced by STRAKE_METHOD";
   std::string text;
   for (const Decision& decision : decisions_of(layout)) {
     if (!text.empty()) text += "; ";
-    text += fmt::format("{}: {}", fate(decision.packed, decision.library), decision.why);
+    text += fmt::format("{}: {}", fate(decision.method, decision.library), decision.why);
   }
   return text;
 }

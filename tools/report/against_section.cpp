@@ -186,12 +186,12 @@ std::string figures_of(const Shown& shown, std::size_t profile, const Key& key, 
 
 /// A sentence about which messages of jobs take this way. Empty: all between nodes do.
 std::string way_text(const Key& key, bool shared_measured) {
-  if (key.by == "shared") return "What Strake packs for a rank of the same node takes this way.";
+  if (key.by == "shared")
+    return "Messages to ranks of the same node take this way where it is the faster one.";
   if (key.path == "net") return {};
   return shared_measured
-             ? "What Strake packs for a rank of the same node takes this way only where the two "
-               "share "
-               "no memory."
+             ? "Messages to ranks of the same node take this way where the two share no memory, or "
+               "where it is faster than that."
              : "These messages were sent by MPI. Ranks of a node share memory instead, and this "
                "profile has no times of that way (<code>shared</code>).";
 }

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,23 +41,21 @@ struct Question {
   bool wire = true;  ///< with the time of sending; else that of both ends alone
 };
 
-/// Half a round trip of messages packed into shared memory, as measured.
-constexpr const char* kShared = "mpi/node/shared/box";
-
 bool shared_was_measured(const machine::Profile& profile, const std::string& library) {
   return std::any_of(profile.results.begin(), profile.results.end(), [&](const auto& result) {
-    return result.name == kShared && result.mpi == library;
+    return result.name == "mpi/node/shared/box" && result.mpi == library;
   });
 }
 
 /// Without sending, only methods that send alike can be compared: those of device memory by the
-/// host. `packing` is how host memory is packed.
-std::vector<Question> questions(bool wire, Method packing) {
+/// host. `shared`: messages by shared memory were measured, too.
+std::vector<Question> questions(bool wire, bool shared) {
   std::vector<Question> all;
   for (const PitchClass pitch : {PitchClass::Near, PitchClass::Sparse}) {
     const std::string blocks = name_of(pitch);
-    if (wire)
-      all.push_back({"Host memory, " + blocks, MemoryKind::Host, {Method::System, packing}, pitch});
+    std::vector<Method> in_host = {Method::System, Method::Pack};
+    if (shared) in_host.push_back(Method::Shared);
+    if (wire) all.push_back({"Host memory, " + blocks, MemoryKind::Host, in_host, pitch});
     std::vector<Method> on_device = {Method::OneShot, Method::Staged};
     if (wire) on_device.insert(on_device.begin(), Method::Device);
     all.push_back({"Device memory, " + blocks, MemoryKind::Device, on_device, pitch, wire});
@@ -85,21 +83,24 @@ const Choice& choice_of(Method method) {
                        [&](const Choice& choice) { return choice.method == method; });
 }
 
-/// Empty text: fewer than two methods can be compared. `shared` has the times of whole messages.
-std::string map_cell(const Model& model, const machine::Curve& shared, const Question& question,
-                     std::int64_t bytes, std::int64_t block) {
+/// The time by which a method is compared with the others.
+std::optional<double> time_of(const Model& model, Method method, const Message& message,
+                              bool wire) {
+  if (wire) return model.time(method, message);
+  const auto parts = model.parts(method, message);
+  return parts ? std::optional(parts->end + parts->other_end) : std::nullopt;
+}
+
+/// Empty text: fewer than two methods can be compared.
+std::string map_cell(const Model& model, const Question& question, std::int64_t bytes,
+                     std::int64_t block) {
   const Message message = message_of(question, bytes, block);
   std::vector<std::pair<double, Method>> times;
   for (const Method method : question.methods) {
-    if (method == Method::Shared) {
-      const double time = shared.time(static_cast<double>(bytes), static_cast<double>(block));
-      if (std::isfinite(time)) times.emplace_back(time, method);
-      continue;
-    }
-    const auto parts = model.parts(method, message);
-    if (parts && (parts->wire || !question.wire))
-      times.emplace_back(parts->end + parts->other_end + (question.wire ? *parts->wire : 0),
-                         method);
+    // Jobs never share shorter messages.
+    if (method == Method::Shared && bytes < settings::number(settings::Id::share_limit)) continue;
+    if (const auto time = time_of(model, method, message, question.wire))
+      times.emplace_back(*time, method);
   }
   if (times.size() < 2) return {};
   std::sort(times.begin(), times.end());
@@ -132,13 +133,9 @@ std::string map_of(const Shown& shown, const Question& question, const std::stri
   add_measured(shown.profile, question, sizes, blocks);
   // Staged messages are copied in the pieces that the library takes unless told otherwise.
   const Model model(shown.profile, library, link, settings::number(settings::Id::chunk));
-  const machine::Curve shared = shown.profile.curve(
-      kShared, library,
-      [&](const machine::Result& result) { return pitch_class(result) == question.pitch; });
   bool any = false;
   const std::string map = map_table(blocks, sizes, [&](std::int64_t block, std::int64_t bytes) {
-    std::string text =
-        block <= bytes ? map_cell(model, shared, question, bytes, block) : std::string();
+    std::string text = block <= bytes ? map_cell(model, question, bytes, block) : std::string();
     any = any || !text.empty();
     return text;
   });
@@ -168,7 +165,7 @@ std::string method_maps(Profiles profiles) {
         const bool node = link == machine::Reach::Node;
         if (!wire && !node) continue;  // the ends are the same
         const bool shared = node && shared_was_measured(shown.profile, library);
-        for (const Question& question : questions(wire, shared ? Method::Shared : Method::Pack)) {
+        for (const Question& question : questions(wire, shared)) {
           const std::string map = map_of(shown, question, library, link);
           if (map.empty()) continue;
           const std::string title =
@@ -197,8 +194,8 @@ std::string method_maps(Profiles profiles) {
       folded("Blocks farther apart, and other nodes", row_of(rest, "row maps"));
   return section("methods", "Which method is fastest",
                  "The sum of packing, copying, sending and unpacking as measured, by block length "
-                 "and size of the message, as exchanges choose by it; shared: whole messages. "
-                 "Pale: the next is within "
+                 "and size of the message, as jobs choose by it; shared: whole messages, from "
+                 "STRAKE_SHARE_LIMIT on. Pale: the next is within "
                  "10 %. Methods whose parts were not measured, or only while other work disturbed "
                  "them, take no part.",
                  row_of(first, "row maps") + more);

@@ -111,7 +111,8 @@ std::optional<Lease> PostOffice::lease(const Destination& to, const Layout& layo
   const std::int64_t bytes = layout.size_bytes();
   const bool device = place.kind == MemoryKind::Device;
   const bool overwrites = sender == Sender::Overwrites;
-  if (bytes < limit(place) || !reaches(to.rank) || (device && (!shares_devices_ || overwrites)))
+  if (bytes <= kLongestEnvelope || !reaches(to.rank) ||
+      (device && (!shares_devices_ || overwrites)))
     return std::nullopt;
   if (!device && (sender != Sender::Busy || bytes < direct_limit_)) return outbox_.lease(to, bytes);
   const bool to_self = to.rank == rank_;

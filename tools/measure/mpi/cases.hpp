@@ -10,6 +10,7 @@
 #include "buffer.hpp"
 #include "case.hpp"
 #include "job.hpp"
+#include "sharing.hpp"
 
 namespace strake::measure {
 
@@ -20,8 +21,8 @@ void add_messages(const Job& job, const Device& device, std::vector<Case>& cases
 /// mpi/{node,net}/pairs: several pairs at once.
 void add_pairs(const Job& job, std::vector<Case>& cases);
 /// mpi/{node,net}/{system,pack}/{box,indexed,transpose}: strided messages, packed by the MPI
-/// library and by Strake.
-void add_strided(const Job& job, std::vector<Case>& cases);
+/// library and by Strake. mpi/node/shared/{box,indexed,transpose}: by memory that the ranks share.
+void add_strided(const Job& job, const Sharing& sharing, std::vector<Case>& cases);
 /// mpi/collective/*, on a device mpi/collective/device/*: those whose names ("broadcast") `works`
 /// allows.
 void add_collectives(const Job& job, const Device& device, std::vector<Case>& cases,

@@ -83,7 +83,7 @@ class MpiPlugin final : public Plugin {
     std::vector<Case> all;
     add_messages(job_, Device{}, all);
     add_pairs(job_, all);
-    add_strided(job_, all);
+    add_strided(job_, sharing_, all);
     add_collectives(job_, Device{}, all, [](std::string_view) { return true; });
     add_memory(job_, all);
     const Awareness aware = agreed_awareness();
@@ -115,6 +115,7 @@ class MpiPlugin final : public Plugin {
   }
 
   Job job_;
+  Sharing sharing_{job_};
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Strided messages, from the same layout into the same: as the MPI library's own engine moves
-// derived types, and as Strake packs them. Both of one shape are measured one after the other:
-// machines change.
+// derived types, as Strake packs them, and by memory that ranks of a node share. All ways of one
+// shape are measured one after the other: machines change.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -16,6 +16,7 @@
 #include "machine/pitch.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/wire.hpp"
+#include "sharing.hpp"
 #include "strake/layout.hpp"
 
 namespace strake::measure {
@@ -185,15 +186,16 @@ class BySystem final : public StridedRoundTrip {
   Type type_;
 };
 
+exchange::Typed typed_in_host(const Layout& layout, std::byte* memory) {
+  return {std::make_shared<mpi::Elements>(layout), memory, {MemoryKind::Host, -1}, false};
+}
+
 /// As the interposer's blocking calls do it.
 class ByPacking final : public StridedRoundTrip {
  public:
   ByPacking(const Job& job, std::vector<int> pair, Layout layout)
       : StridedRoundTrip(job, std::move(pair), std::move(layout)),
-        typed_{std::make_shared<mpi::Elements>(this->layout()),
-               memory(),
-               {MemoryKind::Host, -1},
-               false} {}
+        typed_(typed_in_host(this->layout(), memory())) {}
 
  private:
   void send() override {
@@ -225,6 +227,20 @@ class ByPacking final : public StridedRoundTrip {
   exchange::Typed typed_;
 };
 
+/// The same by memory that both ranks share.
+class BySharing final : public StridedRoundTrip {
+ public:
+  BySharing(const Job& job, std::vector<int> pair, Layout layout)
+      : StridedRoundTrip(job, std::move(pair), std::move(layout)),
+        typed_(typed_in_host(this->layout(), memory())) {}
+
+ private:
+  void send() override { send_shared(typed_, {peer(), kStridedTag, comm()}); }
+  void receive() override { receive_shared(typed_, {peer(), kStridedTag, comm()}); }
+
+  exchange::Typed typed_;
+};
+
 struct Shape {
   std::int64_t bytes;
   std::int64_t block;
@@ -243,24 +259,50 @@ Layout list(const Shape& shape) {
 
 Layout transpose(const Shape& shape) { return transposed(shape.bytes, shape.block, shape.pitch); }
 
-/// Both ways of one shape, `form` of layout ("box").
-void add_both(const Job& job, Path path, const std::vector<int>& pair, const std::string& form,
-              const Shape& shape, Layout (*layout)(const Shape&), bool quick, Cases& cases) {
-  const auto put = [&]<typename Kind>(const char* way) {
-    Case& added = add(
-        cases, std::string("mpi/") + name_of(path) + way + form, shape.bytes,
-        [&job, pair, shape, layout] { return std::make_unique<Kind>(job, pair, layout(shape)); });
-    added.block = shape.block;
-    added.pitch = shape.pitch;
-    added.quick = quick;
-    added.in_passes = true;
-    added.scope = Scope::Job;
-  };
-  put.operator()<BySystem>("/system/");
-  put.operator()<ByPacking>("/pack/");
-}
+/// Appends the cases of the pair of ranks that one path joins.
+class Strided {
+ public:
+  Strided(const Job& job, const Sharing& sharing, Path path, Cases& cases)
+      : job_(job), sharing_(sharing), path_(path), pair_(job.pair(path)), cases_(cases) {}
 
-void add_boxes(const Job& job, Path path, const std::vector<int>& pair, std::vector<Case>& cases) {
+  void add_all() {
+    if (pair_.empty()) return;
+    add_boxes();
+    add_lists();
+    add_transposes();
+  }
+
+ private:
+  /// All ways of one shape, `form` of layout ("box").
+  void add(const std::string& form, const Shape& shape, Layout (*layout)(const Shape&),
+           bool quick) {
+    const auto put = [&]<typename Kind>(const char* way) {
+      Case& added = measure::add(cases_, std::string("mpi/") + name_of(path_) + way + form,
+                                 shape.bytes, [&job = job_, pair = pair_, shape, layout] {
+                                   return std::make_unique<Kind>(job, pair, layout(shape));
+                                 });
+      added.block = shape.block;
+      added.pitch = shape.pitch;
+      added.quick = quick;
+      added.in_passes = true;
+      added.scope = Scope::Job;
+    };
+    put.operator()<BySystem>("/system/");
+    put.operator()<ByPacking>("/pack/");
+    if (path_ == Path::Node && sharing_.carries(shape.bytes)) put.operator()<BySharing>("/shared/");
+  }
+  void add_boxes();
+  void add_lists();
+  void add_transposes();
+
+  const Job& job_;
+  const Sharing& sharing_;
+  Path path_;
+  std::vector<int> pair_;
+  Cases& cases_;
+};
+
+void Strided::add_boxes() {
   using machine::PitchClass;
   for (const PitchClass kind :
        {PitchClass::Near, PitchClass::Sparse, PitchClass::Far, PitchClass::Aligned}) {
@@ -273,44 +315,36 @@ void add_boxes(const Job& job, Path path, const std::vector<int>& pair, std::vec
         const std::int64_t blocks = bytes / block;
         if (pitch == 0 || blocks < 2 || blocks * pitch > kMostSpan) continue;
         const bool quick = among({kKiB, 16 * kKiB, 256 * kKiB}, bytes) && among({8, 64}, block);
-        add_both(job, path, pair, "box", {bytes, block, pitch}, box, quick, cases);
+        add("box", {bytes, block, pitch}, box, quick);
       }
     }
   }
 }
 
-void add_lists(const Job& job, Path path, const std::vector<int>& pair, std::vector<Case>& cases) {
+void Strided::add_lists() {
   for (const std::int64_t bytes : {kKiB, 16 * kKiB, 256 * kKiB, 4 * kMiB}) {
     for (const std::int64_t block : {4, 16, 64, 256}) {
       if (bytes / block > kMostListed) continue;
       const std::int64_t pitch = machine::host_pitch(machine::PitchClass::Near, block);
       const bool quick = among({kKiB, 256 * kKiB}, bytes) && block == 16;
-      add_both(job, path, pair, "indexed", {bytes, block, pitch}, list, quick, cases);
+      add("indexed", {bytes, block, pitch}, list, quick);
     }
   }
 }
 
-void add_transposes(const Job& job, Path path, const std::vector<int>& pair,
-                    std::vector<Case>& cases) {
+void Strided::add_transposes() {
   for (const std::int64_t bytes : {16 * kKiB, 256 * kKiB, 4 * kMiB, 16 * kMiB}) {
     for (const std::int64_t block : {1, 4, 8, 16, 64}) {
       const bool quick = among({16 * kKiB, 256 * kKiB}, bytes) && block == 8;
-      add_both(job, path, pair, "transpose", {bytes, block, machine::kTransposeRow}, transpose,
-               quick, cases);
+      add("transpose", {bytes, block, machine::kTransposeRow}, transpose, quick);
     }
   }
 }
 
 }  // namespace
 
-void add_strided(const Job& job, std::vector<Case>& cases) {
-  for (const Path path : {Path::Node, Path::Network}) {
-    const std::vector<int> pair = job.pair(path);
-    if (pair.empty()) continue;
-    add_boxes(job, path, pair, cases);
-    add_lists(job, path, pair, cases);
-    add_transposes(job, path, pair, cases);
-  }
+void add_strided(const Job& job, const Sharing& sharing, std::vector<Case>& cases) {
+  for (const Path path : {Path::Node, Path::Network}) Strided(job, sharing, path, cases).add_all();
 }
 
 }  // namespace strake::measure
