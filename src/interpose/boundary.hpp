@@ -21,8 +21,8 @@ namespace strake::interpose {
 using mpi::real_mpi;
 
 /// How many wrapped calls this thread is inside. Calls from inside another one, such as those that
-/// the MPI library makes itself, are passed on. (Initial-exec: it is read in every call.)
-inline thread_local int t_depth [[gnu::tls_model("initial-exec")]] = 0;
+/// the MPI library makes itself, are passed on.
+inline thread_local int t_depth = 0;
 
 class Inside {
  public:

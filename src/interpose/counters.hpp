@@ -105,15 +105,19 @@ inline constinit Recorder g_recorder;
 /// The general case of `record`.
 void record_unusual(Event event) noexcept;
 
-/// Counts the event (~1 ns) and calls the hook.
-[[gnu::always_inline]] inline void record(Event event) noexcept {
-  if (g_recorder.unusual.load(std::memory_order_acquire)) [[unlikely]]
-    return record_unusual(event);
+/// Counts the event where g_recorder is not `unusual`. ~1 ns.
+[[gnu::always_inline]] inline void record_usual(Event event) noexcept {
   const auto function = static_cast<std::size_t>(event.function);
   g_recorder.by_method[function][static_cast<std::size_t>(event.method)].add_alone(event.bytes);
   if (event.reason != Reason::None) {
     g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add_alone(event.bytes);
   }
+}
+/// Counts the event and calls the hook.
+inline void record(Event event) noexcept {
+  if (g_recorder.unusual.load(std::memory_order_acquire)) [[unlikely]]
+    return record_unusual(event);
+  record_usual(event);
 }
 /// Counts a call that was passed on, of a function that is not in movers.def. Its bytes are not
 /// known.

@@ -57,7 +57,7 @@ bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined
 inline Passes passes_at_once(Direction direction, const Found& found) noexcept {
   if (found.method != Method::System || found.as_bytes || found.reason == Reason::Empty)
     return Passes::No;
-  // Shorter ones are never shared (STRAKE_SHARE_LIMIT), and get no envelope.
+  // Messages shorter than that are never shared (STRAKE_SHARE_LIMIT), and get no envelope.
   if (found.bytes < exchange::shared::kShortestEnvelope) return Passes::AtOnce;
   const bool touched = direction == Direction::Receive ||
                        (found.shares && exchange::is_about_speed(found.reason)) ||
@@ -102,7 +102,7 @@ inline Known& known_slot(Direction direction, Style style, MPI_Datatype type, st
   const std::size_t home = mpi::type_slot(type, count);
   const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
   if (is_of(slots[home], type, count, generation)) return slots[home];
-  // Of 104 types a third would share a slot with another one.
+  // With one slot a type, a third of 104 types would collide.
   Known& other = slots[home ^ 1];
   const bool free = other.generation != generation || slots[home].generation == generation;
   return is_of(other, type, count, generation) || free ? other : slots[home];

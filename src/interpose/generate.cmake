@@ -45,10 +45,10 @@ foreach(name IN LISTS STRAKE_FUNCTIONS)
     if(name MATCHES
        "^MPI_(I[brs]?send|Irecv|Imrecv|Start|Startall|Test|Testall|Testany|Testsome|Iprobe|Improbe|Request_get_status)(_c)?$")
       set(timing Sample)
-      set(counted "    if (const times::Counted counted(call); counted) return calls::${name}(${arguments});\n")
+      set(counted "    if (times::Counted counted(call); counted) return counted.end(calls::${name}(${arguments}));\n")
     endif()
     set(timed "  if (times::is_on()) [[unlikely]] {
-    const times::Beginning call{Wrapped::${name}, __builtin_return_address(0), ${moved}};
+    const times::Beginning call(Wrapped::${name}, __builtin_return_address(0), ${moved});
 ${counted}    times::Timed timed(call, times::Timing::${timing});
     return timed.end(calls::${name}(${arguments}));
   }\n")

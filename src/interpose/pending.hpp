@@ -98,7 +98,7 @@ struct Pending {
   Pending* next = nullptr;  ///< with the same hash, older; or free
 
  private:
-  /// That of the last receive stays when the entry is recycled: the next one's is often the same,
+  /// A recycled entry keeps the communicator of its last receive: the next one's is often the same,
   /// and counting its users takes 10 ns.
   mpi::CommunicatorPtr kept_;
 };
@@ -125,7 +125,7 @@ class PendingTable {
   /// One for a message to or from a rank of `comm`. No allocation where one was recycled.
   /// \throws std::bad_alloc
   [[nodiscard]] Owned make(Function function, exchange::Reason reason, MPI_Comm comm);
-  /// The same, if one was recycled; else null.
+  /// As make(), but returns null if no entry was recycled.
   [[nodiscard]] Owned make_of_recycled(Function function, exchange::Reason reason,
                                        MPI_Comm comm) noexcept {
     const mpi::Lock lock(mutex_);

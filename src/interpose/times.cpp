@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "interpose/boundary.hpp"
@@ -92,9 +93,8 @@ void merge(Rows& into, const Rows& rows) {
   for (const auto& [identity, row] : rows) {
     Row& sum = row_of(into, identity);
     sum.calls += row.calls;
-    sum.timed += row.calls;
     sum.bytes += row.bytes;
-    sum.ticks += row.spent();
+    sum.ticks += row.ticks;
     if (sum.datatype.empty()) sum.datatype = row.datatype;
   }
 }
@@ -102,13 +102,6 @@ void merge(Rows& into, const Rows& rows) {
 /// Also while the thread ends, so that its counts go on in the process's.
 struct Owned : Thread {
   Rows rows;
-
-  /// In all calls, with those that were counted only. [ticks]
-  [[nodiscard]] std::uint64_t spent() const noexcept {
-    std::uint64_t sum = total;
-    for (const auto& [identity, row] : rows) sum += row.spent() - row.ticks;
-    return sum;
-  }
 
   Owned() {
     const std::lock_guard lock(process().mutex);
@@ -120,7 +113,7 @@ struct Owned : Thread {
     const std::lock_guard lock(all.mutex);
     std::erase(all.threads, this);
     merge(all.rows, rows);
-    all.total += spent();
+    all.total += total;
   }
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
@@ -210,7 +203,7 @@ Json to_json(const Identity& identity, const Row& row, double seconds_per_tick) 
     json["method"] = machine::name_of(static_cast<machine::Method>(identity.method));
   json["calls"] = row.calls;
   if (identity.type.size >= 0) json["bytes"] = row.bytes;
-  json["seconds"] = static_cast<double>(row.spent()) * seconds_per_tick;
+  json["seconds"] = static_cast<double>(row.ticks) * seconds_per_tick;
   return json;
 }
 
@@ -266,21 +259,22 @@ void start() noexcept {
 
 namespace {
 
-/// The key of a call that has ended, whose message, if it succeeded, went by that method.
-Key key_of(const Thread& thread, const Beginning& call, bool succeeded) noexcept {
-  const bool nothing = thread.method == kNothing;
+/// The key of a call that has ended, whose message, if it succeeded, went by the thread's method.
+Key key_of(const Beginning& call, bool succeeded) noexcept {
+  const std::int16_t method = call.thread.method;
+  const bool nothing = method == kNothing;
   Key key;
   key.call = call.call;
   key.many = call.type != 0 && call.count != 1;
-  key.site = thread.fortran_site != nullptr ? thread.fortran_site : call.site;
+  key.site = call.site;
   key.type = succeeded && !nothing ? call.type : 0;  // else its handle may be none
-  key.method = nothing ? std::int16_t{-1} : thread.method;
+  key.method = nothing ? std::int16_t{-1} : method;
   key.generation = mpi::g_type_generation.load(std::memory_order_acquire);
   return key;
 }
 
-/// The row of calls with this key; null where there is no memory. `*lasting`: as long as the
-/// generation of types.
+/// The row of calls with this key; null where there is no memory. `*lasting`: the row may be kept
+/// until the generation of types changes.
 Row* row_for(Thread& thread, const Key& key, bool* lasting) noexcept {
   const auto mixed = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(key.site) ^
                                                 key.type ^ static_cast<std::uint64_t>(key.call));
@@ -308,47 +302,58 @@ Row* row_for(Thread& thread, const Key& key, bool* lasting) noexcept {
 
 void Counted::count_elsewhere() noexcept {
   bool lasting = false;
-  if (Row* const row = row_for(thread_, key_of(thread_, call_, true), &lasting))
+  if (Row* const row = row_for(call_.thread, key_of(call_, succeeded_), &lasting))
     row->count(call_.count);
-  turn_->left = 0;
 }
 
 void Timed::finish() noexcept {
   const std::uint64_t spent = ticks() - begin_;
-  thread_.inside = false;
-  thread_.total += spent;
+  Thread& own = call_.thread;
+  own.inside = false;
+  const std::uint64_t all = sampled_ ? stands_for(spent) : spent;
+  own.total += all;
   bool lasting = false;
-  Row* const row = row_for(thread_, key_of(thread_, call_, succeeded_), &lasting);
+  Row* const row = row_for(own, key_of(call_, succeeded_), &lasting);
   if (row == nullptr) return;  // the total has it
   row->count(call_.count);
-  ++row->timed;
-  row->ticks += spent;
-  if (sampled_ && lasting) take_turn(*row, thread_.method, spent);
+  row->ticks += all;
+  if (sampled_ && succeeded_ && lasting) take_turn(*row, spent);
 }
 
-void Timed::take_turn(Row& row, std::int16_t method, std::uint64_t spent) noexcept {
-  const std::uint64_t key = call_.key(thread_);
+std::uint64_t Timed::stands_for(std::uint64_t spent) noexcept {
+  const std::uint64_t key = call_.key();
   const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
-  Thread::Turn& turn = thread_.turn_of(key, generation);
+  Thread::Turn& turn = call_.thread.turn_of(key, generation);
+  if (!turn.is_of(key, generation)) return spent;
+  // A call that the operating system interrupted tells nothing of the others.
+  const std::uint64_t most = 100 * call_.thread.short_ticks;
+  return spent + std::exchange(turn.counted, 0) * std::min(spent, most);
+}
+
+void Timed::take_turn(Row& row, std::uint64_t spent) noexcept {
+  Thread& own = call_.thread;
+  const std::uint64_t key = call_.key();
+  const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
+  Thread::Turn& turn = own.turn_of(key, generation);
   if (!turn.is_of(key, generation)) {
     if (turn.row != nullptr && turn.generation == generation) return;  // of others
     turn = {.key = key, .generation = generation};
   }
   turn.row = &row;
-  turn.method = method;
+  turn.method = own.method;
   if (turn.seen < Thread::kAllTimed) {
     ++turn.seen;
     return;
   }
-  if (thread_.short_ticks == 0) {
+  if (own.short_ticks == 0) {
     constexpr double kShort = 1e-6;
     const double passed = std::chrono::duration<double>(Clock::now() - process().began).count();
     const auto since = static_cast<double>(ticks() - process().first_tick);
-    thread_.short_ticks = static_cast<std::uint64_t>(since * kShort / passed) + 1;
+    own.short_ticks = static_cast<std::uint64_t>(since * kShort / passed) + 1;
   }
-  if (spent >= thread_.short_ticks) return;
-  thread_.random = thread_.random * 1664525U + 1013904223U;
-  turn.left = 8 + (thread_.random >> 28);
+  if (spent >= own.short_ticks) return;
+  own.random = own.random * 1664525U + 1013904223U;
+  turn.left = 8 + (own.random >> 28);
 }
 
 Spent stop() noexcept {
@@ -360,7 +365,7 @@ Spent stop() noexcept {
   all.seconds_per_tick =
       wall / static_cast<double>(std::max<std::uint64_t>(ticks() - all.first_tick, 1));
   std::uint64_t total = all.total;
-  for (const Owned* one : all.threads) total += one->spent();
+  for (const Owned* one : all.threads) total += one->total;
   return {wall, static_cast<double>(total) * all.seconds_per_tick};
 }
 

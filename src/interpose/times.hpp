@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 
 #include "interpose/calls.hpp"
 #include "machine/method.hpp"
@@ -42,9 +43,8 @@ void start() noexcept;
 /// The calls that are counted together.
 struct Row {
   std::uint64_t calls = 0;
-  std::uint64_t timed = 0;  ///< calls whose time is known: all, unless Thread::turns skip some
   std::uint64_t bytes = 0;
-  std::uint64_t ticks = 0;  ///< of those that were timed
+  std::uint64_t ticks = 0;  ///< an estimate where some calls were only counted
   std::string datatype;     ///< as `strake explain` takes it; empty: not known, or too long
   std::int64_t size = 0;    ///< of an element [bytes]
 
@@ -52,13 +52,6 @@ struct Row {
     ++calls;
     if (elements > 0 && size > 0)
       bytes += static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(size);
-  }
-  /// Of all calls, as long as those that were timed took on the average. [ticks]
-  [[nodiscard]] std::uint64_t spent() const noexcept {
-    return timed == 0 || timed == calls ? ticks
-                                        : static_cast<std::uint64_t>(static_cast<double>(ticks) *
-                                                                     static_cast<double>(calls) /
-                                                                     static_cast<double>(timed));
   }
 };
 
@@ -82,16 +75,17 @@ struct Thread {
     Key key;
     Row* row = nullptr;
   };
-  /// Calls that return at once and are alike, as far as they can tell before they run. Where they
-  /// are short, most of them are only counted, since two looks at the clock take longer than many a
-  /// call that is passed on (16 ns each on an H100's host).
+  /// Sampling of calls that return at once and have one Beginning::key(). Where they are short,
+  /// most of them are only counted, since two looks at the clock take longer than many a call that
+  /// is passed on (16 ns each on an H100's host).
   struct Turn {
     std::uint64_t key = 0;
     std::uint64_t generation = 0;
-    Row* row = nullptr;        ///< of those that were timed
-    std::int16_t method = -1;  ///< of the last of them
-    std::uint32_t seen = 0;    ///< timed calls, up to kAllTimed
-    std::uint32_t left = 0;    ///< calls to count before the next one is timed
+    Row* row = nullptr;         ///< of those that were timed
+    std::int16_t method = -1;   ///< of the last of them
+    std::uint32_t seen = 0;     ///< timed calls, up to kAllTimed
+    std::uint32_t left = 0;     ///< calls to count before the next one is timed
+    std::uint32_t counted = 0;  ///< calls since the last one that was timed
 
     [[nodiscard]] bool is_of(std::uint64_t its_key, std::uint64_t now) const noexcept {
       return key == its_key && generation == now;
@@ -103,9 +97,9 @@ struct Thread {
   static constexpr std::size_t kProbes = 4;
   std::array<Slot, kSlots> slots{};
   std::array<Turn, kTurns> turns{};
-  std::uint64_t short_ticks = 0;  ///< a call that took less is short; 0: not known yet
-  std::uint32_t random = 1;  ///< how many calls are counted in between, so that none is favoured
-  std::uint64_t total = 0;   ///< in all calls [ticks]
+  std::uint64_t short_ticks = 0;       ///< a call that took less is short; 0: not known yet
+  std::uint32_t random = 1;            ///< state of the generator that draws Turn::left
+  std::uint64_t total = 0;             ///< in all calls [ticks]
   const void* fortran_site = nullptr;  ///< where the Fortran call that is running returns to
   std::int16_t method = -1;            ///< of the message of the call that is running
   bool inside = false;                 ///< a timed call is running
@@ -119,7 +113,7 @@ struct Thread {
     return second.is_of(key, generation) || second.generation != generation ? second : first;
   }
 };
-inline thread_local Thread* t_thread [[gnu::tls_model("initial-exec")]] = nullptr;
+inline thread_local Thread* t_thread = nullptr;
 [[nodiscard]] Thread& make_thread() noexcept;
 /// This thread's. Its counts outlive the thread.
 [[nodiscard]] inline Thread& thread() noexcept {
@@ -137,43 +131,53 @@ inline void note_nothing() noexcept {
 
 /// A call that begins, as far as it can be told before it runs.
 struct Beginning {
-  Wrapped call{};
-  const void* site = nullptr;
-  std::int64_t count = 0;
-  std::uint64_t type = 0;
+  [[gnu::always_inline]] Beginning(Wrapped function, const void* caller, std::int64_t elements,
+                                   std::uint64_t handle) noexcept
+      : thread(times::thread()),
+        frame(__builtin_frame_address(0)),
+        call(function),
+        site(thread.fortran_site != nullptr ? thread.fortran_site : caller),
+        count(elements),
+        type(handle) {}
 
-  /// Alike for calls that are alike; its upper bits are well mixed.
-  [[nodiscard]] std::uint64_t key(const Thread& of) const noexcept {
-    const void* const place = of.fortran_site != nullptr ? of.fortran_site : site;
-    const auto where = reinterpret_cast<std::uintptr_t>(place);
-    const auto what = static_cast<std::uint64_t>(call) << 48;
-    return ((where ^ what) + type + (static_cast<std::uint64_t>(count) << 20)) *
-           0x9E3779B97F4A7C15U;
+  Thread& thread;
+  const void* frame;  ///< the wrapper's
+  Wrapped call;
+  const void* site;
+  std::int64_t count;
+  std::uint64_t type;
+
+  /// Equal for calls with equal function, place, type and count; its upper bits are well mixed.
+  [[nodiscard]] std::uint64_t key() const noexcept {
+    return (reinterpret_cast<std::uintptr_t>(site) ^ static_cast<std::uint64_t>(call) << 48) *
+               0x9E3779B97F4A7C15U +
+           type * 0xC2B2AE3D27D4EB4FU + static_cast<std::uint64_t>(count) * 0xFF51AFD7ED558CCDU;
   }
 };
 
 /// A call of the application's that is counted without being timed. Calls inside it belong to it.
 class Counted {
  public:
-  /// Whether this call, which returns at once, need not be timed: then it is counted when it ends.
-  /// ~5 ns. `call` must outlive it.
-  [[gnu::always_inline]] explicit Counted(const Beginning& call) noexcept
-      : thread_(thread()), call_(call) {
-    if (thread_.inside) return;  // or was left by longjmp: Timed finds that
-    const std::uint64_t key = call.key(thread_);
+  /// Decides whether this call, which returns at once, need not be timed: then it is counted when
+  /// it ends. ~5 ns. `call` must outlive it.
+  [[gnu::always_inline]] explicit Counted(const Beginning& call) noexcept : call_(call) {
+    Thread& own = call.thread;
+    if (own.inside) return;  // or was left by longjmp: Timed finds that
+    const std::uint64_t key = call.key();
     const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_relaxed);
-    Thread::Turn& turn = thread_.turn_of(key, generation);
+    Thread::Turn& turn = own.turn_of(key, generation);
     if (turn.left == 0 || !turn.is_of(key, generation)) return;
     --turn.left;
+    ++turn.counted;
     turn_ = &turn;
-    thread_.inside = true;
-    thread_.frame = __builtin_frame_address(0);
-    thread_.method = -1;
+    own.inside = true;
+    own.frame = call.frame;
+    own.method = -1;
   }
   ~Counted() {
     if (turn_ == nullptr) return;
-    thread_.inside = false;
-    if (thread_.method == turn_->method) {
+    call_.thread.inside = false;
+    if (succeeded_ && call_.thread.method == turn_->method) {
       turn_->row->count(call_.count);
     } else {
       count_elsewhere();
@@ -182,14 +186,19 @@ class Counted {
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
   explicit operator bool() const noexcept { return turn_ != nullptr; }
+  /// The call has returned `code`, which this returns, too.
+  int end(int code) noexcept {
+    succeeded_ = code == MPI_SUCCESS;
+    return code;
+  }
 
  private:
-  /// Its message went another way than those before.
+  /// The call failed, or its message took another method than the last timed one.
   void count_elsewhere() noexcept;
 
-  Thread& thread_;
   const Beginning& call_;
   Thread::Turn* turn_ = nullptr;
+  bool succeeded_ = false;
 };
 
 /// Whether calls of the function are timed one by one.
@@ -202,15 +211,15 @@ enum class Timing : std::uint8_t {
 /// belong to that.
 class Timed {
  public:
-  Timed(const Beginning& begin, Timing timing) noexcept
-      : thread_(thread()), call_(begin), sampled_(timing == Timing::Sample) {
+  [[gnu::always_inline]] Timed(const Beginning& call, Timing timing) noexcept
+      : call_(call), sampled_(timing == Timing::Sample) {
+    Thread& own = call.thread;
     // A call that is not below the outermost one shows that this was left by longjmp.
-    const void* const frame = __builtin_frame_address(0);
-    outermost_ = !thread_.inside || frame >= thread_.frame;
+    outermost_ = !own.inside || call.frame >= own.frame;
     if (!outermost_) return;
-    thread_.inside = true;
-    thread_.frame = frame;
-    thread_.method = -1;
+    own.inside = true;
+    own.frame = call.frame;
+    own.method = -1;
     begin_ = ticks();
   }
   ~Timed() {
@@ -227,9 +236,11 @@ class Timed {
 
  private:
   void finish() noexcept;
-  void take_turn(Row& row, std::int16_t method, std::uint64_t spent) noexcept;
+  /// Returns the ticks of this call and of the calls alike that were only counted since the last
+  /// timed one.
+  [[nodiscard]] std::uint64_t stands_for(std::uint64_t spent) noexcept;
+  void take_turn(Row& row, std::uint64_t spent) noexcept;
 
-  Thread& thread_;
   const Beginning& call_;
   bool sampled_;
   bool outermost_ = false;
@@ -241,16 +252,17 @@ class Timed {
 class FortranCall {
  public:
   explicit FortranCall(const void* site) noexcept : on_(is_on()) {
-    if (on_) thread().fortran_site = site;
+    if (on_) before_ = std::exchange(thread().fortran_site, site);
   }
   ~FortranCall() {
-    if (on_) thread().fortran_site = nullptr;
+    if (on_) thread().fortran_site = before_;
   }
   FortranCall(const FortranCall&) = delete;
   FortranCall& operator=(const FortranCall&) = delete;
 
  private:
   bool on_;
+  const void* before_ = nullptr;
 };
 
 /// Of this process, from start() to now. [s]

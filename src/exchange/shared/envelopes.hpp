@@ -60,7 +60,7 @@ inline void unmark_send() noexcept { PostOffice::get()->outbox().unmark(); }
 
 /// Before a receive from `source` (a rank, or MPI_ANY_SOURCE) is waited for: what is to be
 /// remembered of its communicator, which may be freed before the message comes. Null: no envelope
-/// comes. Stays until this thread asks for another communicator.
+/// comes. The reference is valid until this thread asks for another communicator.
 [[nodiscard]] const mpi::CommunicatorPtr& communicator_of_receive(std::int64_t room, int source,
                                                                   MPI_Comm comm);
 
