@@ -68,6 +68,16 @@ double sample(const Functions& call, Buffers& b, int bytes, int peer) {
   return (MPI_Wtime() - begin) / kExchanges;
 }
 
+/// Whether the last exchange brought the peer's bytes, and no more of them.
+bool is_right(const Buffers& b, int bytes, char expected) {
+  for (int i = 0; i < kMessages; ++i) {
+    const char* const in = b.in.data() + i * kMaxBytes;
+    const bool right = in[0] == expected && in[bytes - 1] == expected && in[bytes] == '.';
+    if (!right) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -88,6 +98,7 @@ int main(int argc, char** argv) {
   }
   const Functions through = {MPI_Irecv, MPI_Isend, MPI_Waitall};
   Buffers b;
+  b.out.assign(b.out.size(), static_cast<char>('a' + mpi.rank()));
   const int rounds = options.quick ? 20 : 400;
   for (const int bytes : sizes) {
     const std::string name = "passed_on_" + std::to_string(bytes) + "B";
@@ -95,11 +106,16 @@ int main(int argc, char** argv) {
     std::vector<double> alone;
     std::vector<double> call_ns;
     for (int round = -rounds / 10; round < rounds; ++round) {
+      b.in.assign(b.in.size(), '.');
       const double without = sample(past, b, bytes, 1 - mpi.rank());
       const double with = sample(through, b, bytes, 1 - mpi.rank());
       if (round < 0) continue;
       alone.push_back(without * 1e6);
       call_ns.push_back((with - without) / kCalls * 1e9);
+      if (!is_right(b, bytes, static_cast<char>('a' + 1 - mpi.rank()))) {
+        std::fprintf(stderr, "passed_on: rank %d got wrong bytes\n", mpi.rank());
+        MPI_Abort(MPI_COMM_WORLD, 1);
+      }
     }
     if (mpi.rank() != 0) continue;
     report.line(name, summarize(call_ns), "-ns",

@@ -1,4 +1,4 @@
-# cmake -DLIBRARY=… -DLINKED=… -DNM=… -DFUNCTIONS=…/functions.def -P check_exports.cmake
+# cmake -DLIBRARY=… -DLINKED=… -DNM=… -DREADELF=… -DFUNCTIONS=…/functions.def -P check_exports.cmake
 # LINKED is a library that is linked to the MPI library which LIBRARY is for.
 # Every function of the list, and its large-count form, that the MPI library has must be a visible definition of the
 # interposer: a wrapper that is hidden, or that was not written for lack of a prototype, interposes nothing, and nobody
@@ -52,5 +52,11 @@ endif()
 if(strange)
   list(JOIN strange "\n" strange)
   message(FATAL_ERROR "exported by ${LIBRARY}, though none of MPI's:\n${strange}")
+endif()
+# Strake's preload loads the interposer into programs that load MPI late: the loader has no room for its thread-local
+# variables if they need a fixed place.
+execute_process(COMMAND ${READELF} -d ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+if(dynamic MATCHES "STATIC_TLS")
+  message(FATAL_ERROR "${LIBRARY} has STATIC_TLS: it can't be loaded late")
 endif()
 message("${found} functions are exported")
