@@ -128,7 +128,8 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
   mpi::Elements& elements = *result.typed.elements;
   const bool nonblocking = style == Style::Nonblocking;
   exchange::Choice choice = exchange::choose(elements, direction, result.typed.place, nonblocking);
-  const bool shareable = result.typed.place.in_host_memory() && choice.reason != Reason::Forced &&
+  const bool may_change = choice.reason != Reason::Forced && choice.reason != Reason::Contiguous;
+  const bool shareable = may_change && result.typed.place.in_host_memory() &&
                          exchange::shared::may_send_envelope(result.bytes);
   if ((choice.reason == Reason::BuiltInRule || shareable) && !result.typed.mixed) {
     settled = use != Use::Often;  // a persistent request: Operation tries at each start, or nobody

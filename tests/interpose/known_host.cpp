@@ -30,8 +30,9 @@ enum class Form { Dense, Strided };
 
 class Pairs {
  public:
-  explicit Pairs(Form form) : stride_(form == Form::Dense ? 1 : 2) {
-    CHECK_MPI(MPI_Type_vector(kCount, 1, stride_, MPI_INT, &type_));
+  explicit Pairs(Form form, int count = kCount)
+      : count_(static_cast<std::size_t>(count)), stride_(form == Form::Dense ? 1 : 2) {
+    CHECK_MPI(MPI_Type_vector(count, 1, static_cast<int>(stride_), MPI_INT, &type_));
     CHECK_MPI(MPI_Type_commit(&type_));
   }
   ~Pairs() { MPI_Type_free(&type_); }
@@ -47,14 +48,14 @@ class Pairs {
     CHECK_MPI(MPI_Sendrecv(out, 1, type_, peer(), 2, in, 1, type_, peer(), 2, MPI_COMM_WORLD,
                            MPI_STATUS_IGNORE));
   }
-  [[nodiscard]] std::size_t span() const { return std::size_t{kCount} * stride_; }
+  [[nodiscard]] std::size_t span() const { return count_ * stride_; }
   [[nodiscard]] int expected(std::size_t i, int first) const {
-    return i % stride_ == 0 && i <= std::size_t{kCount - 1} * stride_ ? first + static_cast<int>(i)
-                                                                      : -1;
+    return i % stride_ == 0 && i <= (count_ - 1) * stride_ ? first + static_cast<int>(i) : -1;
   }
 
  private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  std::size_t count_;
   std::size_t stride_;
 };
 
@@ -80,9 +81,9 @@ void exchange_and_check(const Pairs& pairs, int* out, int* in, int first) {
     CHECK_EQ(values[i], pairs.expected(i, first + 1000 * peer()));
 }
 
-void the_driver_is_left_alone(Form form) {
+void the_driver_is_left_alone(Form form, int count = kCount) {
   check::section("host memory that was used before");
-  const Pairs pairs(form);
+  const Pairs pairs(form, count);
   int* const out = host_memory();
   int* const in = host_memory();
   // Device memory of the same type comes between.
@@ -150,6 +151,7 @@ int main(int argc, char** argv) {
     the_driver_is_left_alone(form);
     device_memory_takes_the_place(form);
   }
+  the_driver_is_left_alone(Form::Dense, 5000);  // as long as messages by shared memory
   a_later_block_is_the_devices();
   return check::finish();
 }
