@@ -7,6 +7,7 @@
 
 #include "mpi/job.hpp"
 #include "mpi/types.hpp"
+#include "mpi/world.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::interpose::trying {
