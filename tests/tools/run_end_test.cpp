@@ -41,8 +41,14 @@ TEST_P(Run, ranks_that_die_leave_the_launchers_status_and_message) {
   EXPECT_FALSE(hung) << abort.out << abort.err;
   EXPECT_NE(abort.status, 0) << abort.err;
   EXPECT_EQ(lines_with(abort.err, "strake run"), 0) << abort.err;
-  // 128 more, or not, depending on the launcher.
-  const Outcome killed = job({}, join({ranks(2), {hello(), "kill", std::to_string(SIGKILL)}}));
+  // 128 more, or not, depending on the launcher. Open MPI's own crashes now and then while it ends
+  // such a job: PMIx 4.2 reads what it has freed.
+  Outcome killed;
+  bool crashed = true;
+  for (int tries = 0; tries < 3 && crashed; ++tries) {
+    killed = job({}, join({ranks(2), {hello(), "kill", std::to_string(SIGKILL)}}));
+    crashed = lines_with(killed.err, "PMIx_server_finalize") > 0;
+  }
   EXPECT_EQ(killed.status % 128, SIGKILL) << killed.err;
   EXPECT_GE(lines_with(killed.err + killed.out, "ignal"), 1) << killed.err << killed.out;
 }
