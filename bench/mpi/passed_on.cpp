@@ -1,6 +1,6 @@
-// What a call that is passed on costs in a real job: exchanges of 16 contiguous messages each way,
-// through MPI_Isend and so on and, in turn with that, through the MPI library's own functions,
-// which the interposer does not see. Both in one process, so that all else is alike.
+// The benchmark takes what a call that is passed on costs in a real job: it exchanges 16 contiguous
+// messages each way through MPI_Isend and so on and, in turn with that, through the MPI library's
+// own functions, which the interposer does not see. Both in one process, so that all else is alike.
 #include <dlfcn.h>
 #include <mpi.h>
 

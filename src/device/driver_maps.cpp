@@ -11,6 +11,8 @@
 #include <span>
 #include <string_view>
 
+#include "device/imports.hpp"
+
 namespace strake {
 namespace {
 
@@ -39,7 +41,7 @@ int counted_ioctl(int file, unsigned long request, void* argument) noexcept {
   return code;
 }
 
-/// What takes the place of a function of the C library; null: nothing does.
+/// Returns the function that takes the place of one of the C library; null: none does.
 void* counted(std::string_view name) noexcept {
   static_assert(sizeof(off_t) == 8, "mmap and mmap64 take the same arguments");
   if (name == "mmap" || name == "mmap64") return reinterpret_cast<void*>(&counted_mmap);
@@ -67,16 +69,7 @@ bool fills_pointer(const ElfW(Rela) & relocation) noexcept {
 /// A loaded shared object, and the pointers by which it calls others.
 class DriverObject {
  public:
-  explicit DriverObject(const link_map& map) : base_(map.l_addr) {
-    for (const ElfW(Dyn)* entry = map.l_ld; entry->d_tag != DT_NULL; ++entry) {
-      const auto value = entry->d_un.d_val;
-      if (entry->d_tag == DT_SYMTAB) symbols_ = at<ElfW(Sym)>(value);
-      if (entry->d_tag == DT_STRTAB) strings_ = at<char>(value);
-      if (entry->d_tag == DT_JMPREL) calls_ = at<ElfW(Rela)>(value);
-      if (entry->d_tag == DT_PLTRELSZ) calls_bytes_ = value;
-      if (entry->d_tag == DT_RELA) data_ = at<ElfW(Rela)>(value);
-      if (entry->d_tag == DT_RELASZ) data_bytes_ = value;
-    }
+  explicit DriverObject(const link_map& map) : base_(map.l_addr), imports_(map) {
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* self) {
           auto& object = *static_cast<DriverObject*>(self);
@@ -92,30 +85,20 @@ class DriverObject {
   [[nodiscard]] bool change_slots(DriverMaps& maps) const noexcept {
     maps.calls_ = &g_calls;
     bool maps_memory = false;
-    for (const auto& table : {std::span(calls_, calls_bytes_ / sizeof(*calls_)),
-                              std::span(data_, data_bytes_ / sizeof(*data_))}) {
-      for (const ElfW(Rela) & relocation : table) {
-        const auto symbol = ELF64_R_SYM(relocation.r_info);
-        if (symbol == 0 || !fills_pointer(relocation)) continue;
-        const std::string_view name = strings_ + symbols_[symbol].st_name;
-        void* const ours = counted(name);
-        if (ours == nullptr) continue;
-        if (maps.size_ == maps.slots_.size()) return false;
-        auto** const slot = reinterpret_cast<void**>(base_ + relocation.r_offset);
-        if (!change(slot, ours)) return false;
-        maps.slots_[maps.size_++] = {slot, ours};
-        maps_memory = maps_memory || ours == counted("mmap");
-      }
-    }
-    return maps_memory;
+    const bool failed = imports_.any([&](const auto& relocation, const auto&, const char* name) {
+      void* const ours = fills_pointer(relocation) ? counted(name) : nullptr;
+      if (ours == nullptr) return false;
+      if (maps.size_ == maps.slots_.size()) return true;
+      auto** const slot = reinterpret_cast<void**>(base_ + relocation.r_offset);
+      if (!change(slot, ours)) return true;
+      maps.slots_[maps.size_++] = {slot, ours};
+      maps_memory = maps_memory || ours == counted("mmap");
+      return false;
+    });
+    return maps_memory && !failed;
   }
 
  private:
-  /// glibc has added the base to the addresses in the table already; other C libraries have not.
-  template <typename Entry>
-  const Entry* at(ElfW(Addr) value) const noexcept {
-    return reinterpret_cast<const Entry*>(value < base_ ? base_ + value : value);
-  }
   [[nodiscard]] bool change(void** slot, void* ours) const noexcept {
     const auto page = static_cast<ElfW(Addr)>(sysconf(_SC_PAGESIZE));
     const auto address = reinterpret_cast<ElfW(Addr)>(slot);
@@ -138,13 +121,8 @@ class DriverObject {
   }
 
   ElfW(Addr) base_;
+  Imports imports_;
   std::span<const ElfW(Phdr)> segments_;
-  const ElfW(Sym) * symbols_ = nullptr;
-  const char* strings_ = nullptr;
-  const ElfW(Rela) * calls_ = nullptr;
-  const ElfW(Rela) * data_ = nullptr;
-  std::size_t calls_bytes_ = 0;
-  std::size_t data_bytes_ = 0;
 };
 
 std::optional<DriverMaps> watch_driver_maps(const char* object) noexcept {

@@ -1,4 +1,4 @@
-// What is chosen for host memory. Needs no MPI: tools explain by it.
+// These functions choose for host memory. They need no MPI: tools explain by them.
 #include "exchange/method.hpp"
 #include "machine/model.hpp"
 #include "machine/pitch.hpp"

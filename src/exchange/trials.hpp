@@ -67,7 +67,7 @@ class Trials {
     bool settled = false;  ///< it stays so until the next review
     bool tried = false;    ///< by trials, not by the rules
   };
-  /// What the rules or the profile say of a message.
+  /// The rules, or the profile, say this of a message.
   struct Rule {
     Method method = Method::System;  ///< or Pack
     bool shares = true;              ///< as of Way

@@ -34,9 +34,9 @@ inline bool passes(const Known* known) noexcept {
 template <typename PassOn>
 [[gnu::always_inline]] inline int pass_at_once(Function function, const Found& found,
                                                const PassOn& pass_on) {
+  const Inside inside;
   times::note_method(Method::System);
   record_usual({function, Method::System, found.reason, found.bytes});
-  const Inside inside;
   return pass_on();
 }
 
@@ -70,12 +70,10 @@ template <typename PassOn>
 template <typename PassOn>
 [[gnu::always_inline]] inline int hand_on_and_pass(Function function, const Found& found,
                                                    const PassOn& pass_on) {
-  const auto pass = [&] {
-    const Inside inside;
+  const int code = pass_at_once(function, found, [&] {
     Requests::get().hand_on();
-    return pass_at_once(function, found, pass_on);
-  };
-  const int code = pass();
+    return pass_on();
+  });
   look_at_freed();
   return code;
 }

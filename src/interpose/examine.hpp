@@ -123,7 +123,7 @@ inline Found left_without_record(const mpi::InUse& type, std::int64_t count) noe
 /// ns.
 [[nodiscard]] bool lies_on_host(const void* buffer, std::int64_t lowest) noexcept;
 
-/// What was found before, if it holds for the buffer; or null.
+/// Returns what earlier calls found, if it holds for the buffer; else null.
 inline const Known* known_before(Direction direction, Style style, const void* buffer,
                                  std::int64_t count, MPI_Datatype type) {
   const Known& known = known_slot(direction, style, type, count);

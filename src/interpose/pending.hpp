@@ -68,6 +68,11 @@ struct Pending {
   };
   std::optional<Ended> ended;
 
+  void begin(Function its_function, exchange::Reason its_reason, MPI_Comm its_comm) noexcept {
+    function = its_function;
+    reason = its_reason;
+    comm = its_comm;
+  }
   /// Of a receive with that room: where its message comes from. False: no envelope comes.
   bool comes_from(int source, const Origin& origin, std::int64_t room) {
     told.met = origin.met();
@@ -129,12 +134,10 @@ class PendingTable {
   [[nodiscard]] Owned make_of_recycled(Function function, exchange::Reason reason,
                                        MPI_Comm comm) noexcept {
     const mpi::Lock lock(mutex_);
-    Pending* const made = free_;
-    if (made == nullptr) return nullptr;
-    free_ = std::exchange(made->next, nullptr);
-    made->function = function;
-    made->reason = reason;
-    made->comm = comm;
+    if (free_ == nullptr) return nullptr;
+    Pending* const made = std::exchange(free_, free_->next);
+    made->next = nullptr;
+    made->begin(function, reason, comm);
     return Owned(made);
   }
   /// Enters it under the request's handle. Never fails.

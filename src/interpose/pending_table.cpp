@@ -14,9 +14,7 @@ using mpi::Lock;
 PendingTable::Owned PendingTable::make(Function function, exchange::Reason reason, MPI_Comm comm) {
   if (Owned recycled = make_of_recycled(function, reason, comm)) return recycled;
   Owned made(new Pending);
-  made->function = function;
-  made->reason = reason;
-  made->comm = comm;
+  made->begin(function, reason, comm);
   return made;
 }
 

@@ -5,11 +5,9 @@
 #include <link.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string_view>
 
+#include "device/imports.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
 
@@ -111,72 +109,18 @@ std::string_view file_of(std::string_view path) noexcept {
   return path.substr(path.find_last_of('/') + 1);  // the whole, where there is no other
 }
 
-/// An object that the loader has brought in, and the functions of other objects that it calls.
-class Object {
- public:
-  explicit Object(const link_map& map) noexcept : map_(map) {
-    for (const ElfW(Dyn)* entry = map.l_ld; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
-      const auto value = static_cast<std::size_t>(entry->d_un.d_val);
-      switch (entry->d_tag) {
-        case DT_SYMTAB:
-          symbols_ = at<ElfW(Sym)>(value);
-          break;
-        case DT_STRTAB:
-          names_ = at<char>(value);
-          break;
-        case DT_JMPREL:
-          calls_ = at<ElfW(Rela)>(value);
-          break;
-        case DT_PLTRELSZ:
-          call_count_ = value / sizeof(ElfW(Rela));
-          break;
-        case DT_RELA:
-          addresses_ = at<ElfW(Rela)>(value);
-          break;
-        case DT_RELASZ:
-          address_count_ = value / sizeof(ElfW(Rela));
-          break;
-        default:
-          break;
-      }
-    }
-  }
-  /// The first symbol of another object that it refers to and that is `wanted(name)`; empty: there
-  /// is none.
-  template <typename Wanted>
-  [[nodiscard]] std::string_view find_import(const Wanted& wanted) const {
-    if (symbols_ == nullptr || names_ == nullptr) return {};
-    for (const auto& table : {std::span(calls_, calls_ == nullptr ? 0 : call_count_),
-                              std::span(addresses_, addresses_ == nullptr ? 0 : address_count_)}) {
-      for (const ElfW(Rela) & entry : table) {
-        const std::size_t number = ELF64_R_SYM(entry.r_info);
-        if (number == 0 || symbols_[number].st_shndx != SHN_UNDEF) continue;
-        const std::string_view name = names_ + symbols_[number].st_name;
-        if (wanted(name)) return name;
-      }
-    }
-    return {};
-  }
-  [[nodiscard]] std::string_view file_name() const noexcept {
-    return file_of(map_.l_name != nullptr ? map_.l_name : "");
-  }
-
- private:
-  /// Some architectures' loaders leave addresses in the dynamic section as they are in the file.
-  template <typename T>
-  [[nodiscard]] const T* at(std::size_t value) const noexcept {
-    const std::size_t address = value < map_.l_addr ? map_.l_addr + value : value;
-    return reinterpret_cast<const T*>(address);
-  }
-
-  const link_map& map_;
-  const ElfW(Sym) * symbols_ = nullptr;
-  const char* names_ = nullptr;
-  const ElfW(Rela) * calls_ = nullptr;
-  const ElfW(Rela) * addresses_ = nullptr;
-  std::size_t call_count_ = 0;
-  std::size_t address_count_ = 0;
-};
+/// Returns the first symbol of another object that this one refers to and that is `wanted(name)`;
+/// empty: there is none.
+template <typename Wanted>
+std::string_view find_import(const link_map& map, const Wanted& wanted) {
+  std::string_view found;
+  Imports(map).any([&](const auto&, const auto& symbol, const char* name) {
+    const bool is = symbol.st_shndx == SHN_UNDEF && wanted(std::string_view(name));
+    if (is) found = name;
+    return is;
+  });
+  return found;
+}
 
 bool is_of_library(std::string_view file) noexcept {
   return std::any_of(std::begin(mpi::quirks::kOwnObjects), std::end(mpi::quirks::kOwnObjects),
@@ -218,15 +162,14 @@ std::string unreached_function() {
     }
   }
   for (const link_map* map = first_object(); map != nullptr; map = map->l_next) {
-    const Object object(*map);
-    if (is_of_library(object.file_name())) continue;
-    const std::string_view past = object.find_import([&](std::string_view name) {
+    const std::string_view file = file_of(map->l_name != nullptr ? map->l_name : "");
+    if (is_of_library(file)) continue;
+    const std::string_view past = find_import(*map, [&](std::string_view name) {
       if (!must_reach(take_apart(name).stem)) return false;
       const std::string whole(name);
       return !reaches(whole, own) && !reaches_through_library(whole);
     });
     if (past.empty()) continue;
-    const std::string_view file = object.file_name();
     return fmt::format("{} (called by {})", past, file.empty() ? "the program" : file);
   }
   return {};

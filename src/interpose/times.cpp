@@ -310,35 +310,33 @@ void Timed::finish() noexcept {
   const std::uint64_t spent = ticks() - begin_;
   Thread& own = call_.thread;
   own.inside = false;
-  const std::uint64_t all = sampled_ ? stands_for(spent) : spent;
+  Thread::Turn* const turn = sampled_ ? find_turn() : nullptr;
+  // Calls alike that were only counted lasted as long, unless the operating system interrupted this
+  // one.
+  const std::uint64_t most = 100 * own.short_ticks;
+  const std::uint64_t all =
+      turn == nullptr ? spent : spent + std::exchange(turn->counted, 0) * std::min(spent, most);
   own.total += all;
   bool lasting = false;
   Row* const row = row_for(own, key_of(call_, succeeded_), &lasting);
   if (row == nullptr) return;  // the total has it
   row->count(call_.count);
   row->ticks += all;
-  if (sampled_ && succeeded_ && lasting) take_turn(*row, spent);
+  if (turn != nullptr && succeeded_ && lasting) take_turn(*turn, *row, spent);
 }
 
-std::uint64_t Timed::stands_for(std::uint64_t spent) noexcept {
+Thread::Turn* Timed::find_turn() const noexcept {
   const std::uint64_t key = call_.key();
   const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
   Thread::Turn& turn = call_.thread.turn_of(key, generation);
-  if (!turn.is_of(key, generation)) return spent;
-  // A call that the operating system interrupted tells nothing of the others.
-  const std::uint64_t most = 100 * call_.thread.short_ticks;
-  return spent + std::exchange(turn.counted, 0) * std::min(spent, most);
+  if (turn.is_of(key, generation)) return &turn;
+  if (turn.row != nullptr && turn.generation == generation) return nullptr;  // of other calls
+  turn = {.key = key, .generation = generation};
+  return &turn;
 }
 
-void Timed::take_turn(Row& row, std::uint64_t spent) noexcept {
+void Timed::take_turn(Thread::Turn& turn, Row& row, std::uint64_t spent) noexcept {
   Thread& own = call_.thread;
-  const std::uint64_t key = call_.key();
-  const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
-  Thread::Turn& turn = own.turn_of(key, generation);
-  if (!turn.is_of(key, generation)) {
-    if (turn.row != nullptr && turn.generation == generation) return;  // of others
-    turn = {.key = key, .generation = generation};
-  }
   turn.row = &row;
   turn.method = own.method;
   if (turn.seen < Thread::kAllTimed) {

@@ -91,12 +91,12 @@ struct Thread {
       return key == its_key && generation == now;
     }
   };
-  static constexpr std::size_t kTurns = 512;
+  static constexpr int kTurnBits = 9;
   static constexpr std::uint32_t kAllTimed = 64;  ///< the first ones, and where calls are few
   static constexpr std::size_t kSlots = 512;
   static constexpr std::size_t kProbes = 4;
   std::array<Slot, kSlots> slots{};
-  std::array<Turn, kTurns> turns{};
+  std::array<Turn, std::size_t{1} << kTurnBits> turns{};
   std::uint64_t short_ticks = 0;       ///< a call that took less is short; 0: not known yet
   std::uint32_t random = 1;            ///< state of the generator that draws Turn::left
   std::uint64_t total = 0;             ///< in all calls [ticks]
@@ -107,9 +107,10 @@ struct Thread {
 
   /// The turn of calls with that key, or one of others in its place.
   [[nodiscard]] Turn& turn_of(std::uint64_t key, std::uint64_t generation) noexcept {
-    Turn& first = turns[key >> (64 - 9)];
+    const std::size_t home = key >> (64 - kTurnBits);
+    Turn& first = turns[home];
     if (first.is_of(key, generation)) return first;
-    Turn& second = turns[(key >> (64 - 9)) ^ 1];
+    Turn& second = turns[home ^ 1];
     return second.is_of(key, generation) || second.generation != generation ? second : first;
   }
 };
@@ -236,10 +237,9 @@ class Timed {
 
  private:
   void finish() noexcept;
-  /// Returns the ticks of this call and of the calls alike that were only counted since the last
-  /// timed one.
-  [[nodiscard]] std::uint64_t stands_for(std::uint64_t spent) noexcept;
-  void take_turn(Row& row, std::uint64_t spent) noexcept;
+  /// Returns the turn of calls alike, or null where others have its place.
+  [[nodiscard]] Thread::Turn* find_turn() const noexcept;
+  void take_turn(Thread::Turn& turn, Row& row, std::uint64_t spent) noexcept;
 
   const Beginning& call_;
   bool sampled_;

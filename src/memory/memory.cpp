@@ -21,7 +21,7 @@ const std::uintptr_t g_first_break = reinterpret_cast<std::uintptr_t>(sbrk(0));
 // The kernel maps nothing this close below the end of the main stack: an address there is stack.
 constexpr std::uintptr_t kStackGap = std::uintptr_t{128} << 20;
 
-/// What the entries of g_host_pages go by now.
+/// Returns the generation that entries of g_host_pages must have to hold now.
 std::uint64_t generation() noexcept {
   const DriverMaps* const maps = g_driver_maps.load(std::memory_order_acquire);
   return maps != nullptr ? maps->generation() : 0;

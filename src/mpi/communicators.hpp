@@ -29,7 +29,7 @@ using CommunicatorPtr = std::shared_ptr<const Communicator>;
 /// All ranks of `parent` that are in `made` have made it, by calls in the same order. Cost: O(ranks
 /// of it). Does nothing before begin_communicators().
 void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept;
-/// What functions return by reference where there is none.
+/// Functions that return a reference return this one where there is no communicator.
 inline const CommunicatorPtr kNoCommunicator;
 /// One that has a name; null for others, whose making Strake has not seen or can't name: asks the
 /// MPI library nothing, so `comm` may be no communicator at all. ~5 ns for the one that this thread

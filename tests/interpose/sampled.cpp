@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   std::vector<char> in(kBytes[1]);
   double seconds = 0;
   for (int round = 0; round < kRounds; ++round) {
-    // One short one in four is a long one, and each hundredth send fails.
+    // One send in five is long, and one in a hundred fails.
     const int bytes = kBytes[round % 5 == 4 ? 1 : 0];
     const bool fails = round % 100 == 99;
     std::array<MPI_Request, 2> requests{};

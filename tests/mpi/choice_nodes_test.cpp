@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "../support/made_up_profile.hpp"
 #include "exchange/method.hpp"
 #include "machine/profile.hpp"
 
@@ -21,14 +22,8 @@ machine::Profile made_up_profile() {
   for (const std::int64_t block : {8, 64}) {
     for (const std::int64_t bytes : {64, 1 << 24}) {
       const auto add = [&](const char* name, double microseconds) {
-        machine::Result result;
-        result.name = name;
-        result.mpi = result.name.starts_with("mpi/") ? mpi_library() : std::string();
-        result.bytes = bytes;
-        result.block = block;
-        result.pitch = 2 * block;
-        result.median = microseconds * 1e-6;
-        profile.results.push_back(result);
+        profile.results.push_back(
+            machine::result(name, bytes, block, 2 * block, microseconds * 1e-6, mpi_library()));
       };
       add("pack/cpu/box", 1);
       add("unpack/cpu/box", 1);

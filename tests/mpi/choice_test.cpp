@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "../support/made_up_profile.hpp"
 #include "exchange/method.hpp"
 #include "machine/profile.hpp"
 #include "mpi/elements.hpp"
@@ -27,28 +28,22 @@ machine::Profile made_up_profile() {
   profile.key = machine::machine_key();
   for (const std::int64_t block : {8, 64}) {
     for (const std::int64_t bytes : {64, 1 << 24}) {
-      const auto add = [&](const char* name, bool mpi, std::int64_t blocklength, double time) {
-        machine::Result result;
-        result.name = name;
-        result.mpi = mpi ? mpi_library() : std::string();
-        result.bytes = bytes;
-        result.block = blocklength;
-        result.pitch = 2 * blocklength;
-        result.median = time;
-        profile.results.push_back(result);
+      const auto add = [&](const char* name, std::int64_t blocklength, double time) {
+        profile.results.push_back(
+            machine::result(name, bytes, blocklength, 2 * blocklength, time, mpi_library()));
       };
       for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
-        add(name, false, block, block == 8 ? 1e-6 : 10e-6);
+        add(name, block, block == 8 ? 1e-6 : 10e-6);
       }
-      add("mpi/node/host", true, 0, 1e-6);
-      add("mpi/node/system/box", true, block, block == 8 ? 10e-6 : 1e-6);
-      add("mpi/node/shared/box", true, block, block == 8 ? 1e-6 : 100e-6);
-      add("pack/one-shot/box", false, block, 9e-6);
-      add("unpack/one-shot/box", false, block, 1e-6);
-      add("pack/device/box", false, block, 1e-6);
-      add("unpack/device/box", false, block, 4e-6);
-      add("copy/device-to-pinned", false, 0, 1e-6);
-      add("copy/pinned-to-device", false, 0, 4e-6);
+      add("mpi/node/host", 0, 1e-6);
+      add("mpi/node/system/box", block, block == 8 ? 10e-6 : 1e-6);
+      add("mpi/node/shared/box", block, block == 8 ? 1e-6 : 100e-6);
+      add("pack/one-shot/box", block, 9e-6);
+      add("unpack/one-shot/box", block, 1e-6);
+      add("pack/device/box", block, 1e-6);
+      add("unpack/device/box", block, 4e-6);
+      add("copy/device-to-pinned", 0, 1e-6);
+      add("copy/pinned-to-device", 0, 4e-6);
     }
   }
   return profile;

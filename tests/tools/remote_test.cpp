@@ -146,7 +146,7 @@ TEST(ExplainRemote, the_verdict_has_the_times_of_the_profile) {
             "library's own way, 11.10 us packed, by the profile of this machine");
 }
 
-/// What `--remote` says of the message by "Plain MPI 2" on a node.
+/// Returns what `--remote` says of the message by "Plain MPI 2" on a node.
 Json on_node(const ProfileFile& file, const Words& environment = {}) {
   return find(remote({}, join({{file.setting()}, environment}))["messages"], "mpi", "Plain MPI 2",
               "node");

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "../support/made_up_profile.hpp"
 #include "machine/model.hpp"
 #include "machine/pitch.hpp"
-#include "made_up_profile.hpp"
 
 namespace strake::machine {
 namespace {

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-#include "made_up_profile.hpp"
+#include "../support/made_up_profile.hpp"
 
 namespace strake::machine {
 namespace {

@@ -227,7 +227,7 @@ class ByPacking final : public StridedRoundTrip {
   exchange::Typed typed_;
 };
 
-/// The same by memory that both ranks share.
+/// Each message goes by memory that both ranks share.
 class BySharing final : public StridedRoundTrip {
  public:
   BySharing(const Job& job, std::vector<int> pair, Layout layout)

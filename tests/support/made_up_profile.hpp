@@ -17,10 +17,10 @@ inline constexpr Place kPinned{MemoryKind::Pinned, 0};
 inline constexpr Place kDevice{MemoryKind::Device, 0};
 
 inline Result result(const std::string& name, std::int64_t bytes, std::int64_t block,
-                     std::int64_t pitch, double median) {
+                     std::int64_t pitch, double median, const std::string& mpi = kMpi) {
   Result made;
   made.name = name;
-  made.mpi = name.starts_with("mpi/") ? kMpi : "";
+  made.mpi = name.starts_with("mpi/") ? mpi : "";
   made.bytes = bytes;
   made.block = block;
   made.pitch = pitch;
