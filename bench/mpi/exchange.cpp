@@ -1,6 +1,7 @@
 // Halo exchange of a periodic grid of doubles with all 26 neighbours, as subarrays, in the forms
 // that programs use: every ghost cell is checked before and after the timing.
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -73,11 +74,25 @@ std::vector<double> slowest_rank(std::vector<double> samples) {
   return samples;
 }
 
+// Exchanges for about so long: what a program does before it is measured, so that what is tried at
+// first (Strake's trials) is over.
+void settle(double seconds, const std::function<void()>& exchange) {
+  constexpr int kAtATime = 16;
+  const double begin = MPI_Wtime();
+  for (int more = seconds > 0 ? 1 : 0; more != 0;) {
+    for (int i = 0; i < kAtATime; ++i) exchange();
+    more = MPI_Wtime() - begin < seconds ? 1 : 0;
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+}
+
 // As sample_together, but in slices, in turn with those of other jobs: what a machine does to
 // one job in half a second, it then does to all.
-std::vector<double> sample_in_slices(const Budget& budget, const std::function<void()>& exchange) {
+std::vector<double> sample_in_slices(const Budget& budget, double settles_in,
+                                     const std::function<void()>& exchange) {
   constexpr int kSlices = 5;
   Turns::instance().next();
+  settle(settles_in, exchange);
   const Plan plan = plan_together(budget, exchange);
   std::vector<double> samples;
   for (int slice = 0; slice < kSlices; ++slice) {
@@ -92,14 +107,14 @@ std::vector<double> sample_in_slices(const Budget& budget, const std::function<v
 }
 
 // Whether all cells were right; prints the line if so.
-bool measure(const ExchangeCase& one, const RankBox& box, const Budget& budget, bool speaks,
-             const Report& report) {
+bool measure(const ExchangeCase& one, const RankBox& box, const Budget& budget, double settles_in,
+             bool speaks, const Report& report) {
   Halo halo(box, one.shape);
   const auto exchange = one.form->prepare(halo);
   std::vector<double> samples;
   std::int64_t wrong = wrong_cells(halo, exchange, 0);
   if (wrong == 0) {
-    samples = slowest_rank(sample_in_slices(budget, exchange));
+    samples = slowest_rank(sample_in_slices(budget, settles_in, exchange));
     wrong = wrong_cells(halo, exchange, 1);
   }
   if (speaks && wrong != 0) {
@@ -118,14 +133,15 @@ bool measure(const ExchangeCase& one, const RankBox& box, const Budget& budget, 
 int main(int argc, char** argv) {
   std::vector<std::string> wanted;
   std::vector<std::string> memory;
+  std::vector<std::string> settle;
   const bench::Options options = bench::parse_options(
       argc, argv, "Halo exchange with 26 neighbours on any number of ranks",
       {{"--case",
         "EDGE,RADIUS,QUANTITIES,FORM in place of the usual cases, several times if need be; FORM: "
         "p2p, persistent, sendrecv or neighbourhood",
         &wanted},
-       {"--memory", "of the arrays: plain (the usual), or mpi for that of MPI_Alloc_mem",
-        &memory}});
+       {"--memory", "of the arrays: plain (the usual), or mpi for that of MPI_Alloc_mem", &memory},
+       {"--settle", "milliseconds of exchanges before a case is measured (usually 0)", &settle}});
   std::vector<ExchangeCase> cases;
   for (const std::string& text : wanted) {
     if (!parse_case(text, cases.emplace_back())) {
@@ -137,6 +153,12 @@ int main(int argc, char** argv) {
   const std::optional<MemoryOf> of = parse_memory(memory);
   if (!of) return 2;
   for (ExchangeCase& one : cases) one.shape.memory = *of;
+  char* end = nullptr;
+  const double settles_in = settle.empty() ? 0 : std::strtod(settle.back().c_str(), &end) / 1e3;
+  if (end != nullptr && (*end != '\0' || end == settle.back().c_str() || !(settles_in >= 0))) {
+    std::fprintf(stderr, "--settle takes milliseconds, not %s\n", settle.back().c_str());
+    return 2;
+  }
   const bench::Environment mpi(&argc, &argv);
   const bench::Report report("exchange", mpi.ranks(), mpi.library());
   const RankBox box(mpi.rank(), mpi.ranks());
@@ -144,7 +166,7 @@ int main(int argc, char** argv) {
   for (const ExchangeCase& one : cases) {
     if (options.list && mpi.rank() == 0) std::puts(one.name().c_str());
     if (options.list || !options.selects(one.name())) continue;
-    right &= measure(one, box, options.budget, mpi.rank() == 0, report);
+    right &= measure(one, box, options.budget, settles_in, mpi.rank() == 0, report);
   }
   return right ? 0 : 1;
 }

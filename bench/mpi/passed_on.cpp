@@ -83,7 +83,7 @@ bool is_right(const Buffers& b, int bytes, char expected) {
 int main(int argc, char** argv) {
   const Options options =
       parse_options(argc, argv, "What a call that is passed on costs, in exchanges of 16 messages");
-  const int sizes[] = {24, 216, 4096};
+  const int sizes[] = {24, 216, 1000, 4096};
   if (options.list) {
     for (const int bytes : sizes) std::printf("passed_on_%dB\n", bytes);
     return 0;

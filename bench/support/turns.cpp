@@ -15,7 +15,7 @@ namespace bench {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr milliseconds kPatience{300'000};
+constexpr milliseconds kPatience{120'000};
 constexpr milliseconds kLongestStep{64};
 
 [[noreturn]] void fail(const char* what, const std::string& name) {

@@ -39,8 +39,8 @@ Method fall_back(Method method, const Typed& typed, const std::exception& reason
 
 }  // namespace
 
-Transfer::Transfer(Direction direction, const Typed& typed, Method method)
-    : typed_(typed), direction_(direction), method_(method) {
+Transfer::Transfer(Direction direction, Typed typed, Method method)
+    : typed_(std::move(typed)), direction_(direction), method_(method) {
   try {
     acquire();
   } catch (const OutOfMemory& error) {
@@ -51,8 +51,11 @@ Transfer::Transfer(Direction direction, const Typed& typed, Method method)
   }
 }
 
-Transfer::Transfer(const Typed& typed, const shared::Lease& lease)
-    : typed_(typed), direction_(Direction::Send), method_(by_lease(lease)), lease_(lease) {
+Transfer::Transfer(Typed typed, const shared::Lease& lease)
+    : typed_(std::move(typed)),
+      direction_(Direction::Send),
+      method_(by_lease(lease)),
+      lease_(lease) {
   try {
     if (!typed_.on_device()) plan_ = &plans_of(*typed_.elements).plan(direction_, kHost, kHost);
   } catch (...) {
@@ -65,6 +68,11 @@ Transfer::Transfer(const Typed& typed, const shared::Lease& lease)
 void Transfer::acquire() {
   mpi::Elements& elements = *typed_.elements;
   const std::int64_t bytes = elements.size_bytes();
+  if (by_cpu()) {
+    buffer_ = PoolBlock(kHost, bytes + mpi::kWireRoom);
+    plan_ = &plans_of(elements).plan(direction_, kHost, kHost);
+    return;
+  }
   if (typed_.on_device()) required_device_backend().require_intact(typed_.place.device);
   buffer_ =
       PoolBlock(typed_.mixed ? kHost : parcel_place(method_, typed_.place), bytes + mpi::kWireRoom);
@@ -95,7 +103,7 @@ Transfer::~Transfer() {
     release_lease();
   }
   // Of one that is done the device's runtime may be gone.
-  if (state_ == State::Idle) return;
+  if (state_ == State::Idle || by_cpu()) return;
   next_ = {};
   to_unpack_ = 0;
   try {
@@ -116,11 +124,13 @@ void Transfer::start(bool shares) {
           office->lease(*shares_with_, typed_.elements->layout(), typed_.address, typed_.place);
     method_ = lease_ ? by_lease(*lease_) : unshared_method_;
   }
-  next_ = {};
-  to_unpack_ = 0;
-  launch_.reset();  // of one that failed
-  ticket_ = {};
-  before_ = 0;
+  if (!by_cpu()) {
+    next_ = {};
+    to_unpack_ = 0;
+    launch_.reset();  // of one that failed
+    ticket_ = {};
+    before_ = 0;
+  }
   if (typed_.on_device() && (lease_ || direction_ == Direction::Receive || is_short())) mark();
   if (direction_ == Direction::Send && !lease_) pack();
   state_ = State::Leaving;

@@ -52,13 +52,13 @@ class Transfer {
   /// Takes the memory that the method needs, and compiles the copy. Falls back to the next method,
   /// once, when memory runs out.
   /// \throws OutOfMemory
-  Transfer(Direction direction, const Typed& typed, Method method);
+  Transfer(Direction direction, Typed typed, Method method);
   /// The same of one send by memory that its receiver shares: post() packs it once the channel has
   /// the envelope, while the receiver unpacks what is there. The channel's post() must not wait for
   /// the receiver. One that was offered to the receiver is packed only if that takes it too late;
   /// from a device's memory it is posted once the default stream's earlier work is done.
   /// \throws std::bad_alloc
-  Transfer(const Typed& typed, const shared::Lease& lease);
+  Transfer(Typed typed, const shared::Lease& lease);
   /// The memory of a message that the channel still has is never used again: nobody will know when
   /// the channel is done with it. Waits for a device's copy, and for who is taking an offer.
   ~Transfer();
@@ -144,7 +144,12 @@ class Transfer {
   void begin_to_unpack(std::int64_t bytes);
   void unpack_in_pieces(const BorrowedQueues& queues, std::int64_t bytes);
   void take(const Arrival& arrival);
-  bool copied();
+  /// The CPU copies it, at once: nothing of a device's is used.
+  [[nodiscard]] bool by_cpu() const noexcept {
+    return typed_.place.kind == MemoryKind::Host && !typed_.mixed;
+  }
+  bool copied() { return by_cpu() || device_copied(); }
+  bool device_copied();
   bool follows_its_mark();
   void look_at_mark() noexcept;
   void wait_until_copied();

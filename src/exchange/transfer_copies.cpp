@@ -228,7 +228,7 @@ void Transfer::look_at_mark() noexcept {
   }
 }
 
-bool Transfer::copied() {
+bool Transfer::device_copied() {
   try {
     const bool comes_after =
         next_.copy != nullptr || to_unpack_ != 0 || (lease_ && typed_.on_device());
@@ -259,6 +259,7 @@ void Transfer::end_pull() noexcept {
 }
 
 void Transfer::wait_until_copied() {
+  if (by_cpu()) return;
   for (Backoff backoff; !copied(); backoff.pause()) Together::get().launch();
 }
 

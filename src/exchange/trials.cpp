@@ -5,8 +5,6 @@
 
 namespace strake::exchange {
 
-int Trials::Times::timed() const noexcept { return std::clamp(exchanges - kWarmUp, 0, kTimed); }
-
 std::int64_t Trials::Times::median() const {
   std::array<std::int64_t, kTimed> sorted = last;
   const auto middle = sorted.begin() + timed() / 2;
@@ -18,10 +16,14 @@ std::int64_t Trials::Times::least() const {
   return *std::min_element(last.begin(), last.begin() + std::max(timed(), 1));
 }
 
-void Trials::Times::add(std::int64_t time) noexcept {
-  const int number = exchanges++ - kWarmUp;
-  if (number >= 0) last[static_cast<std::size_t>(number % kTimed)] = time;
-  if (exchanges == std::numeric_limits<int>::max()) exchanges = kWarmUp + kTimed;
+void Trials::Times::add(std::int64_t time, std::int64_t warms_in) noexcept {
+  if (warm_ups < kWarmUp || warm_ns < warms_in) {
+    ++warm_ups;
+    warm_ns += time;
+    return;
+  }
+  last[static_cast<std::size_t>(count % kTimed)] = time;
+  count = count == std::numeric_limits<int>::max() ? kTimed : count + 1;
 }
 
 void Trials::State::begin() noexcept {
@@ -57,13 +59,17 @@ Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_
   if (open_ && blocking_ && (state.exchange == exchange_ || subject.nonblocking)) close();
   if (state.settled) return {state.method_of(state.kept), state.shares(state.kept), true, true};
   if (!open_) {
+    if (is_paused(state, now))
+      return {state.method_of(state.kept), state.shares(state.kept), true, state.ever_settled,
+              true};
     open_ = true;
     ++exchange_;
     members_.clear();
     spent_ = 0;
     disturbed_ = false;
     blocking_ = !subject.nonblocking;
-    turn_ = turn_of(state, now);
+    calls_ = 0;
+    turn_ = turn_of(state);
   }
   enter(now);
   if (state.exchange != exchange_) {
@@ -74,15 +80,24 @@ Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_
   return {state.method_of(turn_), state.shares(turn_), false, true};
 }
 
-/// The way that is being tried, and after it the next one, if the job can afford that: first the
-/// one that is kept, as the others' cost is counted from its time.
-std::size_t Trials::turn_of(const State& state, std::int64_t now) const noexcept {
+/// Whether the job can't afford an exchange on trial now, or it is too early for the next way.
+bool Trials::is_paused(const State& state, std::int64_t now) noexcept {
+  if (now < resumes_at_) return true;
+  if (state.ways[state.turn].tried() && now - began_ < kSettlesIn) {
+    resumes_at_ = began_ + kSettlesIn;
+  } else if (static_cast<double>(lost_) > kShare * static_cast<double>(now - began_)) {
+    resumes_at_ = began_ + static_cast<std::int64_t>(static_cast<double>(lost_) / kResume);
+  }
+  return now < resumes_at_;
+}
+
+/// The way that is being tried, and after it the next one: first the one that is kept, as the
+/// others' cost is counted from its time.
+std::size_t Trials::turn_of(const State& state) noexcept {
   if (!state.ways[state.turn].tried()) return state.turn;
-  if (now - began_ < kSettlesIn) return state.kept;
-  const bool dear = static_cast<double>(lost_) > kShare * static_cast<double>(now - began_);
   const auto next = std::ranges::find_if_not(state.ways, &Times::tried);
-  return dear || next == state.ways.end() ? state.kept
-                                          : static_cast<std::size_t>(next - state.ways.begin());
+  return next == state.ways.end() ? state.kept
+                                  : static_cast<std::size_t>(next - state.ways.begin());
 }
 
 void Trials::begin() {
@@ -104,6 +119,7 @@ void Trials::enter(std::int64_t now) noexcept {
 void Trials::leave(std::int64_t now, bool completes, bool disturbed) noexcept {
   if (!open_ || !inside_) return;
   inside_ = false;
+  ++calls_;
   spent_ += now - entered_;
   completed_ = completed_ || completes;
   disturbed_ = disturbed_ || disturbed;
@@ -115,13 +131,15 @@ void Trials::close() {
   for (State* const state : members_) {
     Times& times = state->ways[turn_];
     if (disturbed_ && times.disturbed++ < kDisturbed) continue;
-    times.add(spent_);
+    times.add(spent_, warms_in_);
     judge(*state);
   }
 }
 
-/// An exchange that went another way than the one that is kept may have taken longer.
+/// An exchange that went another way than the one that is kept may have taken longer; all take
+/// longer by being timed.
 void Trials::charge(const State& state) {
+  lost_ += calls_ * kCallCost;
   if (turn_ != state.kept && state.ways[state.kept].timed() > 0)
     lost_ += std::max<std::int64_t>(spent_ - state.ways[state.kept].median(), 0);
 }

@@ -2,6 +2,7 @@
 /// and then.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,10 @@ class Trials {
     bool nonblocking = false;
     friend bool operator==(const Subject&, const Subject&) = default;
   };
-  static constexpr int kWarmUp = 2;  ///< exchanges of each way that are not timed
+  static constexpr int kWarmUp = 2;  ///< exchanges of each way that are not timed, at least
+  /// So long the exchanges of each way take in all that are not timed: code that has not run for a
+  /// while is slow, and the way that was kept so far would look better than it is. [ns]
+  static constexpr std::int64_t kWarmsIn = 100'000;
   static constexpr int kTimed = 10;  ///< exchanges of each way
   /// Another way is taken instead of the one that is kept if it takes at most this part of its
   /// time.
@@ -47,9 +51,12 @@ class Trials {
   /// of each, is not tried to the end. Libraries take long for their first messages of a type.
   static constexpr double kHopeless = 1.25;
   static constexpr int kFew = 4;
-  /// The part of the time since `began` that trials may have made the job longer by: else the way
-  /// that is kept has its turn.
+  /// The part of the time since `began` that trials may have made the job longer by. Where it is
+  /// more, trials pause until it is kResume.
   static constexpr double kShare = 0.01;
+  static constexpr double kResume = 0.005;
+  /// A message on trial takes longer than others by so much, and the call that completes it. [ns]
+  static constexpr std::int64_t kCallCost = 300;
 
   /// So long after that no other way is tried: the first milliseconds of a job are like no others
   /// (libraries connect late, and take long for their first messages of a type). [ns]
@@ -59,13 +66,15 @@ class Trials {
   static constexpr int kDisturbed = 500;
 
   /// \param began  when the job did
-  explicit Trials(std::int64_t began = 0) noexcept : began_(began) {}
+  explicit Trials(std::int64_t began = 0, std::int64_t warms_in = kWarmsIn) noexcept
+      : began_(began), warms_in_(warms_in) {}
 
   struct Way {
     Method method = Method::System;
     bool shares = true;    ///< by memory that the receiver shares, where it can
-    bool settled = false;  ///< it stays so until the next review
+    bool settled = false;  ///< it stays so until the next review, or until resumes_at()
     bool tried = false;    ///< by trials, not by the rules
+    bool paused = false;   ///< until resumes_at()
   };
   /// The rules, or the profile, say this of a message.
   struct Rule {
@@ -80,11 +89,16 @@ class Trials {
   void enter(std::int64_t now) noexcept;
   void leave(std::int64_t now, bool completes, bool disturbed = false) noexcept;
   /// \}
+  /// How many exchanges have begun; the call that has begun the last one starts again.
+  [[nodiscard]] std::uint64_t begun() const noexcept { return exchange_; }
+  void start_again(std::int64_t now) noexcept { entered_ = now; }
   /// A message begins, on trial or not: it belongs to the open exchange if nothing of that is
   /// complete yet, or all are blocking, and else ends it.
   void begin();
   /// The open exchange has failed: its time says nothing.
   void drop() noexcept;
+  /// When the pause ends, of which a way has told.
+  [[nodiscard]] std::int64_t resumes_at() const noexcept { return resumes_at_; }
   /// All subjects are tried again: what is kept may have become slower than another way.
   void review();
   /// Whether an exchange is open; whether one of its calls is running.
@@ -110,15 +124,17 @@ class Trials {
   /// The exchanges that went one way.
   struct Times {
     std::array<std::int64_t, kTimed> last{};
-    int exchanges = 0;  ///< also those that were not timed
+    int warm_ups = 0;
+    std::int64_t warm_ns = 0;  ///< that these took
+    int count = 0;             ///< of those that were timed
     int disturbed = 0;
     bool hopeless = false;  ///< the way is too slow, impossible, or another one by another name
 
-    [[nodiscard]] int timed() const noexcept;
+    [[nodiscard]] int timed() const noexcept { return std::min(count, kTimed); }
     [[nodiscard]] bool tried() const noexcept { return hopeless || timed() >= kTimed; }
     [[nodiscard]] std::int64_t median() const;
     [[nodiscard]] std::int64_t least() const;
-    void add(std::int64_t time) noexcept;
+    void add(std::int64_t time, std::int64_t warms_in) noexcept;
   };
   struct State {
     Rule by_rule;
@@ -144,7 +160,8 @@ class Trials {
   };
 
   void close();
-  [[nodiscard]] std::size_t turn_of(const State& state, std::int64_t now) const noexcept;
+  [[nodiscard]] bool is_paused(const State& state, std::int64_t now) noexcept;
+  [[nodiscard]] static std::size_t turn_of(const State& state) noexcept;
   void charge(const State& state);
   static void judge(State& state);
   static void settle(State& state);
@@ -152,7 +169,10 @@ class Trials {
   std::unordered_map<Subject, State, Hash> states_;
   std::vector<State*> members_;  ///< of the open exchange
   std::int64_t began_;
-  std::int64_t lost_ = 0;  ///< how much longer the job is by ways that were not kept
+  std::int64_t warms_in_;
+  std::int64_t lost_ = 0;  ///< how much longer the job is by trials
+  std::int64_t resumes_at_ = 0;
+  std::int64_t calls_ = 0;  ///< of the open exchange
   std::uint64_t exchange_ = 0;
   std::size_t turn_ = 0;      ///< the way of the open exchange
   std::int64_t spent_ = 0;    ///< inside its calls so far

@@ -43,26 +43,36 @@ template <typename PassOn>
 /// Posts a receive that may get an envelope and has room for one. Returns nothing if no entry was
 /// recycled; the caller then takes the general path.
 template <typename PassOn>
-[[gnu::always_inline]] inline std::optional<int> watch_at_once(
-    Function function, const Found& found, void* buffer, std::int64_t count, MPI_Datatype type,
-    int source, MPI_Comm comm, const MPI_Request* request, const PassOn& pass_on) {
+[[gnu::always_inline]] inline std::optional<int> watch_at_once(Function function,
+                                                               const Known& known, void* buffer,
+                                                               int source, MPI_Comm comm,
+                                                               const MPI_Request* request,
+                                                               const PassOn& pass_on) {
   if (exchange::shared::gives_room_for_envelopes()) return std::nullopt;
-  PendingTable& table = PendingTable::get();
-  PendingTable::Owned pending;
+  const mpi::CommunicatorPtr* from = nullptr;
   try {
-    const mpi::CommunicatorPtr& from =
-        exchange::shared::communicator_of_receive(found.bytes, source, comm);
-    if (from == nullptr) return pass_at_once(function, found, pass_on);
-    pending = table.make_of_recycled(function, found.reason, comm);
-    if (pending == nullptr) return std::nullopt;
-    pending->expect_from(from);
-    pending->landing.emplace(buffer, count, type, found);
+    from = &exchange::shared::communicator_of_receive(known.found.bytes, source, comm);
   } catch (const std::exception&) {
     return std::nullopt;  // the general path raises it
   }
+  if (*from == nullptr) return pass_at_once(function, known.found, pass_on);
+  PendingTable& table = PendingTable::get();
+  Pending* const pending = table.make_of_recycled(function, known.found.reason, comm);
+  if (pending == nullptr) return std::nullopt;
   const Inside inside;
-  const int code = pass_on();
-  if (code == MPI_SUCCESS && *request != MPI_REQUEST_NULL) table.add(*request, std::move(pending));
+  pending->watch(*from, buffer, known.found, known.elements);
+  int code = MPI_SUCCESS;
+  try {
+    code = pass_on();
+  } catch (...) {  // an error handler of the application's
+    table.recycle(pending);
+    throw;
+  }
+  if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) {
+    table.recycle(pending);
+    return code;
+  }
+  table.enter(*request, pending);
   return code;
 }
 

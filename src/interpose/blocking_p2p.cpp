@@ -112,6 +112,7 @@ template <typename Real, typename Count>
 [[gnu::always_inline]] inline int send(Function function, Real real, const void* buffer,
                                        Count count, MPI_Datatype type, int rank, int tag,
                                        MPI_Comm comm) {
+  trying::tick();
   const Known* const known =
       known_at_once(Direction::Send, Style::Blocking, rank, buffer, count, type);
   if (passes(known)) {
@@ -153,6 +154,7 @@ template <typename Real, typename Count>
 template <typename Real, typename Count>
 [[gnu::always_inline]] inline int recv(Real real, void* buffer, Count count, MPI_Datatype type,
                                        int rank, int tag, MPI_Comm comm, MPI_Status* status) {
+  trying::tick();
   const Known* const known =
       known_at_once(Direction::Receive, Style::Blocking, rank, buffer, count, type);
   if (passes(known)) {
@@ -238,6 +240,7 @@ template <typename Real, typename Recv, typename Count>
 int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
              MPI_Datatype send_type, int to, int send_tag, void* recv_buffer, Count recv_count,
              MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
+  trying::tick();
   const From origin{from, {comm, nullptr}};
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(send_buffer, send_count, send_type, to, send_tag, into, as_many, as, from, recv_tag,
@@ -301,6 +304,7 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
 template <typename Real, typename Count>
 int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, int to, int send_tag,
                      int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
+  trying::tick();
   const auto ask = [&](void* there, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(there, as_many, as, to, send_tag, from, recv_tag, comm, at);
   };
@@ -316,8 +320,9 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;
     const auto make = [&] {
-      begin_packed(Direction::Receive, found, incoming);
+      Examined in = found;
       Examined out = found;
+      begin_packed(Direction::Receive, in, incoming);
       begin_send(out, buffer, count, type, peer, Sender::Overwrites, outgoing);
     };
     // The send of one whose message comes into memory of Strake's.

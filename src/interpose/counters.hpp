@@ -78,7 +78,7 @@ class Counter {
     }
   }
   /// For one thread at a time.
-  void add_alone(std::int64_t bytes) noexcept {
+  [[gnu::always_inline]] void add_alone(std::int64_t bytes) noexcept {
     const auto more = static_cast<std::uint64_t>(bytes);
     calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     bytes_.store(bytes_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
@@ -114,7 +114,7 @@ void record_unusual(Event event) noexcept;
   }
 }
 /// Counts the event and calls the hook.
-inline void record(Event event) noexcept {
+[[gnu::always_inline]] inline void record(Event event) noexcept {
   if (g_recorder.unusual.load(std::memory_order_acquire)) [[unlikely]]
     return record_unusual(event);
   record_usual(event);

@@ -54,13 +54,19 @@ void log_left(Reason reason, std::int64_t bytes) noexcept;
 bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined& result,
              bool* kept = nullptr);
 
+/// A send that would be left to the MPI library for its time, and that memory shared with its
+/// receiver may carry instead.
+inline bool may_be_shared(const Found& found) noexcept {
+  return found.shares && exchange::is_about_speed(found.reason) &&
+         exchange::shared::may_send_envelope(found.bytes);
+}
+
 inline Passes passes_at_once(Direction direction, const Found& found) noexcept {
   if (found.method != Method::System || found.as_bytes || found.reason == Reason::Empty)
     return Passes::No;
   // Messages shorter than that are never shared (STRAKE_SHARE_LIMIT), and get no envelope.
   if (found.bytes < exchange::shared::kShortestEnvelope) return Passes::AtOnce;
-  const bool touched = direction == Direction::Receive ||
-                       (found.shares && exchange::is_about_speed(found.reason)) ||
+  const bool touched = direction == Direction::Receive || may_be_shared(found) ||
                        exchange::shared::is_envelope_length(found.bytes);
   return touched ? Passes::Unshared : Passes::AtOnce;
 }
@@ -95,10 +101,23 @@ inline bool is_of(const Known& known, MPI_Datatype type, std::int64_t count,
 inline bool is_of(const Known& known, MPI_Datatype type, std::int64_t count) noexcept {
   return is_of(known, type, count, mpi::g_type_generation.load(std::memory_order_acquire));
 }
+inline mpi::TypeSlots<Known>& known_types(Direction direction, Style style) {
+  const int row = static_cast<int>(direction) * 2 + static_cast<int>(style);
+  return PerThread<KnownTypes>::get()[static_cast<std::size_t>(row)];
+}
+/// What this thread's table has of a datatype and a count; null: nothing.
+inline const Known* find_known(Direction direction, Style style, MPI_Datatype type,
+                               std::int64_t count) {
+  const auto& slots = known_types(direction, style);
+  const std::size_t home = mpi::type_slot(type, count);
+  const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
+  if (is_of(slots[home], type, count, generation)) return &slots[home];
+  const Known& other = slots[home ^ 1];
+  return is_of(other, type, count, generation) ? &other : nullptr;
+}
 /// The place in this thread's table for a datatype and a count; something else may lie there.
 inline Known& known_slot(Direction direction, Style style, MPI_Datatype type, std::int64_t count) {
-  const int row = static_cast<int>(direction) * 2 + static_cast<int>(style);
-  auto& slots = PerThread<KnownTypes>::get()[static_cast<std::size_t>(row)];
+  auto& slots = known_types(direction, style);
   const std::size_t home = mpi::type_slot(type, count);
   const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
   if (is_of(slots[home], type, count, generation)) return slots[home];
@@ -126,11 +145,11 @@ inline Found left_without_record(const mpi::InUse& type, std::int64_t count) noe
 /// Returns what earlier calls found, if it holds for the buffer; else null.
 inline const Known* known_before(Direction direction, Style style, const void* buffer,
                                  std::int64_t count, MPI_Datatype type) {
-  const Known& known = known_slot(direction, style, type, count);
-  const bool holds = known.settled() && is_of(known, type, count) &&
-                     plausible(buffer, known.found.lowest) &&
-                     (no_object_since() || lies_on_host(buffer, known.found.lowest));
-  return holds ? &known : nullptr;
+  const Known* const known = find_known(direction, style, type, count);
+  const bool holds = known != nullptr && known->settled() &&
+                     plausible(buffer, known->found.lowest) &&
+                     (no_object_since() || lies_on_host(buffer, known->found.lowest));
+  return holds ? known : nullptr;
 }
 /// known_before() of a message that begins.
 inline const Known* found_before(Direction direction, Style style, const void* buffer,
@@ -140,28 +159,36 @@ inline const Known* found_before(Direction direction, Style style, const void* b
 }
 /// Of a message to or from MPI_PROC_NULL.
 inline constexpr Found kNobody{.reason = Reason::Empty};
+/// What is known of a message, if it is to be left to the MPI library.
+inline const Found* left_by(const Known& known) noexcept {
+  return known.found.method == Method::System ? &known.found : nullptr;
+}
 /// What was found before of a message that is to be left to the MPI library.
 inline const Found* left_before(Direction direction, Style style, int rank, const void* buffer,
                                 std::int64_t count, MPI_Datatype type) {
   if (rank == MPI_PROC_NULL) return &kNobody;
   const Known* known = found_before(direction, style, buffer, count, type);
-  return known != nullptr && known->found.method == Method::System ? &known->found : nullptr;
+  return known != nullptr ? left_by(*known) : nullptr;
 }
 
+/// What examine() gives of a message in plain host memory of which this is known.
+inline Examined examined(const Known& known, const void* buffer) {
+  Examined result;
+  static_cast<Found&>(result) = known.found;
+  if (result.method != Method::System) {
+    result.typed = {known.elements->shared_from_this(),
+                    static_cast<std::byte*>(const_cast<void*>(buffer)),
+                    {},
+                    false};
+  }
+  return result;
+}
 /// ~10 ns for what was asked before of plain host memory.
 inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
                         MPI_Datatype type, Use use) {
+  if (const Known* before = found_before(direction, style, buffer, count, type))
+    return examined(*before, buffer);
   Examined result;
-  if (const Known* before = found_before(direction, style, buffer, count, type)) {
-    static_cast<Found&>(result) = before->found;
-    if (result.method != Method::System) {
-      result.typed = {before->elements->shared_from_this(),
-                      static_cast<std::byte*>(const_cast<void*>(buffer)),
-                      {},
-                      false};
-    }
-    return result;
-  }
   if (count <= 0) {
     result.reason = count == 0 ? Reason::Empty : Reason::BadArguments;
     return result;
@@ -203,12 +230,6 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
 /// packs as it goes. Device memory has had its other method by then.
 [[nodiscard]] bool can_leave(const Examined& found, const std::exception& error) noexcept;
 
-/// A send that would be left to the MPI library for its time, and that memory shared with its
-/// receiver may carry instead.
-inline bool may_be_shared(const Found& found) noexcept {
-  return found.shares && exchange::is_about_speed(found.reason) &&
-         exchange::shared::may_send_envelope(found.bytes);
-}
 /// A send that shared memory may carry: it would be packed, or left as above.
 inline bool wants_sharing(const Examined& found) noexcept {
   return may_be_shared(found) ||
@@ -261,12 +282,13 @@ inline void prepare_for_envelope(Examined& found, int source, const Origin& orig
     found.method = Method::OneShot;
 }
 
-/// Makes the transfer and starts it; does nothing for one that is left to the MPI library.
+/// Makes the transfer, which takes found.typed, and starts it; does nothing for one that is left to
+/// the MPI library.
 /// \throws OutOfMemory, CudaError
-inline void begin_packed(Direction direction, const Examined& found,
+inline void begin_packed(Direction direction, Examined& found,
                          std::optional<exchange::Transfer>& transfer) {
   if (found.method == Method::System) return;
-  transfer.emplace(direction, found.typed, found.method);
+  transfer.emplace(direction, std::move(found.typed), found.method);
   transfer->start();
 }
 
@@ -287,7 +309,7 @@ inline void begin_send(Examined& found, const void* buffer, std::int64_t count, 
                        std::optional<exchange::Transfer>& transfer) {
   const auto lease = lease_for(found, buffer, count, type, to, sender);
   if (!lease) return begin_packed(Direction::Send, found, transfer);
-  transfer.emplace(found.typed, *lease);
+  transfer.emplace(std::move(found.typed), *lease);
   transfer->start();
 }
 
@@ -348,6 +370,7 @@ int watch(Function function, const Found& found, void* buffer, Count count, MPI_
   if (!gives_room) pending->landing.emplace(buffer, count, type, found);
   pending->persistent = persistent;
   pending->active = !persistent;
+  pending->plain = how == Watched::Once && !gives_room && origin.met() == exchange::shared::Met::No;
   PendingTable::get().add(*request, std::move(pending));
   return code;
 }

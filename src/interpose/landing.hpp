@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "exchange/shared/envelopes.hpp"
@@ -41,7 +42,12 @@ class Landing {
       look_at_type(type);
     }
   }
-  ~Landing() {
+  /// That of bytes which lie side by side.
+  Landing(std::byte* address, std::int64_t bytes) noexcept : address_(address), room_(bytes) {}
+  /// That of elements which are not dense.
+  Landing(std::byte* base, mpi::ElementsPtr elements) noexcept
+      : address_(base), room_(elements->size_bytes()), elements_(std::move(elements)) {}
+  [[gnu::always_inline]] ~Landing() {
     if (opaque_ != MPI_DATATYPE_NULL) free_opaque();
   }
   Landing(const Landing&) = delete;
@@ -68,7 +74,7 @@ class Landing {
   void take_whole(const std::byte* packed, std::int64_t bytes);
 
   std::byte* address_;
-  std::int64_t count_;
+  std::int64_t count_ = 0;
   std::int64_t room_;
   std::unique_ptr<std::array<std::byte, exchange::shared::kLongestEnvelope>> own_;
   mpi::ElementsPtr elements_;                ///< null: dense at address_, or opaque

@@ -99,23 +99,28 @@ std::shared_ptr<Operation> operation_of(const exchange::shared::Lease& lease, Fu
   }
 }
 
+/// \param known  what known_at_once() has found
 template <typename Real, typename Count>
-[[gnu::noinline]] int isend_examined(Function function, Real real, StartSend start,
-                                     const void* buffer, Count count, MPI_Datatype type, int rank,
-                                     int tag, MPI_Comm comm, MPI_Request* request) {
+[[gnu::noinline]] int isend_examined(const Known* known, Function function, Real real,
+                                     StartSend start, const void* buffer, Count count,
+                                     MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+                                     MPI_Request* request) {
   const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   if (request == nullptr) return pass_on();
   return sending(comm, pass_on, [&] {
     Requests& ours = Requests::get();
     const Peer peer{rank, tag, comm};
-    const Found* const left =
-        left_before(Direction::Send, Style::Nonblocking, rank, buffer, count, type);
+    const Found* const left = known != nullptr ? left_by(*known)
+                                               : left_before(Direction::Send, Style::Nonblocking,
+                                                             rank, buffer, count, type);
     if (left != nullptr && !may_be_shared(*left)) {
       ours.hand_on();  // what was sent before leaves before
       return leave_marked(*left, count, type, peer,
                           [&] { return leave_to(pass_on, function, *left); });
     }
-    Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type);
+    Examined found = known != nullptr
+                         ? examined(*known, buffer)
+                         : examine(Direction::Send, Style::Nonblocking, buffer, count, type);
     const bool buffered = function == Function::MPI_Ibsend;  // its bytes are the MPI library's
     if (!buffered && (found.method == Method::Pack || may_be_shared(found))) {
       ours.hand_on();  // what was sent before leaves before
@@ -173,7 +178,8 @@ template <typename Real, typename Count>
     return hand_on_and_pass(function, known->found,
                             [=] { return real(buffer, count, type, rank, tag, comm, request); });
   }
-  return isend_examined(function, real, start, buffer, count, type, rank, tag, comm, request);
+  return isend_examined(known, function, real, start, buffer, count, type, rank, tag, comm,
+                        request);
 }
 
 /// A receive from inside another call, such as one from an error handler of the application's.
@@ -200,9 +206,9 @@ int leave_receive(Function function, const Ask& ask, const Found& found, void* b
 /// A receive: `ask(buffer, count, type)` asks the MPI library for it. `channel`: what an
 /// operation's channel is made of.
 template <typename Ask, typename Count, typename... Channel>
-int receive(Function function, const Ask& ask, void* buffer, Count count, MPI_Datatype type,
-            int source, const Origin& origin, MPI_Request* request, Channel... channel) {
-  Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
+int receive(Function function, const Ask& ask, Examined found, void* buffer, Count count,
+            MPI_Datatype type, int source, const Origin& origin, MPI_Request* request,
+            Channel... channel) {
   prepare_for_envelope(found, source, origin);
   const auto leave = [&] {
     return leave_receive(function, ask, found, buffer, count, type, source, origin, request);
@@ -233,9 +239,11 @@ int receive(Function function, const Ask& ask, void* buffer, Count count, MPI_Da
   return MPI_SUCCESS;
 }
 
+/// \param known  what known_at_once() has found
 template <typename Real, typename Count>
-[[gnu::noinline]] int irecv_examined(Real real, void* buffer, Count count, MPI_Datatype type,
-                                     int rank, int tag, MPI_Comm comm, MPI_Request* request) {
+[[gnu::noinline]] int irecv_examined(const Known* known, Real real, void* buffer, Count count,
+                                     MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+                                     MPI_Request* request) {
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, rank, tag, comm, request);
   };
@@ -245,13 +253,18 @@ template <typename Real, typename Count>
     return pass_on_receive(ask, buffer, count, type, rank, origin, request);
   };
   return boundary(comm, pass_on, [&] {
-    if (const Found* left =
-            left_before(Direction::Receive, Style::Nonblocking, rank, buffer, count, type)) {
+    const Found* const left = known != nullptr ? left_by(*known)
+                                               : left_before(Direction::Receive, Style::Nonblocking,
+                                                             rank, buffer, count, type);
+    if (left != nullptr) {
       return leave_receive(Function::MPI_Irecv, ask, *left, buffer, count, type, rank, origin,
                            request);
     }
-    return receive(Function::MPI_Irecv, ask, buffer, count, type, rank, origin, request,
-                   Direction::Receive, Peer{rank, tag, comm});
+    Examined found = known != nullptr
+                         ? examined(*known, buffer)
+                         : examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
+    return receive(Function::MPI_Irecv, ask, std::move(found), buffer, count, type, rank, origin,
+                   request, Direction::Receive, Peer{rank, tag, comm});
   });
 }
 
@@ -265,12 +278,12 @@ template <typename Real, typename Count>
                         [=] { return real(buffer, count, type, rank, tag, comm, request); });
   }
   if (known != nullptr && known->found.passes == Passes::Unshared && request != nullptr) {
-    const auto code =
-        watch_at_once(Function::MPI_Irecv, known->found, buffer, count, type, rank, comm, request,
-                      [=] { return real(buffer, count, type, rank, tag, comm, request); });
+    const auto code = watch_at_once(Function::MPI_Irecv, *known, buffer, rank, comm, request, [=] {
+      return real(buffer, count, type, rank, tag, comm, request);
+    });
     if (code) return *code;
   }
-  return irecv_examined(real, buffer, count, type, rank, tag, comm, request);
+  return irecv_examined(known, real, buffer, count, type, rank, tag, comm, request);
 }
 
 template <typename Real, typename Count>
@@ -287,8 +300,9 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
     return pass_on_receive(ask, buffer, count, type, source, origin, request);
   };
   return boundary(origin.comm, pass_on, [&] {
-    return receive(Function::MPI_Imrecv, ask, buffer, count, type, source, origin, request, message,
-                   origin);
+    return receive(Function::MPI_Imrecv, ask,
+                   examine(Direction::Receive, Style::Nonblocking, buffer, count, type), buffer,
+                   count, type, source, origin, request, message, origin);
   });
 }
 

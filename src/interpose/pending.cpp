@@ -132,16 +132,14 @@ int end_as_class(Pending& pending, MPI_Status& status) noexcept {
   }
 }
 
-/// A receive that was only watched has got a message that is no envelope, like most: nothing
-/// remains. False: it may be otherwise.
-bool end_watched(Pending& pending, const MPI_Status& status) {
-  const bool watched = pending.landing && pending.claimed && pending.landing->own() == nullptr &&
-                       !pending.persistent && !pending.told.looked &&
-                       pending.told.met == exchange::shared::Met::No && !pending.marked &&
-                       !pending.ended && !may_be_cancelled(pending);
-  if (!watched || exchange::shared::like_envelope(mpi::received_bytes(status))) return false;
+/// A plain receive has got a message that is no envelope, as most are: nothing remains. False: it
+/// may be otherwise.
+[[gnu::always_inline]] inline bool end_plain(Pending& pending, const MPI_Status& status) {
+  const bool plain = pending.plain && !mpi::g_multiple.load(std::memory_order_relaxed) &&
+                     !exchange::shared::like_envelope(mpi::received_bytes(status));
+  if (!plain) return false;
   record({pending.function, Method::System, pending.reason, pending.landing->room()});
-  PendingTable::get().end_watched(&pending);
+  PendingTable::get().end_plain(&pending);
   return true;
 }
 
@@ -165,7 +163,7 @@ int recall(Pending& pending, MPI_Status& status) noexcept {
 /// told none.
 int complete(Pending& pending, MPI_Request request, MPI_Status& status, bool failed) {
   const int earlier = recall(pending, status);
-  if (!failed && end_watched(pending, status)) return MPI_SUCCESS;
+  if (!failed && end_plain(pending, status)) return MPI_SUCCESS;
   // The entry is taken out first: an error, or an exception, leaves none behind.
   PendingTable::Owned owned;
   if (!pending.persistent || request == MPI_REQUEST_NULL) {
@@ -270,13 +268,16 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
     for (int i = 0; i < count; ++i) {
       Pending* const pending = list[i];
       if (pending == nullptr) continue;
-      if (requests[i] == MPI_REQUEST_NULL && end_watched(*pending, statuses[i])) {
+      if (requests[i] == MPI_REQUEST_NULL && end_plain(*pending, statuses[i])) {
         list.take(i);
       } else {
         all = false;
       }
     }
-    if (all) return code;
+    if (all) {
+      list.clear();
+      return code;
+    }
   }
   if (refused(code)) return code;
   const bool told = in_status(code);

@@ -26,6 +26,7 @@
 #include "interpose/messages.hpp"
 #include "memory/scratch.hpp"
 #include "mpi/peers.hpp"
+#include "mpi/types.hpp"
 #include "mpi/world.hpp"
 
 namespace strake::interpose {
@@ -47,6 +48,9 @@ struct Pending {
   bool may_be_gone = false;  ///< the application has asked to cancel it
   bool claimed = false;      ///< it is not in the table, but a call's that may complete it
   bool expects = false;      ///< a receive to which an envelope may come
+  /// A receive that is only watched, and that no call but those that complete it has met. Unless an
+  /// envelope comes, nothing remains to be done for it.
+  bool plain = false;
   /// Of one that is left to the MPI library, which has no transfer: where its bytes come.
   std::optional<Landing> landing;
   /// A persistent send of an envelope's length is marked at each start.
@@ -83,6 +87,18 @@ struct Pending {
     expects = known != nullptr;
     if (kept_ != known && expects) kept_ = known;
   }
+  /// Makes it the plain entry of a receive of `elements` (null: of bytes side by side) from a rank
+  /// of `from`.
+  void watch(const mpi::CommunicatorPtr& from, void* buffer, const Found& found,
+             mpi::Elements* elements) noexcept {
+    if (elements == nullptr || elements->dense()) {
+      landing.emplace(reinterpret_cast<std::byte*>(address_of(buffer, found.lowest)), found.bytes);
+    } else {
+      landing.emplace(static_cast<std::byte*>(buffer), elements->shared_from_this());
+    }
+    expect_from(from);
+    plain = true;
+  }
   /// Where an envelope may come from; null: none comes.
   [[nodiscard]] const mpi::CommunicatorPtr& communicator() const noexcept {
     return expects ? kept_ : mpi::kNoCommunicator;
@@ -112,10 +128,7 @@ struct Pending {
 class PendingTable {
  public:
   /// Never destroyed: other threads may outlive main.
-  static PendingTable& get() {
-    static auto& made = *new PendingTable;
-    return made;
-  }
+  static PendingTable& get() noexcept { return s_table; }
 
   /// True while there is no entry: one load.
   [[nodiscard]] static bool empty() noexcept {
@@ -130,33 +143,55 @@ class PendingTable {
   /// One for a message to or from a rank of `comm`. No allocation where one was recycled.
   /// \throws std::bad_alloc
   [[nodiscard]] Owned make(Function function, exchange::Reason reason, MPI_Comm comm);
-  /// As make(), but returns null if no entry was recycled.
-  [[nodiscard]] Owned make_of_recycled(Function function, exchange::Reason reason,
-                                       MPI_Comm comm) noexcept {
+  /// As make(), but returns null if no entry was recycled. The caller enters it or recycles it.
+  [[nodiscard]] Pending* make_of_recycled(Function function, exchange::Reason reason,
+                                          MPI_Comm comm) noexcept {
     const mpi::Lock lock(mutex_);
     if (free_ == nullptr) return nullptr;
     Pending* const made = std::exchange(free_, free_->next);
-    made->next = nullptr;
     made->begin(function, reason, comm);
-    return Owned(made);
+    return made;
   }
+  void recycle(Pending* pending) noexcept;
   /// Enters it under the request's handle. Never fails.
-  void add(MPI_Request request, Owned pending) noexcept;
-  /// The entry of a request, or null. ~3 ns.
+  void add(MPI_Request request, Owned pending) noexcept { enter(request, pending.release()); }
+  [[gnu::always_inline]] void enter(MPI_Request request, Pending* pending) noexcept {
+    pending->key = mpi::key_of(request);
+    const mpi::Lock lock(mutex_);
+    link(pending);
+    s_count.store(s_count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  /// The entry of a request, which is plain no longer; or null. ~3 ns.
   [[nodiscard]] Pending* find(MPI_Request request) noexcept;
-  /// The same for a call that may complete the request: claimed, where that is needed.
-  [[nodiscard]] Pending* claim(MPI_Request request) noexcept;
+  /// find() for a call that may complete the request: claimed, where that is needed.
+  [[nodiscard]] Pending* claim(MPI_Request request) noexcept {
+    const mpi::Lock lock(mutex_);
+    return claim_locked(request);
+  }
+  /// Claims the entries of all requests that have one. False: none has.
+  bool claim_all(int count, const MPI_Request* requests, Pending** entries) noexcept;
   /// The request was left as it was.
   void put_back(Pending* pending) noexcept;
   /// Takes it out for good.
   Owned remove(Pending* pending) noexcept;
-  /// Ends the entry, which a call has claimed, of a receive that was only watched.
-  void end_watched(Pending* pending) noexcept;
-  /// Calls `visit` for each entry; it may not add or remove any.
+  /// Ends the plain entry that a call has claimed. For one thread at a time.
+  [[gnu::always_inline]] void end_plain(Pending* pending) noexcept {
+    pending->landing.reset();
+    pending->expects = false;
+    pending->plain = false;
+    pending->claimed = false;
+    pending->next = free_;
+    free_ = pending;
+    s_count.store(s_count.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+  }
+  /// Calls `visit` for each entry, none of which is plain any longer; it may not add or remove any.
   template <typename Visit>
   void for_each(const Visit& visit) {
     for (Pending* bucket : buckets_) {
-      for (Pending* at = bucket; at != nullptr; at = at->next) visit(*at);
+      for (Pending* at = bucket; at != nullptr; at = at->next) {
+        at->plain = false;
+        visit(*at);
+      }
     }
   }
   /// Every entry's buffer is leaked: MPI ends, and what is still in flight is its own.
@@ -164,13 +199,31 @@ class PendingTable {
 
  private:
   static constexpr std::size_t kBuckets = 4096;
-  void link(Pending* pending) noexcept;
+  [[nodiscard]] Pending* claim_locked(MPI_Request request) noexcept {
+    // A handle may be there twice: UCX gives all sends that are complete on return one and the
+    // same. A persistent request keeps its own.
+    const std::uint64_t key = mpi::key_of(request);
+    for (Pending** at = &buckets_[bucket_of(key)]; *at != nullptr; at = &(*at)->next) {
+      Pending* const pending = *at;
+      if (pending->key != key) continue;
+      if (pending->persistent) return pending;
+      *at = pending->next;
+      pending->claimed = true;
+      return pending;
+    }
+    return nullptr;
+  }
+  void link(Pending* pending) noexcept {
+    Pending*& newest = buckets_[bucket_of(pending->key)];
+    pending->next = newest;
+    newest = pending;
+  }
   void unlink(Pending* pending) noexcept;
   static std::size_t bucket_of(std::uint64_t key) noexcept {
     return (key * 0x9E3779B97F4A7C15U) >> (64 - 12);
   }
-  void recycle(Pending* pending) noexcept;
 
+  static PendingTable s_table;
   static inline constinit std::atomic<std::size_t> s_count{0};
   std::mutex mutex_;
   std::array<Pending*, kBuckets> buckets_{};
@@ -187,6 +240,8 @@ class PendingList {
   PendingList& operator=(const PendingList&) = delete;
   /// None of the requests has an entry.
   [[nodiscard]] bool empty() const noexcept { return !any_; }
+  /// All entries were taken, by end_plain() or otherwise.
+  void clear() noexcept { any_ = false; }
   /// Null where request `i` has none.
   [[nodiscard]] Pending* operator[](int i) noexcept { return any_ ? entries_[i] : nullptr; }
   /// The first from `i` on that has ended already; -1: none.

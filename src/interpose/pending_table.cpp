@@ -11,8 +11,10 @@ namespace strake::interpose {
 
 using mpi::Lock;
 
+constinit PendingTable PendingTable::s_table;
+
 PendingTable::Owned PendingTable::make(Function function, exchange::Reason reason, MPI_Comm comm) {
-  if (Owned recycled = make_of_recycled(function, reason, comm)) return recycled;
+  if (Owned recycled{make_of_recycled(function, reason, comm)}) return recycled;
   Owned made(new Pending);
   made->begin(function, reason, comm);
   return made;
@@ -21,6 +23,7 @@ PendingTable::Owned PendingTable::make(Function function, exchange::Reason reaso
 void PendingTable::recycle(Pending* pending) noexcept {
   pending->transfer.reset();
   pending->expects = false;
+  pending->plain = false;
   pending->landing.reset();
   pending->marked.reset();
   pending->told = {};
@@ -33,20 +36,6 @@ void PendingTable::recycle(Pending* pending) noexcept {
   free_ = pending;
 }
 
-void PendingTable::add(MPI_Request request, Owned pending) noexcept {
-  Pending* const entry = pending.release();
-  entry->key = mpi::key_of(request);
-  const Lock lock(mutex_);
-  link(entry);
-  s_count.store(s_count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-}
-
-void PendingTable::link(Pending* pending) noexcept {
-  Pending*& newest = buckets_[bucket_of(pending->key)];
-  pending->next = newest;
-  newest = pending;
-}
-
 void PendingTable::unlink(Pending* pending) noexcept {
   Pending** at = &buckets_[bucket_of(pending->key)];
   while (*at != pending) at = &(*at)->next;
@@ -54,20 +43,14 @@ void PendingTable::unlink(Pending* pending) noexcept {
   pending->next = nullptr;
 }
 
-Pending* PendingTable::claim(MPI_Request request) noexcept {
-  // A handle may be there twice: UCX gives all sends that are complete on return one and the same.
-  // A persistent request keeps its own.
-  const std::uint64_t key = mpi::key_of(request);
+bool PendingTable::claim_all(int count, const MPI_Request* requests, Pending** entries) noexcept {
   const Lock lock(mutex_);
-  for (Pending** at = &buckets_[bucket_of(key)]; *at != nullptr; at = &(*at)->next) {
-    Pending* const pending = *at;
-    if (pending->key != key) continue;
-    if (pending->persistent) return pending;
-    *at = std::exchange(pending->next, nullptr);
-    pending->claimed = true;
-    return pending;
+  bool any = false;
+  for (int i = 0; i < count; ++i) {
+    entries[i] = requests[i] == MPI_REQUEST_NULL ? nullptr : claim_locked(requests[i]);
+    any = any || entries[i] != nullptr;
   }
-  return nullptr;
+  return any;
 }
 
 void PendingTable::put_back(Pending* pending) noexcept {
@@ -81,19 +64,11 @@ Pending* PendingTable::find(MPI_Request request) noexcept {
   const std::uint64_t key = mpi::key_of(request);
   const Lock lock(mutex_);
   for (Pending* at = buckets_[bucket_of(key)]; at != nullptr; at = at->next) {
-    if (at->key == key) return at;
+    if (at->key != key) continue;
+    at->plain = false;
+    return at;
   }
   return nullptr;
-}
-
-void PendingTable::end_watched(Pending* pending) noexcept {
-  pending->landing.reset();
-  pending->expects = false;
-  pending->claimed = false;
-  const Lock lock(mutex_);
-  pending->next = free_;
-  free_ = pending;
-  s_count.store(s_count.load(std::memory_order_relaxed) - 1, std::memory_order_release);
 }
 
 PendingTable::Owned PendingTable::remove(Pending* pending) noexcept {
@@ -123,11 +98,7 @@ PendingList::PendingList(int count, const MPI_Request* requests)
     many_ = std::make_unique<Pending*[]>(static_cast<std::size_t>(count_));
     entries_ = many_.get();
   }
-  PendingTable& table = PendingTable::get();
-  for (int i = 0; i < count_; ++i) {
-    entries_[i] = requests[i] == MPI_REQUEST_NULL ? nullptr : table.claim(requests[i]);
-    any_ = any_ || entries_[i] != nullptr;
-  }
+  if (count_ > 0) any_ = PendingTable::get().claim_all(count_, requests, entries_);
 }
 
 PendingList::~PendingList() {

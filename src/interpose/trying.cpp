@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "mpi/job.hpp"
 #include "mpi/types.hpp"
@@ -32,17 +33,21 @@ exchange::Trials& trials() {
 /// Whether the running call is a blocking one.
 bool g_blocking = false;
 
-/// When what was found is to be tried again, and how long after that once more. [ns]
+/// \{ When what was found is to be tried again, and how long after that once more; when trials go
+/// on that pause now. [ns]
 std::int64_t g_review = 0;
 std::int64_t g_between = 5'000'000'000;
 constexpr std::int64_t kMostBetween = 60'000'000'000;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+std::int64_t g_resume = kNever;
+/// \}
 
-/// How often this thread has touched memory for the first time.
+/// How often this thread has touched memory for the first time. ~300 ns.
 long faults() noexcept {
   rusage used{};
   return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_minflt : 0;
 }
-/// When the running call began.
+/// faults() when the open exchange began.
 long g_faults = 0;
 
 /// Whether no other thread may be in MPI; else the trials end (a session may bring that).
@@ -58,12 +63,16 @@ Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool
               bool shareable, Choice by_rule, bool* settled) {
   static const bool wanted = settings::flag(settings::Id::trials);
   if (!wanted || mpi::g_multiple.load(std::memory_order_relaxed)) return by_rule;
-  const bool was_inside = trials().is_inside();
+  const std::uint64_t begun = trials().begun();
   const auto way =
       trials().way({elements.layout().hash(), elements.size_bytes(), direction, nonblocking},
                    {by_rule.method, by_rule.shares, shareable}, now());
   g_open.store(trials().is_open(), std::memory_order_relaxed);
-  if (trials().is_inside() && !was_inside) g_faults = faults();
+  if (trials().begun() != begun) {
+    g_faults = faults();
+    trials().start_again(now());
+  }
+  if (way.paused) g_resume = std::min(g_resume, trials().resumes_at());
   g_blocking = g_blocking || (!way.settled && !nonblocking);
   *settled = way.settled;
   const Reason meanwhile = by_rule.reason == Reason::None ? Reason::BuiltInRule : by_rule.reason;
@@ -77,13 +86,16 @@ void start() noexcept {
 
 void look_at_time() noexcept {
   const std::int64_t time = now();
-  if (time < g_review || !is_alone()) return;
-  trials().drop();
-  trials().review();
-  g_open.store(false, std::memory_order_relaxed);
-  g_between = std::min(2 * g_between, kMostBetween);
-  g_review = time + g_between;
-  mpi::g_type_generation.fetch_add(1, std::memory_order_release);
+  if (time < std::min(g_review, g_resume) || !is_alone()) return;
+  if (time >= g_review) {
+    trials().drop();
+    trials().review();
+    g_open.store(false, std::memory_order_relaxed);
+    g_between = std::min(2 * g_between, kMostBetween);
+    g_review = time + g_between;
+  }
+  g_resume = kNever;
+  mpi::g_type_generation.fetch_add(1, std::memory_order_release);  // all are asked about again
 }
 
 void begin_open() noexcept {
@@ -93,15 +105,14 @@ void begin_open() noexcept {
 }
 
 void enter_open() noexcept {
-  if (!is_alone()) return;
-  g_faults = faults();
-  trials().enter(now());
+  if (is_alone()) trials().enter(now());
 }
 
 void leave_open(bool completes) noexcept {
   if (is_alone() && trials().is_inside()) {
     const std::int64_t time = now();
-    trials().leave(time, completes || g_blocking, faults() != g_faults);
+    const bool ends = completes || g_blocking;
+    trials().leave(time, ends, ends && faults() != g_faults);
   }
   g_blocking = false;
 }

@@ -22,7 +22,7 @@ inline constinit std::atomic<bool> g_open{false};
 
 /// In MPI_Init: the job begins.
 void start() noexcept;
-/// Whether the messages of a call that completes requests are to be tried again. ~30 ns.
+/// Whether messages are to be tried again, or trials go on after a pause. ~30 ns.
 void look_at_time() noexcept;
 /// \{ The general cases of what follows.
 void begin_open() noexcept;
@@ -40,15 +40,19 @@ inline void drop() noexcept {
   if (g_open.load(std::memory_order_relaxed)) [[unlikely]]
     drop_open();
 }
-/// Calls of enter() since look_at_time(), about.
+/// Calls of tick().
 inline constinit std::atomic<std::uint32_t> g_calls{0};
-/// A call that may complete messages begins.
-inline void enter() noexcept {
-  constexpr std::uint32_t kAtATime = 1024;
+/// A call begins that may wait for a message: now and then look_at_time(). < 1 ns.
+inline void tick() noexcept {
+  constexpr std::uint32_t kAtATime = 64;
   const std::uint32_t calls = g_calls.load(std::memory_order_relaxed) + 1;
   g_calls.store(calls, std::memory_order_relaxed);
   if (calls % kAtATime == 0) [[unlikely]]
     look_at_time();
+}
+/// A call that may complete requests begins.
+inline void enter() noexcept {
+  tick();
   if (g_open.load(std::memory_order_relaxed)) [[unlikely]]
     enter_open();
 }

@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 
+#include "memory/per_thread.hpp"
 #include "memory/size_class.hpp"
 #include "strake/error.hpp"
 
@@ -54,39 +55,40 @@ SharedShelf& shared_shelf() {
   return *shelf;
 }
 
-// A thread keeps this many blocks of each class up to 4 MiB; all threads share the other blocks.
-constexpr int kKeptBlocks = 4;
-constexpr int kLargestKeptClass = 22;
+/// How many blocks of a class a thread keeps; all threads share the other blocks. An exchange may
+/// have a hundred short messages in flight.
+constexpr int most_kept(int size_class) noexcept {
+  constexpr int kBlocks = 4;
+  constexpr std::int64_t kBytes = 256 << 10;
+  if (size_class > kLargestWholeClass) return 0;
+  return std::max(kBlocks, static_cast<int>(kBytes >> size_class));
+}
 
 struct ThreadShelf {
   Shelf shelf;
   std::array<int, kSizeClasses> kept{};
-  ~ThreadShelf();
-};
-// Plain data, so that it can be read after the thread's objects are destroyed.
-thread_local bool t_ended = false;
-
-ThreadShelf::~ThreadShelf() {
-  t_ended = true;
-  const std::scoped_lock lock(shared_shelf().mutex);
-  for (int size_class = 0; size_class < kSizeClasses; ++size_class) {
-    while (Header* header = shelf.pop(size_class)) shared_shelf().shelf.push(header);
+  ThreadShelf() = default;
+  ThreadShelf(const ThreadShelf&) = delete;
+  ThreadShelf& operator=(const ThreadShelf&) = delete;
+  ~ThreadShelf() {
+    const std::scoped_lock lock(shared_shelf().mutex);
+    for (int size_class = 0; size_class < kSizeClasses; ++size_class) {
+      while (Header* header = shelf.pop(size_class)) shared_shelf().shelf.push(header);
+    }
   }
-}
-thread_local ThreadShelf t_shelf;
+};
+using ThisThread = PerThread<ThreadShelf>;
 
 }  // namespace
 
 void* acquire_host_block(std::int64_t bytes) {
   const int size_class = size_class_of(bytes);
   const auto index = static_cast<std::size_t>(size_class);
-  Header* header = nullptr;
-  if (!t_ended) {
-    header = t_shelf.shelf.pop(size_class);
-    if (header != nullptr) {
-      --t_shelf.kept[index];
-      return header + 1;
-    }
+  ThreadShelf& own = ThisThread::get();
+  Header* header = own.shelf.pop(size_class);
+  if (header != nullptr) {
+    --own.kept[index];
+    return header + 1;
   }
   {
     const std::scoped_lock lock(shared_shelf().mutex);
@@ -111,9 +113,10 @@ void release_host_block(void* block) noexcept {
   if (block == nullptr) return;
   Header* const header = static_cast<Header*>(block) - 1;
   const auto index = static_cast<std::size_t>(header->size_class);
-  if (!t_ended && header->size_class <= kLargestKeptClass && t_shelf.kept[index] < kKeptBlocks) {
-    t_shelf.shelf.push(header);
-    ++t_shelf.kept[index];
+  ThreadShelf& own = ThisThread::get();
+  if (own.kept[index] < most_kept(header->size_class)) {
+    own.shelf.push(header);
+    ++own.kept[index];
     return;
   }
   const std::scoped_lock lock(shared_shelf().mutex);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/backend.hpp"
+#include "memory/host_blocks.hpp"
 #include "memory/size_class.hpp"
 #include "strake/memory.hpp"
 
@@ -71,7 +72,9 @@ class PoolBlock {
  public:
   PoolBlock() noexcept = default;
   PoolBlock(Place place, std::int64_t bytes)
-      : place_(place), data_(Pool::instance().acquire(place, bytes)) {}
+      : place_(place),
+        data_(place.kind == MemoryKind::Host ? acquire_host_block(bytes)
+                                             : Pool::instance().acquire(place, bytes)) {}
   PoolBlock(PoolBlock&& other) noexcept
       : place_(other.place_), data_(std::exchange(other.data_, nullptr)) {}
   PoolBlock& operator=(PoolBlock&& other) noexcept {
@@ -79,7 +82,11 @@ class PoolBlock {
     std::swap(data_, other.data_);
     return *this;
   }
-  ~PoolBlock() { Pool::instance().release(place_, data_); }
+  ~PoolBlock() {
+    if (data_ == nullptr) return;
+    place_.kind == MemoryKind::Host ? release_host_block(data_)
+                                    : Pool::instance().release(place_, data_);
+  }
 
   /// Keeps the block from being reused: something may access it for an unknown time.
   void leak() noexcept { data_ = nullptr; }

@@ -16,9 +16,6 @@ namespace strake::mpi {
 namespace {
 
 int g_key = MPI_KEYVAL_INVALID;
-/// Raised whenever a communicator that is known is freed.
-std::atomic<std::uint64_t> g_freed{1};
-
 /// How often communicators of the same ranks were made from one parent.
 std::mutex g_mutex;
 std::map<std::uint64_t, std::uint64_t>& times_made() {
@@ -46,7 +43,7 @@ Registry& registry() {
 int forget(MPI_Comm comm, int /*key*/, void* /*value*/, void* /*state*/) {
   const std::lock_guard lock(registry().mutex);
   registry().known.erase(key_of(comm));
-  g_freed.fetch_add(1, std::memory_order_release);
+  g_communicator_changes.fetch_add(1, std::memory_order_release);
   return MPI_SUCCESS;
 }
 
@@ -82,7 +79,7 @@ CommunicatorPtr remember(MPI_Comm comm, std::uint64_t name, std::vector<int> wor
   if (real_mpi().MPI_Comm_set_attr(comm, g_key, nullptr) != MPI_SUCCESS) return nullptr;
   const std::lock_guard lock(registry().mutex);
   registry().known.insert_or_assign(key_of(comm), made);
-  g_freed.fetch_add(1, std::memory_order_release);  // it may be remembered as unknown
+  g_communicator_changes.fetch_add(1, std::memory_order_release);  // it may be kept as unknown
   return made;
 }
 
@@ -126,16 +123,12 @@ void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept {
   }
 }
 
-const CommunicatorPtr& communicator(MPI_Comm comm) noexcept {
-  struct Last {
-    MPI_Comm comm = MPI_COMM_NULL;
-    std::uint64_t freed = 0;
-    CommunicatorPtr found;
-  };
-  static thread_local Last last;
+const CommunicatorPtr& look_up_communicator(MPI_Comm comm) noexcept {
+  static thread_local LastCommunicator of_thread;
   if (g_key == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return kNoCommunicator;
-  const std::uint64_t freed = g_freed.load(std::memory_order_acquire);
-  if (last.comm != comm || last.freed != freed) last = {comm, freed, known(comm)};
+  LastCommunicator& last = g_multiple ? of_thread : g_last_communicator.last;
+  const std::uint64_t changes = g_communicator_changes.load(std::memory_order_acquire);
+  if (last.comm != comm || last.changes != changes) last = {comm, changes, known(comm)};
   return last.found;
 }
 

@@ -4,9 +4,12 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "mpi/world.hpp"
 
 namespace strake::mpi {
 
@@ -31,10 +34,31 @@ using CommunicatorPtr = std::shared_ptr<const Communicator>;
 void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept;
 /// Functions that return a reference return this one where there is no communicator.
 inline const CommunicatorPtr kNoCommunicator;
+/// The last communicator that was asked for while one thread at a time may be in MPI, and what the
+/// other functions need to tell whether it is still that one.
+struct LastCommunicator {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::uint64_t changes = 0;  ///< as g_communicator_changes was
+  CommunicatorPtr found;
+};
+/// Never destroyed: other threads may outlive main.
+inline constinit union KeptLastCommunicator {
+  LastCommunicator last{};
+  ~KeptLastCommunicator() {}
+} g_last_communicator;
+/// Raised whenever one becomes known, or one that is known is freed.
+inline constinit std::atomic<std::uint64_t> g_communicator_changes{1};
+/// The general case of communicator().
+[[nodiscard]] const CommunicatorPtr& look_up_communicator(MPI_Comm comm) noexcept;
 /// One that has a name; null for others, whose making Strake has not seen or can't name: asks the
-/// MPI library nothing, so `comm` may be no communicator at all. ~5 ns for the one that this thread
-/// asked for last.
-[[nodiscard]] const CommunicatorPtr& communicator(MPI_Comm comm) noexcept;
+/// MPI library nothing, so `comm` may be no communicator at all. ~1 ns for the one that was asked
+/// for last, ~5 with MPI_THREAD_MULTIPLE. The reference is valid until this thread asks again.
+[[nodiscard]] inline const CommunicatorPtr& communicator(MPI_Comm comm) noexcept {
+  const LastCommunicator& last = g_last_communicator.last;
+  const bool same = last.comm == comm && !g_multiple.load(std::memory_order_relaxed) &&
+                    last.changes == g_communicator_changes.load(std::memory_order_acquire);
+  return same ? last.found : look_up_communicator(comm);
+}
 /// The one with that name; null where none is known, or it was freed. Cost: O(communicators).
 [[nodiscard]] CommunicatorPtr communicator_named(std::uint64_t name);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 namespace strake::exchange {
@@ -37,7 +38,7 @@ class Rank {
 
  private:
   static constexpr std::int64_t kAge = 1'000'000'000;  // trials can be afforded
-  Trials trials_{0};
+  Trials trials_{0, 0};
   Cost cost_;
   std::int64_t now_ = kAge;
 };
@@ -237,11 +238,29 @@ TEST(Trials, a_hopeless_way_is_not_tried_to_the_end) {
   EXPECT_EQ(hopeless, Trials::kWarmUp + Trials::kFew);
 }
 
+TEST(Trials, a_way_is_judged_once_it_is_warm) {
+  // Each way is slow until it has run for a while, and the rules' way has run before.
+  std::array<std::int64_t, 2> ran{200'000, 0};
+  Trials trials(0);
+  std::int64_t now = 1'000'000'000;
+  Trials::Way way;
+  for (int i = 0; i < 10'000 && !way.settled; ++i) {
+    way = trials.way({{7, 8}, 800, Direction::Send, true}, {Method::Pack}, now);
+    const bool left = way.method == Method::System;
+    const std::int64_t took = (left ? 2000 : 3000) + (ran[left] < Trials::kWarmsIn / 2 ? 4000 : 0);
+    ran[left] += took;
+    trials.leave(now += took, true);
+    trials.begin();
+  }
+  EXPECT_TRUE(way.settled);
+  EXPECT_EQ(way.method, Method::System);
+}
+
 TEST(Trials, take_a_hundredth_of_a_jobs_time_at_most) {
   constexpr std::int64_t kSlow = 1'000'000;
   std::int64_t lost = 0;
   std::int64_t now = 0;
-  Trials trials(now);
+  Trials trials(now, 0);
   const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
   for (int i = 0; i < 20'000; ++i) {
     const Trials::Way way = trials.way(subject, {Method::System}, now);
@@ -254,6 +273,31 @@ TEST(Trials, take_a_hundredth_of_a_jobs_time_at_most) {
     if (i % 1000 == 999) trials.review();
   }
   EXPECT_GE(lost, 2 * kSlow);
+}
+
+TEST(Trials, pause_where_to_time_all_messages_would_take_long) {
+  // An exchange of 300 short messages, and nothing else.
+  Trials trials(0, 0);
+  std::int64_t now = 0;
+  std::int64_t on_trial = 0;
+  bool settled = false;
+  int exchanges = 0;
+  for (; exchanges < 1'000'000 && !settled; ++exchanges) {
+    if (now < trials.resumes_at()) {  // what is known of a paused way is not asked for again
+      now += 300 * 100;
+      continue;
+    }
+    for (int i = 0; i < 300; ++i) {
+      const Trials::Way way = trials.way({{7, 8}, i, Direction::Send, true}, {Method::Pack}, now);
+      settled = way.settled && !way.paused;
+      on_trial += way.settled ? 0 : Trials::kCallCost;
+      trials.leave(now += 100, i == 299);
+    }
+    trials.begin();
+    EXPECT_LE(on_trial, now / 100 + 2 * 300 * Trials::kCallCost);
+  }
+  EXPECT_TRUE(settled);
+  EXPECT_LT(now, 1'000'000'000);
 }
 
 TEST(Trials, a_choice_that_turned_bad_is_left_after_a_review) {
@@ -271,7 +315,7 @@ TEST(Trials, a_choice_that_turned_bad_is_left_after_a_review) {
 
 TEST(Trials, blocking_calls_that_follow_each_other_are_one_exchange) {
   // To leave the send to the library costs its receiver more than it saves.
-  Trials trials(0);
+  Trials trials(0, 0);
   std::int64_t now = 1'000'000'000;
   const Trials::Subject send{{7, 8}, 800, Direction::Send, false};
   const Trials::Subject receive{{7, 8}, 800, Direction::Receive, false};
@@ -289,7 +333,7 @@ TEST(Trials, blocking_calls_that_follow_each_other_are_one_exchange) {
 TEST(Trials, exchanges_that_touch_memory_for_the_first_time_are_not_timed) {
   // Packing takes long as long as its buffers are new.
   int packed = 0;
-  Trials trials(0);
+  Trials trials(0, 0);
   std::int64_t now = 1'000'000'000;
   const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
   Trials::Way way;

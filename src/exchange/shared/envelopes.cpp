@@ -34,19 +34,15 @@ Landed read_landed(const std::byte* data, MemoryKind memory) {
   return landed;
 }
 
-const mpi::CommunicatorPtr& communicator_of_receive(std::int64_t room, int source, MPI_Comm comm) {
-  if (!may_get_envelope(room)) return mpi::kNoCommunicator;
-  const mpi::CommunicatorPtr& known = mpi::communicator(comm);
-  if (known == nullptr) return known;
+bool expect(std::int32_t rank) {
   PostOffice& office = *PostOffice::get();
-  const int rank = known->world_rank(source);
   if (rank < 0) {
     office.inbox().expect(rank);
-    return known;
+    return true;
   }
-  if (office.never_hears_from(rank)) return mpi::kNoCommunicator;
+  if (office.never_hears_from(rank)) return false;
   office.expect(rank);
-  return office.never_hears_from(rank) ? mpi::kNoCommunicator : known;
+  return !office.never_hears_from(rank);
 }
 
 namespace {

@@ -58,11 +58,21 @@ inline bool mark_send(std::int64_t bytes, const mpi::Peer& peer) {
 /// The last send that was marked has been refused.
 inline void unmark_send() noexcept { PostOffice::get()->outbox().unmark(); }
 
+/// Before a receive from a rank (negative: from any): takes its introduction, if there is one, and
+/// gives it this rank's. False: no envelope comes from there.
+[[nodiscard]] bool expect(std::int32_t rank);
 /// Before a receive from `source` (a rank, or MPI_ANY_SOURCE) is waited for: what is to be
 /// remembered of its communicator, which may be freed before the message comes. Null: no envelope
 /// comes. The reference is valid until this thread asks for another communicator.
-[[nodiscard]] const mpi::CommunicatorPtr& communicator_of_receive(std::int64_t room, int source,
-                                                                  MPI_Comm comm);
+[[nodiscard, gnu::always_inline]] inline const mpi::CommunicatorPtr& communicator_of_receive(
+    std::int64_t room, int source, MPI_Comm comm) {
+  if (!may_get_envelope(room)) return mpi::kNoCommunicator;
+  const mpi::CommunicatorPtr& known = mpi::communicator(comm);
+  if (known == nullptr) return known;
+  const int rank = known->world_rank(source);
+  if (rank >= 0 && PostOffice::get()->both_know(rank)) return known;
+  return expect(rank) ? known : mpi::kNoCommunicator;
+}
 
 /// The first bytes of a message, where they can be looked at.
 using Landed = std::array<std::byte, sizeof(Envelope)>;

@@ -153,7 +153,11 @@ class Inbox {
   /// The same if a message may come from there (negative: from anywhere) and that page is not
   /// known: not at each call, but ever more rarely.
   void expect(std::int32_t from) {
-    if (from < 0 || pages_[static_cast<std::size_t>(from)].memory.data() == nullptr) look(from);
+    if (from < 0 || !knows(from)) look(from);
+  }
+  /// Whether that rank's page is mapped.
+  [[nodiscard]] bool knows(std::int32_t from) const noexcept {
+    return pages_[static_cast<std::size_t>(from)].memory.data() != nullptr;
   }
 
   /// Nothing will ever come from there, and no page is taken. False: one was taken before.

@@ -78,6 +78,10 @@ class PostOffice {
       (void)introduce(rank);  // which looks, too
     }
   }
+  /// Whether this rank and that one have mapped each other's page. ~1 ns.
+  [[nodiscard]] bool both_know(std::int32_t rank) const noexcept {
+    return neighbours_[static_cast<std::size_t>(rank)].reach == Reach::Yes && inbox_.knows(rank);
+  }
   /// Whether that rank may share memory with this one: it is on this node, and takes part.
   [[nodiscard]] bool may_reach(std::int32_t rank) {
     return reaches(rank) || neighbours_[static_cast<std::size_t>(rank)].reach == Reach::Introduced;
