@@ -74,8 +74,7 @@ std::vector<double> slowest_rank(std::vector<double> samples) {
   return samples;
 }
 
-// Exchanges for about so long: what a program does before it is measured, so that what is tried at
-// first (Strake's trials) is over.
+// Runs exchanges for about so long, so that Strake's trials end before the measurement.
 void settle(double seconds, const std::function<void()>& exchange) {
   constexpr int kAtATime = 16;
   const double begin = MPI_Wtime();
@@ -155,8 +154,9 @@ int main(int argc, char** argv) {
   for (ExchangeCase& one : cases) one.shape.memory = *of;
   char* end = nullptr;
   const double settles_in = settle.empty() ? 0 : std::strtod(settle.back().c_str(), &end) / 1e3;
-  if (end != nullptr && (*end != '\0' || end == settle.back().c_str() || !(settles_in >= 0))) {
-    std::fprintf(stderr, "--settle takes milliseconds, not %s\n", settle.back().c_str());
+  const bool in_range = settles_in >= 0 && settles_in <= 10;
+  if (end != nullptr && (*end != '\0' || end == settle.back().c_str() || !in_range)) {
+    std::fprintf(stderr, "--settle takes 0 to 10000 milliseconds, not %s\n", settle.back().c_str());
     return 2;
   }
   const bench::Environment mpi(&argc, &argv);

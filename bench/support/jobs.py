@@ -17,6 +17,10 @@ class BenchmarkFailed(Exception):
     """A benchmark ended with an error, or printed what it should not."""
 
 
+class BenchmarkHung(BenchmarkFailed):
+    """A benchmark did not end, or did not pass its turn on."""
+
+
 def cache_entry(build, name):
     """Value of an entry of the build's CMakeCache.txt, or None."""
     cache = pathlib.Path(build) / "CMakeCache.txt"
@@ -96,11 +100,13 @@ def run_together(commands, environment=None):
             for (command, _, _, errors), status in zip(running, ended):
                 if status not in (None, 0):
                     errors.seek(0)
-                    raise BenchmarkFailed(f"status {status}: {' '.join(command)}\n{errors.read().strip()}")
+                    text = errors.read().strip()
+                    kind = BenchmarkHung if "no turn came" in text else BenchmarkFailed
+                    raise kind(f"status {status}: {' '.join(command)}\n{text}")
             if None not in ended:
                 break
             if time.monotonic() > deadline:
-                raise BenchmarkFailed(f"no end after {TIMEOUT_S} s: {' '.join(commands[ended.index(None)])}")
+                raise BenchmarkHung(f"no end after {TIMEOUT_S} s: {' '.join(commands[ended.index(None)])}")
             time.sleep(0.01)
         printed = []
         for _, _, output, errors in running:

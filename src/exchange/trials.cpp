@@ -17,7 +17,7 @@ std::int64_t Trials::Times::least() const {
 }
 
 void Trials::Times::add(std::int64_t time, std::int64_t warms_in) noexcept {
-  if (warm_ups < kWarmUp || warm_ns < warms_in) {
+  if (warm_ups < kWarmUp || (warm_ns < warms_in && warm_ups < kMostWarmUp)) {
     ++warm_ups;
     warm_ns += time;
     return;
@@ -28,6 +28,7 @@ void Trials::Times::add(std::int64_t time, std::int64_t warms_in) noexcept {
 
 void Trials::State::begin() noexcept {
   settled = false;
+  begun = -1;
   ways = {};
   ways[kShared].hopeless = !by_rule.shareable || by_rule.shares;
   turn = kept;
@@ -75,6 +76,7 @@ Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_
   if (state.exchange != exchange_) {
     state.exchange = exchange_;
     state.turn = turn_;
+    if (state.begun < 0) state.begun = now;
     members_.push_back(&state);
   }
   return {state.method_of(turn_), state.shares(turn_), false, true};
@@ -127,7 +129,7 @@ void Trials::leave(std::int64_t now, bool completes, bool disturbed) noexcept {
 
 void Trials::close() {
   drop();
-  if (!members_.empty()) charge(*members_.front());
+  if (!members_.empty()) charge_for(*members_.front());
   for (State* const state : members_) {
     Times& times = state->ways[turn_];
     if (disturbed_ && times.disturbed++ < kDisturbed) continue;
@@ -138,13 +140,14 @@ void Trials::close() {
 
 /// An exchange that went another way than the one that is kept may have taken longer; all take
 /// longer by being timed.
-void Trials::charge(const State& state) {
-  lost_ += calls_ * kCallCost;
-  if (turn_ != state.kept && state.ways[state.kept].timed() > 0)
-    lost_ += std::max<std::int64_t>(spent_ - state.ways[state.kept].median(), 0);
+void Trials::charge_for(const State& state) {
+  charge(calls_ * kCallCost);
+  if (turn_ == state.kept || state.ways[state.kept].timed() == 0) return;
+  const std::int64_t usual = state.ways[state.kept].median();
+  charge(std::clamp<std::int64_t>(spent_ - usual, 0, kMostCharge * usual));
 }
 
-void Trials::judge(State& state) {
+void Trials::judge(State& state) const {
   std::size_t best = state.kept;
   if (state.ways[best].timed() < kFew) return;
   for (std::size_t way = 0; way < kWays; ++way)
@@ -162,6 +165,7 @@ void Trials::judge(State& state) {
   const double worth_it = best == kLeft ? kWorthLeaving : kWorthIt;
   if (least <= worth_it * static_cast<double>(state.ways[state.kept].median())) state.kept = best;
   settle(state);
+  state.ended = entered_;
 }
 
 void Trials::settle(State& state) {
@@ -176,8 +180,10 @@ void Trials::settle(State& state) {
     state.moved_ns = std::min(state.moved_ns, state.ways[kShared].median());
 }
 
-void Trials::review() {
-  for (auto& [subject, state] : states_) state.begin();
+void Trials::review(std::int64_t now) {
+  for (auto& [subject, state] : states_) {
+    if (state.settled && now - state.ended >= kRest * (state.ended - state.begun)) state.begin();
+  }
 }
 
 Trials::Found Trials::found() const noexcept {

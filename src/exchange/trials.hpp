@@ -37,10 +37,13 @@ class Trials {
     bool nonblocking = false;
     friend bool operator==(const Subject&, const Subject&) = default;
   };
-  static constexpr int kWarmUp = 2;  ///< exchanges of each way that are not timed, at least
-  /// So long the exchanges of each way take in all that are not timed: code that has not run for a
-  /// while is slow, and the way that was kept so far would look better than it is. [ns]
+  /// \{ Exchanges of each way that are not timed: at least kWarmUp, and until they have taken
+  /// kWarmsIn [ns] in all, but at most kMostWarmUp. Code that has not run for a while is slow, and
+  /// the way that was kept so far would look better than it is.
+  static constexpr int kWarmUp = 2;
+  static constexpr int kMostWarmUp = 16;
   static constexpr std::int64_t kWarmsIn = 100'000;
+  /// \}
   static constexpr int kTimed = 10;  ///< exchanges of each way
   /// Another way is taken instead of the one that is kept if it takes at most this part of its
   /// time.
@@ -55,8 +58,13 @@ class Trials {
   /// more, trials pause until it is kResume.
   static constexpr double kShare = 0.01;
   static constexpr double kResume = 0.005;
-  /// A message on trial takes longer than others by so much, and the call that completes it. [ns]
+  /// What it costs to time one call. [ns]
   static constexpr std::int64_t kCallCost = 300;
+  /// An exchange of another way than the one that is kept is charged at most so many times the
+  /// median of that: a neighbour may have been late.
+  static constexpr std::int64_t kMostCharge = 100;
+  /// What is settled is tried again at the earliest after so many times as long as its trials took.
+  static constexpr std::int64_t kRest = 10;
 
   /// So long after that no other way is tried: the first milliseconds of a job are like no others
   /// (libraries connect late, and take long for their first messages of a type). [ns]
@@ -89,18 +97,20 @@ class Trials {
   void enter(std::int64_t now) noexcept;
   void leave(std::int64_t now, bool completes, bool disturbed = false) noexcept;
   /// \}
-  /// How many exchanges have begun; the call that has begun the last one starts again.
+  /// How many exchanges have begun.
   [[nodiscard]] std::uint64_t begun() const noexcept { return exchange_; }
-  void start_again(std::int64_t now) noexcept { entered_ = now; }
+  /// Trials have made the job longer by that, beside kCallCost. [ns]
+  void charge(std::int64_t cost) noexcept { lost_ += cost; }
   /// A message begins, on trial or not: it belongs to the open exchange if nothing of that is
   /// complete yet, or all are blocking, and else ends it.
   void begin();
   /// The open exchange has failed: its time says nothing.
   void drop() noexcept;
-  /// When the pause ends, of which a way has told.
+  /// When the pause ends that way() has reported.
   [[nodiscard]] std::int64_t resumes_at() const noexcept { return resumes_at_; }
-  /// All subjects are tried again: what is kept may have become slower than another way.
-  void review();
+  /// Subjects that are settled are tried again, those that are not go on: what is kept may have
+  /// become slower than another way.
+  void review(std::int64_t now);
   /// Whether an exchange is open; whether one of its calls is running.
   [[nodiscard]] bool is_open() const noexcept { return open_; }
   [[nodiscard]] bool is_inside() const noexcept { return open_ && inside_; }
@@ -147,6 +157,8 @@ class Trials {
     std::int64_t left_ns = 0;
     /// \}
     std::uint64_t exchange = 0;  ///< the last one that it was in
+    std::int64_t begun = -1;     ///< when it was in the first one since begin(); negative: not yet
+    std::int64_t ended = 0;      ///< when it was settled last
     std::array<Times, kWays> ways;
 
     explicit State(const Rule& rule) noexcept : by_rule(rule) { begin(); }
@@ -162,8 +174,8 @@ class Trials {
   void close();
   [[nodiscard]] bool is_paused(const State& state, std::int64_t now) noexcept;
   [[nodiscard]] static std::size_t turn_of(const State& state) noexcept;
-  void charge(const State& state);
-  static void judge(State& state);
+  void charge_for(const State& state);
+  void judge(State& state) const;
   static void settle(State& state);
 
   std::unordered_map<Subject, State, Hash> states_;

@@ -168,6 +168,7 @@ template <typename Real, typename Count>
 template <typename Real, typename Count>
 int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
           MPI_Status* status) {
+  trying::tick();
   const Origin origin = forget_message(message);
   const MPI_Comm comm = origin.comm;
   const From from{MPI_ANY_SOURCE, origin};

@@ -78,7 +78,7 @@ struct alignas(64) Known {
   std::uint64_t generation = 0;
   std::int64_t count = 0;
   mpi::TypeRecord* record = nullptr;    ///< null: a type that was never committed here
-  mpi::Elements* elements = nullptr;    ///< of a settled one whose method is not System
+  mpi::Elements* elements = nullptr;    ///< of a settled one; null: contiguous
   Found found = {.bytes = kUnsettled};  ///< if settled, right for all plain host memory
 
   [[nodiscard]] bool settled() const noexcept { return found.bytes != kUnsettled; }
@@ -105,7 +105,7 @@ inline mpi::TypeSlots<Known>& known_types(Direction direction, Style style) {
   const int row = static_cast<int>(direction) * 2 + static_cast<int>(style);
   return PerThread<KnownTypes>::get()[static_cast<std::size_t>(row)];
 }
-/// What this thread's table has of a datatype and a count; null: nothing.
+/// Returns what this thread's table has of a datatype and a count; null: nothing.
 inline const Known* find_known(Direction direction, Style style, MPI_Datatype type,
                                std::int64_t count) {
   const auto& slots = known_types(direction, style);
@@ -159,7 +159,7 @@ inline const Known* found_before(Direction direction, Style style, const void* b
 }
 /// Of a message to or from MPI_PROC_NULL.
 inline constexpr Found kNobody{.reason = Reason::Empty};
-/// What is known of a message, if it is to be left to the MPI library.
+/// Returns what is known of a message that is to be left to the MPI library; else null.
 inline const Found* left_by(const Known& known) noexcept {
   return known.found.method == Method::System ? &known.found : nullptr;
 }
@@ -171,7 +171,7 @@ inline const Found* left_before(Direction direction, Style style, int rank, cons
   return known != nullptr ? left_by(*known) : nullptr;
 }
 
-/// What examine() gives of a message in plain host memory of which this is known.
+/// Returns what examine() would of a message in plain host memory of which this is known.
 inline Examined examined(const Known& known, const void* buffer) {
   Examined result;
   static_cast<Found&>(result) = known.found;

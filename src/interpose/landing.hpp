@@ -42,9 +42,9 @@ class Landing {
       look_at_type(type);
     }
   }
-  /// That of bytes which lie side by side.
+  /// The receive's bytes lie side by side.
   Landing(std::byte* address, std::int64_t bytes) noexcept : address_(address), room_(bytes) {}
-  /// That of elements which are not dense.
+  /// The receive's elements are not dense.
   Landing(std::byte* base, mpi::ElementsPtr elements) noexcept
       : address_(base), room_(elements->size_bytes()), elements_(std::move(elements)) {}
   [[gnu::always_inline]] ~Landing() {

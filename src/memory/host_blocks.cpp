@@ -77,17 +77,24 @@ struct ThreadShelf {
     }
   }
 };
-using ThisThread = PerThread<ThreadShelf>;
+/// This thread's; null where there is no memory for it.
+ThreadShelf* own_shelf() noexcept {
+  try {
+    return &PerThread<ThreadShelf>::get();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 
 }  // namespace
 
 void* acquire_host_block(std::int64_t bytes) {
   const int size_class = size_class_of(bytes);
   const auto index = static_cast<std::size_t>(size_class);
-  ThreadShelf& own = ThisThread::get();
-  Header* header = own.shelf.pop(size_class);
+  ThreadShelf* const own = own_shelf();
+  Header* header = own != nullptr ? own->shelf.pop(size_class) : nullptr;
   if (header != nullptr) {
-    --own.kept[index];
+    --own->kept[index];
     return header + 1;
   }
   {
@@ -113,10 +120,10 @@ void release_host_block(void* block) noexcept {
   if (block == nullptr) return;
   Header* const header = static_cast<Header*>(block) - 1;
   const auto index = static_cast<std::size_t>(header->size_class);
-  ThreadShelf& own = ThisThread::get();
-  if (own.kept[index] < most_kept(header->size_class)) {
-    own.shelf.push(header);
-    ++own.kept[index];
+  ThreadShelf* const own = own_shelf();
+  if (own != nullptr && own->kept[index] < most_kept(header->size_class)) {
+    own->shelf.push(header);
+    ++own->kept[index];
     return;
   }
   const std::scoped_lock lock(shared_shelf().mutex);

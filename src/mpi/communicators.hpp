@@ -34,8 +34,8 @@ using CommunicatorPtr = std::shared_ptr<const Communicator>;
 void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept;
 /// Functions that return a reference return this one where there is no communicator.
 inline const CommunicatorPtr kNoCommunicator;
-/// The last communicator that was asked for while one thread at a time may be in MPI, and what the
-/// other functions need to tell whether it is still that one.
+/// The last communicator that was asked for while one thread at a time may be in MPI, and what
+/// communicator() needs to tell whether it still holds.
 struct LastCommunicator {
   MPI_Comm comm = MPI_COMM_NULL;
   std::uint64_t changes = 0;  ///< as g_communicator_changes was
@@ -46,13 +46,13 @@ inline constinit union KeptLastCommunicator {
   LastCommunicator last{};
   ~KeptLastCommunicator() {}
 } g_last_communicator;
-/// Raised whenever one becomes known, or one that is known is freed.
+/// Raised whenever a communicator becomes known, or a known one is freed.
 inline constinit std::atomic<std::uint64_t> g_communicator_changes{1};
 /// The general case of communicator().
 [[nodiscard]] const CommunicatorPtr& look_up_communicator(MPI_Comm comm) noexcept;
 /// One that has a name; null for others, whose making Strake has not seen or can't name: asks the
 /// MPI library nothing, so `comm` may be no communicator at all. ~1 ns for the one that was asked
-/// for last, ~5 with MPI_THREAD_MULTIPLE. The reference is valid until this thread asks again.
+/// for last, ~5 with MPI_THREAD_MULTIPLE. The reference is valid until anybody asks again.
 [[nodiscard]] inline const CommunicatorPtr& communicator(MPI_Comm comm) noexcept {
   const LastCommunicator& last = g_last_communicator.last;
   const bool same = last.comm == comm && !g_multiple.load(std::memory_order_relaxed) &&

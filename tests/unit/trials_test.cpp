@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <utility>
 
 namespace strake::exchange {
 namespace {
@@ -32,7 +33,7 @@ class Rank {
     trials_.leave(now_, true);
   }
   void fail() { trials_.drop(); }
-  void review() { trials_.review(); }
+  void review() { trials_.review(now_); }
   void compute(std::int64_t took) { now_ += took; }
   [[nodiscard]] Trials::Found found() const { return trials_.found(); }
 
@@ -270,7 +271,7 @@ TEST(Trials, take_a_hundredth_of_a_jobs_time_at_most) {
     now += took + 100'000;
     trials.leave(now, true);
     EXPECT_LE(lost, now / 100 + (Trials::kWarmUp + Trials::kFew) * kSlow) << i;
-    if (i % 1000 == 999) trials.review();
+    if (i % 1000 == 999) trials.review(now);
   }
   EXPECT_GE(lost, 2 * kSlow);
 }
@@ -300,6 +301,32 @@ TEST(Trials, pause_where_to_time_all_messages_would_take_long) {
   EXPECT_LT(now, 1'000'000'000);
 }
 
+TEST(Trials, settle_although_exchanges_are_rare_and_short) {
+  // One of 1.2 us every half a second, and a review each minute.
+  Trials trials(0);
+  std::int64_t now = 0;
+  Trials::Way way;
+  int settled = 0;
+  for (int i = 0; i < 2000; ++i) {
+    way = trials.way({{7, 8}, 800, Direction::Send, true}, {Method::System}, now);
+    settled += way.settled && !way.paused ? 1 : 0;
+    trials.leave(now += way.method == Method::Pack ? 700 : 1200, true);
+    trials.begin();
+    now += 500'000'000;
+    if (i % 120 == 119) trials.review(now);
+  }
+  EXPECT_GT(settled, 1500);
+}
+
+TEST(Trials, a_neighbour_that_is_very_late_once_ends_no_trials) {
+  bool late = false;
+  Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
+    const bool first = way.method == Method::Pack && !std::exchange(late, true);
+    return first ? 1'000'000'000 : way.method == Method::Pack ? 500 : 1000;
+  });
+  EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::Pack);
+}
+
 TEST(Trials, a_choice_that_turned_bad_is_left_after_a_review) {
   bool changed = false;
   Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
@@ -308,6 +335,10 @@ TEST(Trials, a_choice_that_turned_bad_is_left_after_a_review) {
   EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::Pack);
   changed = true;
   EXPECT_EQ(rank.begin(800, {Method::System}).method, Method::Pack);
+  rank.review();  // too soon after trials that took longer than a tenth of the time since
+  EXPECT_EQ(rank.begin(800, {Method::System}).method, Method::Pack);
+  EXPECT_EQ(rank.found().unsettled, 0U);
+  rank.compute(10'000'000);
   rank.review();
   EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::System);
   EXPECT_EQ(rank.found().unsettled, 0U);
