@@ -309,7 +309,6 @@ int finish_any_pending(PendingList& list, const MPI_Request* requests, int index
   } else if (failed && index != MPI_UNDEFINED) {
     note_truncated(code, status, nullptr);
   }
-  if (failed) list.drop_freed(requests);
   return code;
 }
 
@@ -330,7 +329,6 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
         if (failed) note_failed(pending, error, statuses[i]);
         failures.add(i, comm, complete(pending, requests[indices[i]], statuses[i], failed));
       });
-  if (code != MPI_SUCCESS) list.drop_freed(requests);
   return failures.raise_on(code);
 }
 

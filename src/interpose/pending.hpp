@@ -172,6 +172,10 @@ class PendingTable {
   bool claim_all(int count, const MPI_Request* requests, Pending** entries) noexcept;
   /// The request was left as it was.
   void put_back(Pending* pending) noexcept;
+  /// A call ends that has claimed the entry and not taken it: puts it back. Where the request is
+  /// gone the message has failed: Open MPI frees each request that has, also where the call tells
+  /// of one alone, and an error handler of the application's may have thrown.
+  void let_go(Pending* pending, MPI_Request request) noexcept;
   /// Takes it out for good.
   Owned remove(Pending* pending) noexcept;
   /// Ends the plain entry that a call has claimed. For one thread at a time.
@@ -234,7 +238,7 @@ class PendingTable {
 class PendingList {
  public:
   PendingList(int count, const MPI_Request* requests);
-  /// Puts back what was not taken.
+  /// Lets go what was not taken.
   ~PendingList();
   PendingList(const PendingList&) = delete;
   PendingList& operator=(const PendingList&) = delete;
@@ -256,15 +260,13 @@ class PendingList {
   static void expect_ended() noexcept { s_any_ended.store(true, std::memory_order_relaxed); }
   /// The same for a request that is complete.
   Pending* take(int i) noexcept { return any_ ? std::exchange(entries_[i], nullptr) : nullptr; }
-  /// After a call that has failed: Open MPI frees each request that has, also where the call tells
-  /// of one alone.
-  void drop_freed(const MPI_Request* requests) noexcept;
 
  private:
   static constexpr int kFew = 64;  // a halo exchange has 52 requests
   static inline constinit std::atomic<bool> s_any_ended{false};
   bool any_ = false;
   int count_;
+  const MPI_Request* requests_;
   Pending** entries_;
   std::array<Pending*, kFew>
       few_;  // NOLINT(cppcoreguidelines-pro-type-member-init): as many as set

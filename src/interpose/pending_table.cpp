@@ -60,6 +60,12 @@ void PendingTable::put_back(Pending* pending) noexcept {
   link(pending);
 }
 
+void PendingTable::let_go(Pending* pending, MPI_Request request) noexcept {
+  if (request != MPI_REQUEST_NULL) return put_back(pending);
+  const Owned freed = remove(pending);
+  freed->give_up();
+}
+
 Pending* PendingTable::find(MPI_Request request) noexcept {
   const std::uint64_t key = mpi::key_of(request);
   const Lock lock(mutex_);
@@ -93,6 +99,7 @@ void PendingTable::leak_all() noexcept {
 
 PendingList::PendingList(int count, const MPI_Request* requests)
     : count_(PendingTable::empty() || requests == nullptr ? 0 : std::max(count, 0)),
+      requests_(requests),
       entries_(few_.data()) {
   if (count_ > kFew) {
     many_ = std::make_unique<Pending*[]>(static_cast<std::size_t>(count_));
@@ -103,17 +110,7 @@ PendingList::PendingList(int count, const MPI_Request* requests)
 
 PendingList::~PendingList() {
   for (int i = 0; any_ && i < count_; ++i) {
-    if (entries_[i] != nullptr) PendingTable::get().put_back(entries_[i]);
-  }
-}
-
-void PendingList::drop_freed(const MPI_Request* requests) noexcept {
-  for (int i = 0; i < count_; ++i) {
-    if (entries_[i] != nullptr && requests[i] == MPI_REQUEST_NULL) {
-      const PendingTable::Owned freed =
-          PendingTable::get().remove(std::exchange(entries_[i], nullptr));
-      freed->give_up();
-    }
+    if (entries_[i] != nullptr) PendingTable::get().let_go(entries_[i], requests_[i]);
   }
 }
 

@@ -66,6 +66,40 @@ void thrown_by_a_handler() {
   CHECK_EQ(caught, 3);
 }
 
+/// A receive that is too short, by each call that completes it, a hundred times: what was known of
+/// it is gone with its request, and messages after it are whole.
+void thrown_by_the_handler_of_a_receive() {
+  check::section("a handler that throws for a receive");
+  const Handled handled(throw_it);
+  const Described type = describe::medium();
+  Image out(type, 2);
+  out.fill(1);
+  for (int i = 0; i < 100; ++i) {
+    Image in(type, 1);
+    MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
+    CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), kTag, handled.comm, &receive));
+    CHECK_MPI(MPI_Isend(out.data(), 2, type.type, next(), kTag, handled.comm, &send));
+    bool caught = false;
+    try {
+      int flag = 0;
+      if (i % 3 == 0) MPI_Wait(&receive, MPI_STATUS_IGNORE);
+      if (i % 3 == 1) MPI_Waitall(1, &receive, MPI_STATUSES_IGNORE);
+      while (i % 3 == 2 && flag == 0) MPI_Test(&receive, &flag, MPI_STATUS_IGNORE);
+    } catch (const std::runtime_error&) {
+      caught = true;
+    }
+    CHECK(caught);
+    CHECK(receive == MPI_REQUEST_NULL);
+    CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+    Image whole(type, 2);
+    CHECK_MPI(MPI_Irecv(whole.data(), 2, type.type, previous(), 5, MPI_COMM_WORLD, &receive));
+    CHECK_MPI(MPI_Isend(out.data(), 2, type.type, next(), 5, MPI_COMM_WORLD, &send));
+    CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    CHECK(whole.holds(1));
+    CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+  }
+}
+
 MPI_Request g_other = MPI_REQUEST_NULL;
 void end_the_other(MPI_Comm* /*comm*/, int* /*code*/, ...) {
   ++g_calls;
@@ -282,6 +316,7 @@ void begin_last() {
 int main(int argc, char** argv) {
   check::init(argc, argv);
   thrown_by_a_handler();
+  thrown_by_the_handler_of_a_receive();
   handler_that_ends_another_request();
   generalised_request_that_waits();
   refused_buffered_sends();
