@@ -58,12 +58,13 @@ class Trials {
   /// more, trials pause until it is kResume.
   static constexpr double kShare = 0.01;
   static constexpr double kResume = 0.005;
-  /// What it costs to time one call. [ns]
+  /// Timing takes so long for each call. [ns]
   static constexpr std::int64_t kCallCost = 300;
   /// An exchange of another way than the one that is kept is charged at most so many times the
   /// median of that: a neighbour may have been late.
   static constexpr std::int64_t kMostCharge = 100;
-  /// What is settled is tried again at the earliest after so many times as long as its trials took.
+  /// A review begins the trials of a kind again at the earliest after so many times as long as they
+  /// took.
   static constexpr std::int64_t kRest = 10;
 
   /// So long after that no other way is tried: the first milliseconds of a job are like no others

@@ -2,7 +2,6 @@
 // only once its operation is there. A running persistent one is hidden from it until then, because
 // its dummy is complete from the start.
 #include <algorithm>
-#include <utility>
 
 #include "exchange/backoff.hpp"
 #include "interpose/boundary.hpp"
@@ -155,33 +154,13 @@ void wait_for(Operation& operation) {
     backoff.pause();
 }
 
-/// The entry of a request that a call may complete, if there is one; let go unless it is taken.
-class Claim {
- public:
-  explicit Claim(const MPI_Request* request) noexcept : request_(request) {
-    if (!PendingTable::empty() && request != nullptr && *request != MPI_REQUEST_NULL)
-      entry_ = PendingTable::get().claim(*request);
-  }
-  ~Claim() {
-    if (entry_ != nullptr) PendingTable::get().let_go(entry_, *request_);
-  }
-  Claim(const Claim&) = delete;
-  Claim& operator=(const Claim&) = delete;
-  explicit operator bool() const noexcept { return entry_ != nullptr; }
-  Pending& take() noexcept { return *std::exchange(entry_, nullptr); }
-
- private:
-  const MPI_Request* request_;
-  Pending* entry_ = nullptr;
-};
-
 int wait(MPI_Request* request, MPI_Status* status) {
   Requests& ours = Requests::get();
-  if (Claim claim(request); claim) {
+  if (PendingList pending(1, request); !pending.empty()) {
     ours.hand_on();
     Statuses told_of(1, status);
     const int code = real_mpi().MPI_Wait(request, told_of.data());
-    return finish_pending(claim.take(), *request, *told_of.data(), code);
+    return finish_pending(*pending.take(0), *request, *told_of.data(), code);
   }
   Operation* operation = ours.find(request);
   if (operation == nullptr) {
@@ -199,11 +178,11 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
   Requests& ours = Requests::get();
   Operation* const operation = ours.find(request);
   ours.progress(operation);
-  if (Claim claim(request); claim) {
+  if (PendingList pending(1, request); !pending.empty()) {
     Statuses told_of(1, status);
     const int code = real_mpi().MPI_Test(request, flag, told_of.data());
     if (code == MPI_SUCCESS && *flag == 0) return code;
-    return finish_pending(claim.take(), *request, *told_of.data(), code);
+    return finish_pending(*pending.take(0), *request, *told_of.data(), code);
   }
   if (operation == nullptr) {
     return unwatched_request(

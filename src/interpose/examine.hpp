@@ -106,25 +106,24 @@ inline mpi::TypeSlots<Known>& known_types(Direction direction, Style style) {
   return PerThread<KnownTypes>::get()[static_cast<std::size_t>(row)];
 }
 /// Returns what this thread's table has of a datatype and a count; null: nothing.
-inline const Known* find_known(Direction direction, Style style, MPI_Datatype type,
-                               std::int64_t count) {
-  const auto& slots = known_types(direction, style);
+inline Known* find_known(Direction direction, Style style, MPI_Datatype type, std::int64_t count) {
+  auto& slots = known_types(direction, style);
   const std::size_t home = mpi::type_slot(type, count);
   const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
   if (is_of(slots[home], type, count, generation)) return &slots[home];
-  const Known& other = slots[home ^ 1];
+  Known& other = slots[home ^ 1];
   return is_of(other, type, count, generation) ? &other : nullptr;
 }
 /// The place in this thread's table for a datatype and a count; something else may lie there.
 inline Known& known_slot(Direction direction, Style style, MPI_Datatype type, std::int64_t count) {
+  if (Known* const known = find_known(direction, style, type, count)) return *known;
   auto& slots = known_types(direction, style);
   const std::size_t home = mpi::type_slot(type, count);
   const std::uint64_t generation = mpi::g_type_generation.load(std::memory_order_acquire);
-  if (is_of(slots[home], type, count, generation)) return slots[home];
   // With one slot a type, a third of 104 types would collide.
   Known& other = slots[home ^ 1];
   const bool free = other.generation != generation || slots[home].generation == generation;
-  return is_of(other, type, count, generation) || free ? other : slots[home];
+  return free ? other : slots[home];
 }
 /// The general case of `examine`.
 void examine_elements(Direction direction, Style style, void* buffer, std::int64_t count,
@@ -159,16 +158,17 @@ inline const Known* found_before(Direction direction, Style style, const void* b
 }
 /// Of a message to or from MPI_PROC_NULL.
 inline constexpr Found kNobody{.reason = Reason::Empty};
-/// Returns what is known of a message that is to be left to the MPI library; else null.
-inline const Found* left_by(const Known& known) noexcept {
-  return known.found.method == Method::System ? &known.found : nullptr;
+/// Returns what is `known` (null: nothing) of a message that is to be left to the MPI library; else
+/// null.
+inline const Found* left_by(const Known* known, int rank) noexcept {
+  if (rank == MPI_PROC_NULL) return &kNobody;
+  return known != nullptr && known->found.method == Method::System ? &known->found : nullptr;
 }
 /// What was found before of a message that is to be left to the MPI library.
 inline const Found* left_before(Direction direction, Style style, int rank, const void* buffer,
                                 std::int64_t count, MPI_Datatype type) {
   if (rank == MPI_PROC_NULL) return &kNobody;
-  const Known* known = found_before(direction, style, buffer, count, type);
-  return known != nullptr ? left_by(*known) : nullptr;
+  return left_by(found_before(direction, style, buffer, count, type), rank);
 }
 
 /// Returns what examine() would of a message in plain host memory of which this is known.
@@ -183,11 +183,12 @@ inline Examined examined(const Known& known, const void* buffer) {
   }
   return result;
 }
-/// ~10 ns for what was asked before of plain host memory.
-inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
-                        MPI_Datatype type, Use use) {
-  if (const Known* before = found_before(direction, style, buffer, count, type))
-    return examined(*before, buffer);
+inline Use use_of(Direction direction) noexcept {
+  return direction == Direction::Receive ? Use::Receive : Use::Other;
+}
+/// examine() for a message of which found_before() knows nothing.
+inline Examined examine_new(Direction direction, Style style, const void* buffer,
+                            std::int64_t count, MPI_Datatype type, Use use) {
   Examined result;
   if (count <= 0) {
     result.reason = count == 0 ? Reason::Empty : Reason::BadArguments;
@@ -220,10 +221,16 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
   return result;
 }
 
+/// ~10 ns for what was asked before of plain host memory.
+inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
+                        MPI_Datatype type, Use use) {
+  const Known* const before = found_before(direction, style, buffer, count, type);
+  return before != nullptr ? examined(*before, buffer)
+                           : examine_new(direction, style, buffer, count, type, use);
+}
 inline Examined examine(Direction direction, Style style, const void* buffer, std::int64_t count,
                         MPI_Datatype type) {
-  const Use use = direction == Direction::Receive ? Use::Receive : Use::Other;
-  return examine(direction, style, buffer, count, type, use);
+  return examine(direction, style, buffer, count, type, use_of(direction));
 }
 
 /// Whether `error` says that there is no memory, and the call can be left to the MPI library, which

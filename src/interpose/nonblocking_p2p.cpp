@@ -31,6 +31,19 @@ void finish_if_threaded() {
   if (mpi::g_multiple) Requests::get().hand_on();
 }
 
+/// Returns `known`, which known_at_once() has found, or what found_before() finds in its place.
+const Known* known_or_before(const Known* known, Direction direction, int rank, const void* buffer,
+                             std::int64_t count, MPI_Datatype type) {
+  if (known != nullptr || rank == MPI_PROC_NULL) return known;
+  return found_before(direction, Style::Nonblocking, buffer, count, type);
+}
+/// Examines a message of which that is known (null: nothing).
+Examined examine_by(const Known* known, Direction direction, const void* buffer, std::int64_t count,
+                    MPI_Datatype type) {
+  if (known != nullptr) return examined(*known, buffer);
+  return examine_new(direction, Style::Nonblocking, buffer, count, type, use_of(direction));
+}
+
 /// Gives the message to the MPI library, by a call that makes a request, and enters what remains to
 /// do under that request.
 template <typename Call>
@@ -110,17 +123,14 @@ template <typename Real, typename Count>
   return sending(comm, pass_on, [&] {
     Requests& ours = Requests::get();
     const Peer peer{rank, tag, comm};
-    const Found* const left = known != nullptr ? left_by(*known)
-                                               : left_before(Direction::Send, Style::Nonblocking,
-                                                             rank, buffer, count, type);
+    const Known* const before = known_or_before(known, Direction::Send, rank, buffer, count, type);
+    const Found* const left = left_by(before, rank);
     if (left != nullptr && !may_be_shared(*left)) {
       ours.hand_on();  // what was sent before leaves before
       return leave_marked(*left, count, type, peer,
                           [&] { return leave_to(pass_on, function, *left); });
     }
-    Examined found = known != nullptr
-                         ? examined(*known, buffer)
-                         : examine(Direction::Send, Style::Nonblocking, buffer, count, type);
+    Examined found = examine_by(before, Direction::Send, buffer, count, type);
     const bool buffered = function == Function::MPI_Ibsend;  // its bytes are the MPI library's
     if (!buffered && (found.method == Method::Pack || may_be_shared(found))) {
       ours.hand_on();  // what was sent before leaves before
@@ -253,18 +263,15 @@ template <typename Real, typename Count>
     return pass_on_receive(ask, buffer, count, type, rank, origin, request);
   };
   return boundary(comm, pass_on, [&] {
-    const Found* const left = known != nullptr ? left_by(*known)
-                                               : left_before(Direction::Receive, Style::Nonblocking,
-                                                             rank, buffer, count, type);
-    if (left != nullptr) {
+    const Known* const before =
+        known_or_before(known, Direction::Receive, rank, buffer, count, type);
+    if (const Found* const left = left_by(before, rank)) {
       return leave_receive(Function::MPI_Irecv, ask, *left, buffer, count, type, rank, origin,
                            request);
     }
-    Examined found = known != nullptr
-                         ? examined(*known, buffer)
-                         : examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
-    return receive(Function::MPI_Irecv, ask, std::move(found), buffer, count, type, rank, origin,
-                   request, Direction::Receive, Peer{rank, tag, comm});
+    return receive(Function::MPI_Irecv, ask,
+                   examine_by(before, Direction::Receive, buffer, count, type), buffer, count, type,
+                   rank, origin, request, Direction::Receive, Peer{rank, tag, comm});
   });
 }
 

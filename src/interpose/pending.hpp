@@ -163,12 +163,8 @@ class PendingTable {
   }
   /// The entry of a request, which is plain no longer; or null. ~3 ns.
   [[nodiscard]] Pending* find(MPI_Request request) noexcept;
-  /// find() for a call that may complete the request: claimed, where that is needed.
-  [[nodiscard]] Pending* claim(MPI_Request request) noexcept {
-    const mpi::Lock lock(mutex_);
-    return claim_locked(request);
-  }
-  /// Claims the entries of all requests that have one. False: none has.
+  /// Finds the entries of a call's requests, which it may complete: claimed, where that is needed.
+  /// False: there are none.
   bool claim_all(int count, const MPI_Request* requests, Pending** entries) noexcept;
   /// The request was left as it was.
   void put_back(Pending* pending) noexcept;

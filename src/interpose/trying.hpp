@@ -40,7 +40,7 @@ inline void drop() noexcept {
   if (g_open.load(std::memory_order_relaxed)) [[unlikely]]
     drop_open();
 }
-/// Calls of tick().
+/// tick() counts its calls here.
 inline constinit std::atomic<std::uint32_t> g_calls{0};
 /// A call begins that may wait for a message: now and then look_at_time(). < 1 ns.
 inline void tick() noexcept {

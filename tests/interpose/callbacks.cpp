@@ -66,8 +66,8 @@ void thrown_by_a_handler() {
   CHECK_EQ(caught, 3);
 }
 
-/// A receive that is too short, by each call that completes it, a hundred times: what was known of
-/// it is gone with its request, and messages after it are whole.
+/// Each call that completes receives ends some that are too short, and the handler throws: the
+/// requests are gone, and messages after them are whole.
 void thrown_by_the_handler_of_a_receive() {
   check::section("a handler that throws for a receive");
   const Handled handled(throw_it);

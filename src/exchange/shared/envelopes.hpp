@@ -63,7 +63,7 @@ inline void unmark_send() noexcept { PostOffice::get()->outbox().unmark(); }
 [[nodiscard]] bool expect(std::int32_t rank);
 /// Before a receive from `source` (a rank, or MPI_ANY_SOURCE) is waited for: what is to be
 /// remembered of its communicator, which may be freed before the message comes. Null: no envelope
-/// comes. The reference is valid until this thread asks for another communicator.
+/// comes. The reference is valid as that of mpi::communicator().
 [[nodiscard, gnu::always_inline]] inline const mpi::CommunicatorPtr& communicator_of_receive(
     std::int64_t room, int source, MPI_Comm comm) {
   if (!may_get_envelope(room)) return mpi::kNoCommunicator;
