@@ -9,7 +9,7 @@ check_jobs() {
     grep -q '"MPI_' "$flavor.json"
     if [ "$flavor" = openmpi ] && /usr/bin/python3 -c 'import mpi4py' 2> /dev/null; then
       # shellcheck disable=SC2086
-      "$1" run --json python.json -- "$launcher" $flags -n 2 /usr/bin/python3 "$2/tests/interpose/python_smoke.py"
+      "$1" run --json python.json -- "$launcher" $flags -n 2 /usr/bin/python3 "$2/tests/interpose/process/python_smoke.py"
       grep -q '"MPI_' python.json
     fi
   done < "$3/mpi-launchers.txt"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "../interpose/memory.hpp"
+#include "../interpose/support/memory.hpp"
 #include "strake/place.hpp"
 #include "world.hpp"
 

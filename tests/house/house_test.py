@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the includes of src/ and tools/ with the list of allowed arrows in docs/explanation/architecture.md.
+"""Compares the includes of src/ and tools/ with the list of allowed arrows in docs/explanation/architecture.md, looks whether
+a file is too long, and whether each test of the interposer is in the folder of a topic.
 
   house_test.py ROOT                 fails and names each include that the list does not allow
-  house_test.py ROOT --self-test     fails unless a wrong include, a cycle and a stale list are found
+  house_test.py ROOT --self-test     fails unless a fault of each kind is found
 """
 import os
 import re
@@ -15,6 +16,12 @@ SOURCES = (".hpp", ".cpp", ".h", ".cuh", ".cu", ".def")
 # Outside of quirks.hpp no code asks which MPI library or version it is compiled for.
 LIBRARY = re.compile(r"^\s*#\s*(?:el)?if.*\b(OPEN_MPI|OMPI_\w+|MPICH\w*|MPI_VERSION|MPI_SUBVERSION)\b", re.M)
 QUIRKS = "mpi/quirks.hpp"
+LONGEST = 500  # lines of a file
+# Where files of people's hand are, and what they end with.
+WRITTEN = ("bench", "cmake", "examples", "include", "scripts", "src", "tests", "tools")
+WRITTEN_ENDS = SOURCES + (".c", ".py", ".sh", ".bash", ".cmake", ".f90", ".F90", ".js", "CMakeLists.txt")
+# Of tests/interpose what is no test; all others are in the folder of their topic.
+INTERPOSE_OWN = ("CMakeLists.txt", "programs.cmake")
 
 
 def read_arrows(text):
@@ -90,6 +97,39 @@ def cycles(needs):
     return found
 
 
+def check_lengths(lengths):
+    return [f"{name} has {lines} lines, {LONGEST} at most" for name, lines in lengths if lines > LONGEST]
+
+
+def lengths_below(root):
+    """The lines of each file that people write."""
+    for top in WRITTEN:
+        for path, folders, names in sorted(os.walk(os.path.join(root, top))):
+            folders[:] = [folder for folder in folders if folder != "foreign"]
+            for name in sorted(names):
+                if name.endswith(WRITTEN_ENDS):
+                    full = os.path.join(path, name)
+                    with open(full, encoding="utf-8") as file:
+                        yield os.path.relpath(full, root), sum(1 for _ in file)
+
+
+def check_topics(names, topics):
+    """`names` are below tests/interpose; `topics` its folders that tests/interpose/CMakeLists.txt lists."""
+    faults = []
+    for name in names:
+        folder = name.split("/", 1)[0] if "/" in name else ""
+        if not folder and name not in INTERPOSE_OWN:
+            faults.append(f"tests/interpose/{name} belongs in the folder of a topic")
+        elif folder and folder != "support" and folder not in topics:
+            faults.append(f"tests/interpose/{folder} is no topic of tests/interpose/CMakeLists.txt")
+    return faults
+
+
+def read_topics(root):
+    text = open(os.path.join(root, "tests/interpose/CMakeLists.txt"), encoding="utf-8").read()
+    return re.search(r"foreach\(topic ([^)]*)\)", text)[1].split()
+
+
 def read_page(root):
     text = open(os.path.join(root, "docs/explanation/architecture.md"), encoding="utf-8").read()
     public = {f"strake/{name}": room for name, room in re.findall(r"^    strake/([\w.]+) : (\w+)$", text, re.M)}
@@ -110,6 +150,10 @@ def check(root):
                for name, text in files_below(os.path.join(root, "include/strake")))
     faults += check_src(include, arrows, public)
     faults += check_tools(files_below(os.path.join(root, "tools")), rooms)
+    faults += check_lengths(lengths_below(root))
+    interpose = os.path.join(root, "tests/interpose")
+    names = [os.path.relpath(os.path.join(path, name), interpose) for path, _, files in os.walk(interpose) for name in files]
+    faults += check_topics(sorted(name for name in names if "__pycache__" not in name), read_topics(root))
     return faults
 
 
@@ -123,6 +167,9 @@ def self_test():
     assert not check_src([(QUIRKS, "#if MPI_VERSION >= 4\n#endif\n")], arrows | {"mpi": set()}, public)
     assert cycles({"a": {"b"}, "b": {"a"}}) and not cycles({"a": {"b"}, "b": set()})
     assert check_tools([("a/x.cpp", '#include "b/y.hpp"\n'), ("b/y.hpp", '#include "a/x.hpp"\n')], set())
+    assert check_lengths([("a.cpp", LONGEST + 1)]) and not check_lengths([("a.cpp", LONGEST)])
+    assert check_topics(["probe.cpp"], ["probes"]) and check_topics(["others/probe.cpp"], ["probes"])
+    assert not check_topics(["CMakeLists.txt", "probes/probe.cpp", "support/check.hpp"], ["probes"])
     assert read_arrows("text\n    a -> b c\n    b ->\n") == {"a": {"b", "c"}, "b": set()}
 
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "../described.hpp"
+#include "described.hpp"
 
 namespace random_program {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "../check.hpp"
+#include "check.hpp"
 
 namespace random_program {
 

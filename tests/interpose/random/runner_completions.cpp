@@ -1,7 +1,7 @@
 // Runs the calls that complete requests.
 #include <algorithm>
 
-#include "../check.hpp"
+#include "check.hpp"
 #include "runner.hpp"
 
 namespace random_program {

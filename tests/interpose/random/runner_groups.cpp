@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "../check.hpp"
+#include "check.hpp"
 #include "runner.hpp"
 
 namespace random_program {

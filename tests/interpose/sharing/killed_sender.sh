@@ -17,10 +17,9 @@ export OMPI_MCA_osc="${OMPI_MCA_osc:-^ucx}"
 heard=0
 for lives_on in 1000 3000 20000; do  # by then the message has left
   # shellcheck disable=SC2086
-  said=$(timeout -k 3 20 "$launcher" $on "$@" env LD_PRELOAD="$interposer" STRAKE_JOB="killed-$$-$lives_on" \
+  said=$(timeout -k 3 60 "$(dirname "$0")/../../support/launch.sh" "$launcher" $on "$@" env LD_PRELOAD="$interposer" STRAKE_JOB="killed-$$-$lives_on" \
     STRAKE_PROFILE=none STRAKE_SHARE_LIMIT=993 TEST_PRELOADED=1 "$program" "$lives_on" $device 2>&1)
   status=$?
-  # MPICH's launcher now and then says "assert (!closed) failed" of itself; the program says "FAILED rank".
   # 137: it had to be killed, since it did not end.
   if grep -q 'FAILED rank' <<<"$said" ||
     grep -qiE 'signal 11|signal 6|segmentation fault|core dumped' <<<"$said" || [ $status = 124 ] || [ $status = 137 ]; then

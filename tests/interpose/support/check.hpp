@@ -2,7 +2,8 @@
 /// of all ranks, notes printed in rank order, and a watchdog that names the section that hangs.
 ///
 /// The programs are plain MPI programs. They run without and with the interposer, and must print
-/// the same.
+/// the same. Each has a main() of its own; programs.cpp calls one of them, or several in a row,
+/// each with a communicator of its own for the world.
 #pragma once
 
 #include <dlfcn.h>
@@ -37,6 +38,27 @@ inline State& state() {
   static State s;
   return s;
 }
+/// Whether other programs run before and after this one, between one MPI_Init and one MPI_Finalize
+/// (programs.cpp).
+inline bool& together() {
+  static bool programs_run_together = false;
+  return programs_run_together;
+}
+/// \{ What the names MPI_COMM_WORLD and MPI_COMM_SELF stand for below: duplicates of them, where
+/// programs run together, unless a program needs the errors that MPI raises on those two.
+inline MPI_Comm& world() {
+  static MPI_Comm comm = MPI_COMM_WORLD;
+  return comm;
+}
+inline MPI_Comm& self() {
+  static MPI_Comm comm = MPI_COMM_SELF;
+  return comm;
+}
+#undef MPI_COMM_WORLD
+#undef MPI_COMM_SELF
+#define MPI_COMM_WORLD check::world()
+#define MPI_COMM_SELF check::self()
+/// \}
 inline int rank() { return state().rank; }
 inline int size() { return state().size; }
 
@@ -164,20 +186,25 @@ inline void started(MPI_Comm comm, int argc, char** argv) {
 /// After MPI_Init.
 inline void started(int argc, char** argv) { started(MPI_COMM_WORLD, argc, argv); }
 
-/// TEST_THREADS=multiple: with MPI_THREAD_MULTIPLE.
-inline void init(int argc, char** argv) {
+/// MPI_Init; TEST_THREADS=multiple: with MPI_THREAD_MULTIPLE.
+inline void start_mpi(int argc, char** argv) {
   if (std::getenv("TEST_THREADS") == nullptr) {
     MPI_Init(&argc, &argv);
   } else {
     int provided = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   }
+}
+
+/// The beginning of main.
+inline void init(int argc, char** argv) {
+  if (!together()) start_mpi(argc, argv);
   started(argc, argv);
 }
 
 /// Prints every rank's notes in rank order and the verdict of all ranks. `comm` holds all ranks.
-/// Before MPI_Finalize.
-inline void verdict(MPI_Comm comm = MPI_COMM_WORLD) {
+/// Before MPI_Finalize. Where a check has failed, it ends the job, unless programs run together.
+inline bool verdict(MPI_Comm comm = MPI_COMM_WORLD) {
   section("verdict");
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
   constexpr int kNotesTag = 30000;
@@ -201,12 +228,14 @@ inline void verdict(MPI_Comm comm = MPI_COMM_WORLD) {
   MPI_Allreduce(&mine_failed, &failed, 1, MPI_INT, MPI_SUM, comm);
   if (rank() == 0) std::puts(failed == 0 ? "ok" : "failed");
   std::fflush(stdout);
-  if (failed != 0) MPI_Abort(comm, 1);
+  if (failed != 0 && !together()) MPI_Abort(comm, 1);
+  return failed == 0;
 }
 
 /// The end of main.
 inline int finish() {
-  verdict();
+  const bool passed = verdict();
+  if (together()) return passed ? 0 : 1;
   section("MPI_Finalize");
   MPI_Finalize();
   return 0;

@@ -4,7 +4,7 @@
 // or the MPI library's own are the fastest.
 #include <string>
 
-#include "../support/write_profile.hpp"
+#include "../../support/write_profile.hpp"
 #include "exchange/method.hpp"
 
 namespace {
