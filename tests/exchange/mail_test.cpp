@@ -46,8 +46,8 @@ class Memory {
 };
 
 /// This rank's neighbours in a ring, to which every second value goes.
-struct Ring {
-  explicit Ring(std::int64_t values) : count(values) {
+struct MailRing {
+  explicit MailRing(std::int64_t values) : count(values) {
     ExchangePart part;
     part.array(place(), 3 * count * kValue);
     const Dim every_second[] = {{count, 2 * kValue}};
@@ -83,7 +83,7 @@ std::vector<Value> tail(const std::vector<Value>& values, std::int64_t count) {
 
 TEST(Mail, rounds_of_any_kind_follow_each_other) {
   for (const std::int64_t count : {10, 100'000}) {
-    Ring ring(count);
+    MailRing ring(count);
     std::mt19937 draw(static_cast<unsigned>(rank()));
     std::array<Stream, 2> streams{Stream::make(place().device), Stream::make(place().device)};
     const Memory memories[] = {Memory(3 * count), Memory(3 * count)};
@@ -121,7 +121,7 @@ TEST(Mail, rounds_of_any_kind_follow_each_other) {
 /// Rounds whose values are set and kept by copies in the same stream.
 class Series {
  public:
-  Series(const Ring& ring, int rounds)
+  Series(const MailRing& ring, int rounds)
       : ring_(ring),
         rounds_(rounds),
         source_(3 * ring.count * rounds),
@@ -157,7 +157,7 @@ class Series {
     return Layout::dense(times * ring_.count * kValue);
   }
 
-  const Ring& ring_;
+  const MailRing& ring_;
   int rounds_;
   Memory source_, array_, kept_;
   CopyPlan set_, keep_;
@@ -166,7 +166,7 @@ class Series {
 TEST(Mail, a_rank_that_is_ahead_overwrites_nothing_that_is_still_read) {
   constexpr int kRounds = 50;
   for (const std::int64_t count : {7, 20'000}) {
-    Ring ring(count);
+    MailRing ring(count);
     Series series(ring, kRounds);
     Stream stream = Stream::make(place().device);
     std::mt19937 draw(static_cast<unsigned>(rank() + 7));
@@ -181,7 +181,7 @@ TEST(Mail, a_rank_that_is_ahead_overwrites_nothing_that_is_still_read) {
 }
 
 TEST(Mail, what_takes_a_cpu_is_not_captured) {
-  Ring ring(5);
+  MailRing ring(5);
   if (can_be_captured(ring.exchange.plan())) GTEST_SKIP();
   const Memory memory(15);
   memory.set(ring.filled(3));
@@ -199,7 +199,7 @@ TEST(Mail, what_takes_a_cpu_is_not_captured) {
 }
 
 /// Whether devices wait for each other, not hosts: on all ranks.
-bool devices_wait(const Ring& ring) {
+bool devices_wait(const MailRing& ring) {
   std::vector<int> devices(static_cast<std::size_t>(ranks()));
   const int own = place().device;
   MPI_Allgather(&own, 1, MPI_INT, devices.data(), 1, MPI_INT, MPI_COMM_WORLD);
@@ -231,7 +231,7 @@ struct TwoRings {
   }
 
   bool even = rank() % 2 == 0;
-  Ring one{1000}, two{1000};
+  MailRing one{1000}, two{1000};
   Memory a{3000}, b{3000};
 };
 
@@ -253,7 +253,7 @@ TEST(Mail, streams_of_exchanges_in_opposite_order_go_on) {
 TEST(Mail, graphs_exchange_at_each_launch) {
   constexpr int kRounds = 12;
   for (const std::int64_t count : {7, 200'000}) {
-    Ring ring(count);
+    MailRing ring(count);
     if (!can_be_captured(ring.exchange.plan())) GTEST_SKIP();
     Series series(ring, kRounds);
     Stream stream = Stream::make(place().device);
@@ -274,7 +274,7 @@ TEST(Mail, graphs_exchange_at_each_launch) {
 }
 
 TEST(Mail, a_graph_can_start_and_wait_apart) {
-  Ring ring(300);
+  MailRing ring(300);
   if (!can_be_captured(ring.exchange.plan())) GTEST_SKIP();
   const Memory memory(900);
   memory.set(ring.filled(5));
@@ -324,7 +324,7 @@ TEST(Mail, starts_in_opposite_order_and_calls_that_wait_for_the_device_end) {
 
 TEST(Mail, the_plan_tells_the_method) {
   if (ranks() == 1) GTEST_SKIP();
-  const Ring ring(3);
+  const MailRing ring(3);
   const std::string method = device_method();
   for (const Exchange::PeerPlan& peer : ring.exchange.peers()) {
     const bool near = on_one_node(peer.rank, rank());
@@ -333,7 +333,7 @@ TEST(Mail, the_plan_tells_the_method) {
 }
 
 TEST(Mail, the_plan_tells_how_the_last_round_went) {
-  Ring ring(1000);
+  MailRing ring(1000);
   EXPECT_EQ(ring.exchange.plan().find("last round"), std::string::npos);
   const Memory memory(3000);
   std::byte* const bases[] = {memory.data()};
@@ -361,7 +361,7 @@ TEST(Mail, the_plan_tells_how_the_last_round_went) {
 
 /// Profiles are made up for these tests (CMakeLists.txt).
 TEST(Mail, the_plan_predicts_a_round_where_the_machine_was_measured) {
-  const Ring ring(3);
+  const MailRing ring(3);
   const std::string plan = ring.exchange.plan();
   const std::size_t at = plan.find("predicted: ");
   const std::string method = device_method();
@@ -381,7 +381,7 @@ TEST(Mail, the_plan_predicts_a_round_where_the_machine_was_measured) {
 }
 
 TEST(Mail, many_exchanges_go_the_same_way) {
-  std::vector<Ring> rings;
+  std::vector<MailRing> rings;
   for (int i = 0; i < 150; ++i) rings.emplace_back(4);
   const Memory memory(12);
   std::byte* const bases[] = {memory.data()};
@@ -392,7 +392,7 @@ TEST(Mail, many_exchanges_go_the_same_way) {
     ASSERT_EQ(tail(memory.get(12), 4), rings[i].received(static_cast<int>(i)));
   }
   const auto first = rings.front().exchange.peers();
-  for (const Ring& ring : rings) {
+  for (const MailRing& ring : rings) {
     const auto peers = ring.exchange.peers();
     ASSERT_EQ(peers.size(), first.size());
     for (std::size_t i = 0; i < peers.size(); ++i) EXPECT_EQ(peers[i].way, first[i].way);
@@ -400,7 +400,7 @@ TEST(Mail, many_exchanges_go_the_same_way) {
 }
 
 TEST(Mail, values_go_back_in_one_way_after_the_other) {
-  Ring ring(50);
+  MailRing ring(50);
   if (!is_devices_alone(ring.exchange.plan())) GTEST_SKIP();
   const Memory memory(150);
   std::vector<Value> values(150, 7);
@@ -423,7 +423,7 @@ TEST(Mail, values_go_back_in_one_way_after_the_other) {
 
 TEST(Mail, who_has_given_up_is_told_of) {
   if (ranks() == 1) GTEST_SKIP();
-  Ring ring(4);
+  MailRing ring(4);
   if (rank() == 0) ring.exchange.give_up();
   MPI_Barrier(MPI_COMM_WORLD);
   // The others wait for one that goes on.
@@ -436,7 +436,7 @@ TEST(Mail, who_has_given_up_is_told_of) {
 }
 
 TEST(Mail, streams_of_elsewhere_are_refused) {
-  Ring ring(3);
+  MailRing ring(3);
   const Memory memory(9);
   std::byte* const bases[] = {memory.data()};
   Stream cpu;

@@ -125,6 +125,22 @@ def check_topics(names, topics):
     return faults
 
 
+def check_programs(programs, registered):
+    """`programs` are the sources below tests/interpose with a main; `registered` the text of CMakeLists.txt by topic."""
+    return [f"tests/interpose/{name} is a program that tests/interpose/{name.split('/')[0]}/CMakeLists.txt does not name"
+            for name in programs
+            if not re.search(rf"\b{re.escape(os.path.basename(name)[:-len('.cpp')])}\b", registered[name.split("/")[0]])]
+
+
+def read_programs(interpose, topics):
+    for topic in topics:
+        for name in sorted(os.listdir(os.path.join(interpose, topic))):
+            if name.endswith(".cpp"):
+                with open(os.path.join(interpose, topic, name), encoding="utf-8") as file:
+                    if re.search(r"^int main\(", file.read(), re.M):
+                        yield f"{topic}/{name}"
+
+
 def read_topics(root):
     text = open(os.path.join(root, "tests/interpose/CMakeLists.txt"), encoding="utf-8").read()
     return re.search(r"foreach\(topic ([^)]*)\)", text)[1].split()
@@ -154,6 +170,9 @@ def check(root):
     interpose = os.path.join(root, "tests/interpose")
     names = [os.path.relpath(os.path.join(path, name), interpose) for path, _, files in os.walk(interpose) for name in files]
     faults += check_topics(sorted(name for name in names if "__pycache__" not in name), read_topics(root))
+    topics = read_topics(root)
+    registered = {topic: open(os.path.join(interpose, topic, "CMakeLists.txt"), encoding="utf-8").read() for topic in topics}
+    faults += check_programs(read_programs(interpose, topics), registered)
     return faults
 
 
@@ -170,6 +189,8 @@ def self_test():
     assert check_lengths([("a.cpp", LONGEST + 1)]) and not check_lengths([("a.cpp", LONGEST)])
     assert check_topics(["probe.cpp"], ["probes"]) and check_topics(["others/probe.cpp"], ["probes"])
     assert not check_topics(["CMakeLists.txt", "probes/probe.cpp", "support/check.hpp"], ["probes"])
+    assert check_programs(["probes/new.cpp"], {"probes": "strake_interpose_test(news RANKS 1)"})
+    assert not check_programs(["probes/new.cpp"], {"probes": "strake_interpose_test(new RANKS 1)"})
     assert read_arrows("text\n    a -> b c\n    b ->\n") == {"a": {"b", "c"}, "b": set()}
 
 

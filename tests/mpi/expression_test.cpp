@@ -14,7 +14,7 @@
 namespace strake::test {
 namespace {
 
-constexpr std::uint64_t kSeed = 20261019;
+constexpr std::uint64_t kTypeSeed = 20261019;
 
 std::string text(std::int64_t value) { return std::to_string(value); }
 std::string distribution(std::int64_t value) {
@@ -129,8 +129,8 @@ std::string bounded(MPI_Datatype type) {
 }
 
 TEST(Expressions, select_what_the_datatype_does_that_they_describe) {
-  std::cout << "seed " << kSeed << '\n';
-  RandomTypes types(kSeed);
+  std::cout << "seed " << kTypeSeed << '\n';
+  RandomTypes types(kTypeSeed);
   int darrays = 0;
   for (int i = 0; i < 4000 && !testing::Test::HasFailure(); ++i) {
     const RandomType random = types.next();
@@ -142,12 +142,12 @@ TEST(Expressions, select_what_the_datatype_does_that_they_describe) {
 }
 
 TEST(Expressions, have_the_librarys_bounds) {
-  std::cout << "seed " << kSeed << '\n';
+  std::cout << "seed " << kTypeSeed << '\n';
   RandomTypeOptions options;
   options.bytes_only = true;  // libraries pad differently
   options.allow_empty = false;
   options.forwards = true;  // Open MPI 4.1 takes strides back for strides forth
-  RandomTypes types(kSeed, options);
+  RandomTypes types(kTypeSeed, options);
   for (int i = 0; i < 4000 && !testing::Test::HasFailure(); ++i) {
     const RandomType random = types.next();
     const std::string expression = expression_of(random.type);

@@ -1,34 +1,48 @@
 #!/usr/bin/env bash
 # launch.sh COMMAND…: runs a job, by a launcher or a command that starts one. Where the launcher itself fails, and not the job,
-# it is run again, three times in all.
+# the job is run again, three times in all.
 #
 #   fault                            seen of                         how it is known
-#   hangs when its ranks have ended  Open MPI 4.1.4 with PMIx 4.2.2  the launcher has had no child for five seconds
+#   hangs when its ranks have ended  Open MPI 4.1.4 with PMIx 4.2.2  two looks, five seconds apart, find no rank where there was one
 #   crashes when they have ended     Open MPI 4.1.4 with PMIx 4.2.2  a stack with PMIx_server_finalize on its stderr
 #   an assertion about a pipe        MPICH 4.0's Hydra               "assert (!closed) failed" on its stderr
 #
-# Each fault is a line of the file that STRAKE_LAUNCHER_FAULTS names; scripts/test counts and shows them. Standard output and
-# error are those of the last run.
+# A run that says FAILED, or of which a rank crashed, is the job's own failure: it is never repeated. Each repetition is a line
+# of the file that TEST_LAUNCHER_FAULTS names; scripts/test counts and shows them. Standard output and error are the last run's.
 set -u
-folder=${TMPDIR:-/tmp}/launch.$$
-mkdir "$folder" || exit 125
+folder=$(mktemp -d)
+job= stopped=
 trap 'rm -rf "$folder"' EXIT
-trap '[ -z "${job:-}" ] || kill -TERM "$job" 2>/dev/null' TERM INT
+trap 'stopped=1; [ -z "$job" ] || kill -TERM "$job" 2>/dev/null' TERM INT
 
-# childless   whether the job's launcher, which the command may have started, has no process any more.
-childless() {
-  local these=$job next
-  while next=$(pgrep -d , -P "$these" '^(mpirun|mpiexec|orterun|prterun|strake|timeout|env)'); do these=$next; done
-  ! pgrep -P "$these" >/dev/null
+# ranks   how many processes the launcher has, which the command may have started: -1 where there is no launcher.
+ranks() {
+  ps -e -o pid=,ppid=,stat=,comm= | awk -v job="$job" '
+    function is_launcher(process) { return name[process] ~ /^(mpirun|mpiexec|orterun|prterun)/ }
+    function visit(process,   i, list, count) {
+      if (is_launcher(process) && found < 0) found = 0
+      count = split(children[process], list, " ")
+      for (i = 1; i <= count; ++i) {
+        if (is_launcher(process) && !is_launcher(list[i])) ++found
+        else visit(list[i])
+      }
+    }
+    $3 !~ /^Z/ { name[$1] = $4; children[$2] = children[$2] " " $1 }
+    END { found = -1; visit(job); print found }'
 }
 
-# end_if_childless   ends the command when that has been so twice, five seconds apart: at first no rank may be there yet.
-end_if_childless() {
-  local alone=0
+# end_if_hung   ends the command when its launcher has had ranks, and two looks have found none.
+end_if_hung() {
+  local seen= gone=0
   while sleep "${LAUNCH_LOOKS_EVERY:-5}" && kill -0 "$job" 2>/dev/null; do
-    childless || { alone=0 && continue; }
-    [ $((++alone)) = 2 ] || continue
+    case $(ranks) in
+      -1) ;;
+      0) [ -z "$seen" ] || gone=$((gone + 1)) ;;
+      *) seen=1 gone=0 ;;
+    esac
+    [ $gone = 2 ] || continue
     touch "$folder/hung"
+    # shellcheck disable=SC2046
     kill -KILL "$job" $(pgrep -P "$job")
   done
 }
@@ -37,7 +51,7 @@ for turn in 1 2 3; do
   rm -f "$folder/hung"
   "$@" >"$folder/out" 2>"$folder/err" <&0 &
   job=$!
-  end_if_childless >/dev/null 2>&1 &
+  end_if_hung >/dev/null 2>&1 &
   watch=$!
   wait "$job"
   status=$?
@@ -47,13 +61,15 @@ for turn in 1 2 3; do
   done
   kill "$watch" 2>/dev/null
   fault=
-  if [ -e "$folder/hung" ]; then
+  if [ -n "$stopped" ] || [ $status -eq 0 ] || grep -qsE 'FAILED|on signal (4|6|7|8|11) ' "$folder/out" "$folder/err"; then
+    break
+  elif [ -e "$folder/hung" ] && [ $status -eq 137 ]; then
     fault="hung when its ranks had ended"
-  elif [ $status -ne 0 ]; then
+  else
     fault=$(grep -oE -m 1 'PMIx_server_finalize|assert \(!closed\) failed' "$folder/err")
   fi
   [ -n "$fault" ] || break
-  [ -z "${STRAKE_LAUNCHER_FAULTS:-}" ] || echo "$1: $fault, status $status, run $turn of: $*" >>"$STRAKE_LAUNCHER_FAULTS"
+  [ -z "${TEST_LAUNCHER_FAULTS:-}" ] || echo "$1: $fault, status $status, run $turn of: $*" >>"$TEST_LAUNCHER_FAULTS"
 done
 [ ! -s "$folder/out" ] || cat "$folder/out"
 [ ! -s "$folder/err" ] || cat "$folder/err" >&2

@@ -45,7 +45,12 @@ int main(int argc, char** argv) {
     delete listeners.Release(listeners.default_result_printer());
     listeners.Append(new TaggedFailures(rank, ranks));  // the list owns it
   }
-  const int mine = RUN_ALL_TESTS();
+  int mine = RUN_ALL_TESTS();
+  if (testing::UnitTest::GetInstance()->test_to_run_count() == 0) {
+    std::fprintf(stderr, "No test has a name as --gtest_filter=%s\n",
+                 testing::GTEST_FLAG(filter).c_str());
+    mine = 1;
+  }
   int worst = mine;
   MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 
 #include "command.hpp"
@@ -47,8 +48,8 @@ class TemporaryFile {
 /// An empty folder, removed at the end with what it holds by then.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(testing::TempDir() + "strake_bin_" + std::to_string(getpid())) {
-    std::filesystem::create_directory(path_);
+  TemporaryFolder() : path_(testing::TempDir() + "strake_bin_XXXXXX") {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error(path_ + " can't be made");
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path_); }
   TemporaryFolder(const TemporaryFolder&) = delete;

@@ -96,7 +96,7 @@ void piecewise() {
 /// the same and other places, blocks of every length up to a cache line, side by side from offset 0
 /// and 5 on, and apart.
 void again() {
-  constexpr int kTurns = 40;
+  constexpr int kTurns = 16;
   std::vector<Described> all = types();
   all.push_back(describe::integer());
   all.push_back(describe::real());

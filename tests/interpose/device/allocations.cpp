@@ -118,7 +118,7 @@ void let_go() {
 void many_messages() {
   check::section("many messages");
   const char* const wanted = std::getenv("TEST_MESSAGES");
-  const int messages = wanted != nullptr ? std::atoi(wanted) : 3000;
+  const int messages = wanted != nullptr ? std::atoi(wanted) : 1000;
   const Described type = describe::medium();
   auto out = std::make_unique<Image>(type, 20), in = std::make_unique<Image>(type, 20);
   const auto move = [&] {
@@ -129,7 +129,7 @@ void many_messages() {
   };
   int mappings = 0;
   std::size_t in_use = 0;
-  constexpr int kEach = 100;  // so often one is anew, and what came is looked at
+  constexpr int kEach = 25;  // so often one is anew, and what came is looked at
   for (int i = 0; i < messages; ++i) {
     move();
     if (i % kEach != 0) continue;

@@ -3,7 +3,7 @@
 ///
 /// The programs are plain MPI programs. They run without and with the interposer, and must print
 /// the same. Each has a main() of its own; programs.cpp calls one of them, or several in a row,
-/// each with a communicator of its own for the world.
+/// each with communicators of its own for the world and itself, unless it asks for MPI's.
 #pragma once
 
 #include <dlfcn.h>
@@ -44,8 +44,8 @@ inline bool& together() {
   static bool programs_run_together = false;
   return programs_run_together;
 }
-/// \{ What the names MPI_COMM_WORLD and MPI_COMM_SELF stand for below: duplicates of them, where
-/// programs run together, unless a program needs the errors that MPI raises on those two.
+/// \{ Below, MPI_COMM_WORLD and MPI_COMM_SELF are duplicates of MPI's where programs run together,
+/// unless a program needs the errors that MPI raises on those two.
 inline MPI_Comm& world() {
   static MPI_Comm comm = MPI_COMM_WORLD;
   return comm;

@@ -3,11 +3,11 @@
 /// the job is launched and MPI_Init called but once:
 ///   programs --together LIST FOLDER [--device]
 /// Each line of the file LIST is a case: its name, "own" or "world", its program's name and
-/// arguments. Its MPI_COMM_WORLD and MPI_COMM_SELF are duplicates of its own or the library's, on
-/// which MPI raises errors of calls without a communicator. Rank R writes into FOLDER: CASE.R.out
-/// and CASE.R.err, what the case prints; and ranks.R, with a line "begin CASE" before each case and
-/// a line "end CASE CODE SECONDS" after it, from which together.py learns which case crashed or
-/// hung.
+/// arguments. With "own", its MPI_COMM_WORLD and MPI_COMM_SELF are duplicates; with "world" they
+/// are the library's, on which MPI raises errors of calls without a communicator. Rank R writes
+/// into FOLDER: CASE.R.out and CASE.R.err, what the case prints; and ranks.R, with a line "begin
+/// CASE" before each case and a line "end CASE CODE SECONDS" after it, from which together.py
+/// learns which case crashed or hung.
 #include "programs.hpp"
 
 #include <fcntl.h>

@@ -46,7 +46,8 @@ class Launch:
 
     def run(self):
         """The exit code of the launcher; None, where nothing moved for too long."""
-        process = subprocess.Popen(self.command, stdout=(self.folder / "launcher").open("w"), stderr=subprocess.STDOUT)
+        process = subprocess.Popen(self.command, stdout=(self.folder / "launcher").open("w"), stderr=subprocess.STDOUT,
+                                   start_new_session=True)
         lines, moved = 0, time.monotonic()
         while True:
             try:
@@ -58,14 +59,18 @@ class Launch:
                 elif time.monotonic() - moved > self.seconds:
                     process.send_signal(signal.SIGTERM)  # both launchers pass it on to the ranks
                     try:
-                        process.wait(timeout=3)
+                        process.wait(timeout=10)
                     except subprocess.TimeoutExpired:
-                        process.kill()
-                        process.wait()
+                        pass
+                    try:
+                        os.killpg(process.pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+                    process.wait()
                     return None
 
     def ended(self, ranks):
-        """Of each case that all ranks have ended: the exit code and seconds."""
+        """The exit code and seconds of each case that every rank has ended."""
         codes = {}
         for lines in self.told():
             for line in lines:
@@ -103,6 +108,7 @@ def main():
         print(f"{took:7.2f} s  {case}{'' if code == 0 else f'  FAILED with {code}'}")
         del left[case]
 
+    everything = len(left)
     needs_gpu = "/device/programs" in " ".join(command)
     while left:
         if needs_gpu and not glob.glob("/dev/nvidia[0-9]*") and not os.path.exists("/dev/dxg"):
@@ -112,11 +118,12 @@ def main():
         launch = Launch(seconds, folder, dict(left), command)
         code = launch.run()
         said = (folder / "launcher").read_text(errors="replace")
-        if code == 77:
+        ended = launch.ended(ranks)
+        if code == 77 and not ended and len(launch.cases) == everything:
             for case in list(left):
                 settle(case, 77, 0)
             return 77
-        for case, (result, took) in launch.ended(ranks).items():
+        for case, (result, took) in ended.items():
             settle(case, result, took)
         if code == 0 and not left:
             break
