@@ -2,10 +2,14 @@
 
 # Options of CMake where all is compiled once: a dozen files are compiled as one, which takes half the time.
 compiled_once=(-D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=12)
-# if_new FOLDER OPTIONS…   sets `options` to these where the folder was not configured yet. Its choice stays otherwise.
+# if_new FOLDER OPTIONS…   sets `options` to these where the folder was not configured yet. One that was keeps compiling files as
+# one, or each by itself, which a preset would change.
 if_new() {
-  options=()
-  [ -f "$1/CMakeCache.txt" ] || options=("${@:2}")
+  options=("${@:2}")
+  [ -f "$1/CMakeCache.txt" ] || return 0
+  local as_one
+  as_one=$(sed -n 's/^CMAKE_UNITY_BUILD:[A-Z]*=//p' "$1/CMakeCache.txt")
+  options=(-D CMAKE_UNITY_BUILD="${as_one:-OFF}")
 }
 
 # progress_of LOG   the last "[12/345]" of ninja, or "12/345" of ctest, in the log.
