@@ -35,8 +35,6 @@ Radius down() {
   return radius.set(kDown, 1);
 }
 
-/// The rank that does it wrong, where its cells begin, and those above it.
-int culprit() { return ranks() - 1; }
 std::string number(std::int64_t of) { return std::to_string(of); }
 std::string of_culprit(const std::string& what) {
   return "STRAKE_CHECK, rank " + number(culprit()) + ": " + what;

@@ -26,8 +26,6 @@ namespace {
 constexpr int kGoodRounds = 3;
 constexpr std::int64_t kBlock = 96 << 10;
 
-/// The rank that leaves.
-int leaver() { return ranks() - 1; }
 std::string named(int rank) { return "rank " + std::to_string(rank); }
 
 /// Its first block goes to all peers; what comes from rank r comes into block r + 1.
@@ -97,14 +95,14 @@ std::string thrown_by(const std::function<void()>& steps) {
 
 /// The culprit is named, by whoever is told first.
 void expect_named(const std::string& text, const std::string& what) {
-  EXPECT_NE(text.find(named(leaver()) + " has " + what), std::string::npos)
+  EXPECT_NE(text.find(named(culprit()) + " has " + what), std::string::npos)
       << named(rank()) << " was told '" << text << "'";
 }
 /// The same, in full where the culprit alone could have said it.
 void expect_left_after(const std::string& text, int rounds) {
   expect_named(text, "left");
   if (ranks() == 2 && !test_memory::on_device()) {
-    EXPECT_EQ(text, named(leaver()) + " has left the exchange after " + std::to_string(rounds) +
+    EXPECT_EQ(text, named(culprit()) + " has left the exchange after " + std::to_string(rounds) +
                         " rounds; rank 0 waits for it in round " + std::to_string(rounds + 1));
   }
 }
@@ -129,7 +127,7 @@ class Leaving : public testing::TestWithParam<Way> {
 
 TEST_P(Leaving, who_throws_between_two_rounds_is_named) {
   auto all = std::make_unique<Everybody>();
-  if (rank() == leaver()) {
+  if (rank() == culprit()) {
     try {
       const std::unique_ptr<Everybody> own = std::move(all);
       run(*own, GetParam(), kGoodRounds);
@@ -144,7 +142,7 @@ TEST_P(Leaving, who_throws_between_two_rounds_is_named) {
 
 TEST_P(Leaving, who_throws_in_a_round_is_named_and_does_not_wait) {
   auto all = std::make_unique<Everybody>();
-  if (rank() == leaver()) {
+  if (rank() == culprit()) {
     try {
       const std::unique_ptr<Everybody> own = std::move(all);
       run(*own, GetParam(), kGoodRounds);
@@ -160,7 +158,7 @@ TEST_P(Leaving, who_throws_in_a_round_is_named_and_does_not_wait) {
 
 TEST_P(Leaving, who_destroys_its_exchange_too_early_is_named) {
   Everybody all;
-  if (rank() == leaver()) {
+  if (rank() == culprit()) {
     run(all, GetParam(), kGoodRounds);
     usleep(50'000);
     all.exchange = Exchange();
@@ -171,7 +169,7 @@ TEST_P(Leaving, who_destroys_its_exchange_too_early_is_named) {
 
 TEST_P(Leaving, who_has_left_before_the_first_round_is_named) {
   Everybody all;
-  if (rank() == leaver()) {
+  if (rank() == culprit()) {
     all.exchange = Exchange();
   } else {
     expect_left_after(thrown_by([&] { run(all, GetParam(), 1); }), 0);
@@ -182,7 +180,7 @@ TEST_P(Leaving, the_first_cause_is_named_to_ranks_that_wait_for_others) {
   if (ranks() == 2) GTEST_SKIP() << "there are no others";
   const auto to_the_one_before = [](int from, int to) { return from == to + 1; };
   Everybody all(to_the_one_before);
-  if (rank() == leaver()) return;
+  if (rank() == culprit()) return;
   // The bytes of the rank behind have come in the first round.
   const std::string text = thrown_by([&] {
     for (const int round : {1, 2}) {
@@ -191,20 +189,20 @@ TEST_P(Leaving, the_first_cause_is_named_to_ranks_that_wait_for_others) {
     }
   });
   expect_named(text, "left");
-  if (rank() == leaver() - 1) return;
+  if (rank() == culprit() - 1) return;
   EXPECT_EQ(text.find(named(rank() + 1) + " has given up an exchange"), 0U) << text;
 }
 
 /// A rank that sends, and gets nothing back, learns of it when its bytes are not fetched.
 TEST_P(Leaving, a_reader_that_leaves_is_named) {
-  const auto to_the_culprit = [](int /*from*/, int to) { return to == leaver(); };
+  const auto to_the_culprit = [](int /*from*/, int to) { return to == culprit(); };
   Everybody all(to_the_culprit);
   const auto round = [&](int number) {
     all.start(number);
     finish(all.exchange, GetParam());
   };
   for (int i = 1; i <= kGoodRounds; ++i) round(i);
-  if (rank() == leaver()) {
+  if (rank() == culprit()) {
     all.exchange = Exchange();
     return;
   }
@@ -213,7 +211,7 @@ TEST_P(Leaving, a_reader_that_leaves_is_named) {
     for (int i = 1; i <= 4; ++i) round(kGoodRounds + i);
   });
   // MPI libraries have room for more.
-  if (on_one_node(rank(), leaver()) || !text.empty()) expect_named(text, "left");
+  if (on_one_node(rank(), culprit()) || !text.empty()) expect_named(text, "left");
 }
 
 TEST_P(Leaving, who_is_late_gets_all_of_ranks_that_have_left_after_the_last_round) {
@@ -233,9 +231,9 @@ TEST(LeavingInStreams, who_has_left_is_named_before_a_device_waits_for_it) {
   for (const bool at_once : {false, true}) {
     Everybody all;
     run(all, Way::Wait, kGoodRounds);
-    if (rank() == leaver()) all.exchange = Exchange();
+    if (rank() == culprit()) all.exchange = Exchange();
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank() == leaver()) continue;
+    if (rank() == culprit()) continue;
     Stream stream = Stream::make(place().device);
     std::byte* const bases[] = {all.memory.data()};
     const std::string text = thrown_by([&] {
@@ -258,7 +256,7 @@ TEST(LeavingInStreams, who_throws_while_its_device_waits_does_not_wait_for_it) {
     GTEST_SKIP() << "the host waits, or it is not known";
   Stream stream = Stream::make(place().device);
   std::byte* const bases[] = {all->memory.data()};
-  if (rank() == leaver()) {
+  if (rank() == culprit()) {
     EXPECT_EQ(thrown_by([&] {
                 try {
                   const std::unique_ptr<Everybody> own = std::move(all);
@@ -270,7 +268,7 @@ TEST(LeavingInStreams, who_throws_while_its_device_waits_does_not_wait_for_it) {
               "");
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() == leaver()) return;
+  if (rank() == culprit()) return;
   expect_named(thrown_by([&] { all->exchange.enqueue(bases, stream); }), "given");
 }
 
@@ -352,7 +350,7 @@ TEST_P(LeavingGrid, who_throws_between_two_exchanges_is_named) {
   std::optional<Grid> grid(make());
   (void)grid->add<double>("u");
   grid->prepare();
-  if (rank() == leaver()) {
+  if (rank() == culprit()) {
     try {
       Grid own = std::move(*grid);
       steps(own, kGoodRounds);
@@ -368,7 +366,7 @@ TEST_P(LeavingGrid, who_throws_in_an_exchange_is_named_and_does_not_wait) {
   std::optional<Grid> grid(make());
   (void)grid->add<double>("u");
   grid->prepare();
-  if (rank() == leaver()) {
+  if (rank() == culprit()) {
     try {
       Grid own = std::move(*grid);
       steps(own, kGoodRounds);
@@ -388,7 +386,7 @@ TEST_P(LeavingGrid, who_destroys_its_grid_after_fewer_exchanges_is_named) {
   grid->prepare();
   grid->accumulate({v}, replace());
   steps(*grid, kGoodRounds);
-  if (rank() == leaver()) {
+  if (rank() == culprit()) {
     grid.reset();
     return;
   }

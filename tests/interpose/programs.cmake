@@ -1,8 +1,8 @@
 # Programs that know nothing of Strake; without and with the interposer they must print the same.
 #
 # strake_interpose_test(NAME RANKS … [SOURCE file] [MORE files …] [ARGS …] [DEVICE] [STANDIN ranks …] [WORLD | ALONE | OWN])
-# Takes NAME.cpp, or the given source, and the files that it needs, into the executable of all programs, and registers, for each MPI library and number
-# of ranks N:
+# Takes NAME.cpp, or the given source, and the files that it needs, into the executable of all programs, and registers, for
+# each MPI library and number of ranks N:
 #   interpose.NAME.FLAVOR.npN.plain    the MPI library alone
 #   interpose.NAME.FLAVOR.npN.strake   preloaded, methods chosen by Strake
 #   interpose.NAME.FLAVOR.npN.pack     preloaded, every derived type takes Strake's own path, through MPI
@@ -13,11 +13,11 @@
 # add .standin-METHOD: the same on a stand-in for a device (tests/standin), which is everywhere; and .standin-direct,
 # where two ranks copy from each other's device memory whatever can go so.
 #
-# Cases that need the same launch (ranks, preloaded library, environment) are run by one test, interpose.together.FLAVOR.npN.VARIANT, each on
-# duplicates of MPI_COMM_WORLD and MPI_COMM_SELF; the tests above then take their results from it. Where ctest runs such a
-# test without it, it launches its program by itself. WORLD: on MPI_COMM_WORLD and MPI_COMM_SELF themselves, for programs that
-# provoke errors which MPI raises there. ALONE: always by itself, for programs that change or count what belongs to the process, or
-# begin and end MPI in their own way. OWN: in an executable of its own, too.
+# One test, interpose.together.FLAVOR.npN.VARIANT, runs the cases that need the same launch (ranks, preloaded library,
+# environment), each on duplicates of MPI_COMM_WORLD and MPI_COMM_SELF; the tests above then take their results from it. Where
+# ctest runs one of these without the launch, it launches its program by itself. WORLD: on MPI_COMM_WORLD and MPI_COMM_SELF
+# themselves, for programs that provoke errors which MPI raises there. ALONE: always by itself, for programs that change or count
+# what belongs to the process, or begin and end MPI in their own way. OWN: in an executable of its own, too.
 set(STRAKE_INTERPOSE_SECONDS 70)  # below CTest's limit: run.sh then ends the ranks, not the launcher alone
 set(STRAKE_INTERPOSE_OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/output)
 set(STRAKE_INTERPOSE_SUPPORT ${CMAKE_CURRENT_SOURCE_DIR}/support)
@@ -62,11 +62,11 @@ foreach(flavor IN LISTS STRAKE_MPI_FLAVORS)
   target_link_libraries(interpose_memory_arena_${flavor} PUBLIC strake::mpi_${flavor})
 endforeach()
 
-# What every program is compiled with.
+# Every program is compiled with these options.
 add_library(interpose_program INTERFACE)
 target_include_directories(interpose_program INTERFACE ${CMAKE_CURRENT_SOURCE_DIR} ${STRAKE_INTERPOSE_SUPPORT}
   ${PROJECT_SOURCE_DIR}/include)
-# They compare more bytes than they send: with -O1 they take longer than their compiler saves.
+# Programs compare more bytes than they send: with -O1 they take longer than their compiler saves.
 target_compile_options(interpose_program INTERFACE $<$<CONFIG:Release>:-O2> -Wall -Wextra -Wpedantic -Wshadow
   $<$<BOOL:${STRAKE_WARNINGS_AS_ERRORS}>:-Werror>)
 target_link_libraries(interpose_program INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
@@ -104,7 +104,7 @@ function(strake_interpose_run name flavor ranks variant)
   if(NOT variant STREQUAL "plain")
     set(expected ${STRAKE_INTERPOSE_OUTPUT}/${stem}.plain.txt)
     strake_interpose_preload(preload ${flavor})
-    # Set for the ranks only: the launcher is no MPI program. By the built-in rules, whatever was measured on this machine.
+    # `env` sets this for the ranks only: the launcher is no MPI program. The built-in rules choose, whatever was measured here.
     list(APPEND launch env LD_PRELOAD=${preload} STRAKE_JOB=1 STRAKE_PROFILE=none TEST_PRELOADED=1 ${arg_ENV})
   endif()
   set(test ${stem}.${variant})
@@ -137,6 +137,26 @@ function(strake_interpose_run name flavor ranks variant)
   else()
     set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED ${stem})
   endif()
+endfunction()
+
+# strake_interpose_checked(TEST FLAVOR RANKS SCRIPT [STANDIN] [WITH arguments…] COMMAND … [ENV …] [TIMEOUT s])
+# Test interpose.TEST: SCRIPT FILE arguments… runs the preloaded COMMAND, whose summary goes to FILE, and looks what it says.
+function(strake_interpose_checked test flavor ranks script)
+  cmake_parse_arguments(arg "STANDIN" "TIMEOUT" "WITH;ENV;COMMAND" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  set(kind "")
+  if(arg_STANDIN)
+    set(kind standin)
+  endif()
+  strake_mpirun(launch ${flavor} ${ranks})
+  strake_interpose_preload(preload ${flavor} ${kind})
+  set(file ${STRAKE_INTERPOSE_OUTPUT}/interpose.${test}.json)
+  add_test(NAME interpose.${test} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${file} ${arg_WITH}
+    ${launch} env LD_PRELOAD=${preload} STRAKE_JOB=1 STRAKE_PROFILE=none STRAKE_SUMMARY_JSON=${file} ${arg_ENV} ${arg_COMMAND})
+  set_tests_properties(interpose.${test} PROPERTIES LABELS interpose PROCESSORS ${ranks} TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT "OMPI_MCA_osc=^ucx")  # as in run.sh
 endfunction()
 
 # The group of cases that COMMAND, after LAUNCH, belongs to; its name in `out`.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh SECONDS OUTPUT EXPECTED CASE command…
-# Runs the command, a job's, by launch.sh, keeps what it prints in OUTPUT, and fails if it fails or (EXPECTED not "-") prints something else than the
-# file EXPECTED. A command that hangs is ended by SIGTERM, which both launchers pass on to the ranks.
+# Runs the command, a job's, by launch.sh, keeps what it prints in OUTPUT, and fails if it fails or (EXPECTED not "-") prints
+# something else than the file EXPECTED. A command that hangs is ended by SIGTERM, which both launchers pass on to the ranks.
 # CASE not "-", a path: if together.py has run this case in this run of CTest, its results (CASE.out, CASE.code) are taken.
 seconds=$1 output=$2 expected=$3 case=$4
 shift 4
@@ -24,7 +24,7 @@ if [ "$case" != - ] && [ -f "$case.code" ] && of_this_run "${case%/*}" 2>/dev/nu
 else
   case "$*" in
     */standin/* | */arena/* | *_arena\ *) ;;
-    *--device*) ls /dev/nvidia[0-9]* >/dev/null 2>&1 || [ -e /dev/dxg ] || exit 77 ;;  # no GPU: skipped
+    *--device*) "${0%/*}/has_gpu.sh" || exit 77 ;;
   esac
   # Open MPI's UCX windows fail on machines without a network that UCX knows, with or without the interposer.
   export OMPI_MCA_osc="${OMPI_MCA_osc:-^ucx}"

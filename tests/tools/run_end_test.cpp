@@ -26,7 +26,7 @@ TEST_P(Run, ranks_that_die_leave_the_launchers_status_and_message) {
   const Outcome one = this->job({}, join({ranks(2), {hello(), "one", "3"}}));
   EXPECT_EQ(one.status, 3) << one.err;
   EXPECT_EQ(lines_with(one.err, "strake"), 0) << one.err;
-  // What launchers say and return then is not always the same.
+  // Launchers say and return now this, now that.
   const Words job = join({{STRAKE_SOURCE "/tests/support/launch.sh"}, kStrakeRun, ranks(2)});
   const Outcome abort = run(join({job, {hello(), "abort", "7"}}));
   EXPECT_NE(abort.status, 0) << abort.err;

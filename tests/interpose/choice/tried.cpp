@@ -13,8 +13,6 @@ double seconds() {
   return given != nullptr ? std::atof(given) : 1.5;
 }
 constexpr int kAtATime = 20;
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
 
 /// One message to the next rank, one from the previous one, again and again.
 class Exchange {
@@ -22,8 +20,10 @@ class Exchange {
   Exchange(const std::string& how, int rows)
       : how_(how), type_(describe::commit(describe::hvector(rows, 1, 64, describe::real()))) {
     if (how_ != "persistent") return;
-    CHECK_MPI(MPI_Recv_init(in_.data(), 1, type_.type, previous(), 1, MPI_COMM_WORLD, requests_));
-    CHECK_MPI(MPI_Send_init(out_.data(), 1, type_.type, next(), 1, MPI_COMM_WORLD, requests_ + 1));
+    CHECK_MPI(
+        MPI_Recv_init(in_.data(), 1, type_.type, check::previous(), 1, MPI_COMM_WORLD, requests_));
+    CHECK_MPI(
+        MPI_Send_init(out_.data(), 1, type_.type, check::next(), 1, MPI_COMM_WORLD, requests_ + 1));
   }
   ~Exchange() {
     if (how_ != "persistent") return;
@@ -39,25 +39,27 @@ class Exchange {
     if (how_ == "blocking") {
       const bool sends_first = check::rank() % 2 == 0;
       if (sends_first) send();
-      CHECK_MPI(
-          MPI_Recv(in_.data(), 1, type_.type, previous(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK_MPI(MPI_Recv(in_.data(), 1, type_.type, check::previous(), 1, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE));
       if (!sends_first) send();
     } else {
       start();
       CHECK_MPI(MPI_Waitall(2, requests_, MPI_STATUSES_IGNORE));
     }
-    CHECK(in_.holds(seed + static_cast<std::uint64_t>(previous())));
+    CHECK(in_.holds(seed + static_cast<std::uint64_t>(check::previous())));
   }
 
  private:
-  void send() { CHECK_MPI(MPI_Send(out_.data(), 1, type_.type, next(), 1, MPI_COMM_WORLD)); }
+  void send() { CHECK_MPI(MPI_Send(out_.data(), 1, type_.type, check::next(), 1, MPI_COMM_WORLD)); }
   void start() {
     if (how_ == "persistent") {
       CHECK_MPI(MPI_Startall(2, requests_));
       return;
     }
-    CHECK_MPI(MPI_Irecv(in_.data(), 1, type_.type, previous(), 1, MPI_COMM_WORLD, requests_));
-    CHECK_MPI(MPI_Isend(out_.data(), 1, type_.type, next(), 1, MPI_COMM_WORLD, requests_ + 1));
+    CHECK_MPI(
+        MPI_Irecv(in_.data(), 1, type_.type, check::previous(), 1, MPI_COMM_WORLD, requests_));
+    CHECK_MPI(
+        MPI_Isend(out_.data(), 1, type_.type, check::next(), 1, MPI_COMM_WORLD, requests_ + 1));
   }
 
   std::string how_;

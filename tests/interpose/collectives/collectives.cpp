@@ -9,9 +9,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 /// Two shapes: both operations started before the call and completed after it; and a receiver that
 /// enters the call only when its message is complete, while the sender is already inside.
 class Traffic {
@@ -32,8 +29,8 @@ void Traffic::around(const char* name, Call call) {
   out_.fill(++seed_);
   in_.poison();
   MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Irecv(in_.data(), 3, type_.type, previous(), 1, MPI_COMM_WORLD, &receive));
-  CHECK_MPI(MPI_Isend(out_.data(), 3, type_.type, next(), 1, MPI_COMM_WORLD, &send));
+  CHECK_MPI(MPI_Irecv(in_.data(), 3, type_.type, check::previous(), 1, MPI_COMM_WORLD, &receive));
+  CHECK_MPI(MPI_Isend(out_.data(), 3, type_.type, check::next(), 1, MPI_COMM_WORLD, &send));
   call();
   CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
   CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
@@ -226,12 +223,12 @@ void communicator_calls(Traffic& traffic) {
   });
   traffic.around("Dist_graph_create_adjacent", [&] {
     MPI_Comm comm = MPI_COMM_NULL;
-    const int from[] = {previous()}, to[] = {next()};
+    const int from[] = {check::previous()}, to[] = {check::next()};
     CHECK_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, from, MPI_UNWEIGHTED, 1, to,
                                              MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
     int value = check::rank(), got = -1;
     CHECK_MPI(MPI_Neighbor_allgather(&value, 1, MPI_INT, &got, 1, MPI_INT, comm));
-    CHECK_EQ(got, previous());
+    CHECK_EQ(got, check::previous());
     use(comm);
   });
 }
@@ -244,9 +241,9 @@ void window_calls(Traffic& traffic) {
         MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     CHECK_MPI(MPI_Win_fence(0, win));
     const int value = check::rank();
-    CHECK_MPI(MPI_Put(&value, 1, MPI_INT, next(), 0, 1, MPI_INT, win));
+    CHECK_MPI(MPI_Put(&value, 1, MPI_INT, check::next(), 0, 1, MPI_INT, win));
     CHECK_MPI(MPI_Win_fence(0, win));
-    CHECK_EQ(memory, previous());
+    CHECK_EQ(memory, check::previous());
     CHECK_MPI(MPI_Win_free(&win));
   });
   traffic.around("Win_allocate", [] {
@@ -302,8 +299,9 @@ void persistent_collectives() {
     CHECK_MPI(MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
                                  &requests[1]));
     CHECK_MPI(MPI_Startall(2, requests));
-    CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), 5, MPI_COMM_WORLD, &requests[2]));
-    CHECK_MPI(MPI_Issend(out.data(), 1, type.type, next(), 5, MPI_COMM_WORLD, &requests[3]));
+    CHECK_MPI(
+        MPI_Irecv(in.data(), 1, type.type, check::previous(), 5, MPI_COMM_WORLD, &requests[2]));
+    CHECK_MPI(MPI_Issend(out.data(), 1, type.type, check::next(), 5, MPI_COMM_WORLD, &requests[3]));
     if (check::rank() % 2 == 1) usleep(20000);
     CHECK_MPI(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
     CHECK(in.holds(9));

@@ -4,9 +4,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 enum class What { kNull, kInactive, kReceive, kSend, kStartedReceive, kStartedSend, kOwn };
 enum class Of { kSmall, kMedium, kLarge, kPlain };
 
@@ -85,10 +82,11 @@ class Mixed {
       if (!stays(i)) continue;
       const int tag = kItems[i].what == What::kInactive ? 99 : tag_of(i);
       if (is_send(i)) {
-        CHECK_MPI(MPI_Send_init(data(i), 1, type(i).type, next(), tag, MPI_COMM_WORLD, &kept_[i]));
-      } else {
         CHECK_MPI(
-            MPI_Recv_init(data(i), 1, type(i).type, previous(), tag, MPI_COMM_WORLD, &kept_[i]));
+            MPI_Send_init(data(i), 1, type(i).type, check::next(), tag, MPI_COMM_WORLD, &kept_[i]));
+      } else {
+        CHECK_MPI(MPI_Recv_init(data(i), 1, type(i).type, check::previous(), tag, MPI_COMM_WORLD,
+                                &kept_[i]));
       }
     }
   }
@@ -115,11 +113,11 @@ class Mixed {
         if (send ? !is_send(i) : is_send(i)) continue;
         switch (kItems[i].what) {
           case What::kReceive:
-            CHECK_MPI(MPI_Irecv(data(i), 1, type(i).type, previous(), tag_of(i), MPI_COMM_WORLD,
-                                &requests[i]));
+            CHECK_MPI(MPI_Irecv(data(i), 1, type(i).type, check::previous(), tag_of(i),
+                                MPI_COMM_WORLD, &requests[i]));
             break;
           case What::kSend:
-            CHECK_MPI(MPI_Isend(data(i), 1, type(i).type, next(), tag_of(i), MPI_COMM_WORLD,
+            CHECK_MPI(MPI_Isend(data(i), 1, type(i).type, check::next(), tag_of(i), MPI_COMM_WORLD,
                                 &requests[i]));
             break;
           case What::kStartedReceive:
@@ -157,7 +155,7 @@ class Mixed {
     CHECK_EQ(cancelled, 0);
     if (is_send(i)) return;  // says nothing more
     const bool own = kItems[i].what == What::kOwn, empty = !is_active(i);
-    CHECK_EQ(status.MPI_SOURCE, own ? kOwnSource : empty ? MPI_ANY_SOURCE : previous());
+    CHECK_EQ(status.MPI_SOURCE, own ? kOwnSource : empty ? MPI_ANY_SOURCE : check::previous());
     CHECK_EQ(status.MPI_TAG, own ? kOwnTag + i : empty ? MPI_ANY_TAG : tag_of(i));
     CHECK_MPI(MPI_Get_elements(&status, MPI_INT, &ints));
     CHECK_EQ(ints, own ? kOwnInts : empty ? 0 : type(i).size() / static_cast<int>(sizeof(int)));

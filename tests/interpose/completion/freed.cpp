@@ -6,9 +6,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 constexpr int kDone = 20000;  ///< tag of the message that follows all others
 
 /// Message `seed` in a buffer, for comparison.
@@ -44,14 +41,14 @@ void free_it(MPI_Request& request) {
 void receive_and_free(Image& in, const Described& type, int tag, bool persistent) {
   MPI_Request request = MPI_REQUEST_NULL;
   auto* const post = persistent ? MPI_Recv_init : MPI_Irecv;
-  CHECK_MPI(post(in.data(), 1, type.type, previous(), tag, MPI_COMM_WORLD, &request));
+  CHECK_MPI(post(in.data(), 1, type.type, check::previous(), tag, MPI_COMM_WORLD, &request));
   if (persistent) CHECK_MPI(MPI_Start(&request));
   free_it(request);
 }
 void send_and_free(Image& out, const Described& type, int tag, bool persistent) {
   MPI_Request request = MPI_REQUEST_NULL;
   auto* const post = persistent ? MPI_Send_init : MPI_Isend;
-  CHECK_MPI(post(out.data(), 1, type.type, next(), tag, MPI_COMM_WORLD, &request));
+  CHECK_MPI(post(out.data(), 1, type.type, check::next(), tag, MPI_COMM_WORLD, &request));
   if (persistent) CHECK_MPI(MPI_Start(&request));
   free_it(request);
 }
@@ -73,11 +70,11 @@ void receives(const Described& type, int count, bool persistent) {
   for (int i = 0; i < count; ++i) {
     out.fill(static_cast<std::uint64_t>(100 + i));
     MPI_Request send = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), i, MPI_COMM_WORLD, &send));
+    CHECK_MPI(MPI_Isend(out.data(), 1, type.type, check::next(), i, MPI_COMM_WORLD, &send));
     CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
   }
-  CHECK_MPI(MPI_Sendrecv(nullptr, 0, MPI_INT, next(), kDone, nullptr, 0, MPI_INT, previous(), kDone,
-                         MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Sendrecv(nullptr, 0, MPI_INT, check::next(), kDone, nullptr, 0, MPI_INT,
+                         check::previous(), kDone, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CHECK(arrive(in, type, 100));
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -94,7 +91,8 @@ void sends(const Described& type, int count, bool persistent) {
   }
   for (int i = count; i-- > 0;) {
     in.poison();
-    CHECK_MPI(MPI_Recv(in.data(), 1, type.type, previous(), i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(
+        MPI_Recv(in.data(), 1, type.type, check::previous(), i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK(in.holds(static_cast<std::uint64_t>(100 + i)));
   }
   MPI_Barrier(MPI_COMM_WORLD);  // the send buffers may go: every receiver has its data
@@ -128,8 +126,8 @@ void among_others(const Described& type, int count) {
       receive_and_free(in[at], type, i, i % 4 == 0);
     } else {
       requests.push_back(MPI_REQUEST_NULL);
-      CHECK_MPI(
-          MPI_Irecv(in[at].data(), 1, type.type, previous(), i, MPI_COMM_WORLD, &requests.back()));
+      CHECK_MPI(MPI_Irecv(in[at].data(), 1, type.type, check::previous(), i, MPI_COMM_WORLD,
+                          &requests.back()));
     }
   }
   for (int i = 0; i < count; ++i) {
@@ -139,8 +137,8 @@ void among_others(const Described& type, int count) {
       send_and_free(out[at], type, i, i % 2 == 0);
     } else {
       requests.push_back(MPI_REQUEST_NULL);
-      CHECK_MPI(
-          MPI_Isend(out[at].data(), 1, type.type, next(), i, MPI_COMM_WORLD, &requests.back()));
+      CHECK_MPI(MPI_Isend(out[at].data(), 1, type.type, check::next(), i, MPI_COMM_WORLD,
+                          &requests.back()));
     }
   }
   CHECK_MPI(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));

@@ -12,9 +12,6 @@ constexpr bool kTellsOfPersistentOnce = true;
 constexpr bool kTellsOfPersistentOnce = false;
 #endif
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 constexpr int kTag = 21;
 constexpr int kSent = 2;  ///< elements, of a receive that has room for one more
 
@@ -56,7 +53,7 @@ void end(End how, MPI_Request* request, MPI_Status* status) {
 }
 
 void check_status(const MPI_Status& status, const Described& type) {
-  CHECK_EQ(status.MPI_SOURCE, previous());
+  CHECK_EQ(status.MPI_SOURCE, check::previous());
   CHECK_EQ(status.MPI_TAG, kTag);
   int count = -1;
   CHECK_MPI(MPI_Get_count(&status, type.type, &count));
@@ -107,13 +104,15 @@ void receives(const Described& type) {
       Image out(type, kSent), in(type, kSent + 1);
       out.fill(++seed);
       MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
-      CHECK_MPI(MPI_Irecv(in.data(), kSent + 1, type.type, ignored ? MPI_ANY_SOURCE : previous(),
+      CHECK_MPI(MPI_Irecv(in.data(), kSent + 1, type.type,
+                          ignored ? MPI_ANY_SOURCE : check::previous(),
                           ignored ? MPI_ANY_TAG : kTag, MPI_COMM_WORLD, &receive));
       int flag = 1;
       CHECK_MPI(MPI_Request_get_status(receive, &flag, MPI_STATUS_IGNORE));
       CHECK_EQ(flag, 0);
       MPI_Barrier(MPI_COMM_WORLD);  // no rank has sent before all have asked
-      CHECK_MPI(MPI_Isend(out.data(), kSent, type.type, next(), kTag, MPI_COMM_WORLD, &send));
+      CHECK_MPI(
+          MPI_Isend(out.data(), kSent, type.type, check::next(), kTag, MPI_COMM_WORLD, &send));
       asked_then_ended(type, in, seed, &receive, false, how, ignored);
       CHECK(receive == MPI_REQUEST_NULL);
       CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
@@ -127,8 +126,8 @@ void persistent_receives(const Described& type) {
   check::section("Recv_init, asked about");
   Image out(type, kSent), in(type, kSent + 1);
   MPI_Request receive = MPI_REQUEST_NULL;
-  CHECK_MPI(
-      MPI_Recv_init(in.data(), kSent + 1, type.type, previous(), kTag, MPI_COMM_WORLD, &receive));
+  CHECK_MPI(MPI_Recv_init(in.data(), kSent + 1, type.type, check::previous(), kTag, MPI_COMM_WORLD,
+                          &receive));
   std::uint64_t seed = 100;
   for (const End how : kEnds) {
     for (const bool ignored : {false, true}) {
@@ -136,7 +135,8 @@ void persistent_receives(const Described& type) {
       in.poison();
       CHECK_MPI(MPI_Start(&receive));
       MPI_Request send = MPI_REQUEST_NULL;
-      CHECK_MPI(MPI_Isend(out.data(), kSent, type.type, next(), kTag, MPI_COMM_WORLD, &send));
+      CHECK_MPI(
+          MPI_Isend(out.data(), kSent, type.type, check::next(), kTag, MPI_COMM_WORLD, &send));
       asked_then_ended(type, in, seed, &receive, true, how, ignored);
       CHECK(receive != MPI_REQUEST_NULL);
       // Inactive: an empty status, and nothing is unpacked.
@@ -161,9 +161,10 @@ void freed_after_the_answer(const Described& type) {
     out.fill(5);
     MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
     auto* const post = persistent ? MPI_Recv_init : MPI_Irecv;
-    CHECK_MPI(post(in.data(), kSent + 1, type.type, previous(), kTag, MPI_COMM_WORLD, &receive));
+    CHECK_MPI(
+        post(in.data(), kSent + 1, type.type, check::previous(), kTag, MPI_COMM_WORLD, &receive));
     if (persistent) CHECK_MPI(MPI_Start(&receive));
-    CHECK_MPI(MPI_Isend(out.data(), kSent, type.type, next(), kTag, MPI_COMM_WORLD, &send));
+    CHECK_MPI(MPI_Isend(out.data(), kSent, type.type, check::next(), kTag, MPI_COMM_WORLD, &send));
     MPI_Status status{};
     ask(receive, &status);
     check_status(status, type);
@@ -187,16 +188,18 @@ void sends(const Described& type) {
     Image out(type, 1), in(type, 1);
     MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
     if (persistent) {
-      CHECK_MPI(kinds[kind](out.data(), 1, type.type, next(), kTag, MPI_COMM_WORLD, &send));
+      CHECK_MPI(kinds[kind](out.data(), 1, type.type, check::next(), kTag, MPI_COMM_WORLD, &send));
     }
     for (std::uint64_t turn = 0; turn < 4; ++turn) {
       out.fill(turn);
       in.poison();
-      CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), kTag, MPI_COMM_WORLD, &receive));
+      CHECK_MPI(
+          MPI_Irecv(in.data(), 1, type.type, check::previous(), kTag, MPI_COMM_WORLD, &receive));
       if (persistent) {
         CHECK_MPI(MPI_Start(&send));
       } else {
-        CHECK_MPI(kinds[kind](out.data(), 1, type.type, next(), kTag, MPI_COMM_WORLD, &send));
+        CHECK_MPI(
+            kinds[kind](out.data(), 1, type.type, check::next(), kTag, MPI_COMM_WORLD, &send));
       }
       MPI_Status status{};
       for (int again = 0; again < 2; ++again) {
@@ -220,7 +223,7 @@ void sends(const Described& type) {
 }
 
 void check_bytes(const MPI_Status& status, const Described& type) {
-  CHECK_EQ(status.MPI_SOURCE, previous());
+  CHECK_EQ(status.MPI_SOURCE, check::previous());
   CHECK_EQ(status.MPI_TAG, kTag);
   int bytes = -1;
   CHECK_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
@@ -234,7 +237,8 @@ void asked_for_a_probe(const Described& type, int stride, bool asked) {
   const Described before = describe::commit(describe::vector(124, 2, stride, describe::integer()));
   Image out(before, 1), in(before, 1), long_out(type, 1), long_in(type, 1);
   MPI_Request receive = MPI_REQUEST_NULL, sends[2];
-  CHECK_MPI(MPI_Recv_init(in.data(), 1, before.type, previous(), kTag, MPI_COMM_WORLD, &receive));
+  CHECK_MPI(
+      MPI_Recv_init(in.data(), 1, before.type, check::previous(), kTag, MPI_COMM_WORLD, &receive));
   std::uint64_t seed = 300;
   for (const End how : kEnds) {
     out.fill(++seed);
@@ -242,12 +246,15 @@ void asked_for_a_probe(const Described& type, int stride, bool asked) {
     in.poison();
     long_in.poison();
     CHECK_MPI(MPI_Start(&receive));
-    CHECK_MPI(MPI_Isend(out.data(), 1, before.type, next(), kTag, MPI_COMM_WORLD, &sends[0]));
-    CHECK_MPI(MPI_Isend(long_out.data(), 1, type.type, next(), kTag, MPI_COMM_WORLD, &sends[1]));
+    CHECK_MPI(
+        MPI_Isend(out.data(), 1, before.type, check::next(), kTag, MPI_COMM_WORLD, &sends[0]));
+    CHECK_MPI(
+        MPI_Isend(long_out.data(), 1, type.type, check::next(), kTag, MPI_COMM_WORLD, &sends[1]));
     MPI_Status status{};
-    CHECK_MPI(MPI_Probe(previous(), kTag, MPI_COMM_WORLD, &status));
+    CHECK_MPI(MPI_Probe(check::previous(), kTag, MPI_COMM_WORLD, &status));
     check_bytes(status, type);
-    CHECK_MPI(MPI_Recv(long_in.data(), 1, type.type, previous(), kTag, MPI_COMM_WORLD, &status));
+    CHECK_MPI(
+        MPI_Recv(long_in.data(), 1, type.type, check::previous(), kTag, MPI_COMM_WORLD, &status));
     check_bytes(status, type);
     CHECK(long_in.holds(seed + 50));
     if (asked) {
@@ -274,9 +281,10 @@ void asked_together(const Described& type, bool persistent, bool ignored) {
     out.fill(5);
     MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
     auto* const post = persistent ? MPI_Recv_init : MPI_Irecv;
-    CHECK_MPI(post(in.data(), kSent + 1, type.type, previous(), kTag, MPI_COMM_WORLD, &receive));
+    CHECK_MPI(
+        post(in.data(), kSent + 1, type.type, check::previous(), kTag, MPI_COMM_WORLD, &receive));
     if (persistent) CHECK_MPI(MPI_Start(&receive));
-    CHECK_MPI(MPI_Isend(out.data(), kSent, type.type, next(), kTag, MPI_COMM_WORLD, &send));
+    CHECK_MPI(MPI_Isend(out.data(), kSent, type.type, check::next(), kTag, MPI_COMM_WORLD, &send));
     MPI_Status status{};
     MPI_Status* const one = ignored ? MPI_STATUS_IGNORE : &status;
     MPI_Status* const all = ignored ? MPI_STATUSES_IGNORE : &status;

@@ -12,9 +12,6 @@ constexpr int kEach = kStrided + kPlain;
 constexpr int kLonger = 1;  ///< a strided one of 6 KiB, with a request of its own
 constexpr int kMessages = kEach + kLonger;
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 /// All messages of a turn, strided and contiguous ones in turn, one longer one at the end.
 class Messages {
  public:
@@ -30,12 +27,12 @@ class Messages {
     turn_ = turn;
     for (int i = 0; i < kMessages; ++i) {
       in(i).poison();
-      CHECK_MPI(
-          MPI_Irecv(in(i).data(), 1, type(i).type, previous(), i, MPI_COMM_WORLD, &requests[i]));
+      CHECK_MPI(MPI_Irecv(in(i).data(), 1, type(i).type, check::previous(), i, MPI_COMM_WORLD,
+                          &requests[i]));
     }
     for (int i = 0; i < kMessages; ++i) {
       out(i).fill(seed(i));
-      CHECK_MPI(MPI_Isend(out(i).data(), 1, type(i).type, next(), i, MPI_COMM_WORLD,
+      CHECK_MPI(MPI_Isend(out(i).data(), 1, type(i).type, check::next(), i, MPI_COMM_WORLD,
                           &requests[kMessages + i]));
     }
   }
@@ -190,14 +187,14 @@ void share_requests() {
   MPI_Request receives[kStrided], sends[kStrided];
   for (int i = 0; i < kStrided; ++i) {
     in.emplace_back(type, 1);
-    CHECK_MPI(
-        MPI_Irecv(in.back().data(), 1, type.type, previous(), i, MPI_COMM_WORLD, &receives[i]));
+    CHECK_MPI(MPI_Irecv(in.back().data(), 1, type.type, check::previous(), i, MPI_COMM_WORLD,
+                        &receives[i]));
   }
   // One buffer for all: its bytes are read before the call returns, or stay until the end.
   out.fill(1);
   std::set<MPI_Request> different;
   for (int i = 0; i < kStrided; ++i) {
-    CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), i, MPI_COMM_WORLD, &sends[i]));
+    CHECK_MPI(MPI_Isend(out.data(), 1, type.type, check::next(), i, MPI_COMM_WORLD, &sends[i]));
     different.insert(sends[i]);
   }
   if (check::size() > 1) CHECK(different.size() < kStrided);

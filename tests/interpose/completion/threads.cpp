@@ -10,9 +10,6 @@ namespace {
 constexpr int kThreads = 3;
 constexpr int kTurns = 25;
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 void turn_of(int thread, int turn, MPI_Comm comm) {
   Described type = describe::commit(
       turn % 3 == 0 ? describe::hvector(2000 + 100 * thread, 4, 48, describe::integer())
@@ -25,25 +22,26 @@ void turn_of(int thread, int turn, MPI_Comm comm) {
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   switch (turn % 4) {
     case 0:
-      CHECK_MPI(MPI_Irecv(in.data(), 2, type.type, previous(), thread, comm, &requests[0]));
-      CHECK_MPI(MPI_Isend(out.data(), 2, type.type, next(), thread, comm, &requests[1]));
+      CHECK_MPI(MPI_Irecv(in.data(), 2, type.type, check::previous(), thread, comm, &requests[0]));
+      CHECK_MPI(MPI_Isend(out.data(), 2, type.type, check::next(), thread, comm, &requests[1]));
       CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
       break;
     case 1:
-      CHECK_MPI(MPI_Sendrecv(out.data(), 2, type.type, next(), thread, in.data(), 2, type.type,
-                             previous(), thread, comm, MPI_STATUS_IGNORE));
+      CHECK_MPI(MPI_Sendrecv(out.data(), 2, type.type, check::next(), thread, in.data(), 2,
+                             type.type, check::previous(), thread, comm, MPI_STATUS_IGNORE));
       break;
     case 2: {
-      CHECK_MPI(MPI_Issend(out.data(), 2, type.type, next(), thread, comm, &requests[0]));
+      CHECK_MPI(MPI_Issend(out.data(), 2, type.type, check::next(), thread, comm, &requests[0]));
       MPI_Message message = MPI_MESSAGE_NULL;
-      CHECK_MPI(MPI_Mprobe(previous(), thread, comm, &message, MPI_STATUS_IGNORE));
+      CHECK_MPI(MPI_Mprobe(check::previous(), thread, comm, &message, MPI_STATUS_IGNORE));
       CHECK_MPI(MPI_Mrecv(in.data(), 2, type.type, &message, MPI_STATUS_IGNORE));
       CHECK_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
       break;
     }
     default:
-      CHECK_MPI(MPI_Recv_init(in.data(), 2, type.type, previous(), thread, comm, &requests[0]));
-      CHECK_MPI(MPI_Send_init(out.data(), 2, type.type, next(), thread, comm, &requests[1]));
+      CHECK_MPI(
+          MPI_Recv_init(in.data(), 2, type.type, check::previous(), thread, comm, &requests[0]));
+      CHECK_MPI(MPI_Send_init(out.data(), 2, type.type, check::next(), thread, comm, &requests[1]));
       CHECK_MPI(MPI_Startall(2, requests));
       for (int done = 0; done < 2;) {
         int index = MPI_UNDEFINED;

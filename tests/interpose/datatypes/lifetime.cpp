@@ -4,9 +4,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 void packs(const Described& type, std::uint64_t seed) {
   Image out(type, 2);
   out.fill(seed);
@@ -32,11 +29,13 @@ void type_freed_in_flight() {
     Image out(out_type, 1), in(in_type, 1);
     out.fill(1);
     MPI_Request requests[2];
-    CHECK_MPI(MPI_Irecv(in.data(), 1, in_type.type, previous(), 1, MPI_COMM_WORLD, &requests[0]));
+    CHECK_MPI(
+        MPI_Irecv(in.data(), 1, in_type.type, check::previous(), 1, MPI_COMM_WORLD, &requests[0]));
     in_type.release();
     // The freed handle is likely to be given to this one, of another layout and never communicated.
     Described other = describe::commit(describe::hvector(7, 5, 123, describe::byte()));
-    CHECK_MPI(MPI_Isend(out.data(), 1, out_type.type, next(), 1, MPI_COMM_WORLD, &requests[1]));
+    CHECK_MPI(
+        MPI_Isend(out.data(), 1, out_type.type, check::next(), 1, MPI_COMM_WORLD, &requests[1]));
     out_type.release();
     Described another = describe::commit(describe::hvector(3, 2, 45, describe::byte()));
     CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
@@ -52,8 +51,8 @@ void communicator_freed_in_flight() {
   MPI_Comm comm = MPI_COMM_NULL;
   CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   MPI_Request requests[2];
-  CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), 1, comm, &requests[0]));
-  CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), 1, comm, &requests[1]));
+  CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, check::previous(), 1, comm, &requests[0]));
+  CHECK_MPI(MPI_Isend(out.data(), 1, type.type, check::next(), 1, comm, &requests[1]));
   CHECK_MPI(MPI_Comm_free(&comm));
   CHECK(comm == MPI_COMM_NULL);
   MPI_Comm later = MPI_COMM_NULL;
@@ -80,8 +79,8 @@ void handles_used_again() {
     last = type.type;
     Image out(type, 2), in(type, 2);
     out.fill(static_cast<std::uint64_t>(turn));
-    CHECK_MPI(MPI_Sendrecv(out.data(), 2, type.type, next(), 2, in.data(), 2, type.type, previous(),
-                           2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Sendrecv(out.data(), 2, type.type, check::next(), 2, in.data(), 2, type.type,
+                           check::previous(), 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK(in.holds(static_cast<std::uint64_t>(turn)));
     packs(type, static_cast<std::uint64_t>(turn));
   }
@@ -108,8 +107,8 @@ void dups() {
     }
     out.fill(3);
     in.poison();
-    CHECK_MPI(MPI_Sendrecv(out.data(), 1, use, next(), 3, in.data(), 1, use, previous(), 3,
-                           MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Sendrecv(out.data(), 1, use, check::next(), 3, in.data(), 1, use,
+                           check::previous(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK(in.holds(3));
     if (free_first) CHECK_MPI(MPI_Type_free(&dup));
   }
@@ -125,8 +124,8 @@ void dups_of_predefined() {
     const Described type = describe::commit(describe::vector(40, 1, 3, describe::integer()));
     Image out(type, 1), in(type, 1);
     out.fill(5);
-    CHECK_MPI(MPI_Sendrecv(out.data(), 1, type.type, next(), 5, in.data(), 1, type.type, previous(),
-                           5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Sendrecv(out.data(), 1, type.type, check::next(), 5, in.data(), 1, type.type,
+                           check::previous(), 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK(in.holds(5));
   }
 }
@@ -142,8 +141,8 @@ void parts_freed() {
   const Described type = describe::commit(std::move(outer));
   Image out(type, 2), in(type, 2);
   out.fill(4);
-  CHECK_MPI(MPI_Sendrecv(out.data(), 2, type.type, next(), 4, in.data(), 2, type.type, previous(),
-                         4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Sendrecv(out.data(), 2, type.type, check::next(), 4, in.data(), 2, type.type,
+                         check::previous(), 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CHECK(in.holds(4));
 }
 
@@ -235,8 +234,8 @@ void many_types() {
   for (std::size_t i = 0; i < types.size(); i += 7) {
     Image out(types[i], 1), in(types[i], 1);
     out.fill(i);
-    CHECK_MPI(MPI_Sendrecv(out.data(), 1, types[i].type, next(), 5, in.data(), 1, types[i].type,
-                           previous(), 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Sendrecv(out.data(), 1, types[i].type, check::next(), 5, in.data(), 1,
+                           types[i].type, check::previous(), 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK(in.holds(i));
   }
 }

@@ -6,9 +6,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 /// From one described type into another of the same size, by blocking and by nonblocking calls.
 void exchange(const Described& out_type, int out_count, const Described& in_type, int in_count) {
   for (const bool nonblocking : {false, true}) {
@@ -16,14 +13,15 @@ void exchange(const Described& out_type, int out_count, const Described& in_type
     out.fill(7);
     if (nonblocking) {
       MPI_Request requests[2];
-      CHECK_MPI(MPI_Irecv(in.data(), in_count, in_type.type, previous(), 1, MPI_COMM_WORLD,
+      CHECK_MPI(MPI_Irecv(in.data(), in_count, in_type.type, check::previous(), 1, MPI_COMM_WORLD,
                           &requests[0]));
-      CHECK_MPI(
-          MPI_Isend(out.data(), out_count, out_type.type, next(), 1, MPI_COMM_WORLD, &requests[1]));
+      CHECK_MPI(MPI_Isend(out.data(), out_count, out_type.type, check::next(), 1, MPI_COMM_WORLD,
+                          &requests[1]));
       CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
     } else {
-      CHECK_MPI(MPI_Sendrecv(out.data(), out_count, out_type.type, next(), 1, in.data(), in_count,
-                             in_type.type, previous(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK_MPI(MPI_Sendrecv(out.data(), out_count, out_type.type, check::next(), 1, in.data(),
+                             in_count, in_type.type, check::previous(), 1, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE));
     }
     CHECK(in.holds(7));
   }
@@ -136,12 +134,12 @@ void bottom() {
     std::fill(c.begin(), c.end(), -1);
     std::fill(d.begin(), d.end(), -1);
   };
-  CHECK_MPI(MPI_Sendrecv(MPI_BOTTOM, 1, out, next(), 2, MPI_BOTTOM, 1, in, previous(), 2,
-                         MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Sendrecv(MPI_BOTTOM, 1, out, check::next(), 2, MPI_BOTTOM, 1, in, check::previous(),
+                         2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   check_and_clear();
   MPI_Request requests[2];
-  CHECK_MPI(MPI_Irecv(MPI_BOTTOM, 1, in, previous(), 2, MPI_COMM_WORLD, &requests[0]));
-  CHECK_MPI(MPI_Isend(MPI_BOTTOM, 1, out, next(), 2, MPI_COMM_WORLD, &requests[1]));
+  CHECK_MPI(MPI_Irecv(MPI_BOTTOM, 1, in, check::previous(), 2, MPI_COMM_WORLD, &requests[0]));
+  CHECK_MPI(MPI_Isend(MPI_BOTTOM, 1, out, check::next(), 2, MPI_COMM_WORLD, &requests[1]));
   CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
   check_and_clear();
   // MPICH 4.0 refuses MPI_BOTTOM as a null pointer here; a library that takes it must do so
@@ -169,15 +167,16 @@ void overlapping_send() {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   CHECK_MPI(MPI_Type_vector(10, 3, 1, MPI_INT, &type));  // each block starts one further
   CHECK_MPI(MPI_Type_commit(&type));
-  CHECK_MPI(MPI_Sendrecv(memory.data(), 1, type, next(), 3, in.data(), 30, MPI_INT, previous(), 3,
-                         MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Sendrecv(memory.data(), 1, type, check::next(), 3, in.data(), 30, MPI_INT,
+                         check::previous(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   for (std::size_t i = 0; i < 30; ++i) CHECK_EQ(in[i], static_cast<int>(i / 3 + i % 3));
   MPI_Type_free(&type);
   CHECK_MPI(MPI_Type_create_hvector(20, 1, 0, MPI_INT, &type));  // one integer 20 times
   CHECK_MPI(MPI_Type_commit(&type));
   MPI_Request request = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Isend(&memory[42], 1, type, next(), 3, MPI_COMM_WORLD, &request));
-  CHECK_MPI(MPI_Recv(in.data(), 20, MPI_INT, previous(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Isend(&memory[42], 1, type, check::next(), 3, MPI_COMM_WORLD, &request));
+  CHECK_MPI(
+      MPI_Recv(in.data(), 20, MPI_INT, check::previous(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
   for (std::size_t i = 0; i < 20; ++i) CHECK_EQ(in[i], 42);
   MPI_Type_free(&type);
@@ -196,8 +195,8 @@ void empty_types() {
   const Described type = describe::medium();
   exchange(type, 0, type, 0);
   MPI_Status status{};
-  CHECK_MPI(MPI_Sendrecv(nullptr, 0, type.type, next(), 4, nullptr, 0, type.type, previous(), 4,
-                         MPI_COMM_WORLD, &status));
+  CHECK_MPI(MPI_Sendrecv(nullptr, 0, type.type, check::next(), 4, nullptr, 0, type.type,
+                         check::previous(), 4, MPI_COMM_WORLD, &status));
   int count = -1;
   CHECK_MPI(MPI_Get_count(&status, type.type, &count));
   CHECK_EQ(count, 0);
@@ -274,8 +273,8 @@ void pair_types() {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   CHECK_MPI(MPI_Type_vector(20, 1, 2, MPI_DOUBLE_INT, &type));
   CHECK_MPI(MPI_Type_commit(&type));
-  CHECK_MPI(MPI_Sendrecv(out, 1, type, next(), 5, in, 1, type, previous(), 5, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Sendrecv(out, 1, type, check::next(), 5, in, 1, type, check::previous(), 5,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   for (int i = 0; i < 50; ++i) {
     const bool moved = i < 40 && i % 2 == 0;
     CHECK_EQ(in[i].value, moved ? i * 1.5 : -1);

@@ -9,9 +9,6 @@ namespace {
 
 constexpr int kTag = 6;
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 /// A communicator with an error handler. MPICH raises some errors elsewhere: the handler is that of
 /// MPI_COMM_WORLD and MPI_COMM_SELF too.
 class Handled {
@@ -77,8 +74,8 @@ void thrown_by_the_handler_of_a_receive() {
   for (int i = 0; i < 100; ++i) {
     Image in(type, 1);
     MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), kTag, handled.comm, &receive));
-    CHECK_MPI(MPI_Isend(out.data(), 2, type.type, next(), kTag, handled.comm, &send));
+    CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, check::previous(), kTag, handled.comm, &receive));
+    CHECK_MPI(MPI_Isend(out.data(), 2, type.type, check::next(), kTag, handled.comm, &send));
     bool caught = false;
     try {
       int flag = 0;
@@ -92,8 +89,9 @@ void thrown_by_the_handler_of_a_receive() {
     CHECK(receive == MPI_REQUEST_NULL);
     CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
     Image whole(type, 2);
-    CHECK_MPI(MPI_Irecv(whole.data(), 2, type.type, previous(), 5, MPI_COMM_WORLD, &receive));
-    CHECK_MPI(MPI_Isend(out.data(), 2, type.type, next(), 5, MPI_COMM_WORLD, &send));
+    CHECK_MPI(
+        MPI_Irecv(whole.data(), 2, type.type, check::previous(), 5, MPI_COMM_WORLD, &receive));
+    CHECK_MPI(MPI_Isend(out.data(), 2, type.type, check::next(), 5, MPI_COMM_WORLD, &send));
     CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
     CHECK(whole.holds(1));
     CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
@@ -117,11 +115,12 @@ void handler_that_ends_another_request() {
     Image in(type, 1), other(type, 1), out(type, 2);
     out.fill(1);
     MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), kTag, handled.comm, &receive));
-    CHECK_MPI(MPI_Irecv(other.data(), 1, type.type, previous(), 77, MPI_COMM_WORLD, &g_other));
-    CHECK_MPI(MPI_Isend(out.data(), 2, type.type, next(), kTag, handled.comm, &send));
+    CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, check::previous(), kTag, handled.comm, &receive));
+    CHECK_MPI(
+        MPI_Irecv(other.data(), 1, type.type, check::previous(), 77, MPI_COMM_WORLD, &g_other));
+    CHECK_MPI(MPI_Isend(out.data(), 2, type.type, check::next(), kTag, handled.comm, &send));
     for (int i = 0, flag = 0; poll && i < 1000; ++i)
-      CHECK_MPI(MPI_Iprobe(previous(), 78, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+      CHECK_MPI(MPI_Iprobe(check::previous(), 78, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
     CHECK(is_refused(MPI_Wait(&receive, MPI_STATUS_IGNORE), "MPI_ERR_TRUNCATE"));
     CHECK_EQ(g_calls, 1);
     CHECK(g_other == MPI_REQUEST_NULL);
@@ -165,13 +164,14 @@ void generalised_request_that_waits() {
       out.fill(2);
       MPI_Request send = MPI_REQUEST_NULL, outer = MPI_REQUEST_NULL;
       if (persistent) {
-        CHECK_MPI(
-            MPI_Recv_init(in.data(), 1, type.type, previous(), kTag, MPI_COMM_WORLD, &g_other));
+        CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, check::previous(), kTag, MPI_COMM_WORLD,
+                                &g_other));
         CHECK_MPI(MPI_Start(&g_other));
       } else {
-        CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), kTag, MPI_COMM_WORLD, &g_other));
+        CHECK_MPI(
+            MPI_Irecv(in.data(), 1, type.type, check::previous(), kTag, MPI_COMM_WORLD, &g_other));
       }
-      CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), kTag, MPI_COMM_WORLD, &send));
+      CHECK_MPI(MPI_Isend(out.data(), 1, type.type, check::next(), kTag, MPI_COMM_WORLD, &send));
       CHECK_MPI(
           MPI_Grequest_start(empty_status, wait_for_the_other, not_cancelled, nullptr, &outer));
       CHECK_MPI(MPI_Grequest_complete(outer));
@@ -191,8 +191,9 @@ void refused_buffered_sends() {
   Image out(type, 1);
   g_calls = 0;
   MPI_Request request = MPI_REQUEST_NULL;
-  CHECK(is_refused(MPI_Ibsend(out.data(), 1, type.type, next(), kTag, handled.comm, &request),
-                   "MPI_ERR_BUFFER"));
+  CHECK(
+      is_refused(MPI_Ibsend(out.data(), 1, type.type, check::next(), kTag, handled.comm, &request),
+                 "MPI_ERR_BUFFER"));
   CHECK_EQ(g_calls, 1);
 }
 
@@ -208,8 +209,8 @@ void matched_and_a_byte_too_long() {
     std::vector<char> out(3001);
     MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
     MPI_Message message = MPI_MESSAGE_NULL;
-    CHECK_MPI(MPI_Isend(out.data(), 3001, MPI_CHAR, next(), kTag, handled.comm, &send));
-    CHECK_MPI(MPI_Mprobe(previous(), kTag, handled.comm, &message, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Isend(out.data(), 3001, MPI_CHAR, check::next(), kTag, handled.comm, &send));
+    CHECK_MPI(MPI_Mprobe(check::previous(), kTag, handled.comm, &message, MPI_STATUS_IGNORE));
     int code = MPI_SUCCESS;
     if (blocking) {
       code = MPI_Mrecv(in.data(), 1, type.type, &message, MPI_STATUS_IGNORE);
@@ -235,8 +236,9 @@ void not_a_request() {
     Image in(type, 1), out(type, 1);
     out.fill(3);
     MPI_Request requests[2] = {}, send = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), kTag, MPI_COMM_WORLD, &requests[0]));
-    CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), kTag, MPI_COMM_WORLD, &send));
+    CHECK_MPI(
+        MPI_Irecv(in.data(), 1, type.type, check::previous(), kTag, MPI_COMM_WORLD, &requests[0]));
+    CHECK_MPI(MPI_Isend(out.data(), 1, type.type, check::next(), kTag, MPI_COMM_WORLD, &send));
     for (int here = 0; here == 0;)
       CHECK_MPI(MPI_Request_get_status(requests[0], &here, MPI_STATUS_IGNORE));
 #ifdef OPEN_MPI
@@ -271,9 +273,10 @@ void many_requests() {
   std::vector<MPI_Request> requests(2 * std::size_t{kRequests}, MPI_REQUEST_NULL);
   const double begin = MPI_Wtime();
   for (std::size_t i = 0; i < kRequests; ++i)
-    MPI_Irecv(&in[4 * i], 1, type.type, previous(), kTag, MPI_COMM_WORLD, &requests[i]);
+    MPI_Irecv(&in[4 * i], 1, type.type, check::previous(), kTag, MPI_COMM_WORLD, &requests[i]);
   for (std::size_t i = 0; i < kRequests; ++i)
-    MPI_Isend(out.data(), 1, type.type, next(), kTag, MPI_COMM_WORLD, &requests[kRequests + i]);
+    MPI_Isend(out.data(), 1, type.type, check::next(), kTag, MPI_COMM_WORLD,
+              &requests[kRequests + i]);
   for (MPI_Request& request : requests) MPI_Wait(&request, MPI_STATUS_IGNORE);
   CHECK(MPI_Wtime() - begin < 10);
   int wrong = 0;

@@ -51,15 +51,12 @@ void report_completion(const char* name, int code, MPI_Comm expected) {
   calls = Calls{};
 }
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 void truncated(const char* name, MPI_Comm comm, const Described& type,
                int (*receive)(Image&, const Described&, MPI_Comm)) {
   check::section(name);
   Image out(type, 2), in(type, 1);
   MPI_Request send = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Isend(out.data(), 2, type.type, next(), 1, comm, &send));
+  CHECK_MPI(MPI_Isend(out.data(), 2, type.type, check::next(), 1, comm, &send));
   const int code = receive(in, type, comm);
   report_completion(name, code, comm);
   CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
@@ -67,35 +64,35 @@ void truncated(const char* name, MPI_Comm comm, const Described& type,
 
 void truncated_receives(MPI_Comm comm, const Described& type) {
   truncated("Recv", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
-    return MPI_Recv(in.data(), 1, t.type, previous(), 1, c, MPI_STATUS_IGNORE);
+    return MPI_Recv(in.data(), 1, t.type, check::previous(), 1, c, MPI_STATUS_IGNORE);
   });
   truncated("Irecv and Wait", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
     MPI_Request request = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, previous(), 1, c, &request));
+    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, check::previous(), 1, c, &request));
     return MPI_Wait(&request, MPI_STATUS_IGNORE);
   });
   truncated("Irecv and Test", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
     MPI_Request request = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, previous(), 1, c, &request));
+    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, check::previous(), 1, c, &request));
     int flag = 0, code = MPI_SUCCESS;
     while (!flag && code == MPI_SUCCESS) code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
     return code;
   });
   truncated("Irecv and Waitany", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
     MPI_Request request = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, previous(), 1, c, &request));
+    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, check::previous(), 1, c, &request));
     int index = 0;
     return MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
   });
   truncated("Irecv and Waitall", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
     MPI_Request request = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, previous(), 1, c, &request));
+    CHECK_MPI(MPI_Irecv(in.data(), 1, t.type, check::previous(), 1, c, &request));
     MPI_Status status{};
     return MPI_Waitall(1, &request, &status);
   });
   truncated("Recv_init, Start and Wait", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
     MPI_Request request = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Recv_init(in.data(), 1, t.type, previous(), 1, c, &request));
+    CHECK_MPI(MPI_Recv_init(in.data(), 1, t.type, check::previous(), 1, c, &request));
     CHECK_MPI(MPI_Start(&request));
     const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
     if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
@@ -103,7 +100,7 @@ void truncated_receives(MPI_Comm comm, const Described& type) {
   });
   truncated("Mprobe and Mrecv", comm, type, [](Image& in, const Described& t, MPI_Comm c) {
     MPI_Message message = MPI_MESSAGE_NULL;
-    CHECK_MPI(MPI_Mprobe(previous(), 1, c, &message, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Mprobe(check::previous(), 1, c, &message, MPI_STATUS_IGNORE));
     return MPI_Mrecv(in.data(), 1, t.type, &message, MPI_STATUS_IGNORE);
   });
 }
@@ -136,16 +133,16 @@ void several_at_once(MPI_Comm comm, int bytes, int too_many) {
   for (int i = 0; i < kMessages; ++i) {
     const Described& type = posted[i];
     in.emplace_back(type, 1);
-    CHECK_MPI(MPI_Irecv(in.back().data(), 1, type.type, previous(), i, comm, &receives[i]));
+    CHECK_MPI(MPI_Irecv(in.back().data(), 1, type.type, check::previous(), i, comm, &receives[i]));
   }
   MPI_Barrier(comm);
   for (int i = 0; i < kMessages; ++i) {
     out.emplace_back(sent[i], 1).fill(1);
-    CHECK_MPI(MPI_Isend(out.back().data(), 1, sent[i].type, next(), i, comm, &sends[i]));
+    CHECK_MPI(MPI_Isend(out.back().data(), 1, sent[i].type, check::next(), i, comm, &sends[i]));
   }
   MPI_Barrier(comm);
   for (int i = 0, flag = 0; i < 100; ++i)
-    CHECK_MPI(MPI_Iprobe(previous(), 78, comm, &flag, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Iprobe(check::previous(), 78, comm, &flag, MPI_STATUS_IGNORE));
   CHECK_EQ(calls.count, 0);
   MPI_Status statuses[kMessages];
   report_completion("Irecv, Iprobe and Waitall", MPI_Waitall(kMessages, receives, statuses), comm);
@@ -163,16 +160,16 @@ void persistent_again(MPI_Comm comm, int bytes, int too_many) {
   const Described type = every_second(bytes), longer = every_second(bytes + too_many);
   Image out(type, 1), too_long(longer, 1), in(type, 1), good(type, 1);
   MPI_Request receives[2];
-  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, previous(), 1, comm, &receives[0]));
-  CHECK_MPI(MPI_Recv_init(good.data(), 1, type.type, previous(), 2, comm, &receives[1]));
+  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, check::previous(), 1, comm, &receives[0]));
+  CHECK_MPI(MPI_Recv_init(good.data(), 1, type.type, check::previous(), 2, comm, &receives[1]));
   CHECK_MPI(MPI_Startall(2, receives));
   out.fill(1);
   MPI_Request sends[2];
-  CHECK_MPI(MPI_Isend(too_long.data(), 1, longer.type, next(), 1, comm, &sends[0]));
-  CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), 2, comm, &sends[1]));
+  CHECK_MPI(MPI_Isend(too_long.data(), 1, longer.type, check::next(), 1, comm, &sends[0]));
+  CHECK_MPI(MPI_Isend(out.data(), 1, type.type, check::next(), 2, comm, &sends[1]));
   MPI_Barrier(comm);
   for (int i = 0, flag = 0; i < 100; ++i)
-    CHECK_MPI(MPI_Iprobe(previous(), 78, comm, &flag, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Iprobe(check::previous(), 78, comm, &flag, MPI_STATUS_IGNORE));
   CHECK_EQ(calls.count, 0);
   const int code = MPI_Waitall(2, receives, MPI_STATUSES_IGNORE);
   // Open MPI 5 raises nothing for those that are left to it.
@@ -186,14 +183,14 @@ void persistent_again(MPI_Comm comm, int bytes, int too_many) {
   CHECK(good.holds(1));
   CHECK_MPI(MPI_Waitall(2, sends, MPI_STATUSES_IGNORE));
   MPI_Barrier(comm);  // or the next message might meet this turn's receive
-  CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), 1, comm, &sends[0]));
+  CHECK_MPI(MPI_Isend(out.data(), 1, type.type, check::next(), 1, comm, &sends[0]));
   if (receives[0] != MPI_REQUEST_NULL) {
     in.poison();
     CHECK_MPI(MPI_Start(&receives[0]));
     CHECK_MPI(MPI_Wait(&receives[0], MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_Request_free(&receives[0]));
   } else {
-    CHECK_MPI(MPI_Recv(in.data(), 1, type.type, previous(), 1, comm, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Recv(in.data(), 1, type.type, check::previous(), 1, comm, MPI_STATUS_IGNORE));
   }
   CHECK(in.holds(1));
   CHECK_EQ(calls.count, 0);
@@ -210,12 +207,12 @@ void bad_arguments(MPI_Comm comm) {
   report("Send to rank = size", MPI_Send(buffer.data(), 1, type.type, check::size(), 1, comm),
          comm);
   report("Isend of an uncommitted type",
-         MPI_Isend(buffer.data(), 1, uncommitted.type, next(), 1, comm, &request), comm);
+         MPI_Isend(buffer.data(), 1, uncommitted.type, check::next(), 1, comm, &request), comm);
   report("Irecv of count -1",
-         MPI_Irecv(buffer.data(), -1, type.type, previous(), 1, comm, &request), comm);
+         MPI_Irecv(buffer.data(), -1, type.type, check::previous(), 1, comm, &request), comm);
   report("Sendrecv_replace with tag -77",
-         MPI_Sendrecv_replace(buffer.data(), 1, type.type, next(), -77, previous(), 1, comm,
-                              MPI_STATUS_IGNORE),
+         MPI_Sendrecv_replace(buffer.data(), 1, type.type, check::next(), -77, check::previous(), 1,
+                              comm, MPI_STATUS_IGNORE),
          comm);
 #ifdef OPEN_MPI  // MPICH takes no notice of the end
   char packed[8] = {};

@@ -11,9 +11,6 @@ namespace {
 constexpr int kElements = 16 << 20;  // 64 MiB of every second int
 constexpr int kTag = 3;
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 /// This process may map no more than `room` bytes beyond what it has.
 void limit_memory(std::size_t room) {
   std::ifstream status("/proc/self/statm");
@@ -40,7 +37,7 @@ struct Data {
   void check_and_clear() {
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < in.size(); ++i)
-      wrong += in[i] != (i % 2 == 0 ? static_cast<int>(i) + previous() : 0);
+      wrong += in[i] != (i % 2 == 0 ? static_cast<int>(i) + check::previous() : 0);
     CHECK_EQ(wrong, std::size_t{0});
     std::fill(in.begin(), in.end(), 0);
   }
@@ -51,31 +48,32 @@ void messages() {
   limit_memory(std::size_t{32} << 20);
   MPI_Request requests[2];
   check::section("Isend, Irecv");
+  CHECK_MPI(MPI_Irecv(data.in.data(), 1, data.type, check::previous(), kTag, MPI_COMM_WORLD,
+                      &requests[0]));
   CHECK_MPI(
-      MPI_Irecv(data.in.data(), 1, data.type, previous(), kTag, MPI_COMM_WORLD, &requests[0]));
-  CHECK_MPI(MPI_Isend(data.out.data(), 1, data.type, next(), kTag, MPI_COMM_WORLD, &requests[1]));
+      MPI_Isend(data.out.data(), 1, data.type, check::next(), kTag, MPI_COMM_WORLD, &requests[1]));
   CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
   data.check_and_clear();
   check::section("Sendrecv");
-  CHECK_MPI(MPI_Sendrecv(data.out.data(), 1, data.type, next(), kTag, data.in.data(), 1, data.type,
-                         previous(), kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Sendrecv(data.out.data(), 1, data.type, check::next(), kTag, data.in.data(), 1,
+                         data.type, check::previous(), kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   data.check_and_clear();
   check::section("persistent ones");
-  CHECK_MPI(
-      MPI_Recv_init(data.in.data(), 1, data.type, previous(), kTag, MPI_COMM_WORLD, &requests[0]));
-  CHECK_MPI(
-      MPI_Send_init(data.out.data(), 1, data.type, next(), kTag, MPI_COMM_WORLD, &requests[1]));
+  CHECK_MPI(MPI_Recv_init(data.in.data(), 1, data.type, check::previous(), kTag, MPI_COMM_WORLD,
+                          &requests[0]));
+  CHECK_MPI(MPI_Send_init(data.out.data(), 1, data.type, check::next(), kTag, MPI_COMM_WORLD,
+                          &requests[1]));
   CHECK_MPI(MPI_Startall(2, requests));
   CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
   for (MPI_Request& request : requests) CHECK_MPI(MPI_Request_free(&request));
   data.check_and_clear();
   check::section("Send, Recv");
   if (check::rank() % 2 == 0)
-    CHECK_MPI(MPI_Send(data.out.data(), 1, data.type, next(), kTag, MPI_COMM_WORLD));
-  CHECK_MPI(
-      MPI_Recv(data.in.data(), 1, data.type, previous(), kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Send(data.out.data(), 1, data.type, check::next(), kTag, MPI_COMM_WORLD));
+  CHECK_MPI(MPI_Recv(data.in.data(), 1, data.type, check::previous(), kTag, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE));
   if (check::rank() % 2 == 1)
-    CHECK_MPI(MPI_Send(data.out.data(), 1, data.type, next(), kTag, MPI_COMM_WORLD));
+    CHECK_MPI(MPI_Send(data.out.data(), 1, data.type, check::next(), kTag, MPI_COMM_WORLD));
   data.check_and_clear();
 }
 

@@ -2,31 +2,14 @@
 /// handler is called, what a refused call leaves, and the order of indices. All is printed, and
 /// must be as without Strake.
 #include "described.hpp"
+#include "handler_calls.hpp"
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
-int g_called = 0;
-std::string g_where;
-void count(MPI_Comm* comm, int* /*code*/, ...) {
-  ++g_called;
-  g_where = *comm == MPI_COMM_WORLD ? "the world" : *comm == MPI_COMM_SELF ? "itself" : "another";
-}
-
-/// What the call returned. MPICH returns MPI_SUCCESS, since 4.3, where the handler has returned,
-/// Strake may return the error.
-void tell(const char* name, int code) {
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40300000
-  const std::string returned = g_called > 0 ? "the error" : check::class_name(code);
-#else
-  const std::string returned = check::class_name(code);
-#endif
-  check::note("%s: %s, handler called %d times, on %s", name, returned.c_str(), g_called,
-              g_called > 0 ? g_where.c_str() : "none");
-  g_called = 0;
-}
+using handler_calls::count;
+using handler_calls::g_called;
+using handler_calls::g_where;
+using handler_calls::tell;
 
 bool active(MPI_Request request) {
   int flag = 0;
@@ -53,7 +36,7 @@ void refused_startall(MPI_Comm comm) {
   const Described type = describe::medium();
   Image in(type, 1);
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, previous(), 2, comm, &requests[0]));
+  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, check::previous(), 2, comm, &requests[0]));
   tell("Startall with a null request", MPI_Startall(2, requests));
   check::note("the first is active: %d", active(requests[0]));
   tell("Cancel, inactive", MPI_Cancel(&requests[0]));
@@ -72,8 +55,8 @@ void failed_receive(MPI_Comm comm) {
   const Described type = describe::medium();
   Image out(type, 2), in(type, 1);
   MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), 3, comm, &receive));
-  CHECK_MPI(MPI_Isend(out.data(), 2, type.type, next(), 3, comm, &send));
+  CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, check::previous(), 3, comm, &receive));
+  CHECK_MPI(MPI_Isend(out.data(), 2, type.type, check::next(), 3, comm, &send));
   int code = MPI_SUCCESS;
   for (int flag = 0; !flag && g_called == 0;) {
     code = MPI_Request_get_status(receive, &flag, MPI_STATUS_IGNORE);
@@ -93,11 +76,12 @@ void error_fields(MPI_Comm comm) {
   Image out(type, 1), in(type, 1);
   MPI_Status status{};
   status.MPI_ERROR = 77;
-  CHECK_MPI(MPI_Sendrecv(out.data(), 1, type.type, next(), 4, in.data(), 1, type.type, previous(),
-                         4, comm, &status));
+  CHECK_MPI(MPI_Sendrecv(out.data(), 1, type.type, check::next(), 4, in.data(), 1, type.type,
+                         check::previous(), 4, comm, &status));
   check::note("Sendrecv leaves %d", status.MPI_ERROR);
   status.MPI_ERROR = 77;
-  CHECK_MPI(MPI_Sendrecv_replace(in.data(), 1, type.type, next(), 4, previous(), 4, comm, &status));
+  CHECK_MPI(MPI_Sendrecv_replace(in.data(), 1, type.type, check::next(), 4, check::previous(), 4,
+                                 comm, &status));
   check::note("Sendrecv_replace leaves %d", status.MPI_ERROR);
 }
 
@@ -113,12 +97,12 @@ void indices_in_order(MPI_Comm comm) {
     in.emplace_back(strided, 1);
     void* const to = in.back().data();
     if (i % 2 == 1) {
-      CHECK_MPI(MPI_Recv_init(to, 1, strided.type, previous(), i, comm, &receives[i]));
+      CHECK_MPI(MPI_Recv_init(to, 1, strided.type, check::previous(), i, comm, &receives[i]));
       CHECK_MPI(MPI_Start(&receives[i]));
     } else {
-      CHECK_MPI(MPI_Irecv(to, 1, strided.type, previous(), i, comm, &receives[i]));
+      CHECK_MPI(MPI_Irecv(to, 1, strided.type, check::previous(), i, comm, &receives[i]));
     }
-    CHECK_MPI(MPI_Isend(out.data(), 1, strided.type, next(), i, comm, &sends[i]));
+    CHECK_MPI(MPI_Isend(out.data(), 1, strided.type, check::next(), i, comm, &sends[i]));
   }
   CHECK_MPI(MPI_Waitall(kMessages, sends, MPI_STATUSES_IGNORE));
   CHECK_MPI(MPI_Barrier(comm));

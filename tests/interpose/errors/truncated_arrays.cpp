@@ -2,32 +2,13 @@
 /// what each call tells, which requests it leaves, and how often and where the error handler is
 /// called. All is printed, and must be as without Strake.
 #include "described.hpp"
+#include "handler_calls.hpp"
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
-int g_called = 0;
-std::string g_where;
-void count(MPI_Comm* comm, int* /*code*/, ...) {
-  ++g_called;
-  g_where = *comm == MPI_COMM_WORLD ? "the world" : *comm == MPI_COMM_SELF ? "itself" : "another";
-}
-
-/// MPICH returns MPI_SUCCESS, since 4.3, where the handler has returned; Strake may return the
-/// error.
-std::string returned(int code) {
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40300000
-  if (g_called > 0) return "the error";
-#endif
-  return check::class_name(code);
-}
-void tell(const std::string& name, int code) {
-  check::note("%s: %s, handler called %d times, on %s", name.c_str(), returned(code).c_str(),
-              g_called, g_called > 0 ? g_where.c_str() : "none");
-  g_called = 0;
-}
+using handler_calls::count;
+using handler_calls::returned;
+using handler_calls::tell;
 
 constexpr int kCount = 5;
 /// Open MPI 5 returns MPI_SUCCESS from a Waitall that failed where statuses are ignored, and MPICH
@@ -75,17 +56,18 @@ class Messages {
       out_.emplace_back(type(i), 2);
       out_.back().fill(static_cast<std::uint64_t>(i));
       auto* const post = which.persistent ? MPI_Recv_init : MPI_Irecv;
-      CHECK_MPI(post(in_.back().data(), room, type(i).type, previous(), i, comm, &requests[i]));
+      CHECK_MPI(
+          post(in_.back().data(), room, type(i).type, check::previous(), i, comm, &requests[i]));
       if (which.persistent) CHECK_MPI(MPI_Start(&requests[i]));
     }
     MPI_Barrier(comm);
     for (int i = 0; i < kCount; ++i) {
-      CHECK_MPI(MPI_Isend(out_[static_cast<std::size_t>(i)].data(), 2, type(i).type, next(), i,
-                          comm, &sends[i]));
+      CHECK_MPI(MPI_Isend(out_[static_cast<std::size_t>(i)].data(), 2, type(i).type, check::next(),
+                          i, comm, &sends[i]));
     }
     // Short messages are complete in the order in which they were sent.
-    CHECK_MPI(MPI_Sendrecv(nullptr, 0, MPI_INT, next(), kLast, nullptr, 0, MPI_INT, previous(),
-                           kLast, comm, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Sendrecv(nullptr, 0, MPI_INT, check::next(), kLast, nullptr, 0, MPI_INT,
+                           check::previous(), kLast, comm, MPI_STATUS_IGNORE));
     CHECK_MPI(MPI_Waitall(kCount, sends, MPI_STATUSES_IGNORE));
     MPI_Barrier(comm);
     for (int i = 0, flag = 0; i < 100; ++i) {

@@ -5,9 +5,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 constexpr int kTag = 4;
 
 /// After truncation the bytes of the type may hold anything; gaps and surroundings may not.
@@ -31,15 +28,15 @@ void send_and_receive(const Described& type, int sent, int posted, int way, MPI_
   int code = MPI_SUCCESS, flag = 0, index = -1;
   const bool before = way % 2 == 0;  // the receive is posted before the message comes
   const auto post = [&] {
-    CHECK_MPI(MPI_Irecv(in.data(), posted, type.type, previous(), kTag, comm, &receive));
+    CHECK_MPI(MPI_Irecv(in.data(), posted, type.type, check::previous(), kTag, comm, &receive));
   };
   if (before && way < 8) {
     post();
     MPI_Barrier(comm);
   }
-  CHECK_MPI(MPI_Isend(out.data(), sent, type.type, next(), kTag, comm, &send));
+  CHECK_MPI(MPI_Isend(out.data(), sent, type.type, check::next(), kTag, comm, &send));
   if (!before) {
-    CHECK_MPI(MPI_Probe(previous(), kTag, comm, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Probe(check::previous(), kTag, comm, MPI_STATUS_IGNORE));
     if (way < 8) post();
   }
   switch (way / 2) {
@@ -56,12 +53,12 @@ void send_and_receive(const Described& type, int sent, int posted, int way, MPI_
       while (!flag && code == MPI_SUCCESS) code = MPI_Testany(1, &receive, &index, &flag, &status);
       break;
     default:
-      code = MPI_Recv(in.data(), posted, type.type, previous(), kTag, comm, &status);
+      code = MPI_Recv(in.data(), posted, type.type, check::previous(), kTag, comm, &status);
   }
   CHECK_EQ(check::class_name(code), "MPI_ERR_TRUNCATE");
   CHECK(receive == MPI_REQUEST_NULL);
   if (way / 2 == 0) {
-    CHECK_EQ(status.MPI_SOURCE, previous());
+    CHECK_EQ(status.MPI_SOURCE, check::previous());
     CHECK_EQ(status.MPI_TAG, kTag);
   }
   check_gaps(in, type, posted);
@@ -87,11 +84,12 @@ void arrays(MPI_Comm comm, bool waitsome) {
     out.emplace_back(type, 2);
     in.emplace_back(type, i == 1 ? 1 : 2);
     out.back().fill(static_cast<std::uint64_t>(i));
-    CHECK_MPI(
-        MPI_Irecv(in.back().data(), i == 1 ? 1 : 2, type.type, previous(), i, comm, &receives[i]));
+    CHECK_MPI(MPI_Irecv(in.back().data(), i == 1 ? 1 : 2, type.type, check::previous(), i, comm,
+                        &receives[i]));
   }
   for (std::size_t i = 0; i < 3; ++i)
-    CHECK_MPI(MPI_Isend(out[i].data(), 2, type.type, next(), static_cast<int>(i), comm, &sends[i]));
+    CHECK_MPI(MPI_Isend(out[i].data(), 2, type.type, check::next(), static_cast<int>(i), comm,
+                        &sends[i]));
   MPI_Status statuses[3];
   std::string classes[3] = {"MPI_ERR_PENDING", "MPI_ERR_PENDING", "MPI_ERR_PENDING"};
   if (waitsome) {
@@ -134,10 +132,10 @@ void error_field(MPI_Comm comm) {
   for (const int sent : {1, 2}) {
     Image out(type, 2), in(type, 1);
     MPI_Request send = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Isend(out.data(), sent, type.type, next(), kTag, comm, &send));
+    CHECK_MPI(MPI_Isend(out.data(), sent, type.type, check::next(), kTag, comm, &send));
     MPI_Status status{};
     status.MPI_ERROR = 77;
-    const int code = MPI_Recv(in.data(), 1, type.type, previous(), kTag, comm, &status);
+    const int code = MPI_Recv(in.data(), 1, type.type, check::previous(), kTag, comm, &status);
     check::note("%s, MPI_ERROR %d", check::class_name(code).c_str(), status.MPI_ERROR);
     CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
   }
@@ -151,12 +149,13 @@ void next_message(MPI_Comm comm) {
   first.fill(1);
   second.fill(2);
   MPI_Request sends[2];
-  CHECK_MPI(MPI_Isend(first.data(), 2, type.type, next(), kTag, comm, &sends[0]));
-  CHECK_MPI(MPI_Isend(second.data(), 1, type.type, next(), kTag, comm, &sends[1]));
-  const int code = MPI_Recv(in.data(), 1, type.type, previous(), kTag, comm, MPI_STATUS_IGNORE);
+  CHECK_MPI(MPI_Isend(first.data(), 2, type.type, check::next(), kTag, comm, &sends[0]));
+  CHECK_MPI(MPI_Isend(second.data(), 1, type.type, check::next(), kTag, comm, &sends[1]));
+  const int code =
+      MPI_Recv(in.data(), 1, type.type, check::previous(), kTag, comm, MPI_STATUS_IGNORE);
   CHECK_EQ(check::class_name(code), "MPI_ERR_TRUNCATE");
   in.poison();
-  CHECK_MPI(MPI_Recv(in.data(), 1, type.type, previous(), kTag, comm, MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Recv(in.data(), 1, type.type, check::previous(), kTag, comm, MPI_STATUS_IGNORE));
   CHECK(in.holds(2));
   CHECK_MPI(MPI_Waitall(2, sends, MPI_STATUSES_IGNORE));
 }
@@ -197,17 +196,17 @@ void several(MPI_Comm comm, bool strided) {
   const Described& second = strided ? type : plain;
   Image out(type, 2), in(type, 1), out2(second, 2), in2(second, 1), good(type, 1);
   MPI_Request receives[3];
-  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, previous(), 1, comm, &receives[0]));
-  CHECK_MPI(MPI_Recv_init(in2.data(), 1, second.type, previous(), 2, comm, &receives[1]));
-  CHECK_MPI(MPI_Recv_init(good.data(), 1, type.type, previous(), 3, comm, &receives[2]));
+  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, check::previous(), 1, comm, &receives[0]));
+  CHECK_MPI(MPI_Recv_init(in2.data(), 1, second.type, check::previous(), 2, comm, &receives[1]));
+  CHECK_MPI(MPI_Recv_init(good.data(), 1, type.type, check::previous(), 3, comm, &receives[2]));
   for (int sent = 2; sent > 0; --sent) {
     out.fill(static_cast<std::uint64_t>(sent));
     out2.fill(static_cast<std::uint64_t>(sent));
     CHECK_MPI(MPI_Startall(3, receives));
     MPI_Barrier(comm);
-    CHECK_MPI(MPI_Send(out.data(), sent, type.type, next(), 1, comm));
-    CHECK_MPI(MPI_Send(out2.data(), sent, second.type, next(), 2, comm));
-    CHECK_MPI(MPI_Send(out.data(), 1, type.type, next(), 3, comm));
+    CHECK_MPI(MPI_Send(out.data(), sent, type.type, check::next(), 1, comm));
+    CHECK_MPI(MPI_Send(out2.data(), sent, second.type, check::next(), 2, comm));
+    CHECK_MPI(MPI_Send(out.data(), 1, type.type, check::next(), 3, comm));
     MPI_Barrier(comm);
     MPI_Status statuses[3];
     const int code = MPI_Waitall(3, receives, statuses);

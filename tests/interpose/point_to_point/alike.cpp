@@ -11,9 +11,6 @@ namespace {
 
 constexpr int kTag = 7;
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 Described scattered() {
   std::vector<int> lengths;
   std::vector<MPI_Aint> at;
@@ -57,7 +54,7 @@ void check_status(const MPI_Status& status, const Message& message) {
   int bytes = -1;
   CHECK_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
   CHECK_EQ(bytes, message.type->size());
-  CHECK_EQ(status.MPI_SOURCE, previous());
+  CHECK_EQ(status.MPI_SOURCE, check::previous());
   CHECK_EQ(status.MPI_TAG, kTag);
 }
 
@@ -65,12 +62,12 @@ void send(Message& message, MPI_Comm comm) {
   void* const data = message.out->data();
   const MPI_Datatype type = message.type->type;
   if (message.persistent_send) {
-    CHECK_MPI(MPI_Send_init(data, 1, type, next(), kTag, comm, &message.out_request));
+    CHECK_MPI(MPI_Send_init(data, 1, type, check::next(), kTag, comm, &message.out_request));
     CHECK_MPI(MPI_Start(&message.out_request));
   } else if (message.synchronous) {
-    CHECK_MPI(MPI_Issend(data, 1, type, next(), kTag, comm, &message.out_request));
+    CHECK_MPI(MPI_Issend(data, 1, type, check::next(), kTag, comm, &message.out_request));
   } else {
-    CHECK_MPI(MPI_Isend(data, 1, type, next(), kTag, comm, &message.out_request));
+    CHECK_MPI(MPI_Isend(data, 1, type, check::next(), kTag, comm, &message.out_request));
   }
 }
 
@@ -78,16 +75,16 @@ void post(Message& message, MPI_Comm comm) {
   void* const data = message.in->data();
   const MPI_Datatype type = message.type->type;
   if (message.way == Way::kEarly) {
-    CHECK_MPI(MPI_Irecv(data, 1, type, previous(), kTag, comm, &message.in_request));
+    CHECK_MPI(MPI_Irecv(data, 1, type, check::previous(), kTag, comm, &message.in_request));
   } else {
-    CHECK_MPI(MPI_Recv_init(data, 1, type, previous(), kTag, comm, &message.in_request));
+    CHECK_MPI(MPI_Recv_init(data, 1, type, check::previous(), kTag, comm, &message.in_request));
     CHECK_MPI(MPI_Start(&message.in_request));
   }
 }
 
 /// Receives the next message, or matches it.
 void receive(Message& message, MPI_Comm comm, std::mt19937& random) {
-  const int source = random() % 2 == 0 ? previous() : MPI_ANY_SOURCE;
+  const int source = random() % 2 == 0 ? check::previous() : MPI_ANY_SOURCE;
   MPI_Status status{};
   int flag = 0;
   switch (message.way) {
@@ -182,15 +179,15 @@ void handler(MPI_Comm* /*comm*/, int* /*code*/, ...) {
   const Described& type = types()[2];
   MPI_Status status{};
   int bytes = -1;
-  CHECK_MPI(MPI_Probe(previous(), kTag, MPI_COMM_WORLD, &status));
+  CHECK_MPI(MPI_Probe(check::previous(), kTag, MPI_COMM_WORLD, &status));
   CHECK_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
   CHECK_EQ(bytes, type.size());
-  CHECK_MPI(
-      MPI_Recv(g_inside.received->data(), 1, type.type, previous(), kTag, MPI_COMM_WORLD, &status));
+  CHECK_MPI(MPI_Recv(g_inside.received->data(), 1, type.type, check::previous(), kTag,
+                     MPI_COMM_WORLD, &status));
   CHECK_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
   CHECK_EQ(bytes, type.size());
-  CHECK_MPI(MPI_Irecv(g_inside.pending->data(), 1, type.type, previous(), kTag, MPI_COMM_WORLD,
-                      &g_inside.request));
+  CHECK_MPI(MPI_Irecv(g_inside.pending->data(), 1, type.type, check::previous(), kTag,
+                      MPI_COMM_WORLD, &g_inside.request));
 }
 
 void inside_an_error_handler() {
@@ -206,8 +203,10 @@ void inside_an_error_handler() {
   second.fill(2);
   g_inside = {&received, &pending, MPI_REQUEST_NULL};
   MPI_Request requests[2];
-  CHECK_MPI(MPI_Isend(first.data(), 1, type.type, next(), kTag, MPI_COMM_WORLD, &requests[0]));
-  CHECK_MPI(MPI_Isend(second.data(), 1, type.type, next(), kTag, MPI_COMM_WORLD, &requests[1]));
+  CHECK_MPI(
+      MPI_Isend(first.data(), 1, type.type, check::next(), kTag, MPI_COMM_WORLD, &requests[0]));
+  CHECK_MPI(
+      MPI_Isend(second.data(), 1, type.type, check::next(), kTag, MPI_COMM_WORLD, &requests[1]));
   // A wrapped call, which fails: a rank that is not there.
   (void)MPI_Send(first.data(), 1, type.type, check::size() + 5, kTag, comm);
   CHECK(received.holds(1));
@@ -235,8 +234,8 @@ void communicators() {
     Image out(type, 1), in(type, 1);
     out.fill(static_cast<std::uint64_t>(i));
     MPI_Request requests[2];
-    CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), 1, ring, &requests[0]));
-    CHECK_MPI(MPI_Isend(out.data(), 1, type.type, next(), 1, ring, &requests[1]));
+    CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, check::previous(), 1, ring, &requests[0]));
+    CHECK_MPI(MPI_Isend(out.data(), 1, type.type, check::next(), 1, ring, &requests[1]));
     for (MPI_Comm* const comm : {&ring, &split, &dup}) CHECK_MPI(MPI_Comm_free(comm));
     CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
     CHECK(in.holds(static_cast<std::uint64_t>(i)));

@@ -7,9 +7,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 /// Zeroed memory that takes up pages only where it is written.
 class Mapping {
  public:
@@ -44,16 +41,16 @@ void far_apart() {
   for (const bool nonblocking : {false, true}) {
     if (nonblocking) {
       MPI_Request requests[2];
-      CHECK_MPI(MPI_Irecv(in.at(0), 1, type, previous(), 1, MPI_COMM_WORLD, &requests[0]));
-      CHECK_MPI(MPI_Isend(out.at(0), 1, type, next(), 1, MPI_COMM_WORLD, &requests[1]));
+      CHECK_MPI(MPI_Irecv(in.at(0), 1, type, check::previous(), 1, MPI_COMM_WORLD, &requests[0]));
+      CHECK_MPI(MPI_Isend(out.at(0), 1, type, check::next(), 1, MPI_COMM_WORLD, &requests[1]));
       CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
     } else {
-      CHECK_MPI(MPI_Sendrecv(out.at(0), 1, type, next(), 1, in.at(0), 1, type, previous(), 1,
-                             MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK_MPI(MPI_Sendrecv(out.at(0), 1, type, check::next(), 1, in.at(0), 1, type,
+                             check::previous(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     }
     for (std::size_t b = 0; b < 3; ++b)
       for (int i = 0; i < kInts; ++i) {
-        CHECK_EQ(in.at(3 * kGiB * b)[i], static_cast<int>(b) * kInts + i + previous());
+        CHECK_EQ(in.at(3 * kGiB * b)[i], static_cast<int>(b) * kInts + i + check::previous());
         in.at(3 * kGiB * b)[i] = -1;
       }
   }
@@ -76,10 +73,10 @@ void long_extent() {
   CHECK_MPI(MPI_Type_create_resized(MPI_INT, 0, static_cast<MPI_Aint>(5 * kGiB), &type));
   CHECK_MPI(MPI_Type_commit(&type));
   int in[2] = {-1, -1};
-  CHECK_MPI(MPI_Sendrecv(memory.at(0), 2, type, next(), 2, in, 2, MPI_INT, previous(), 2,
-                         MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-  CHECK_EQ(in[0], 11 + previous());
-  CHECK_EQ(in[1], 22 + previous());
+  CHECK_MPI(MPI_Sendrecv(memory.at(0), 2, type, check::next(), 2, in, 2, MPI_INT, check::previous(),
+                         2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK_EQ(in[0], 11 + check::previous());
+  CHECK_EQ(in[1], 22 + check::previous());
   CHECK_MPI(MPI_Type_free(&type));
 }
 
@@ -102,22 +99,26 @@ void large_count_calls() {
     in.poison();
   };
   MPI_Request requests[2];
-  CHECK_MPI(MPI_Irecv_c(in.data(), kCount, type.type, previous(), 3, MPI_COMM_WORLD, &requests[0]));
-  CHECK_MPI(MPI_Isend_c(out.data(), kCount, type.type, next(), 3, MPI_COMM_WORLD, &requests[1]));
+  CHECK_MPI(MPI_Irecv_c(in.data(), kCount, type.type, check::previous(), 3, MPI_COMM_WORLD,
+                        &requests[0]));
+  CHECK_MPI(
+      MPI_Isend_c(out.data(), kCount, type.type, check::next(), 3, MPI_COMM_WORLD, &requests[1]));
   CHECK_MPI(MPI_Wait(&requests[0], &status));
   check_received();
   CHECK_MPI(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
-  CHECK_MPI(MPI_Sendrecv_c(out.data(), kCount, type.type, next(), 3, in.data(), kCount, type.type,
-                           previous(), 3, MPI_COMM_WORLD, &status));
+  CHECK_MPI(MPI_Sendrecv_c(out.data(), kCount, type.type, check::next(), 3, in.data(), kCount,
+                           type.type, check::previous(), 3, MPI_COMM_WORLD, &status));
   check_received();
-  CHECK_MPI(MPI_Issend_c(out.data(), kCount, type.type, next(), 3, MPI_COMM_WORLD, &requests[0]));
-  CHECK_MPI(MPI_Recv_c(in.data(), kCount, type.type, previous(), 3, MPI_COMM_WORLD, &status));
+  CHECK_MPI(
+      MPI_Issend_c(out.data(), kCount, type.type, check::next(), 3, MPI_COMM_WORLD, &requests[0]));
+  CHECK_MPI(
+      MPI_Recv_c(in.data(), kCount, type.type, check::previous(), 3, MPI_COMM_WORLD, &status));
   check_received();
   CHECK_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
-  CHECK_MPI(
-      MPI_Send_init_c(out.data(), kCount, type.type, next(), 3, MPI_COMM_WORLD, &requests[0]));
-  CHECK_MPI(
-      MPI_Recv_init_c(in.data(), kCount, type.type, previous(), 3, MPI_COMM_WORLD, &requests[1]));
+  CHECK_MPI(MPI_Send_init_c(out.data(), kCount, type.type, check::next(), 3, MPI_COMM_WORLD,
+                            &requests[0]));
+  CHECK_MPI(MPI_Recv_init_c(in.data(), kCount, type.type, check::previous(), 3, MPI_COMM_WORLD,
+                            &requests[1]));
   CHECK_MPI(MPI_Startall(2, requests));
   CHECK_MPI(MPI_Wait(&requests[1], &status));
   check_received();
@@ -125,8 +126,9 @@ void large_count_calls() {
   CHECK_MPI(MPI_Request_free(&requests[0]));
   CHECK_MPI(MPI_Request_free(&requests[1]));
   MPI_Message message = MPI_MESSAGE_NULL;
-  CHECK_MPI(MPI_Isend_c(out.data(), kCount, type.type, next(), 3, MPI_COMM_WORLD, &requests[0]));
-  CHECK_MPI(MPI_Mprobe(previous(), 3, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
+  CHECK_MPI(
+      MPI_Isend_c(out.data(), kCount, type.type, check::next(), 3, MPI_COMM_WORLD, &requests[0]));
+  CHECK_MPI(MPI_Mprobe(check::previous(), 3, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
   CHECK_MPI(MPI_Mrecv_c(in.data(), kCount, type.type, &message, &status));
   check_received();
   CHECK_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
@@ -149,8 +151,8 @@ void large_count_calls() {
   made = describe::commit(std::move(made));
   Image large_out(made, 1), large_in(made, 1);
   large_out.fill(5);
-  CHECK_MPI(MPI_Sendrecv(large_out.data(), 1, made.type, next(), 4, large_in.data(), 1, made.type,
-                         previous(), 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK_MPI(MPI_Sendrecv(large_out.data(), 1, made.type, check::next(), 4, large_in.data(), 1,
+                         made.type, check::previous(), 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CHECK(large_in.holds(5));
 }
 

@@ -4,9 +4,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 constexpr int kMessages = 6;
 
 /// Bsend and Ibsend fill a buffer of exactly the size that MPI_Pack_size promises; the data may
@@ -22,10 +19,10 @@ void buffered(const Described& type) {
     for (int i = 0; i < kMessages; ++i) {
       out.fill(static_cast<std::uint64_t>(10 * turn + i));
       if (i % 2 == 0) {
-        CHECK_MPI(MPI_Bsend(out.data(), 1, type.type, next(), 1, MPI_COMM_WORLD));
+        CHECK_MPI(MPI_Bsend(out.data(), 1, type.type, check::next(), 1, MPI_COMM_WORLD));
       } else {
         MPI_Request request = MPI_REQUEST_NULL;
-        CHECK_MPI(MPI_Ibsend(out.data(), 1, type.type, next(), 1, MPI_COMM_WORLD, &request));
+        CHECK_MPI(MPI_Ibsend(out.data(), 1, type.type, check::next(), 1, MPI_COMM_WORLD, &request));
         CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));  // local: nobody receives yet
       }
       out.poison();
@@ -33,8 +30,8 @@ void buffered(const Described& type) {
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < kMessages; ++i) {
       in.poison();
-      CHECK_MPI(
-          MPI_Recv(in.data(), 1, type.type, previous(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK_MPI(MPI_Recv(in.data(), 1, type.type, check::previous(), 1, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE));
       CHECK(in.holds(static_cast<std::uint64_t>(10 * turn + i)));
     }
     void* buffer = nullptr;
@@ -56,9 +53,9 @@ void detach_waits() {
   Image out(type, 1), in(type, 1);
   out.fill(5);
   MPI_Request receive = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, previous(), 2, MPI_COMM_WORLD, &receive));
+  CHECK_MPI(MPI_Irecv(in.data(), 1, type.type, check::previous(), 2, MPI_COMM_WORLD, &receive));
   CHECK_MPI(MPI_Buffer_attach(attached.data(), static_cast<int>(attached.size())));
-  CHECK_MPI(MPI_Bsend(out.data(), 1, type.type, next(), 2, MPI_COMM_WORLD));
+  CHECK_MPI(MPI_Bsend(out.data(), 1, type.type, check::next(), 2, MPI_COMM_WORLD));
   void* buffer = nullptr;
   int size = 0;
   CHECK_MPI(MPI_Buffer_detach(&buffer, &size));
@@ -88,11 +85,11 @@ void ready(const Described& type) {
   out.fill(6);
   MPI_Request receives[2], send = MPI_REQUEST_NULL;
   for (int i = 0; i < 2; ++i)
-    CHECK_MPI(
-        MPI_Irecv(in[i].data(), 1, type.type, previous(), 4 + i, MPI_COMM_WORLD, &receives[i]));
+    CHECK_MPI(MPI_Irecv(in[i].data(), 1, type.type, check::previous(), 4 + i, MPI_COMM_WORLD,
+                        &receives[i]));
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK_MPI(MPI_Rsend(out.data(), 1, type.type, next(), 4, MPI_COMM_WORLD));
-  CHECK_MPI(MPI_Irsend(out.data(), 1, type.type, next(), 5, MPI_COMM_WORLD, &send));
+  CHECK_MPI(MPI_Rsend(out.data(), 1, type.type, check::next(), 4, MPI_COMM_WORLD));
+  CHECK_MPI(MPI_Irsend(out.data(), 1, type.type, check::next(), 5, MPI_COMM_WORLD, &send));
   CHECK_MPI(MPI_Waitall(2, receives, MPI_STATUSES_IGNORE));
   CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
   for (Image& image : in) CHECK(image.holds(6));
@@ -106,10 +103,10 @@ void synchronous(const Described& type, bool persistent) {
   out.fill(7);
   MPI_Request send = MPI_REQUEST_NULL;
   if (persistent) {
-    CHECK_MPI(MPI_Ssend_init(out.data(), 1, type.type, next(), 6, MPI_COMM_WORLD, &send));
+    CHECK_MPI(MPI_Ssend_init(out.data(), 1, type.type, check::next(), 6, MPI_COMM_WORLD, &send));
     CHECK_MPI(MPI_Start(&send));
   } else {
-    CHECK_MPI(MPI_Issend(out.data(), 1, type.type, next(), 6, MPI_COMM_WORLD, &send));
+    CHECK_MPI(MPI_Issend(out.data(), 1, type.type, check::next(), 6, MPI_COMM_WORLD, &send));
   }
   for (int i = 0; i < 200; ++i) {
     int flag = 1;
@@ -119,7 +116,8 @@ void synchronous(const Described& type, bool persistent) {
     CHECK_EQ(flag, 0);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK_MPI(MPI_Recv(in.data(), 1, type.type, previous(), 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK_MPI(
+      MPI_Recv(in.data(), 1, type.type, check::previous(), 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
   CHECK(in.holds(7));
   if (persistent) CHECK_MPI(MPI_Request_free(&send));

@@ -3,9 +3,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 /// Send, Ssend and Rsend requests and their receives, restarted with new data every time.
 void restarted() {
   check::section("restarted many times");
@@ -17,9 +14,9 @@ void restarted() {
     const Described& type = types[i % 3];
     out.emplace_back(type, 1);
     in.emplace_back(type, 1);
-    CHECK_MPI(kinds[i / 3](out[i].data(), 1, type.type, next(), static_cast<int>(i), MPI_COMM_WORLD,
-                           &sends[i]));
-    CHECK_MPI(MPI_Recv_init(in[i].data(), 1, type.type, previous(), static_cast<int>(i),
+    CHECK_MPI(kinds[i / 3](out[i].data(), 1, type.type, check::next(), static_cast<int>(i),
+                           MPI_COMM_WORLD, &sends[i]));
+    CHECK_MPI(MPI_Recv_init(in[i].data(), 1, type.type, check::previous(), static_cast<int>(i),
                             MPI_COMM_WORLD, &receives[i]));
   }
   for (std::uint64_t turn = 0; turn < 20; ++turn) {
@@ -44,7 +41,7 @@ void restarted() {
       int count = -1;
       CHECK_MPI(MPI_Get_count(&statuses[i], types[i % 3].type, &count));
       CHECK_EQ(count, 1);
-      CHECK_EQ(statuses[i].MPI_SOURCE, previous());
+      CHECK_EQ(statuses[i].MPI_SOURCE, check::previous());
       CHECK_EQ(statuses[i].MPI_TAG, static_cast<int>(i));
       CHECK(sends[i] != MPI_REQUEST_NULL && receives[i] != MPI_REQUEST_NULL);
     }
@@ -66,13 +63,14 @@ void buffered() {
     // A request per turn: Open MPI 4.1.4 sends wrong bytes when one with a derived type is
     // restarted.
     MPI_Request request = MPI_REQUEST_NULL;
-    CHECK_MPI(MPI_Bsend_init(out.data(), 1, type.type, next(), 3, MPI_COMM_WORLD, &request));
+    CHECK_MPI(MPI_Bsend_init(out.data(), 1, type.type, check::next(), 3, MPI_COMM_WORLD, &request));
     out.fill(turn);
     CHECK_MPI(MPI_Start(&request));
     CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     out.fill(99);  // the message is in the attached buffer: this must not reach the receiver
     in.poison();
-    CHECK_MPI(MPI_Recv(in.data(), 1, type.type, previous(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(
+        MPI_Recv(in.data(), 1, type.type, check::previous(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK(in.holds(turn));
     CHECK_MPI(MPI_Request_free(&request));
     MPI_Barrier(MPI_COMM_WORLD);
@@ -93,8 +91,9 @@ void never_started() {
   const Described type = describe::medium();
   Image buffer(type, 1);
   MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Send_init(buffer.data(), 1, type.type, next(), 4, MPI_COMM_WORLD, &send));
-  CHECK_MPI(MPI_Recv_init(buffer.data(), 1, type.type, previous(), 4, MPI_COMM_WORLD, &receive));
+  CHECK_MPI(MPI_Send_init(buffer.data(), 1, type.type, check::next(), 4, MPI_COMM_WORLD, &send));
+  CHECK_MPI(
+      MPI_Recv_init(buffer.data(), 1, type.type, check::previous(), 4, MPI_COMM_WORLD, &receive));
   MPI_Status status{};
   CHECK_MPI(MPI_Wait(&send, &status));  // inactive: returns at once with an empty status
   CHECK_EQ(status.MPI_SOURCE, MPI_ANY_SOURCE);
@@ -132,8 +131,8 @@ void freed_while_active() {
   Image out(type, 1), in(type, 1);
   out.fill(11);
   MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Send_init(out.data(), 1, type.type, next(), 5, comm, &send));
-  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, previous(), 5, comm, &receive));
+  CHECK_MPI(MPI_Send_init(out.data(), 1, type.type, check::next(), 5, comm, &send));
+  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, check::previous(), 5, comm, &receive));
   type.release();
   CHECK_MPI(MPI_Comm_free(&comm));
   CHECK_MPI(MPI_Start(&receive));
@@ -156,15 +155,17 @@ void mixed_with_ordinary() {
     in.emplace_back(type, 1);
     out.back().fill(static_cast<std::uint64_t>(i));
   }
-  CHECK_MPI(MPI_Recv_init(in[0].data(), 1, type.type, previous(), 0, MPI_COMM_WORLD, &requests[0]));
-  CHECK_MPI(MPI_Send_init(out[0].data(), 1, type.type, next(), 0, MPI_COMM_WORLD, &requests[1]));
+  CHECK_MPI(MPI_Recv_init(in[0].data(), 1, type.type, check::previous(), 0, MPI_COMM_WORLD,
+                          &requests[0]));
+  CHECK_MPI(
+      MPI_Send_init(out[0].data(), 1, type.type, check::next(), 0, MPI_COMM_WORLD, &requests[1]));
   for (int turn = 0; turn < 4; ++turn) {
     for (Image& image : in) image.poison();
     for (int i = 1; i < 3; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      CHECK_MPI(
-          MPI_Irecv(in[at].data(), 1, type.type, previous(), i, MPI_COMM_WORLD, &requests[2 * at]));
-      CHECK_MPI(MPI_Isend(out[at].data(), 1, type.type, next(), i, MPI_COMM_WORLD,
+      CHECK_MPI(MPI_Irecv(in[at].data(), 1, type.type, check::previous(), i, MPI_COMM_WORLD,
+                          &requests[2 * at]));
+      CHECK_MPI(MPI_Isend(out[at].data(), 1, type.type, check::next(), i, MPI_COMM_WORLD,
                           &requests[2 * at + 1]));
     }
     CHECK_MPI(MPI_Startall(2, requests));
@@ -228,13 +229,13 @@ void started_twice() {
   for (const MPI_Comm each : {comm, MPI_COMM_WORLD, MPI_COMM_SELF})
     CHECK_MPI(MPI_Comm_set_errhandler(each, MPI_ERRORS_RETURN));
   MPI_Request receive = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, previous(), 7, comm, &receive));
+  CHECK_MPI(MPI_Recv_init(in.data(), 1, type.type, check::previous(), 7, comm, &receive));
   for (std::uint64_t turn = 0; turn < 2; ++turn) {
     out.fill(turn);
     CHECK_MPI(MPI_Start(&receive));
     CHECK_EQ(check::class_name(MPI_Start(&receive)), "MPI_ERR_REQUEST");
     MPI_Barrier(comm);
-    CHECK_MPI(MPI_Send(out.data(), 1, type.type, next(), 7, comm));
+    CHECK_MPI(MPI_Send(out.data(), 1, type.type, check::next(), 7, comm));
     CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
     CHECK(in.holds(turn));
   }

@@ -7,9 +7,6 @@ namespace {
 
 using describe::named;
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 /// Elements of one signature: as they lie in a C struct, side by side, and far apart.
 struct Layouts {
   Described natural;
@@ -34,22 +31,24 @@ void message(const Described& out_type, const Described& in_type, int count, How
   MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
   MPI_Status status{};
   if (how == How::Sendrecv) {
-    CHECK_MPI(MPI_Sendrecv(out.data(), count, out_type.type, next(), 1, in.data(), count,
-                           in_type.type, previous(), 1, MPI_COMM_WORLD, &status));
+    CHECK_MPI(MPI_Sendrecv(out.data(), count, out_type.type, check::next(), 1, in.data(), count,
+                           in_type.type, check::previous(), 1, MPI_COMM_WORLD, &status));
   } else {
     if (how == How::Irecv) {
-      CHECK_MPI(MPI_Irecv(in.data(), count, in_type.type, previous(), 1, MPI_COMM_WORLD, &receive));
+      CHECK_MPI(MPI_Irecv(in.data(), count, in_type.type, check::previous(), 1, MPI_COMM_WORLD,
+                          &receive));
     } else if (how == How::RecvInit) {
-      CHECK_MPI(
-          MPI_Recv_init(in.data(), count, in_type.type, previous(), 1, MPI_COMM_WORLD, &receive));
+      CHECK_MPI(MPI_Recv_init(in.data(), count, in_type.type, check::previous(), 1, MPI_COMM_WORLD,
+                              &receive));
       CHECK_MPI(MPI_Start(&receive));
     }
-    CHECK_MPI(MPI_Isend(out.data(), count, out_type.type, next(), 1, MPI_COMM_WORLD, &send));
+    CHECK_MPI(MPI_Isend(out.data(), count, out_type.type, check::next(), 1, MPI_COMM_WORLD, &send));
     if (how == How::Recv) {
-      CHECK_MPI(MPI_Recv(in.data(), count, in_type.type, previous(), 1, MPI_COMM_WORLD, &status));
+      CHECK_MPI(
+          MPI_Recv(in.data(), count, in_type.type, check::previous(), 1, MPI_COMM_WORLD, &status));
     } else if (how == How::Mrecv || how == How::Imrecv) {
       MPI_Message found = MPI_MESSAGE_NULL;
-      CHECK_MPI(MPI_Mprobe(previous(), 1, MPI_COMM_WORLD, &found, &status));
+      CHECK_MPI(MPI_Mprobe(check::previous(), 1, MPI_COMM_WORLD, &found, &status));
       if (how == How::Mrecv) {
         CHECK_MPI(MPI_Mrecv(in.data(), count, in_type.type, &found, &status));
       } else {
@@ -71,9 +70,10 @@ void one_side_packs(const Described& type, int count) {
   Image out(type, count), in(type, count + 50);
   out.fill(7);
   MPI_Request receive = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Irecv(in.data(), count + 50, type.type, previous(), 2, MPI_COMM_WORLD, &receive));
+  CHECK_MPI(
+      MPI_Irecv(in.data(), count + 50, type.type, check::previous(), 2, MPI_COMM_WORLD, &receive));
   CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
-  CHECK_MPI(MPI_Send(out.data(), count, type.type, next(), 2, MPI_COMM_WORLD));
+  CHECK_MPI(MPI_Send(out.data(), count, type.type, check::next(), 2, MPI_COMM_WORLD));
   CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
   CHECK(in.holds(7, out.size_bytes()));
 }
@@ -84,8 +84,9 @@ void combined(const Described& out_type, const Described& in_type, int count) {
   out.fill(9);
   MPI_Request requests[2];
   CHECK_MPI(MPI_Isendrecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 4, in.data(), count, in_type.type,
-                          previous(), 4, MPI_COMM_WORLD, &requests[0]));
-  CHECK_MPI(MPI_Isend(out.data(), count, out_type.type, next(), 4, MPI_COMM_WORLD, &requests[1]));
+                          check::previous(), 4, MPI_COMM_WORLD, &requests[0]));
+  CHECK_MPI(
+      MPI_Isend(out.data(), count, out_type.type, check::next(), 4, MPI_COMM_WORLD, &requests[1]));
   CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
   CHECK(in.holds(9));
 }
@@ -94,9 +95,9 @@ void combined(const Described& out_type, const Described& in_type, int count) {
 void replace(const Described& type, int count) {
   Image both(type, count);
   both.fill(static_cast<std::uint64_t>(check::rank()));
-  CHECK_MPI(MPI_Sendrecv_replace(both.data(), count, type.type, next(), 3, previous(), 3,
-                                 MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-  CHECK(both.holds(static_cast<std::uint64_t>(previous())));
+  CHECK_MPI(MPI_Sendrecv_replace(both.data(), count, type.type, check::next(), 3, check::previous(),
+                                 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK(both.holds(static_cast<std::uint64_t>(check::previous())));
 }
 
 }  // namespace

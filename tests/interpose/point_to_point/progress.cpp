@@ -10,9 +10,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 struct Kit {
   Described large = describe::large();
   Described medium = describe::medium();
@@ -81,17 +78,19 @@ void serve_while_blocked(const char* name, Blocked blocked) {
   // Every rank sends A to the next and receives it from the previous by Irecv + Wait; then a token
   // tells the sender that A arrived. The sender waits for the token without having completed A.
   MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Irecv(kit.a_in.data(), 3, kit.large.type, previous(), 1, MPI_COMM_WORLD, &receive));
-  CHECK_MPI(MPI_Isend(kit.a_out.data(), 3, kit.large.type, next(), 1, MPI_COMM_WORLD, &send));
+  CHECK_MPI(MPI_Irecv(kit.a_in.data(), 3, kit.large.type, check::previous(), 1, MPI_COMM_WORLD,
+                      &receive));
+  CHECK_MPI(
+      MPI_Isend(kit.a_out.data(), 3, kit.large.type, check::next(), 1, MPI_COMM_WORLD, &send));
   if (check::rank() == 0) {
-    blocked(next());  // ends only when A has reached the next rank
+    blocked(check::next());  // ends only when A has reached the next rank
     CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_Send(nullptr, 0, MPI_INT, previous(), 9, MPI_COMM_WORLD));
+    CHECK_MPI(MPI_Send(nullptr, 0, MPI_INT, check::previous(), 9, MPI_COMM_WORLD));
   } else {
     CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
     CHECK(kit.a_in.holds(1));
-    CHECK_MPI(MPI_Send(nullptr, 0, MPI_INT, previous(), 9, MPI_COMM_WORLD));
-    blocked(next());
+    CHECK_MPI(MPI_Send(nullptr, 0, MPI_INT, check::previous(), 9, MPI_COMM_WORLD));
+    blocked(check::next());
   }
   CHECK_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
   CHECK(kit.a_in.holds(1));
@@ -190,8 +189,9 @@ void head_to_head() {
   check::section("Irecv, Send, Wait by all");
   Kit kit;
   MPI_Request receive = MPI_REQUEST_NULL;
-  CHECK_MPI(MPI_Irecv(kit.a_in.data(), 3, kit.large.type, previous(), 4, MPI_COMM_WORLD, &receive));
-  CHECK_MPI(MPI_Send(kit.a_out.data(), 3, kit.large.type, next(), 4, MPI_COMM_WORLD));
+  CHECK_MPI(MPI_Irecv(kit.a_in.data(), 3, kit.large.type, check::previous(), 4, MPI_COMM_WORLD,
+                      &receive));
+  CHECK_MPI(MPI_Send(kit.a_out.data(), 3, kit.large.type, check::next(), 4, MPI_COMM_WORLD));
   CHECK_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
   CHECK(kit.a_in.holds(1));
 }
@@ -206,15 +206,15 @@ void rings() {
   Image* empty = &there;
   for (int turn = 0; turn < check::size(); ++turn) {
     empty->poison();
-    CHECK_MPI(MPI_Sendrecv(holding->data(), 1, type.type, next(), 5, empty->data(), 1, type.type,
-                           previous(), 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Sendrecv(holding->data(), 1, type.type, check::next(), 5, empty->data(), 1,
+                           type.type, check::previous(), 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     std::swap(holding, empty);
   }
   CHECK(holding->holds(static_cast<std::uint64_t>(check::rank())));
   check::section("Sendrecv_replace ring");
   for (int turn = 0; turn < check::size(); ++turn)
-    CHECK_MPI(MPI_Sendrecv_replace(holding->data(), 1, type.type, next(), 6, previous(), 6,
-                                   MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Sendrecv_replace(holding->data(), 1, type.type, check::next(), 6,
+                                   check::previous(), 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CHECK(holding->holds(static_cast<std::uint64_t>(check::rank())));
 }
 

@@ -3,9 +3,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 void unlike_types() {
   check::section("Sendrecv of unlike types");
   const Described derived = describe::large();
@@ -18,10 +15,10 @@ void unlike_types() {
       Image out(*out_type, 1), in(*in_type, 2);
       out.fill(1);
       MPI_Status status{};
-      CHECK_MPI(MPI_Sendrecv(out.data(), 1, out_type->type, next(), 1, in.data(), 2, in_type->type,
-                             MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+      CHECK_MPI(MPI_Sendrecv(out.data(), 1, out_type->type, check::next(), 1, in.data(), 2,
+                             in_type->type, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
       CHECK(in.holds(1, out.size_bytes()));
-      CHECK_EQ(status.MPI_SOURCE, previous());
+      CHECK_EQ(status.MPI_SOURCE, check::previous());
       CHECK_EQ(status.MPI_TAG, 1);
       int count = -1;
       CHECK_MPI(MPI_Get_count(&status, in_type->type, &count));
@@ -62,10 +59,10 @@ void replace() {
       Image buffer(type, count);
       buffer.fill(static_cast<std::uint64_t>(check::rank()));
       MPI_Status status{};
-      CHECK_MPI(MPI_Sendrecv_replace(buffer.data(), count, type.type, next(), 4, previous(), 4,
-                                     MPI_COMM_WORLD, &status));
-      CHECK(buffer.holds(static_cast<std::uint64_t>(previous())));
-      CHECK_EQ(status.MPI_SOURCE, previous());
+      CHECK_MPI(MPI_Sendrecv_replace(buffer.data(), count, type.type, check::next(), 4,
+                                     check::previous(), 4, MPI_COMM_WORLD, &status));
+      CHECK(buffer.holds(static_cast<std::uint64_t>(check::previous())));
+      CHECK_EQ(status.MPI_SOURCE, check::previous());
       CHECK_EQ(status.MPI_TAG, 4);
       int found = -1;
       CHECK_MPI(MPI_Get_count(&status, type.type, &found));
@@ -79,7 +76,7 @@ void shorter_reply() {
   const Described type = describe::medium();
   Image buffer(type, 1);
   buffer.fill(5);
-  const int mine = check::rank() % 2, theirs = previous() % 2;
+  const int mine = check::rank() % 2, theirs = check::previous() % 2;
   MPI_Request request = MPI_REQUEST_NULL;
   std::vector<std::byte> ints(400);
   for (std::size_t i = 0; i < ints.size(); ++i) ints[i] = pattern(6, i);
@@ -88,8 +85,8 @@ void shorter_reply() {
   MPI_Status status{};
   if (mine == 0) {
     if (theirs == 0) return;  // an odd number of ranks: this one has a like neighbour
-    CHECK_MPI(MPI_Sendrecv_replace(buffer.data(), 1, type.type, previous(), 6, previous(), 6,
-                                   MPI_COMM_WORLD, &status));
+    CHECK_MPI(MPI_Sendrecv_replace(buffer.data(), 1, type.type, check::previous(), 6,
+                                   check::previous(), 6, MPI_COMM_WORLD, &status));
     int count = 0;
     CHECK_MPI(MPI_Get_elements(&status, type.type, &count));
     CHECK_EQ(count, 100);
@@ -103,9 +100,10 @@ void shorter_reply() {
       if (packed[i] != (i < 400 ? pattern(6, i) : pattern(5, i)))
         return check::fail(__FILE__, __LINE__, "wrong byte " + std::to_string(i));
   } else {
-    if (next() % 2 == 1) return;
-    CHECK_MPI(MPI_Isend(ints.data(), 100, MPI_INT, next(), 6, MPI_COMM_WORLD, &request));
-    CHECK_MPI(MPI_Recv(whole.data(), type.size(), MPI_BYTE, next(), 6, MPI_COMM_WORLD, &status));
+    if (check::next() % 2 == 1) return;
+    CHECK_MPI(MPI_Isend(ints.data(), 100, MPI_INT, check::next(), 6, MPI_COMM_WORLD, &request));
+    CHECK_MPI(
+        MPI_Recv(whole.data(), type.size(), MPI_BYTE, check::next(), 6, MPI_COMM_WORLD, &status));
     CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     for (std::size_t i = 0; i < whole.size(); ++i)
       if (whole[i] != pattern(5, i))
@@ -127,13 +125,13 @@ void halo_steps() {
   for (int step = 0; step < 10; ++step) {
     for (int r = 0; r < kRows; ++r)
       for (int c = 1; c + 1 < kColumns; ++c) at(r, c) = check::rank() * 1e6 + step * 1e4 + r + c;
-    CHECK_MPI(MPI_Sendrecv(&at(0, 1), 1, column, previous(), 7, &at(0, kColumns - 1), 1, column,
-                           next(), 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_Sendrecv(&at(0, kColumns - 2), 1, column, next(), 8, &at(0, 0), 1, column,
-                           previous(), 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Sendrecv(&at(0, 1), 1, column, check::previous(), 7, &at(0, kColumns - 1), 1,
+                           column, check::next(), 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Sendrecv(&at(0, kColumns - 2), 1, column, check::next(), 8, &at(0, 0), 1, column,
+                           check::previous(), 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     for (int r = 0; r < kRows; ++r) {
-      CHECK_EQ(at(r, 0), previous() * 1e6 + step * 1e4 + r + kColumns - 2);
-      CHECK_EQ(at(r, kColumns - 1), next() * 1e6 + step * 1e4 + r + 1);
+      CHECK_EQ(at(r, 0), check::previous() * 1e6 + step * 1e4 + r + kColumns - 2);
+      CHECK_EQ(at(r, kColumns - 1), check::next() * 1e6 + step * 1e4 + r + 1);
     }
   }
   MPI_Type_free(&column);

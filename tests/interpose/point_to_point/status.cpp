@@ -4,9 +4,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 enum class Receive { kRecv, kIrecv, kSendrecv, kPersistent, kMrecv };
 constexpr Receive kReceives[] = {Receive::kRecv, Receive::kIrecv, Receive::kSendrecv,
                                  Receive::kPersistent, Receive::kMrecv};
@@ -20,27 +17,30 @@ int transfer(Receive how, Image& out, int send_count, MPI_Datatype out_type, Ima
   MPI_Message message = MPI_MESSAGE_NULL;
   int code = MPI_SUCCESS;
   if (how != Receive::kSendrecv)
-    CHECK_MPI(MPI_Isend(out.data(), send_count, out_type, next(), kTag, MPI_COMM_WORLD, &send));
+    CHECK_MPI(
+        MPI_Isend(out.data(), send_count, out_type, check::next(), kTag, MPI_COMM_WORLD, &send));
   switch (how) {
     case Receive::kRecv:
-      code = MPI_Recv(in.data(), count, type, previous(), kTag, MPI_COMM_WORLD, status);
+      code = MPI_Recv(in.data(), count, type, check::previous(), kTag, MPI_COMM_WORLD, status);
       break;
     case Receive::kIrecv:
-      CHECK_MPI(MPI_Irecv(in.data(), count, type, previous(), kTag, MPI_COMM_WORLD, &receive));
+      CHECK_MPI(
+          MPI_Irecv(in.data(), count, type, check::previous(), kTag, MPI_COMM_WORLD, &receive));
       code = MPI_Wait(&receive, status);
       break;
     case Receive::kSendrecv:
-      code = MPI_Sendrecv(out.data(), send_count, out_type, next(), kTag, in.data(), count, type,
-                          previous(), kTag, MPI_COMM_WORLD, status);
+      code = MPI_Sendrecv(out.data(), send_count, out_type, check::next(), kTag, in.data(), count,
+                          type, check::previous(), kTag, MPI_COMM_WORLD, status);
       break;
     case Receive::kPersistent:
-      CHECK_MPI(MPI_Recv_init(in.data(), count, type, previous(), kTag, MPI_COMM_WORLD, &receive));
+      CHECK_MPI(
+          MPI_Recv_init(in.data(), count, type, check::previous(), kTag, MPI_COMM_WORLD, &receive));
       CHECK_MPI(MPI_Start(&receive));
       code = MPI_Wait(&receive, status);
       if (receive != MPI_REQUEST_NULL) CHECK_MPI(MPI_Request_free(&receive));
       break;
     case Receive::kMrecv:
-      CHECK_MPI(MPI_Mprobe(previous(), kTag, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
+      CHECK_MPI(MPI_Mprobe(check::previous(), kTag, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
       code = MPI_Mrecv(in.data(), count, type, &message, status);
       break;
   }
@@ -72,7 +72,7 @@ void short_messages() {
         MPI_Status status{};
         CHECK_MPI(transfer(how, out, integers, MPI_INT, in, 3, type.type, &status));
         CHECK(in.holds(seed, static_cast<std::size_t>(integers) * 4));
-        CHECK_EQ(status.MPI_SOURCE, previous());
+        CHECK_EQ(status.MPI_SOURCE, check::previous());
         CHECK_EQ(status.MPI_TAG, 4);
         int count = -2, elements = -2;
         CHECK_MPI(MPI_Get_count(&status, type.type, &count));
@@ -130,7 +130,7 @@ void proc_null_and_empty() {
     CHECK_MPI(transfer(how, out, 0, type.type, in, 1, type.type, &status));
     CHECK_MPI(MPI_Get_count(&status, type.type, &count));
     CHECK_EQ(count, 0);
-    CHECK_EQ(status.MPI_SOURCE, previous());
+    CHECK_EQ(status.MPI_SOURCE, check::previous());
   }
   CHECK(in.untouched());
 }

@@ -3,14 +3,12 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 /// A message on its way to the next rank, of `count` elements.
 struct Sent {
   Sent(const Described& type, int count, int tag, std::uint64_t seed) : out(type, count) {
     out.fill(seed);
-    CHECK_MPI(MPI_Isend(out.data(), count, type.type, next(), tag, MPI_COMM_WORLD, &request));
+    CHECK_MPI(
+        MPI_Isend(out.data(), count, type.type, check::next(), tag, MPI_COMM_WORLD, &request));
   }
   ~Sent() { CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE)); }
   Image out;
@@ -18,7 +16,7 @@ struct Sent {
 };
 
 void check_status(const MPI_Status& status, const Described& type, int count, int tag) {
-  CHECK_EQ(status.MPI_SOURCE, previous());
+  CHECK_EQ(status.MPI_SOURCE, check::previous());
   CHECK_EQ(status.MPI_TAG, tag);
   int found = -1;
   CHECK_MPI(MPI_Get_count(&status, type.type, &found));
@@ -70,7 +68,7 @@ void mprobe(const Described& type, int source, int tag) {
   CHECK_MPI(MPI_Mprobe(source, tag, MPI_COMM_WORLD, &message, &status));
   check_status(status, type, 2, 3);
   Image two(type, 2), one(type, 1);
-  CHECK_MPI(MPI_Recv(one.data(), 1, type.type, previous(), 3, MPI_COMM_WORLD, &status));
+  CHECK_MPI(MPI_Recv(one.data(), 1, type.type, check::previous(), 3, MPI_COMM_WORLD, &status));
   check_status(status, type, 1, 3);
   CHECK(one.holds(4));
   CHECK_MPI(MPI_Mrecv(two.data(), 2, type.type, &message, &status));
@@ -110,7 +108,7 @@ void into_other_types() {
   {
     const Sent sent(derived, 1, 5, 7);
     MPI_Message message = MPI_MESSAGE_NULL;
-    CHECK_MPI(MPI_Mprobe(previous(), 5, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Mprobe(check::previous(), 5, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
     Image in(dense, 5);
     MPI_Status status{};
     CHECK_MPI(MPI_Mrecv(in.data(), 5, dense.type, &message, &status));
@@ -122,7 +120,7 @@ void into_other_types() {
   {
     const Sent sent(dense, 2, 5, 8);
     MPI_Message message = MPI_MESSAGE_NULL;
-    CHECK_MPI(MPI_Mprobe(previous(), 5, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Mprobe(check::previous(), 5, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
     Image in(derived, 2);
     MPI_Request request = MPI_REQUEST_NULL;
     CHECK_MPI(MPI_Imrecv(in.data(), 2, derived.type, &message, &request));
@@ -174,7 +172,7 @@ int main(int argc, char** argv) {
   check::init(argc, argv);
   for (const Described& type : {describe::small(), describe::medium(), describe::large()})
     for (const bool wildcards : {false, true}) {
-      const int source = wildcards ? MPI_ANY_SOURCE : previous();
+      const int source = wildcards ? MPI_ANY_SOURCE : check::previous();
       for (const auto& step : {probe, iprobe, mprobe, improbe}) {
         // The tag a step uses is its place in this list.
         static int turn = 0;

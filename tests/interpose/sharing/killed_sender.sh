@@ -6,7 +6,7 @@ shift 4
 [ "$device" = - ] && device=
 case "$device$interposer" in
   --device*/standin/*) ;;
-  --device*) [ -e /dev/nvidia0 ] || exit 77 ;;
+  --device*) "$(dirname "$0")/../../support/has_gpu.sh" || exit 77 ;;
 esac
 # The other rank is to live on.
 on=--enable-recovery

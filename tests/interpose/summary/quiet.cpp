@@ -11,9 +11,6 @@
 
 namespace {
 
-int next() { return (check::rank() + 1) % check::size(); }
-int previous() { return (check::rank() + check::size() - 1) % check::size(); }
-
 /// The interposer's allocations, where they are counted.
 class Counted {
  public:
@@ -81,10 +78,12 @@ class Exchange {
   /// Receives, then sends.
   void start(MPI_Request* requests, decltype(&MPI_Isend) send = MPI_Isend) {
     for (int i = 0; i < kMessages; ++i) {
-      CHECK_MPI(MPI_Irecv(in(i), 1, type(i).type, previous(), i, MPI_COMM_WORLD, &requests[i]));
+      CHECK_MPI(
+          MPI_Irecv(in(i), 1, type(i).type, check::previous(), i, MPI_COMM_WORLD, &requests[i]));
     }
     for (int i = 0; i < kMessages; ++i) {
-      CHECK_MPI(send(out(i), 1, type(i).type, next(), i, MPI_COMM_WORLD, &requests[kMessages + i]));
+      CHECK_MPI(send(out(i), 1, type(i).type, check::next(), i, MPI_COMM_WORLD,
+                     &requests[kMessages + i]));
     }
   }
 
@@ -162,9 +161,9 @@ void sends() {
 void make_persistent(Exchange& exchange, MPI_Request* requests, decltype(&MPI_Send_init) init) {
   constexpr int kMessages = Exchange::kMessages;
   for (int i = 0; i < kMessages; ++i) {
-    CHECK_MPI(MPI_Recv_init(exchange.in(i), 1, exchange.type(i).type, previous(), i, MPI_COMM_WORLD,
-                            &requests[i]));
-    CHECK_MPI(init(exchange.out(i), 1, exchange.type(i).type, next(), i, MPI_COMM_WORLD,
+    CHECK_MPI(MPI_Recv_init(exchange.in(i), 1, exchange.type(i).type, check::previous(), i,
+                            MPI_COMM_WORLD, &requests[i]));
+    CHECK_MPI(init(exchange.out(i), 1, exchange.type(i).type, check::next(), i, MPI_COMM_WORLD,
                    &requests[kMessages + i]));
   }
 }

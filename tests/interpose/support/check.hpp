@@ -61,6 +61,10 @@ inline MPI_Comm& self() {
 /// \}
 inline int rank() { return state().rank; }
 inline int size() { return state().size; }
+/// \{ The neighbours in the ring of all ranks.
+inline int next() { return (rank() + 1) % size(); }
+inline int previous() { return (rank() + size() - 1) % size(); }
+/// \}
 
 /// Names what runs from here on; `name` must be a literal.
 inline void section(const char* name) { state().section = name; }

@@ -1,7 +1,7 @@
 /// \file  An executable that holds many programs. Started by the name of one it is that program:
 /// the build has a link to it for each. Started with --together it runs several in a row, so that
 /// the job is launched and MPI_Init called but once:
-///   programs --together LIST FOLDER [--device]
+///   programs [--device] --together LIST FOLDER
 /// Each line of the file LIST is a case: its name, "own" or "world", its program's name and
 /// arguments. With "own", its MPI_COMM_WORLD and MPI_COMM_SELF are duplicates; with "world" they
 /// are the library's, on which MPI raises errors of calls without a communicator. Rank R writes
@@ -19,7 +19,7 @@
 
 namespace {
 
-/// What a case prints goes to a file until the end of the object's life.
+/// Sends what a case prints to a file, until the end of the object's life.
 class Redirected {
  public:
   Redirected(int descriptor, std::FILE* stream, const std::string& path)
@@ -128,10 +128,12 @@ int main(int argc, char** argv) {
   const std::string path = argv[0];
   const auto program = programs::all().find(path.substr(path.rfind('/') + 1));
   if (program != programs::all().end()) return program->second(argc, argv);
-  if ((argc == 4 || argc == 5) && std::strcmp(argv[1], "--together") == 0)
-    return run_together(argv[2], argv[3], argc == 5, argc, argv);
+  const bool device = argc > 1 && std::strcmp(argv[1], "--device") == 0;
+  const char* const* const words = argv + (device ? 2 : 1);
+  if (argc == (device ? 5 : 4) && std::strcmp(words[0], "--together") == 0)
+    return run_together(words[1], words[2], device, argc, argv);
   std::fprintf(stderr,
-               "usage: programs --together LIST FOLDER [--device]\nor, by a link of its name, one "
+               "usage: programs [--device] --together LIST FOLDER\nor, by a link of its name, one "
                "of:\n");
   for (const auto& [name, main] : programs::all()) std::fprintf(stderr, "  %s\n", name.c_str());
   return 2;

@@ -1,6 +1,6 @@
 """Runs cases that share a launch, one after another, and says what came of each.
 
-  together.py SECONDS FOLDER LIST command…     the command is the launcher's, up to the executable, and `--device` if wanted
+  together.py SECONDS FOLDER LIST command…     the launcher's, up to the executable, and `--device` for programs on device memory
 
 LIST has a line for each case (programs.cpp). FOLDER gets, for each case:
   CASE.out     what its ranks printed, in the order of ranks
@@ -11,13 +11,15 @@ takes more than SECONDS, costs its own result: the cases after it are launched a
 well or a case is to blame; 77, where no device is here.
 """
 
-import glob
 import os
 import pathlib
 import signal
 import subprocess
 import sys
 import time
+
+
+SUPPORT = pathlib.Path(__file__).resolve().parents[2] / "support"
 
 
 def parent():
@@ -36,9 +38,7 @@ class Launch:
             file.unlink()
         listed = folder / "list"
         listed.write_text("".join(f"{line}\n" for line in cases.values()))
-        end = 1 if command[-1] == "--device" else 0
-        launch = pathlib.Path(__file__).parents[2] / "support/launch.sh"
-        self.command = [str(launch)] + command[: len(command) - end] + ["--together", str(listed), str(folder)] + command[len(command) - end :]
+        self.command = [str(SUPPORT / "launch.sh"), *command, "--together", str(listed), str(folder)]
 
     def told(self):
         """For each rank the lines it wrote so far."""
@@ -108,21 +108,21 @@ def main():
         print(f"{took:7.2f} s  {case}{'' if code == 0 else f'  FAILED with {code}'}")
         del left[case]
 
+    def skip():
+        for case in list(left):
+            settle(case, 77, 0)
+        return 77
+
     everything = len(left)
-    needs_gpu = "/device/programs" in " ".join(command)
+    if "/device/programs" in " ".join(command) and subprocess.run([SUPPORT / "has_gpu.sh"]).returncode != 0:
+        return skip()
     while left:
-        if needs_gpu and not glob.glob("/dev/nvidia[0-9]*") and not os.path.exists("/dev/dxg"):
-            for case in list(left):
-                settle(case, 77, 0)
-            return 77
         launch = Launch(seconds, folder, dict(left), command)
         code = launch.run()
         said = (folder / "launcher").read_text(errors="replace")
         ended = launch.ended(ranks)
         if code == 77 and not ended and len(launch.cases) == everything:
-            for case in list(left):
-                settle(case, 77, 0)
-            return 77
+            return skip()
         for case, (result, took) in ended.items():
             settle(case, result, took)
         if code == 0 and not left:
