@@ -102,7 +102,7 @@ TEST(Grid, random_grids) {
   const auto between = [&](int low, int high) {
     return low + static_cast<int>(draw() % static_cast<unsigned>(high - low + 1));
   };
-  for (int turn = 0; turn < 6; ++turn) {
+  for (int turn = 0; turn < 4; ++turn) {
     SCOPED_TRACE("turn " + std::to_string(turn));
     Radius radius, other;
     for (int z = -1; z <= 1; ++z)
@@ -122,7 +122,7 @@ TEST(Grid, many_quantities_and_a_plan_that_was_refused) {
             {.radius = 1, .periodic = {false, false, true}, .place = place()});
   std::vector<Field<std::int64_t>> fields;
   for (int i = 0; i < 24; ++i) fields.push_back(grid.add<std::int64_t>("q" + std::to_string(i)));
-  for (int step = 0; step < 40; ++step) {
+  for (int step = 0; step < 8; ++step) {
     for (std::size_t i = 0; i < fields.size(); i += 7)
       fill(fields[i].view(), static_cast<int>(i), step);
     grid.exchange().wait();

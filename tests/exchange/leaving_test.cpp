@@ -131,7 +131,7 @@ TEST_P(Leaving, who_throws_between_two_rounds_is_named) {
     try {
       const std::unique_ptr<Everybody> own = std::move(all);
       run(*own, GetParam(), kGoodRounds);
-      usleep(50'000);
+      usleep(20'000);
       throw std::runtime_error("the program's");
     } catch (const std::runtime_error&) {
       return;
@@ -160,7 +160,7 @@ TEST_P(Leaving, who_destroys_its_exchange_too_early_is_named) {
   Everybody all;
   if (rank() == culprit()) {
     run(all, GetParam(), kGoodRounds);
-    usleep(50'000);
+    usleep(20'000);
     all.exchange = Exchange();
   } else {
     expect_left_after(thrown_by([&] { run(all, GetParam(), kGoodRounds + 1); }), kGoodRounds);
@@ -218,7 +218,7 @@ TEST_P(Leaving, who_is_late_gets_all_of_ranks_that_have_left_after_the_last_roun
   Everybody all;
   run(all, GetParam(), kGoodRounds);
   all.start(kGoodRounds + 1);
-  if (rank() == 0) usleep(300'000);
+  if (rank() == 0) usleep(100'000);
   finish(all.exchange, GetParam());
   EXPECT_TRUE(all.has_come(kGoodRounds + 1));
   all.exchange = Exchange();  // by ranks that have not waited, long before
@@ -277,7 +277,7 @@ TEST(LeavingInStreams, a_late_wait_of_a_stream_gets_all_of_ranks_that_have_left_
   Everybody all;
   Stream stream = Stream::make(place().device);
   all.start(1);
-  if (rank() == 0) usleep(300'000);
+  if (rank() == 0) usleep(100'000);
   all.exchange.wait(stream);
   stream.synchronize();
   EXPECT_TRUE(all.has_come(1));

@@ -382,7 +382,7 @@ TEST(Mail, the_plan_predicts_a_round_where_the_machine_was_measured) {
 
 TEST(Mail, many_exchanges_go_the_same_way) {
   std::vector<MailRing> rings;
-  for (int i = 0; i < 150; ++i) rings.emplace_back(4);
+  for (int i = 0; i < 100; ++i) rings.emplace_back(4);
   const Memory memory(12);
   std::byte* const bases[] = {memory.data()};
   for (std::size_t i = 0; i < rings.size(); i += 29) {

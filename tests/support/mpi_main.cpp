@@ -1,9 +1,15 @@
 // GoogleTest's main for tests under MPI: rank 0 prints as usual, the others print their failures
-// only, each with its rank, and every process ends with the verdict of all.
+// only, each with its rank, and every process ends with the verdict of all. With
+//   --together LIST FOLDER
+// as the last arguments it runs several filters one after another (together.hpp): the word of a
+// case is one for --gtest_filter.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <cstdio>
+#include <cstring>
+
+#include "together.hpp"
 
 namespace {
 
@@ -30,6 +36,14 @@ class TaggedFailures : public testing::EmptyTestEventListener {
   const testing::TestInfo* test_ = nullptr;
 };
 
+int run_all() {
+  const int code = RUN_ALL_TESTS();
+  if (testing::UnitTest::GetInstance()->test_to_run_count() != 0) return code;
+  std::fprintf(stderr, "No test has a name as --gtest_filter=%s\n",
+               testing::GTEST_FLAG(filter).c_str());
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -45,14 +59,17 @@ int main(int argc, char** argv) {
     delete listeners.Release(listeners.default_result_printer());
     listeners.Append(new TaggedFailures(rank, ranks));  // the list owns it
   }
-  int mine = RUN_ALL_TESTS();
-  if (testing::UnitTest::GetInstance()->test_to_run_count() == 0) {
-    std::fprintf(stderr, "No test has a name as --gtest_filter=%s\n",
-                 testing::GTEST_FLAG(filter).c_str());
-    mine = 1;
+  int worst = 0;
+  if (argc >= 4 && std::strcmp(argv[argc - 3], "--together") == 0) {
+    together::run(together::read(argv[argc - 2]), argv[argc - 1], MPI_COMM_WORLD, MPI_COMM_SELF,
+                  [](const together::Case& one) {
+                    testing::GTEST_FLAG(filter) = one.words[0];
+                    return run_all();
+                  });
+  } else {
+    const int mine = run_all();
+    MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   }
-  int worst = mine;
-  MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();
   return worst;
 }

@@ -15,10 +15,10 @@ namespace strake {
 
 /// Offset of every packed byte.
 inline std::vector<std::int64_t> byte_offsets(const Layout& layout) {
-  std::vector<std::int64_t> offsets;
-  offsets.reserve(static_cast<std::size_t>(layout.size_bytes()));
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(layout.size_bytes()));
+  std::int64_t* next = offsets.data();
   layout.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
-    for (std::int64_t i = 0; i < bytes; ++i) offsets.push_back(offset + i);
+    for (std::int64_t i = 0; i < bytes; ++i) *next++ = offset + i;
   });
   return offsets;
 }
@@ -41,10 +41,11 @@ inline void expect_copies(const Layout& to, const Layout& from, ByteRange part,
   std::vector<std::byte> expected = target.contents();
   const auto to_offsets = byte_offsets(to);
   const auto from_offsets = byte_offsets(from);
+  std::byte* const to_base = expected.data() - to.bounds().begin;
+  const std::byte* const from_base = source.data() - from.bounds().begin;
   for (std::int64_t i = part.begin; i < part.end; ++i) {
     const auto k = static_cast<std::size_t>(i);
-    expected[static_cast<std::size_t>(to_offsets[k] - to.bounds().begin)] =
-        source.data()[from_offsets[k] - from.bounds().begin];
+    to_base[to_offsets[k]] = from_base[from_offsets[k]];
   }
   const cpu::OpPtr op = cpu::compile(to, from, options);
   ASSERT_EQ(op->size_bytes(), to.size_bytes());

@@ -4,8 +4,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <random>
 #include <vector>
@@ -34,7 +36,11 @@ class GuardedBuffer {
   std::byte* data() const { return data_; }
   std::int64_t size() const { return bytes_; }
   void fill(std::mt19937_64& random) const {
-    for (std::int64_t i = 0; i < bytes_; ++i) data_[i] = static_cast<std::byte>(random());
+    for (std::int64_t i = 0; i < bytes_; i += 8) {
+      const std::uint64_t eight = random();
+      std::memcpy(data_ + i, &eight,
+                  static_cast<std::size_t>(std::min<std::int64_t>(8, bytes_ - i)));
+    }
   }
   std::vector<std::byte> contents() const { return {data_, data_ + bytes_}; }
 

@@ -7,10 +7,10 @@
 
 namespace {
 
-/// [s] TEST_SECONDS, or 1.5, a hundredth of which is enough for trials.
+/// [s] TEST_SECONDS, or 0.8, a hundredth of which is enough for trials.
 double seconds() {
   const char* const given = std::getenv("TEST_SECONDS");
-  return given != nullptr ? std::atof(given) : 1.5;
+  return given != nullptr ? std::atof(given) : 0.8;
 }
 constexpr int kAtATime = 20;
 

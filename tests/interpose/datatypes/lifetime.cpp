@@ -1,5 +1,7 @@
 /// \file  What may be freed while operations are in flight, and handles that are freed and used
 /// again for another type.
+#include <array>
+
 #include "described.hpp"
 
 namespace {
@@ -62,12 +64,26 @@ void communicator_freed_in_flight() {
   CHECK_MPI(MPI_Comm_free(&later));
 }
 
-/// The same handle value comes back with another layout: nothing remembered of the old one may be
-/// used.
+/// The last handles that were freed. Nothing of it is on the heap, where handles of Open MPI are.
+class Earlier {
+ public:
+  bool has(MPI_Datatype type) const {
+    return std::find(handles_.begin(), handles_.end(), type) != handles_.end();
+  }
+  void add(MPI_Datatype type) {
+    handles_[static_cast<std::size_t>(count_++) % handles_.size()] = type;
+  }
+
+ private:
+  std::array<MPI_Datatype, 60> handles_{};
+  int count_ = 0;
+};
+
+/// A handle value comes back with another layout: nothing remembered of the old one may be used.
 void handles_used_again() {
   check::section("handles used again");
   int reused = 0;
-  MPI_Datatype last = MPI_DATATYPE_NULL;
+  Earlier earlier;
   for (int turn = 0; turn < 60; ++turn) {
     const int a = 1 + turn % 7, b = 1 + turn % 5, c = b + turn % 3;
     Described type = describe::commit(
@@ -75,8 +91,8 @@ void handles_used_again() {
         : turn % 4 == 1 ? describe::indexed({a, b, 1}, {40, 0, 20}, describe::integer())
         : turn % 4 == 2 ? describe::subarray(10, 12, a, b, 10 - a, 12 - b, describe::integer())
                         : describe::hvector(a, b, 4 * c + 4, describe::integer()));
-    if (type.type == last) ++reused;
-    last = type.type;
+    if (earlier.has(type.type)) ++reused;
+    earlier.add(type.type);
     Image out(type, 2), in(type, 2);
     out.fill(static_cast<std::uint64_t>(turn));
     CHECK_MPI(MPI_Sendrecv(out.data(), 2, type.type, check::next(), 2, in.data(), 2, type.type,
@@ -194,11 +210,12 @@ void members_asked_for() {
 void handles_freed_unseen() {
   check::section("handles freed unseen");
   int reused = 0;
+  Earlier earlier;
   for (int turn = 0; turn < 24; ++turn) {
     Described type = describe::commit(describe::indexed({1, 2, 1}, {0, 3, 9}, describe::integer()));
     packs(type, 6);
     MPI_Datatype freed = type.type;
-    const MPI_Datatype was = freed;
+    earlier.add(freed);
     CHECK_MPI(PMPI_Type_free(&freed));
     type.owned = false;
     // Of the same size and, but for the first, the same extents.
@@ -206,7 +223,7 @@ void handles_freed_unseen() {
     Described other = kind == 0   ? describe::indexed({1, 1}, {4, 0}, describe::integer())
                       : kind == 1 ? describe::indexed({1, 2, 1}, {0, 5, 9}, describe::integer())
                                   : describe::indexed({2, 1, 1}, {0, 5, 9}, describe::integer());
-    reused += other.type == was;
+    reused += earlier.has(other.type);
     if (turn % 2 == 0) {
       other = describe::commit(std::move(other));
       packs(other, 6);

@@ -29,7 +29,7 @@ void exchange(Image& out, Image& in, const Described& type, std::uint64_t seed) 
 void pass() {
   const Described types[] = {describe::medium(), describe::large()};
   check::section("one after the other");
-  for (std::uint64_t turn = 0; turn < 40; ++turn) {
+  for (std::uint64_t turn = 0; turn < 20; ++turn) {
     const Described& type = types[turn % 2];
     Image out(type, 1), in(type, 1);
     for (std::uint64_t again = 0; again < 4; ++again) exchange(out, in, type, 10 * turn + again);
@@ -41,7 +41,7 @@ void pass() {
     out.push_back(std::make_unique<Image>(types[0], 1));
     in.push_back(std::make_unique<Image>(types[0], 1));
   }
-  for (int turn = 0; turn < 4; ++turn) {
+  for (int turn = 0; turn < 3; ++turn) {
     for (int i = 0; i < kBuffers; ++i) {
       const auto at = static_cast<std::size_t>(i);
       exchange(*out[at], *in[at], types[0], static_cast<std::uint64_t>(1000 + kBuffers * turn + i));
@@ -118,7 +118,7 @@ void let_go() {
 void many_messages() {
   check::section("many messages");
   const char* const wanted = std::getenv("TEST_MESSAGES");
-  const int messages = wanted != nullptr ? std::atoi(wanted) : 1000;
+  const int messages = wanted != nullptr ? std::atoi(wanted) : 500;
   const Described type = describe::medium();
   auto out = std::make_unique<Image>(type, 20), in = std::make_unique<Image>(type, 20);
   const auto move = [&] {

@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int kElements = 16 << 20;  // 64 MiB of every second int
+constexpr int kElements = 6 << 20;  // 24 MiB of every second int
 constexpr int kTag = 3;
 
 /// This process may map no more than `room` bytes beyond what it has.
@@ -45,7 +45,7 @@ struct Data {
 
 void messages() {
   Data data;
-  limit_memory(std::size_t{32} << 20);
+  limit_memory(std::size_t{16} << 20);
   MPI_Request requests[2];
   check::section("Isend, Irecv");
   CHECK_MPI(MPI_Irecv(data.in.data(), 1, data.type, check::previous(), kTag, MPI_COMM_WORLD,

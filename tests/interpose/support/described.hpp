@@ -11,6 +11,13 @@
 
 #include "check.hpp"
 
+/// Bytes of one element that lie one after another: where they are in packed order, and in memory.
+struct Run {
+  std::size_t packed = 0;
+  std::ptrdiff_t offset = 0;
+  std::size_t length = 0;
+};
+
 /// A datatype handle with the offset of each of its bytes, in packed order. Frees the handle.
 /// A type made from it does not need it any more.
 struct Described {
@@ -28,6 +35,7 @@ struct Described {
     std::swap(lb, other.lb);
     std::swap(extent, other.extent);
     std::swap(owned, other.owned);
+    std::swap(made_runs_, other.made_runs_);
     return *this;
   }
   ~Described() { release(); }
@@ -36,6 +44,24 @@ struct Described {
     owned = false;
   }
   int size() const { return static_cast<int>(bytes.size()); }
+
+  /// The bytes as runs. They must not change after the first call.
+  std::shared_ptr<const std::vector<Run>> runs() const {
+    if (made_runs_ != nullptr) return made_runs_;
+    std::vector<Run> made;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      if (i > 0 && bytes[i] == bytes[i - 1] + 1) {
+        ++made.back().length;
+      } else {
+        made.push_back({i, bytes[i], 1});
+      }
+    }
+    made_runs_ = std::make_shared<const std::vector<Run>>(std::move(made));
+    return made_runs_;
+  }
+
+ private:
+  mutable std::shared_ptr<const std::vector<Run>> made_runs_;
 };
 
 namespace describe {
@@ -172,11 +198,31 @@ inline Described large() { return commit(hvector(16384, 6, 64, integer())); }
 
 }  // namespace describe
 
+/// Bytes 8 * `index` to 8 * `index` + 7 of message `seed`.
+inline std::uint64_t pattern_word(std::uint64_t seed, std::size_t index) {
+  std::uint64_t x = seed * 0x9E3779B97F4A7C15u + index * 0xD1B54A32D192ED03u;
+  x = (x ^ x >> 29) * 0xBF58476D1CE4E5B9u;
+  return x ^ x >> 32;
+}
 /// Byte `index` of message `seed`.
 inline std::byte pattern(std::uint64_t seed, std::size_t index) {
-  std::uint64_t x = seed * 0x9E3779B97F4A7C15u + index * 0xD1B54A32D192ED03u;
-  x ^= x >> 29;
-  return static_cast<std::byte>((x * 0xBF58476D1CE4E5B9u) >> 56);
+  return static_cast<std::byte>(pattern_word(seed, index / 8) >> 8 * (index % 8));
+}
+/// So many bytes of message `seed` from byte `first` on.
+inline void write_pattern(std::byte* to, std::uint64_t seed, std::size_t first,
+                          std::size_t length) {
+  while (length > 0) {
+    const std::size_t skipped = first % 8, part = std::min(8 - skipped, length);
+    const std::uint64_t word = pattern_word(seed, first / 8) >> 8 * skipped;
+    if (part == 8) {
+      std::memcpy(to, &word, 8);  // the lowest byte first, as x86 and Arm have it
+    } else {
+      std::memcpy(to, &word, part);
+    }
+    to += part;
+    first += part;
+    length -= part;
+  }
 }
 
 /// Memory that `count` elements of a type cover, with guard bytes on both sides; everything is
@@ -186,12 +232,14 @@ class Image {
   static constexpr std::byte kPoison{0xEE};
   static constexpr std::ptrdiff_t kGuardBytes = 64;
 
-  Image(const Described& type, int count) : map_(type.bytes), extent_(type.extent), count_(count) {
+  Image(const Described& type, int count)
+      : runs_(type.runs()), element_(type.bytes.size()), extent_(type.extent), count_(count) {
     std::ptrdiff_t low = 0, high = 0;
     for (int i : {0, std::max(count - 1, 0)})
-      for (const std::ptrdiff_t offset : map_) {
-        low = std::min(low, i * extent_ + offset);
-        high = std::max(high, i * extent_ + offset + 1);
+      for (const Run& run : *runs_) {
+        const std::ptrdiff_t begin = i * extent_ + run.offset;
+        low = std::min(low, begin);
+        high = std::max(high, begin + static_cast<std::ptrdiff_t>(run.length));
       }
     // The base address stays aligned for any basic type.
     origin_ = (-low + kGuardBytes + 15) / 16 * 16;
@@ -200,25 +248,24 @@ class Image {
   }
 
   void* data() { return memory_->data() + origin_; }
-  std::size_t size_bytes() const { return map_.size() * static_cast<std::size_t>(count_); }
+  std::size_t size_bytes() const { return element_ * static_cast<std::size_t>(count_); }
 
   void poison() { memory_->fill(kPoison); }
   /// Other memory at the same address (test_memory::Buffer).
   void renew() { memory_->renew(); }
 
   void fill(std::uint64_t seed) {
-    std::vector<std::byte> bytes = memory_->get();
-    for (std::size_t i = 0; i < size_bytes(); ++i) bytes[place(i)] = pattern(seed, i);
-    memory_->set(bytes);
+    memory_->change([&](std::vector<std::byte>& bytes) { write(bytes, seed, size_bytes(), 0); });
   }
 
   /// Whether the first `received` packed bytes are those of message `seed`, from its byte `from`
   /// on, and everything else is poison. Says what was found where, otherwise.
   bool holds(std::uint64_t seed, std::size_t received, std::size_t from = 0) {
-    std::vector<std::byte> expected(memory_->count(), kPoison);
-    for (std::size_t i = 0; i < std::min(received, size_bytes()); ++i)
-      expected[place(i)] = pattern(seed, from + i);
+    static thread_local std::vector<std::byte> expected;
+    expected.assign(memory_->count(), kPoison);
+    write(expected, seed, std::min(received, size_bytes()), from);
     const std::vector<std::byte>& found = memory_->get();
+    if (std::memcmp(found.data(), expected.data(), found.size()) == 0) return true;
     for (std::size_t i = 0; i < found.size(); ++i)
       if (found[i] != expected[i]) {
         std::fprintf(stderr,
@@ -237,13 +284,23 @@ class Image {
   std::ptrdiff_t origin() const { return origin_; }
 
  private:
-  std::size_t place(std::size_t packed) const {
-    const std::size_t per_element = map_.size();
-    const auto element = static_cast<std::ptrdiff_t>(packed / per_element);
-    return static_cast<std::size_t>(origin_ + element * extent_ + map_[packed % per_element]);
+  /// The first `length` packed bytes become those of message `seed` from its byte `from` on.
+  void write(std::vector<std::byte>& bytes, std::uint64_t seed, std::size_t length,
+             std::size_t from) const {
+    std::byte* const base = bytes.data() + origin_;
+    for (std::size_t begin = 0; begin < length; begin += element_) {
+      std::byte* const element = base + static_cast<std::ptrdiff_t>(begin / element_) * extent_;
+      for (const Run& run : *runs_) {
+        const std::size_t packed = begin + run.packed;
+        if (packed >= length) break;
+        write_pattern(element + run.offset, seed, from + packed,
+                      std::min(run.length, length - packed));
+      }
+    }
   }
 
-  std::vector<std::ptrdiff_t> map_;
+  std::shared_ptr<const std::vector<Run>> runs_;
+  std::size_t element_;  ///< [bytes]
   std::ptrdiff_t extent_;
   int count_;
   std::ptrdiff_t origin_ = 0;

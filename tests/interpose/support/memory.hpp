@@ -79,7 +79,17 @@ class Buffer {
     if (&values != &host_) std::copy(values.begin(), values.end(), host_.begin());
     if (device_ != nullptr) copy(device_, host_.data(), host_.size() * sizeof(T));
   }
-  void fill(T value) { set(std::vector<T>(host_.size(), value)); }
+  void fill(T value) {
+    std::fill(host_.begin(), host_.end(), value);
+    set(host_);
+  }
+  /// Lets `change` have the present contents, and sets what it makes of them.
+  template <class Change>
+  void change(const Change& change) {
+    get();
+    change(host_);
+    set(host_);
+  }
   /// Other memory at the same address, if that can be had, with the same contents.
   void renew() {
     if (device_ == nullptr) return;

@@ -1,8 +1,8 @@
 """Runs cases that share a launch, one after another, and says what came of each.
 
-  together.py SECONDS FOLDER LIST command…     the launcher's, up to the executable, and `--device` for programs on device memory
+  together.py SECONDS RANKS FOLDER LIST command…     the launcher's, up to the executable's own options
 
-LIST has a line for each case (programs.cpp). FOLDER gets, for each case:
+LIST has a line for each case (together.hpp). FOLDER gets, for each case:
   CASE.out     what its ranks printed, in the order of ranks
   CASE.err     what they said of faults
   CASE.code    its exit code
@@ -19,7 +19,7 @@ import sys
 import time
 
 
-SUPPORT = pathlib.Path(__file__).resolve().parents[2] / "support"
+SUPPORT = pathlib.Path(__file__).resolve().parent
 
 
 def parent():
@@ -27,6 +27,11 @@ def parent():
     number = os.getppid()
     fields = pathlib.Path(f"/proc/{number}/stat").read_text().rsplit(") ", 1)[1].split()
     return f"{number} {fields[19]}"
+
+
+def needs_device(command):
+    """Whether the job needs a GPU, as run.sh sees it: the stand-in and memory of MPI_Alloc_mem are devices that are everywhere."""
+    return "--device" in command and not any("/standin/" in word or "/arena/" in word for word in command)
 
 
 class Launch:
@@ -89,8 +94,7 @@ class Launch:
 def main():
     # Without a network that UCX knows, its windows fail in Open MPI, with or without the interposer.
     os.environ.setdefault("OMPI_MCA_osc", "^ucx")
-    seconds, folder, listed, command = float(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4:]
-    ranks = int(command[command.index("-n") + 1])
+    seconds, ranks, folder, listed, command = float(sys.argv[1]), int(sys.argv[2]), pathlib.Path(sys.argv[3]), sys.argv[4], sys.argv[5:]
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         file.unlink()
@@ -114,7 +118,7 @@ def main():
         return 77
 
     everything = len(left)
-    if "/device/programs" in " ".join(command) and subprocess.run([SUPPORT / "has_gpu.sh"]).returncode != 0:
+    if needs_device(command) and subprocess.run([SUPPORT / "has_gpu.sh"]).returncode != 0:
         return skip()
     while left:
         launch = Launch(seconds, folder, dict(left), command)

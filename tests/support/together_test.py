@@ -35,8 +35,8 @@ def outcomes(folder, actions):
     cases = folder / "cases"
     cases.write_text("".join(f"case{i} own program {action}\n" for i, action in enumerate(actions)))
     out = folder / "out"
-    ended = subprocess.run([sys.executable, pathlib.Path(__file__).with_name("together.py"), "2", out, cases, launcher, "-n", "2",
-                            "programs"], capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, pathlib.Path(__file__).with_name("together.py"), "2", "2", out, cases, launcher, "-n",
+                            "2", "programs"], capture_output=True, text=True)
     codes = [(out / f"case{i}.code").read_text().strip() if (out / f"case{i}.code").exists() else "-"
              for i in range(len(actions))]
     launches = len((folder / "launches").read_text().splitlines())
