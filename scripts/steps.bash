@@ -1,7 +1,9 @@
 # Sourced by scripts that build: steps with a log file each and one line on the screen.
 
-# Options of CMake where all is compiled once: a dozen files are compiled as one, which takes half the time.
-compiled_once=(-D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=12)
+# Options of CMake where all is compiled once: a dozen files are compiled as one, which takes half the time. GCC looks less often
+# for memory that it can use again, which saves an eighth of its time and takes up to 1 GB in each process.
+compiled_once=(-D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=12
+  -D CMAKE_CXX_FLAGS="--param=ggc-min-expand=1000 --param=ggc-min-heapsize=600000")
 # if_new FOLDER OPTIONS…   sets `options` to these where the folder was not configured yet. One that was keeps compiling files as
 # one, or each by itself, which a preset would change.
 if_new() {

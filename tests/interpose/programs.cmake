@@ -66,8 +66,7 @@ endforeach()
 add_library(interpose_program INTERFACE)
 target_include_directories(interpose_program INTERFACE ${CMAKE_CURRENT_SOURCE_DIR} ${STRAKE_INTERPOSE_SUPPORT}
   ${PROJECT_SOURCE_DIR}/include)
-# Programs compare more bytes than they send: with -O1 they take longer than their compiler saves.
-target_compile_options(interpose_program INTERFACE $<$<CONFIG:Release>:-O2> -Wall -Wextra -Wpedantic -Wshadow
+target_compile_options(interpose_program INTERFACE -Wall -Wextra -Wpedantic -Wshadow
   $<$<BOOL:${STRAKE_WARNINGS_AS_ERRORS}>:-Werror>)
 target_link_libraries(interpose_program INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 

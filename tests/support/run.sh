@@ -24,7 +24,7 @@ if [ "$case" != - ] && [ -f "$case.code" ] && of_this_run "${case%/*}" 2>/dev/nu
 else
   case "$*" in
     */standin/* | */arena/* | *_arena\ *) ;;
-    *--device*) "${0%/*}/has_gpu.sh" || exit 77 ;;
+    *--device* | *TEST_NEEDS_GPU=1*) "${0%/*}/has_gpu.sh" || exit 77 ;;
   esac
   # Open MPI's UCX windows fail on machines without a network that UCX knows, with or without the interposer.
   export OMPI_MCA_osc="${OMPI_MCA_osc:-^ucx}"

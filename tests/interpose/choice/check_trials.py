@@ -17,8 +17,12 @@ def run(trials):
     return re.search("checksum [0-9A-F]{16}", said)[0], said, json.loads(file.read_text())
 
 
-checksum, said, summary = run("1")
-tried = summary["trials"]
+# Other work on the machine can make trials too dear for a run.
+for _ in range(5):
+    checksum, said, summary = run("1")
+    tried = summary["trials"]
+    if tried["unsettled"] == 0:
+        break
 # Each of the two ranks sends and receives one layout.
 if tried["packed"] + tried["left"] != 4 or tried["unsettled"] != 0:
     sys.exit(f"trials: {tried}")
