@@ -36,7 +36,7 @@ class Counted {
 template <typename Round>
 void quiet_after_first(Round&& round) {
   constexpr int kFirst = 20;
-  constexpr int kThen = 200;
+  constexpr int kThen = 60;
   Counted counted;
   counted.start();
   for (int i = 0; i < kFirst; ++i) round(i);
