@@ -27,6 +27,7 @@
 #include "report/report_command.hpp"
 #include "run/run_command.hpp"
 #include "say.hpp"
+#include "settings/complaints.hpp"
 #include "settings/settings.hpp"
 #include "settings/settings_command.hpp"
 #include "topo/topo_command.hpp"

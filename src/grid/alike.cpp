@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "grid/grid.hpp"
+#include "grid/impl.hpp"
 #include "mpi/agree.hpp"
 
 namespace strake {

@@ -5,7 +5,7 @@
 
 #include "exchange/backoff.hpp"
 #include "grid/check.hpp"
-#include "grid/grid.hpp"
+#include "grid/impl.hpp"
 #include "strake/error.hpp"
 
 namespace strake {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "grid/grid.hpp"
+#include "grid/impl.hpp"
 #include "strake/copy.hpp"
 
 namespace strake {

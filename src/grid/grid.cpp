@@ -1,5 +1,3 @@
-#include "grid/grid.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "exchange/backoff.hpp"
 #include "exchange/planned/unless_done.hpp"
 #include "grid/check.hpp"
+#include "grid/impl.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "grid/grid.hpp"
+#include "grid/impl.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 

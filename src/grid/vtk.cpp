@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "grid/grid.hpp"
+#include "grid/impl.hpp"
 #include "mpi/agree.hpp"
 #include "strake/copy.hpp"
 

@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "interpose/calls.hpp"
+#include "interpose/errors.hpp"
+#include "interpose/inside.hpp"
 #include "interpose/pending.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/suspects.hpp"
 #include "interpose/trying.hpp"
 #include "mpi/real_mpi.hpp"
-#include "settings/settings.hpp"
 
 /// What the application calls instead of the MPI library's function.
 #define STRAKE_MPI extern "C" __attribute__((visibility("default")))
@@ -19,34 +21,6 @@
 namespace strake::interpose {
 
 using mpi::real_mpi;
-
-/// How many wrapped calls this thread is inside. Calls from inside another one, such as those that
-/// the MPI library makes itself, are passed on.
-inline thread_local int t_depth = 0;
-
-class Inside {
- public:
-  Inside() noexcept { ++depth_; }
-  ~Inside() { --depth_; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
- private:
-  int& depth_ = t_depth;  // a thread-local variable is looked up once
-};
-
-/// STRAKE_DISABLE: every call is passed on.
-inline const bool g_disabled = settings::flag(settings::Id::disable);
-
-/// Calls the error handler of `comm` as the MPI library would, and returns the code if it returns.
-int raise(MPI_Comm comm, int code);
-
-/// In a catch block: turns an exception of Strake into an error on `comm`. An exception that the
-/// application's error handler threw goes on to the application.
-int caught(MPI_Comm comm);
-
-/// Looks at slots of messages that receives were too short for (interpose/short_receives.hpp).
-void settle_truncated() noexcept;
 
 /// After a call that may have waited: advances messages whose requests were freed, since nobody
 /// waits for them.

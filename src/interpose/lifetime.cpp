@@ -12,6 +12,7 @@
 #include "job/first.hpp"
 #include "job/report.hpp"
 #include "mpi/world.hpp"
+#include "settings/complaints.hpp"
 
 namespace strake::interpose {
 namespace {

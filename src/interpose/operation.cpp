@@ -4,7 +4,6 @@
 #include <new>
 
 #include "interpose/landing.hpp"
-#include "interpose/requests.hpp"
 #include "interpose/short_receives.hpp"
 #include "interpose/trying.hpp"
 #include "mpi/real_mpi.hpp"
@@ -59,7 +58,7 @@ Operation::Operation(Function function, exchange::Reason reason, const exchange:
 
 Operation::~Operation() {
   if (left_ != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Request_free(&left_);
-  if (abandoned) Requests::forget_abandoned();
+  if (abandoned) s_abandoned.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Operation::make_persistent(exchange::InitSend init) {

@@ -102,6 +102,8 @@ class Operation final : public exchange::Flight {
   /// The MPI library has let go of the outer request.
   std::atomic<bool> released = false;
   std::atomic<bool> abandoned = false;  ///< the application has freed it
+  /// How many of those that run the application has freed.
+  static inline constinit std::atomic<int> s_abandoned{0};
   /// The application has its outcome (persistent ones: it is inactive).
   std::atomic<bool> settled = false;
 

@@ -4,10 +4,14 @@
 #include <exception>
 #include <vector>
 
-#include "interpose/boundary.hpp"
+#include "interpose/errors.hpp"
+#include "mpi/real_mpi.hpp"
 #include "mpi/wire.hpp"
 
 namespace strake::interpose {
+
+using mpi::real_mpi;
+
 namespace {
 
 /// Replaces a dummy's status by that of the message; MPI_ERROR is the caller's business.
@@ -62,21 +66,6 @@ int settle(const Operation& operation, const Requests::Outcome& outcome) {
 }
 
 }  // namespace
-
-int class_of(int code) {
-  int error_class = code;
-  real_mpi().MPI_Error_class(code, &error_class);
-  return error_class;
-}
-
-bool refused(int code) {
-  if (code == MPI_SUCCESS) return false;
-  const int error_class = class_of(code);
-  return error_class == MPI_ERR_REQUEST || error_class == MPI_ERR_ARG ||
-         error_class == MPI_ERR_COUNT;
-}
-
-bool in_status(int code) { return code != MPI_SUCCESS && class_of(code) == MPI_ERR_IN_STATUS; }
 
 int finish_one(Operation& operation, MPI_Status* status, int code) {
   if (refused(code)) return code;

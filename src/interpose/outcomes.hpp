@@ -8,13 +8,6 @@
 
 namespace strake::interpose {
 
-/// The class of an error code.
-[[nodiscard]] int class_of(int code);
-/// Whether a call's error is no request's: nothing was completed.
-[[nodiscard]] bool refused(int code);
-/// Whether a call says that the statuses of its requests tell what is wrong.
-[[nodiscard]] bool in_status(int code);
-
 /// After the MPI library's call, which gave `code`, completed the operation's request: puts the
 /// status, raises what went wrong, and returns the code of it all.
 int finish_one(Operation& operation, MPI_Status* status, int code);

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "interpose/boundary.hpp"
-#include "interpose/outcomes.hpp"
+#include "interpose/errors.hpp"
 #include "interpose/short_receives.hpp"
 #include "mpi/quirks.hpp"
+#include "mpi/real_mpi.hpp"
 #include "mpi/types.hpp"
 #include "mpi/wire.hpp"
 #include "mpi/world.hpp"
@@ -35,8 +35,23 @@ FreedList& freed() {
   return made;
 }
 
+/// As note_truncated(), of a request with an entry.
+void note_failed(const Pending& pending, int error, const MPI_Status& status) noexcept {
+  if (!pending.receives()) return;
+  const bool gives_room = pending.landing && pending.landing->own() != nullptr;
+  const std::int64_t room =
+      pending.transfer ? pending.transfer->size_bytes() : pending.landing->room();
+  // It had room for a header message, or a probe has told what the message is.
+  if (gives_room || room >= exchange::shared::kLongestEnvelope ||
+      pending.told.met != exchange::shared::Met::No)
+    return;
+  note_truncated(error, status,
+                 pending.expects ? pending.communicator() : mpi::communicator(pending.comm));
+}
+
 using exchange::Transfer;
 using machine::Direction;
+using mpi::real_mpi;
 
 bool tells_of_persistent_once() {
   static const bool once = std::ranges::any_of(

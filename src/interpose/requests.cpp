@@ -241,7 +241,7 @@ void Requests::give_back(const Operation* operation, MPI_Request failed) {
 }
 
 void Requests::let_go(Operation& operation) {
-  s_abandoned.fetch_add(1, std::memory_order_relaxed);
+  Operation::s_abandoned.fetch_add(1, std::memory_order_relaxed);
   operation.abandoned = true;
 }
 
@@ -289,7 +289,7 @@ void Requests::shut_down() {
     persistent_count_ = 0;
   }
   persistent.clear();
-  s_abandoned.store(0, std::memory_order_relaxed);
+  Operation::s_abandoned.store(0, std::memory_order_relaxed);
   forget();
 }
 

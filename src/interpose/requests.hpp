@@ -58,10 +58,8 @@ class Requests {
   /// After a call that may have waited: receives whose requests were freed, which nobody will wait
   /// for, take a step.
   static void look_at_abandoned() {
-    if (s_abandoned.load(std::memory_order_relaxed) != 0) get().progress();
+    if (Operation::s_abandoned.load(std::memory_order_relaxed) != 0) get().progress();
   }
-  /// An abandoned operation has ended.
-  static void forget_abandoned() noexcept { s_abandoned.fetch_sub(1, std::memory_order_relaxed); }
   /// Until every send is in the MPI library's hands.
   void hand_on() noexcept { progress_.hand_on(); }
 
@@ -136,7 +134,6 @@ class Requests {
   static int cancelled(void* state, int complete);
 
   static inline constinit std::atomic<Requests*> made_{nullptr};
-  static inline constinit std::atomic<int> s_abandoned{0};  ///< of those that run
   /// Where operations and entries lie: recycled, so that none is allocated in steady state.
   std::pmr::synchronized_pool_resource memory_;
   exchange::Progress progress_;

@@ -7,12 +7,13 @@
 #include <utility>
 
 #include "exchange/shared/post_office.hpp"
-#include "interpose/boundary.hpp"
+#include "interpose/inside.hpp"
 #include "interpose/reached.hpp"
 #include "job/names.hpp"
 #include "memory/sharing/directories.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/job.hpp"
+#include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -28,7 +29,7 @@ Sharing try_to_begin(int rank, bool spawned) {
   const std::string_view job = settings::text(settings::Id::job);
   if (g_disabled || !settings::flag(settings::Id::share)) return Sharing::Off;
   int ranks = 0;
-  real_mpi().MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  mpi::real_mpi().MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   // The only rank of a job may send to itself.
   if (ranks > 1 && mpi::local_ranks() == 1) return Sharing::Alone;
   const std::optional<std::string> launch = mpi::launch_id();

@@ -8,8 +8,10 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "exchange/shared/envelopes.hpp"
-#include "interpose/pending.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/quirks.hpp"
 
@@ -19,9 +21,6 @@ namespace strake::interpose {
 /// where that is not known. A status whose source is MPI_UNDEFINED says nothing. Does nothing for
 /// errors other than MPI_ERR_TRUNCATE.
 void note_truncated(int error, const MPI_Status& status, mpi::CommunicatorPtr comm) noexcept;
-
-/// As note_truncated(), of a request with an entry.
-void note_failed(const Pending& pending, int error, const MPI_Status& status) noexcept;
 
 /// Some receive has failed, of which nothing is known.
 void note_untold() noexcept;
@@ -69,8 +68,18 @@ int unwatched_request(MPI_Status* status, const Call& call) {
                    [](int error, const MPI_Status& told) { note_truncated(error, told, nullptr); });
 }
 
-/// At the end of a call of the application's: chooses suspects, and frees those that later messages
-/// have overtaken. exchange::shared::g_unsettled says that there may be some.
-void settle_truncated() noexcept;  // boundary.hpp calls it
+/// A receive that a message was too long for.
+struct Truncated {
+  int source = MPI_UNDEFINED;
+  int tag = 0;
+  std::int64_t length = 0;    ///< [bytes] 0: not known
+  mpi::CommunicatorPtr comm;  ///< null: not known
+};
+/// Those that were noted since the last call.
+[[nodiscard]] std::vector<Truncated> take_truncated() noexcept;
+/// Whether to look at suspects now: ever more rarely since the last one was noted.
+[[nodiscard]] bool is_time_for_suspects() noexcept;
+/// From now on receives with little room get room for a header message.
+void look_at_short_receives() noexcept;
 
 }  // namespace strake::interpose

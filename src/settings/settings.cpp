@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include "job/first.hpp"
-#include "settings/log.hpp"
 #include "settings/settings_table.hpp"
 
 namespace strake::settings {
@@ -33,14 +31,5 @@ std::string_view text(Id id) noexcept {
 }
 
 std::span<const std::string> complaints() { return table().complaints; }
-
-void report_complaints() {
-  static const bool reported = [] {
-    if (!job::first_of_job()) return true;
-    for (const std::string& complaint : complaints()) log::warn("{}", complaint);
-    return true;
-  }();
-  static_cast<void>(reported);
-}
 
 }  // namespace strake::settings

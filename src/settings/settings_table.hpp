@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "settings/settings.hpp"
+#include "settings/setting.hpp"
 
 namespace strake::settings {
 

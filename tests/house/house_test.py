@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Compares the includes of src/ and tools/ with the list of allowed arrows in docs/explanation/architecture.md, looks whether
-a file is too long, and whether each test of the interposer is in the folder of a topic.
+each of these is in use, whether units (x.hpp and x.cpp) include each other in a circle, whether a file is too long, and whether
+each test of the interposer is in the folder of a topic.
 
-  house_test.py ROOT                 fails and names each include that the list does not allow
+  house_test.py ROOT                 fails and names each fault
   house_test.py ROOT --self-test     fails unless a fault of each kind is found
 """
 import os
@@ -61,6 +62,34 @@ def check_src(files, arrows, public):
         if name != QUIRKS and LIBRARY.search(text):
             faults.append(f"src/{name}: asks for an MPI library or version; src/{QUIRKS} is the place")
     return faults
+
+
+def check_use(files, arrows, public):
+    """Arrows that no include needs."""
+    used = {room: set() for room in arrows}
+    for name, text in files:
+        room = name.split("/", 1)[0]
+        used.setdefault(room, set()).update(room_of(include, arrows, public) for include in INCLUDE.findall(text))
+    return [f"docs/explanation/architecture.md: {room} -> {to} is in no use"
+            for room in arrows for to in sorted(arrows[room] - used[room])]
+
+
+def unit_of(name):
+    """`x.hpp` and `x.cpp` are one unit; any other file is one by itself."""
+    return re.sub(r"[.][hc]pp$", "", name)
+
+
+def check_units(files):
+    """Circles of units of which each includes the next."""
+    files = list(files)
+    units = {unit_of(name) for name, _ in files}
+    needs = {unit: set() for unit in units}
+    for name, text in files:
+        unit = unit_of(name)
+        for include in INCLUDE.findall(text):
+            beside = os.path.normpath(os.path.join(os.path.dirname(name), include))
+            needs[unit] |= {to for to in (unit_of(include), unit_of(beside)) if to in units and to != unit}
+    return [f"src: {' -> '.join(cycle)}" for cycle in cycles(needs)]
 
 
 def check_tools(files, rooms):
@@ -164,7 +193,10 @@ def check(root):
     faults += check_src(files_below(src), arrows, public)
     include = ((f"{public.get(f'strake/{name}', '?')}/{name}", text)
                for name, text in files_below(os.path.join(root, "include/strake")))
+    include = list(include)
     faults += check_src(include, arrows, public)
+    faults += check_use([*files_below(src), *include], arrows, public)
+    faults += check_units(files_below(src))
     faults += check_tools(files_below(os.path.join(root, "tools")), rooms)
     faults += check_lengths(lengths_below(root))
     interpose = os.path.join(root, "tests/interpose")
@@ -185,6 +217,10 @@ def self_test():
     assert check_src([("low/b.cpp", "#ifdef OPEN_MPI\n#endif\n")], arrows, public)
     assert not check_src([(QUIRKS, "#if MPI_VERSION >= 4\n#endif\n")], arrows | {"mpi": set()}, public)
     assert cycles({"a": {"b"}, "b": {"a"}}) and not cycles({"a": {"b"}, "b": set()})
+    assert check_use([("high/a.cpp", '#include "low/b.hpp"\n')], arrows | {"top": {"low"}}, public)
+    assert not check_use([("high/a.cpp", '#include "strake/low.hpp"\n')], arrows, public)
+    circle = [("low/a.hpp", ""), ("low/a.cpp", '#include "low/b.hpp"\n'), ("low/b.hpp", '#include "low/a.hpp"\n')]
+    assert check_units(circle) and not check_units(circle[:2])
     assert check_tools([("a/x.cpp", '#include "b/y.hpp"\n'), ("b/y.hpp", '#include "a/x.hpp"\n')], set())
     assert check_lengths([("a.cpp", LONGEST + 1)]) and not check_lengths([("a.cpp", LONGEST)])
     assert check_topics(["probe.cpp"], ["probes"]) and check_topics(["others/probe.cpp"], ["probes"])

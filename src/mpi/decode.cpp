@@ -1,5 +1,3 @@
-#include "mpi/datatype.hpp"
-
 #include <algorithm>
 #include <string>
 #include <unordered_set>
@@ -8,6 +6,7 @@
 
 #include "mpi/combiners.hpp"
 #include "mpi/contents.hpp"
+#include "mpi/datatype.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
 

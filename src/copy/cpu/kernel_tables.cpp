@@ -1,9 +1,8 @@
-#include "copy/cpu/kernels.hpp"
+#include "copy/cpu/kernel_tables.hpp"
 
 #include <string_view>
 #include <vector>
 
-#include "copy/cpu/kernel_tables.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::cpu {

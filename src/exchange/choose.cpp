@@ -1,5 +1,3 @@
-#include "exchange/method.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <string_view>
 
 #include "exchange/choice_log.hpp"
+#include "exchange/method.hpp"
 #include "exchange/plans.hpp"
 #include "machine/model.hpp"
 #include "machine/profile_state.hpp"

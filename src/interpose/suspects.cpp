@@ -1,0 +1,87 @@
+#include "interpose/suspects.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "interpose/inside.hpp"
+#include "interpose/messages.hpp"
+#include "interpose/pending.hpp"
+#include "interpose/quiet_world.hpp"
+#include "interpose/requests.hpp"
+#include "interpose/short_receives.hpp"
+#include "interpose/true_size.hpp"
+#include "settings/log.hpp"
+
+namespace strake::interpose {
+namespace {
+
+using exchange::shared::Inbox;
+
+/// Where the message came from; nothing where that is not certain.
+std::optional<Inbox::Sender> sender_of(Truncated& truncated, const Inbox& inbox) {
+  const int source = truncated.source;
+  if (truncated.comm != nullptr)
+    return Inbox::Sender{truncated.comm->world_rank(source), truncated.comm->name};
+  std::optional<Inbox::Sender> found;
+  for (const Inbox::Sender& sender : inbox.senders(truncated.tag)) {
+    mpi::CommunicatorPtr comm = mpi::communicator_named(sender.comm);
+    if (comm != nullptr && comm->world_rank(source) != sender.rank) continue;
+    if (found || comm == nullptr) return std::nullopt;
+    found = sender;
+    truncated.comm = std::move(comm);
+  }
+  return found;
+}
+
+/// A message without a live slot that might be its own was none by shared memory.
+void choose_suspects(Inbox& inbox) {
+  for (Truncated& truncated : take_truncated()) {
+    const auto sender = sender_of(truncated, inbox);
+    if (!sender) {
+      if (!inbox.senders(truncated.tag).empty()) look_at_short_receives();
+    } else if (sender->rank >= 0) {
+      see_received(sender->rank, truncated.comm);
+      if (inbox.suspect({sender->rank, truncated.tag, sender->comm}, truncated.length))
+        look_at_short_receives();
+    }
+  }
+}
+
+/// Whether no receive that waits for its message may have matched one from there whose bytes have
+/// not come yet, and no probe holds one, which may have taken it for another.
+bool is_safe(Inbox& inbox, std::int32_t from, std::uint64_t comm) {
+  if (holds_headers(comm)) return false;
+  Requests::get().progress();  // one of those may have got it
+  const mpi::CommunicatorPtr known = mpi::communicator_named(comm);
+  if (known != nullptr) see_received(from, known);
+  bool safe = true;
+  PendingTable::get().for_each([&](const Pending& pending) {
+    if (!pending.active || !pending.expects || pending.told.looked) return;
+    if (pending.communicator()->name != comm || pending.told.met == exchange::shared::Met::Dropped)
+      return;
+    safe = safe && inbox.is_envelope(pending.landed().data(), from);
+  });
+  return safe;
+}
+
+}  // namespace
+
+void settle_truncated() noexcept {
+  exchange::shared::PostOffice* const office = exchange::shared::PostOffice::get();
+  if (t_depth != 0 || office == nullptr || !is_time_for_suspects()) return;
+  const Inside inside;
+  try {
+    const QuietWorld quiet;  // it asks about requests, which may have failed
+    Requests::get().progress();
+    Inbox& inbox = office->inbox();
+    choose_suspects(inbox);
+    inbox.free_overtaken(
+        [&](std::int32_t from, std::uint64_t comm) { return is_safe(inbox, from, comm); });
+    exchange::shared::g_unsettled.store(inbox.has_overtaken(), std::memory_order_relaxed);
+  } catch (const std::exception& error) {
+    log::warn("slots of truncated messages are not freed: {}", error.what());
+    exchange::shared::g_unsettled.store(false, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace strake::interpose
