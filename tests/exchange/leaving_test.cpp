@@ -47,13 +47,14 @@ struct Everybody {
     std::byte* const bases[] = {memory.data()};
     exchange.start(bases);
   }
-  [[nodiscard]] bool has_come(int round) const {
+  [[nodiscard]] bool has_come_from(int other, int round) const {
     std::vector<char> values(kBlock);
-    for (int other = 0; other < ranks(); ++other) {
-      if (other == rank()) continue;
-      copy(values.data(), memory.data() + (other + 1) * kBlock);
-      if (values != std::vector<char>(kBlock, value(other, round))) return false;
-    }
+    copy(values.data(), memory.data() + (other + 1) * kBlock);
+    return values == std::vector<char>(kBlock, value(other, round));
+  }
+  [[nodiscard]] bool has_come(int round) const {
+    for (int other = 0; other < ranks(); ++other)
+      if (other != rank() && !has_come_from(other, round)) return false;
     return true;
   }
   static char value(int of, int round) { return static_cast<char>(16 * round + of); }
@@ -98,7 +99,13 @@ void expect_named(const std::string& text, const std::string& what) {
   EXPECT_NE(text.find(named(culprit()) + " has " + what), std::string::npos)
       << named(rank()) << " was told '" << text << "'";
 }
-/// The same, in full where the culprit alone could have said it.
+/// The culprit has thrown in a round: it gives the exchange up, unless all of the round's bytes had
+/// moved by then, and it leaves.
+void expect_named_in_a_round(const std::string& text) {
+  const bool has_left = text.find(named(culprit()) + " has left") != std::string::npos;
+  expect_named(text, has_left ? "left" : "given");
+}
+/// As expect_named(), in full where the culprit alone could have said it.
 void expect_left_after(const std::string& text, int rounds) {
   expect_named(text, "left");
   if (ranks() == 2 && !test_memory::on_device()) {
@@ -153,7 +160,7 @@ TEST_P(Leaving, who_throws_in_a_round_is_named_and_does_not_wait) {
     }
   }
   // Its bytes of that round may have come.
-  expect_named(thrown_by([&] { run(*all, GetParam(), kGoodRounds + 2); }), "given");
+  expect_named_in_a_round(thrown_by([&] { run(*all, GetParam(), kGoodRounds + 2); }));
 }
 
 TEST_P(Leaving, who_destroys_its_exchange_too_early_is_named) {
@@ -181,11 +188,12 @@ TEST_P(Leaving, the_first_cause_is_named_to_ranks_that_wait_for_others) {
   const auto to_the_one_before = [](int from, int to) { return from == to + 1; };
   Everybody all(to_the_one_before);
   if (rank() == culprit()) return;
-  // The bytes of the rank behind have come in the first round.
+  // A rank that is N ranks before the culprit gets all bytes of N - 1 rounds.
   const std::string text = thrown_by([&] {
-    for (const int round : {1, 2}) {
+    for (int round = 1; round <= culprit(); ++round) {
       all.start(round);
       finish(all.exchange, GetParam());
+      EXPECT_TRUE(all.has_come_from(rank() + 1, round)) << round;
     }
   });
   expect_named(text, "left");
@@ -341,6 +349,8 @@ class LeavingGrid : public testing::TestWithParam<Way> {
       if (GetParam() == Way::SlowTest) usleep(20'000);
     grid.swap();
   }
+  /// Exchanges: a rank that is no neighbour of the culprit is told one later than its neighbours.
+  static int exchanges_until_all_know() { return ranks(); }
   static void steps(Grid& grid, int count) {
     for (int i = 0; i < count; ++i) step(grid);
   }
@@ -359,7 +369,7 @@ TEST_P(LeavingGrid, who_throws_between_two_exchanges_is_named) {
       return;
     }
   }
-  expect_named(thrown_by([&] { steps(*grid, kGoodRounds + 1); }), "left");
+  expect_named(thrown_by([&] { steps(*grid, kGoodRounds + exchanges_until_all_know()); }), "left");
 }
 
 TEST_P(LeavingGrid, who_throws_in_an_exchange_is_named_and_does_not_wait) {
@@ -376,7 +386,8 @@ TEST_P(LeavingGrid, who_throws_in_an_exchange_is_named_and_does_not_wait) {
       return;
     }
   }
-  expect_named(thrown_by([&] { steps(*grid, kGoodRounds + 2); }), "given");
+  expect_named_in_a_round(
+      thrown_by([&] { steps(*grid, kGoodRounds + 1 + exchanges_until_all_know()); }));
 }
 
 TEST_P(LeavingGrid, who_destroys_its_grid_after_fewer_exchanges_is_named) {
@@ -392,8 +403,9 @@ TEST_P(LeavingGrid, who_destroys_its_grid_after_fewer_exchanges_is_named) {
   }
   const bool back = GetParam() == Way::Wait;
   expect_named(thrown_by([&] {
-                 if (back) return grid->accumulate({v}, replace());
-                 steps(*grid, 1);
+                 if (!back) return steps(*grid, exchanges_until_all_know());
+                 for (int i = 0; i < exchanges_until_all_know(); ++i)
+                   grid->accumulate({v}, replace());
                }),
                "left");
 }

@@ -17,6 +17,7 @@ for line in pathlib.Path(listed).read_text().splitlines():
         (folder / f"{case}.{rank}.out").write_text(f"{case} on {rank}\\n")
         (folder / f"{case}.{rank}.err").write_text("")
         told[rank].write(f"begin {case}\\n")
+        if action == "skip": sys.exit(77)
         if action == "crash" and rank == 1: sys.exit(11)
         if action == "hang" and rank == 1: time.sleep(600)
         told[rank].write(f"end {case} {1 if action == 'fail' else 0} 0.01\\n")
@@ -50,6 +51,8 @@ def main():
             ("pass fail pass", 0, "0 1 0", 1),
             ("pass crash pass pass", 0, "0 1 0 0", 2),
             ("hang pass crash", 0, "1 0 1", 2),
+            ("skip pass", 77, "77 77", 1),
+            ("pass skip pass", 0, "0 1 0", 2),
             ("pass pass badly", 1, "0 0 0", 1)]:
         found = outcomes(folder, actions.split())
         if found[:3] != (code, codes, launches):
