@@ -35,7 +35,11 @@ FreedList& freed() {
   return made;
 }
 
-/// As note_truncated(), of a request with an entry.
+using exchange::Transfer;
+using machine::Direction;
+using mpi::real_mpi;
+
+/// Calls note_truncated() for a request with an entry.
 void note_failed(const Pending& pending, int error, const MPI_Status& status) noexcept {
   if (!pending.receives()) return;
   const bool gives_room = pending.landing && pending.landing->own() != nullptr;
@@ -48,10 +52,6 @@ void note_failed(const Pending& pending, int error, const MPI_Status& status) no
   note_truncated(error, status,
                  pending.expects ? pending.communicator() : mpi::communicator(pending.comm));
 }
-
-using exchange::Transfer;
-using machine::Direction;
-using mpi::real_mpi;
 
 bool tells_of_persistent_once() {
   static const bool once = std::ranges::any_of(

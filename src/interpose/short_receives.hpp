@@ -75,7 +75,7 @@ struct Truncated {
   std::int64_t length = 0;    ///< [bytes] 0: not known
   mpi::CommunicatorPtr comm;  ///< null: not known
 };
-/// Those that were noted since the last call.
+/// Hands over the receives that were noted since the last call.
 [[nodiscard]] std::vector<Truncated> take_truncated() noexcept;
 /// Whether to look at suspects now: ever more rarely since the last one was noted.
 [[nodiscard]] bool is_time_for_suspects() noexcept;

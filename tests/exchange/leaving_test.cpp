@@ -349,7 +349,8 @@ class LeavingGrid : public testing::TestWithParam<Way> {
       if (GetParam() == Way::SlowTest) usleep(20'000);
     grid.swap();
   }
-  /// Exchanges: a rank that is no neighbour of the culprit is told one later than its neighbours.
+  /// How many exchanges it takes: a rank that is no neighbour of the culprit is told one later than
+  /// its neighbours.
   static int exchanges_until_all_know() { return ranks(); }
   static void steps(Grid& grid, int count) {
     for (int i = 0; i < count; ++i) step(grid);

@@ -190,13 +190,13 @@ def check(root):
     faults += [f"docs/explanation/architecture.md: {' -> '.join(cycle)}" for cycle in cycles(arrows)]
     headers = {f"strake/{name}" for name in os.listdir(os.path.join(root, "include/strake"))}
     faults += [f"docs/explanation/architecture.md gives no room to {name}" for name in sorted(headers - set(public))]
-    faults += check_src(files_below(src), arrows, public)
-    include = ((f"{public.get(f'strake/{name}', '?')}/{name}", text)
-               for name, text in files_below(os.path.join(root, "include/strake")))
-    include = list(include)
+    sources = list(files_below(src))
+    faults += check_src(sources, arrows, public)
+    include = [(f"{public.get(f'strake/{name}', '?')}/{name}", text)
+               for name, text in files_below(os.path.join(root, "include/strake"))]
     faults += check_src(include, arrows, public)
-    faults += check_use([*files_below(src), *include], arrows, public)
-    faults += check_units(files_below(src))
+    faults += check_use([*sources, *include], arrows, public)
+    faults += check_units(sources)
     faults += check_tools(files_below(os.path.join(root, "tools")), rooms)
     faults += check_lengths(lengths_below(root))
     interpose = os.path.join(root, "tests/interpose")

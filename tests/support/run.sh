@@ -22,10 +22,7 @@ if [ "$case" != - ] && [ -f "$case.code" ] && of_this_run "${case%/*}" 2>/dev/nu
   [ "$status" -eq 0 ] || [ "$status" -eq 77 ] ||
     echo "This case ran together with others. By itself: ctest --test-dir $PWD -R '^$(basename "$output" .txt)\$'" >&2
 else
-  case "$*" in
-    */standin/* | */arena/* | *_arena\ *) ;;
-    *--device* | *TEST_NEEDS_GPU=1*) "${0%/*}/has_gpu.sh" || exit 77 ;;
-  esac
+  "${0%/*}/has_gpu.sh" "$@" || exit 77
   # Open MPI's UCX windows fail on machines without a network that UCX knows, with or without the interposer.
   export OMPI_MCA_osc="${OMPI_MCA_osc:-^ucx}"
   timeout -k 3 "$seconds" "${0%/*}/launch.sh" "$@" >"$output"

@@ -29,11 +29,6 @@ def parent():
     return f"{number} {fields[19]}"
 
 
-def needs_device(command):
-    """Whether the job needs a GPU, as run.sh sees it: the stand-in and memory of MPI_Alloc_mem are devices that are everywhere."""
-    return "--device" in command and not any("/standin/" in word or "/arena/" in word for word in command)
-
-
 class Launch:
     """One job with the cases that are left."""
 
@@ -118,7 +113,7 @@ def main():
         return 77
 
     everything = len(left)
-    if needs_device(command) and subprocess.run([SUPPORT / "has_gpu.sh"]).returncode != 0:
+    if subprocess.run([SUPPORT / "has_gpu.sh", *command]).returncode != 0:
         return skip()
     while left:
         launch = Launch(seconds, folder, dict(left), command)

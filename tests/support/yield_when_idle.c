@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 
-// UCX's: how much there was to do.
+// UCX's function moves messages on; it returns how much there was to do.
 unsigned ucp_worker_progress(void* worker) {
   static unsigned (*progress)(void*);
   if (progress == 0) progress = (unsigned (*)(void*))dlsym(RTLD_NEXT, "ucp_worker_progress");
