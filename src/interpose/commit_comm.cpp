@@ -70,18 +70,19 @@ mpi::ElementsPtr element_of(MPI_Datatype type) {
 bool reaches_all(PostOffice* office, MPI_Comm comm) {
   const mpi::CommunicatorPtr known = mpi::communicator(comm);
   if (office == nullptr || known == nullptr) return true;
+  exchange::peers::Directory& directory = office->directory();
   bool all = true;
   for (const int rank : known->world)
-    all = (rank < 0 || office->reaches(rank) || !office->may_answer(rank)) && all;
+    all = (rank < 0 || directory.reaches(rank) || !directory.may_answer(rank)) && all;
   return all;
 }
 
-/// The ranks of the node that share memory find each other: each introduces itself, then each
+/// The ranks of the node that share memory find each other: each announces itself, then each
 /// answers.
-void introduce_all(PostOffice* office, MPI_Comm comm) {
+void announce_all(PostOffice* office, MPI_Comm comm) {
   for (int step = 0; step < 2; ++step) {
     mpi::check(real_mpi().MPI_Barrier(comm), "MPI_Barrier");
-    if (office != nullptr) office->inbox().take_introductions();
+    if (office != nullptr) office->directory().take_announcements();
     mpi::check(real_mpi().MPI_Barrier(comm), "MPI_Barrier");
     (void)reaches_all(office, comm);
   }
@@ -119,7 +120,7 @@ int commit_comm(MPI_Datatype* type, MPI_Comm comm) {
         if (committed != MPI_SUCCESS) return committed;
         if (all[4] != 0 || all[0] != ~all[1] || all[2] != ~all[3]) return raise(comm, MPI_ERR_TYPE);
         const Layout layout = element != nullptr ? element->layout() : Layout();
-        if (all[5] != 0) introduce_all(office, comm);
+        if (all[5] != 0) announce_all(office, comm);
         if (office != nullptr) office->prepare(layout);
         if (element != nullptr && !element->dense()) {
           constexpr Place kHost = {MemoryKind::Host, -1};

@@ -109,7 +109,7 @@ std::optional<exchange::shared::Lease> lease_for(Examined& found, const void* bu
   exchange::shared::PostOffice& office = *exchange::shared::PostOffice::get();
   const auto there = exchange::shared::destination(to);
   Examined packed = found;
-  if (!there || !office.reaches(there->rank)) return std::nullopt;
+  if (!there || !office.directory().reaches(there->rank)) return std::nullopt;
   if (!pack_for_sharing(packed, buffer, count, type)) {
     if (packed.typed.place.kind == MemoryKind::Managed) office.count(sharing::Declined::Managed);
     return std::nullopt;

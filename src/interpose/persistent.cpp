@@ -116,8 +116,8 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
   if (buffered || !exchange::shared::may_send_envelope(found.bytes, found.typed.place))
     return nullptr;
   const auto to = exchange::shared::destination(peer);
-  if (!to || !exchange::shared::PostOffice::get()->may_reach(to->rank) || !mpi::sendable(peer) ||
-      !pack_for_sharing(found, buffer, count, type))
+  if (!to || !exchange::shared::PostOffice::get()->directory().may_reach(to->rank) ||
+      !mpi::sendable(peer) || !pack_for_sharing(found, buffer, count, type))
     return nullptr;
   std::shared_ptr<Operation> operation;
   const auto make = [&] {

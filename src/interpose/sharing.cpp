@@ -89,7 +89,7 @@ Sharing sharing() noexcept { return g_sharing; }
 Shared shared() noexcept {
   const PostOffice* const office = PostOffice::get();
   if (office == nullptr) return g_shared;
-  return {static_cast<std::uint64_t>(office->ranks_reached()), office->offers_late(),
+  return {static_cast<std::uint64_t>(office->directory().ranks_reached()), office->offers_late(),
           office->unshareable()};
 }
 

@@ -56,13 +56,14 @@ std::vector<std::byte> packed(const Layout& layout, const std::byte* base) {
 struct Direct : Pair {
   explicit Direct(std::size_t layouts = 256) : Pair(layouts) { introduce(); }
   void tell_of(const Region& region) {
-    const Introduction made{outbox.header(), kJob, region.number, region.generation, region.bytes};
+    const peers::Announcement made{zero.identity(), kJob, region.number, region.generation,
+                                   region.bytes};
     ASSERT_EQ(send(made, region.descriptor), DescriptorSocket::Sent::Yes);
   }
   void share(const Region& region) {
     tell_of(region);
-    inbox.take_introductions();
-    ASSERT_TRUE(outbox.is_read_by(1, region));
+    one.take_announcements();
+    ASSERT_TRUE(zero.is_mapped_by(1, region));
   }
   /// One that is offered.
   Lease offered(const Layout& layout, const Allocation& from, const std::byte* base) {
@@ -106,12 +107,12 @@ TEST(Direct, what_cannot_be_read_is_an_error_and_ends_the_send) {
   const auto refused = [&](const Region& told, auto&& change, bool mapped = true) {
     Direct pair;
     pair.tell_of(told);
-    pair.inbox.take_introductions();
-    EXPECT_EQ(pair.outbox.is_read_by(1, from.region()), mapped);
-    EXPECT_FALSE(pair.outbox.is_read_by(0, from.region()));
+    pair.one.take_announcements();
+    EXPECT_EQ(pair.zero.is_mapped_by(1, from.region()), mapped);
+    EXPECT_FALSE(pair.zero.is_mapped_by(0, from.region()));
     const Lease lease = pair.offered(layout, from, from.data());
-    auto page = sharing::SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
-    change(reinterpret_cast<Page*>(page.data())->slots[0], page);
+    auto page = pair.map_segment();
+    change(Pair::slot_in(page, 0), page);
     EXPECT_THROW((void)pair.inbox.open(lease.envelope(), 0), Error);
     EXPECT_TRUE(lease.taken());
   };
@@ -145,10 +146,11 @@ TEST(Direct, what_cannot_be_read_is_an_error_and_ends_the_send) {
   });
   // Of a page of which nothing is known yet.
   Pair pair;
-  const Introduction made{pair.outbox.header(), kJob, good.number, good.generation, good.bytes};
+  const peers::Announcement made{pair.zero.identity(), kJob, good.number, good.generation,
+                                 good.bytes};
   ASSERT_EQ(pair.send(made, good.descriptor), DescriptorSocket::Sent::Yes);
   pair.introduce();
-  EXPECT_FALSE(pair.outbox.is_read_by(1, good));
+  EXPECT_FALSE(pair.zero.is_mapped_by(1, good));
 }
 
 /// A word that another rank has written there makes nobody wait.
@@ -159,8 +161,8 @@ TEST(Direct, a_claim_that_is_not_the_receivers_is_noticed_by_both) {
     Direct pair;
     pair.share(from.region());
     const Lease lease = pair.offered(layout, from, from.data());
-    auto page = sharing::SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
-    reinterpret_cast<Page*>(page.data())->slots[0].offer.store(Offer::Claimed);
+    auto page = pair.map_segment();
+    Pair::slot_in(page, 0).offer.store(Offer::Claimed);
     if (receiver_first) {
       EXPECT_THROW((void)pair.inbox.open(lease.envelope(), 0), Error);
       EXPECT_TRUE(lease.taken());
@@ -183,12 +185,12 @@ TEST(Direct, a_receiver_looks_for_allocations_when_it_is_told_to) {
   const auto first = pair.lease(to_one(), 2000);
   pack(*first, bytes_of(1, 2000));
   ASSERT_TRUE(pair.inbox.open(first->envelope(), 0));
-  EXPECT_FALSE(pair.outbox.is_read_by(1, from.region()));
+  EXPECT_FALSE(pair.zero.is_mapped_by(1, from.region()));
   const auto second = pair.lease(to_one(), 2000);
   second->tell_news();
   pack(*second, bytes_of(1, 2000));
   ASSERT_TRUE(pair.inbox.open(second->envelope(), 0));
-  EXPECT_TRUE(pair.outbox.is_read_by(1, from.region()));
+  EXPECT_TRUE(pair.zero.is_mapped_by(1, from.region()));
 }
 
 TEST(Direct, offers_written_at_random_do_no_harm) {
@@ -196,14 +198,14 @@ TEST(Direct, offers_written_at_random_do_no_harm) {
   const Allocation from(1 << 20);
   pair.share(from.region());
   const Layout layout = column(1000);
-  auto page = sharing::SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
+  auto page = pair.map_segment();
   Random random(8);
   int direct = 0;
   for (int round = 0; round < 5000; ++round) {
     const Lease lease = pair.offered(layout, from, from.data() + 100);
     Envelope envelope;
     std::memcpy(&envelope, lease.envelope(), sizeof(envelope));
-    Slot& slot = reinterpret_cast<Page*>(page.data())->slots[envelope.slot];
+    Slot& slot = Pair::slot_in(page, envelope.slot);
     const auto draw = [&] { return pick(random, -1, 1) * pick(random, 0, 1 << 21); };
     switch (pick(random, 0, 6)) {
       case 0:

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "exchange/peers/directory.hpp"
 #include "exchange/shared/inbox.hpp"
 #include "exchange/shared/outbox.hpp"
 #include "memory/sharing/descriptor_socket.hpp"
@@ -23,7 +24,6 @@ using sharing::DescriptorSocket;
 using Sent = DescriptorSocket::Sent;
 
 inline constexpr std::uint64_t kJob = 77;
-inline constexpr std::uint64_t kNonce = 0x123456789abcdef0;
 inline constexpr std::uint64_t kWorld = 1;
 inline constexpr std::int64_t kMemory = std::int64_t{1} << 20;
 
@@ -32,33 +32,48 @@ inline sharing::SharedDirectory own_directory() {
   return sharing::directory_of(sharing::new_number());
 }
 
+/// One of two ranks.
+inline peers::Directory::Options rank_of_two(std::int32_t rank) {
+  return {.rank = rank, .ranks = 2, .job = kJob, .payload_bytes = Parts(2).payload(kMemory)};
+}
+
 /// Ranks 0, which sends, and 1.
 struct Pair {
   sharing::SharedDirectory directory = own_directory();
-  sharing::SocketName name = socket_name(kJob, 1);
-  DescriptorSocket sends{directory, socket_name(kJob, 0).text};
-  DescriptorSocket receives{directory, name.text};
-  Outbox outbox{0, 2, kNonce, kMemory};
+  /// The socket of a process that is neither.
+  DescriptorSocket stranger{directory, "stranger"};
+  peers::Directory zero{directory, rank_of_two(0)};
+  peers::Directory one{directory, rank_of_two(1)};
+  Outbox outbox{zero};
   Inbox inbox;
 
-  explicit Pair(std::size_t layouts = 256) : inbox(receives, kJob, 1, 2, layouts) {}
+  explicit Pair(std::size_t layouts = 256) : inbox(one, layouts) {}
 
   void introduce() {
-    ASSERT_EQ(send(Introduction{outbox.header(), kJob}), Sent::Yes);
-    EXPECT_FALSE(outbox.is_read_by(1));
-    inbox.take_introductions();
-    EXPECT_TRUE(outbox.is_read_by(1));
-    EXPECT_FALSE(outbox.is_read_by(0));
+    ASSERT_EQ(send(announcement()), Sent::Yes);
+    EXPECT_FALSE(zero.is_read_by(1));
+    one.take_announcements();
+    EXPECT_TRUE(zero.is_read_by(1));
+    EXPECT_FALSE(zero.is_read_by(0));
   }
+  /// As rank 0 announces itself to rank 1.
+  [[nodiscard]] peers::Announcement announcement() const { return {zero.identity(), kJob}; }
   /// Of a message whose envelope is sent right after.
   std::optional<Lease> lease(const Destination& to, std::int64_t bytes) {
     const auto made = outbox.lease(to, bytes);
     if (made) outbox.go_live(*made);
     return made;
   }
-  Sent send(const Introduction& made, int descriptor = -1) {
-    return sends.send(name.text, std::as_bytes(std::span(&made, 1)),
-                      std::array{descriptor < 0 ? outbox.descriptor() : descriptor});
+  Sent send(const peers::Announcement& made, int descriptor = -1) const {
+    return stranger.send(peers::socket_name(kJob, 1).text, std::as_bytes(std::span(&made, 1)),
+                         std::array{descriptor < 0 ? zero.own().descriptor() : descriptor});
+  }
+  /// Rank 0's slots, mapped once more.
+  [[nodiscard]] sharing::SharedMemory map_segment() const {
+    return sharing::SharedMemory::map(zero.own().descriptor(), zero.own().bytes());
+  }
+  [[nodiscard]] static Slot& slot_in(const sharing::SharedMemory& segment, std::size_t number) {
+    return reinterpret_cast<Page*>(segment.data() + Parts(2).page)->slots[number];
   }
 };
 

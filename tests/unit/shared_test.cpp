@@ -107,49 +107,50 @@ TEST(Shared, where_no_memory_or_slot_is_left_the_message_goes_another_way) {
 TEST(Shared, pages_that_are_not_as_expected_are_refused) {
   const auto refused = [](auto&& change, bool unsealed = false) {
     Pair pair;
-    Introduction made{pair.outbox.header(), kJob};
+    peers::Announcement made = pair.announcement();
     change(made);
     int descriptor = -1;
     if (unsealed) {
       descriptor = memfd_create("strake-test", MFD_CLOEXEC);
-      EXPECT_EQ(ftruncate(descriptor, made.header.bytes), 0);
+      EXPECT_EQ(ftruncate(descriptor, made.from.bytes), 0);
     }
     EXPECT_EQ(pair.send(made, descriptor), Sent::Yes);
     if (descriptor >= 0) close(descriptor);
     const auto lease = pair.lease(to_one(), 2000);
-    pair.inbox.take_introductions();
-    EXPECT_FALSE(pair.outbox.is_read_by(1));
+    pair.one.take_announcements();
+    EXPECT_FALSE(pair.zero.is_read_by(1));
     EXPECT_FALSE(pair.inbox.open(lease->envelope(), 0));
     // A good one after it is taken.
     pair.introduce();
     EXPECT_TRUE(pair.inbox.open(lease->envelope(), 0));
   };
-  refused([](Introduction& made) { made.header.magic = 1; });
-  refused([](Introduction& made) { made.header.version = kVersion + 1; });
-  refused([](Introduction& made) { made.job = kJob + 1; });
-  refused([](Introduction& made) { made.header.rank = 2; });
-  refused([](Introduction& made) { made.header.rank = -1; });
-  refused([](Introduction& made) { made.header.ranks = 3; });
-  refused([](Introduction& made) { made.header.bytes = 100; });
-  refused([](Introduction& made) { made.header.bytes += 4096; });
-  refused([](Introduction&) {}, true);
+  refused([](peers::Announcement& made) { made.from.magic = 1; });
+  refused([](peers::Announcement& made) { made.from.version = peers::kVersion + 1; });
+  refused([](peers::Announcement& made) { made.job = kJob + 1; });
+  refused([](peers::Announcement& made) { made.from.rank = 2; });
+  refused([](peers::Announcement& made) { made.from.rank = -1; });
+  refused([](peers::Announcement& made) { made.from.ranks = 3; });
+  refused([](peers::Announcement& made) { made.from.bytes = 100; });
+  refused([](peers::Announcement& made) { made.from.bytes += 4096; });
+  refused([](peers::Announcement&) {}, true);
 
   Pair pair;
   const std::byte nothing[3] = {};
-  EXPECT_EQ(pair.sends.send(pair.name.text, nothing, std::array{pair.outbox.descriptor()}),
+  EXPECT_EQ(pair.stranger.send(peers::socket_name(kJob, 1).text, nothing,
+                               std::array{pair.zero.own().descriptor()}),
             Sent::Yes);
-  pair.inbox.take_introductions();
-  EXPECT_FALSE(pair.outbox.is_read_by(1));
+  pair.one.take_announcements();
+  EXPECT_FALSE(pair.zero.is_read_by(1));
 }
 
 TEST(Shared, pages_are_looked_for_ever_more_rarely) {
   Pair pair;
   const auto introduced_after = [&](int looks) {
-    for (int i = 0; i < looks; ++i) pair.inbox.expect(0);
-    return pair.outbox.is_read_by(1);
+    for (int i = 0; i < looks; ++i) pair.one.expect(0);
+    return pair.zero.is_read_by(1);
   };
   EXPECT_FALSE(introduced_after(5));
-  ASSERT_EQ(pair.send(Introduction{pair.outbox.header(), kJob}), Sent::Yes);
+  ASSERT_EQ(pair.send(pair.announcement()), Sent::Yes);
   EXPECT_FALSE(introduced_after(2));  // the sixth and seventh
   EXPECT_TRUE(introduced_after(1));
 }
@@ -168,16 +169,14 @@ TEST(Shared, a_receiver_is_told_that_no_more_will_come) {
 
 TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
   const auto directory = own_directory();
-  const DescriptorSocket socket(directory, socket_name(kJob, 1).text);
+  peers::Directory one(directory, rank_of_two(1));
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
   in_child([&] {
     // A process that is killed runs no destructors.
-    const auto& own = *new DescriptorSocket(directory, socket_name(kJob, 0).text);
-    Outbox outbox(0, 2, kNonce, kMemory);
-    const Introduction made{outbox.header(), kJob};
-    (void)own.send(socket_name(kJob, 1).text, std::as_bytes(std::span(&made, 1)),
-                   std::array{outbox.descriptor()});
+    auto& zero = *new peers::Directory(directory, rank_of_two(0));
+    Outbox outbox(zero);
+    (void)zero.announce_to(1);
     const auto lease = outbox.lease(to_one(), 20'000);
     if (lease) outbox.go_live(*lease);
     lease->packed(10'000);
@@ -185,8 +184,8 @@ TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
   });
   std::vector<std::byte> landed(kLongestEnvelope);
   ASSERT_EQ(read(pipe_ends[0], landed.data(), landed.size()), kLongestEnvelope);
-  Inbox inbox(socket, kJob, 1, 2, 0);
-  inbox.take_introductions();
+  Inbox inbox(one, 0);
+  one.take_announcements();
   const auto delivery = inbox.open(landed.data(), 0);
   ASSERT_TRUE(delivery);
   EXPECT_EQ(delivery->wait_until(1), 10'000);
@@ -202,8 +201,8 @@ TEST(Shared, no_page_makes_the_receiver_leave_the_page) {
   std::mt19937_64 random(3);
   auto lease = pair.lease(to_one(), 2000);
   ASSERT_TRUE(lease);
-  const SharedMemory page = SharedMemory::map(pair.outbox.descriptor(), pair.outbox.header().bytes);
-  Slot& slot = reinterpret_cast<Page*>(page.data())->slots[0];
+  const auto page = pair.map_segment();
+  Slot& slot = Pair::slot_in(page, 0);
   constexpr std::int64_t kFirst = Parts(2).bytes;
   const std::int64_t edges[] = {INT64_MIN, -1,      0,      kFirst - 1,       kFirst, page.bytes(),
                                 INT64_MAX, kMemory, kSlots, kLongestEnvelope, 2000};

@@ -269,7 +269,8 @@ void CudaBackend::deallocate(Place place, void* address) noexcept {
 
 std::uint64_t CudaBackend::identity(int device) const noexcept {
   cudaDeviceProp properties{};
-  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
+  if ((device < 0 && cudaGetDevice(&device) != cudaSuccess) ||
+      cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
     (void)cudaGetLastError();
     return 0;
   }

@@ -48,16 +48,16 @@ void FarMessages::receive(std::int64_t bytes) {
   if (bytes == 0) return;
   in_.resize(static_cast<std::size_t>(bytes));
   const Counted what = counted(bytes);
-  mpi::check(
-      mpi::real_mpi().MPI_Irecv(in_.data(), what.count, what.type, peer_, tag_, comm_, &receiving_),
-      "MPI_Irecv");
+  mpi::check(mpi::real_mpi().MPI_Irecv(in_.data(), what.count, what.type, peer_, in_tag_, comm_,
+                                       &receiving_),
+             "MPI_Irecv");
 }
 
 void FarMessages::send() {
   const Counted what = counted(static_cast<std::int64_t>(out_.size()));
-  mpi::check(
-      mpi::real_mpi().MPI_Isend(out_.data(), what.count, what.type, peer_, tag_, comm_, &sending_),
-      "MPI_Isend");
+  mpi::check(mpi::real_mpi().MPI_Isend(out_.data(), what.count, what.type, peer_, out_tag_, comm_,
+                                       &sending_),
+             "MPI_Isend");
 }
 
 const std::byte* FarMessages::received() {

@@ -13,9 +13,9 @@ namespace strake::exchange::planned {
 /// With one peer.
 class FarMessages {
  public:
-  /// \param number  of those between the two ranks; both ends say the same
-  FarMessages(MPI_Comm comm, int peer, int number) noexcept
-      : comm_(comm), peer_(peer), tag_(kFirstTag + number) {}
+  /// \param in_tag  of messages that come; the peer has chosen `out_tag`
+  FarMessages(MPI_Comm comm, int peer, int in_tag, int out_tag) noexcept
+      : comm_(comm), peer_(peer), in_tag_(in_tag), out_tag_(out_tag) {}
   /// Gives up what is on its way, as it is after a failure.
   ~FarMessages();
   FarMessages(const FarMessages&) = delete;
@@ -36,11 +36,10 @@ class FarMessages {
   [[nodiscard]] bool sent();
 
  private:
-  static constexpr int kFirstTag = 64;  ///< those below are used in planning, and by Farewells
-
   MPI_Comm comm_;
   int peer_;
-  int tag_;
+  int in_tag_;
+  int out_tag_;
   std::vector<std::byte> out_;
   std::vector<std::byte> in_;
   MPI_Request sending_ = MPI_REQUEST_NULL;

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <utility>
 
 #include "exchange/backoff.hpp"
 #include "mpi/real_mpi.hpp"
@@ -13,9 +15,9 @@
 namespace strake::exchange::planned {
 namespace {
 
-constexpr int kTag = 6;  // apart from those of planning, and below those of FarMessages
-constexpr int kWords = 2;
-static_assert(sizeof(Ending) == kWords * sizeof(std::uint64_t));
+constexpr int kTag = 6;  // apart from those of planning
+/// A farewell: a tag of its receiver's, which names the exchange; then an Ending.
+constexpr int kWords = 3;
 
 /// The program's MPI_Iprobe, which under `strake run` is the interposer's. Looked up, so that the
 /// library needs no MPI library by name: MPICH's has two.
@@ -29,7 +31,8 @@ decltype(&MPI_Iprobe) programs_iprobe() noexcept {
 
 /// Never destroyed: static exchanges may end after this library's statics.
 struct Farewells::All {
-  std::mutex mutex;
+  std::mutex receiving;  ///< held by the one thread that receives; the others go on
+  std::mutex mutex;      ///< of the list, and of what its members have received
   std::vector<std::unique_ptr<Farewells>> list;
 };
 Farewells::All& Farewells::all() {
@@ -37,12 +40,13 @@ Farewells::All& Farewells::all() {
   return made;
 }
 
-Farewells::Farewells(MPI_Comm comm, const std::vector<int>& peers) : comm_(comm) {
-  for (const int rank : peers) peers_.push_back({rank, {}, MPI_REQUEST_NULL});
+Farewells::Farewells(std::shared_ptr<peers::Group> group, const std::vector<Far>& peers)
+    : group_(std::move(group)) {
+  for (const Far& far : peers) peers_.push_back({far, {}, MPI_REQUEST_NULL, {}});
 }
 
-Farewells& Farewells::open(MPI_Comm comm, const std::vector<int>& peers) {
-  std::unique_ptr<Farewells> made(new Farewells(comm, peers));
+Farewells& Farewells::open(std::shared_ptr<peers::Group> group, const std::vector<Far>& peers) {
+  std::unique_ptr<Farewells> made(new Farewells(std::move(group), peers));
   const std::lock_guard lock(all().mutex);
   return *all().list.emplace_back(std::move(made));
 }
@@ -52,49 +56,65 @@ void Farewells::send(const Ending& own) noexcept {
   mpi::real_mpi().MPI_Finalized(&over);
   if (over != 0) return;
   own_ = own;
-  for (Peer& peer : peers_)
-    (void)mpi::real_mpi().MPI_Isend(&own_, kWords, MPI_UINT64_T, peer.rank, kTag, comm_,
-                                    &peer.sending);
+  for (Peer& peer : peers_) {
+    peer.message = {static_cast<std::uint64_t>(peer.far.their_tag), own.rounds_and_kind, own.cause};
+    (void)mpi::real_mpi().MPI_Isend(peer.message.data(), kWords, MPI_UINT64_T, peer.far.rank, kTag,
+                                    group_->comm(), &peer.sending);
+  }
 }
 
-void Farewells::look() noexcept {
+void Farewells::look(const peers::Group& group) noexcept {
+  const std::unique_lock receives(all().receiving, std::try_to_lock);
+  if (!receives.owns_lock()) return;
   const auto probe = programs_iprobe();
   for (;;) {
     int there = 0;
     MPI_Status status;
-    if (probe(MPI_ANY_SOURCE, kTag, comm_, &there, &status) != MPI_SUCCESS || there == 0) return;
-    Ending came;
-    if (mpi::real_mpi().MPI_Recv(&came, kWords, MPI_UINT64_T, status.MPI_SOURCE, kTag, comm_,
-                                 MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (probe(MPI_ANY_SOURCE, kTag, group.comm(), &there, &status) != MPI_SUCCESS || there == 0)
       return;
-    const auto from = std::ranges::find(peers_, status.MPI_SOURCE, &Peer::rank);
-    if (from != peers_.end()) from->ending = came;
+    std::array<std::uint64_t, kWords> came{};
+    if (mpi::real_mpi().MPI_Recv(came.data(), kWords, MPI_UINT64_T, status.MPI_SOURCE, kTag,
+                                 group.comm(), MPI_STATUS_IGNORE) != MPI_SUCCESS)
+      return;
+    const std::lock_guard lock(all().mutex);
+    for (const auto& one : all().list) {
+      if (one->group_.get() != &group) continue;
+      const auto from = std::ranges::find_if(one->peers_, [&](const Peer& peer) {
+        return peer.far.rank == status.MPI_SOURCE &&
+               peer.far.tags.front() == static_cast<int>(came[0]);
+      });
+      if (from == one->peers_.end()) continue;
+      from->ending.rounds_and_kind = came[1];
+      from->ending.cause = came[2];
+    }
   }
 }
 
-const Ending& Farewells::of(int peer) const noexcept {
-  return std::ranges::find(peers_, peer, &Peer::rank)->ending;
+Ending Farewells::of(int peer) const noexcept {
+  const std::lock_guard lock(all().mutex);
+  const auto found =
+      std::ranges::find_if(peers_, [&](const Peer& one) { return one.far.rank == peer; });
+  return found->ending;
 }
 
 bool Farewells::is_complete() noexcept {
-  const mpi::RealMpi& real = mpi::real_mpi();
-  if (!peers_.empty()) look();
   return std::ranges::all_of(peers_, [&](Peer& peer) {
     int sent = 1;
     if (peer.sending != MPI_REQUEST_NULL)
-      (void)real.MPI_Test(&peer.sending, &sent, MPI_STATUS_IGNORE);
+      (void)mpi::real_mpi().MPI_Test(&peer.sending, &sent, MPI_STATUS_IGNORE);
     return sent != 0 && !peer.ending.is_none();
   });
 }
 
-/// Local in Open MPI and in MPICH, so ranks need not free it in the same order as others. If ranks
-/// have left after different rounds, messages are under way that nobody receives: their
-/// communicator stays.
-void Farewells::free_comm() noexcept {
-  const auto as_this_one = [&](const Peer& peer) {
-    return own_.kind() == Ending::Kind::Left && peer.ending.rounds_and_kind == own_.rounds_and_kind;
-  };
-  if (std::ranges::all_of(peers_, as_this_one)) (void)mpi::real_mpi().MPI_Comm_free(&comm_);
+/// If ranks have left after different rounds, messages are under way that nobody receives.
+void Farewells::give_tags_back() noexcept {
+  for (const Peer& peer : peers_) {
+    const bool alike =
+        own_.kind() == Ending::Kind::Left && peer.ending.rounds_and_kind == own_.rounds_and_kind;
+    if (!alike) group_->abandon_tags();
+    for (const int tag : peer.far.tags)
+      if (alike) group_->give_back(tag);
+  }
 }
 
 void Farewells::let_go() noexcept {
@@ -108,6 +128,14 @@ void Farewells::let_go() noexcept {
 void Farewells::advance_all() noexcept {
   int over = 0;
   mpi::real_mpi().MPI_Finalized(&over);
+  std::set<std::shared_ptr<peers::Group>> groups;
+  {
+    const std::lock_guard lock(all().mutex);
+    for (const auto& one : all().list)
+      if (one->let_go_) groups.insert(one->group_);
+  }
+  if (over == 0)
+    for (const auto& group : groups) look(*group);
   std::vector<std::unique_ptr<Farewells>> complete;
   {
     const std::lock_guard lock(all().mutex);
@@ -118,14 +146,23 @@ void Farewells::advance_all() noexcept {
     all().list.erase(first, all().list.end());
   }
   if (over != 0) return;
-  // A program's callback, which MPI_Comm_free may call, may end another exchange.
-  for (const auto& one : complete) one->free_comm();
+  for (const auto& one : complete) one->give_tags_back();
+  // A program's callback, which the end of a group's communicator may call, may end another
+  // exchange: no lock is held.
 }
 
 void Farewells::finish_all() noexcept {
-  const std::lock_guard lock(all().mutex);
-  for (const auto& one : all().list)
-    for (Backoff backoff; !one->is_complete();) backoff.pause();
+  std::set<std::shared_ptr<peers::Group>> groups;
+  {
+    const std::lock_guard lock(all().mutex);
+    for (const auto& one : all().list) groups.insert(one->group_);
+  }
+  const auto are_complete = [] {
+    const std::lock_guard lock(all().mutex);
+    return std::ranges::all_of(all().list, [](const auto& one) { return one->is_complete(); });
+  };
+  for (Backoff backoff; !are_complete(); backoff.pause())
+    for (const auto& group : groups) look(*group);
 }
 
 }  // namespace strake::exchange::planned

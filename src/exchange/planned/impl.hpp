@@ -13,7 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "exchange/planned/board.hpp"
+#include "exchange/peers/group.hpp"
+#include "exchange/planned/connections.hpp"
 #include "exchange/planned/ending.hpp"
 #include "exchange/planned/far_messages.hpp"
 #include "exchange/planned/farewells.hpp"
@@ -78,8 +79,8 @@ class STRAKE_LOCAL Exchange::Impl {
     Repacking,  ///< after all
   };
   enum class Taking : std::uint8_t { No, Due, Asked, Copying };
-  /// Another memory that one of this rank's has dealings with: the lane to it, and that from it.
-  /// Its number is that of its neighbour in Boards.
+  /// Another memory that one of this rank's has transfers with: the lane to it, and that from it.
+  /// Its number is that of its pair in Connections.
   struct Peer {
     Peer(Dealings& dealings, Place here)
         : rank(dealings.rank),
@@ -91,9 +92,8 @@ class STRAKE_LOCAL Exchange::Impl {
     Place place;  ///< of this rank's arrays
     std::array<Lane, 2> lanes;
     bool on_device;       ///< its arrays are
-    bool near = false;    ///< it has a board
+    bool near = false;    ///< it shares memory with this rank
     bool mailed = false;  ///< all goes by mail: the rest of this is not used
-    Corner corner;        ///< in this rank's board
     /// The last two exchanges that this rank gave bytes of, by lane.
     std::array<std::array<std::uint64_t, 2>, 2> given{};
     std::array<bool, 2> packs_all{};  ///< by lane: the other rank can't read it in place
@@ -102,9 +102,9 @@ class STRAKE_LOCAL Exchange::Impl {
     Giving giving = Giving::No;
     Taking taking = Taking::No;
     std::unique_ptr<FarMessages> far;
-    std::array<LaneEnd*, 2> theirs{};  ///< if it is near: the other ends, by this rank's lane
   };
   void plan_peers(std::vector<Dealings>& all);
+  void plan_far(std::vector<Peer*> far);
   void plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices);
   void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
   void require_device_combines(std::span<const Combine> combine) const;
@@ -149,6 +149,7 @@ class STRAKE_LOCAL Exchange::Impl {
   void require_coming(const Peer& peer, bool anew = false);
   void require_alive(const Peer& peer);
   [[nodiscard]] Ending ending_of(const Peer& peer) const noexcept;
+  static void end_at_finalize();
   void join();
   void leave(Ending::Kind kind) noexcept;
   void finish_copies() noexcept;
@@ -174,24 +175,25 @@ class STRAKE_LOCAL Exchange::Impl {
     return static_cast<std::size_t>(&peer - peers_.data());
   }
   /// This rank's end of a lane, and the other's.
-  [[nodiscard]] LaneEnd& end_of(const Peer& peer, std::size_t lane) const {
-    return boards_->own().lane(peer.corner.lane + static_cast<std::int64_t>(lane));
+  [[nodiscard]] LaneEnd& end_of(const Peer& peer, std::size_t lane) const noexcept {
+    return connections_->own_end(number_of(peer), lane);
   }
-  [[nodiscard]] static LaneEnd& other_end_of(const Peer& peer, std::size_t lane) noexcept {
-    return *peer.theirs[lane];
+  /// (This rank's sends are the other one's receives.)
+  [[nodiscard]] LaneEnd& other_end_of(const Peer& peer, std::size_t lane) const noexcept {
+    return connections_->their_end(number_of(peer), 1 - lane);
   }
-  /// The packed bytes of two exchanges that follow each other lie side by side.
-  [[nodiscard]] std::int64_t packed_at(const Corner& corner, std::size_t lane,
-                                       const Lane& length) const noexcept {
-    return corner.packed_at[lane] + static_cast<std::int64_t>(number_ % 2) * length.packed_bytes();
+  /// The packed bytes of two exchanges that follow each other lie side by side: where those of this
+  /// one begin.
+  [[nodiscard]] std::int64_t packed_at(const Lane& lane) const noexcept {
+    return static_cast<std::int64_t>(number_ % 2) * lane.packed_bytes();
   }
 
-  MPI_Comm comm_ = MPI_COMM_NULL;
-  Farewells* farewells_ = nullptr;  ///< frees comm_
+  std::shared_ptr<exchange::peers::Group> group_;
+  Farewells* farewells_ = nullptr;  ///< null: all peers are near
   int rank_ = 0;
   std::size_t arrays_ = 0;
-  Places places_;                   ///< of the arrays
-  std::unique_ptr<Boards> boards_;  ///< outlives the lanes, whose copies read there
+  Places places_;                             ///< of the arrays
+  std::unique_ptr<Connections> connections_;  ///< outlives the lanes, whose copies read there
   std::vector<Peer> peers_;
   OwnCopies own_;                ///< in host memory
   std::int64_t own_bytes_ = 0;   ///< what this rank is to itself, in any one memory
@@ -201,7 +203,8 @@ class STRAKE_LOCAL Exchange::Impl {
 
   bool running_ = false;  ///< until test() has told that it is done
   bool done_ = false;
-  bool ended_ = false;  ///< peers were told that this rank takes part no longer
+  bool ended_ = false;   ///< peers were told that this rank takes part no longer
+  bool failed_ = false;  ///< it has not left well
   bool reverse_ = false;
   bool own_due_ = false;
   bool mailing_ = false;   ///< a round of mail goes on

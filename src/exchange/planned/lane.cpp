@@ -20,19 +20,14 @@ Layout packed_form(const Layout& layout) { return Layout::dense(layout.size_byte
 }  // namespace
 
 Lane::Lane(std::vector<Piece> pieces, Place place, bool direct)
-    : pieces_(std::move(pieces)), place_(place), sources_(pieces_.size()) {
-  if (on_device()) {
-    device_copies_.resize(pieces_.size());
-  } else {
-    plans_.resize(pieces_.size());
-  }
-  for (const Piece& piece : pieces_) {
-    packed_at_.push_back(packed_bytes_);
+    : pieces_(std::move(pieces)), place_(place) {
+  for (Piece& piece : pieces_) {
+    piece.packed_at = packed_bytes_;
     size_bytes_ += piece.mine.size_bytes();
     packed_bytes_ += (piece.mine.size_bytes() + kLine - 1) / kLine * kLine;
-    mine_in_place_.push_back(!on_device() && (direct || worth_reading_in_place(piece.mine)));
-    theirs_in_place_.push_back(direct || worth_reading_in_place(piece.theirs));
-    if (!mine_in_place_.back()) continue;
+    piece.mine_in_place = !on_device() && (direct || worth_reading_in_place(piece.mine));
+    piece.theirs_in_place = direct || worth_reading_in_place(piece.theirs);
+    if (!piece.mine_in_place) continue;
     const ByteRange touched = piece.mine.bounds();
     const auto known = std::ranges::find(shown_, piece.array, &Shown::array);
     if (known == shown_.end()) {
@@ -44,63 +39,80 @@ Lane::Lane(std::vector<Piece> pieces, Place place, bool direct)
   }
 }
 
+Lane::Work& Lane::work() {
+  if (work_ == nullptr) {
+    work_ = std::make_unique<Work>();
+    work_->sources.resize(pieces_.size());
+    if (on_device()) {
+      work_->device_copies.resize(pieces_.size());
+    } else {
+      work_->plans.resize(pieces_.size());
+    }
+  }
+  return *work_;
+}
+
 Lane::~Lane() {
-  if (running_.empty()) return;
+  if (work_ == nullptr || work_->running.empty()) return;
   try {
-    for (const auto& launch : running_)
+    for (const auto& launch : work_->running)
       for (Backoff backoff; !launch->done(); backoff.pause()) Together::get().launch();
   } catch (...) {
-    stage_.leak();  // the device has failed
+    work_->stage.leak();  // the device has failed
   }
 }
 
 std::int64_t Lane::bytes_in_place() const noexcept {
   std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < pieces_.size(); ++i)
-    if (mine_in_place_[i]) bytes += pieces_[i].mine.size_bytes();
+  for (const Piece& piece : pieces_)
+    if (piece.mine_in_place) bytes += piece.mine.size_bytes();
   return bytes;
 }
 
 std::byte* Lane::stage() {
-  if (stage_.data() == nullptr)
-    stage_ = PoolBlock({MemoryKind::Pinned, place_.device}, packed_bytes_);
-  return stage_.data();
+  PoolBlock& stage = work().stage;
+  if (stage.data() == nullptr)
+    stage = PoolBlock({MemoryKind::Pinned, place_.device}, packed_bytes_);
+  return stage.data();
 }
 
 void Lane::add(DeviceCopy& copy, const Layout& to, Place to_place, const Layout& from,
                Place from_place, std::byte* target, const std::byte* source) {
   if (copy == nullptr) copy = compile_device_copy(to, to_place, from, from_place);
   auto launch = Together::get().add(place_.device, copy, target, source);
-  if (running_.empty() || running_.back() != launch) running_.push_back(std::move(launch));
+  auto& running = work().running;
+  if (running.empty() || running.back() != launch) running.push_back(std::move(launch));
 }
 
 void Lane::pack(Bases bases, std::byte* packed, bool all) {
+  Work& work = this->work();
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    if (!all && mine_in_place_[i]) continue;
     const Piece& piece = pieces_[i];
+    if (!all && piece.mine_in_place) continue;
     std::byte* const from = bases[static_cast<std::size_t>(piece.array)];
     if (on_device()) {
-      std::byte* const to = stage() + packed_at_[i];
-      add(device_copies_[i].pack, packed_form(piece.mine), stage_.place(), piece.mine, place_, to,
-          from);
-      staged_.push_back({packed + packed_at_[i], packed_at_[i], piece.mine.size_bytes()});
+      std::byte* const to = stage() + piece.packed_at;
+      add(work.device_copies[i].pack, packed_form(piece.mine), work.stage.place(), piece.mine,
+          place_, to, from);
+      work.staged.push_back({packed + piece.packed_at, piece.packed_at, piece.mine.size_bytes()});
     } else {
-      compiled(plans_[i].pack, packed_form(piece.mine), piece.mine)
-          .run(packed + packed_at_[i], from);
+      compiled(work.plans[i].pack, packed_form(piece.mine), piece.mine)
+          .run(packed + piece.packed_at, from);
     }
   }
 }
 
 bool Lane::take(Bases bases, const std::byte* packed, const Find& find,
                 std::span<const Combine> combine) {
+  auto& sources = work().sources;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    const bool there = find && theirs_in_place_[i];
-    sources_[i] = there ? find(pieces_[i].their_array, pieces_[i].theirs.bounds()) : nullptr;
-    if (there && sources_[i] == nullptr) return false;
+    const bool there = find && pieces_[i].theirs_in_place;
+    sources[i] = there ? find(pieces_[i].their_array, pieces_[i].theirs.bounds()) : nullptr;
+    if (there && sources[i] == nullptr) return false;
   }
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    const bool there = sources_[i] != nullptr;
-    const std::byte* const from = there ? sources_[i] : packed + packed_at_[i];
+    const bool there = sources[i] != nullptr;
+    const std::byte* const from = there ? sources[i] : packed + pieces_[i].packed_at;
     std::byte* const to = bases[static_cast<std::size_t>(pieces_[i].array)];
     const Combine* const how = combine.empty() ? nullptr : &combine_of(combine, pieces_[i].array);
     if (how != nullptr && *how) {
@@ -115,14 +127,15 @@ bool Lane::take(Bases bases, const std::byte* packed, const Find& find,
 void Lane::take_piece(std::size_t i, std::byte* to, const std::byte* from, bool there) {
   const Piece& piece = pieces_[i];
   if (!on_device()) {
-    Plans& plans = plans_[i];
+    Plans& plans = work().plans[i];
     return there ? compiled(plans.pull, piece.mine, piece.theirs).run(to, from)
                  : compiled(plans.unpack, piece.mine, packed_form(piece.mine)).run(to, from);
   }
-  std::byte* const at = stage() + packed_at_[i];
+  std::byte* const at = stage() + piece.packed_at;
   std::memcpy(at, from, static_cast<std::size_t>(piece.mine.size_bytes()));
-  add(device_copies_[i].unpack, piece.mine, place_, packed_form(piece.mine), stage_.place(), to,
-      at);
+  Work& work = this->work();
+  add(work.device_copies[i].unpack, piece.mine, place_, packed_form(piece.mine), work.stage.place(),
+      to, at);
 }
 
 void Lane::combine_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
@@ -130,22 +143,24 @@ void Lane::combine_piece(std::size_t i, std::byte* to, const std::byte* from, bo
   const Piece& piece = pieces_[i];
   if (there) {
     // A line more, to begin at one: values are aligned then.
-    scratch_.resize(static_cast<std::size_t>(piece.mine.size_bytes() + kLine));
+    Work& work = this->work();
+    work.scratch.resize(static_cast<std::size_t>(piece.mine.size_bytes() + kLine));
     auto* const line = reinterpret_cast<std::byte*>(
-        (reinterpret_cast<std::uintptr_t>(scratch_.data()) + kLine - 1) / kLine * kLine);
-    compiled(plans_[i].pack_theirs, packed_form(piece.theirs), piece.theirs).run(line, from);
+        (reinterpret_cast<std::uintptr_t>(work.scratch.data()) + kLine - 1) / kLine * kLine);
+    compiled(work.plans[i].pack_theirs, packed_form(piece.theirs), piece.theirs).run(line, from);
     from = line;
   }
   combine_packed(piece.mine, to, from, how);
 }
 
 bool Lane::idle() {
-  for (const auto& launch : running_)
+  if (work_ == nullptr) return true;
+  for (const auto& launch : work_->running)
     if (!launch->done()) return false;
-  running_.clear();
-  for (const Staged& staged : staged_)
-    std::memcpy(staged.to, stage_.data() + staged.at, static_cast<std::size_t>(staged.bytes));
-  staged_.clear();
+  work_->running.clear();
+  for (const Staged& staged : work_->staged)
+    std::memcpy(staged.to, work_->stage.data() + staged.at, static_cast<std::size_t>(staged.bytes));
+  work_->staged.clear();
   return true;
 }
 

@@ -44,10 +44,6 @@ class Lane {
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
   [[nodiscard]] const std::vector<Piece>& pieces() const noexcept { return pieces_; }
-  /// Where a piece is among the packed bytes.
-  [[nodiscard]] std::int64_t packed_at(std::size_t piece) const noexcept {
-    return packed_at_[piece];
-  }
   /// How many of the bytes are read in place, if this rank's arrays are shared.
   [[nodiscard]] std::int64_t bytes_in_place() const noexcept;
   /// The arrays of this rank that are read in place, with what is touched there.
@@ -90,28 +86,30 @@ class Lane {
            std::byte* target, const std::byte* source);
   [[nodiscard]] std::byte* stage();
 
-  std::vector<Piece> pieces_;
-  Place place_;
-  std::vector<Plans> plans_;
-  std::vector<DeviceCopies> device_copies_;
-  std::vector<std::int64_t> packed_at_;
-  std::vector<bool> mine_in_place_;
-  std::vector<bool> theirs_in_place_;
-  std::vector<Shown> shown_;
-  std::vector<const std::byte*> sources_;
-  std::vector<std::byte> scratch_;
-  std::int64_t packed_bytes_ = 0;
-  std::int64_t size_bytes_ = 0;
-
-  PoolBlock stage_;  ///< packed bytes that the device reaches
-  std::vector<std::shared_ptr<const Launch>> running_;
-  /// What is to be copied from the stage once that is done.
+  /// What is to be copied from the stage once the device's copies are done.
   struct Staged {
     std::byte* to = nullptr;
     std::int64_t at = 0;
     std::int64_t bytes = 0;
   };
-  std::vector<Staged> staged_;
+  /// What copies take, made at the first: an exchange that waits for its first round costs little.
+  struct Work {
+    std::vector<Plans> plans;                 ///< by piece, in host memory
+    std::vector<DeviceCopies> device_copies;  ///< by piece, on a device
+    std::vector<const std::byte*> sources;
+    std::vector<std::byte> scratch;
+    PoolBlock stage;  ///< packed bytes that the device reaches
+    std::vector<std::shared_ptr<const Launch>> running;
+    std::vector<Staged> staged;
+  };
+  [[nodiscard]] Work& work();
+
+  std::vector<Piece> pieces_;
+  std::vector<Shown> shown_;
+  Place place_;
+  std::int64_t packed_bytes_ = 0;
+  std::int64_t size_bytes_ = 0;
+  std::unique_ptr<Work> work_;
 };
 
 /// `combine` of one array: as many as arrays, or one for all.

@@ -47,17 +47,17 @@ bool call_at_finalize() noexcept {
 
 }  // namespace
 
-/// The last step of planning: what fails before is thrown on all ranks.
-void Exchange::Impl::join() {
-  std::vector<int> far;
-  for (const Peer& peer : peers_)
-    if (!peer.near && std::ranges::find(far, peer.rank) == far.end()) far.push_back(peer.rank);
+/// MPI_Finalize ends the exchanges that are alive then.
+void Exchange::Impl::end_at_finalize() {
   const std::lock_guard lock(living().mutex);
-  living().all.reserve(living().all.size() + 1);
-  farewells_ = &Farewells::open(comm_, far);
-  living().all.push_back(this);
   if (!std::exchange(living().end_at_finalize, true) && !call_at_finalize())
     log::warn("other ranks are not told if an exchange is alive in MPI_Finalize");
+}
+
+/// The last step of planning: what fails before is thrown on all ranks.
+void Exchange::Impl::join() {
+  const std::lock_guard lock(living().mutex);
+  living().all.push_back(this);
 }
 
 Exchange::Impl::~Impl() {
@@ -77,7 +77,12 @@ Exchange::Impl::~Impl() {
     const std::lock_guard lock(living().mutex);
     std::erase(living().all, this);
   }
-  farewells_->let_go();
+  if (!failed_) connections_->close();
+  if (farewells_ != nullptr) {
+    farewells_->let_go();
+  } else {
+    Farewells::advance_all();
+  }
 }
 
 void Exchange::Impl::end_all() noexcept {
@@ -89,6 +94,7 @@ void Exchange::Impl::end_all() noexcept {
     }
   }
   Farewells::finish_all();
+  exchange::peers::Group::end_all();
 }
 
 bool Exchange::Impl::is_idle_soon() const noexcept {
@@ -109,7 +115,7 @@ void Exchange::Impl::leave(Ending::Kind kind) noexcept {
       end.rounds_and_kind.store(own.rounds_and_kind, std::memory_order_release);
     }
   }
-  farewells_->send(own);
+  if (farewells_ != nullptr) farewells_->send(own);
 }
 
 void Exchange::Impl::fail() noexcept {
@@ -123,13 +129,15 @@ void Exchange::Impl::fail() noexcept {
         .offer.compare_exchange_strong(open, offer_of(number_, Offer::Back),
                                        std::memory_order_acq_rel);
   }
+  failed_ = true;
   leave(Ending::Kind::GivenUp);
   finish_copies();
   mail_->give_up();
   end();
 }
 
-/// Devices may still copy from and to this rank's arrays and board, which the program may free now.
+/// Devices may still copy from and to this rank's arrays and packed bytes, which the program may
+/// free now.
 void Exchange::Impl::finish_copies() noexcept {
   if (!on_device()) return;
   exchange::Together::get().launch();
@@ -163,7 +171,7 @@ void Exchange::Impl::require_coming(const Peer& peer, bool anew) {
 /// System calls.
 void Exchange::Impl::require_alive(const Peer& peer) {
   require_coming(peer);
-  if (!peer.near || !boards_->is_gone(peer.rank) || !ending_of(peer).is_none()) return;
+  if (!peer.near || !connections_->is_gone(number_of(peer)) || !ending_of(peer).is_none()) return;
   cause_ = Ending::cause_of(peer.rank, Ending::Kind::Died);
   throw Error(fmt::format("rank {} died in an exchange", peer.rank));
 }

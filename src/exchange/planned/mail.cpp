@@ -103,14 +103,15 @@ void Mail::open_mailbox() {
   }
 }
 
-Mail::Offer Mail::offer(Boards& boards) {
+Mail::Offer Mail::offer(Connections& connections) {
   Offer made;
   made.ordinal = place_.device;
   made.address = mailbox_.data();
   made.device = device_backend()->identity(place_.device);
   if (std::ranges::all_of(partners_, &Partner::is_own)) return made;
   try {
-    made.mailbox = boards.give_device_memory(mailbox_.data(), mailbox_.data() + box_at_.back() + 1);
+    made.mailbox =
+        connections.give_device_memory(mailbox_.data(), mailbox_.data() + box_at_.back() + 1);
   } catch (const std::exception& error) {
     log::info("a mailbox can't be given to other ranks: {}", error.what());
   }
@@ -124,8 +125,9 @@ Mail::Offer Mail::offer_to(std::size_t partner, const Offer& all) const {
   return made;
 }
 
-std::byte* Mail::mailbox_of(Boards& boards, const Partner& partner, const Offer& theirs) const {
-  if (!partner.is_own) return boards.device_memory(partner.at.rank, theirs.mailbox, place_);
+std::byte* Mail::mailbox_of(Connections& connections, const Partner& partner,
+                            const Offer& theirs) const {
+  if (!partner.is_own) return connections.device_memory(partner.pair, theirs.mailbox, place_);
   try {
     if (device_backend()->reach_peer(place_.device, theirs.ordinal)) return theirs.address;
   } catch (const Error& error) {
@@ -135,25 +137,26 @@ std::byte* Mail::mailbox_of(Boards& boards, const Partner& partner, const Offer&
   return nullptr;
 }
 
-MailMethod Mail::wanted(Boards& boards, int own_rank, std::size_t number,
+MailMethod Mail::wanted(Connections& connections, int own_rank, std::size_t number,
                         const Offer& theirs) const {
   if (!has_room_) return MailMethod::Staged;
   const Partner& partner = partners_[number];
-  const MailMethod best = choose({own_rank, place_.device}, {partner.at.rank, theirs.ordinal},
+  const MailMethod best = choose({own_rank, place_.device}, {partner.rank, theirs.ordinal},
                                  *partner.sends, *partner.receives);
   // Who can't reach the other's mailbox says so: the boxes are in host memory then.
-  if (needs_mailboxes(best) && mailbox_of(boards, partner, theirs) == nullptr)
+  if (needs_mailboxes(best) && mailbox_of(connections, partner, theirs) == nullptr)
     return MailMethod::OneShot;
   return best;
 }
 
-bool Mail::accepts(Boards& boards, std::size_t number, const Offer& mine, const Offer& theirs) {
+bool Mail::accepts(Connections& connections, std::size_t number, const Offer& mine,
+                   const Offer& theirs) {
   const Partner& partner = partners_[number];
   try {
-    boxes_of_[number] = shared_with(boards, partner, mine, theirs);
+    boxes_of_[number] = shared_with(connections, partner, mine, theirs);
     return true;
   } catch (const std::exception& error) {
-    log::info("an exchange with rank {} is packed and copied by CPUs: {}", partner.at.rank,
+    log::info("an exchange with rank {} is packed and copied by CPUs: {}", partner.rank,
               error.what());
     return false;
   }
@@ -169,25 +172,24 @@ void Mail::settle(std::size_t partner, bool accepted) {
   flags_.push_back(shared.flags);
 }
 
-/// \throws Error  this device reaches neither the other's memory nor its board
-Mail::Shared Mail::shared_with(Boards& boards, const Partner& partner, const Offer& mine,
+/// \throws Error  this device reaches neither the other's memory nor what its rank shares
+Mail::Shared Mail::shared_with(Connections& connections, const Partner& partner, const Offer& mine,
                                const Offer& theirs) {
   Shared made;
-  made.flag = &boards.own().lane(partner.at.corner.lane + kReceives).mail;
+  made.flag = &connections.own_end(partner.pair, kReceives).mail;
   made.method = std::max(mine.method, theirs.method);
   made.ordinal = theirs.ordinal;
   made.same_device = theirs.device == mine.device && mine.device != 0;
-  const Board& board = boards.of(partner.at.rank);
   const bool by_device = needs_mailboxes(made.method);
   if (!by_device && made.method != MailMethod::OneShot)
     throw Unsupported("a rank wants it so (STRAKE_METHOD)");
-  made.board = MappedBoard(place_.device, board, !by_device);
+  made.ends = MappedPages(place_.device, connections.their_pages(partner.pair, false));
   made.flags.there_on_host = reinterpret_cast<std::uint64_t*>(
-      made.board.word(&board.lane(boards.corner(partner.neighbour).lane + kReceives).mail));
+      made.ends.there(&connections.their_end(partner.pair, kReceives).mail));
   if (by_device) {
-    use_mailbox(made, partner, mine, theirs, mailbox_of(boards, partner, theirs));
+    use_mailbox(made, partner, mine, theirs, mailbox_of(connections, partner, theirs));
   } else {
-    use_boards(made, partner, boards);
+    use_host_memory(made, partner, connections);
   }
   return made;
 }
@@ -204,27 +206,29 @@ void Mail::use_mailbox(Shared& made, const Partner& partner, const Offer& mine, 
   made.flags.here = reinterpret_cast<const std::uint64_t*>(mailbox_.data() + mine.flag_at);
 }
 
-/// Each puts into its own board, and takes from the other's: the packed bytes of two exchanges lie
-/// there side by side.
-void Mail::use_boards(Shared& made, const Partner& partner, Boards& boards) {
-  if (!own_board_.is_there()) own_board_ = MappedBoard(place_.device, boards.own(), true);
-  const Corner& theirs = boards.corner(partner.neighbour);
-  const auto box = [](const MappedBoard& mapped, const Board& board, std::int64_t at,
-                      const Lane& lane) {
-    std::byte* const even = mapped.packed(board.packed() + at);
-    return MailCopies::Box{even, even + lane.packed_bytes()};
+/// Each puts into its own rank's packed bytes, and takes from the other's: those of two exchanges
+/// lie there side by side.
+void Mail::use_host_memory(Shared& made, const Partner& partner, const Connections& connections) {
+  if (!own_ends_.is_there()) {
+    own_ends_ = MappedPages(place_.device, connections.own_pages(false));
+    own_packed_ = MappedPages(place_.device, connections.own_pages(true));
+  }
+  made.packed = MappedPages(place_.device, connections.their_pages(partner.pair, true));
+  const auto box = [](const MappedPages& mapped, const std::byte* even, const Lane& lane) {
+    std::byte* const there = mapped.there(even);
+    return MailCopies::Box{there, there + lane.packed_bytes()};
   };
   for (const bool reverse : {false, true}) {
     const std::size_t out = reverse ? kReceives : kSends;
     const std::size_t way = reverse ? 1 : 0;
     const Lane& puts = reverse ? *partner.receives : *partner.sends;
     const Lane& takes = reverse ? *partner.sends : *partner.receives;
-    made.out[way] = box(own_board_, boards.own(), partner.at.corner.packed_at[out], puts);
+    made.out[way] = box(own_packed_, connections.own_packed(partner.pair, out), puts);
     // Both put from the same side of their lanes.
-    made.in[way] = box(made.board, boards.of(partner.at.rank), theirs.packed_at[out], takes);
+    made.in[way] = box(made.packed, connections.their_packed(partner.pair, out), takes);
   }
   made.flags.there = made.flags.there_on_host;
-  made.flags.here = reinterpret_cast<const std::uint64_t*>(own_board_.word(made.flag));
+  made.flags.here = reinterpret_cast<const std::uint64_t*>(own_ends_.there(made.flag));
 }
 
 void Mail::prepare(bool reverse, std::span<const Combine> combine) {
@@ -269,15 +273,13 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
     const bool by_engine = shared.method == MailMethod::Engine;
     boxes.push_back(shared.out[reverse ? 1 : 0]);
     boxes.push_back(shared.in[reverse ? 1 : 0]);
-    for (std::size_t i = 0; i < out.pieces().size(); ++i) {
-      const Piece& piece = out.pieces()[i];
+    for (const Piece& piece : out.pieces()) {
       (by_engine ? engine_put : put)
-          .push_back({packed(piece.mine, out.packed_at(i)), there, piece.mine, slot(piece.array)});
+          .push_back({packed(piece.mine, piece.packed_at), there, piece.mine, slot(piece.array)});
     }
-    for (std::size_t i = 0; i < in.pieces().size(); ++i) {
-      const Piece& piece = in.pieces()[i];
+    for (const Piece& piece : in.pieces()) {
       const CopyBatch::Copy taken = {piece.mine, slot(piece.array),
-                                     packed(piece.mine, in.packed_at(i)), there + 1};
+                                     packed(piece.mine, piece.packed_at), there + 1};
       if (combines) {
         combine(taken);
       } else {
@@ -362,7 +364,7 @@ std::optional<machine::Prediction> Mail::predicted(int rank) const {
   for (const auto& [number, shared] : boxes_of_) {
     const Partner& partner = partners_[number];
     if (partner.is_own) return std::nullopt;
-    all.push_back({{partner.at.rank, shared.ordinal},
+    all.push_back({{partner.rank, shared.ordinal},
                    shared.method,
                    &partner.sends->pieces(),
                    &partner.receives->pieces()});

@@ -17,11 +17,11 @@
 
 #include "copy/device_copier.hpp"
 #include "device/backend.hpp"
-#include "exchange/planned/board.hpp"
 #include "exchange/planned/choice.hpp"
+#include "exchange/planned/connections.hpp"
 #include "exchange/planned/lane.hpp"
 #include "exchange/planned/mailbox_memory.hpp"
-#include "exchange/planned/mapped_board.hpp"
+#include "exchange/planned/mapped_pages.hpp"
 #include "exchange/planned/sheets.hpp"
 #include "memory/pool.hpp"
 #include "strake/place.hpp"
@@ -37,9 +37,10 @@ class Mail {
  public:
   /// Another device, of a rank of the node, whose memory holds arrays, too.
   struct Partner {
-    bool is_own = false;        ///< a device of this rank's
-    std::size_t neighbour = 0;  ///< its number among those of Boards
-    Neighbour at;
+    int rank = 0;          ///< whose device it is
+    bool is_own = false;   ///< this rank's
+    std::size_t pair = 0;  ///< its number among those of Connections
+    std::size_t twin = 0;  ///< if it is this rank's: the pair that is the other end
     const Lane* sends = nullptr;
     const Lane* receives = nullptr;
   };
@@ -47,7 +48,7 @@ class Mail {
   struct Offer {
     MailMethod method = MailMethod::Device;  ///< that it would use
     int ordinal = 0;                         ///< of its device
-    Boards::InDevice mailbox;
+    Connections::InDevice mailbox;
     std::byte* address = nullptr;  ///< of it, in its process
     std::int64_t flag_at = 0;
     std::int64_t box_at = 0;
@@ -64,16 +65,16 @@ class Mail {
   [[nodiscard]] const std::vector<Partner>& partners() const noexcept { return partners_; }
   /// \throws OutOfMemory, CudaError
   void open_mailbox();
-  /// Gives the mailbox to the other ranks, which call Boards::look() meanwhile.
-  [[nodiscard]] Offer offer(Boards& boards);
+  /// Gives the mailbox to the other ranks, which call Connections::look() meanwhile.
+  [[nodiscard]] Offer offer(Connections& connections);
   /// The same for one partner.
   [[nodiscard]] Offer offer_to(std::size_t partner, const Offer& all) const;
   /// How this device would have it.
-  [[nodiscard]] MailMethod wanted(Boards& boards, int own_rank, std::size_t partner,
+  [[nodiscard]] MailMethod wanted(Connections& connections, int own_rank, std::size_t partner,
                                   const Offer& theirs) const;
-  /// False: this device reaches neither the partner's memory nor its board, or one of the two does
-  /// not want it.
-  [[nodiscard]] bool accepts(Boards& boards, std::size_t partner, const Offer& mine,
+  /// False: this device reaches neither the partner's memory nor what its rank shares, or one of
+  /// the two does not want it.
+  [[nodiscard]] bool accepts(Connections& connections, std::size_t partner, const Offer& mine,
                              const Offer& theirs);
   /// What both have accepted goes by mail; else nothing between them does.
   void settle(std::size_t partner, bool accepted);
@@ -151,20 +152,21 @@ class Mail {
     std::array<MailCopies::Box, 2> out{};  ///< what this device puts: forward, and back
     std::array<MailCopies::Box, 2> in{};   ///< what it takes
     const std::uint64_t* flag = nullptr;   ///< its last round, for this rank's CPU
-    MappedBoard board;
+    MappedPages ends;                      ///< of the partner's rank
+    MappedPages packed;                    ///< the same, where the boxes are there
     MailFlags flags;
     int ordinal = 0;  ///< of the partner's device
     bool same_device = false;
   };
   enum class Step : std::uint8_t { Idle, Put, Taking };
   /// A partner's mailbox, where this device reaches it; else null.
-  [[nodiscard]] std::byte* mailbox_of(Boards& boards, const Partner& partner,
+  [[nodiscard]] std::byte* mailbox_of(Connections& connections, const Partner& partner,
                                       const Offer& theirs) const;
-  [[nodiscard]] Shared shared_with(Boards& boards, const Partner& partner, const Offer& mine,
-                                   const Offer& theirs);
+  [[nodiscard]] Shared shared_with(Connections& connections, const Partner& partner,
+                                   const Offer& mine, const Offer& theirs);
   void use_mailbox(Shared& made, const Partner& partner, const Offer& mine, const Offer& theirs,
                    std::byte* mailbox) const;
-  void use_boards(Shared& made, const Partner& partner, Boards& boards);
+  void use_host_memory(Shared& made, const Partner& partner, const Connections& connections);
   [[nodiscard]] std::unique_ptr<DeviceMail> compiled(
       bool reverse, const std::vector<DeviceCombine>& combine) const;
   void follow_last(DeviceStream& stream, const DeviceStream& work);
@@ -189,8 +191,11 @@ class Mail {
   MailboxMemory mailbox_;
   PoolBlock progress_block_;
   MailProgress* progress_ = nullptr;
-  std::vector<std::int64_t> box_at_;        ///< by partner: in the mailbox
-  MappedBoard own_board_;                   ///< whole, where some boxes are in it
+  std::vector<std::int64_t> box_at_;  ///< by partner: in the mailbox
+  /// \{ This rank's, where some boxes are in host memory.
+  MappedPages own_ends_;
+  MappedPages own_packed_;
+  /// \}
   std::map<std::size_t, Shared> boxes_of_;  ///< by partner
   std::vector<MailFlags> flags_;
   std::unique_ptr<DeviceMail> forward_;

@@ -14,7 +14,7 @@
 
 namespace strake::exchange::planned {
 
-Mails::Mails(MPI_Comm comm, Boards& boards, const std::vector<Place>& arrays,
+Mails::Mails(MPI_Comm comm, Connections& connections, const std::vector<Place>& arrays,
              std::vector<Part> parts) {
   std::string fault;
   for (Part& part : parts) {
@@ -32,8 +32,8 @@ Mails::Mails(MPI_Comm comm, Boards& boards, const std::vector<Place>& arrays,
     for (std::size_t i = 0; i < mail->partners().size(); ++i) ends.push_back({mail.get(), i});
   // Both ranks have the ends between them in the same order.
   std::ranges::sort(ends, {},
-                    [](const End& end) { return end.mail->partners()[end.partner].neighbour; });
-  swap_offers(comm, boards, ends);
+                    [](const End& end) { return end.mail->partners()[end.partner].pair; });
+  swap_offers(comm, connections, ends);
   std::erase_if(mails_, [](const auto& mail) { return !mail->is_used(); });
   try {
     prepare(false, {});
@@ -43,7 +43,7 @@ Mails::Mails(MPI_Comm comm, Boards& boards, const std::vector<Place>& arrays,
   mpi::agree(comm, fault, mpi::FaultKind::Other);
 }
 
-void Mails::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<End>& ends) {
+void Mails::swap_offers(MPI_Comm comm, Connections& connections, const std::vector<End>& ends) {
   constexpr int kOffer = 7;
   constexpr int kReached = 8;
   constexpr int kAccepted = 9;
@@ -54,17 +54,17 @@ void Mails::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<End>& e
   std::vector<std::size_t> others, twins(ends.size());
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (!partner_of(i).is_own) {
-      ranks.push_back(partner_of(i).at.rank);
+      ranks.push_back(partner_of(i).rank);
       others.push_back(i);
       continue;
     }
-    while (partner_of(twins[i]).neighbour != partner_of(i).at.twin) ++twins[i];
+    while (partner_of(twins[i]).pair != partner_of(i).twin) ++twins[i];
   }
   // What the other end of each says, also where that is this rank's own.
   const auto swap = [&]<typename T>(int tag, const std::vector<T>& mine) {
     std::vector<T> theirs(ends.size()), out, in;
     for (const std::size_t i : others) out.push_back(mine[i]);
-    swap_with(comm, ranks, tag, out, in, [&] { boards.look(); });
+    swap_with(comm, ranks, tag, out, in, [&] { Connections::look(); });
     for (std::size_t i = 0; i < others.size(); ++i) theirs[others[i]] = in[i];
     for (std::size_t i = 0; i < ends.size(); ++i)
       if (partner_of(i).is_own) theirs[i] = mine[twins[i]];
@@ -73,21 +73,22 @@ void Mails::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<End>& e
   int own_rank = 0;
   mpi::real_mpi().MPI_Comm_rank(comm, &own_rank);
   std::map<const Mail*, Mail::Offer> offers;
-  for (const auto& mail : mails_) offers[mail.get()] = mail->offer(boards);
+  for (const auto& mail : mails_) offers[mail.get()] = mail->offer(connections);
   std::vector<Mail::Offer> mine;
   for (const auto& [mail, partner] : ends) mine.push_back(mail->offer_to(partner, offers.at(mail)));
   std::vector<Mail::Offer> theirs = swap(kOffer, mine);
   for (std::size_t i = 0; i < ends.size(); ++i)
-    mine[i].method = ends[i].mail->wanted(boards, own_rank, ends[i].partner, theirs[i]);
+    mine[i].method = ends[i].mail->wanted(connections, own_rank, ends[i].partner, theirs[i]);
   theirs = swap(kReached, mine);
   std::vector<char> accepts;
   for (std::size_t i = 0; i < ends.size(); ++i)
-    accepts.push_back(ends[i].mail->accepts(boards, ends[i].partner, mine[i], theirs[i]) ? 1 : 0);
+    accepts.push_back(ends[i].mail->accepts(connections, ends[i].partner, mine[i], theirs[i]) ? 1
+                                                                                              : 0);
   const std::vector<char> they_accept = swap(kAccepted, accepts);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const bool both = accepts[i] != 0 && they_accept[i] != 0;
     ends[i].mail->settle(ends[i].partner, both);
-    if (both) where_[partner_of(i).neighbour] = ends[i];
+    if (both) where_[partner_of(i).pair] = ends[i];
   }
   // Also where it is not the two that share a device that exchange.
   for (const auto& mail : mails_) {
@@ -97,8 +98,8 @@ void Mails::swap_offers(MPI_Comm comm, Boards& boards, const std::vector<End>& e
   }
 }
 
-MailMethod Mails::method(std::size_t neighbour) const {
-  const End& end = where_.at(neighbour);
+MailMethod Mails::method(std::size_t pair) const {
+  const End& end = where_.at(pair);
   return end.mail->method(end.partner);
 }
 
@@ -215,12 +216,12 @@ void Mails::give_up() noexcept {
 
 std::optional<std::size_t> Mails::late() const noexcept {
   for (const auto& mail : mails_)
-    if (const Mail::Partner* const partner = mail->late()) return partner->neighbour;
+    if (const Mail::Partner* const partner = mail->late()) return partner->pair;
   return std::nullopt;
 }
 
-bool Mails::misses(std::size_t neighbour) const noexcept {
-  const End& end = where_.at(neighbour);
+bool Mails::misses(std::size_t pair) const noexcept {
+  const End& end = where_.at(pair);
   return end.mail->misses(end.partner);
 }
 

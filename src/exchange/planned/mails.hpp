@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/planned/board.hpp"
+#include "exchange/planned/connections.hpp"
 #include "exchange/planned/mail.hpp"
 
 namespace strake::exchange::planned {
@@ -29,14 +29,13 @@ class Mails {
   };
   /// Collective over `comm`, also for ranks without a part. \param arrays  their memories
   /// \throws OutOfMemory  on all ranks; MpiError
-  Mails(MPI_Comm comm, Boards& boards, const std::vector<Place>& arrays, std::vector<Part> parts);
+  Mails(MPI_Comm comm, Connections& connections, const std::vector<Place>& arrays,
+        std::vector<Part> parts);
 
-  /// Whether bytes from and to a neighbour of Boards go this way: both ends say the same.
-  [[nodiscard]] bool reaches(std::size_t neighbour) const noexcept {
-    return where_.contains(neighbour);
-  }
+  /// Whether the bytes of a pair of Connections go this way: both ends say the same.
+  [[nodiscard]] bool reaches(std::size_t pair) const noexcept { return where_.contains(pair); }
   /// How they travel.
-  [[nodiscard]] MailMethod method(std::size_t neighbour) const;
+  [[nodiscard]] MailMethod method(std::size_t pair) const;
   /// Whether copy engines move what a device is to itself.
   [[nodiscard]] bool engines_copy_own() const noexcept;
   /// Whether anything goes this way.
@@ -63,10 +62,11 @@ class Mails {
   [[nodiscard]] std::string predicted(int rank) const;
   [[nodiscard]] std::string last_round() const;
   /// \}
-  /// A neighbour whose bytes have not come.
+  /// A pair whose bytes have not come.
   [[nodiscard]] std::optional<std::size_t> late() const noexcept;
-  /// Whether a neighbour that has put its last round is missed in the one that was started.
-  [[nodiscard]] bool misses(std::size_t neighbour) const noexcept;
+  /// Whether the other end of a pair, which has put its last round, is missed in the one that was
+  /// started.
+  [[nodiscard]] bool misses(std::size_t pair) const noexcept;
 
  private:
   /// One end of what goes between two devices.
@@ -74,14 +74,14 @@ class Mails {
     Mail* mail = nullptr;
     std::size_t partner = 0;
   };
-  void swap_offers(MPI_Comm comm, Boards& boards, const std::vector<End>& ends);
+  void swap_offers(MPI_Comm comm, Connections& connections, const std::vector<End>& ends);
   void require_capturable(std::span<Stream> streams) const;
   void follow(DeviceStream& work);
 
   std::map<int, std::unique_ptr<DeviceStream>> defaults_;  ///< by device: the legacy default one
   std::map<int, std::unique_ptr<DeviceEvent>> events_;     ///< by device: what a round comes after
   std::vector<std::unique_ptr<Mail>> mails_;
-  std::map<std::size_t, End> where_;  ///< by neighbour
+  std::map<std::size_t, End> where_;  ///< by pair
 };
 
 }  // namespace strake::exchange::planned

@@ -7,12 +7,12 @@
 #include <map>
 #include <tuple>
 
+#include "exchange/backoff.hpp"
 #include "exchange/method.hpp"
 #include "exchange/planned/part_fault.hpp"
 #include "layout/encoding.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
-#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::planned {
@@ -30,12 +30,13 @@ struct Mine {
   Transfers receives;
 };
 
-void put(Words& words, const Transfers& transfers) {
+void put(Words& words, const Transfers& transfers, bool with_layouts) {
   words.push_back(static_cast<std::int64_t>(transfers.size()));
   for (const ExchangePart::Transfer* transfer : transfers) {
-    const Words layout = encode(transfer->layout);
+    const Words layout = with_layouts ? encode(transfer->layout) : Words();
     words.push_back(transfer->tag);
     words.push_back(transfer->array);
+    words.push_back(transfer->layout.size_bytes());
     words.push_back(static_cast<std::int64_t>(layout.size()));
     words.insert(words.end(), layout.begin(), layout.end());
   }
@@ -46,7 +47,8 @@ struct Theirs {
   struct Transfer {
     int tag = 0;
     int array = 0;
-    Layout layout;
+    std::int64_t size_bytes = 0;
+    Layout layout;  ///< empty: it is not told
   };
   bool direct = false;
   std::vector<bool> on_device;        ///< by place
@@ -81,8 +83,9 @@ std::vector<Theirs::Transfer> take(std::span<const std::int64_t>& words) {
   for (Theirs::Transfer& transfer : taken) {
     transfer.tag = static_cast<int>(next(words));
     transfer.array = static_cast<int>(next(words));
+    transfer.size_bytes = next(words);
     const auto length = static_cast<std::size_t>(next(words));
-    transfer.layout = decode(words.first(length));
+    if (length > 0) transfer.layout = decode(words.first(length));
     words = words.subspan(length);
   }
   return taken;
@@ -104,56 +107,63 @@ std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& 
       if (has && (i >= theirs.size() || mine[i]->tag < theirs[i].tag))
         return fmt::format("{}, {} none of that tag", here(*mine[i]), other);
       return fmt::format("rank {} {} {} bytes {} rank {}, tag {}, which {} none of that tag", peer,
-                         sends ? "receives" : "sends", theirs[i].layout.size_bytes(),
-                         sends ? "of" : "to", rank, theirs[i].tag, sends ? "sends" : "receives");
+                         sends ? "receives" : "sends", theirs[i].size_bytes, sends ? "of" : "to",
+                         rank, theirs[i].tag, sends ? "sends" : "receives");
     }
-    if (mine[i]->layout.size_bytes() != theirs[i].layout.size_bytes())
-      return fmt::format("{}, {} {}", here(*mine[i]), other, theirs[i].layout.size_bytes());
+    if (mine[i]->layout.size_bytes() != theirs[i].size_bytes)
+      return fmt::format("{}, {} {}", here(*mine[i]), other, theirs[i].size_bytes);
     if (mine[i]->layout.size_bytes() == 0) continue;  // nothing to move
     pieces.push_back(
-        {mine[i]->tag, mine[i]->array, mine[i]->layout, theirs[i].layout, theirs[i].array});
+        {mine[i]->tag, mine[i]->array, mine[i]->layout, theirs[i].layout, theirs[i].array, 0});
   }
   return {};
 }
 
-/// Sends each rank its words, and gets theirs.
-std::map<int, Words> deal(MPI_Comm comm, const std::map<int, Words>& out) {
+/// Sends each rank its words, and returns those that came. Collective; which ranks will send is not
+/// known: all have once each rank's messages have been received, which a barrier tells. (Hoefler,
+/// Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse data exchange, 2010.)
+std::map<int, Words> deal(MPI_Comm comm, int own_rank, const std::map<int, Words>& out) {
   const mpi::RealMpi& real = mpi::real_mpi();
-  int ranks = 1;
-  real.MPI_Comm_size(comm, &ranks);
-  std::vector<int> lengths(static_cast<std::size_t>(ranks)), coming(lengths.size());
-  for (const auto& [peer, words] : out)
-    lengths[static_cast<std::size_t>(peer)] = static_cast<int>(words.size());
-  mpi::check(real.MPI_Alltoall(lengths.data(), 1, MPI_INT, coming.data(), 1, MPI_INT, comm),
-             "MPI_Alltoall");
-  std::map<int, Words> in;
-  std::vector<MPI_Request> requests;
   constexpr int kTag = 1;
-  for (int peer = 0; peer < ranks; ++peer) {
-    const int length = coming[static_cast<std::size_t>(peer)];
-    if (length == 0) continue;
-    Words& words = in[peer];
-    words.resize(static_cast<std::size_t>(length));
-    mpi::check(real.MPI_Irecv(words.data(), length, MPI_INT64_T, peer, kTag, comm,
-                              &requests.emplace_back(MPI_REQUEST_NULL)),
-               "MPI_Irecv");
+  std::map<int, Words> in;
+  std::vector<MPI_Request> sends;
+  for (const auto& [peer, words] : out) {
+    if (peer == own_rank) {
+      in[peer] = words;
+      continue;
+    }
+    mpi::check(real.MPI_Issend(words.data(), static_cast<int>(words.size()), MPI_INT64_T, peer,
+                               kTag, comm, &sends.emplace_back(MPI_REQUEST_NULL)),
+               "MPI_Issend");
   }
-  for (const auto& [peer, words] : out)
-    mpi::check(real.MPI_Isend(words.data(), static_cast<int>(words.size()), MPI_INT64_T, peer, kTag,
-                              comm, &requests.emplace_back(MPI_REQUEST_NULL)),
-               "MPI_Isend");
-  mpi::check(
-      real.MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
-      "MPI_Waitall");
+  MPI_Request barrier = MPI_REQUEST_NULL;
+  bool received_all = false;
+  for (Backoff backoff; !received_all; backoff.pause()) {
+    int there = 0;
+    MPI_Status status;
+    mpi::check(real.MPI_Iprobe(MPI_ANY_SOURCE, kTag, comm, &there, &status), "MPI_Iprobe");
+    if (there != 0) {
+      int length = 0;
+      mpi::check(real.MPI_Get_count(&status, MPI_INT64_T, &length), "MPI_Get_count");
+      Words& words = in[status.MPI_SOURCE];
+      words.resize(static_cast<std::size_t>(length));
+      mpi::check(real.MPI_Recv(words.data(), length, MPI_INT64_T, status.MPI_SOURCE, kTag, comm,
+                               MPI_STATUS_IGNORE),
+                 "MPI_Recv");
+      continue;
+    }
+    int done = 0;
+    if (barrier != MPI_REQUEST_NULL) {
+      mpi::check(real.MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      received_all = done != 0;
+      continue;
+    }
+    mpi::check(
+        real.MPI_Testall(static_cast<int>(sends.size()), sends.data(), &done, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
+    if (done != 0) mpi::check(real.MPI_Ibarrier(comm, &barrier), "MPI_Ibarrier");
+  }
   return in;
-}
-
-/// Ranks may differ in other settings, such as STRAKE_METHOD: each pair of them settles those.
-void require_one_protocol(MPI_Comm comm) {
-  const mpi::Given given[] = {
-      {"the version of Strake", STRAKE_VERSION},
-      {"STRAKE_RANKS_PER_NODE", std::to_string(settings::number(settings::Id::ranks_per_node))}};
-  mpi::require_alike(comm, given);
 }
 
 }  // namespace
@@ -167,14 +177,11 @@ Places::Places(const ExchangePart& part) {
   }
 }
 
-std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const Places& places) {
-  const mpi::RealMpi& real = mpi::real_mpi();
-  int rank = 0;
-  int ranks = 1;
-  real.MPI_Comm_rank(comm, &rank);
-  real.MPI_Comm_size(comm, &ranks);
-  require_one_protocol(comm);
-  mpi::agree(comm, fault_of(part, rank, ranks));
+std::vector<Dealings> tell_peers(const peers::Group& group, const ExchangePart& part,
+                                 const Places& places) {
+  const MPI_Comm comm = group.comm();
+  const int rank = group.rank();
+  mpi::agree(comm, fault_of(part, rank, group.size()));
 
   std::map<int, Mine> mine;
   for (const ExchangePart::Transfer& transfer : part.sends())
@@ -189,8 +196,9 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
     Words& words = out[peer];
     words.push_back(direct ? 1 : 0);
     put(words, places);
-    put(words, own.sends);
-    put(words, own.receives);
+    const bool with_layouts = peer == rank || group.is_near(peer);
+    put(words, own.sends, with_layouts);
+    put(words, own.receives, with_layouts);
   }
   std::string fault;
   for (const auto& [peer, words] : out) {
@@ -202,7 +210,7 @@ std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part, const 
 
   // By rank, then by the place of the lower of the two ranks.
   std::map<std::tuple<int, std::size_t, std::size_t>, Dealings> dealings;
-  std::map<int, Words> in = deal(comm, out);
+  std::map<int, Words> in = deal(comm, rank, out);
   for (const auto& [peer, own] : mine) in[peer];  // who says nothing has no transfers
   for (const auto& [peer, words] : in) {
     Theirs theirs;

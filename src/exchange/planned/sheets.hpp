@@ -2,13 +2,12 @@
 /// wrong with that, all of them alike.
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "exchange/peers/group.hpp"
 #include "strake/exchange.hpp"
 #include "strake/layout.hpp"
 #include "strake/place.hpp"
@@ -20,8 +19,13 @@ struct Piece {
   int tag = 0;
   int array = 0;
   Layout mine;
-  Layout theirs;
+  Layout theirs;  ///< empty if the other end is on another node
   int their_array = 0;
+  /// \{ As the lane has it.
+  std::int64_t packed_at = 0;  ///< among its packed bytes
+  bool mine_in_place = false;  ///< this rank's bytes may be read in their array
+  bool theirs_in_place = false;
+  /// \}
 };
 
 /// The memories that a rank's arrays are in, each once: host memory, whatever its kind, and each
@@ -44,11 +48,11 @@ struct Dealings {
   bool direct = false;  ///< both ranks are forced to read in place (STRAKE_METHOD)
 };
 
-/// Tells each peer of this rank's transfers with it, and learns of the peers'. Collective.
+/// Tells each peer of this rank's transfers with it, and learns of the peers'. Collective over the
+/// group: each rank sends a message to each of its peers; ranks of other nodes get no layouts.
 /// \returns  by ranks; both ranks have those between them in the same order
-/// \throws InvalidArgument  on all ranks: a fault in a part, two that do not fit, or ranks that do
-/// not speak the same protocol
-[[nodiscard]] std::vector<Dealings> tell_peers(MPI_Comm comm, const ExchangePart& part,
+/// \throws InvalidArgument  on all ranks: a fault in a part, or two that do not fit
+[[nodiscard]] std::vector<Dealings> tell_peers(const peers::Group& group, const ExchangePart& part,
                                                const Places& places);
 
 }  // namespace strake::exchange::planned

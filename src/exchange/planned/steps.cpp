@@ -110,11 +110,12 @@ bool Exchange::Impl::give_near(Peer& peer) {
   peer.in_place = lane.bytes_in_place() > 0 && !peer.packs_all[which];
   for (const Lane::Shown& shown : lane.shown())
     peer.in_place =
-        peer.in_place && boards_->show(shown.array, bases_[static_cast<std::size_t>(shown.array)],
-                                       shown.touched.begin, shown.touched.end);
-  const std::int64_t at = packed_at(peer.corner, which, lane);
-  boards_->own().populate(at, at + lane.packed_bytes());
-  lane.pack(bases_, boards_->own().packed() + at, !peer.in_place);
+        peer.in_place &&
+        connections_->show(number_of(peer), shown.array,
+                           bases_[static_cast<std::size_t>(shown.array)], shown.touched);
+  const std::int64_t at = packed_at(lane);
+  connections_->populate(number_of(peer), which, at, lane.packed_bytes());
+  lane.pack(bases_, connections_->own_packed(number_of(peer), which) + at, !peer.in_place);
   return true;
 }
 
@@ -159,7 +160,7 @@ void Exchange::Impl::watch_reader(Peer& peer) {
     peer.packs_all[which] = true;  // the reader's doing: it can't read them
   }
   if (is != offer_of(number_, Offer::Back)) return serve(peer);
-  lane.pack(bases_, boards_->own().packed() + packed_at(peer.corner, which, lane), true);
+  lane.pack(bases_, connections_->own_packed(number_of(peer), which) + packed_at(lane), true);
   peer.giving = Giving::Repacking;
   if (lane.idle()) end_of_packing(peer);  // this rank may not call again soon
 }
@@ -184,7 +185,7 @@ void Exchange::Impl::take_near(Peer& peer) {
   const bool in_place = giver.in_place[number_ % 2].load(std::memory_order_relaxed) != 0;
   // Perhaps it is not, since there was no room to tell of its arrays.
   constexpr std::uint64_t kNowAndThen = 16;
-  if (!in_place && number_ % kNowAndThen == 1) boards_->look();
+  if (!in_place && number_ % kNowAndThen == 1) Connections::look();
   if (peer.taking == Taking::Due && in_place) {
     std::uint64_t open = offer_of(number_, Offer::Open);
     if (!giver.offer.compare_exchange_strong(open, offer_of(number_, Offer::Claimed),
@@ -193,11 +194,11 @@ void Exchange::Impl::take_near(Peer& peer) {
       return;
     }
     find = [&](int array, ByteRange touched) {
-      return is_device(peer.place) ? nullptr : boards_->find(peer.rank, array, touched);
+      return is_device(peer.place) ? nullptr : connections_->find(number_of(peer), array, touched);
     };
   }
-  const std::byte* const packed = boards_->of(peer.rank).packed() +
-                                  packed_at(boards_->corner(number_of(peer)), 1 - which, lane);
+  const std::byte* const packed =
+      connections_->their_packed(number_of(peer), 1 - which) + packed_at(lane);
   if (lane.take(bases_, packed, find, combining())) {
     peer.taking = Taking::Copying;
     if (lane.idle()) end_of_taking(peer);
@@ -226,8 +227,8 @@ bool Exchange::Impl::look_around() {
     if (due) looked_ = now;
   }
   if (turns_ % kRarely != 0 && !due) return false;
-  boards_->look();
-  farewells_->look();
+  Connections::look();
+  Farewells::look(*group_);
   return due;
 }
 

@@ -35,14 +35,10 @@ Landed read_landed(const std::byte* data, MemoryKind memory) {
 }
 
 bool expect(std::int32_t rank) {
-  PostOffice& office = *PostOffice::get();
-  if (rank < 0) {
-    office.inbox().expect(rank);
-    return true;
-  }
-  if (office.never_hears_from(rank)) return false;
-  office.expect(rank);
-  return !office.never_hears_from(rank);
+  peers::Directory& directory = PostOffice::get()->directory();
+  if (rank >= 0 && directory.refuses(rank)) return false;
+  directory.expect(rank);
+  return rank < 0 || !directory.refuses(rank);
 }
 
 namespace {

@@ -70,7 +70,7 @@ inline void unmark_send() noexcept { PostOffice::get()->outbox().unmark(); }
   const mpi::CommunicatorPtr& known = mpi::communicator(comm);
   if (known == nullptr) return known;
   const int rank = known->world_rank(source);
-  if (rank >= 0 && PostOffice::get()->both_know(rank)) return known;
+  if (rank >= 0 && PostOffice::get()->directory().both_know(rank)) return known;
   return expect(rank) ? known : mpi::kNoCommunicator;
 }
 

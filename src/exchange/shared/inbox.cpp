@@ -11,14 +11,12 @@
 #include "copy/plan_impl.hpp"
 #include "exchange/backoff.hpp"
 #include "memory/per_thread.hpp"
-#include "memory/sharing/arenas.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::shared {
 namespace {
 
-static_assert(sizeof(Introduction) < sharing::DescriptorSocket::kLongestMessage);
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr auto kAcquire = std::memory_order_acquire;
 
@@ -66,151 +64,16 @@ std::int64_t Delivery::wait_until(std::int64_t end) const {
   return packed;
 }
 
-Inbox::Inbox(const sharing::DescriptorSocket& socket, std::uint64_t job, std::int32_t self,
-             std::int32_t ranks, std::size_t layouts)
-    : socket_(socket),
-      job_(job),
-      self_(self),
-      parts_(ranks),
-      pages_(static_cast<std::size_t>(ranks)),
+Inbox::Inbox(peers::Directory& directory, std::size_t layouts)
+    : directory_(directory),
+      self_(directory.rank()),
+      parts_(directory.ranks()),
       layouts_(layouts) {}
 
-void Inbox::know(const Outbox& own) {
-  pages_[static_cast<std::size_t>(self_)].memory =
-      sharing::SharedMemory::map(own.descriptor(), own.header().bytes);
-  own_ = &own;
-}
-
-void Inbox::take_introductions() {
-  // Whoever sends without end holds nobody up.
-  constexpr int kMost = 1024;
-  for (int taken = 0; taken < kMost; ++taken) {
-    const auto received = socket_.receive();
-    if (!received) return;
-    Introduction made;
-    if (received->message.size() != sizeof(made)) {
-      log::warn("an introduction of {} bytes, where {} were expected, is refused",
-                received->message.size(), sizeof(made));
-      continue;
-    }
-    std::memcpy(&made, received->message.data(), sizeof(made));
-    const Header& told = made.header;
-    const auto ranks = static_cast<std::int32_t>(pages_.size());
-    if (told.magic != kMagic || told.version != kVersion || made.job != job_ || told.rank < 0 ||
-        told.rank >= ranks || told.ranks != ranks || told.bytes < parts_.bytes) {
-      log::warn(
-          "the page of rank {} of {} (version {}, {} bytes) is refused: version {} of this "
-          "job of {} ranks was expected",
-          told.rank, told.ranks, told.version, told.bytes, kVersion, ranks);
-      continue;
-    }
-    try {
-      if (made.region == Introduction::kPageItself) {
-        take_page(made, received->descriptors.front().get());
-      } else if (made.region == Introduction::kFreed) {
-        close_freed(made);
-      } else {
-        take_region(made, received->numbers());
-      }
-    } catch (const Error& error) {
-      // A device that this rank does not reach is nothing unusual.
-      const bool usual = made.region >= sharing::Arenas::kMost;
-      log::format_line(usual ? log::Level::Info : log::Level::Warn,
-                       "memory of rank {} can't be used: {}", told.rank, error.what());
-    }
-  }
-}
-
-void Inbox::take_page(const Introduction& made, int descriptor) {
-  Neighbour& neighbour = pages_[static_cast<std::size_t>(made.header.rank)];
-  if (neighbour.memory.data() != nullptr || neighbour.refused) return;
-  neighbour.memory = sharing::SharedMemory::map(descriptor, made.header.bytes);
-  (void)neighbour.memory.populate(0, parts_.envelopes);
-  auto* const readers = reinterpret_cast<Reader*>(neighbour.memory.data() + parts_.readers);
-  readers[self_].store(1, std::memory_order_release);
-}
-
-/// Whose allocations an introduction tells of; null: of no page that is known.
-Inbox::Neighbour* Inbox::owner_of(const Introduction& made) {
-  const Page* const page = page_of(made.header.rank);
-  if (page == nullptr || page->header.nonce != made.header.nonce) {
-    log::warn("memory of rank {} is refused: it is of no page that is known", made.header.rank);
-    return nullptr;
-  }
-  Neighbour& owner = pages_[static_cast<std::size_t>(made.header.rank)];
-  owner.regions.resize(kRegions);
-  return &owner;
-}
-
-void Inbox::tell(const Neighbour& owner, const Region& region, std::uint32_t generation) noexcept {
-  auto* const mapped = reinterpret_cast<Mapped*>(owner.memory.data() + parts_.mapped);
-  mapped[self_ * kRegions + (&region - owner.regions.data())].store(generation,
-                                                                    std::memory_order_release);
-}
-
-void Inbox::close(const Neighbour& owner, Region& region) noexcept {
-  tell(owner, region, 0);
-  if (region.device.data() != nullptr) device_bytes_ -= region.device.bytes();
-  region.memory = {};
-  region.device = {};
-}
-
-void Inbox::take_region(const Introduction& made, std::span<const int> descriptors) {
-  Neighbour* const owner = owner_of(made);
-  if (owner == nullptr) return;
-  if (made.region < 0 || made.region >= kRegions) {
-    log::warn("memory of rank {} is refused: there is no number {}", made.header.rank, made.region);
-    return;
-  }
-  Region& region = owner->regions[static_cast<std::size_t>(made.region)];
-  if (region.generation == made.generation && region.data() != nullptr)
-    return tell(*owner, region, made.generation);
-  close(*owner, region);  // what had the number before is freed
-  if (made.region < sharing::Arenas::kMost) {
-    region.memory = sharing::SharedMemory::map(descriptors.front(), made.region_bytes,
-                                               sharing::SharedMemory::Access::Read);
-  } else {
-    // A driver may refuse to open what lies where it has something open.
-    for (Region& freed : owner->regions) {
-      if (freed.device.replaced_by(made.device_memory)) close(*owner, freed);
-    }
-    region.device = sharing::DeviceImport(made.device_memory, descriptors);
-    device_bytes_ += region.device.bytes();
-    most_device_bytes_ = std::max(most_device_bytes_, device_bytes_);
-  }
-  region.generation = made.generation;
-  tell(*owner, region, made.generation);
-}
-
-void Inbox::close_freed(const Introduction& made) {
-  Neighbour* const owner = owner_of(made);
-  if (owner == nullptr) return;
-  for (std::size_t i = 0; i < made.freed.size(); ++i) {
-    Region& region = owner->regions[sharing::Arenas::kMost + i];
-    if (made.freed[i] != 0 && region.generation == made.freed[i]) close(*owner, region);
-  }
-}
-
-void Inbox::report() const {
-  if (most_device_bytes_ == 0) return;
-  log::info("rank {} had up to {} bytes of other ranks' device memory open", self_,
-            most_device_bytes_);
-}
-
-bool Inbox::is_gone(std::int32_t rank) const noexcept {
-  return pages_[static_cast<std::size_t>(rank)].memory.data() != nullptr &&
-         socket_.has_died(socket_name(job_, rank).text);
-}
-
-void Inbox::look(std::int32_t from) {
-  std::uint32_t& looks = from < 0 ? looks_ : pages_[static_cast<std::size_t>(from)].looks;
-  ++looks;
-  if (ever_more_rarely(looks) || looks % 64 == 0) take_introductions();
-}
-
 Page* Inbox::page_of(std::int32_t from) const noexcept {
-  if (from < 0 || from >= static_cast<std::int32_t>(pages_.size())) return nullptr;
-  return reinterpret_cast<Page*>(pages_[static_cast<std::size_t>(from)].memory.data());
+  if (from < 0 || from >= directory_.ranks()) return nullptr;
+  std::byte* const segment = directory_.segment_of(from).data();
+  return segment == nullptr ? nullptr : reinterpret_cast<Page*>(segment + parts_.page);
 }
 
 /// The slot that an envelope names, if it is one.
@@ -219,7 +82,9 @@ Slot* Inbox::slot_of(const std::byte* landed, std::int32_t from) {
   if (page == nullptr) return nullptr;
   Envelope envelope;
   std::memcpy(&envelope, landed, sizeof(envelope));
-  if (envelope.nonce != page->header.nonce || envelope.slot >= kSlots) return nullptr;
+  const auto* const owner =
+      reinterpret_cast<const peers::Identity*>(directory_.segment_of(from).data());
+  if (envelope.nonce != owner->nonce || envelope.slot >= kSlots) return nullptr;
   Slot& slot = page->slots[envelope.slot];
   const State state = slot.state.load(kAcquire);
   if (state != State::Live && state != State::Seen) return nullptr;
@@ -228,21 +93,19 @@ Slot* Inbox::slot_of(const std::byte* landed, std::int32_t from) {
              : nullptr;
 }
 
-Source Inbox::source_of(const Slot& slot, Neighbour& neighbour) {
+Source Inbox::source_of(const Slot& slot, std::int32_t from) {
   const std::int32_t number = slot.region.load(kRelaxed);
   const std::uint32_t generation = slot.region_generation.load(kRelaxed);
-  const bool known = number >= 0 && number < std::ssize(neighbour.regions);
-  const Region* const region =
-      known ? &neighbour.regions[static_cast<std::size_t>(number)] : nullptr;
-  if (!known || region->generation != generation || region->data() == nullptr)
-    throw InvalidArgument(fmt::format("allocation {}.{} is not known", number, generation));
+  const auto region = directory_.find(from, number, generation);
+  if (!region) throw InvalidArgument(fmt::format("region {}.{} is not known", number, generation));
   const std::int64_t at = slot.layout_at.load(kRelaxed);
   const std::int64_t words = slot.layout_words.load(kRelaxed);
   constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::int64_t));
-  const std::int64_t room = neighbour.memory.bytes();
+  const sharing::SharedMemory& segment = directory_.segment_of(from);
+  const std::int64_t room = segment.bytes();
   if (at < parts_.bytes || at % kWord != 0 || at > room || words < 1 || words > (room - at) / kWord)
     throw InvalidArgument("its layout is not in the page");
-  const auto* const first = reinterpret_cast<const std::int64_t*>(neighbour.memory.data() + at);
+  const auto* const first = reinterpret_cast<const std::int64_t*>(segment.data() + at);
   const Hash128 hash = {slot.layout_lo.load(kRelaxed), slot.layout_hi.load(kRelaxed)};
   Source source{
       layouts_.find(hash, std::span(first, static_cast<std::size_t>(words))), nullptr, {}};
@@ -251,12 +114,12 @@ Source Inbox::source_of(const Slot& slot, Neighbour& neighbour) {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   if (__builtin_add_overflow(base, layout.bounds().begin, &begin) ||
-      __builtin_add_overflow(base, layout.bounds().end, &end) || begin < 0 || end > region->bytes())
+      __builtin_add_overflow(base, layout.bounds().end, &end) || begin < 0 || end > region->bytes)
     throw InvalidArgument(fmt::format("a layout of {} bytes at {} is not in an allocation of {}",
-                                      layout.size_bytes(), base, region->bytes()));
+                                      layout.size_bytes(), base, region->bytes));
   source.base =
-      reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(region->data()) + base);
-  if (region->device.data() != nullptr) source.place = region->device.place();
+      reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(region->data) + base);
+  source.place = region->place;
   return source;
 }
 
@@ -277,8 +140,7 @@ std::optional<Source> Inbox::claim(Slot& slot, std::int32_t from, std::int64_t b
     throw Error(fmt::format("an offer of rank {} is claimed, but not by its receiver", from));
   }
   try {
-    Source source =
-        from == self_ ? own_source(slot) : source_of(slot, pages_[static_cast<std::size_t>(from)]);
+    Source source = from == self_ ? own_source(slot) : source_of(slot, from);
     if (source.layout->layout().size_bytes() != bytes)
       throw InvalidArgument(fmt::format("a layout of {} bytes for a message of {}",
                                         source.layout->layout().size_bytes(), bytes));
@@ -293,19 +155,19 @@ std::optional<Source> Inbox::claim(Slot& slot, std::int32_t from, std::int64_t b
 std::optional<Delivery> Inbox::open(const std::byte* landed, std::int32_t from) {
   Slot* const slot = slot_of(landed, from);
   if (slot == nullptr) return std::nullopt;
-  if (slot->news.load(kAcquire) != 0) take_introductions();
-  Neighbour& neighbour = pages_[static_cast<std::size_t>(from)];
+  if (slot->news.load(kAcquire) != 0) directory_.take_announcements();
+  sharing::SharedMemory& segment = directory_.segment_of(from);
   const std::int64_t at = slot->at.load(kRelaxed);
   const std::int64_t bytes = slot->bytes.load(kRelaxed);
-  const std::int64_t room = neighbour.memory.bytes();
+  const std::int64_t room = segment.bytes();
   if (at < parts_.bytes || bytes <= kLongestEnvelope || at > room || bytes > room - at)
     throw Error("a message by shared memory names bytes that are not there");
   change(*slot, State::Live, State::Seen);  // it is no longer what a probe finds
   note_matched(*slot, from);
   std::optional<Source> source = claim(*slot, from, bytes);
   if (!suspects_.empty()) overtake(*slot, from);
-  if (!source) (void)neighbour.memory.populate(at, at + bytes);
-  return Delivery(*slot, neighbour.memory.data() + at, bytes, *this, from, std::move(source));
+  if (!source) (void)segment.populate(at, at + bytes);
+  return Delivery(*slot, segment.data() + at, bytes, *this, from, std::move(source));
 }
 
 void Inbox::see(const std::byte* landed, std::int32_t from) {
@@ -451,7 +313,7 @@ void Inbox::overtake(const Slot& by, std::int32_t from) noexcept {
 
 template <typename Visit>
 void Inbox::for_each_live(const Visit& visit) const {
-  for (std::int32_t from = 0; from < static_cast<std::int32_t>(pages_.size()); ++from) {
+  for (std::int32_t from = 0; from < directory_.ranks(); ++from) {
     const Page* const page = page_of(from);
     if (page == nullptr) continue;
     const std::uint32_t used = page->slots_used.load(kAcquire);

@@ -1,7 +1,5 @@
-/// \file  The pages of other ranks of this node, and the messages that come by them.
+/// \file  The messages that come by the segments of other ranks of this node.
 #pragma once
-
-#include <sys/types.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,15 +12,13 @@
 #include <vector>
 
 #include "device/backend.hpp"
+#include "exchange/peers/directory.hpp"
 #include "exchange/shared/destination.hpp"
 #include "exchange/shared/outbox.hpp"
 #include "exchange/shared/page.hpp"
 #include "exchange/shared/remote_layouts.hpp"
 #include "exchange/together.hpp"
 #include "memory/pool.hpp"
-#include "memory/sharing/descriptor_socket.hpp"
-#include "memory/sharing/device_memory.hpp"
-#include "memory/sharing/shared_memory.hpp"
 #include "strake/copy.hpp"
 #include "strake/layout.hpp"
 
@@ -141,42 +137,19 @@ inline constinit std::atomic<bool> g_unsettled{false};
 /// One thread at a time.
 class Inbox {
  public:
-  /// Of rank `self` of `ranks` in MPI_COMM_WORLD, whose pages come by `socket`.
-  Inbox(const sharing::DescriptorSocket& socket, std::uint64_t job, std::int32_t self,
-        std::int32_t ranks, std::size_t layouts);
+  /// \param layouts  how many of other ranks' are kept
+  Inbox(peers::Directory& directory, std::size_t layouts);
 
-  /// This rank's own page: from now on messages to itself are found, too. \throws OutOfMemory
-  void know(const Outbox& own);
+  /// From now on messages to this rank itself are found, too.
+  void know(const Outbox& own) noexcept { own_ = &own; }
   [[nodiscard]] RemoteLayouts& layouts() noexcept { return layouts_; }
-  /// Maps the pages that were introduced, and tells their owners; and their allocations.
-  void take_introductions();
-  /// The same if a message may come from there (negative: from anywhere) and that page is not
-  /// known: not at each call, but ever more rarely.
-  void expect(std::int32_t from) {
-    if (from < 0 || !knows(from)) look(from);
-  }
-  /// Whether that rank's page is mapped.
-  [[nodiscard]] bool knows(std::int32_t from) const noexcept {
-    return pages_[static_cast<std::size_t>(from)].memory.data() != nullptr;
-  }
-
-  /// Nothing will ever come from there, and no page is taken. False: one was taken before.
-  bool refuse(std::int32_t from) noexcept {
-    Neighbour& neighbour = pages_[static_cast<std::size_t>(from)];
-    return neighbour.refused = neighbour.memory.data() == nullptr;
-  }
-  [[nodiscard]] bool refuses(std::int32_t from) const noexcept {
-    return pages_[static_cast<std::size_t>(from)].refused;
-  }
 
   /// Opens the message that `landed` names, the begin of one of an envelope's length from `from`.
   /// Nothing: it is a message of its own. An offer is claimed: done() has to follow soon.
   /// \throws Error  the page is not as it should be
   [[nodiscard]] std::optional<Delivery> open(const std::byte* landed, std::int32_t from);
-  /// Tells the log how much memory of other ranks' devices was open at a time.
-  void report() const;
   /// Whether that rank's process is known to be gone. Four system calls.
-  [[nodiscard]] bool is_gone(std::int32_t rank) const noexcept;
+  [[nodiscard]] bool is_gone(std::int32_t rank) const noexcept { return directory_.is_gone(rank); }
   /// Whether they name anything.
   [[nodiscard]] bool is_envelope(const std::byte* landed, std::int32_t from) {
     return slot_of(landed, from) != nullptr;
@@ -227,36 +200,10 @@ class Inbox {
                                            bool matched);
 
  private:
-  struct Region {
-    sharing::SharedMemory memory;
-    sharing::DeviceImport device;
-    std::uint32_t generation = 0;
-
-    [[nodiscard]] std::byte* data() const noexcept {
-      return device.data() != nullptr ? device.data() : memory.data();
-    }
-    [[nodiscard]] std::int64_t bytes() const noexcept {
-      return device.data() != nullptr ? device.bytes() : memory.bytes();
-    }
-  };
-  struct Neighbour {
-    sharing::SharedMemory memory;
-    bool refused = false;
-    std::uint32_t looks = 0;      ///< how often it was looked for
-    std::vector<Region> regions;  ///< none, or one for each that there may be
-  };
-  void take_page(const Introduction& made, int descriptor);
-  void take_region(const Introduction& made, std::span<const int> descriptors);
-  void close_freed(const Introduction& made);
-  [[nodiscard]] Neighbour* owner_of(const Introduction& made);
-  /// Tells the owner which generation of an allocation is open here; 0: none.
-  void tell(const Neighbour& owner, const Region& region, std::uint32_t generation) noexcept;
-  void close(const Neighbour& owner, Region& region) noexcept;
   [[nodiscard]] std::optional<Source> claim(Slot& slot, std::int32_t from, std::int64_t bytes);
-  [[nodiscard]] Source source_of(const Slot& slot, Neighbour& neighbour);
+  [[nodiscard]] Source source_of(const Slot& slot, std::int32_t from);
   [[nodiscard]] Source own_source(const Slot& slot);
   [[nodiscard]] Page* page_of(std::int32_t from) const noexcept;
-  void look(std::int32_t from);
   Slot* slot_of(const std::byte* landed, std::int32_t from);
   /// A slot that may be of a message that nobody will look at.
   struct Suspect {
@@ -287,14 +234,9 @@ class Inbox {
   [[nodiscard]] Slot* oldest_slot(const Destination& from, State state, const Wanted& wanted) const;
   [[nodiscard]] Slot* next_slot(const Destination& from, std::int64_t length) const;
 
-  const sharing::DescriptorSocket& socket_;
-  std::uint64_t job_;
+  peers::Directory& directory_;
   std::int32_t self_;
-  Parts parts_;                    ///< of all pages
-  std::vector<Neighbour> pages_;   ///< by rank in MPI_COMM_WORLD
-  std::uint32_t looks_ = 0;        ///< for pages of any rank
-  std::int64_t device_bytes_ = 0;  ///< of regions that are open
-  std::int64_t most_device_bytes_ = 0;
+  Parts parts_;  ///< of all segments
   const Outbox* own_ = nullptr;
   RemoteLayouts layouts_;
   std::vector<Suspect> suspects_;         ///< almost always none

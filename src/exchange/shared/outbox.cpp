@@ -19,17 +19,14 @@ constexpr std::int64_t kLongestLayout = 4;
 
 }  // namespace
 
-Outbox::Outbox(std::int32_t rank, std::int32_t ranks, std::uint64_t nonce, std::int64_t bytes)
-    : parts_(ranks),
-      memory_(sharing::SharedMemory::make(parts_.bytes + bytes)),
-      blocks_(bytes),
-      lengths_(ranks) {
-  if (!memory_.populate(0, parts_.bytes)) throw OutOfMemory("no memory for a page of messages");
-  Page* const made = new (memory_.data()) Page;
-  made->header.rank = rank;
-  made->header.ranks = ranks;
-  made->header.nonce = nonce;
-  made->header.bytes = memory_.bytes();
+Outbox::Outbox(peers::Directory& directory)
+    : parts_(directory.ranks()),
+      memory_(directory.own()),
+      nonce_(directory.identity().nonce),
+      blocks_(memory_.bytes() - parts_.bytes),
+      lengths_(directory.ranks()) {
+  if (!memory_.populate(0, parts_.bytes)) throw OutOfMemory("no memory for slots of messages");
+  new (memory_.data() + parts_.page) Page;
   free_slots_.reserve(kSlots);
   layouts_.reserve(kMostLayouts);
   layout_of_.reserve(kMostLayouts);
@@ -114,7 +111,7 @@ std::optional<Lease> Outbox::lease(const Destination& to, std::int64_t bytes, bo
   fill(slot, to, bytes, *at, length);
   std::byte* const place = memory_.data() + parts_.envelopes + number * kEnvelopePlace;
   Envelope envelope;
-  envelope.nonce = header().nonce;
+  envelope.nonce = nonce_;
   envelope.slot = number;
   envelope.generation = slot.generation;
   std::memcpy(place, &envelope, sizeof(envelope));

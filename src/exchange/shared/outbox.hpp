@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "exchange/peers/directory.hpp"
 #include "exchange/shared/destination.hpp"
 #include "exchange/shared/lengths.hpp"
 #include "exchange/shared/page.hpp"
@@ -71,25 +72,8 @@ class Lease {
 /// One thread at a time.
 class Outbox {
  public:
-  /// Of rank `rank` of `ranks` in MPI_COMM_WORLD; `bytes` for messages. \throws OutOfMemory
-  Outbox(std::int32_t rank, std::int32_t ranks, std::uint64_t nonce, std::int64_t bytes);
-
-  [[nodiscard]] const Header& header() const noexcept { return page().header; }
-  [[nodiscard]] int descriptor() const noexcept { return memory_.descriptor(); }
-
-  /// Whether that rank has mapped the page, and will find what it is sent.
-  [[nodiscard]] bool is_read_by(std::int32_t rank) const noexcept {
-    const auto* const readers = reinterpret_cast<const Reader*>(memory_.data() + parts_.readers);
-    return readers[rank].load(std::memory_order_acquire) != 0;
-  }
-
-  /// Whether that rank has mapped that allocation.
-  [[nodiscard]] bool is_read_by(std::int32_t rank,
-                                const sharing::Arenas::Region& region) const noexcept {
-    const auto* const mapped = reinterpret_cast<const Mapped*>(memory_.data() + parts_.mapped);
-    return mapped[rank * kRegions + region.number].load(std::memory_order_acquire) ==
-           region.generation;
-  }
+  /// In the payload of the directory's own segment. \throws OutOfMemory
+  explicit Outbox(peers::Directory& directory);
 
   /// A slot with room for a message; nothing if there is none, or no memory. ~50 ns.
   [[nodiscard]] std::optional<Lease> lease(const Destination& to, std::int64_t bytes) {
@@ -160,7 +144,9 @@ class Outbox {
   std::optional<std::int64_t> publish(const Layout& layout);
   std::optional<std::int64_t> room_for_layout(std::int64_t bytes);
   bool drop_layout();
-  [[nodiscard]] Page& page() const noexcept { return *reinterpret_cast<Page*>(memory_.data()); }
+  [[nodiscard]] Page& page() const noexcept {
+    return *reinterpret_cast<Page*>(memory_.data() + parts_.page);
+  }
   [[nodiscard]] std::uint32_t number_of(const Slot& slot) const noexcept {
     return static_cast<std::uint32_t>(&slot - page().slots.data());
   }
@@ -174,7 +160,8 @@ class Outbox {
   void collect(std::uint32_t most);
 
   Parts parts_;
-  sharing::SharedMemory memory_;
+  sharing::SharedMemory& memory_;
+  std::uint64_t nonce_;
   sharing::Buddies blocks_;  ///< of the memory behind parts_.bytes
   std::uint64_t sequence_ = 0;
   Lengths lengths_;
@@ -185,8 +172,8 @@ class Outbox {
   std::uint32_t first_used_ = 0;
   std::uint32_t used_ = 0;
   std::array<Held, kSlots> held_{};
-  std::array<std::uint32_t, kRegions> offered_{};  ///< slots, by what they were offered from
-  std::vector<Own> to_self_;                       ///< none, or one for each slot
+  std::array<std::uint32_t, peers::kRegions> offered_{};  ///< slots, by what they were offered from
+  std::vector<Own> to_self_;                              ///< none, or one for each slot
   std::vector<Published> layouts_;
   std::unordered_map<std::uint64_t, std::int64_t> layout_of_;  ///< its number, by hash
 };

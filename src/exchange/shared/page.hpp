@@ -1,5 +1,6 @@
-/// \file  What a rank shares with the other ranks of its node: slots, one for each message that it
-/// has sent and that was not received yet, and the memory that their bytes are packed into. The
+/// \file  What a rank shares with the other ranks of its node, behind its control block: slots, one
+/// for each message that it has sent and that was not received yet, and the memory that their bytes
+/// are packed into. The
 /// sender writes a slot, makes it live, and sends an envelope, which is an ordinary message of
 /// MPI's that names the slot: so MPI matches, orders and cancels it. Who receives the envelope
 /// takes the bytes from the page, and marks the slot done; then the sender uses it again.
@@ -7,20 +8,14 @@
 
 #include <array>
 #include <atomic>
-#include <cinttypes>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 
+#include "exchange/peers/control.hpp"
 #include "exchange/shared/lengths.hpp"
-#include "memory/sharing/arenas.hpp"
-#include "memory/sharing/descriptor_socket.hpp"
-#include "memory/sharing/device_memory.hpp"
 
 namespace strake::exchange::shared {
 
-inline constexpr std::uint32_t kVersion = 6;
-inline constexpr std::uint64_t kMagic = 0x656b617274736731;  // "1gstrake"
 inline constexpr std::uint32_t kSlots = 1024;
 
 /// Bytes that the wire may use behind an envelope.
@@ -86,75 +81,29 @@ inline constexpr std::int64_t kFailed = -1;
 static_assert(std::atomic<State>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-struct Header {
-  std::uint64_t magic = kMagic;
-  std::uint32_t version = kVersion;
-  std::int32_t rank = 0;  ///< in MPI_COMM_WORLD
-  std::uint64_t nonce = 0;
-  std::int64_t bytes = 0;  ///< of the page
-  std::int32_t ranks = 0;  ///< of MPI_COMM_WORLD
-  std::int32_t unused = 0;
-};
-
-/// A page begins with this. Then come a byte for each rank of MPI_COMM_WORLD, which that rank sets
-/// once it has mapped the page; for each rank the generations of the allocations that it has
-/// mapped; envelopes, each in a place of kLongestEnvelope + kEnvelopeRoom; and the packed bytes.
+/// Behind the slots come envelopes, each in a place of kLongestEnvelope + kEnvelopeRoom; and the
+/// packed bytes.
 struct Page {
-  Header header;
   std::atomic<std::uint32_t> slots_used{0};  ///< the slots before this one were ever used
   std::array<Slot, kSlots> slots;
 };
 inline constexpr std::int64_t kEnvelopePlace = kLongestEnvelope + kEnvelopeRoom;
 
-/// Allocations that a rank may have at a time: in host memory, and then of its devices.
-inline constexpr std::int32_t kRegions = sharing::Arenas::kMost + sharing::DeviceExports::kMost;
-
-/// Where the parts of a page begin.
+/// Where the parts of a segment with messages begin. [bytes]
 struct Parts {
-  std::int64_t readers;
-  std::int64_t mapped;  ///< kRegions words for each rank
+  std::int64_t page;
   std::int64_t envelopes;
   std::int64_t bytes;
 
   explicit constexpr Parts(std::int32_t ranks) noexcept
-      : readers(sizeof(Page)),
-        mapped(rounded(readers + ranks)),
-        envelopes(rounded(mapped + ranks * kRegions * std::int64_t{sizeof(std::uint32_t)})),
-        bytes(rounded(envelopes + kSlots * kEnvelopePlace)) {}
+      : page(peers::ControlParts(ranks).payload),
+        envelopes(peers::ControlParts::rounded(page + std::int64_t{sizeof(Page)})),
+        bytes(peers::ControlParts::rounded(envelopes + kSlots * kEnvelopePlace)) {}
 
- private:
-  static constexpr std::int64_t rounded(std::int64_t at) noexcept {
-    constexpr std::int64_t kPage = 4096;
-    return (at + kPage - 1) / kPage * kPage;
+  /// What comes behind the control block, with so many packed bytes.
+  [[nodiscard]] constexpr std::int64_t payload(std::int64_t packed_bytes) const noexcept {
+    return bytes - page + packed_bytes;
   }
-};
-using Mapped = std::atomic<std::uint32_t>;
-using Reader = std::atomic<std::uint8_t>;
-static_assert(sizeof(Reader) == 1);
-
-/// The name of a rank's socket in the job's directory. `job` is the hash of what the launcher calls
-/// the job: it separates several launches under one `strake run`.
-[[nodiscard]] inline sharing::SocketName socket_name(std::uint64_t job,
-                                                     std::int32_t rank) noexcept {
-  sharing::SocketName name;
-  std::snprintf(name.text, sizeof(name.text), "%016" PRIx64 "-%" PRId32, job, rank);
-  return name;
-}
-
-/// What introduces a page, or an allocation that messages lie in, to another rank, beside its
-/// descriptors (the page's, with memory of a device that has none).
-struct Introduction {
-  Header header;  ///< of the page
-  std::uint64_t job = 0;
-  std::int32_t region = kPageItself;
-  std::uint32_t generation = 0;
-  std::int64_t region_bytes = 0;
-  ExportedMemory device_memory{};  ///< of a region from sharing::Arenas::kMost on
-  /// By number, from sharing::Arenas::kMost on: their generations; 0 where it is none.
-  std::array<std::uint32_t, sharing::DeviceExports::kMost> freed{};
-
-  static constexpr std::int32_t kPageItself = -1;
-  static constexpr std::int32_t kFreed = -2;  ///< `freed` are not there any more
 };
 
 }  // namespace strake::exchange::shared

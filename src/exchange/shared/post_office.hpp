@@ -1,6 +1,5 @@
-/// \file  Messages between ranks of a node by memory that they share: this rank's page, those of
-/// the others, and which ranks can be reached so. A rank takes part if it runs under `strake run`,
-/// on its own, in a job that its launcher names, without MPI_THREAD_MULTIPLE.
+/// \file  Messages between ranks of a node by memory that they share. A rank takes part if it runs
+/// under `strake run`, on its own, in a job that its launcher names, without MPI_THREAD_MULTIPLE.
 #pragma once
 
 #include <array>
@@ -14,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "exchange/peers/directory.hpp"
 #include "exchange/shared/inbox.hpp"
 #include "exchange/shared/outbox.hpp"
 #include "memory/sharing/descriptor_socket.hpp"
@@ -62,50 +62,15 @@ class PostOffice {
   [[nodiscard]] std::int64_t limit(Place place = {}) const noexcept {
     return place.kind == MemoryKind::Device ? kLongestEnvelope + 1 : limit_;
   }
-  /// Whether that rank has mapped this one's page. Introduces this rank at the first call, and some
-  /// of the later ones. ~1 ns once it is known.
-  [[nodiscard]] bool reaches(std::int32_t rank) {
-    const Reach known = neighbours_[static_cast<std::size_t>(rank)].reach;
-    return known == Reach::Yes || (known != Reach::No && introduce(rank));
-  }
-  /// Before a receive from there: its introduction is taken, and it gets this rank's. ~1 ns once
-  /// both are known.
-  void expect(std::int32_t rank) {
-    const Reach known = neighbours_[static_cast<std::size_t>(rank)].reach;
-    if (known == Reach::Yes || known == Reach::No) {
-      inbox_.expect(rank);
-    } else {
-      (void)introduce(rank);  // which looks, too
-    }
-  }
-  /// Whether this rank and that one have mapped each other's page. ~1 ns.
-  [[nodiscard]] bool both_know(std::int32_t rank) const noexcept {
-    return neighbours_[static_cast<std::size_t>(rank)].reach == Reach::Yes && inbox_.knows(rank);
-  }
-  /// Whether that rank may share memory with this one: it is on this node, and takes part.
-  [[nodiscard]] bool may_reach(std::int32_t rank) {
-    return reaches(rank) || neighbours_[static_cast<std::size_t>(rank)].reach == Reach::Introduced;
-  }
-  /// Whether no envelope will come from there: it is on another node, or takes no part. ~1 ns.
-  [[nodiscard]] bool never_hears_from(std::int32_t rank) const noexcept {
-    return inbox_.refuses(rank);
-  }
-  /// Whether one that is not reached may be, once it has taken introductions; not if it was not
-  /// found several times.
-  [[nodiscard]] bool may_answer(std::int32_t rank) const noexcept {
-    constexpr std::uint32_t kOften = 4;
-    const Neighbour& neighbour = neighbours_[static_cast<std::size_t>(rank)];
-    return neighbour.reach == Reach::Introduced ||
-           (neighbour.reach == Reach::Unknown && neighbour.attempts < kOften);
-  }
+  /// Which ranks share memory with this one.
+  [[nodiscard]] peers::Directory& directory() noexcept { return directory_; }
+  [[nodiscard]] const peers::Directory& directory() const noexcept { return directory_; }
   /// From now on everything goes by MPI; what is on its way still comes.
-  void stop_sending() noexcept;
+  void stop_sending() noexcept { directory_.stop_reaching_all(); }
   /// A message of an envelope's length goes there by MPI. False: it has got no slot.
   bool mark(const Destination& to, std::int64_t bytes);
   /// Whether messages in the memory of a device go by envelopes.
   [[nodiscard]] bool shares_devices() const noexcept { return shares_devices_; }
-  /// How many other ranks have mapped this one's page.
-  [[nodiscard]] int ranks_reached() const noexcept;
   /// How many offers were packed after all.
   [[nodiscard]] std::uint64_t offers_late() const noexcept { return late_; }
   /// How many messages of a device could not be offered, by the reason why other ranks can't open
@@ -117,60 +82,30 @@ class PostOffice {
   [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
 
  private:
-  enum class Reach : std::uint8_t {
-    Unknown,
-    Introduced,  ///< it has not answered yet
-    Yes,
-    No,
-  };
-  struct Neighbour {
-    Reach reach = Reach::Unknown;
-    std::uint32_t attempts = 0;
-    int luck = kMostLuck;  ///< rises with the offers that it has claimed in time, falls with others
-    /// An allocation that it was told of.
-    struct Told {
-      std::uint32_t generation = 0;
-      std::uint32_t messages = 0;  ///< since then, as long as it has not answered
-      std::uint32_t failures = 0;  ///< to tell it
-    };
-    std::vector<Told> regions;  ///< none, or one for each that there may be
-    bool news = false;          ///< its next message is to let it look for introductions
-    /// What it has open, and was not told yet that it is freed.
-    std::vector<sharing::DeviceExports::Freed> freed;
-    std::uint32_t tries = 0;  ///< to tell it
-  };
   static constexpr int kMostLuck = 8;
   PostOffice(sharing::SharedDirectory directory, const std::string& job, std::int32_t rank,
              std::int32_t ranks);
-  using Sent = sharing::DescriptorSocket::Sent;
-  [[nodiscard]] Sent send(std::int32_t rank, const Introduction& made,
-                          std::span<const int> descriptors) const noexcept;
-  [[nodiscard]] Sent introduce(std::int32_t rank, const sharing::Arenas::Region& region,
-                               Place place) const;
-  bool introduce(std::int32_t rank);
-  /// An allocation, and whether a rank can read it by now.
+  /// A region, and whether a rank can read it by now.
   struct Reachable {
     sharing::Arenas::Region region;
     bool known = false;
-    bool news = false;  ///< it is to look for introductions
+    bool looks = false;  ///< it is to look for announcements
   };
-  void tell_freed();
   [[nodiscard]] std::optional<Reachable> region_of(std::int32_t rank, const Layout& layout,
                                                    const std::byte* address, Place place);
 
   static inline constinit std::atomic<PostOffice*> s_open{nullptr};
-  std::uint64_t job_;
   std::int32_t rank_;
   std::int64_t limit_;
   std::int64_t direct_limit_;
   bool shares_devices_;
+  peers::Directory directory_;
   Outbox outbox_;
-  sharing::DescriptorSocket socket_;
   Inbox inbox_;
-  std::vector<Neighbour> neighbours_;
+  /// By rank: rises with the offers that it has claimed in time, falls with others.
+  std::vector<int> luck_;
   std::uint64_t late_ = 0;
   Unshareable unshareable_{};
-  bool freed_untold_ = false;  ///< some Neighbour::freed has any
 };
 
 }  // namespace strake::exchange::shared

@@ -108,9 +108,10 @@ void DescriptorSocket::retire() noexcept {
 }
 
 DescriptorSocket::Sent DescriptorSocket::send(const char* to, std::span<const std::byte> message,
-                                              std::span<const int> descriptors) const noexcept {
+                                              std::span<const int> descriptors,
+                                              const job::Directory* in) const noexcept {
   if (directory_ == nullptr) return Sent::NoReceiver;
-  Address address(*directory_, to);
+  Address address(in != nullptr ? *in : *directory_, to);
   if (address.size == 0 || descriptors.empty() || descriptors.size() > kMostDescriptors)
     return Sent::NoReceiver;
   iovec part{const_cast<std::byte*>(message.data()), message.size()};
@@ -137,15 +138,16 @@ DescriptorSocket::Sent DescriptorSocket::send(const char* to, std::span<const st
              : Sent::NoReceiver;
 }
 
-bool DescriptorSocket::has_died(const char* name) const noexcept {
+bool DescriptorSocket::has_died(const char* name, const job::Directory* in) const noexcept {
   if (directory_ == nullptr) return false;
-  const Address address(*directory_, name);
+  if (in == nullptr) in = directory_.get();
+  const Address address(*in, name);
   const Descriptor probe = datagram_socket();
   if (probe.get() < 0 || connect(probe.get(), address.get(), address.size) == 0 ||
       errno != ECONNREFUSED)
     return false;
   // A process that closes its socket takes its name away before.
-  return directory_->has(name);
+  return in->has(name);
 }
 
 DescriptorSocket::Received::~Received() {

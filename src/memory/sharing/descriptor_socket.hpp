@@ -35,12 +35,14 @@ class DescriptorSocket {
   static constexpr std::size_t kMostDescriptors = 128;
   enum class Sent : std::uint8_t { Yes, NoReceiver, Full };
   /// Never waits. NoReceiver: there is no such socket in the directory.
+  /// \param in  the receiver's directory; null: this socket's
   [[nodiscard]] Sent send(const char* to, std::span<const std::byte> message,
-                          std::span<const int> descriptors) const noexcept;
+                          std::span<const int> descriptors,
+                          const job::Directory* in = nullptr) const noexcept;
   /// Whether the process that has the socket of that name has ended without taking the name away,
   /// as one does that is killed: also a zombie. False where that is not known. Four system calls,
   /// ~3 us.
-  [[nodiscard]] bool has_died(const char* name) const noexcept;
+  [[nodiscard]] bool has_died(const char* name, const job::Directory* in = nullptr) const noexcept;
   /// Takes the name away, and leaves the directory: nothing is sent any more, and no more will
   /// come.
   void retire() noexcept;

@@ -60,8 +60,8 @@ Sharing::Sharing(Job& job) {
     PostOffice* const office = PostOffice::get();
     bool reached = !takes_part;
     if (takes_part && office != nullptr) {
-      reached = office->reaches(job.rank() == pair[0] ? pair[1] : pair[0]);
-      office->inbox().take_introductions();
+      reached = office->directory().reaches(job.rank() == pair[0] ? pair[1] : pair[0]);
+      office->directory().take_announcements();
     }
     works_ = job.maximum(reached ? -1 : 0) < 0;
   }
