@@ -429,5 +429,29 @@ TEST(Exchange, short_blocks_are_packed_unless_direct_is_forced) {
   }
 }
 
+TEST(Exchange, tells_of_each_peer_how_its_bytes_went) {
+  constexpr std::int64_t kBytes = 64 << 10;
+  ExchangePart part;
+  part.array({}, 2 * kBytes);
+  const int next = (rank() + 1) % ranks();
+  part.send(next, 0, 0, Layout::dense(kBytes));
+  part.receive((rank() + ranks() - 1) % ranks(), 0, 0, Layout::dense(kBytes, kBytes));
+  Exchange exchange(MPI_COMM_WORLD, part);
+  const SharedArray shared(2 * kBytes);
+  std::vector<std::byte> own(2 * kBytes);
+  const auto way_by = [&](std::byte* array) {
+    exchange.start(std::span(&array, 1));
+    exchange.wait();
+    for (const Exchange::PeerPlan& peer : exchange.peers())
+      if (peer.rank == next) return peer.way;
+    return std::string();
+  };
+  const bool near = on_one_node(next, rank());
+  const char* const packed = next == rank() ? "copied" : near ? "packed" : "message";
+  EXPECT_EQ(way_by(own.data()), packed);
+  EXPECT_EQ(way_by(shared.data()),
+            next == rank() || !near || is_forced("pack") ? packed : "in place");
+}
+
 }  // namespace
 }  // namespace strake

@@ -389,6 +389,12 @@ void Exchange::Impl::wait() {
   for (exchange::Backoff backoff; !test(What::Wait);) backoff.pause();
 }
 
+std::int64_t Exchange::Impl::bytes_in_place(const Peer& peer) const noexcept {
+  const bool is_known = number_ > 0 && !running_ && !reverse_;
+  if (peer.packs_all[kSends] || (is_known && !peer.in_place)) return 0;
+  return peer.lanes[kSends].bytes_in_place();
+}
+
 std::string Exchange::Impl::plan() const {
   std::string text;
   if (own_bytes_ != 0)
@@ -405,7 +411,7 @@ std::string Exchange::Impl::plan() const {
             : peer.near ? fmt::format(
                               "{} of what is sent is read in place, if shared, {} packed in "
                               "shared memory\n",
-                              out.bytes_in_place(), out.size_bytes() - out.bytes_in_place())
+                              bytes_in_place(peer), out.size_bytes() - bytes_in_place(peer))
                         : std::string("one packed message each way\n");
   }
   text += mail_->predicted(rank_);
@@ -420,7 +426,7 @@ std::vector<Exchange::PeerPlan> Exchange::Impl::peers() const {
     const Lane& out = peer.lanes[kSends];
     const char* const way = peer.mailed                 ? name_of(mail_->method(number_of(peer)))
                             : !peer.near                ? "message"
-                            : out.bytes_in_place() != 0 ? "in place"
+                            : bytes_in_place(peer) != 0 ? "in place"
                                                         : "packed";
     const std::int64_t in = peer.lanes[kReceives].size_bytes();
     const auto same = std::ranges::find_if(

@@ -103,6 +103,9 @@ class STRAKE_LOCAL Exchange::Impl {
     Taking taking = Taking::No;
     std::unique_ptr<FarMessages> far;
   };
+  /// How many of the bytes that are sent to a near peer it reads in place: as in the last exchange,
+  /// or, before the first, if all arrays are shared.
+  [[nodiscard]] std::int64_t bytes_in_place(const Peer& peer) const noexcept;
   void plan_peers(std::vector<Dealings>& all);
   void plan_far(std::vector<Peer*> far);
   void plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices);
