@@ -14,6 +14,7 @@
 #include "exchange/transfer.hpp"
 #include "layouts.hpp"
 #include "machine/pitch.hpp"
+#include "mpi/layout_type.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/wire.hpp"
 #include "sharing.hpp"
@@ -30,67 +31,6 @@ constexpr std::int64_t kMostSpan = 129 * kMiB;  // 4 MiB in blocks of 64 bytes e
 
 /// The longest list: making its datatype takes milliseconds.
 constexpr std::int64_t kMostListed = 256 * kKiB;
-
-/// The longest basic type that a block can be made of. Programs' blocks are numbers, and MPICH
-/// packs them up to nine times as fast as bytes.
-struct Element {
-  MPI_Datatype type;
-  int bytes;
-};
-
-Element element_of(std::int64_t block) {
-  for (const Element& element : {Element{MPI_DOUBLE, 8}, {MPI_FLOAT, 4}, {MPI_SHORT, 2}}) {
-    if (block % element.bytes == 0) return element;
-  }
-  return {MPI_BYTE, 1};
-}
-
-/// A committed MPI datatype: of a box at offset 0, or of the blocks of any other layout, all of one
-/// length, as a list.
-class Type {
- public:
-  /// \throws MpiError
-  explicit Type(const Layout& layout) {
-    const bool box = layout.kind() == Layout::Kind::Box && layout.offset() == 0;
-    box ? make_box(layout) : make_list(layout);
-    mpi::check(PMPI_Type_commit(&type_), "MPI_Type_commit");
-  }
-  ~Type() { PMPI_Type_free(&type_); }
-  Type(const Type&) = delete;
-  Type& operator=(const Type&) = delete;
-  [[nodiscard]] MPI_Datatype get() const noexcept { return type_; }
-
- private:
-  void make_list(const Layout& layout) {
-    std::vector<MPI_Aint> offsets;
-    std::vector<int> lengths;
-    const Element element = element_of(layout.block_bytes());
-    layout.for_each_block([&](std::int64_t offset, std::int64_t length) {
-      offsets.push_back(offset);
-      lengths.push_back(static_cast<int>(length) / element.bytes);
-    });
-    mpi::check(PMPI_Type_create_hindexed(static_cast<int>(offsets.size()), lengths.data(),
-                                         offsets.data(), element.type, &type_),
-               "MPI_Type_create_hindexed");
-  }
-  void make_box(const Layout& layout) {
-    const Element element = element_of(layout.block_bytes());
-    mpi::check(PMPI_Type_contiguous(static_cast<int>(layout.block_bytes()) / element.bytes,
-                                    element.type, &type_),
-               "MPI_Type_contiguous");
-    const auto dims = layout.dims();
-    for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
-      MPI_Datatype outer = MPI_DATATYPE_NULL;
-      const int code = PMPI_Type_create_hvector(static_cast<int>(dim->count), 1, dim->stride_bytes,
-                                                type_, &outer);
-      PMPI_Type_free(&type_);
-      mpi::check(code, "MPI_Type_create_hvector");
-      type_ = outer;
-    }
-  }
-
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
 
 /// Half a round trip of a strided type, by blocking calls. What comes goes back from the same
 /// memory: packing is measured on one such box too, and boxes that are twice as large may leave a
@@ -183,7 +123,7 @@ class BySystem final : public StridedRoundTrip {
                "MPI_Recv");
   }
 
-  Type type_;
+  mpi::LayoutType type_;
 };
 
 exchange::Typed typed_in_host(const Layout& layout, std::byte* memory) {
