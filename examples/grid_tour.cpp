@@ -42,7 +42,7 @@ void tour() {
   grid.exchange({tracer, velocity}).wait();
   grid.exchange({flux}, {.axes = {true, false, false}, .depth = 1}).wait();
 
-  const strake::Region& owned = grid.owned();
+  const strake::Box& owned = grid.owned();
   if (grid.neighbour({-1, 0, 0})) {
     for (const std::int64_t back : {1, 2}) {
       const std::int64_t i = owned.lower[0] - back, j = owned.lower[1], k = owned.lower[2];

@@ -42,7 +42,7 @@ void step(AnyGrid& grid, AnyField& u, const Jacobi& jacobi, Watch& watch) {
   watch.lap(Watch::kComputation);
   ghosts.wait();
   watch.lap(Watch::kCommunication);
-  for (const strake::Region& box : grid.exterior()) jacobi.relax(u.view(), u.next(), box);
+  for (const strake::Box& box : grid.exterior()) jacobi.relax(u.view(), u.next(), box);
   grid.swap();
   watch.lap(Watch::kComputation);
 }

@@ -34,7 +34,7 @@ struct Sphere {
     return z * z <= reach_in_column(i, j);
   }
   /// The part of `box` that may have cells of it.
-  [[nodiscard]] strake::Region within(strake::Region box) const {
+  [[nodiscard]] strake::Box within(strake::Box box) const {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       box.lower[axis] = std::max(box.lower[axis], centre[axis] - radius);
       box.upper[axis] = std::min(box.upper[axis], centre[axis] + radius + 1);
@@ -68,7 +68,7 @@ class Jacobi {
     return (along_x + along_y + along_z) * (1.0 / 6.0);
   }
   /// One step of the cells in `box`: each becomes the mean of its six neighbours.
-  void relax(const Cells& from, const Cells& to, const strake::Region& box) const {
+  void relax(const Cells& from, const Cells& to, const strake::Box& box) const {
     for_each_cell(box, [&](auto i, auto j, auto k) {
       to(i, j, k) = mean(from(i - 1, j, k), from(i + 1, j, k),   //
                          from(i, j - 1, k), from(i, j + 1, k),   //
@@ -102,7 +102,7 @@ class Jacobi {
   [[nodiscard]] JACOBI_FN const std::array<Sphere, 2>& spheres() const { return spheres_; }
 
  private:
-  void hold(const Cells& u, const strake::Region& box) const {
+  void hold(const Cells& u, const strake::Box& box) const {
     for (const Sphere& sphere : spheres_) {
       for_each_cell(sphere.within(box), [&](auto i, auto j, auto k) {
         if (sphere.contains(i, j, k)) u(i, j, k) = sphere.temperature;

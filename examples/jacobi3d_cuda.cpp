@@ -176,8 +176,8 @@ class Steps {
   /// A subgrid, and what computes it in its device's stream.
   struct Part {
     int subgrid;
-    strake::Region interior;
-    std::vector<strake::Region> exterior;
+    strake::Box interior;
+    std::vector<strake::Box> exterior;
     std::unique_ptr<DeviceJacobi> jacobi;
   };
   void capture(Kind kind) {
@@ -266,7 +266,7 @@ Result solve(AnySteps& steps, std::int64_t count) {
 
 /// The cells of `region` in host memory, x fastest.
 std::vector<double> cells_on_host(const strake::View<double>& u, strake::Place place,
-                                  const strake::Region& region) {
+                                  const strake::Box& region) {
   constexpr std::int64_t kSize = sizeof(double);
   std::vector<double> cells(static_cast<std::size_t>(region.size()));
   if (region.empty()) return cells;
@@ -288,7 +288,7 @@ void write_png_of_devices(const std::string& path, const AnyField& u,
   std::vector<strake::View<double>> parts;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const strake::View<double> part = u.view(static_cast<int>(i));
-    const strake::Region slice = middle_slice(part.owned(), extent);
+    const strake::Box slice = middle_slice(part.owned(), extent);
     cells.push_back(cells_on_host(part, places[i], slice));
     const std::int64_t y = slice.extent(0), z = slice.extent(0) * slice.extent(1);
     double* const origin =

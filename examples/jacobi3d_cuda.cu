@@ -87,7 +87,7 @@ __device__ void walk(const Jacobi& jacobi, const Cells& from, const Cells& to, s
 /// Neighbouring threads walk neighbouring columns.
 /// \param first_x  of the first thread: the begin of a line of memory, at or before that of `box`
 __global__ void __launch_bounds__(kWide* kHigh, kBlocksAtATime)
-    relax_columns(const Jacobi jacobi, const Cells from, const Cells to, const strake::Region box,
+    relax_columns(const Jacobi jacobi, const Cells from, const Cells to, const strake::Box box,
                   std::int64_t first_x, std::int64_t length) {
   const std::int64_t i = first_x + static_cast<std::int64_t>(blockIdx.x) * kWide + threadIdx.x;
   const std::int64_t j = box.lower[1] + static_cast<std::int64_t>(blockIdx.y) * kHigh + threadIdx.y;
@@ -104,21 +104,21 @@ __global__ void __launch_bounds__(kWide* kHigh, kBlocksAtATime)
 /// A launch for several boxes: a thread for each cell, x fastest; blockIdx.y is the box's number.
 struct Boxes {
   static constexpr std::size_t kMost = 6;
-  strake::Region all[kMost];
+  strake::Box all[kMost];
 
-  explicit Boxes(const std::vector<strake::Region>& boxes) {
+  explicit Boxes(const std::vector<strake::Box>& boxes) {
     if (boxes.size() > kMost) throw std::logic_error("more than six boxes");
     std::copy(boxes.begin(), boxes.end(), all);
   }
-  static dim3 blocks_for_all(const std::vector<strake::Region>& boxes) {
+  static dim3 blocks_for_all(const std::vector<strake::Box>& boxes) {
     std::int64_t most = 1;
-    for (const strake::Region& box : boxes) most = std::max(most, box.size());
+    for (const strake::Box& box : boxes) most = std::max(most, box.size());
     return {static_cast<unsigned>(blocks_for(most, kThreads)), static_cast<unsigned>(boxes.size())};
   }
   /// Calls `visit(i, j, k, n)` for this thread's cell, which is the n-th of all.
   template <typename Visit>
   __device__ void visit_cell(Visit visit) const {
-    const strake::Region& box = all[blockIdx.y];
+    const strake::Box& box = all[blockIdx.y];
     const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
     if (number >= box.size()) return;
     std::int64_t before = 0;
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Calls `visit(i, j, k)` for each cell of `region`: all blocks together, a row a block at a time.
 template <typename Visit>
-__device__ void for_each_cell_of_grid(const strake::Region& region, Visit visit) {
+__device__ void for_each_cell_of_grid(const strake::Box& region, Visit visit) {
   const std::int64_t rows = region.extent(1) * region.extent(2);
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const std::int64_t j = region.lower[1] + row % region.extent(1);
@@ -196,7 +196,7 @@ struct Checksum {
 /// \param result  0 before
 template <typename What>
 __global__ void __launch_bounds__(kThreads)
-    reduce(const What what, const strake::Region region, Word* result) {
+    reduce(const What what, const strake::Box region, Word* result) {
   Word value = 0;
   for_each_cell_of_grid(region, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
     value = What::both(value, what.of(i, j, k));
@@ -206,19 +206,19 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x % 32 == 0) What::put(result, value);
 }
 
-unsigned blocks_for_rows(const strake::Region& region) {
+unsigned blocks_for_rows(const strake::Box& region) {
   return static_cast<unsigned>(std::min(region.extent(1) * region.extent(2), kMostBlocks));
 }
 
 }  // namespace
 
-void pack(const Cells& u, const std::vector<strake::Region>& boxes, double* packed,
+void pack(const Cells& u, const std::vector<strake::Box>& boxes, double* packed,
           cudaStream_t stream) {
   pack_boxes<<<Boxes::blocks_for_all(boxes), kThreads, 0, stream>>>(u, Boxes(boxes), packed);
   check(cudaGetLastError(), "pack_boxes");
 }
 
-void unpack(const Cells& u, const std::vector<strake::Region>& boxes, const double* packed,
+void unpack(const Cells& u, const std::vector<strake::Box>& boxes, const double* packed,
             cudaStream_t stream) {
   unpack_boxes<<<Boxes::blocks_for_all(boxes), kThreads, 0, stream>>>(u, Boxes(boxes), packed);
   check(cudaGetLastError(), "unpack_boxes");
@@ -241,7 +241,7 @@ void DeviceJacobi::begin(const Cells& u) const {
   check(cudaGetLastError(), "begin_cells");
 }
 
-void DeviceJacobi::relax(const Cells& from, const Cells& to, const strake::Region& box) const {
+void DeviceJacobi::relax(const Cells& from, const Cells& to, const strake::Box& box) const {
   if (box.empty()) return;
   use_device();
   // Rows of what a rank owns begin at a line of memory.
@@ -259,7 +259,7 @@ void DeviceJacobi::relax(const Cells& from, const Cells& to, const strake::Regio
 }
 
 void DeviceJacobi::relax(const Cells& from, const Cells& to,
-                         const std::vector<strake::Region>& boxes) const {
+                         const std::vector<strake::Box>& boxes) const {
   if (boxes.empty()) return;
   use_device();
   relax_boxes<<<Boxes::blocks_for_all(boxes), kThreads, 0, stream_>>>(jacobi_, from, to,
@@ -268,7 +268,7 @@ void DeviceJacobi::relax(const Cells& from, const Cells& to,
 }
 
 template <typename What>
-unsigned long long DeviceJacobi::reduced(const What& what, const strake::Region& region) const {
+unsigned long long DeviceJacobi::reduced(const What& what, const strake::Box& region) const {
   Word result = 0;
   if (region.empty()) return result;
   use_device();

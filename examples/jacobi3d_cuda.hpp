@@ -15,9 +15,9 @@ void check(cudaError_t result, const char* call);
 
 /// \{ The cells of boxes, at most six, one box after the other, in the same order as
 /// for_each_cell(). One launch.
-void pack(const Jacobi::Cells& u, const std::vector<strake::Region>& boxes, double* packed,
+void pack(const Jacobi::Cells& u, const std::vector<strake::Box>& boxes, double* packed,
           cudaStream_t stream);
-void unpack(const Jacobi::Cells& u, const std::vector<strake::Region>& boxes, const double* packed,
+void unpack(const Jacobi::Cells& u, const std::vector<strake::Box>& boxes, const double* packed,
             cudaStream_t stream);
 /// \}
 
@@ -36,9 +36,9 @@ class DeviceJacobi {
   /// As Jacobi::begin().
   void begin(const Cells& u) const;
   /// One step of the cells in `box`: bound by the memory's bandwidth if it is large.
-  void relax(const Cells& from, const Cells& to, const strake::Region& box) const;
+  void relax(const Cells& from, const Cells& to, const strake::Box& box) const;
   /// One step of the cells in boxes, at most six, and thin: one launch for all.
-  void relax(const Cells& from, const Cells& to, const std::vector<strake::Region>& boxes) const;
+  void relax(const Cells& from, const Cells& to, const std::vector<strake::Box>& boxes) const;
   /// \{ As those of Jacobi. The host waits for the stream.
   [[nodiscard]] double largest_change(const Cells& a, const Cells& b) const;
   [[nodiscard]] std::uint64_t checksum(const Cells& u) const;
@@ -47,7 +47,7 @@ class DeviceJacobi {
  private:
   void use_device() const;
   template <typename What>
-  [[nodiscard]] unsigned long long reduced(const What& what, const strake::Region& region) const;
+  [[nodiscard]] unsigned long long reduced(const What& what, const strake::Box& region) const;
 
   Jacobi jacobi_;
   cudaStream_t stream_;

@@ -49,8 +49,8 @@ class MpiBox {
   ~MpiBox() { MPI_Comm_free(&cart_); }
 
   /// \{ As of a strake::Grid: a rank has one subgrid.
-  [[nodiscard]] strake::Region interior(int /*subgrid*/ = 0) const {
-    strake::Region made = owned_;
+  [[nodiscard]] strake::Box interior(int /*subgrid*/ = 0) const {
+    strake::Box made = owned_;
     for (std::size_t a = 0; a < 3; ++a) {
       ++made.lower[a];
       made.upper[a] = std::max(made.lower[a], made.upper[a] - 1);
@@ -58,13 +58,13 @@ class MpiBox {
     return made;
   }
   /// Slabs around the interior.
-  [[nodiscard]] std::vector<strake::Region> exterior(int /*subgrid*/ = 0) const {
-    const strake::Region inner = interior();
+  [[nodiscard]] std::vector<strake::Box> exterior(int /*subgrid*/ = 0) const {
+    const strake::Box inner = interior();
     if (inner.empty()) return {owned_};
-    std::vector<strake::Region> boxes;
-    strake::Region rest = owned_;
+    std::vector<strake::Box> boxes;
+    strake::Box rest = owned_;
     for (std::size_t a = 3; a-- > 0;) {
-      strake::Region low = rest, high = rest;
+      strake::Box low = rest, high = rest;
       low.upper[a] = rest.lower[a] = inner.lower[a];
       high.lower[a] = rest.upper[a] = inner.upper[a];
       boxes.insert(boxes.end(), {low, high});
@@ -78,11 +78,11 @@ class MpiBox {
   /// their rims.
   struct Face {
     int to, from, tag;
-    strake::Region sent, ghosts;
+    strake::Box sent, ghosts;
   };
   [[nodiscard]] MPI_Comm cart() const { return cart_; }
   [[nodiscard]] const std::vector<Face>& faces() const { return faces_; }
-  [[nodiscard]] const strake::Region& stored() const { return stored_; }
+  [[nodiscard]] const strake::Box& stored() const { return stored_; }
   /// Of all stored cells at `cells`, x fastest.
   [[nodiscard]] strake::View<double> view_of(double* cells) const {
     const std::int64_t y = stored_.extent(0), z = y * stored_.extent(1);
@@ -102,15 +102,15 @@ class MpiBox {
       faces_.push_back(face);
     }
   }
-  [[nodiscard]] strake::Region layer(std::size_t axis, std::int64_t at) const {
-    strake::Region made = owned_;
+  [[nodiscard]] strake::Box layer(std::size_t axis, std::int64_t at) const {
+    strake::Box made = owned_;
     made.lower[axis] = at;
     made.upper[axis] = at + 1;
     return made;
   }
 
   MPI_Comm cart_ = MPI_COMM_NULL;
-  strake::Region owned_, stored_;
+  strake::Box owned_, stored_;
   std::vector<Face> faces_;
 };
 
@@ -152,7 +152,7 @@ class MpiGrid : public MpiBox {
   struct Types {
     MPI_Datatype sent, ghosts;
   };
-  [[nodiscard]] MPI_Datatype datatype_of(const strake::Region& cells) const {
+  [[nodiscard]] MPI_Datatype datatype_of(const strake::Box& cells) const {
     std::array<int, 3> sizes{}, parts{}, starts{};
     for (int a = 0; a < 3; ++a) {
       const auto axis = static_cast<std::size_t>(a);

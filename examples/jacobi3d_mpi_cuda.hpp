@@ -109,7 +109,7 @@ class DeviceMpiGrid : public MpiBox {
     check(cudaStreamWaitEvent(before, after_, 0), "cudaStreamWaitEvent");
   }
 
-  std::vector<strake::Region> sent_, ghosts_;
+  std::vector<strake::Box> sent_, ghosts_;
   std::size_t packed_bytes_ = 0;
   std::array<double*, 2> buffers_{};
   Packed out_, in_;

@@ -158,8 +158,8 @@ std::uint64_t sum_of_ranks(std::uint64_t checksum) {
   return checksum;
 }
 
-strake::Region middle_slice(const strake::Region& owned, const strake::Index3& extent) {
-  strake::Region slice = owned;
+strake::Box middle_slice(const strake::Box& owned, const strake::Index3& extent) {
+  strake::Box slice = owned;
   slice.lower[2] = std::max(slice.lower[2], extent[2] / 2);
   slice.upper[2] = std::min(slice.upper[2], extent[2] / 2 + 1);
   return slice;

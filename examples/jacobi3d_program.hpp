@@ -58,7 +58,7 @@ void write_png(const std::string& path, const std::vector<strake::View<double>>&
                const strake::Index3& extent);
 
 /// The cells of `owned` in that slice.
-strake::Region middle_slice(const strake::Region& owned, const strake::Index3& extent);
+strake::Box middle_slice(const strake::Box& owned, const strake::Index3& extent);
 
 /// All of main(): MPI, options, `run`, and a last line with the result. \returns its status
 int run_program(const Program& program, int argc, char** argv,

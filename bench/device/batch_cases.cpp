@@ -5,31 +5,27 @@
 #include <set>
 #include <utility>
 
+#include "strake/box.hpp"
+
 namespace bench {
 namespace {
 
 using strake::CopyBatch;
+using strake::Direction;
 using strake::Layout;
 
 constexpr std::int64_t kReadLine = 64;
 constexpr std::int64_t kWriteSector = 32;
 constexpr int kUnwritten = 0x5a;
 
-/// Towards a neighbour: -1, 0 or 1 in x, y and z.
-using Direction = std::array<int, 3>;
-
 std::vector<Direction> directions(Regions regions) {
   std::vector<Direction> chosen;
-  for (int z = -1; z <= 1; ++z) {
-    for (int y = -1; y <= 1; ++y) {
-      for (int x = -1; x <= 1; ++x) {
-        const bool face = std::abs(x) + std::abs(y) + std::abs(z) == 1;
-        const bool wanted = regions == Regions::All      ? x != 0 || y != 0 || z != 0
-                            : regions == Regions::XFaces ? face && x != 0
-                                                         : face && x == 0;
-        if (wanted) chosen.push_back({x, y, z});
-      }
-    }
+  for (const Direction d : strake::kDirections) {
+    const bool face = d.order() == 1;
+    const bool wanted = regions == Regions::All      ? true
+                        : regions == Regions::XFaces ? face && d.x != 0
+                                                     : face && d.x == 0;
+    if (wanted) chosen.push_back(d);
   }
   return chosen;
 }
@@ -37,26 +33,18 @@ std::vector<Direction> directions(Regions regions) {
 enum class Cells { Interior, Ghost };
 
 /// The cells next to the neighbour: the grid's own, or those that it keeps of the neighbour's.
-Layout region(const Grid& grid, const Direction& direction, Cells cells) {
-  std::array<std::int64_t, 3> begin{};
-  std::array<std::int64_t, 3> count{};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const bool ghost = cells == Cells::Ghost;
-    count[axis] = direction[axis] == 0 ? grid.cells : grid.radius;
-    begin[axis] = direction[axis] == 0  ? grid.radius
-                  : direction[axis] < 0 ? (ghost ? 0 : grid.radius)
-                                        : (ghost ? grid.radius + grid.cells : grid.cells);
-  }
-  constexpr std::int64_t kCell = sizeof(double);
-  const std::int64_t row = grid.side() * kCell;
-  const std::int64_t plane = grid.side() * row;
-  const std::array<strake::Dim, 2> dims = {{{count[2], plane}, {count[1], row}}};
-  return Layout::box(begin[2] * plane + begin[1] * row + begin[0] * kCell, count[0] * kCell, dims);
+Layout region(const Grid& grid, Direction direction, Cells cells) {
+  const std::int64_t end = grid.radius + grid.cells;
+  const strake::Box interior{{grid.radius, grid.radius, grid.radius}, {end, end, end}};
+  const strake::Box all = strake::grown(interior, grid.radius);
+  return strake::layout_of(cells == Cells::Ghost ? strake::ghosts(interior, direction, grid.radius)
+                                                 : strake::border(interior, direction, grid.radius),
+                           strake::CellArray::of(all, sizeof(double)));
 }
 
 std::vector<Layout> all_regions(const Grid& grid, Regions regions, Cells cells) {
   std::vector<Layout> layouts;
-  for (const Direction& direction : directions(regions))
+  for (const Direction direction : directions(regions))
     layouts.push_back(region(grid, direction, cells));
   return layouts;
 }
@@ -149,9 +137,8 @@ BatchCase halo_to_halo(const Grid& grid, Regions regions, const GridMemory& a,
   for (std::size_t i = 0; i < b.size(); ++i)
     add_slot(batch, *b[i], one_device ? *a[i] : *b[i], grid.bytes());
   for (int quantity = 0; quantity < grid.quantities; ++quantity) {
-    for (const Direction& to : directions(regions)) {
-      const Direction opposite = {-to[0], -to[1], -to[2]};
-      batch.copies.push_back({region(grid, opposite, Cells::Ghost), grid.quantities + quantity,
+    for (const Direction to : directions(regions)) {
+      batch.copies.push_back({region(grid, -to, Cells::Ghost), grid.quantities + quantity,
                               region(grid, to, Cells::Interior), quantity});
     }
   }

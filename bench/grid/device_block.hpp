@@ -40,8 +40,8 @@ class DeviceBlock {
   int quantities_;
   std::int64_t cells_;  // of an array
   strake::Index3 extent_;
-  strake::Region owned_;
-  strake::Region stored_;
+  strake::Box owned_;
+  strake::Box stored_;
   DeviceMemory memory_;
 };
 

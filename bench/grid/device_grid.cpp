@@ -132,15 +132,14 @@ class DeviceGridContender final : public Contender {
     std::byte* base;
   };
   static Bytes bytes_of(const strake::View<double>& view) {
-    const strake::Region& stored = view.stored();
+    const strake::Box& stored = view.stored();
     constexpr std::int64_t kSize = sizeof(double);
-    const strake::Dim dims[] = {{stored.extent(2), view.stride(2) * kSize},
-                                {stored.extent(1), view.stride(1) * kSize}};
-    return {strake::Layout::box(0, stored.extent(0) * kSize, dims),
+    const strake::Box from_zero{{}, {stored.extent(0), stored.extent(1), stored.extent(2)}};
+    return {strake::layout_of(from_zero, {kSize, view.stride(1) * kSize, view.stride(2) * kSize}),
             reinterpret_cast<std::byte*>(&view(stored.lower[0], stored.lower[1], stored.lower[2]))};
   }
   [[nodiscard]] std::vector<double> numbers(std::size_t quantity, const strake::View<double>& view,
-                                            const strake::Region& filled, int epoch) const {
+                                            const strake::Box& filled, int epoch) const {
     return grid_numbers(view.stored(), filled, grid_.extent(), quantity, fields_.size(), epoch);
   }
   static std::vector<strake::Place> use_places(int gpus) {

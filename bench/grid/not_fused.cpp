@@ -14,11 +14,7 @@ namespace {
 /// From the first stored cell on.
 strake::Layout layout_of(const Halo::Part& part, const strake::View<double>& view) {
   constexpr std::int64_t kSize = sizeof(double);
-  const std::int64_t row = view.stride(1) * kSize;
-  const std::int64_t plane = view.stride(2) * kSize;
-  const auto& [z, y, x] = part.starts;
-  const strake::Dim dims[] = {{part.sizes[0], plane}, {part.sizes[1], row}};
-  return strake::Layout::box(z * plane + y * row + x * kSize, part.sizes[2] * kSize, dims);
+  return strake::layout_of(box_of(part), {kSize, view.stride(1) * kSize, view.stride(2) * kSize});
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ namespace bench {
 }
 
 /// The same of all cells of `stored`, x fastest; cells that are not in `filled` hold -1.
-[[nodiscard]] inline std::vector<double> grid_numbers(const strake::Region& stored,
-                                                      const strake::Region& filled,
+[[nodiscard]] inline std::vector<double> grid_numbers(const strake::Box& stored,
+                                                      const strake::Box& filled,
                                                       const strake::Index3& extent,
                                                       std::size_t quantity, std::size_t quantities,
                                                       int epoch) {

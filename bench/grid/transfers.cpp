@@ -4,15 +4,11 @@ namespace bench {
 
 std::vector<Transfer> transfers_of(const RankBox& box, const HaloShape& shape) {
   std::vector<Transfer> all;
-  for (int z = -1; z <= 1; ++z) {
-    for (int y = -1; y <= 1; ++y) {
-      for (int x = -1; x <= 1; ++x) {
-        if (z == 0 && y == 0 && x == 0) continue;  // the block itself
-        const Triple direction{z, y, x};
-        all.push_back({box.neighbour(direction, 1), box.neighbour(direction, -1),
-                       Halo::part(shape, direction, false), Halo::part(shape, {-z, -y, -x}, true)});
-      }
-    }
+  for (const strake::Direction d : strake::kDirections) {
+    const Triple direction{d.z, d.y, d.x};
+    all.push_back({box.neighbour(direction, 1), box.neighbour(direction, -1),
+                   Halo::part(shape, direction, false),
+                   Halo::part(shape, {-d.z, -d.y, -d.x}, true)});
   }
   return all;
 }

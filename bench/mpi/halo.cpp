@@ -8,11 +8,11 @@ RankBox::RankBox(int rank, int ranks) {
 }
 
 int RankBox::neighbour(const Triple& direction, int sign) const {
-  int rank = 0;
-  for (std::size_t d = 0; d < 3; ++d) {
-    rank = rank * dims_[d] + (at_[d] + sign * direction[d] + dims_[d]) % dims_[d];
-  }
-  return rank;
+  const auto xyz = [](const Triple& zyx) { return strake::Index3{zyx[2], zyx[1], zyx[0]}; };
+  const strake::Direction d = direction_of(direction);
+  const strake::Index3 counts = xyz(dims_);
+  return static_cast<int>(
+      strake::number_of(*strake::neighbour(xyz(at_), sign < 0 ? -d : d, counts), counts));
 }
 
 Halo::Halo(const RankBox& box, const HaloShape& shape)
@@ -20,24 +20,26 @@ Halo::Halo(const RankBox& box, const HaloShape& shape)
   for (int q = 0; q < shape.quantities; ++q) {
     arrays_.emplace_back(std::int64_t{8} * size_ * size_ * size_, shape_.memory);
   }
-  for (int code = 0; code < 27; ++code) {
-    const Triple direction{code / 9 - 1, code / 3 % 3 - 1, code % 3 - 1};
-    const Triple back{-direction[0], -direction[1], -direction[2]};
-    if (code == 13) continue;  // the block itself
-    ways_.push_back({code, direction, box.neighbour(direction, 1), box.neighbour(direction, -1),
-                     type_of(part(direction, false)), type_of(part(back, true))});
+  for (const strake::Direction d : strake::kDirections) {
+    const Triple direction{d.z, d.y, d.x};
+    const Triple back{-d.z, -d.y, -d.x};
+    ways_.push_back({d.number(), direction, box.neighbour(direction, 1),
+                     box.neighbour(direction, -1), type_of(part(direction, false)),
+                     type_of(part(back, true))});
   }
 }
 
 Halo::Part Halo::part(const HaloShape& shape, const Triple& direction, bool ghost) {
-  const int edge = shape.edge;
-  const int radius = shape.radius;
+  const std::int64_t first = shape.radius;
+  const std::int64_t end = first + shape.edge;
+  const strake::Box interior{{first, first, first}, {end, end, end}};
+  const strake::Direction d = direction_of(direction);
+  const strake::Box cells =
+      ghost ? strake::ghosts(interior, d, shape.radius) : strake::border(interior, d, shape.radius);
   Part made{};
-  for (std::size_t d = 0; d < 3; ++d) {
-    made.sizes[d] = direction[d] == 0 ? edge : radius;
-    made.starts[d] = direction[d] < 0    ? (ghost ? 0 : radius)
-                     : direction[d] == 0 ? radius
-                                         : (ghost ? radius + edge : edge);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    made.starts[2 - axis] = static_cast<int>(cells.lower[axis]);
+    made.sizes[2 - axis] = static_cast<int>(cells.extent(static_cast<int>(axis)));
   }
   return made;
 }

@@ -9,6 +9,7 @@
 
 #include "mpi/datatype.hpp"
 #include "mpi/memory.hpp"
+#include "strake/box.hpp"
 
 namespace bench {
 
@@ -46,6 +47,10 @@ struct Way {
   Datatype receive;  ///< ghost cells
 };
 
+[[nodiscard]] inline strake::Direction direction_of(const Triple& zyx) {
+  return {zyx[2], zyx[1], zyx[0]};
+}
+
 class Halo {
  public:
   Halo(const RankBox& box, const HaloShape& shape);
@@ -55,7 +60,8 @@ class Halo {
     Triple starts;
     Triple sizes;
   };
-  /// What is sent in a direction; or the ghost cells on that side.
+  /// What is sent in a direction; or the ghost cells on that side. They count from the first ghost
+  /// cell of the array.
   [[nodiscard]] static Part part(const HaloShape& shape, const Triple& direction, bool ghost);
   [[nodiscard]] Part part(const Triple& direction, bool ghost) const {
     return part(shape_, direction, ghost);
@@ -88,5 +94,14 @@ class Halo {
   std::vector<Memory> arrays_;
   std::vector<Way> ways_;
 };
+
+[[nodiscard]] inline strake::Box box_of(const Halo::Part& part) {
+  strake::Box made;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    made.lower[axis] = part.starts[2 - axis];
+    made.upper[axis] = part.starts[2 - axis] + part.sizes[2 - axis];
+  }
+  return made;
+}
 
 }  // namespace bench

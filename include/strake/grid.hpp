@@ -17,20 +17,13 @@
 #include <vector>
 
 #include "strake/api.hpp"
+#include "strake/box.hpp"
 #include "strake/exchange.hpp"
 #include "strake/place.hpp"
 #include "strake/stream.hpp"
 #include "strake/view.hpp"
 
 namespace strake {
-
-/// One of 26: each component -1, 0 or 1, not all of them 0.
-struct Direction {
-  int x = 0;
-  int y = 0;
-  int z = 0;
-  friend constexpr bool operator==(const Direction&, const Direction&) = default;
-};
 
 /// How many cells a stencil reaches, by direction: ghost cells are as deep there, and a direction
 /// of 0 is not exchanged.
@@ -41,22 +34,21 @@ class Radius {
   /// Stencils that reach along the axes only.
   [[nodiscard]] static constexpr Radius faces(int cells) noexcept {
     Radius made;
-    for (const Direction d : {Direction{1, 0, 0}, {0, 1, 0}, {0, 0, 1}})
-      made.set(d, cells).set({-d.x, -d.y, -d.z}, cells);
+    for (const Direction d : kDirections)
+      if (d.order() == 1) made.set(d, cells);
     return made;
   }
   constexpr Radius& set(Direction d, int cells) noexcept {
-    cells_[number(d)] = cells;
+    cells_[static_cast<std::size_t>(d.number())] = cells;
     return *this;
   }
-  [[nodiscard]] constexpr int at(Direction d) const noexcept { return cells_[number(d)]; }
+  [[nodiscard]] constexpr int at(Direction d) const noexcept {
+    return cells_[static_cast<std::size_t>(d.number())];
+  }
   friend constexpr bool operator==(const Radius&, const Radius&) = default;
 
  private:
-  static constexpr std::size_t number(Direction d) noexcept {
-    return static_cast<std::size_t>(d.x + 1 + 3 * (d.y + 1) + 9 * (d.z + 1));
-  }
-  std::array<int, 27> cells_{};
+  std::array<int, kDirectionNumbers> cells_{};
 };
 
 /// Where in its cell a quantity is. Along an axis where it is on the faces, and the grid is open,
@@ -106,8 +98,8 @@ class STRAKE_API FieldHandle {
   explicit FieldHandle(Data* data, int number) noexcept : data_(data), number_(number) {}
   [[nodiscard]] std::byte* origin(bool next, int subgrid) const;
   [[nodiscard]] std::array<std::int64_t, 2> strides_bytes(int subgrid) const;
-  [[nodiscard]] const Region& owned_region(int subgrid) const;
-  [[nodiscard]] const Region& stored_region(int subgrid) const;
+  [[nodiscard]] const Box& owned_region(int subgrid) const;
+  [[nodiscard]] const Box& stored_region(int subgrid) const;
 
   Data* data_;
   int number_;
@@ -220,19 +212,19 @@ class STRAKE_API Grid {
   /// \throw InvalidArgument  there is no such subgrid
   [[nodiscard]] int subgrids() const noexcept;
   /// What a subgrid owns, in cells.
-  [[nodiscard]] const Region& owned(int subgrid = 0) const;
+  [[nodiscard]] const Box& owned(int subgrid = 0) const;
   /// What of that needs no ghost cells of a neighbour's.
-  [[nodiscard]] Region interior(int subgrid = 0) const;
+  [[nodiscard]] Box interior(int subgrid = 0) const;
   /// The rest of it: boxes with no cell in common.
-  [[nodiscard]] std::vector<Region> exterior(int subgrid = 0) const;
+  [[nodiscard]] std::vector<Box> exterior(int subgrid = 0) const;
   /// \{ The same of one quantity, with its own radius; View::owned() is all of it, also where it is
   /// on faces.
-  [[nodiscard]] Region interior(const FieldHandle& field, int subgrid = 0) const;
-  [[nodiscard]] std::vector<Region> exterior(const FieldHandle& field, int subgrid = 0) const;
+  [[nodiscard]] Box interior(const FieldHandle& field, int subgrid = 0) const;
+  [[nodiscard]] std::vector<Box> exterior(const FieldHandle& field, int subgrid = 0) const;
   /// \}
   /// What a subgrid owns with `cells` more on each side that has a neighbour, but no more than
   /// there are ghosts: for several steps on deep ghosts.
-  [[nodiscard]] Region grown(int cells, int subgrid = 0) const;
+  [[nodiscard]] Box grown(int cells, int subgrid = 0) const;
   /// The rank there; nothing where an open grid ends, or the subgrid has no cells.
   [[nodiscard]] std::optional<int> neighbour(Direction direction, int subgrid = 0) const;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "strake/api.hpp"
+#include "strake/box.hpp"
 
 #if defined(__CUDACC__)
 #include <cstdio>
@@ -27,40 +28,9 @@
 
 namespace strake {
 
-/// Coordinates of a cell, or cells along each axis: x, y, z.
-using Index3 = std::array<std::int64_t, 3>;
-
-/// Cells with lower[a] <= coordinate a < upper[a].
-struct Region {
-  Index3 lower{};
-  Index3 upper{};
-  [[nodiscard]] STRAKE_VIEW_FN std::int64_t extent(int axis) const noexcept {
-    return upper[static_cast<std::size_t>(axis)] > lower[static_cast<std::size_t>(axis)]
-               ? upper[static_cast<std::size_t>(axis)] - lower[static_cast<std::size_t>(axis)]
-               : 0;
-  }
-  [[nodiscard]] STRAKE_VIEW_FN std::int64_t size() const noexcept {
-    return extent(0) * extent(1) * extent(2);
-  }
-  [[nodiscard]] STRAKE_VIEW_FN bool empty() const noexcept { return size() == 0; }
-  [[nodiscard]] STRAKE_VIEW_FN bool contains(std::int64_t i, std::int64_t j = 0,
-                                             std::int64_t k = 0) const noexcept {
-    return lower[0] <= i && i < upper[0] && lower[1] <= j && j < upper[1] && lower[2] <= k &&
-           k < upper[2];
-  }
-  /// View::at() calls this for a cell that is not in this region, which the view stores.
-  /// \throws InvalidArgument  always; the message names the cell and the region
-  [[noreturn]] STRAKE_API void throw_not_stored(const Index3& at) const;
-  friend bool operator==(const Region&, const Region&) = default;
-};
-
-/// Calls `visit(i, j, k)` for each cell, x fastest.
-template <typename Visit>
-STRAKE_VIEW_FN void for_each_cell(const Region& region, Visit&& visit) {
-  for (std::int64_t k = region.lower[2]; k < region.upper[2]; ++k)
-    for (std::int64_t j = region.lower[1]; j < region.upper[1]; ++j)
-      for (std::int64_t i = region.lower[0]; i < region.upper[0]; ++i) visit(i, j, k);
-}
+/// View::at() calls this for a cell that is not in the box that the view stores.
+/// \throws InvalidArgument  always; the message names the cell and the box
+[[noreturn]] STRAKE_API void throw_not_stored(const Box& stored, const Index3& at);
 
 /// A quantity of a rank's subgrid, ghosts included. A plain value, as small as eight words: passed
 /// to kernels by value. Valid until the grid's next swap(), and as long as the grid.
@@ -69,8 +39,8 @@ class View {
  public:
   constexpr View() noexcept = default;
   /// \param origin  where cell (0, 0, 0) is, or would be; strides are in elements
-  STRAKE_VIEW_FN View(T* origin, std::int64_t stride_y, std::int64_t stride_z, const Region& owned,
-                      const Region& stored) noexcept
+  STRAKE_VIEW_FN View(T* origin, std::int64_t stride_y, std::int64_t stride_z, const Box& owned,
+                      const Box& stored) noexcept
       : origin_(origin), stride_y_(stride_y), stride_z_(stride_z), owned_(owned), stored_(stored) {}
 
   /// The element at global coordinates, which are in stored(). Others are the caller's fault, which
@@ -92,9 +62,9 @@ class View {
     return element(i, j, k);
   }
   /// What this rank owns.
-  [[nodiscard]] STRAKE_VIEW_FN Region owned() const noexcept { return owned_; }
+  [[nodiscard]] STRAKE_VIEW_FN Box owned() const noexcept { return owned_; }
   /// The same with its ghosts.
-  [[nodiscard]] STRAKE_VIEW_FN Region stored() const noexcept { return stored_; }
+  [[nodiscard]] STRAKE_VIEW_FN Box stored() const noexcept { return stored_; }
   /// The distance of neighbours along an axis. [elements]
   [[nodiscard]] STRAKE_VIEW_FN std::int64_t stride(int axis) const noexcept {
     return axis == 0 ? 1 : axis == 1 ? stride_y_ : stride_z_;
@@ -116,15 +86,15 @@ class View {
         text(stored_.upper[2]));
     __trap();
 #else
-    stored_.throw_not_stored(at);
+    throw_not_stored(stored_, at);
 #endif
   }
 
   T* origin_ = nullptr;
   std::int64_t stride_y_ = 0;
   std::int64_t stride_z_ = 0;
-  Region owned_;
-  Region stored_;
+  Box owned_;
+  Box stored_;
 };
 
 }  // namespace strake

@@ -59,10 +59,12 @@ void Grid::Impl::require_alike(const Data& field) const {
       {of_field("the element size"), fmt::format("{} bytes", field.bytes)},
       {of_field("the element type"), text_of(field.kind)},
       {of_field("the place in the cell"), text_of(field.options.at)}};
-  for (const Direction d : grid::directions(axes))
+  for (const Direction d : kDirections) {
+    if (!d.is_within(axes)) continue;
     given.push_back(
         {fmt::format("the radius in direction {} of field '{}'", grid::name_of(d), field.name),
          std::to_string(field.radius.at(d))});
+  }
   mpi::require_alike(comm, given);
 }
 

@@ -10,9 +10,9 @@
 
 namespace strake {
 
-void Region::throw_not_stored(const Index3& at) const {
+void throw_not_stored(const Box& stored, const Index3& at) {
   throw InvalidArgument(fmt::format("cell ({}, {}, {}) of a view that stores {}", at[0], at[1],
-                                    at[2], grid::bounds_of(*this)));
+                                    at[2], grid::bounds_of(stored)));
 }
 
 std::byte* FieldHandle::origin(bool next, int subgrid) const {
@@ -31,8 +31,8 @@ std::array<std::int64_t, 2> FieldHandle::strides_bytes(int subgrid) const {
   const Data::Part& part = data_->part(subgrid);
   return {part.stride_y, part.stride_z};
 }
-const Region& FieldHandle::owned_region(int subgrid) const { return data_->part(subgrid).owned; }
-const Region& FieldHandle::stored_region(int subgrid) const { return data_->part(subgrid).stored; }
+const Box& FieldHandle::owned_region(int subgrid) const { return data_->part(subgrid).owned; }
+const Box& FieldHandle::stored_region(int subgrid) const { return data_->part(subgrid).stored; }
 
 bool Ghosts::test() { return grid_->test(*exchange_); }
 void Ghosts::wait() { grid_->wait(*exchange_); }
@@ -122,14 +122,14 @@ void Grid::swap() {
 }
 
 int Grid::subgrids() const noexcept { return impl_->subgrids(); }
-const Region& Grid::owned(int subgrid) const {
+const Box& Grid::owned(int subgrid) const {
   impl_->require_subgrid(subgrid);
   return impl_->owned[static_cast<std::size_t>(subgrid)];
 }
 
 namespace {
 
-Region shrunk(Region owned, const grid::Depths& depths) noexcept {
+Box shrunk(Box owned, const grid::Depths& depths) noexcept {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     owned.lower[axis] += depths.below[axis];
     owned.upper[axis] = std::max(owned.lower[axis], owned.upper[axis] - depths.above[axis]);
@@ -139,26 +139,26 @@ Region shrunk(Region owned, const grid::Depths& depths) noexcept {
 
 }  // namespace
 
-Region Grid::interior(int subgrid) const { return shrunk(owned(subgrid), impl_->needed(subgrid)); }
-std::vector<Region> Grid::exterior(int subgrid) const {
+Box Grid::interior(int subgrid) const { return shrunk(owned(subgrid), impl_->needed(subgrid)); }
+std::vector<Box> Grid::exterior(int subgrid) const {
   return grid::without(owned(subgrid), interior(subgrid));
 }
-Region Grid::interior(const FieldHandle& field, int subgrid) const {
+Box Grid::interior(const FieldHandle& field, int subgrid) const {
   const grid::Depths all = grid::depths_of(field.data_->radius, impl_->axes);
   return shrunk(field.data_->part(subgrid).owned, impl_->where_neighbours_are(all, subgrid));
 }
-std::vector<Region> Grid::exterior(const FieldHandle& field, int subgrid) const {
+std::vector<Box> Grid::exterior(const FieldHandle& field, int subgrid) const {
   return grid::without(field.data_->part(subgrid).owned, interior(field, subgrid));
 }
 
-Region Grid::grown(int cells, int subgrid) const {
-  const Region& whole = owned(subgrid);
+Box Grid::grown(int cells, int subgrid) const {
+  const Box& whole = owned(subgrid);
   grid::Depths depths = impl_->needed(subgrid);
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    depths.below[axis] = std::min(depths.below[axis], cells);
-    depths.above[axis] = std::min(depths.above[axis], cells);
+    depths.below[axis] = std::min<std::int64_t>(depths.below[axis], cells);
+    depths.above[axis] = std::min<std::int64_t>(depths.above[axis], cells);
   }
-  return grid::grown(whole, depths);
+  return strake::grown(whole, depths.below, depths.above);
 }
 
 int Grid::rank() const noexcept { return impl_->rank; }

@@ -18,7 +18,6 @@ constexpr std::uint32_t kMark = 0x7FFD'0000;
 constexpr std::uint32_t kMarkBits = 0x7FFF'8000;
 constexpr std::uint32_t kSign = 0x8000'0000;
 constexpr int kDirectionBits = 5;
-constexpr std::uint32_t kDirections = 27;
 constexpr std::uint32_t kQuantities = 1024;
 constexpr std::int64_t kWord = sizeof(std::uint32_t);
 
@@ -95,7 +94,7 @@ void Grid::Impl::Check::fence(const Data& field) {
     const std::int64_t bytes = layout.size_bytes();
     if (bytes == 0) continue;
     const std::vector<std::byte> poison =
-        poison_of(static_cast<std::uint32_t>(number), grid::number_of(Direction{}), bytes);
+        poison_of(static_cast<std::uint32_t>(number), Direction{}.number(), bytes);
     const Layout packed = Layout::dense(bytes);
     const CopyPlan fill = CopyPlan::compile(layout, grid_.places[i], packed, Place{});
     for (const SharedArray& buffer : part.buffers)
@@ -128,7 +127,7 @@ void Grid::Impl::Check::before_start(const Wanted& wanted, const Exchange& excha
     const auto number = static_cast<std::uint32_t>(
         wanted.fields[static_cast<std::size_t>(in.array) / grid_.places.size()]);
     if (number >= kQuantities) continue;
-    const std::uint32_t direction = static_cast<std::uint32_t>(in.tag) % kDirections;
+    const std::uint32_t direction = static_cast<std::uint32_t>(in.tag % kDirectionNumbers);
     coming.poison = poison_of(number, direction, in.layout.size_bytes());
     write(coming, coming.poison);
     begun.coming.push_back(std::move(coming));
@@ -173,7 +172,7 @@ void Grid::Impl::Check::end(const Exchange& exchange) {
     const Index3 at = coordinates_of(out.field->parts[out.subgrid],
                                      offset_at(out.transfer.layout, is - now.begin()));
     // The tag has the direction in which the receiver sees this rank.
-    const Direction there = grid::opposite(grid::direction_of(out.transfer.tag));
+    const Direction there = -Direction::of_number(out.transfer.tag % kDirectionNumbers);
     refuse(
         fmt::format("quantity '{}', cell {}: changed between exchange() and the end of wait(), "
                     "while it was sent to rank {} in direction {}",
@@ -191,18 +190,17 @@ std::optional<Grid::Impl::Check::Origin> Grid::Impl::Check::origin_of(const std:
   if (first != (last & ~kSign) || (first & kMarkBits) != kMark) return std::nullopt;
   const std::size_t number = (first & ~kMarkBits) >> kDirectionBits;
   const std::uint32_t direction = first & ((1U << kDirectionBits) - 1);
-  if (number >= grid_.fields.size() || direction >= kDirections) return std::nullopt;
-  return Origin{grid_.fields[number].get(), grid::direction_of(static_cast<int>(direction))};
+  if (number >= grid_.fields.size() || direction >= kDirectionNumbers) return std::nullopt;
+  return Origin{grid_.fields[number].get(), Direction::of_number(static_cast<int>(direction))};
 }
 
 /// Whether the stencil of the ghost cell's quantity reaches from there to a ghost cell. None
 /// reaches a fence.
-bool Grid::Impl::Check::may_reach(const Origin& origin, const Region& owned,
-                                  const Index3& at) const {
+bool Grid::Impl::Check::may_reach(const Origin& origin, const Box& owned, const Index3& at) const {
   if (origin.direction == Direction{}) return false;
   const grid::Depths depths = grid::depths_of(origin.field->radius, grid_.axes);
   const int deepest = std::max(std::ranges::max(depths.below), std::ranges::max(depths.above));
-  return grid::edge(owned, origin.direction, deepest).contains(at[0], at[1], at[2]);
+  return border(owned, origin.direction, deepest).contains(at[0], at[1], at[2]);
 }
 
 void Grid::Impl::Check::look(const Data& field, std::size_t subgrid, bool next) const {

@@ -77,7 +77,7 @@ class STRAKE_LOCAL Grid::Impl::Check {
   /// What a transfer moves, between now and its end.
   [[nodiscard]] Cells cells_of(const Wanted& wanted, const ExchangePart::Transfer& transfer,
                                const std::vector<std::byte*>& bases) const;
-  [[nodiscard]] bool may_reach(const Origin& origin, const Region& owned, const Index3& at) const;
+  [[nodiscard]] bool may_reach(const Origin& origin, const Box& owned, const Index3& at) const;
   /// What the poison at `word` names; nothing if it is none.
   [[nodiscard]] std::optional<Origin> origin_of(const std::byte* word, std::int64_t bytes) const;
   /// Whether cells that this rank owns hold poison, and fences what they held.

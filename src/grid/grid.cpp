@@ -21,10 +21,10 @@ using mpi::FaultKind;
 // The first owned element of each row begins at a line of the cache, if elements fit into lines.
 // The ghost cells behind a row and those before the next one have a line in common, if they fit:
 // what fills both writes that line once.
-FieldHandle::Data::Part::Part(std::int64_t element_bytes, const Region& its,
+FieldHandle::Data::Part::Part(std::int64_t element_bytes, const Box& its,
                               const grid::Depths& ghosts, bool fenced)
     : bytes(element_bytes), owned(its) {
-  if (!owned.empty()) stored = grid::grown(owned, ghosts);
+  if (!owned.empty()) stored = grown(owned, ghosts.below, ghosts.above);
   constexpr std::int64_t kLine = 64;
   const std::int64_t line = kLine % bytes == 0 ? kLine : bytes;
   const auto whole = [&](std::int64_t length) { return (length + line - 1) / line * line; };
@@ -49,10 +49,8 @@ Layout FieldHandle::Data::Part::fence() const {
   return Layout::sequence(parts);
 }
 
-Layout FieldHandle::Data::Part::layout_of(const Region& region) const {
-  if (region.empty()) return {};
-  const Dim dims[] = {{region.extent(2), stride_z}, {region.extent(1), stride_y}};
-  return Layout::box(offset_of(region.lower), region.extent(0) * bytes, dims);
+Layout FieldHandle::Data::Part::layout_of(const Box& cells) const {
+  return strake::layout_of(cells, {bytes, stride_y, stride_z, offset_of({})});
 }
 
 const FieldHandle::Data::Part& FieldHandle::Data::part(int subgrid) const {
@@ -164,19 +162,17 @@ Grid::Impl::~Impl() {
 
 std::optional<Grid::Impl::Subgrid> Grid::Impl::neighbour(Direction d, int subgrid) const noexcept {
   if (!partition.has_cells(part_of(subgrid))) return std::nullopt;
-  const std::array<int, 3> parts = grid::components(d);
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    if (parts[axis] != 0 && static_cast<int>(axis) >= axes) return std::nullopt;
-  const auto part = partition.neighbour(part_of(subgrid), parts, options.periodic);
+  if (!d.is_within(axes)) return std::nullopt;
+  const auto part = partition.neighbour(part_of(subgrid), d, options.periodic);
   if (!part) return std::nullopt;
   return subgrid_of(*part);
 }
 
-Region Grid::Impl::owned_at(const At& at, int subgrid) const noexcept {
+Box Grid::Impl::owned_at(const At& at, int subgrid) const noexcept {
   if (!partition.has_cells(part_of(subgrid))) return {};
   const placement::Position position = partition.position_of(part_of(subgrid));
   const std::array<bool, 3> on_faces = {at.x, at.y, at.z};
-  Region made;
+  Box made;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const auto range = partition.range(axis, position[axis]);
     const bool last = position[axis] == partition.used(axis) - 1;
@@ -192,10 +188,11 @@ void Grid::Impl::require_room(const Data& field) const {
   const auto refuse = [&](const std::string& what) {
     throw InvalidArgument(fmt::format("quantity '{}': {}", field.name, what));
   };
-  for (const Direction d : grid::directions(axes)) {
+  for (const Direction d : kDirections) {
     const int radius = field.radius.at(d);
+    if (!d.is_within(axes)) continue;
     if (radius < 0) refuse(fmt::format("a radius of {} in direction {}", radius, grid::name_of(d)));
-    const std::array<int, 3> parts = grid::components(d);
+    const std::array<int, 3> parts = d.components();
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const int count = partition.used(axis);
       if (parts[axis] == 0 || (count == 1 && !options.periodic[axis])) continue;
@@ -260,7 +257,7 @@ ExchangePart Grid::Impl::part_of(const Wanted& wanted) const {
       (void)part.array(places[i],
                        fields[static_cast<std::size_t>(number)]->parts[i].buffers[0].size_bytes());
   const auto along = [&](Direction d) {
-    const std::array<int, 3> parts = grid::components(d);
+    const std::array<int, 3> parts = d.components();
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (parts[axis] != 0 && !wanted.axes[axis]) return false;
     return true;
@@ -273,24 +270,24 @@ ExchangePart Grid::Impl::part_of(const Wanted& wanted) const {
     };
     // A transfer is named by its receiver, and by the direction in which that sees its sender.
     const auto tag_of = [&](int subgrid, Direction d) {
-      return array_number(quantity, subgrid, most_subgrids) * 27 + grid::number_of(d);
+      return array_number(quantity, subgrid, most_subgrids) * kDirectionNumbers + d.number();
     };
     for (int i = 0; i < subgrids(); ++i) {
       const Data::Part& own = field.parts[static_cast<std::size_t>(i)];
       const int array = array_number(quantity, i, subgrids());
-      for (const Direction d : grid::directions(axes)) {
+      for (const Direction d : kDirections) {
         const std::optional<Subgrid> other = neighbour(d, i);
         if (!other || !along(d)) continue;
         const std::string what = fmt::format("{}, direction ", field.name);
         const int in = depth_of(d);
         if (in > 0)
-          part.receive(other->rank, tag_of(i, d), array,
-                       own.layout_of(grid::ghosts(own.owned, d, in)), what + grid::name_of(d));
-        const Direction there = grid::opposite(d);
+          part.receive(other->rank, tag_of(i, d), array, own.layout_of(ghosts(own.owned, d, in)),
+                       what + grid::name_of(d));
+        const Direction there = -d;
         const int out = depth_of(there);
         if (out > 0)
           part.send(other->rank, tag_of(other->number, there), array,
-                    own.layout_of(grid::edge(own.owned, d, out)), what + grid::name_of(there));
+                    own.layout_of(border(own.owned, d, out)), what + grid::name_of(there));
       }
     }
   }
@@ -359,7 +356,7 @@ std::string Grid::Impl::plan() const {
   for (const auto& field : fields) {
     text += fmt::format("quantity '{}': {} bytes an element, ", field->name, field->bytes);
     for (std::size_t i = 0; i < field->parts.size(); ++i) {
-      const Region& stored = field->parts[i].stored;
+      const Box& stored = field->parts[i].stored;
       text += fmt::format("{}{} x {} x {}", i == 0 ? "" : " and ", stored.extent(0),
                           stored.extent(1), stored.extent(2));
     }

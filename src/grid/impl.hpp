@@ -19,8 +19,8 @@ struct STRAKE_LOCAL FieldHandle::Data {
   /// What one of this rank's subgrids has of it.
   struct Part {
     std::int64_t bytes = 0;  ///< of an element
-    Region owned;
-    Region stored;
+    Box owned;
+    Box stored;
     std::int64_t stride_y = 0;  ///< [bytes]
     std::int64_t stride_z = 0;  ///< [bytes]
     std::int64_t first = 0;     ///< where the first stored element is in a buffer [bytes]
@@ -28,7 +28,7 @@ struct STRAKE_LOCAL FieldHandle::Data {
     std::array<SharedArray, 2> buffers{};
 
     /// \param fenced  bytes that belong to no cell lie around each row, each plane and the whole
-    Part(std::int64_t element_bytes, const Region& owned, const grid::Depths& ghosts, bool fenced);
+    Part(std::int64_t element_bytes, const Box& owned, const grid::Depths& ghosts, bool fenced);
     /// Of a buffer.
     [[nodiscard]] std::int64_t size_bytes() const noexcept {
       return stored.empty() ? 0 : first + stride_z * stored.extent(2) + behind;
@@ -38,7 +38,7 @@ struct STRAKE_LOCAL FieldHandle::Data {
              (at[2] - stored.lower[2]) * stride_z;
     }
     /// Bytes of a buffer, counted from its begin.
-    [[nodiscard]] Layout layout_of(const Region& region) const;
+    [[nodiscard]] Layout layout_of(const Box& cells) const;
     /// The bytes of a fenced buffer that belong to no stored cell.
     [[nodiscard]] Layout fence() const;
   };
@@ -129,7 +129,7 @@ class STRAKE_LOCAL Grid::Impl {
   std::vector<int> first_part;  ///< by rank, and how many there are
   int most_subgrids = 1;        ///< of a rank
   placement::Partition partition;
-  std::vector<Region> owned;  ///< by subgrid
+  std::vector<Box> owned;  ///< by subgrid
   std::vector<std::unique_ptr<Data>> fields;
   class Check;
   std::unique_ptr<Check> check;  ///< with STRAKE_CHECK=1
@@ -151,7 +151,7 @@ class STRAKE_LOCAL Grid::Impl {
   [[nodiscard]] static int array_number(std::size_t quantity, int subgrid, int subgrids) noexcept {
     return static_cast<int>(quantity) * subgrids + subgrid;
   }
-  [[nodiscard]] Region owned_at(const At& at, int subgrid) const noexcept;
+  [[nodiscard]] Box owned_at(const At& at, int subgrid) const noexcept;
 
   std::map<Wanted, std::unique_ptr<Exchange>> exchanges_;
 };

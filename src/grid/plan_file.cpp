@@ -31,7 +31,7 @@ std::string gathered(MPI_Comm comm, int ranks, const std::string& own) {
 
 void Grid::Impl::write_plan(const std::string& path) const {
   std::string text = fmt::format("  {} [label=\"rank {}", rank, rank);
-  for (const Region& cells : owned) text += "\\n" + grid::bounds_of(cells);
+  for (const Box& cells : owned) text += "\\n" + grid::bounds_of(cells);
   text += "\"]\n";
   for (const auto& [wanted, exchange] : exchanges_)
     for (const Exchange::PeerPlan& peer : exchange->peers())

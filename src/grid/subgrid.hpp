@@ -2,7 +2,6 @@
 /// and what of either is exchanged.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -12,38 +11,18 @@ namespace strake::grid {
 
 /// How many ghost cells are on either side of each axis.
 struct Depths {
-  std::array<int, 3> below{};
-  std::array<int, 3> above{};
+  Index3 below{};
+  Index3 above{};
 };
 
-/// All 26, those along the first `axes` axes only, x fastest.
-[[nodiscard]] std::vector<Direction> directions(int axes);
-[[nodiscard]] constexpr Direction opposite(Direction d) noexcept { return {-d.x, -d.y, -d.z}; }
-[[nodiscard]] constexpr std::array<int, 3> components(Direction d) noexcept {
-  return {d.x, d.y, d.z};
-}
-/// \{ 0 to 26, as tags of transfers have it: they are 27 array + number.
-[[nodiscard]] constexpr int number_of(Direction d) noexcept {
-  return (d.x + 1) + 3 * (d.y + 1) + 9 * (d.z + 1);
-}
-[[nodiscard]] constexpr Direction direction_of(int tag) noexcept {
-  return {tag % 3 - 1, tag / 3 % 3 - 1, tag / 9 % 3 - 1};
-}
-/// \}
 /// "+x", "-x+y".
 [[nodiscard]] std::string name_of(Direction d);
 /// "[0, 8) x [0, 8) x [4, 8)".
-[[nodiscard]] std::string bounds_of(const Region& region);
+[[nodiscard]] std::string bounds_of(const Box& region);
 
 /// As deep as the deepest direction needs.
 [[nodiscard]] Depths depths_of(const Radius& radius, int axes) noexcept;
-/// With that many ghost cells around it.
-[[nodiscard]] Region grown(const Region& owned, const Depths& depths) noexcept;
-/// The ghost cells in a direction, `depth` cells deep.
-[[nodiscard]] Region ghosts(const Region& owned, Direction d, int depth) noexcept;
-/// The owned cells on that side.
-[[nodiscard]] Region edge(const Region& owned, Direction d, int depth) noexcept;
 /// What is left of `all` without `hole`, which is inside: up to six boxes with nothing in common.
-[[nodiscard]] std::vector<Region> without(const Region& all, const Region& hole);
+[[nodiscard]] std::vector<Box> without(const Box& all, const Box& hole);
 
 }  // namespace strake::grid

@@ -16,7 +16,7 @@ struct Close {
 };
 using File = std::unique_ptr<std::FILE, Close>;
 
-std::string bounds(const Region& region) {
+std::string bounds(const Box& region) {
   return fmt::format("{} {} {} {} {} {}", region.lower[0], region.upper[0], region.lower[1],
                      region.upper[1], region.lower[2], region.upper[2]);
 }
@@ -63,7 +63,7 @@ std::string array_of(const FieldHandle::Data& field, const char* element) {
 void Grid::Impl::write_vtk(const std::string& path) const {
   using mpi::FaultKind;
   const auto name_of_piece = [&](int of) { return fmt::format("{}_{}.vti", path, of); };
-  const Region whole{{0, 0, 0}, extent};
+  const Box whole{{0, 0, 0}, extent};
   std::string fault;
   const auto write = [&](const std::string& name, const auto& fill) {
     try {
@@ -78,7 +78,7 @@ void Grid::Impl::write_vtk(const std::string& path) const {
     return std::fwrite(text.data(), 1, text.size(), file) == text.size();
   };
   for (std::size_t subgrid = 0; subgrid < owned.size(); ++subgrid) {
-    const Region& cells = owned[subgrid];
+    const Box& cells = owned[subgrid];
     if (cells.empty()) continue;
     write(name_of_piece(part_of(static_cast<int>(subgrid))), [&](std::FILE* file) {
       std::string text = head("ImageData");
@@ -121,7 +121,7 @@ void Grid::Impl::write_vtk(const std::string& path) const {
       for (int part = 0; part < first_part.back(); ++part) {
         if (!partition.has_cells(part)) continue;
         const placement::Position position = partition.position_of(part);
-        Region piece;
+        Box piece;
         for (std::size_t axis = 0; axis < 3; ++axis) {
           const auto range = partition.range(axis, position[axis]);
           piece.lower[axis] = range.begin;

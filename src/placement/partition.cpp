@@ -18,7 +18,7 @@ std::vector<int> prime_factors(int number) {
 
 }  // namespace
 
-Partition::Partition(const Index& extent, int parts) : extent_(extent) {
+Partition::Partition(const Index3& extent, int parts) : extent_(extent) {
   for (const int factor : prime_factors(parts)) {
     // Lengths are compared without division: extent a / count a >= extent b / count b. Of equals
     // the last one: cells that lie side by side stay so, and their faces are copied in long blocks.
@@ -55,17 +55,14 @@ bool Partition::has_cells(int part) const noexcept {
   return true;
 }
 
-std::optional<int> Partition::neighbour(int part, const Position& step,
+std::optional<int> Partition::neighbour(int part, Direction d,
                                         const std::array<bool, 3>& periodic) const noexcept {
-  Position there = position_of(part);
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    there[axis] += step[axis];
-    const int count = used(axis);
-    if (there[axis] >= 0 && there[axis] < count) continue;
-    if (!periodic[axis]) return std::nullopt;
-    there[axis] = (there[axis] + count) % count;
-  }
-  return part_at(there);
+  const Position at = position_of(part);
+  const auto there =
+      strake::neighbour({at[0], at[1], at[2]}, d, {used(0), used(1), used(2)}, periodic);
+  if (!there) return std::nullopt;
+  return part_at({static_cast<int>((*there)[0]), static_cast<int>((*there)[1]),
+                  static_cast<int>((*there)[2])});
 }
 
 }  // namespace strake::placement

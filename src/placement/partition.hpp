@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "strake/box.hpp"
+
 namespace strake::placement {
 
-using Index = std::array<std::int64_t, 3>;
-using Position = std::array<int, 3>;  ///< of a subgrid among the others
+/// The place of a subgrid among the others, and how many there are along each axis.
+using Position = std::array<int, 3>;
 
 /// A box of subgrids of nearly equal size: along each axis they differ by one cell at most. A plain
 /// value; the same on all ranks.
@@ -18,10 +20,10 @@ class Partition {
   Partition() = default;
   /// `parts` and each extent are at least one. Flat: each prime factor of `parts`, the largest
   /// first, divides the axis along which subgrids are longest. Cost: O(log parts).
-  Partition(const Index& extent, int parts);
+  Partition(const Index3& extent, int parts);
 
   /// Into so many along each axis.
-  Partition(const Index& extent, const Position& counts) noexcept
+  Partition(const Index3& extent, const Position& counts) noexcept
       : extent_(extent), counts_(counts) {}
 
   /// Along each axis.
@@ -40,13 +42,12 @@ class Partition {
   [[nodiscard]] bool has_cells(int part) const noexcept;
   /// How many positions along an axis have cells.
   [[nodiscard]] int used(std::size_t axis) const noexcept;
-  /// The part in direction `step` (each component -1, 0 or 1) of one that has cells; nothing: the
-  /// grid ends there.
-  [[nodiscard]] std::optional<int> neighbour(int part, const Position& step,
+  /// The part in a direction of one that has cells; nothing: the grid ends there.
+  [[nodiscard]] std::optional<int> neighbour(int part, Direction d,
                                              const std::array<bool, 3>& periodic) const noexcept;
 
  private:
-  Index extent_{1, 1, 1};
+  Index3 extent_{1, 1, 1};
   Position counts_{1, 1, 1};
 };
 

@@ -56,14 +56,14 @@ void fill(const View<T>& there, int quantity, int step) {
 }
 
 /// The direction of a ghost cell.
-inline Direction direction_of(const Region& owned, const Index3& at) {
+inline Direction direction_of(const Box& owned, const Index3& at) {
   const auto side = [&](std::size_t axis) {
     return at[axis] < owned.lower[axis] ? -1 : at[axis] >= owned.upper[axis] ? 1 : 0;
   };
   return {side(0), side(1), side(2)};
 }
 /// How far it is from what is owned.
-inline std::int64_t depth_of(const Region& owned, const Index3& at) {
+inline std::int64_t depth_of(const Box& owned, const Index3& at) {
   std::int64_t depth = 0;
   for (std::size_t axis = 0; axis < 3; ++axis)
     depth = std::max({depth, owned.lower[axis] - at[axis], at[axis] - owned.upper[axis] + 1});

@@ -80,7 +80,7 @@ T value_of(std::int64_t i, std::int64_t j, std::int64_t k) {
 }
 
 template <typename T>
-void relax(const Field<T>& u, const Region& region) {
+void relax(const Field<T>& u, const Box& region) {
   const View<T> from = u.view(), to = u.next();
   for_each_cell(region, [&](auto i, auto j, auto k) {
     to(i, j, k) = moved(from(i, j, k), from(i, j, k - 1));
@@ -127,7 +127,7 @@ TYPED_TEST(CheckOf, a_right_program_is_left_alone) {
       ASSERT_EQ(view(i, j, k), value_of<TypeParam>((i + kX) % kX, (j + kY) % kY, z))
           << step << ": " << i << " " << j << " " << k;
     });
-    for (const Region& box : grid.exterior()) {
+    for (const Box& box : grid.exterior()) {
       for_each_cell(box, [&](auto i, auto j, auto k) {
         // The one below may be in the interior.
         u.next()(i, j, k) = value_of<TypeParam>(

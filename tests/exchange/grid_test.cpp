@@ -162,14 +162,14 @@ TEST(Grid, interior_and_exterior_are_what_is_owned) {
             {.radius = 2, .periodic = {true, false, true}, .place = place()});
   auto a = grid.add<int>("a");
   std::set<Index3> cells;
-  const auto take = [&](const Region& region) {
+  const auto take = [&](const Box& region) {
     for_each_cell(region, [&](auto i, auto j, auto k) {
       EXPECT_TRUE(grid.owned().contains(i, j, k));
       EXPECT_TRUE(cells.insert({i, j, k}).second);
     });
   };
   take(grid.interior());
-  for (const Region& region : grid.exterior()) take(region);
+  for (const Box& region : grid.exterior()) take(region);
   EXPECT_EQ(static_cast<std::int64_t>(cells.size()), grid.owned().size());
   // The interior needs no neighbour's cells.
   for_each_cell(grid.interior(), [&](auto i, auto j, auto k) {
@@ -181,7 +181,7 @@ TEST(Grid, interior_and_exterior_are_what_is_owned) {
   // A quantity on faces has one plane more where the grid is open.
   auto b = grid.add<int>("b", {.at = face_y, .radius = 1});
   std::int64_t faces = grid.interior(b).size();
-  for (const Region& region : grid.exterior(b)) faces += region.size();
+  for (const Box& region : grid.exterior(b)) faces += region.size();
   EXPECT_EQ(faces, b.view().owned().size());
   EXPECT_EQ(grid.grown(1).extent(0), grid.owned().extent(0) + 2);
   EXPECT_EQ(a.view().stored().extent(1), grid.owned().extent(1) + 4);
@@ -231,8 +231,8 @@ TEST(Grid, ghosts_go_back_to_their_owners) {
       std::copy_n(grid.owned().upper.begin(), 3, owned.begin() + 3);
     }
     MPI_Bcast(owned.data(), 6, MPI_INT64_T, other, MPI_COMM_WORLD);
-    Region stored{{owned[0] - 2, owned[1] - 2, owned[2] - 2},
-                  {owned[3] + 2, owned[4] + 2, owned[5] + 2}};
+    Box stored{{owned[0] - 2, owned[1] - 2, owned[2] - 2},
+               {owned[3] + 2, owned[4] + 2, owned[5] + 2}};
     for_each_cell(stored, [&](auto i, auto j, auto k) {
       if (k >= 0 && k < 8) ++copies[wrapped({i, j, k}, grid.extent(), periodic)];
     });
@@ -340,7 +340,7 @@ TEST(Grid, its_plan_can_be_drawn) {
     EXPECT_EQ(boxes, ranks());
     EXPECT_EQ(static_cast<int>(sent.size()), ranks());
     // All ghost cells around this rank's, from all sides.
-    const Region around = grid.grown(1);
+    const Box around = grid.grown(1);
     EXPECT_EQ(sent[0], (around.size() - grid.owned().size()) * 8);
   }
   EXPECT_THROW(grid.write_plan("/there/is/no/such/folder"), Error);

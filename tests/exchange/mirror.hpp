@@ -17,7 +17,7 @@ class Mirror {
  public:
   explicit Mirror(const View<T>& of)
       : of_(of), values_(static_cast<std::size_t>(of.stored().size())) {
-    const Region& stored = of.stored();
+    const Box& stored = of.stored();
     const std::int64_t row = stored.extent(0), plane = row * stored.extent(1);
     view_ = {values_.data() - stored.lower[0] - stored.lower[1] * row - stored.lower[2] * plane,
              row, plane, of.owned(), stored};

@@ -7,17 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "strake/box.hpp"
 #include "strake/exchange.hpp"
 #include "world.hpp"
 
 namespace strake {
 namespace {
 
-using Cell = std::array<std::int64_t, 3>;  // x, y, z
-constexpr std::int64_t kMargin = 2;        // on each side of the cells that are moved
+using Cell = Index3;
+constexpr std::int64_t kMargin = 2;  // on each side of the cells that are moved
 
 /// A box of cells within an array that has more of them on each side, x contiguous.
-struct Box {
+struct Cells {
   Cell cells;
   std::int64_t bytes;  ///< of a cell
   [[nodiscard]] std::int64_t stride(std::size_t axis) const {
@@ -62,13 +63,13 @@ std::vector<Orientation> orientations() {
 }
 
 /// The sender's cells in its own order: x innermost.
-Layout plain(const Box& box) {
+Layout plain(const Cells& box) {
   const Dim dims[] = {{box.cells[2], box.stride(2)}, {box.cells[1], box.stride(1)}};
   return Layout::box(box.offset({0, 0, 0}), box.cells[0] * box.bytes, dims);
 }
 
 /// The receiver's cells in the sender's order.
-Layout oriented(const Box& sender, const Box& receiver, const Orientation& how) {
+Layout oriented(const Cells& sender, const Cells& receiver, const Orientation& how) {
   std::vector<Dim> dims;
   for (std::size_t a = 3; a-- > 0;) {
     const std::int64_t stride = receiver.stride(how.to[a]);
@@ -83,20 +84,20 @@ std::byte value_of(int of_rank, std::int64_t offset, int round) {
 
 /// Each rank sends one box to the next, which has it in all 48 orientations.
 void run(const Cell& cells, std::int64_t bytes) {
-  const Box sender{cells, bytes};
+  const Cells sender{cells, bytes};
   const std::vector<Orientation> all = orientations();
   ASSERT_EQ(all.size(), 48U);
   const int next = (rank() + 1) % ranks(), before = (rank() + ranks() - 1) % ranks();
   ExchangePart part;
   std::vector<SharedArray> arrays;
   std::vector<std::byte*> addresses;
-  const auto add = [&](const Box& box) {
+  const auto add = [&](const Cells& box) {
     arrays.emplace_back(box.size());
     addresses.push_back(arrays.back().data());
     return part.array({}, box.size());
   };
   const int out = add(sender);
-  std::vector<Box> receivers;
+  std::vector<Cells> receivers;
   for (std::size_t i = 0; i < all.size(); ++i) {
     receivers.push_back({all[i].lengths(cells), bytes});
     part.send(next, static_cast<int>(i), out, plain(sender));

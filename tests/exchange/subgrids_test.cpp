@@ -143,7 +143,7 @@ TEST(Subgrids, are_counted_over_all_ranks) {
   EXPECT_EQ(all, 24 * 24 * 24);
   for (const int subgrid : {0, 1}) {
     std::int64_t cells = grid.interior(subgrid).size();
-    for (const Region& region : grid.exterior(subgrid)) cells += region.size();
+    for (const Box& region : grid.exterior(subgrid)) cells += region.size();
     EXPECT_EQ(cells, grid.owned(subgrid).size());
     EXPECT_GT(grid.grown(1, subgrid).size(), cells);
   }
@@ -188,7 +188,7 @@ TEST(Subgrids, ghosts_go_back_to_their_owners) {
   }
   for (const int i : {0, 1}) {
     const Mirror<std::int64_t> mirror(a.view(i));
-    const Region& owned = grid.owned(i);
+    const Box& owned = grid.owned(i);
     for_each_cell(owned, [&](std::int64_t x, std::int64_t y, std::int64_t z) {
       // Along each axis: the cell itself, and ghost cells of those that see it.
       std::int64_t expected = 1;

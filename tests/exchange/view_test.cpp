@@ -16,7 +16,7 @@ namespace {
 TEST(View, cells_that_are_not_stored_are_refused) {
   // Cells [2, 6) x [-1, 2) in rows of eight.
   std::array<int, 24> cells{};
-  const Region stored{{2, -1, 0}, {6, 2, 1}};
+  const Box stored{{2, -1, 0}, {6, 2, 1}};
   const View<int> view(cells.data() - 2 + 8, 8, 24, {{3, 0, 0}, {5, 1, 1}}, stored);
   for_each_cell(stored, [&](auto i, auto j, auto k) {
     EXPECT_EQ(&view(i, j, k), &view.at(i, j, k));

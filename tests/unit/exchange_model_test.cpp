@@ -50,7 +50,7 @@ struct Job {
 
   explicit Job(int nodes_along, std::int64_t cell_bytes = kCellBytes) {
     Position counts{};
-    placement::Index extent{};
+    Index3 extent{};
     for (std::size_t i = 0; i < 3; ++i) {
       counts[i] = nodes_along * kOfNode[i];
       extent[i] = counts[i] * kCells;
@@ -64,15 +64,12 @@ struct Job {
       return gpu_end(part, node, at[0] % kOfNode[0] + kOfNode[0] * (at[1] % kOfNode[1]));
     };
     for (int rank = 0; rank < ranks; ++rank) {
-      for (int step = 0; step < 27; ++step) {
-        const Position to = {step % 3 - 1, step / 3 % 3 - 1, step / 9 - 1};
-        if (to == Position{}) continue;
-        std::array<std::int64_t, 3> size{};
-        for (std::size_t i = 0; i < 3; ++i) size[i] = to[i] == 0 ? kCells : kRadius;
-        const int peer = grid.neighbour(rank, to, {true, true, true}).value();
+      for (const strake::Direction d : kDirections) {
+        const Box sent = border({{}, {kCells, kCells, kCells}}, d, kRadius);
+        const int peer = grid.neighbour(rank, d, {true, true, true}).value();
         transfers.push_back(
             {{end(rank), end(peer)},
-             {size[0] * size[1] * size[2] * cell_bytes, size[0] * 8, (kCells + 2 * kRadius) * 8}});
+             {sent.size() * cell_bytes, sent.extent(0) * 8, (kCells + 2 * kRadius) * 8}});
       }
     }
   }
