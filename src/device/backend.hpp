@@ -180,8 +180,8 @@ class DeviceBackend {
   /// Device or pinned (mapped) host memory. \throws OutOfMemory
   virtual void* allocate(Place place, std::int64_t bytes) = 0;
   virtual void deallocate(Place place, void* address) noexcept = 0;
-  /// The same number for all processes, and a different one for each device of a machine; 0: not
-  /// known. \param device  negative: the thread's current one
+  /// A number that all processes have alike for a device, and no other device of the machine has;
+  /// 0: not known. \param device  negative: the thread's current one
   [[nodiscard]] virtual std::uint64_t identity(int device) const noexcept = 0;
   /// Lets a device reach what allocate() gave of another one in this process. False: it can't.
   virtual bool reach_peer(int device, int other) = 0;

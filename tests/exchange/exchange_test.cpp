@@ -439,18 +439,30 @@ TEST(Exchange, tells_of_each_peer_how_its_bytes_went) {
   Exchange exchange(MPI_COMM_WORLD, part);
   const SharedArray shared(2 * kBytes);
   std::vector<std::byte> own(2 * kBytes);
-  const auto way_by = [&](std::byte* array) {
-    exchange.start(std::span(&array, 1));
-    exchange.wait();
+  const auto way = [&] {
     for (const Exchange::PeerPlan& peer : exchange.peers())
       if (peer.rank == next) return peer.way;
     return std::string();
   };
+  const auto way_by = [&](std::byte* array) {
+    exchange.start(std::span(&array, 1));
+    exchange.wait();
+    return way();
+  };
   const bool near = on_one_node(next, rank());
   const char* const packed = next == rank() ? "copied" : near ? "packed" : "message";
   EXPECT_EQ(way_by(own.data()), packed);
-  EXPECT_EQ(way_by(shared.data()),
-            next == rank() || !near || is_forced("pack") ? packed : "in place");
+  std::byte* const array = own.data();
+  const Combine none;
+  exchange.start_reverse(std::span(&array, 1), std::span(&none, 1));
+  exchange.wait();
+  EXPECT_EQ(way(), packed);  // of what was sent forward
+  // A reader that is late gets packed bytes from a shared array, too.
+  const std::string shared_way = way_by(shared.data());
+  EXPECT_TRUE(shared_way == "in place" || shared_way == packed) << shared_way;
+  if (is_forced("pack") || !near || next == rank()) {
+    EXPECT_EQ(shared_way, packed);
+  }
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST(Many, cost_little_memory) {
   EXPECT_LE(empty, kBase);
   // Farewells of ranks of other nodes come when they come: what they take can't be measured so.
   if (ranks_per_node() < ranks()) return;
-  // What one more layout takes, at both ends.
+  // One more layout, at both ends, tells what layouts take.
   const ExchangePart one = ring();
   ExchangePart two = ring();
   for (const ExchangePart::Transfer& transfer : one.sends())

@@ -54,7 +54,7 @@ std::vector<std::byte> packed(const Layout& layout, const std::byte* base) {
 }
 
 struct Direct : Pair {
-  explicit Direct(std::size_t layouts = 256) : Pair(layouts) { introduce(); }
+  explicit Direct(std::size_t layouts = 256) : Pair(layouts) { connect(); }
   void tell_of(const Region& region) {
     const peers::Announcement made{zero.identity(), kJob, region.number, region.generation,
                                    region.bytes};
@@ -149,7 +149,7 @@ TEST(Direct, what_cannot_be_read_is_an_error_and_ends_the_send) {
   const peers::Announcement made{pair.zero.identity(), kJob, good.number, good.generation,
                                  good.bytes};
   ASSERT_EQ(pair.send(made, good.descriptor), DescriptorSocket::Sent::Yes);
-  pair.introduce();
+  pair.connect();
   EXPECT_FALSE(pair.zero.is_mapped_by(1, good));
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 TEST(Shared, a_probe_is_told_of_the_next_message) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   const auto bytes_of_next = [&](std::int64_t length, bool matched = false) {
     return pair.inbox.bytes_of_next(from_zero(), length, matched);
   };
@@ -49,7 +49,7 @@ TEST(Shared, a_probe_is_told_of_the_next_message) {
 
 TEST(Shared, the_length_tells_which_message_is_next_where_receives_were_too_short) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   std::vector<Lease> all;
   for (int i = 0; i < 6; ++i) all.push_back(pair.lease(to_one(), 3000 + i).value());
   const auto bytes_of_next = [&](int i) {
@@ -67,7 +67,7 @@ TEST(Shared, the_length_tells_which_message_is_next_where_receives_were_too_shor
 
 TEST(Shared, envelopes_that_follow_each_other_differ_in_length) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   std::map<std::pair<int, std::uint64_t>, std::int64_t> last;
   std::mt19937 random(5);
   std::vector<Lease> live;
@@ -88,7 +88,7 @@ TEST(Shared, envelopes_that_follow_each_other_differ_in_length) {
 
 TEST(Shared, a_length_that_messages_have_without_a_slot_is_no_envelopes) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   Lengths& lengths = pair.outbox.lengths();
   lengths.spoil(1, 928);
   lengths.spoil(1, 864);
@@ -114,7 +114,7 @@ TEST(Shared, a_probe_is_told_of_the_next_message_while_slots_are_used_again) {
   GTEST_SKIP() << "the thread sanitizer keeps signals back until the next call of the C library";
 #endif
   Pair pair;
-  pair.introduce();
+  pair.connect();
   struct sigaction interrupt {};
   struct sigaction before {};
   interrupt.sa_handler = [](int) {
@@ -157,7 +157,7 @@ TEST(Shared, a_probe_is_told_of_the_next_message_while_slots_are_used_again) {
 
 TEST(Shared, what_a_receive_was_too_short_for_is_no_next_message_and_its_slot_comes_back) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   const auto bytes_of_next = [&](std::int64_t length) {
     return pair.inbox.bytes_of_next(from_zero(), length, false);
   };
@@ -191,7 +191,7 @@ TEST(Shared, what_a_receive_was_too_short_for_is_no_next_message_and_its_slot_co
 /// Two messages of 3000 and 4000 bytes, with the same tag and communicator.
 class TwoMessages : public Pair {
   Lease begin() {
-    introduce();
+    connect();
     return lease(to_one(), 3000).value();
   }
 
@@ -214,7 +214,7 @@ TEST(Shared, a_suspect_that_a_receive_turns_out_to_have_got_is_not_freed) {
 
 TEST(Shared, a_probe_that_takes_one_message_for_another_makes_no_message_overtaken) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   std::vector<Lease> all;
   for (int i = 0; i < 6; ++i) all.push_back(pair.lease(to_one(), 3000 + i).value());
   // The receives were too short for messages of MPI's own: no suspect is one.
@@ -244,7 +244,7 @@ TEST(Shared, a_slot_that_becomes_another_message_while_it_is_overtaken_is_not_fr
 
 TEST(Shared, a_probe_may_look_while_what_was_overtaken_is_freed) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   std::vector<Lease> all;
   for (int i = 0; i < 9; ++i) all.push_back(pair.lease(to_one(), 3000 + i).value());
   ASSERT_TRUE(pair.inbox.suspect(from_zero()));
@@ -277,7 +277,7 @@ TEST(Shared, a_suspect_that_comes_after_all_is_received) {
 
 TEST(Shared, senders_are_told_by_tag) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   ASSERT_TRUE(pair.outbox.mark(to_one(), kLongestEnvelope));
   ASSERT_TRUE(pair.outbox.mark(to_one(), kLongestEnvelope));
   ASSERT_TRUE(pair.outbox.mark(to_one(5, 2), kLongestEnvelope));

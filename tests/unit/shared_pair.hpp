@@ -34,7 +34,11 @@ inline sharing::SharedDirectory own_directory() {
 
 /// One of two ranks.
 inline peers::Directory::Options rank_of_two(std::int32_t rank) {
-  return {.rank = rank, .ranks = 2, .job = kJob, .payload_bytes = Parts(2).payload(kMemory)};
+  return {.rank = rank,
+          .ranks = 2,
+          .job = kJob,
+          .payload_bytes = Parts(2).payload(kMemory),
+          .answers = true};
 }
 
 /// Ranks 0, which sends, and 1.
@@ -49,7 +53,7 @@ struct Pair {
 
   explicit Pair(std::size_t layouts = 256) : inbox(one, layouts) {}
 
-  void introduce() {
+  void connect() {
     ASSERT_EQ(send(announcement()), Sent::Yes);
     EXPECT_FALSE(zero.is_read_by(1));
     one.take_announcements();

@@ -26,7 +26,7 @@ using sharing::SharedMemory;
 
 TEST(Shared, a_message_is_found_from_its_envelopes_turn_on) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   const auto first = pair.outbox.lease(to_one(), 3000);
   const auto second = pair.lease(to_one(), 4000);
   ASSERT_TRUE(first && second);
@@ -40,7 +40,7 @@ TEST(Shared, a_message_is_found_from_its_envelopes_turn_on) {
 
 TEST(Shared, a_message_goes_and_its_memory_is_used_again) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   const auto sent = bytes_of(1, 50'000);
   const auto lease = pair.lease(to_one(), 50'000);
   ASSERT_TRUE(lease);
@@ -63,7 +63,7 @@ TEST(Shared, a_message_goes_and_its_memory_is_used_again) {
 
 TEST(Shared, an_envelope_is_good_once_and_for_its_receiver_alone) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   const auto lease = pair.lease(to_one(), 2000);
   ASSERT_TRUE(lease);
   pack(*lease, bytes_of(2, 2000));
@@ -87,7 +87,7 @@ TEST(Shared, an_envelope_is_good_once_and_for_its_receiver_alone) {
 
 TEST(Shared, where_no_memory_or_slot_is_left_the_message_goes_another_way) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   EXPECT_FALSE(pair.lease(to_one(), kMemory + 1));
   std::vector<Lease> leases;
   while (auto lease = pair.lease(to_one(), kMemory / 8)) leases.push_back(*lease);
@@ -121,7 +121,7 @@ TEST(Shared, pages_that_are_not_as_expected_are_refused) {
     EXPECT_FALSE(pair.zero.is_read_by(1));
     EXPECT_FALSE(pair.inbox.open(lease->envelope(), 0));
     // A good one after it is taken.
-    pair.introduce();
+    pair.connect();
     EXPECT_TRUE(pair.inbox.open(lease->envelope(), 0));
   };
   refused([](peers::Announcement& made) { made.from.magic = 1; });
@@ -157,7 +157,7 @@ TEST(Shared, pages_are_looked_for_ever_more_rarely) {
 
 TEST(Shared, a_receiver_is_told_that_no_more_will_come) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   const auto lease = pair.lease(to_one(), 2000);
   lease->packed(1000);
   const auto delivery = pair.inbox.open(lease->envelope(), 0);
@@ -197,7 +197,7 @@ TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
 /// The receiver's answers to a page that is written at random.
 TEST(Shared, no_page_makes_the_receiver_leave_the_page) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   std::mt19937_64 random(3);
   auto lease = pair.lease(to_one(), 2000);
   ASSERT_TRUE(lease);
@@ -235,7 +235,7 @@ TEST(Shared, no_page_makes_the_receiver_leave_the_page) {
 
 TEST(Shared, two_threads_exchange_thousands_of_messages) {
   Pair pair;
-  pair.introduce();
+  pair.connect();
   constexpr int kMessages = 3000;
   std::mutex mutex;
   std::deque<std::pair<int, std::vector<std::byte>>> wire;  // MPI's part: envelopes

@@ -55,7 +55,7 @@ void Directory::take_segment(const Announcement& made, int descriptor) {
   Peer& other = peer(made.from.rank);
   if (knows(made.from.rank) || other.refused) return;
   other.segment = sharing::SharedMemory::map(descriptor, made.from.bytes);
-  (void)other.segment.populate(0, parts_.payload);
+  (void)other.segment.populate(0, std::min(parts_.payload + populated_bytes_, made.from.bytes));
   auto* const readers = reinterpret_cast<ReaderByte*>(other.segment.data() + parts_.readers);
   readers[rank_].store(1, std::memory_order_release);
 }
@@ -74,6 +74,7 @@ Directory::Peer* Directory::owner_of(const Announcement& made) {
 
 /// Tells the owner which generation of a region is mapped here; 0: none.
 void Directory::answer(const Peer& owner, const Import& import, std::uint32_t generation) noexcept {
+  if (!answers_) return;
   const auto number = static_cast<std::int32_t>(&import - owner.imports.data());
   mapped_word(owner.segment, rank_, number).store(generation, std::memory_order_release);
 }

@@ -41,16 +41,18 @@ struct Identity {
 };
 
 /// Where the parts of a first segment begin. After the Identity come a byte for each rank of
-/// MPI_COMM_WORLD, which that rank sets once it has mapped the segment; for each rank kRegions
-/// words, the generations of the regions that it has mapped; and the payload. [bytes]
+/// MPI_COMM_WORLD, which that rank sets once it has mapped the segment; where ranks answer
+/// announcements, kRegions words for each rank, the generations of the regions that it has mapped;
+/// and the payload. [bytes]
 struct ControlParts {
   std::int64_t readers = sizeof(Identity);
   std::int64_t mapped;
   std::int64_t payload;
 
-  explicit constexpr ControlParts(std::int32_t ranks) noexcept
+  constexpr ControlParts(std::int32_t ranks, bool answers) noexcept
       : mapped(rounded(readers + ranks)),
-        payload(rounded(mapped + ranks * kRegions * std::int64_t{sizeof(std::uint32_t)})) {}
+        payload(answers ? rounded(mapped + ranks * kRegions * std::int64_t{sizeof(std::uint32_t)})
+                        : mapped) {}
 
   [[nodiscard]] static constexpr std::int64_t rounded(std::int64_t at) noexcept {
     constexpr std::int64_t kPage = 4096;

@@ -21,8 +21,10 @@ constexpr std::uint32_t kGivenUp = 64;
 Directory::Directory(sharing::SharedDirectory directory, const Options& options)
     : rank_(options.rank),
       job_(options.job),
+      answers_(options.answers),
       opens_device_memory_(options.opens_device_memory),
-      parts_(options.ranks),
+      populated_bytes_(options.populated_bytes),
+      parts_(options.ranks, options.answers),
       own_(sharing::SharedMemory::make(parts_.payload + options.payload_bytes)),
       socket_(std::move(directory), socket_name(job_, rank_).text),
       peers_(static_cast<std::size_t>(options.ranks)) {
@@ -104,7 +106,7 @@ Directory::Sent Directory::send_region(std::int32_t rank, const Region& region) 
 bool Directory::announce_self(std::int32_t rank) {
   Peer& other = peer(rank);
   if (!knows(rank)) look(rank);  // the other rank may wait for an answer, too
-  if (other.link == Link::Announced) {
+  if (other.link == Link::Asked) {
     if (!is_read_by(rank)) return false;
     other.link = Link::Yes;
     log::debug("rank {} sends to rank {} by shared memory", rank_, rank);
@@ -115,7 +117,7 @@ bool Directory::announce_self(std::int32_t rank) {
   if (!ever_more_rarely(++other.attempts)) return false;
   const Sent sent = send_self(rank);
   if (sent == Sent::Yes) {
-    other.link = Link::Announced;
+    other.link = Link::Asked;
   } else if (sent == Sent::NoReceiver && other.attempts >= kGivenUp && refuse(rank)) {
     // It is on another node, or takes no part. Should it begin yet, it gets no answer.
     other.link = Link::No;
@@ -129,42 +131,47 @@ void Directory::look(std::int32_t rank) {
   if (ever_more_rarely(looks) || looks % 64 == 0) take_announcements();
 }
 
-Directory::Told Directory::tell(std::int32_t rank, const Region& region) {
+Directory::Announced Directory::announce(std::int32_t rank, const Region& region) {
   Peer& other = peer(rank);
   other.announced.resize(kRegions);
-  Announced& told = other.announced[static_cast<std::size_t>(region.number)];
+  Announcing& told = other.announced[static_cast<std::size_t>(region.number)];
   // One that had no room for what it was told of, or that could not be opened then, is told again.
   constexpr std::uint32_t kAgain = 64;
   const bool again = told.messages >= kAgain && ever_more_rarely(told.messages);
   if (told.generation != region.generation || again) {
     if (!ever_more_rarely(told.failures)) {
       ++told.failures;
-      return Told::No;
+      return Announced::No;
     }
     const Sent sent = send_region(rank, region);
     if (sent != Sent::Yes) {
       other.owes_look = sent == Sent::Full;  // for it to make room
       if (sent != Sent::Full) ++told.failures;
-      return Told::No;
+      return Announced::No;
     }
     told = {region.generation, again ? told.messages : 0, 0};
   }
   // It may be that it can't map it: asked ever more rarely.
-  return ever_more_rarely(++told.messages) ? Told::Look : Told::Yes;
+  return ever_more_rarely(++told.messages) ? Announced::Look : Announced::Yes;
 }
 
-bool Directory::tell_once(std::int32_t rank, const Region& region) {
+bool Directory::announce_once(std::int32_t rank, const Region& region) {
   if (rank == rank_) return true;
   Peer& other = peer(rank);
   other.announced.resize(kRegions);
-  Announced& told = other.announced[static_cast<std::size_t>(region.number)];
+  Announcing& told = other.announced[static_cast<std::size_t>(region.number)];
   if (told.generation == region.generation) return true;
   if (send_region(rank, region) != Sent::Yes) return false;
   told = {region.generation, 0, 0};
   return true;
 }
 
-void Directory::tell_freed(const std::function<bool(std::int32_t)>& in_use) {
+void Directory::forget_announcement(std::int32_t rank, const Region& region) noexcept {
+  auto& announced = peer(rank).announced;
+  if (!announced.empty()) announced[static_cast<std::size_t>(region.number)] = {};
+}
+
+void Directory::announce_freed(const std::function<bool(std::int32_t)>& in_use) {
   const auto freed = sharing::DeviceExports::get().take_freed(in_use);
   if (freed.empty() && !std::exchange(freed_untold_, false)) return;
   for (std::int32_t rank = 0; rank < ranks(); ++rank) {

@@ -26,8 +26,12 @@ class Directory {
   struct Options {
     std::int32_t rank = 0;
     std::int32_t ranks = 1;
-    std::uint64_t job = 0;             ///< as in socket_name()
-    std::int64_t payload_bytes = 0;    ///< of the first segment
+    std::uint64_t job = 0;           ///< as in socket_name()
+    std::int64_t payload_bytes = 0;  ///< of the first segment
+    /// How many of these peers touch at once. [bytes]
+    std::int64_t populated_bytes = 0;
+    /// Whether a rank says in its peers' control blocks what it has mapped.
+    bool answers = false;
     bool opens_device_memory = false;  ///< at once, for the thread's current device
     std::int64_t ranks_per_node = 0;   ///< pretended; 0: none
   };
@@ -75,7 +79,7 @@ class Directory {
   [[nodiscard]] bool knows(std::int32_t rank) const noexcept {
     return peer(rank).segment.data() != nullptr;
   }
-  /// Whether both are. ~1 ns.
+  /// Whether this rank and that one have each other's first segment mapped. ~1 ns.
   [[nodiscard]] bool both_know(std::int32_t rank) const noexcept {
     return peer(rank).link == Link::Yes && knows(rank);
   }
@@ -86,13 +90,13 @@ class Directory {
   }
   /// Whether that rank may share memory with this one: it is on this node, and takes part.
   [[nodiscard]] bool may_reach(std::int32_t rank) {
-    return reaches(rank) || peer(rank).link == Link::Announced;
+    return reaches(rank) || peer(rank).link == Link::Asked;
   }
   /// Whether one that is not reached may be, once it has taken announcements; not if it was not
   /// found several times.
   [[nodiscard]] bool may_answer(std::int32_t rank) const noexcept {
     constexpr std::uint32_t kOften = 4;
-    return peer(rank).link == Link::Announced ||
+    return peer(rank).link == Link::Asked ||
            (peer(rank).link == Link::Unknown && peer(rank).attempts < kOften);
   }
   /// Whether nothing will ever come from there: it is on another node, or takes no part. ~1 ns.
@@ -104,8 +108,8 @@ class Directory {
   [[nodiscard]] int ranks_reached() const noexcept;
   /// \{ Both ranks connect at a time, in a collective call: each announces itself, and takes what
   /// comes meanwhile. Both settle() alike, once both have said whether they know() the other.
-  [[nodiscard]] bool is_settled(std::int32_t rank) const noexcept {
-    return peer(rank).link == Link::Yes || peer(rank).link == Link::No;
+  [[nodiscard]] bool is_connected(std::int32_t rank) const noexcept {
+    return peer(rank).link == Link::Yes;
   }
   /// False: that rank's queue is full.
   [[nodiscard]] bool announce_to(std::int32_t rank) noexcept {
@@ -137,22 +141,25 @@ class Directory {
     return mapped_word(own_, rank, region.number).load(std::memory_order_acquire) ==
            region.generation;
   }
-  enum class Told : std::uint8_t {
-    No,    ///< it can't be told now
-    Yes,   ///< it was told
-    Look,  ///< it was told, and the next message is to make it look for announcements
+  enum class Announced : std::uint8_t {
+    No,  ///< it can't be, now
+    Yes,
+    Look,  ///< the next message is to make that rank look for announcements
   };
   /// Announces a region that a rank has not mapped, at the first call, and at some of the later
   /// ones.
-  [[nodiscard]] Told tell(std::int32_t rank, const Region& region);
-  /// The same where that rank takes announcements meanwhile. False: it can't be told now.
-  [[nodiscard]] bool tell_once(std::int32_t rank, const Region& region);
+  [[nodiscard]] Announced announce(std::int32_t rank, const Region& region);
+  /// Announces a region once to a rank that takes announcements meanwhile. False: it can't be
+  /// announced now.
+  [[nodiscard]] bool announce_once(std::int32_t rank, const Region& region);
+  /// A rank could not map a region: announce_once() announces it again.
+  void forget_announcement(std::int32_t rank, const Region& region) noexcept;
   /// Whether the next message to a rank is to make it look for announcements.
   [[nodiscard]] bool owes_look(std::int32_t rank) const noexcept { return peer(rank).owes_look; }
   void has_looked(std::int32_t rank) noexcept { peer(rank).owes_look = false; }
   /// Numbers of freed device memory are used again, other than those of which `in_use` says yes.
   /// Ranks that have it open are to close it, since they keep its memory.
-  void tell_freed(const std::function<bool(std::int32_t)>& in_use);
+  void announce_freed(const std::function<bool(std::int32_t)>& in_use);
   /// \}
 
   /// \{ A region of another rank's.
@@ -161,15 +168,15 @@ class Directory {
     std::int64_t bytes = 0;
     Place place;
   };
-  /// As it is mapped here; nothing if it is not. Of a device's memory the mapping that was opened
-  /// at once.
+  /// Returns how a region is mapped here; nothing if it is not. A device's memory is found as the
+  /// device reaches it for which it was opened at once.
   [[nodiscard]] std::optional<Mapped> find(std::int32_t rank, std::int32_t number,
                                            std::uint32_t generation) const noexcept;
-  /// The same, where it was announced before it was named: announcements are taken.
+  /// Finds a region that was announced before it was named: announcements are taken.
   [[nodiscard]] std::optional<Mapped> find_announced(std::int32_t rank, std::int32_t number,
                                                      std::uint32_t generation);
-  /// The same of memory of a device, as the device of `place` reaches it. Nothing, and the log says
-  /// why, if it does not.
+  /// Finds memory of a device as the device of `place` reaches it. Nothing, and the log says why,
+  /// if it does not.
   [[nodiscard]] std::optional<Mapped> find_announced(std::int32_t rank, std::int32_t number,
                                                      std::uint32_t generation, Place place);
   /// \}
@@ -177,15 +184,15 @@ class Directory {
  private:
   enum class Link : std::uint8_t {
     Unknown,
-    Announced,  ///< it has not answered yet
+    Asked,  ///< it has not answered yet
     Yes,
     No,
   };
-  /// What is mapped of a region.
+  /// A region of another rank's, as it is mapped here.
   struct Import {
     std::uint32_t generation = 0;
     sharing::SharedMemory memory;
-    /// \{ Of a device: what opens it, and the mappings, by the device that reads it.
+    /// \{ For memory of a device: what opens it, and the mappings, by the device that reads it.
     ExportedMemory exported{};
     std::vector<sharing::Descriptor> pieces;
     std::vector<sharing::DeviceImport> opened;
@@ -194,8 +201,8 @@ class Directory {
       return memory.data() != nullptr || !opened.empty();
     }
   };
-  /// A region that a rank was told of.
-  struct Announced {
+  /// A region that was announced to a rank.
+  struct Announcing {
     std::uint32_t generation = 0;
     std::uint32_t messages = 0;  ///< since then, as long as it has not answered
     std::uint32_t failures = 0;  ///< to tell it
@@ -210,9 +217,9 @@ class Directory {
     std::uint64_t job = 0;
     sharing::SharedDirectory directory;  ///< null: this rank's
     sharing::SharedMemory segment;
-    std::vector<Import> imports;       ///< none, or one for each region that there may be
-    std::vector<Announced> announced;  ///< the same
-    /// What it has open, and was not told yet that it is freed.
+    std::vector<Import> imports;        ///< none, or one for each region that there may be
+    std::vector<Announcing> announced;  ///< none, or one for each of this rank's
+    /// Regions that it has open, and of which it was not told yet that they are freed.
     std::vector<sharing::DeviceExports::Freed> freed;
     std::uint32_t tries = 0;  ///< to tell it
   };
@@ -247,7 +254,9 @@ class Directory {
 
   std::int32_t rank_;
   std::uint64_t job_;
+  bool answers_;
   bool opens_device_memory_;
+  std::int64_t populated_bytes_;
   ControlParts parts_;
   sharing::SharedMemory own_;
   sharing::DescriptorSocket socket_;

@@ -115,6 +115,8 @@ Group::Group(MPI_Comm parent) : next_tag_(kFirstTag) {
   const mpi::RealMpi& real = mpi::real_mpi();
   mpi::check(real.MPI_Comm_dup(parent, &comm_), "MPI_Comm_dup");
   try {
+    // What the parent's error handler is may change.
+    mpi::check(real.MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     require_one_protocol(comm_);
     real.MPI_Comm_rank(comm_, &rank_);
     int size = 0;
@@ -215,12 +217,19 @@ bool Group::is_near(int rank) const noexcept {
          other.job != 0 && own.world_rank >= 0 && other.world_rank >= 0;
 }
 
+bool Group::is_connected(int rank) const noexcept {
+  SharedByAll& all = SharedByAll::get();
+  const std::lock_guard lock(all.mutex);
+  return rank != rank_ && is_near(rank) && all.directory->is_connected(world_rank(rank));
+}
+
 int Group::take_tag() {
   const std::lock_guard lock(mutex_);
   if (!free_tags_.empty()) return free_tags_.extract(free_tags_.begin()).value();
   if (next_tag_ > last_tag(comm_))
-    throw Unsupported(fmt::format(
-        "exchanges with one parent communicator use all {} tags of the MPI library", next_tag_));
+    throw Unsupported(
+        fmt::format("exchanges with one parent communicator use all {} tags of the MPI library",
+                    next_tag_ - kFirstTag));
   return next_tag_++;
 }
 

@@ -16,7 +16,7 @@
 
 namespace strake::exchange::peers {
 
-/// A rank, in the table of a group. Every rank has the same table.
+/// A rank, in the table of a group. All ranks have the same table, but for the first number.
 struct Member {
   std::int32_t world_rank = -1;  ///< in this rank's MPI_COMM_WORLD; negative: it is of another job
   std::int32_t node = 0;         ///< the lowest rank of the group on that node
@@ -29,7 +29,7 @@ struct Member {
   /// \}
 };
 
-/// What all exchanges of this process share.
+/// The directory and the segments that all exchanges of this process share.
 struct SharedByAll {
   std::mutex mutex;                      ///< of all below
   std::unique_ptr<Directory> directory;  ///< null: no other rank of a node was met
@@ -59,6 +59,8 @@ class Group {
   [[nodiscard]] const std::vector<Member>& members() const noexcept { return members_; }
   /// Whether that rank is on this node, and may share memory with this one. Both say the same.
   [[nodiscard]] bool is_near(int rank) const noexcept;
+  /// Whether this rank and that one have mapped each other's first segment.
+  [[nodiscard]] bool is_connected(int rank) const noexcept;
   [[nodiscard]] std::int32_t world_rank(int rank) const noexcept {
     return members_[static_cast<std::size_t>(rank)].world_rank;
   }

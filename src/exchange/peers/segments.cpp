@@ -13,6 +13,8 @@ namespace {
 
 /// An unused segment that is longer goes back to the machine. [bytes]
 constexpr std::int64_t kMostKept = 16 << 20;
+/// An unused block that is longer keeps no pages. [bytes]
+constexpr std::int64_t kMostResident = 1 << 20;
 
 }  // namespace
 
@@ -39,7 +41,13 @@ Segments::Block Segments::take(std::int64_t bytes, std::int64_t alignment) {
                       most_, bytes));
     unused = all_.emplace(unused);
   }
-  unused->segment = std::make_unique<Segment>(std::max(next_bytes, ControlParts::rounded(bytes)));
+  const std::int64_t needed = ControlParts::rounded(bytes);
+  try {
+    unused->segment = std::make_unique<Segment>(std::max(next_bytes, needed));
+  } catch (const OutOfMemory&) {
+    if (next_bytes <= needed) throw;
+    unused->segment = std::make_unique<Segment>(needed);  // files may have a limit (ulimit -f)
+  }
   ++unused->generation;
   return block_in(static_cast<std::size_t>(unused - all_.begin()));
 }
@@ -48,6 +56,8 @@ void Segments::give_back(const Block& block) {
   if (block.segment < 0) return;
   Numbered& numbered = all_[static_cast<std::size_t>(block.segment)];
   numbered.segment->blocks.give_back(block.at, block.bytes);
+  if (block.bytes > kMostResident)
+    numbered.segment->memory.discard(block.at, block.at + block.bytes);
   if (!numbered.segment->blocks.is_unused() || numbered.segment->memory.bytes() <= kMostKept)
     return;
   numbered.segment->memory.discard();  // peers may have it mapped for long

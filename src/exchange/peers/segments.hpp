@@ -33,6 +33,7 @@ class Segments {
   /// from the machine before it is populated or touched.
   /// \throws OutOfMemory
   [[nodiscard]] Block take(std::int64_t bytes, std::int64_t alignment);
+  /// Nobody accesses the block any more.
   void give_back(const Block& block);
   /// Brings the pages of [begin, end) of a block into this process. \throws OutOfMemory
   void populate(const Block& block, std::int64_t begin, std::int64_t end);

@@ -23,31 +23,31 @@ namespace {
 using peers::SharedByAll;
 using Block = peers::Segments::Block;
 
-// With peers whose queues are full.
+/// How long peers whose queues are full are waited for.
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::int64_t kPage = 4096;
-constexpr std::int64_t kCacheLine = 64;
 
 std::int64_t rounded_up(std::int64_t bytes, std::int64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
 /// Calls `try_once(rank)` for all `ranks` until it is true, and takes announcements meanwhile: the
-/// queues of sockets are short. Gives up after kPatience.
+/// queues of sockets are short. False: it has given up after kPatience.
 template <typename Try>
-void for_all_soon(std::vector<int> ranks, const Try& try_once) {
+bool for_all_soon(std::vector<int> ranks, const Try& try_once) {
   const auto begin = std::chrono::steady_clock::now();
   while (!ranks.empty() && std::chrono::steady_clock::now() - begin < kPatience) {
     std::erase_if(ranks, try_once);
     Connections::look();
     if (!ranks.empty()) sched_yield();
   }
+  return ranks.empty();
 }
 
 }  // namespace
 
-/// What one tells a peer of its memory for a pair. [bytes]
-struct Connections::Told {
+/// Where a rank's memory for a pair is, as it tells the peer. [bytes]
+struct Connections::Places {
   std::int32_t control = -1;  ///< region, negative: it has no memory
   std::uint32_t control_generation = 0;
   std::int64_t ends_at = 0;    ///< in that region
@@ -93,19 +93,26 @@ Connections::Connections(std::shared_ptr<peers::Group> group, const std::vector<
           fmt::format("rank {} has no memory for an exchange: {}", group_->rank(), error.what());
     log::info("a planned exchange goes by MPI: {}", error.what());
   }
-  mpi::agree(group_->comm(), fault, mpi::FaultKind::Memory);
-  connect(near_ranks());
+  try {
+    mpi::agree(group_->comm(), fault, mpi::FaultKind::Memory);
+    connect(pairs);
+  } catch (...) {
+    give_blocks_back();  // nobody knows of them
+    throw;
+  }
   swap_places(pairs);
 }
 
 Connections::~Connections() {
-  if (!closed_) return;  // peers may write there for an unknown time
+  // Peers may write there for an unknown time, and take the bytes of rounds that have ended.
+  if (!closed_) return;
   Ended ended{control_, staging_, {}};
   for (std::size_t pair = 0; pair < here_.size(); ++pair)
     if (reaches(pair) && !is_own(pair)) ended.pairs.push_back(pair);
   const std::lock_guard lock(SharedByAll::get().mutex);
   Ended::all().push_back(std::move(ended));
-  reuse_ended();
+  constexpr std::size_t kAtATime = 64;
+  reuse_ended(kAtATime);
 }
 
 void Connections::close() noexcept {
@@ -115,11 +122,16 @@ void Connections::close() noexcept {
       their_end(pair, kReceives).closed.store(1, std::memory_order_release);
 }
 
-/// Gives back what all peers have closed. Looks at a limited number, in turn.
-void Connections::reuse_ended() {
-  constexpr std::size_t kAtATime = 64;
+void Connections::give_blocks_back() {
+  const std::lock_guard lock(SharedByAll::get().mutex);
+  SharedByAll::get().control.give_back(control_);
+  SharedByAll::get().staging.give_back(staging_);
+}
+
+/// Gives back what all peers have closed. Looks at `most`, in turn.
+void Connections::reuse_ended(std::size_t most) {
   auto& all = Ended::all();
-  for (std::size_t left = std::min(kAtATime, all.size()); left > 0; --left) {
+  for (std::size_t left = std::min(most, all.size()); left > 0; --left) {
     Ended first = std::move(all.front());
     all.pop_front();
     if (!first.is_closed()) {
@@ -129,16 +141,6 @@ void Connections::reuse_ended() {
     SharedByAll::get().control.give_back(first.control);
     SharedByAll::get().staging.give_back(first.staging);
   }
-}
-
-/// The other ranks of the node, each once.
-std::vector<int> Connections::near_ranks() const {
-  std::vector<int> ranks;
-  for (const Here& pair : here_)
-    if (pair.rank != group_->rank() && group_->is_near(pair.rank) &&
-        std::ranges::find(ranks, pair.rank) == ranks.end())
-      ranks.push_back(pair.rank);
-  return ranks;
 }
 
 void Connections::take_blocks(const std::vector<Pair>& pairs, std::size_t arrays) {
@@ -153,10 +155,10 @@ void Connections::take_blocks(const std::vector<Pair>& pairs, std::size_t arrays
       static_cast<std::int64_t>(pairs.size() * sizeof(PairEnds) + arrays * sizeof(ArrayPlace));
   SharedByAll& all = SharedByAll::get();
   const std::lock_guard lock(all.mutex);
-  reuse_ended();
+  reuse_ended(Ended::all().size());
   if (staged > 0) staging_ = all.staging.take(rounded_up(staged, kPage), kPage);
   try {
-    control_ = all.control.take(rounded_up(bytes, kCacheLine), kCacheLine);
+    control_ = all.control.take(rounded_up(bytes, kLine), kLine);
     all.control.populate(control_, 0, bytes);
   } catch (...) {
     all.staging.give_back(std::exchange(staging_, {}));
@@ -176,19 +178,17 @@ void Connections::take_blocks(const std::vector<Pair>& pairs, std::size_t arrays
   }
 }
 
-/// Ranks of the node that this one meets for the first time map each other's first segments.
-void Connections::connect(const std::vector<int>& near) {
+/// Ranks of the node that are not connected yet map each other's first segments.
+void Connections::connect(const std::vector<Pair>& pairs) {
   constexpr int kSent = 3;
   constexpr int kGot = 4;
   SharedByAll& all = SharedByAll::get();
   std::vector<int> strangers;
-  {
-    const std::lock_guard lock(all.mutex);
-    std::ranges::copy_if(near, std::back_inserter(strangers), [&](int rank) {
-      return !all.directory->is_settled(group_->world_rank(rank));
-    });
-  }
-  for_all_soon(strangers, [&](int rank) {
+  for (const Pair& pair : pairs)
+    if (pair.rank != group_->rank() && group_->is_near(pair.rank) && !pair.connected &&
+        std::ranges::find(strangers, pair.rank) == strangers.end())
+      strangers.push_back(pair.rank);
+  (void)for_all_soon(strangers, [&](int rank) {
     const std::lock_guard lock(all.mutex);
     return all.directory->announce_to(group_->world_rank(rank));
   });
@@ -207,24 +207,25 @@ void Connections::connect(const std::vector<int>& near) {
   for (std::size_t i = 0; i < strangers.size(); ++i) {
     const bool both = got[i] != 0 && gotten[i] != 0;
     all.directory->settle(group_->world_rank(strangers[i]), both);
-    if (!both) log::info("exchanges with rank {} go by MPI: no descriptors reach it", strangers[i]);
+    if (!both)
+      log::info("an exchange with rank {} goes by MPI: no descriptors reach it", strangers[i]);
   }
 }
 
 void Connections::announce_segments(const std::vector<int>& ranks) const {
   SharedByAll& all = SharedByAll::get();
   if (control_.segment < 0) return;
-  for_all_soon(ranks, [&](int rank) {
+  (void)for_all_soon(ranks, [&](int rank) {
     const std::lock_guard lock(all.mutex);
     const std::int32_t other = group_->world_rank(rank);
-    return all.directory->tell_once(other, all.control.region_of(control_)) &&
+    return all.directory->announce_once(other, all.control.region_of(control_)) &&
            (staging_.segment < 0 ||
-            all.directory->tell_once(other, all.staging.region_of(staging_)));
+            all.directory->announce_once(other, all.staging.region_of(staging_)));
   });
 }
 
-Connections::Told Connections::told(std::size_t pair) const {
-  Told made;
+Connections::Places Connections::own_places(std::size_t pair) const {
+  Places made;
   if (control_.segment < 0) return made;
   SharedByAll& all = SharedByAll::get();
   const auto control = all.control.region_of(control_);
@@ -250,7 +251,7 @@ void Connections::swap_places(const std::vector<Pair>& pairs) {
   SharedByAll& all = SharedByAll::get();
   std::vector<int> ranks, once;
   std::vector<std::size_t> numbers;
-  std::vector<Told> mine, theirs;
+  std::vector<Places> mine, theirs;
   {
     const std::lock_guard lock(all.mutex);
     for (std::size_t pair = 0; pair < here_.size(); ++pair) {
@@ -263,7 +264,7 @@ void Connections::swap_places(const std::vector<Pair>& pairs) {
       } else if (group_->is_near(rank) && all.directory->both_know(group_->world_rank(rank))) {
         ranks.push_back(rank);
         numbers.push_back(pair);
-        mine.push_back(told(pair));
+        mine.push_back(own_places(pair));
         if (std::ranges::find(once, rank) == once.end()) once.push_back(rank);
       }
     }
@@ -280,11 +281,18 @@ void Connections::swap_places(const std::vector<Pair>& pairs) {
     if (resolved[i] != 0 && they_have[i] != 0) continue;
     here_[numbers[i]].theirs = nullptr;
     log::info("an exchange with rank {} goes by MPI: its memory is not shared", ranks[i]);
+    // It may be that the next one finds room.
+    const std::lock_guard lock(all.mutex);
+    const std::int32_t other = group_->world_rank(ranks[i]);
+    if (control_.segment >= 0)
+      all.directory->forget_announcement(other, all.control.region_of(control_));
+    if (staging_.segment >= 0)
+      all.directory->forget_announcement(other, all.staging.region_of(staging_));
   }
 }
 
 /// False: the other rank's memory is not here.
-bool Connections::resolve(std::size_t pair, const Told& theirs, bool on_devices) {
+bool Connections::resolve(std::size_t pair, const Places& theirs, bool on_devices) {
   if (theirs.control < 0) return false;
   SharedByAll& all = SharedByAll::get();
   const std::lock_guard lock(all.mutex);
@@ -336,7 +344,7 @@ bool Connections::show(std::size_t pair, std::int64_t array, const std::byte* ad
   if (!is_own(pair)) {
     SharedByAll& all = SharedByAll::get();
     const std::lock_guard lock(all.mutex);
-    if (!all.directory->tell_once(group_->world_rank(here_[pair].rank), *region)) return false;
+    if (!all.directory->announce_once(group_->world_rank(here_[pair].rank), *region)) return false;
   }
   ArrayPlace& place = arrays()[array];
   place.generation.store(region->generation, kRelaxed);
@@ -370,30 +378,29 @@ const std::byte* Connections::find(std::size_t pair, std::int64_t array, ByteRan
 Connections::InDevice Connections::give_device_memory(const std::byte* first,
                                                       const std::byte* last) {
   SharedByAll& all = SharedByAll::get();
-  const std::lock_guard lock(all.mutex);
+  std::optional<peers::Directory::Region> region;
+  {
+    const std::lock_guard lock(all.mutex);
+    auto& exports = sharing::DeviceExports::get();
+    sharing::Declined why{};
+    region = exports.find(first, last, why);
+    // No message is being read, and an exchange's mailbox is not freed before its end.
+    all.directory->announce_freed([](std::int32_t) { return false; });
+    if (!region) region = exports.find(first, last, why);
+    if (!region) {
+      log::info("memory of a device can't be given to other ranks in an exchange: {}",
+                sharing::name_of(why));
+      return {};
+    }
+  }
   std::vector<int> ranks;
-  for (std::size_t pair = 0; pair < here_.size(); ++pair)
-    if (reaches(pair) && !is_own(pair)) ranks.push_back(group_->world_rank(here_[pair].rank));
-  if (ranks.empty()) return {};
-  auto& exports = sharing::DeviceExports::get();
-  sharing::Declined why{};
-  auto region = exports.find(first, last, why);
-  // No message is being read, and an exchange's mailbox is not freed before its end.
-  all.directory->tell_freed([](std::int32_t) { return false; });
-  if (!region) region = exports.find(first, last, why);
-  if (!region) {
-    log::info("memory of a device can't be given to other ranks in an exchange: {}",
-              sharing::name_of(why));
-    return {};
-  }
-  const auto begin = std::chrono::steady_clock::now();
-  while (!std::ranges::all_of(ranks,
-                              [&](int rank) { return all.directory->tell_once(rank, *region); })) {
-    if (std::chrono::steady_clock::now() - begin > kPatience) return {};
-    all.directory->take_announcements();
-    sched_yield();
-  }
-  return {region->number, region->generation, first - region->data};
+  for (const auto& [pair, pages] : their_pages_)
+    if (reaches(pair)) ranks.push_back(here_[pair].rank);
+  const bool all_told = for_all_soon(ranks, [&](int rank) {
+    const std::lock_guard lock(all.mutex);
+    return all.directory->announce_once(group_->world_rank(rank), *region);
+  });
+  return all_told ? InDevice{region->number, region->generation, first - region->data} : InDevice{};
 }
 
 std::byte* Connections::device_memory(std::size_t pair, const InDevice& where, Place place) {

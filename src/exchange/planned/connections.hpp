@@ -24,6 +24,7 @@ struct Pair {
   std::size_t twin = 0;  ///< if it is this rank's: the pair that is the other end
   std::array<std::int64_t, 2> packed_bytes{};  ///< by lane: of one round
   bool on_devices = false;                     ///< both memories are devices'
+  bool connected = false;                      ///< the ranks say so, both alike
 };
 
 /// Pairs are named by their numbers.
@@ -48,8 +49,8 @@ class Connections {
   }
   /// The pair that is the other end of one with this rank itself.
   [[nodiscard]] std::size_t twin_of(std::size_t pair) const noexcept { return here_[pair].twin; }
-  /// \{ Of pairs that are reached. The end that this rank has of a lane, and the end that the other
-  /// rank has of its lane.
+  /// \{ For pairs that are reached. Returns the end that this rank has of a lane, and the end that
+  /// the other rank has of its lane.
   [[nodiscard]] LaneEnd& own_end(std::size_t pair, std::size_t lane) const noexcept {
     return ends()[pair].lanes[lane];
   }
@@ -85,9 +86,10 @@ class Connections {
     std::uint32_t generation = 0;
     std::int64_t offset = 0;
   };
-  /// Gives the memory of [first, last) to all peers, who call this, or look(), meanwhile.
+  /// Gives the memory of [first, last) to the peers of pairs between devices, who call this, or
+  /// look(), meanwhile.
   [[nodiscard]] InDevice give_device_memory(const std::byte* first, const std::byte* last);
-  /// What a pair's rank has given; null: it can't be reached from `place`.
+  /// Returns where memory is that a pair's rank has given; null: `place` does not reach it.
   [[nodiscard]] std::byte* device_memory(std::size_t pair, const InDevice& where, Place place);
 
   /// \{ Whole pages of shared memory: with the ends of a pair that is reached, and with the packed
@@ -102,7 +104,7 @@ class Connections {
   /// \}
 
  private:
-  /// What this process knows of a pair.
+  /// A pair, as this process knows it.
   struct Here {
     int rank = 0;
     std::uint32_t twin = 0;
@@ -115,8 +117,7 @@ class Connections {
     std::int64_t their_receives_at = 0;
     /// \}
   };
-  /// What one tells a peer of its memory for a pair.
-  struct Told;
+  struct Places;
   struct Ended;
   [[nodiscard]] PairEnds* ends() const noexcept {
     return reinterpret_cast<PairEnds*>(control_.data);
@@ -124,17 +125,17 @@ class Connections {
   [[nodiscard]] ArrayPlace* arrays() const noexcept {
     return reinterpret_cast<ArrayPlace*>(ends() + here_.size());
   }
-  [[nodiscard]] std::vector<int> near_ranks() const;
   [[nodiscard]] bool is_own(std::size_t pair) const noexcept {
     return here_[pair].rank == group_->rank();
   }
   void take_blocks(const std::vector<Pair>& pairs, std::size_t arrays);
-  void connect(const std::vector<int>& near);
+  void give_blocks_back();
+  void connect(const std::vector<Pair>& pairs);
   void announce_segments(const std::vector<int>& ranks) const;
   void swap_places(const std::vector<Pair>& pairs);
-  [[nodiscard]] Told told(std::size_t pair) const;
-  [[nodiscard]] bool resolve(std::size_t pair, const Told& theirs, bool on_devices);
-  static void reuse_ended();
+  [[nodiscard]] Places own_places(std::size_t pair) const;
+  [[nodiscard]] bool resolve(std::size_t pair, const Places& theirs, bool on_devices);
+  static void reuse_ended(std::size_t most);
 
   std::shared_ptr<peers::Group> group_;
   std::vector<Here> here_;  ///< by pair

@@ -33,7 +33,7 @@ struct alignas(64) LaneEnd {
   /// many rounds as it knows that this rank has.
   std::atomic<std::uint32_t> closed{0};
   std::atomic<std::uint64_t> rounds_and_kind{0};  ///< of its rank's Ending
-  /// Of bytes that are to be read in place: an exchange and its Offer. Both ends decide at once:
+  /// An exchange whose bytes are to be read in place, and its Offer. Both ends decide at once:
   /// each changes Open, and only Open, to what it wants.
   std::atomic<std::uint64_t> offer{0};
   std::atomic<std::uint64_t> packed{0};  ///< the last exchange whose bytes were packed after all

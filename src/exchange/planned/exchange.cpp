@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <mutex>
 #include <utility>
 
 #include "exchange/backoff.hpp"
-#include "exchange/method.hpp"
 #include "exchange/planned/impl.hpp"
-#include "exchange/planned/swap_with.hpp"
 #include "exchange/together.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
@@ -41,129 +38,6 @@ void ExchangePart::send(int peer, int tag, int array, Layout layout, std::string
 
 void ExchangePart::receive(int peer, int tag, int array, Layout layout, std::string what) {
   receives_.push_back({peer, tag, array, std::move(layout), std::move(what)});
-}
-
-namespace {
-
-std::string fault_of(const ExchangePart& part) {
-  for (std::size_t i = 0; i < part.arrays().size(); ++i)
-    if (part.arrays()[i].place.kind == MemoryKind::Managed)
-      return fmt::format("array {} of an exchange is in managed memory", i);
-  return {};
-}
-
-}  // namespace
-
-Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
-    : arrays_(part.arrays().size()), places_(part) {
-  mpi::require_intracommunicator(comm, "an exchange");
-  end_at_finalize();
-  group_ = exchange::peers::Group::of(comm);
-  rank_ = group_->rank();
-  mpi::agree(group_->comm(), fault_of(part), mpi::FaultKind::Unsupported);
-  std::vector<Dealings> all = tell_peers(*group_, part, places_);
-  std::vector<Mails::Part> devices;
-  for (const Place place : places_.all) devices.push_back({place, {}, {}});
-  std::erase_if(all, [&](Dealings& own) {
-    if (own.rank != rank_ || own.place != own.their_place) return false;
-    for (const Piece& piece : own.sends) own_bytes_ += piece.mine.size_bytes();
-    if (is_device(places_.all[own.place])) {
-      devices[own.place].own = std::move(own.sends);
-    } else {
-      own_ = OwnCopies(std::move(own.sends));
-    }
-    return true;
-  });
-  plan_peers(all);
-  try {
-    plan_mail(all, std::move(devices));
-    int by_mail =
-        std::ranges::all_of(peers_,
-                            [](const Peer& peer) { return peer.mailed || !is_device(peer.place); })
-            ? 1
-            : 0;
-    mpi::check(
-        mpi::real_mpi().MPI_Allreduce(MPI_IN_PLACE, &by_mail, 1, MPI_INT, MPI_MIN, group_->comm()),
-        "MPI_Allreduce");
-    all_ranks_by_mail_ = by_mail != 0;
-    join();
-  } catch (...) {
-    connections_->close();  // it is no more on all ranks alike
-    throw;
-  }
-}
-
-/// All peers, and the memory that those of the node share.
-void Exchange::Impl::plan_peers(std::vector<Dealings>& all) {
-  std::vector<Pair> pairs;
-  for (Dealings& dealings : all) {
-    const Peer& peer = peers_.emplace_back(dealings, places_.all[dealings.place]);
-    Pair& pair = pairs.emplace_back(dealings.rank);
-    pair.packed_bytes = {peer.lanes[kSends].packed_bytes(), peer.lanes[kReceives].packed_bytes()};
-    pair.on_devices = peer.on_device && is_device(peer.place);
-    while (pair.rank == rank_ &&
-           (all[pair.twin].rank != rank_ || all[pair.twin].place != dealings.their_place ||
-            all[pair.twin].their_place != dealings.place))
-      ++pair.twin;
-  }
-  connections_ = std::make_unique<Connections>(group_, pairs, arrays_);
-  std::vector<Peer*> far;
-  for (Peer& peer : peers_) {
-    peer.near = connections_->reaches(number_of(peer));
-    if (exchange::forced_method() == machine::Method::Pack) peer.packs_all = {true, true};
-    if (!peer.near) far.push_back(&peer);
-  }
-  plan_far(std::move(far));
-}
-
-/// Ranks of other nodes tell each other the tags of messages to them.
-void Exchange::Impl::plan_far(std::vector<Peer*> far) {
-  constexpr int kTags = 5;
-  std::vector<int> ranks, mine, theirs;
-  std::vector<Farewells::Far> by_rank;
-  std::string fault;
-  for (const Peer* const peer : far) {
-    ranks.push_back(peer->rank);
-    try {
-      if (fault.empty()) mine.push_back(group_->take_tag());
-    } catch (const Unsupported& error) {
-      fault = error.what();
-    }
-  }
-  try {
-    mpi::agree(group_->comm(), fault, mpi::FaultKind::Unsupported);
-  } catch (...) {
-    for (const int tag : mine) group_->give_back(tag);
-    throw;
-  }
-  swap_with(group_->comm(), ranks, kTags, mine, theirs, [] {});
-  for (std::size_t i = 0; i < far.size(); ++i) {
-    far[i]->far = std::make_unique<FarMessages>(group_->comm(), ranks[i], mine[i], theirs[i]);
-    const auto known = std::ranges::find(by_rank, ranks[i], &Farewells::Far::rank);
-    if (known == by_rank.end()) {
-      by_rank.push_back({ranks[i], {mine[i]}, theirs[i]});
-    } else {
-      known->tags.push_back(mine[i]);
-    }
-  }
-  if (!by_rank.empty()) farewells_ = &Farewells::open(group_, by_rank);
-}
-
-/// What goes between devices.
-void Exchange::Impl::plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices) {
-  std::vector<Place> arrays;
-  for (std::size_t i = 0; i < arrays_; ++i) arrays.push_back(place_of(i));
-  for (std::size_t i = 0; i < peers_.size(); ++i) {
-    const Peer& peer = peers_[i];
-    if (peer.near && peer.on_device && is_device(peer.place))
-      devices[all[i].place].partners.push_back({peer.rank, peer.rank == rank_, i,
-                                                connections_->twin_of(i), &peer.lanes[kSends],
-                                                &peer.lanes[kReceives]});
-  }
-  std::erase_if(devices,
-                [](const Mails::Part& part) { return part.own.empty() && part.partners.empty(); });
-  mail_ = std::make_unique<Mails>(group_->comm(), *connections_, arrays, std::move(devices));
-  for (Peer& peer : peers_) peer.mailed = mail_->reaches(number_of(peer));
 }
 
 void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool reverse) const {
@@ -390,9 +264,8 @@ void Exchange::Impl::wait() {
 }
 
 std::int64_t Exchange::Impl::bytes_in_place(const Peer& peer) const noexcept {
-  const bool is_known = number_ > 0 && !running_ && !reverse_;
-  if (peer.packs_all[kSends] || (is_known && !peer.in_place)) return 0;
-  return peer.lanes[kSends].bytes_in_place();
+  const bool packs = peer.packs_all[kSends] || peer.went == Peer::Went::Packed;
+  return packs ? 0 : peer.lanes[kSends].bytes_in_place();
 }
 
 std::string Exchange::Impl::plan() const {

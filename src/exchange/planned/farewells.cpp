@@ -40,15 +40,23 @@ Farewells::All& Farewells::all() {
   return made;
 }
 
-Farewells::Farewells(std::shared_ptr<peers::Group> group, const std::vector<Far>& peers)
-    : group_(std::move(group)) {
+Farewells::Farewells(std::shared_ptr<peers::Group> group, std::vector<int> tags,
+                     const std::vector<Far>& peers)
+    : group_(std::move(group)), tags_(std::move(tags)) {
   for (const Far& far : peers) peers_.push_back({far, {}, MPI_REQUEST_NULL, {}});
 }
 
-Farewells& Farewells::open(std::shared_ptr<peers::Group> group, const std::vector<Far>& peers) {
-  std::unique_ptr<Farewells> made(new Farewells(std::move(group), peers));
+Farewells& Farewells::open(std::shared_ptr<peers::Group> group, std::vector<int> tags,
+                           const std::vector<Far>& peers) {
+  std::unique_ptr<Farewells> made(new Farewells(std::move(group), std::move(tags), peers));
   const std::lock_guard lock(all().mutex);
   return *all().list.emplace_back(std::move(made));
+}
+
+void Farewells::cancel() noexcept {
+  for (const int tag : tags_) group_->give_back(tag);
+  const std::lock_guard lock(all().mutex);
+  std::erase_if(all().list, [&](const auto& one) { return one.get() == this; });
 }
 
 void Farewells::send(const Ending& own) noexcept {
@@ -78,11 +86,9 @@ void Farewells::look(const peers::Group& group) noexcept {
       return;
     const std::lock_guard lock(all().mutex);
     for (const auto& one : all().list) {
-      if (one->group_.get() != &group) continue;
-      const auto from = std::ranges::find_if(one->peers_, [&](const Peer& peer) {
-        return peer.far.rank == status.MPI_SOURCE &&
-               peer.far.tags.front() == static_cast<int>(came[0]);
-      });
+      if (one->group_.get() != &group || one->tags_.front() != static_cast<int>(came[0])) continue;
+      const auto from = std::ranges::find_if(
+          one->peers_, [&](const Peer& peer) { return peer.far.rank == status.MPI_SOURCE; });
       if (from == one->peers_.end()) continue;
       from->ending.rounds_and_kind = came[1];
       from->ending.cause = came[2];
@@ -108,13 +114,12 @@ bool Farewells::is_complete() noexcept {
 
 /// If ranks have left after different rounds, messages are under way that nobody receives.
 void Farewells::give_tags_back() noexcept {
-  for (const Peer& peer : peers_) {
-    const bool alike =
-        own_.kind() == Ending::Kind::Left && peer.ending.rounds_and_kind == own_.rounds_and_kind;
-    if (!alike) group_->abandon_tags();
-    for (const int tag : peer.far.tags)
-      if (alike) group_->give_back(tag);
-  }
+  const bool alike =
+      own_.kind() == Ending::Kind::Left && std::ranges::all_of(peers_, [&](const Peer& peer) {
+        return peer.ending.rounds_and_kind == own_.rounds_and_kind;
+      });
+  if (!alike) return group_->abandon_tags();
+  for (const int tag : tags_) group_->give_back(tag);
 }
 
 void Farewells::let_go() noexcept {

@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -22,12 +24,14 @@ class Farewells {
   /// A rank that is reached by messages alone.
   struct Far {
     int rank = 0;
-    std::vector<int> tags;  ///< of messages that come from there
-    int their_tag = 0;      ///< the first of those that it has
+    int their_tag = 0;  ///< the first of those that it has for the exchange
   };
-  /// Gives the tags of `peers` back in the end. Local. \throws std::bad_alloc
-  [[nodiscard]] static Farewells& open(std::shared_ptr<peers::Group> group,
+  /// \param tags  of messages to this rank: they are given back in the end
+  /// Local. \throws std::bad_alloc
+  [[nodiscard]] static Farewells& open(std::shared_ptr<peers::Group> group, std::vector<int> tags,
                                        const std::vector<Far>& peers);
+  /// There will be no exchange, and nothing was sent. Deletes this. Local.
+  void cancel() noexcept;
   /// Sends this rank's, once. Local.
   void send(const Ending& own) noexcept;
   /// Returns a peer's farewell, as the last look() found it.
@@ -52,12 +56,14 @@ class Farewells {
   };
   struct All;
   static All& all();
-  Farewells(std::shared_ptr<peers::Group> group, const std::vector<Far>& peers);
+  Farewells(std::shared_ptr<peers::Group> group, std::vector<int> tags,
+            const std::vector<Far>& peers);
   /// Whether all have come, and all were sent.
   [[nodiscard]] bool is_complete() noexcept;
   void give_tags_back() noexcept;
 
   std::shared_ptr<peers::Group> group_;
+  std::vector<int> tags_;
   std::vector<Peer> peers_;
   Ending own_;
   bool let_go_ = false;

@@ -98,16 +98,18 @@ class STRAKE_LOCAL Exchange::Impl {
     std::array<std::array<std::uint64_t, 2>, 2> given{};
     std::array<bool, 2> packs_all{};  ///< by lane: the other rank can't read it in place
     bool in_place = false;            ///< what is being given
+    /// How the last bytes went that were sent forward.
+    enum class Went : std::uint8_t { Unknown, InPlace, Packed } went = Went::Unknown;
     Clock::time_point patient_until;
     Giving giving = Giving::No;
     Taking taking = Taking::No;
     std::unique_ptr<FarMessages> far;
   };
-  /// How many of the bytes that are sent to a near peer it reads in place: as in the last exchange,
-  /// or, before the first, if all arrays are shared.
+  /// How many of the bytes that are sent to a near peer it reads in place: as in the last exchange
+  /// forward that it has ended, or, before the first, if all arrays are shared.
   [[nodiscard]] std::int64_t bytes_in_place(const Peer& peer) const noexcept;
   void plan_peers(std::vector<Dealings>& all);
-  void plan_far(std::vector<Peer*> far);
+  void plan_far(const std::vector<Peer*>& far);
   void plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices);
   void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
   void require_device_combines(std::span<const Combine> combine) const;
@@ -143,6 +145,7 @@ class STRAKE_LOCAL Exchange::Impl {
   void give(Peer& peer);
   bool give_near(Peer& peer);
   void end_of_packing(Peer& peer);
+  void end_of_giving(Peer& peer, bool in_place) noexcept;
   void watch_reader(Peer& peer);
   void take(Peer& peer);
   void take_near(Peer& peer);

@@ -86,13 +86,14 @@ class Lane {
            std::byte* target, const std::byte* source);
   [[nodiscard]] std::byte* stage();
 
-  /// What is to be copied from the stage once the device's copies are done.
+  /// Bytes that are copied from the stage once the device's copies are done.
   struct Staged {
     std::byte* to = nullptr;
     std::int64_t at = 0;
     std::int64_t bytes = 0;
   };
-  /// What copies take, made at the first: an exchange that waits for its first round costs little.
+  /// Plans and memory of copies, made at the first: an exchange that waits for its first round
+  /// costs little.
   struct Work {
     std::vector<Plans> plans;                 ///< by piece, in host memory
     std::vector<DeviceCopies> device_copies;  ///< by piece, on a device

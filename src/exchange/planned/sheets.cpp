@@ -51,6 +51,7 @@ struct Theirs {
     Layout layout;  ///< empty: it is not told
   };
   bool direct = false;
+  bool connected = false;
   std::vector<bool> on_device;        ///< by place
   std::vector<std::size_t> place_of;  ///< by array
   std::vector<Transfer> sends;
@@ -190,11 +191,13 @@ std::vector<Dealings> tell_peers(const peers::Group& group, const ExchangePart& 
     mine[transfer.peer].receives.push_back(&transfer);
   const bool direct = forced_method() == Method::Direct;
   std::map<int, Words> out;
+  std::map<int, int> connected;  // other threads may connect meanwhile
   for (auto& [peer, own] : mine) {
     for (Transfers* list : {&own.sends, &own.receives})
       std::ranges::stable_sort(*list, {}, &ExchangePart::Transfer::tag);
     Words& words = out[peer];
     words.push_back(direct ? 1 : 0);
+    words.push_back(connected[peer] = group.is_connected(peer) ? 1 : 0);
     put(words, places);
     const bool with_layouts = peer == rank || group.is_near(peer);
     put(words, own.sends, with_layouts);
@@ -217,6 +220,7 @@ std::vector<Dealings> tell_peers(const peers::Group& group, const ExchangePart& 
     if (!words.empty()) {
       std::span<const std::int64_t> left(words);
       theirs.direct = next(left) != 0;
+      theirs.connected = next(left) != 0;
       take_places(left, theirs);
       theirs.sends = take(left);
       theirs.receives = take(left);
@@ -236,6 +240,7 @@ std::vector<Dealings> tell_peers(const peers::Group& group, const ExchangePart& 
         between.their_place = there;
         between.they_are_on_device = theirs.on_device[there];
         between.direct = direct && theirs.direct;
+        between.connected = connected[peer] != 0 && theirs.connected;
         (between.*which).push_back(std::move(piece));
       }
     };

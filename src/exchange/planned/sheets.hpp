@@ -45,7 +45,8 @@ struct Dealings {
   bool they_are_on_device = false;
   std::vector<Piece> sends;
   std::vector<Piece> receives;
-  bool direct = false;  ///< both ranks are forced to read in place (STRAKE_METHOD)
+  bool direct = false;     ///< both ranks are forced to read in place (STRAKE_METHOD)
+  bool connected = false;  ///< both ranks say that they were before
 };
 
 /// Tells each peer of this rank's transfers with it, and learns of the peers'. Collective over the

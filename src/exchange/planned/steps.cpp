@@ -128,8 +128,7 @@ void Exchange::Impl::end_of_packing(Peer& peer) {
   LaneEnd& end = end_of(peer, which);
   if (peer.giving == Giving::Repacking) {
     end.packed.store(number_, std::memory_order_release);
-    peer.giving = Giving::No;
-    return;
+    return end_of_giving(peer, false);
   }
   end.in_place[number_ % 2].store(peer.in_place ? 1 : 0, std::memory_order_relaxed);
   if (peer.in_place) {
@@ -138,17 +137,21 @@ void Exchange::Impl::end_of_packing(Peer& peer) {
   }
   end.given.store(number_, std::memory_order_release);
   peer.given[which] = {number_, peer.given[which][0]};
-  peer.giving = peer.in_place ? Giving::Offered : Giving::No;
+  if (!peer.in_place) return end_of_giving(peer, false);
+  peer.giving = Giving::Offered;
+}
+
+void Exchange::Impl::end_of_giving(Peer& peer, bool in_place) noexcept {
+  peer.giving = Giving::No;
+  if (!reverse_) peer.went = in_place ? Peer::Went::InPlace : Peer::Went::Packed;
 }
 
 /// Of bytes that are to be read in place. Who reads them may be busy elsewhere, and even wait for
 /// this rank in another way: after a while they are packed.
 void Exchange::Impl::watch_reader(Peer& peer) {
   const std::size_t which = giving();
-  if (other_end_of(peer, which).taken.load(std::memory_order_acquire) >= number_) {
-    peer.giving = Giving::No;
-    return;
-  }
+  if (other_end_of(peer, which).taken.load(std::memory_order_acquire) >= number_)
+    return end_of_giving(peer, true);
   auto& offer = end_of(peer, which).offer;
   Lane& lane = peer.lanes[which];
   std::uint64_t is = offer.load(std::memory_order_acquire);

@@ -58,7 +58,7 @@ inline bool mark_send(std::int64_t bytes, const mpi::Peer& peer) {
 /// The last send that was marked has been refused.
 inline void unmark_send() noexcept { PostOffice::get()->outbox().unmark(); }
 
-/// Before a receive from a rank (negative: from any): takes its introduction, if there is one, and
+/// Before a receive from a rank (negative: from any): takes its announcement, if there is one, and
 /// gives it this rank's. False: no envelope comes from there.
 [[nodiscard]] bool expect(std::int32_t rank);
 /// Before a receive from `source` (a rank, or MPI_ANY_SOURCE) is waited for: what is to be

@@ -34,7 +34,7 @@ class Lease {
   void packed(std::int64_t end) const noexcept {
     slot_->packed.store(end, std::memory_order_release);
   }
-  /// Lets the receiver look for introductions.
+  /// Lets the receiver look for announcements.
   void tell_news() const noexcept { slot_->news.store(1, std::memory_order_release); }
   /// The receiver has taken the bytes.
   [[nodiscard]] bool taken() const noexcept {
@@ -72,7 +72,7 @@ class Lease {
 /// One thread at a time.
 class Outbox {
  public:
-  /// In the payload of the directory's own segment. \throws OutOfMemory
+  /// Makes the slots in the payload of the directory's own segment. \throws OutOfMemory
   explicit Outbox(peers::Directory& directory);
 
   /// A slot with room for a message; nothing if there is none, or no memory. ~50 ns.

@@ -1,9 +1,9 @@
 /// \file  What a rank shares with the other ranks of its node, behind its control block: slots, one
 /// for each message that it has sent and that was not received yet, and the memory that their bytes
-/// are packed into. The
-/// sender writes a slot, makes it live, and sends an envelope, which is an ordinary message of
-/// MPI's that names the slot: so MPI matches, orders and cancels it. Who receives the envelope
-/// takes the bytes from the page, and marks the slot done; then the sender uses it again.
+/// are packed into. The sender writes a slot, makes it live, and sends an envelope, which is an
+/// ordinary message of MPI's that names the slot: so MPI matches, orders and cancels it. Who
+/// receives the envelope takes the bytes from the page, and marks the slot done; then the sender
+/// uses it again.
 #pragma once
 
 #include <array>
@@ -68,7 +68,7 @@ struct alignas(64) Slot {
   /// it, and the layout, encoded, in the page.
   std::atomic<std::int32_t> region{0};
   std::atomic<std::uint32_t> region_generation{0};
-  std::atomic<std::uint32_t> news{0};  ///< of any message: introductions wait for the receiver
+  std::atomic<std::uint32_t> news{0};  ///< of any message: announcements wait for the receiver
   std::atomic<std::int64_t> base{0};
   std::atomic<std::int64_t> layout_at{0};
   std::atomic<std::int64_t> layout_words{0};
@@ -96,11 +96,11 @@ struct Parts {
   std::int64_t bytes;
 
   explicit constexpr Parts(std::int32_t ranks) noexcept
-      : page(peers::ControlParts(ranks).payload),
+      : page(peers::ControlParts(ranks, true).payload),
         envelopes(peers::ControlParts::rounded(page + std::int64_t{sizeof(Page)})),
         bytes(peers::ControlParts::rounded(envelopes + kSlots * kEnvelopePlace)) {}
 
-  /// What comes behind the control block, with so many packed bytes.
+  /// Size of the part behind the control block, with so many packed bytes.
   [[nodiscard]] constexpr std::int64_t payload(std::int64_t packed_bytes) const noexcept {
     return bytes - page + packed_bytes;
   }

@@ -13,13 +13,13 @@
 namespace strake::exchange::shared {
 namespace {
 
-constexpr int kMostLuck = 8;
-
 peers::Directory::Options options(const std::string& job, std::int32_t rank, std::int32_t ranks) {
   return {.rank = rank,
           .ranks = ranks,
           .job = job::hash_of(job),
           .payload_bytes = Parts(ranks).payload(settings::number(settings::Id::share_bytes)),
+          .populated_bytes = Parts(ranks).envelopes - Parts(ranks).page,
+          .answers = true,
           .opens_device_memory = true,
           .ranks_per_node = settings::number(settings::Id::ranks_per_node)};
 }
@@ -99,14 +99,14 @@ std::optional<PostOffice::Reachable> PostOffice::region_of(std::int32_t rank, co
   } else {
     sharing::Declined why{};
     region = sharing::DeviceExports::get().find(at(bounds.begin), at(bounds.end), why);
-    directory_.tell_freed([&](std::int32_t number) { return outbox_.offers_from(number); });
+    directory_.announce_freed([&](std::int32_t number) { return outbox_.offers_from(number); });
     if (!region) count(why);
   }
   if (!region) return std::nullopt;
   if (directory_.is_mapped_by(rank, *region)) return Reachable{*region, true, false};
-  const auto told = directory_.tell(rank, *region);
-  if (told == peers::Directory::Told::No) return std::nullopt;
-  return Reachable{*region, false, told == peers::Directory::Told::Look};
+  const auto told = directory_.announce(rank, *region);
+  if (told == peers::Directory::Announced::No) return std::nullopt;
+  return Reachable{*region, false, told == peers::Directory::Announced::Look};
 }
 
 void PostOffice::prepare(const Layout& layout) {

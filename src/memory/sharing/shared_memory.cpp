@@ -105,8 +105,14 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   return *this;
 }
 
-void SharedMemory::discard() noexcept {
-  (void)fallocate(descriptor_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, bytes_);
+void SharedMemory::discard(std::int64_t begin, std::int64_t end) noexcept {
+  // Chunks that are in part outside keep their pages, as populate() knows of chunks only.
+  const std::int64_t first = (begin + kChunk - 1) / kChunk;
+  const std::int64_t last = end == bytes_ ? (end + kChunk - 1) / kChunk : end / kChunk;
+  if (first >= last) return;
+  (void)fallocate(descriptor_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, first * kChunk,
+                  std::min(last * kChunk, bytes_) - first * kChunk);
+  std::fill(populated_.begin() + first, populated_.begin() + last, false);
 }
 
 bool SharedMemory::populate(std::int64_t begin, std::int64_t end) {

@@ -35,8 +35,10 @@ class SharedMemory {
   /// KiB that are there already.
   [[nodiscard]] bool populate(std::int64_t begin, std::int64_t end);
   /// Gives all pages back to the machine, also those that other processes have mapped: these read
-  /// zeroes from then on. Of memory that was made here.
-  void discard() noexcept;
+  /// zeroes from then on. For memory that was made here.
+  void discard() noexcept { discard(0, bytes_); }
+  /// Gives the whole pages in [begin, end) back.
+  void discard(std::int64_t begin, std::int64_t end) noexcept;
 
  private:
   SharedMemory(std::byte* data, std::int64_t bytes, Descriptor descriptor);
