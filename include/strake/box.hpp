@@ -78,14 +78,15 @@ struct Direction {
 };
 inline constexpr int kDirectionNumbers = 27;
 
-/// All of them, in the order of their numbers.
-inline constexpr std::array<Direction, kDirectionNumbers - 1> kDirections = [] {
+/// All directions, in the order of their numbers.
+[[nodiscard]] constexpr std::array<Direction, kDirectionNumbers - 1> all_directions() noexcept {
   std::array<Direction, kDirectionNumbers - 1> all{};
   std::size_t count = 0;
   for (int number = 0; number < kDirectionNumbers; ++number)
     if (Direction::of_number(number).order() > 0) all[count++] = Direction::of_number(number);
   return all;
-}();
+}
+inline constexpr auto kDirections = all_directions();
 
 /// The cells of `box` within `depth` of its side, edge or corner in a direction: what a neighbour
 /// there needs of this box.
