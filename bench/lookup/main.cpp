@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exchange/method.hpp"
+#include "exchange/choice/method.hpp"
 #include "machine/profile.hpp"
 #include "mpi/elements.hpp"
 #include "strake/layout.hpp"

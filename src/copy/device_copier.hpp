@@ -55,7 +55,7 @@ class DeviceBatch {
 };
 
 /// \{ What the ranks of a node put, packed, into each other's mailboxes in device memory, and take
-/// out of their own, round after round (exchange/planned/mail.hpp).
+/// out of their own, round after round (exchange/transport/put/mail.hpp).
 
 /// Slots of the copies: first the arrays, whose addresses are given at each round, then boxes.
 struct MailCopies {

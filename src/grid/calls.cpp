@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "exchange/backoff.hpp"
+#include "exchange/peers/backoff.hpp"
 #include "grid/check.hpp"
 #include "grid/impl.hpp"
 #include "strake/error.hpp"

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "device/backend.hpp"
-#include "exchange/backoff.hpp"
-#include "exchange/planned/unless_done.hpp"
+#include "exchange/peers/backoff.hpp"
+#include "exchange/plan/unless_done.hpp"
 #include "grid/check.hpp"
 #include "grid/impl.hpp"
 #include "mpi/agree.hpp"

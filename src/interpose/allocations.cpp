@@ -1,6 +1,6 @@
 // MPI_Alloc_mem, whose memory other ranks can map: their receives copy messages from there as they
 // lie.
-#include "exchange/shared/post_office.hpp"
+#include "exchange/transport/shared/post_office.hpp"
 #include "interpose/boundary.hpp"
 #include "memory/sharing/arenas.hpp"
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "exchange/channel.hpp"
-#include "exchange/mpi_channel.hpp"
-#include "exchange/transfer.hpp"
+#include "exchange/message/transfer.hpp"
+#include "exchange/transport/channel.hpp"
+#include "exchange/transport/mpi_channel.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/landing.hpp"

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
-#include "exchange/plans.hpp"
-#include "exchange/shared/post_office.hpp"
+#include "exchange/transport/plans.hpp"
+#include "exchange/transport/shared/post_office.hpp"
 #include "interpose/boundary.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/real_mpi.hpp"

@@ -3,7 +3,7 @@
 // its dummy is complete from the start.
 #include <algorithm>
 
-#include "exchange/backoff.hpp"
+#include "exchange/peers/backoff.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/outcomes.hpp"
 #include "interpose/pending.hpp"

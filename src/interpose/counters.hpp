@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "exchange/method.hpp"
+#include "exchange/choice/method.hpp"
 #include "interpose/sharing.hpp"
 #include "mpi/world.hpp"
 

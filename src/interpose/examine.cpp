@@ -4,8 +4,8 @@
 
 #include <new>
 
-#include "exchange/choice_log.hpp"
-#include "exchange/mixed.hpp"
+#include "exchange/choice/choice_log.hpp"
+#include "exchange/transport/mixed.hpp"
 #include "interpose/requests.hpp"
 #include "memory/host_pages.hpp"
 #include "mpi/quirks.hpp"

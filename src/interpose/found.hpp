@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "exchange/method.hpp"
+#include "exchange/choice/method.hpp"
 
 namespace strake::interpose {
 

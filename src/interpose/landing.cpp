@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "device/backend.hpp"
-#include "exchange/mixed.hpp"
-#include "exchange/plans.hpp"
+#include "exchange/transport/mixed.hpp"
+#include "exchange/transport/plans.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/types.hpp"
 #include "strake/error.hpp"

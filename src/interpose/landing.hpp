@@ -1,5 +1,5 @@
 /// \file  Receives that are left to the MPI library, and sends that are: an envelope may come to
-/// the ones, and the others may be taken for one (exchange/shared/envelopes.hpp).
+/// the ones, and the others may be taken for one (exchange/transport/shared/envelopes.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "exchange/shared/envelopes.hpp"
+#include "exchange/transport/shared/envelopes.hpp"
 #include "interpose/found.hpp"
 #include "mpi/elements.hpp"
 #include "mpi/wire.hpp"

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "exchange/shared/envelopes.hpp"
+#include "exchange/transport/shared/envelopes.hpp"
 #include "mpi/communicators.hpp"
 
 namespace strake::interpose {

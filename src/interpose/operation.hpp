@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <exception>
 
-#include "exchange/mpi_channel.hpp"
-#include "exchange/progress.hpp"
-#include "exchange/transfer.hpp"
+#include "exchange/message/transfer.hpp"
+#include "exchange/progress/progress.hpp"
+#include "exchange/transport/mpi_channel.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/messages.hpp"
 #include "mpi/peers.hpp"

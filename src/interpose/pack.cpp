@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "copy/plan_impl.hpp"
-#include "exchange/mixed.hpp"
+#include "exchange/transport/mixed.hpp"
 #include "interpose/examine.hpp"
 #include "interpose/recent_copies.hpp"
 #include "interpose/summary.hpp"

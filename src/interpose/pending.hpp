@@ -19,8 +19,8 @@
 #include <optional>
 #include <utility>
 
-#include "exchange/method.hpp"
-#include "exchange/transfer.hpp"
+#include "exchange/choice/method.hpp"
+#include "exchange/message/transfer.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/landing.hpp"
 #include "interpose/messages.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "exchange/backoff.hpp"
-#include "exchange/together.hpp"
+#include "exchange/peers/backoff.hpp"
+#include "exchange/transport/together.hpp"
 #include "interpose/quiet_world.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "exchange/progress.hpp"
+#include "exchange/progress/progress.hpp"
 #include "interpose/operation.hpp"
 #include "memory/scratch.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "exchange/shared/post_office.hpp"
+#include "exchange/transport/shared/post_office.hpp"
 #include "interpose/inside.hpp"
 #include "interpose/reached.hpp"
 #include "job/names.hpp"

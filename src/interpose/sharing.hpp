@@ -1,5 +1,5 @@
 /// \file  Whether this rank's messages may go by memory that ranks of a node share
-/// (exchange/shared/post_office.hpp).
+/// (exchange/transport/shared/post_office.hpp).
 #pragma once
 
 #include <array>

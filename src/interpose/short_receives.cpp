@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "exchange/backoff.hpp"
+#include "exchange/peers/backoff.hpp"
 #include "interpose/errors.hpp"
 #include "mpi/wire.hpp"
 #include "settings/log.hpp"

@@ -1,9 +1,9 @@
 /// \file  Receives with less room than a header message may have. Those that are too short for the
 /// one that comes fail in the MPI library, and nothing of it is looked at. If one has failed for
 /// want of room (MPI_ERR_TRUNCATE, survived), the message may have been one by shared memory: if
-/// there is a slot that may be its own, that is a suspect from then on (exchange/shared/inbox.hpp),
-/// and every later receive with so little room gets memory of Strake's with room for a header
-/// message (Landing), so that what it names is known.
+/// there is a slot that may be its own, that is a suspect from then on
+/// (exchange/transport/shared/inbox.hpp), and every later receive with so little room gets memory
+/// of Strake's with room for a header message (Landing), so that what it names is known.
 #pragma once
 
 #include <mpi.h>
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exchange/shared/envelopes.hpp"
+#include "exchange/transport/shared/envelopes.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/quirks.hpp"
 

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "exchange/method.hpp"
-#include "exchange/trials.hpp"
+#include "exchange/choice/method.hpp"
+#include "exchange/choice/trials.hpp"
 #include "mpi/elements.hpp"
 
 namespace strake::interpose::trying {

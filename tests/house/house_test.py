@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the includes of src/ and tools/ with the list of allowed arrows in docs/explanation/architecture.md, looks whether
-each of these is in use, whether units (x.hpp and x.cpp) include each other in a circle, whether a file is too long, and whether
+"""Compares the includes of src/ and tools/ with the lists of allowed arrows between rooms, and between the parts of a room, in
+docs/explanation/architecture.md, looks whether each of these is in use, whether units (x.hpp and x.cpp) include each other in a circle, whether a file is too long, and whether
 each test of the interposer is in the folder of a topic.
 
   house_test.py ROOT                 fails and names each fault
@@ -31,6 +31,39 @@ def read_arrows(text):
     for line in re.findall(r"^    (\w+) ->((?: \w+)*)$", text, re.M):
         arrows[line[0]] = set(line[1].split())
     return arrows
+
+
+def read_parts(text):
+    """The lines `room/part -> room/part room/part` of the page, by part."""
+    return {part: set(to.split()) for part, to in re.findall(r"^    (\w+/\w+) ->((?: \w+/\w+)*)$", text, re.M)}
+
+
+def part_of(name):
+    """`room/part` of a file in a part; None for one beside the parts."""
+    pieces = name.split("/")
+    return "/".join(pieces[:2]) if len(pieces) > 2 else None
+
+
+def check_parts(files, parts):
+    """Files of a room that has parts are in one of them, and include what its arrows allow; each arrow is in use."""
+    faults, used = [], {part: set() for part in parts}
+    rooms = {part.split("/", 1)[0] for part in parts}
+    for name, text in files:
+        if name.split("/", 1)[0] not in rooms:
+            continue
+        part = part_of(name)
+        if part not in parts:
+            faults.append(f"src/{name} is in no part of docs/explanation/architecture.md")
+            continue
+        for include in INCLUDE.findall(text):
+            to = part_of(include)
+            if to in parts and to != part:
+                used[part].add(to)
+                if to not in parts[part]:
+                    faults.append(f"src/{name}: {part} may not include {to} ({include})")
+    faults += [f"docs/explanation/architecture.md: {part} -> {to} is in no use"
+               for part in parts for to in sorted(parts[part] - used[part])]
+    return faults + [f"docs/explanation/architecture.md: {' -> '.join(cycle)}" for cycle in cycles(parts)]
 
 
 def files_below(folder):
@@ -178,11 +211,11 @@ def read_topics(root):
 def read_page(root):
     text = open(os.path.join(root, "docs/explanation/architecture.md"), encoding="utf-8").read()
     public = {f"strake/{name}": room for name, room in re.findall(r"^    strake/([\w.]+) : (\w+)$", text, re.M)}
-    return read_arrows(text), public
+    return read_arrows(text), read_parts(text), public
 
 
 def check(root):
-    arrows, public = read_page(root)
+    arrows, parts, public = read_page(root)
     src = os.path.join(root, "src")
     rooms = {name for name in os.listdir(src) if os.path.isdir(os.path.join(src, name))}
     faults = [f"docs/explanation/architecture.md has no room {room}" for room in sorted(rooms - set(arrows))]
@@ -196,6 +229,7 @@ def check(root):
                for name, text in files_below(os.path.join(root, "include/strake"))]
     faults += check_src(include, arrows, public)
     faults += check_use([*sources, *include], arrows, public)
+    faults += check_parts(sources, parts)
     faults += check_units(sources)
     faults += check_tools(files_below(os.path.join(root, "tools")), rooms)
     faults += check_lengths(lengths_below(root))
@@ -219,6 +253,12 @@ def self_test():
     assert cycles({"a": {"b"}, "b": {"a"}}) and not cycles({"a": {"b"}, "b": set()})
     assert check_use([("high/a.cpp", '#include "low/b.hpp"\n')], arrows | {"top": {"low"}}, public)
     assert not check_use([("high/a.cpp", '#include "strake/low.hpp"\n')], arrows, public)
+    parts = {"high/up": {"high/down"}, "high/down": set()}
+    up, down = ("high/up/a.cpp", '#include "high/down/b.hpp"\n'), ("high/down/b.hpp", '#include "low/c.hpp"\n')
+    assert not check_parts([up, down], parts)
+    assert check_parts([up, ("high/down/b.hpp", '#include "high/up/a.hpp"\n')], parts)
+    assert check_parts([up, down, ("high/c.cpp", "")], parts) and check_parts([down], parts)
+    assert read_parts("text\n    a/x -> a/y a/z\n    a/y ->\n") == {"a/x": {"a/y", "a/z"}, "a/y": set()}
     circle = [("low/a.hpp", ""), ("low/a.cpp", '#include "low/b.hpp"\n'), ("low/b.hpp", '#include "low/a.hpp"\n')]
     assert check_units(circle) and not check_units(circle[:2])
     assert check_tools([("a/x.cpp", '#include "b/y.hpp"\n'), ("b/y.hpp", '#include "a/x.hpp"\n')], set())

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/method.hpp"
+#include "exchange/choice/method.hpp"
 #include "mpi/elements.hpp"
 #include "strake/layout.hpp"
 

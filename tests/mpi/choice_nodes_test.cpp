@@ -8,7 +8,7 @@
 #include <string>
 
 #include "../support/made_up_profile.hpp"
-#include "exchange/method.hpp"
+#include "exchange/choice/method.hpp"
 #include "machine/profile.hpp"
 
 namespace strake::exchange {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "../support/made_up_profile.hpp"
-#include "exchange/method.hpp"
+#include "exchange/choice/method.hpp"
 #include "machine/profile.hpp"
 #include "mpi/elements.hpp"
 #include "strake/layout.hpp"

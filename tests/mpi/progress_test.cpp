@@ -1,5 +1,5 @@
 // What is in flight: the order of sends, claims, and what is dropped when.
-#include "exchange/progress.hpp"
+#include "exchange/progress/progress.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The steps of a transfer, on a channel that does what the test says.
-#include "exchange/transfer.hpp"
+#include "exchange/message/transfer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Choices that do not depend on times: contiguous host memory, and STRAKE_METHOD.
-#include "exchange/method.hpp"
+#include "exchange/choice/method.hpp"
 
 #include <gtest/gtest.h>
 

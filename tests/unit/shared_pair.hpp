@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "exchange/peers/directory.hpp"
-#include "exchange/shared/inbox.hpp"
-#include "exchange/shared/outbox.hpp"
+#include "exchange/transport/shared/inbox.hpp"
+#include "exchange/transport/shared/outbox.hpp"
 #include "memory/sharing/descriptor_socket.hpp"
 #include "memory/sharing/directories.hpp"
 #include "memory/sharing/shared_memory.hpp"

@@ -1,4 +1,4 @@
-#include "exchange/trials.hpp"
+#include "exchange/choice/trials.hpp"
 
 #include <gtest/gtest.h>
 

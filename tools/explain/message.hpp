@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/method.hpp"
+#include "exchange/choice/method.hpp"
 #include "machine/model.hpp"
 #include "machine/profile_state.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "exchange/method.hpp"
+#include "exchange/choice/method.hpp"
 #include "message.hpp"
 #include "settings/counted.hpp"
 #include "settings/settings.hpp"

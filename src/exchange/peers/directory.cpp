@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "exchange/backoff.hpp"
+#include "exchange/peers/backoff.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 

@@ -1,5 +1,6 @@
-/// \file  Messages of the size of an envelope (exchange/shared/lengths.hpp) among longer ones: each
-/// probe tells the size of the very next one, however the messages before it were received.
+/// \file  Messages of the size of an envelope (exchange/transport/shared/lengths.hpp) among longer
+/// ones: each probe tells the size of the very next one, however the messages before it were
+/// received.
 #include <deque>
 #include <memory>
 #include <random>

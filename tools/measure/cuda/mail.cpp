@@ -1,6 +1,6 @@
-/// \file  Rounds of mail between devices (src/exchange/planned/mail.hpp): all 26 pieces of the
-/// ghost cells of a small grid, so that a round's fixed costs are nearly all that it takes. From
-/// the host that starts it, after what a stream did, until the host knows that it has ended.
+/// \file  Rounds of mail between devices (src/exchange/transport/put/mail.hpp): all 26 pieces of
+/// the ghost cells of a small grid, so that a round's fixed costs are nearly all that it takes.
+/// From the host that starts it, after what a stream did, until the host knows that it has ended.
 #include <fmt/format.h>
 #include <sched.h>
 

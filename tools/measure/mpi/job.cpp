@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "exchange/backoff.hpp"
-#include "exchange/method.hpp"
+#include "exchange/choice/method.hpp"
+#include "exchange/peers/backoff.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/wire.hpp"
 #include "settings/settings.hpp"

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "exchange/mpi_channel.hpp"
-#include "exchange/shared/envelopes.hpp"
-#include "exchange/shared/post_office.hpp"
+#include "exchange/transport/mpi_channel.hpp"
+#include "exchange/transport/shared/envelopes.hpp"
+#include "exchange/transport/shared/post_office.hpp"
 #include "memory/sharing/directories.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/real_mpi.hpp"

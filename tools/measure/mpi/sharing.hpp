@@ -1,15 +1,15 @@
 /// \file  The memory that the measured ranks of a node share, as the ranks of a job do under the
 /// interposer, and messages through it. The transport and the transfers are the interposer's own
-/// code (exchange/shared, exchange/transfer.hpp), called in the order in which its MPI_Send and
-/// MPI_Recv call them. The interposer itself can't be loaded here: it would change what all other
-/// cases measure, and it serves jobs of `strake run` alone.
+/// code (exchange/transport/shared, exchange/message/transfer.hpp), called in the order in which
+/// its MPI_Send and MPI_Recv call them. The interposer itself can't be loaded here: it would change
+/// what all other cases measure, and it serves jobs of `strake run` alone.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstdint>
 
-#include "exchange/transfer.hpp"
+#include "exchange/message/transfer.hpp"
 #include "job.hpp"
 #include "mpi/peers.hpp"
 

@@ -10,8 +10,8 @@
 
 #include "cases.hpp"
 #include "data.hpp"
-#include "exchange/mpi_channel.hpp"
-#include "exchange/transfer.hpp"
+#include "exchange/message/transfer.hpp"
+#include "exchange/transport/mpi_channel.hpp"
 #include "layouts.hpp"
 #include "machine/pitch.hpp"
 #include "mpi/layout_type.hpp"

@@ -1,0 +1,129 @@
+#include "exchange/choice/between_devices.hpp"
+
+#include <array>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "exchange/choice/method.hpp"
+#include "settings/log.hpp"
+#include "settings/settings.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange::planned {
+namespace {
+
+using machine::Method;
+using machine::TransferMethod;
+
+/// Engines only where they are wanted.
+constexpr std::array kCandidates = {MailMethod::Device, MailMethod::OneShot, MailMethod::Staged};
+
+/// What the model predicts for it.
+TransferMethod predicted_as(MailMethod method) noexcept {
+  constexpr TransferMethod kMethods[] = {TransferMethod::Device, TransferMethod::Engine,
+                                         TransferMethod::OneShot, TransferMethod::Staged};
+  static_assert(std::size(kMethods) == static_cast<std::size_t>(MailMethod::Staged) + 1);
+  return kMethods[static_cast<int>(method)];
+}
+
+/// Null where nothing was measured on this class of machine.
+const machine::ExchangeModel* model() {
+  static const std::unique_ptr<const machine::ExchangeModel> made =
+      []() -> std::unique_ptr<const machine::ExchangeModel> {
+    const machine::Profile* const profile = machine::this_machine();
+    if (profile == nullptr) return nullptr;
+    return std::make_unique<const machine::ExchangeModel>(*profile, mpi_library());
+  }();
+  return made.get();
+}
+
+machine::PathEnd end_of(const RankOnDevice& at) {
+  return {MemoryKind::Device, at.rank, 0, at.device};
+}
+
+void add(std::vector<machine::PlannedTransfer>& transfers, const machine::Path& path,
+         const std::vector<Piece>& pieces) {
+  for (const Piece& piece : pieces) {
+    const std::int64_t bytes = piece.mine.size_bytes();
+    if (bytes > 0) transfers.push_back({path, {bytes, bytes / piece.mine.block_count(), 0}});
+  }
+}
+
+std::optional<MailMethod> predicted(const RankOnDevice& own, const RankOnDevice& other,
+                                    const Lane& sends, const Lane& receives) {
+  if (model() == nullptr) return std::nullopt;
+  std::vector<machine::PlannedTransfer> transfers;
+  add(transfers, {end_of(own), end_of(other)}, sends.pieces());
+  add(transfers, {end_of(other), end_of(own)}, receives.pieces());
+  std::optional<MailMethod> best;
+  double least = 0;
+  for (const MailMethod candidate : kCandidates) {
+    const auto seconds = model()->predict(transfers, predicted_as(candidate)).seconds;
+    if (!seconds || (best && *seconds >= least)) continue;
+    best = candidate;
+    least = *seconds;
+  }
+  return best;
+}
+
+/// What `predict` returns; nothing if the profile can't be used.
+template <typename Predict>
+auto or_nothing(const Predict& predict) -> decltype(predict()) {
+  try {
+    return predict();
+  } catch (const Error& error) {
+    log::warn("the profile of this machine can't be used for exchanges: {}", error.what());
+    return std::nullopt;
+  }
+}
+
+std::optional<machine::Prediction> predicted_round(const RankOnDevice& own,
+                                                   std::span<const Mailed> all) {
+  if (model() == nullptr) return std::nullopt;
+  std::vector<machine::PlannedTransfer> transfers;
+  std::optional<TransferMethod> method;
+  for (const Mailed& mailed : all) {
+    const machine::PathEnd here = end_of(own);
+    const machine::PathEnd there = end_of(mailed.other);
+    add(transfers, {here, there}, *mailed.sends);
+    if (mailed.receives == nullptr) continue;
+    add(transfers, {there, here}, *mailed.receives);
+    const TransferMethod its = predicted_as(mailed.method);
+    if (method.value_or(its) != its) return std::nullopt;
+    method = its;
+  }
+  machine::Prediction made = model()->predict(transfers, method);
+  if (transfers.empty() || !made.seconds) return std::nullopt;
+  return made;
+}
+
+}  // namespace
+
+std::optional<machine::Prediction> predict_round(const RankOnDevice& own,
+                                                 std::span<const Mailed> all) {
+  return or_nothing([&] { return predicted_round(own, all); });
+}
+
+bool engines_are_wanted() noexcept { return settings::text(settings::Id::method) == "engine"; }
+
+MailMethod choose_mail(const RankOnDevice& own, const RankOnDevice& other, const Lane& sends,
+                       const Lane& receives) {
+  if (engines_are_wanted()) return MailMethod::Engine;
+  switch (forced_method().value_or(Method::System)) {
+    case Method::Device:
+      return MailMethod::Device;
+    case Method::OneShot:
+      return MailMethod::OneShot;
+    case Method::Staged:
+    case Method::Pack:
+      return MailMethod::Staged;
+    default:
+      break;
+  }
+  return or_nothing([&] { return predicted(own, other, sends, receives); })
+      .value_or(MailMethod::Device);
+}
+
+}  // namespace strake::exchange::planned

@@ -1,0 +1,383 @@
+#include "strake/exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "exchange/choice/between_devices.hpp"
+#include "exchange/peers/backoff.hpp"
+#include "exchange/plan/impl.hpp"
+#include "exchange/transport/together.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/real_mpi.hpp"
+#include "strake/error.hpp"
+#include "strake/memory.hpp"
+
+namespace strake {
+
+namespace {
+
+/// "host memory", "device memory of device 1".
+std::string described(Place place) {
+  const std::string of = place.device < 0 ? "" : fmt::format(" of device {}", place.device);
+  return fmt::format("{} memory{}", name_of(place.kind), of);
+}
+
+}  // namespace
+
+int ExchangePart::array(Place place, std::int64_t size_bytes) {
+  arrays_.push_back({place, size_bytes});
+  return static_cast<int>(arrays_.size()) - 1;
+}
+
+void ExchangePart::send(int peer, int tag, int array, Layout layout, std::string what) {
+  sends_.push_back({peer, tag, array, std::move(layout), std::move(what)});
+}
+
+void ExchangePart::receive(int peer, int tag, int array, Layout layout, std::string what) {
+  receives_.push_back({peer, tag, array, std::move(layout), std::move(what)});
+}
+
+void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool reverse) const {
+  if (ended_) throw Error("an exchange is started that has failed before");
+  if (running_) throw InvalidArgument("an exchange is started that has not ended yet");
+  if (bases.size() != arrays_) {
+    throw InvalidArgument(fmt::format("an exchange of {} arrays is started with {} addresses",
+                                      arrays_, bases.size()));
+  }
+  if (reverse && combine.size() != 1 && combine.size() != arrays_) {
+    throw InvalidArgument(fmt::format(
+        "a reverse exchange of {} arrays is started with {} ways to combine, not one or as many",
+        arrays_, combine.size()));
+  }
+  if (std::ranges::any_of(combine, [](const Combine& how) { return bool{how}; }))
+    require_device_combines(combine);
+  for (std::size_t i = 0; i < bases.size(); ++i) {
+    const Place planned = place_of(i);
+    const Place there = bases[i] == nullptr ? planned : classify(bases[i]);
+    if (is_device(planned) ? there == planned : there.in_host_memory()) continue;
+    throw InvalidArgument(fmt::format("array {} was planned in {}, and is at {} in {}", i,
+                                      described(planned), static_cast<const void*>(bases[i]),
+                                      described(there)));
+  }
+}
+
+void Exchange::Impl::require_device_combines(std::span<const Combine> combine) const {
+  if (!all_ranks_by_mail_)
+    throw Unsupported(
+        "values in a device's memory are combined where all ranks' devices reach each other, and "
+        "some here don't: replace() is possible");
+  for (std::size_t i = 0; i < arrays_; ++i) {
+    if (is_device(place_of(i)) && !combine_of(combine, static_cast<int>(i)).on_device())
+      throw Unsupported(
+          "values in a device's memory are combined by sum, min and max of float, double and "
+          "integers of 4 and 8 bytes, or all replaced");
+  }
+}
+
+void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> combine,
+                           std::span<Stream> after) {
+  require(bases, combine, reverse);
+  captured_ = require_streams(after);
+  const auto is_devices = [](const Stream& stream) { return stream.device() >= 0; };
+  if (!on_device() || std::ranges::none_of(after, is_devices)) after = {};  // their work is done
+  if (captured_ && !all_by_mail())
+    throw Unsupported(
+        "an exchange with ranks that this device doesn't reach is captured: their CPUs take part");
+  // What does not go by mail waits for the CPU to find its work done.
+  if (!all_by_mail()) {
+    after_.resize(after.size());
+    for (std::size_t i = 0; i < after.size(); ++i) after[i].record(after_[i]);
+    before_.assign(places_.all.size(), 0);
+    for (std::size_t i = 0; i < before_.size(); ++i)
+      if (after.empty() && is_device(places_.all[i]))
+        before_[i] = exchange::Together::get().mark(places_.all[i].device);
+  }
+  if (mail_->is_used()) {
+    or_fail([&] {
+      mail_->prepare(reverse, combine);
+      mail_->start(bases, after);
+    });
+    mailing_ = true;
+  }
+  bases_.assign(bases.begin(), bases.end());
+  combine_.assign(combine.begin(), combine.end());
+  reverse_ = reverse;
+  ++number_;
+  failure_ = nullptr;
+  done_ = false;
+  begin();
+  own_due_ = !own_.is_empty();
+  for (Peer& peer : peers_) {
+    if (peer.mailed) continue;
+    peer.giving = peer.lanes[giving()].is_empty() ? Giving::No : Giving::Due;
+    peer.taking = peer.lanes[taking()].is_empty() ? Taking::No : Taking::Due;
+  }
+  try {
+    if (captured_) return;
+    for (Peer& peer : peers_)
+      if (peer.far) peer.far->receive(peer.lanes[taking()].packed_bytes());
+    done_ = advance_while_copying(on_device() ? What::Give : What::All);
+  } catch (...) {
+    fail();
+    throw;
+  }
+}
+
+namespace {
+
+/// Those that have begun, of all threads.
+struct Running {
+  std::mutex mutex;
+  std::vector<Exchange::Impl*> all;
+  std::atomic<std::size_t> count{0};
+};
+Running& all_running() {
+  static auto& made = *new Running;
+  return made;
+}
+
+}  // namespace
+
+bool Exchange::Impl::test(What what) {
+  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+  if (!running_) return true;
+  require_own_thread();
+  if (captured_)
+    throw Unsupported(
+        "an exchange that is part of a graph is waited for by the CPU: give wait() a stream");
+  try {
+    if (done_ || advance_while_copying(what)) end();
+  } catch (...) {
+    fail();
+    throw;
+  }
+  // Other ranks may wait for those first.
+  if (running_ && all_running().count.load(std::memory_order_relaxed) > 1) advance_others();
+  return !running_;
+}
+
+void Exchange::Impl::require_own_thread() const {
+  if (thread_ != std::this_thread::get_id())
+    throw InvalidArgument("an exchange is waited for by another thread than began it");
+}
+
+bool Exchange::Impl::require_streams(std::span<Stream> streams) const {
+  const bool captures = StreamAccess::any_captures(streams);
+  for (const Stream& stream : streams)
+    if (captures && stream.device() >= 0 && !StreamAccess::any_captures(std::span(&stream, 1)))
+      throw InvalidArgument("an exchange is given streams of which some are captured, some not");
+  const auto is_of = [](const Stream& stream, Place place) {
+    return stream.device() == (is_device(place) ? place.device : -1);
+  };
+  const auto wrong = std::ranges::find_if_not(streams, [&](const Stream& stream) {
+    return std::ranges::any_of(places_.all, [&](Place place) { return is_of(stream, place); });
+  });
+  if (arrays_ == 0 || wrong == streams.end()) return captures && on_device();
+  const auto name = [](int number) {
+    return number < 0 ? std::string("the CPU") : fmt::format("device {}", number);
+  };
+  throw InvalidArgument(fmt::format("an exchange of arrays in {} is given a stream of {}",
+                                    described(places_.all.front()), name(wrong->device())));
+}
+
+void Exchange::Impl::wait(std::span<Stream> before) {
+  const bool captures = require_streams(before);
+  if (before.empty()) return wait();
+  if (!running_ || !all_by_mail() || (!captured_ && !mail_->may_wait())) {
+    if (running_ && captures)
+      throw Unsupported("an exchange that takes CPUs ends in a stream that is being captured");
+    return wait();
+  }
+  require_own_thread();
+  require_all_coming(captured_);
+  if (captures && !captured_)
+    throw Unsupported("an exchange that has begun outside of a graph is to end in it");
+  if (captured_ && !captures) {
+    mail_->forget();  // what was captured ends nowhere
+  } else if (mailing_) {
+    or_fail([&] { mail_->end_in(before); });
+  }
+  mailing_ = false;
+  end();
+}
+
+/// Before a device waits for other ranks, which the CPU does not look at then. `anew`: in a round
+/// that is about to begin.
+void Exchange::Impl::require_all_coming(bool anew) {
+  or_fail([&] {
+    for (const Peer& peer : peers_)
+      if (peer.mailed) require_coming(peer, anew);
+  });
+}
+
+void Exchange::Impl::enqueue(Bases bases, std::span<Stream> streams) {
+  const bool captured = require_streams(streams);
+  // Where ranks share a device, one that waits would keep the others from it.
+  if (!all_by_mail() || streams.empty() || (!captured && !mail_->may_wait())) {
+    start(bases, false, {}, streams);
+    return wait(streams);
+  }
+  require(bases, {}, false);
+  require_all_coming(true);
+  if (mail_->is_used()) or_fail([&] { mail_->run(bases, streams); });
+}
+
+void Exchange::Impl::advance_others() const {
+  std::vector<Impl*> others;
+  {
+    const std::lock_guard lock(all_running().mutex);
+    for (Impl* other : all_running().all)
+      if (other != this && other->thread_ == thread_) others.push_back(other);
+  }
+  for (Impl* other : others) other->advance_quietly();
+}
+
+void Exchange::Impl::advance_quietly() noexcept {
+  try {
+    if (running_ && !done_ && !captured_) done_ = advance_while_copying(What::All);
+  } catch (...) {
+    failure_ = std::current_exception();
+    fail();
+  }
+}
+
+void Exchange::Impl::begin() {
+  thread_ = std::this_thread::get_id();
+  const std::lock_guard lock(all_running().mutex);
+  all_running().all.push_back(this);
+  all_running().count.store(all_running().all.size(), std::memory_order_relaxed);
+  running_ = true;
+}
+
+void Exchange::Impl::end() noexcept {
+  running_ = false;
+  const std::lock_guard lock(all_running().mutex);
+  std::erase(all_running().all, this);
+  all_running().count.store(all_running().all.size(), std::memory_order_relaxed);
+}
+
+void Exchange::Impl::wait() {
+  for (exchange::Backoff backoff; !test(What::Wait);) backoff.pause();
+}
+
+std::int64_t Exchange::Impl::bytes_in_place(const Peer& peer) const noexcept {
+  const bool packs = peer.packs_all[kSends] || peer.went == Peer::Went::Packed;
+  return packs ? 0 : peer.lanes[kSends].bytes_in_place();
+}
+
+std::string Exchange::Impl::plan() const {
+  std::string text;
+  if (own_bytes_ != 0)
+    text += fmt::format("itself: {} bytes, copied{}\n", own_bytes_,
+                        mail_->engines_copy_own() ? ", method engine" : "");
+  for (const Peer& peer : peers_) {
+    const Lane& out = peer.lanes[kSends];
+    const Lane& in = peer.lanes[kReceives];
+    if (places_.all.size() > 1) text += fmt::format("{}, ", described(peer.place));
+    text += fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank, out.size_bytes(),
+                        in.size_bytes());
+    text += peer.mailed ? fmt::format("packed by devices, method {}\n",
+                                      name_of(mail_->method(number_of(peer))))
+            : peer.near ? fmt::format(
+                              "{} of what is sent is read in place, if shared, {} packed in "
+                              "shared memory\n",
+                              bytes_in_place(peer), out.size_bytes() - bytes_in_place(peer))
+                        : std::string("one packed message each way\n");
+  }
+  mail_->for_each_round(rank_, [&](int device, const std::vector<Mailed>& all_mailed) {
+    const auto prediction = predict_round({rank_, device}, all_mailed);
+    if (!prediction) return;
+    text +=
+        fmt::format("device {}, predicted: {:.1f} us with a launch and a wait, {:.1f} of them {}\n",
+                    device, *prediction->seconds * 1e6, prediction->bound.seconds * 1e6,
+                    name_of(prediction->bound.resource));
+  });
+  if (!running()) text += mail_->last_round();
+  return text;
+}
+
+std::vector<Exchange::PeerPlan> Exchange::Impl::peers() const {
+  std::vector<PeerPlan> all;
+  if (own_bytes_ != 0) all.push_back({rank_, own_bytes_, own_bytes_, "copied"});
+  for (const Peer& peer : peers_) {
+    const Lane& out = peer.lanes[kSends];
+    const char* const way = peer.mailed                 ? name_of(mail_->method(number_of(peer)))
+                            : !peer.near                ? "message"
+                            : bytes_in_place(peer) != 0 ? "in place"
+                                                        : "packed";
+    const std::int64_t in = peer.lanes[kReceives].size_bytes();
+    const auto same = std::ranges::find_if(
+        all, [&](const PeerPlan& known) { return known.rank == peer.rank && known.way == way; });
+    if (same == all.end()) {
+      all.push_back({peer.rank, out.size_bytes(), in, way});
+    } else {
+      same->sends_bytes += out.size_bytes();
+      same->receives_bytes += in;
+    }
+  }
+  return all;
+}
+
+std::int64_t Exchange::Impl::bytes_sent() const noexcept {
+  std::int64_t bytes = own_bytes_;
+  for (const Peer& peer : peers_) bytes += peer.lanes[kSends].size_bytes();
+  return bytes;
+}
+
+Exchange::Exchange(MPI_Comm comm, const ExchangePart& part) : impl_(new Impl(comm, part)) {}
+Exchange::Exchange() noexcept = default;
+Exchange::Exchange(Exchange&&) noexcept = default;
+Exchange& Exchange::operator=(Exchange&&) noexcept = default;
+void Exchange::Delete::operator()(Impl* impl) const noexcept { delete impl; }
+void Exchange::unwind() noexcept {
+  if (impl_ != nullptr) impl_->unwind();
+}
+
+void Exchange::start(std::span<std::byte* const> arrays) {
+  if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
+  impl_->start(arrays, false, {}, {});
+}
+void Exchange::start(std::span<std::byte* const> arrays, Stream& after) {
+  start(arrays, std::span(&after, 1));
+}
+void Exchange::start(std::span<std::byte* const> arrays, std::span<Stream> after) {
+  if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
+  impl_->start(arrays, false, {}, after);
+}
+void Exchange::enqueue(std::span<std::byte* const> arrays, Stream& stream) {
+  enqueue(arrays, std::span(&stream, 1));
+}
+void Exchange::enqueue(std::span<std::byte* const> arrays, std::span<Stream> streams) {
+  if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
+  impl_->enqueue(arrays, streams);
+}
+void Exchange::start_reverse(std::span<std::byte* const> arrays, std::span<const Combine> combine) {
+  if (impl_ == nullptr) throw InvalidArgument("an exchange is started that was never planned");
+  impl_->start(arrays, true, combine, {});
+}
+bool Exchange::running() const noexcept { return impl_ != nullptr && impl_->running(); }
+bool Exchange::arrived(int peer) const noexcept { return impl_ == nullptr || impl_->arrived(peer); }
+bool Exchange::test() { return impl_ == nullptr || impl_->test(); }
+void Exchange::wait() {
+  if (impl_ != nullptr) impl_->wait();
+}
+void Exchange::wait(Stream& before) { wait(std::span(&before, 1)); }
+void Exchange::wait(std::span<Stream> before) {
+  if (impl_ != nullptr) impl_->wait(before);
+}
+void Exchange::give_up() noexcept {
+  if (impl_ != nullptr) impl_->fail();
+}
+std::string Exchange::plan() const { return impl_ == nullptr ? std::string() : impl_->plan(); }
+std::vector<Exchange::PeerPlan> Exchange::peers() const {
+  return impl_ == nullptr ? std::vector<PeerPlan>() : impl_->peers();
+}
+std::int64_t Exchange::bytes_sent() const noexcept {
+  return impl_ == nullptr ? 0 : impl_->bytes_sent();
+}
+
+}  // namespace strake

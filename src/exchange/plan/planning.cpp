@@ -1,0 +1,148 @@
+// How an exchange is planned: who its peers are, and what they share.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "exchange/choice/between_devices.hpp"
+#include "exchange/choice/method.hpp"
+#include "exchange/plan/impl.hpp"
+#include "exchange/transport/lanes/swap_with.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/real_mpi.hpp"
+#include "strake/error.hpp"
+
+namespace strake {
+namespace {
+
+std::string fault_of(const ExchangePart& part) {
+  for (std::size_t i = 0; i < part.arrays().size(); ++i)
+    if (part.arrays()[i].place.kind == MemoryKind::Managed)
+      return fmt::format("array {} of an exchange is in managed memory", i);
+  return {};
+}
+
+}  // namespace
+
+Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
+    : arrays_(part.arrays().size()), places_(part) {
+  mpi::require_intracommunicator(comm, "an exchange");
+  end_at_finalize();
+  group_ = exchange::peers::Group::of(comm);
+  rank_ = group_->rank();
+  mpi::agree(group_->comm(), fault_of(part), mpi::FaultKind::Unsupported);
+  std::vector<Dealings> all = tell_peers(*group_, part, places_);
+  std::vector<Mails::Part> devices;
+  for (const Place place : places_.all) devices.push_back({place, {}, {}});
+  std::erase_if(all, [&](Dealings& own) {
+    if (own.rank != rank_ || own.place != own.their_place) return false;
+    for (const Piece& piece : own.sends) own_bytes_ += piece.mine.size_bytes();
+    if (is_device(places_.all[own.place])) {
+      devices[own.place].own = std::move(own.sends);
+    } else {
+      own_ = OwnCopies(std::move(own.sends));
+    }
+    return true;
+  });
+  try {
+    plan_peers(all);
+    plan_mail(all, std::move(devices));
+    int by_mail =
+        std::ranges::all_of(peers_,
+                            [](const Peer& peer) { return peer.mailed || !is_device(peer.place); })
+            ? 1
+            : 0;
+    mpi::check(
+        mpi::real_mpi().MPI_Allreduce(MPI_IN_PLACE, &by_mail, 1, MPI_INT, MPI_MIN, group_->comm()),
+        "MPI_Allreduce");
+    all_ranks_by_mail_ = by_mail != 0;
+    join();
+  } catch (...) {
+    // Planning has failed on all ranks alike: nothing was sent, and nobody accesses anything.
+    if (farewells_ != nullptr) farewells_->cancel();
+    if (connections_ != nullptr) connections_->close();
+    throw;
+  }
+}
+
+/// All peers, and the memory that those of the node share.
+void Exchange::Impl::plan_peers(std::vector<Dealings>& all) {
+  std::vector<Pair> pairs;
+  for (Dealings& dealings : all) {
+    const Peer& peer = peers_.emplace_back(dealings, places_.all[dealings.place]);
+    Pair& pair = pairs.emplace_back(dealings.rank);
+    pair.packed_bytes = {peer.lanes[kSends].packed_bytes(), peer.lanes[kReceives].packed_bytes()};
+    pair.on_devices = peer.on_device && is_device(peer.place);
+    pair.connected = dealings.connected;
+    while (pair.rank == rank_ &&
+           (all[pair.twin].rank != rank_ || all[pair.twin].place != dealings.their_place ||
+            all[pair.twin].their_place != dealings.place))
+      ++pair.twin;
+  }
+  connections_ = std::make_unique<Connections>(group_, pairs, arrays_);
+  std::vector<Peer*> far;
+  for (Peer& peer : peers_) {
+    peer.near = connections_->reaches(number_of(peer));
+    // Devices read no arrays of the host in place.
+    if (exchange::forced_method() == machine::Method::Pack || peer.on_device)
+      peer.packs_all = {true, true};
+    if (!peer.near) far.push_back(&peer);
+  }
+  plan_far(far);
+}
+
+/// Ranks of other nodes tell each other the tags of messages to them. One exchange needs as many
+/// tags as it has pairs with one rank, since receives name their source.
+void Exchange::Impl::plan_far(const std::vector<Peer*>& far) {
+  constexpr int kTags = 5;
+  std::map<int, std::size_t> pairs;  // by rank: both ends count them alike
+  std::vector<std::size_t> which;
+  std::vector<int> ranks, tags, mine, theirs;
+  std::size_t most = 0;
+  for (const Peer* const peer : far) {
+    ranks.push_back(peer->rank);
+    which.push_back(pairs[peer->rank]++);
+    most = std::max(most, which.back() + 1);
+  }
+  std::string fault;
+  try {
+    while (tags.size() < most) tags.push_back(group_->take_tag());
+  } catch (const Unsupported& error) {
+    fault = error.what();
+  }
+  try {
+    mpi::agree(group_->comm(), fault, mpi::FaultKind::Unsupported);
+  } catch (...) {
+    for (const int tag : tags) group_->give_back(tag);
+    throw;
+  }
+  for (const std::size_t number : which) mine.push_back(tags[number]);
+  swap_with(group_->comm(), ranks, kTags, mine, theirs, [] {});
+  std::vector<Farewells::Far> farewells;
+  for (std::size_t i = 0; i < far.size(); ++i) {
+    far[i]->far = std::make_unique<FarMessages>(group_->comm(), ranks[i], mine[i], theirs[i]);
+    if (which[i] == 0) farewells.push_back({ranks[i], theirs[i]});
+  }
+  if (!far.empty()) farewells_ = &Farewells::open(group_, std::move(tags), farewells);
+}
+
+/// What goes between devices.
+void Exchange::Impl::plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices) {
+  std::vector<Place> arrays;
+  for (std::size_t i = 0; i < arrays_; ++i) arrays.push_back(place_of(i));
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const Peer& peer = peers_[i];
+    if (peer.near && peer.on_device && is_device(peer.place))
+      devices[all[i].place].partners.push_back({peer.rank, peer.rank == rank_, i,
+                                                connections_->twin_of(i), &peer.lanes[kSends],
+                                                &peer.lanes[kReceives]});
+  }
+  std::erase_if(devices,
+                [](const Mails::Part& part) { return part.own.empty() && part.partners.empty(); });
+  mail_ = std::make_unique<Mails>(group_->comm(), *connections_, arrays, std::move(devices),
+                                  MailChoices{choose_mail, engines_are_wanted()});
+  for (Peer& peer : peers_) peer.mailed = mail_->reaches(number_of(peer));
+}
+
+}  // namespace strake

@@ -1,0 +1,199 @@
+#include "exchange/progress/progress.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "exchange/peers/backoff.hpp"
+#include "exchange/transport/together.hpp"
+
+namespace strake::exchange {
+namespace {
+
+/// Tells this thread from others.
+const void* this_thread() noexcept {
+  static thread_local char here;
+  return &here;
+}
+
+}  // namespace
+
+Progress::Room::Room(Progress& progress) : progress_(progress) {
+  const std::lock_guard lock(progress.mutex_);
+  static constexpr std::size_t kLeast = 64;  // all had at once, so that few in flight never grow it
+  const std::size_t more = progress.rooms_ + 1;
+  const auto room = [more](const auto& all) {
+    return std::max(kLeast, std::bit_ceil(all.size() + more));
+  };
+  progress.running_.reserve(room(progress.running_));
+  progress.leaving_.reserve(room(progress.leaving_));
+  progress.rooms_ = more;
+}
+
+Progress::Room::~Room() {
+  const std::lock_guard lock(progress_.mutex_);
+  --progress_.rooms_;
+}
+
+void Progress::add(const Room& /*room*/, std::shared_ptr<Flight> flight) noexcept {
+  const std::lock_guard lock(mutex_);
+  flight->place_ = running_.size();
+  if (flight->leaving()) leaving_.push_back(flight.get());
+  running_.push_back(std::move(flight));
+  count_.fetch_add(1, std::memory_order_release);
+}
+
+bool Progress::claim(Flight& flight) noexcept {
+  for (Backoff backoff;; backoff.pause()) {
+    const std::lock_guard lock(mutex_);
+    if (flight.claimed_by_ == this_thread()) return false;
+    if (flight.claimed_by_ != nullptr) continue;
+    flight.claimed_by_ = this_thread();
+    return true;
+  }
+}
+
+void Progress::release(Flight& flight) noexcept {
+  Lock lock(mutex_);
+  flight.claimed_by_ = nullptr;
+  drop_if_done(lock, flight);
+}
+
+void Progress::drop_if_done(Flight& flight) noexcept {
+  Lock lock(mutex_);
+  drop_if_done(lock, flight);
+}
+
+/// May let go of the lock, and of the message.
+void Progress::drop_if_done(Lock& lock, Flight& flight) noexcept {
+  const std::size_t place = flight.place_;
+  const bool runs = place < running_.size() && running_[place].get() == &flight;
+  if (!runs || flight.claimed_by_ != nullptr || !flight.complete() || !flight.unwanted()) return;
+  std::shared_ptr<Flight> dropped = std::move(running_[place]);
+  if (place + 1 < running_.size()) {
+    running_[place] = std::move(running_.back());
+    running_[place]->place_ = place;
+  }
+  running_.pop_back();
+  count_.fetch_sub(1, std::memory_order_release);
+  lock.unlock();
+  dropped.reset();  // its end may call MPI
+  lock.lock();
+}
+
+/// Lets go of the lock meanwhile.
+template <typename Act>
+void Progress::act_claimed(Lock& lock, Flight& flight, const Act& act) noexcept {
+  flight.claimed_by_ = this_thread();
+  lock.unlock();
+  act();
+  lock.lock();
+  flight.claimed_by_ = nullptr;
+}
+
+void Progress::step_claimed(Lock& lock, Flight& flight) noexcept {
+  act_claimed(lock, flight, [&] {
+    flight.step();
+    if (flight.complete()) flight.completed();
+  });
+}
+
+bool Progress::step_sends() noexcept {
+  Lock lock(mutex_);
+  while (!leaving_.empty()) {
+    Flight& first = *leaving_.front();
+    if (first.claimed_by_ != nullptr) return first.claimed_by_ != this_thread();
+    step_claimed(lock, first);
+    if (first.leaving()) return true;
+    leaving_.erase(leaving_.begin());
+    drop_if_done(lock, first);
+  }
+  return false;
+}
+
+void Progress::visit(Lock& lock, Flight& flight) noexcept {
+  if (flight.claimed_by_ != nullptr || flight.leaving()) return;
+  if (!flight.complete()) step_claimed(lock, flight);
+  drop_if_done(lock, flight);
+}
+
+/// So that sends of a device are packed by one launch, not each in its turn.
+void Progress::prepare_sends(Lock& lock) noexcept {
+  for (std::size_t i = 0; i < leaving_.size(); ++i) {
+    Flight& flight = *leaving_[i];
+    if (flight.claimed_by_ == nullptr) act_claimed(lock, flight, [&] { flight.prepare(); });
+  }
+}
+
+void Progress::step_all() noexcept {
+  Lock lock(mutex_);
+  prepare_sends(lock);
+  for (std::size_t i = 0; i < running_.size();) {
+    const Flight* const visited = running_[i].get();
+    visit(lock, *running_[i]);
+    if (i < running_.size() && running_[i].get() == visited) ++i;
+  }
+  lock.unlock();
+  Together::get().launch();
+}
+
+void Progress::step_some(Flight* mine) noexcept {
+  // What has come for the others may be unpacked meanwhile; to look costs some 30 ns each.
+  constexpr std::size_t kOthers = 8;
+  Lock lock(mutex_);
+  if (running_.size() <= kOthers) {
+    lock.unlock();
+    return step_all();
+  }
+  prepare_sends(lock);
+  if (mine != nullptr) visit(lock, *mine);
+  for (std::size_t i = 0; i < kOthers && !running_.empty(); ++i) {
+    visit(lock, *running_[++turn_ % running_.size()]);
+  }
+  lock.unlock();
+  Together::get().launch();
+}
+
+void Progress::hand_on_all() noexcept {
+  // Both at a time: a send may wait for work of the device that waits for the rank whose message
+  // is awaited.
+  for (Backoff backoff;; backoff.pause()) {
+    const bool leaving = step_sends();
+    const bool awaited = g_awaited.load(std::memory_order_relaxed) != 0 && step_awaited();
+    if (!leaving && !awaited) return;
+    {
+      Lock lock(mutex_);
+      prepare_sends(lock);
+    }
+    Together::get().launch();
+  }
+}
+
+/// True: some are still awaited, and not because this thread is inside their steps.
+bool Progress::step_awaited() noexcept {
+  bool left = false;
+  Lock lock(mutex_);
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    Flight& flight = *running_[i];
+    if (flight.claimed_by_ == nullptr && flight.awaited()) step_claimed(lock, flight);
+    left = left ||
+           (flight.claimed_by_ != nullptr ? flight.claimed_by_ != this_thread() : flight.awaited());
+  }
+  return left;
+}
+
+bool Progress::any(const std::function<bool(const Flight&)>& is) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(running_.begin(), running_.end(),
+                     [&](const std::shared_ptr<Flight>& flight) { return is(*flight); });
+}
+
+void Progress::clear() noexcept {
+  std::vector<std::shared_ptr<Flight>> dropped;
+  const std::lock_guard lock(mutex_);
+  dropped.swap(running_);
+  leaving_.clear();
+  count_.store(0, std::memory_order_release);
+}
+
+}  // namespace strake::exchange

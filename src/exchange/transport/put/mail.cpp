@@ -1,0 +1,490 @@
+#include "exchange/transport/put/mail.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "exchange/peers/backoff.hpp"
+#include "exchange/transport/put/set_zero.hpp"
+#include "settings/log.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange::planned {
+namespace {
+
+// Of the mailbox: counts, then a flag for each partner, then boxes.
+constexpr std::int64_t kFlagBytes = 64;
+constexpr std::int64_t kCountBytes = 256;
+constexpr std::int64_t kBoxUnit = 256;
+static_assert(sizeof(MailCounts) <= kCountBytes);
+
+std::int64_t flag_at(std::size_t partner) {
+  return kCountBytes + static_cast<std::int64_t>(partner) * kFlagBytes;
+}
+
+/// Of one round: either way, whichever way the exchange goes.
+std::int64_t box_bytes(const Mail::Partner& partner) {
+  const std::int64_t most =
+      std::max(partner.sends->packed_bytes(), partner.receives->packed_bytes());
+  return (most + kBoxUnit - 1) / kBoxUnit * kBoxUnit;
+}
+
+bool needs_mailboxes(MailMethod method) { return method <= MailMethod::Engine; }
+
+Layout packed(const Layout& layout, std::int64_t at) {
+  return Layout::dense(layout.size_bytes(), at);
+}
+
+}  // namespace
+
+const char* name_of(MailMethod method) noexcept {
+  constexpr const char* kNames[] = {"device", "engine", "one-shot", "staged"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(MailMethod::Staged) + 1);
+  return kNames[static_cast<int>(method)];
+}
+
+Mail::Mail(Place place, const std::vector<Place>& arrays, std::vector<Partner> partners,
+           std::vector<Piece> own, const MailChoices& choices)
+    : place_(place),
+      slot_of_(arrays.size(), -1),
+      partners_(std::move(partners)),
+      own_(std::move(own)),
+      choices_(choices),
+      engines_copy_own_(!own_.empty() && choices.engines_copy_own) {
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i] != place_) continue;
+    slot_of_[i] = static_cast<std::int32_t>(arrays_.size());
+    arrays_.push_back(i);
+  }
+  // Each partner has a box here and one there.
+  has_room_ = arrays_.size() + 2 * partners_.size() <= DeviceCopier::kMostMailSlots;
+}
+
+Mail::~Mail() {
+  if (progress_ == nullptr) return;
+  // What was begun has been waited for, or has failed.
+  if (step_ != Step::Idle) give_up();
+  try {
+    if (progress_->given_up == 0) {
+      stream_->synchronize();
+      if (has_last_) last_->synchronize();
+      return;
+    }
+    // Others may not know yet, and put.
+    mailbox_.leak();
+    if (is_idle_soon()) return;
+  } catch (...) {
+    mailbox_.leak();  // the device has failed
+  }
+  // Work that waits for something else still uses these.
+  progress_block_.leak();
+  (void)forward_.release();
+  for (auto& [how, copies] : back_) (void)copies.release();
+  (void)stream_.release();
+}
+
+void Mail::open_mailbox() {
+  std::int64_t bytes = (flag_at(partners_.size()) + kBoxUnit - 1) / kBoxUnit * kBoxUnit;
+  const std::int64_t head = bytes;
+  for (const Partner& partner : partners_) {
+    box_at_.push_back(bytes);
+    bytes += 2 * box_bytes(partner);
+  }
+  try {
+    DeviceBackend& backend = required_device_backend();
+    backend.require_intact(place_.device);
+    mailbox_ = MailboxMemory(place_, bytes);
+    set_zero(mailbox_.data(), head, place_);
+    progress_block_ = PoolBlock({MemoryKind::Pinned, place_.device}, sizeof(MailProgress));
+    progress_ = new (progress_block_.data()) MailProgress;
+    stream_ = backend.make_stream(place_.device, DeviceBackend::StreamOf::Library);
+    for (auto* const event : {&captured_end_, &last_}) *event = backend.make_event(place_.device);
+  } catch (const std::exception& error) {
+    throw OutOfMemory(fmt::format("no device memory for the {} bytes of an exchange's mailbox: {}",
+                                  bytes, error.what()));
+  }
+}
+
+Mail::Offer Mail::offer(Connections& connections) {
+  Offer made;
+  made.ordinal = place_.device;
+  made.address = mailbox_.data();
+  made.device = device_backend()->identity(place_.device);
+  if (std::ranges::all_of(partners_, &Partner::is_own)) return made;
+  try {
+    made.mailbox =
+        connections.give_device_memory(mailbox_.data(), mailbox_.data() + box_at_.back() + 1);
+  } catch (const std::exception& error) {
+    log::info("a mailbox can't be given to other ranks: {}", error.what());
+  }
+  return made;
+}
+
+Mail::Offer Mail::offer_to(std::size_t partner, const Offer& all) const {
+  Offer made = all;
+  made.flag_at = flag_at(partner);
+  made.box_at = box_at_[partner];
+  return made;
+}
+
+std::byte* Mail::mailbox_of(Connections& connections, const Partner& partner,
+                            const Offer& theirs) const {
+  if (!partner.is_own) return connections.device_memory(partner.pair, theirs.mailbox, place_);
+  try {
+    if (device_backend()->reach_peer(place_.device, theirs.ordinal)) return theirs.address;
+  } catch (const Error& error) {
+    log::warn("device {} doesn't reach the memory of device {}: {}", place_.device, theirs.ordinal,
+              error.what());
+  }
+  return nullptr;
+}
+
+MailMethod Mail::wanted(Connections& connections, int own_rank, std::size_t number,
+                        const Offer& theirs) const {
+  if (!has_room_) return MailMethod::Staged;
+  const Partner& partner = partners_[number];
+  const MailMethod best = choices_.between(
+      {own_rank, place_.device}, {partner.rank, theirs.ordinal}, *partner.sends, *partner.receives);
+  // Who can't reach the other's mailbox says so: the boxes are in host memory then.
+  if (needs_mailboxes(best) && mailbox_of(connections, partner, theirs) == nullptr)
+    return MailMethod::OneShot;
+  return best;
+}
+
+bool Mail::accepts(Connections& connections, std::size_t number, const Offer& mine,
+                   const Offer& theirs) {
+  const Partner& partner = partners_[number];
+  try {
+    boxes_of_[number] = shared_with(connections, partner, mine, theirs);
+    return true;
+  } catch (const std::exception& error) {
+    log::info("an exchange with rank {} is packed and copied by CPUs: {}", partner.rank,
+              error.what());
+    return false;
+  }
+}
+
+void Mail::settle(std::size_t partner, bool accepted) {
+  if (!accepted) {
+    boxes_of_.erase(partner);
+    return;
+  }
+  const Shared& shared = boxes_of_.at(partner);
+  may_wait_ = may_wait_ && needs_mailboxes(shared.method) && !shared.same_device;
+  flags_.push_back(shared.flags);
+}
+
+/// \throws Error  this device reaches neither the other's memory nor what its rank shares
+Mail::Shared Mail::shared_with(Connections& connections, const Partner& partner, const Offer& mine,
+                               const Offer& theirs) {
+  Shared made;
+  made.flag = &connections.own_end(partner.pair, kReceives).mail;
+  made.method = std::max(mine.method, theirs.method);
+  made.ordinal = theirs.ordinal;
+  made.same_device = theirs.device == mine.device && mine.device != 0;
+  const bool by_device = needs_mailboxes(made.method);
+  if (!by_device && made.method != MailMethod::OneShot)
+    throw Unsupported("a rank wants it so (STRAKE_METHOD)");
+  made.ends = MappedPages(place_.device, connections.their_pages(partner.pair, false));
+  made.flags.there_on_host = reinterpret_cast<std::uint64_t*>(
+      made.ends.there(&connections.their_end(partner.pair, kReceives).mail));
+  if (by_device) {
+    use_mailbox(made, partner, mine, theirs, mailbox_of(connections, partner, theirs));
+  } else {
+    use_host_memory(made, partner, connections);
+  }
+  return made;
+}
+
+void Mail::use_mailbox(Shared& made, const Partner& partner, const Offer& mine, const Offer& theirs,
+                       std::byte* mailbox) const {
+  // What one sends, the other receives: both have boxes of one size.
+  const std::int64_t bytes = box_bytes(partner);
+  std::byte* const there = mailbox + theirs.box_at;
+  std::byte* const here = mailbox_.data() + mine.box_at;
+  made.out.fill({there, there + bytes});
+  made.in.fill({here, here + bytes});
+  made.flags.there = reinterpret_cast<std::uint64_t*>(mailbox + theirs.flag_at);
+  made.flags.here = reinterpret_cast<const std::uint64_t*>(mailbox_.data() + mine.flag_at);
+}
+
+/// Each puts into its own rank's packed bytes, and takes from the other's: those of two exchanges
+/// lie there side by side.
+void Mail::use_host_memory(Shared& made, const Partner& partner, const Connections& connections) {
+  if (!own_ends_.is_there()) {
+    own_ends_ = MappedPages(place_.device, connections.own_pages(false));
+    own_packed_ = MappedPages(place_.device, connections.own_pages(true));
+  }
+  made.packed = MappedPages(place_.device, connections.their_pages(partner.pair, true));
+  const auto box = [](const MappedPages& mapped, const std::byte* even, const Lane& lane) {
+    std::byte* const there = mapped.there(even);
+    return MailCopies::Box{there, there + lane.packed_bytes()};
+  };
+  for (const bool reverse : {false, true}) {
+    const std::size_t out = reverse ? kReceives : kSends;
+    const std::size_t way = reverse ? 1 : 0;
+    const Lane& puts = reverse ? *partner.receives : *partner.sends;
+    const Lane& takes = reverse ? *partner.sends : *partner.receives;
+    made.out[way] = box(own_packed_, connections.own_packed(partner.pair, out), puts);
+    // Both put from the same side of their lanes.
+    made.in[way] = box(made.packed, connections.their_packed(partner.pair, out), takes);
+  }
+  made.flags.there = made.flags.there_on_host;
+  made.flags.here = reinterpret_cast<const std::uint64_t*>(own_ends_.there(made.flag));
+}
+
+void Mail::prepare(bool reverse, std::span<const Combine> combine) {
+  std::vector<DeviceCombine> wanted;
+  const bool replaces = std::ranges::none_of(combine, [](const Combine& how) { return bool{how}; });
+  for (std::size_t i = 0; !replaces && i < arrays_.size(); ++i)
+    wanted.push_back(combine_of(combine, static_cast<int>(arrays_[i])).on_device().value());
+  auto& made = reverse ? back_[wanted] : forward_;
+  if (made == nullptr) made = compiled(reverse, wanted);
+  copies_ = made.get();
+}
+
+std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
+                                           const std::vector<DeviceCombine>& how) const {
+  std::vector<MailCopies::Box> boxes;
+  std::vector<CopyBatch::Copy> put, own, take;
+  std::vector<CopyBatch::Copy> engine_put, engine_own, engine_take;
+  std::vector<MailCopies::Combined> combined;
+  const auto slot = [&](int array) { return slot_of_[static_cast<std::size_t>(array)]; };
+  const std::vector<Place> arrays(arrays_.size(), place_);
+  const bool combines = !how.empty();
+  const auto combine = [&](const CopyBatch::Copy& copy) {
+    combined.push_back({copy, how[static_cast<std::size_t>(copy.to_slot)]});
+  };
+  // This device's own first, then by the other ranks' numbers: each run gives the same values.
+  for (const Piece& piece : own_) {
+    const CopyBatch::Copy forward = {piece.theirs, slot(piece.their_array), piece.mine,
+                                     slot(piece.array)};
+    const CopyBatch::Copy back = {piece.mine, slot(piece.array), piece.theirs,
+                                  slot(piece.their_array)};
+    if (combines) {
+      combine(back);
+    } else {
+      (engines_copy_own_ ? engine_own : own).push_back(reverse ? back : forward);
+    }
+  }
+  for (const auto& [number, shared] : boxes_of_) {
+    const Partner& partner = partners_[number];
+    const Lane& out = reverse ? *partner.receives : *partner.sends;
+    const Lane& in = reverse ? *partner.sends : *partner.receives;
+    const auto there = static_cast<std::int32_t>(arrays_.size() + boxes.size());
+    const bool by_engine = shared.method == MailMethod::Engine;
+    boxes.push_back(shared.out[reverse ? 1 : 0]);
+    boxes.push_back(shared.in[reverse ? 1 : 0]);
+    for (const Piece& piece : out.pieces()) {
+      (by_engine ? engine_put : put)
+          .push_back({packed(piece.mine, piece.packed_at), there, piece.mine, slot(piece.array)});
+    }
+    for (const Piece& piece : in.pieces()) {
+      const CopyBatch::Copy taken = {piece.mine, slot(piece.array),
+                                     packed(piece.mine, piece.packed_at), there + 1};
+      if (combines) {
+        combine(taken);
+      } else {
+        (by_engine ? engine_take : take).push_back(taken);
+      }
+    }
+  }
+  DeviceCopier* const copier = device_copier();
+  if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");
+  return copier->compile_mail(place_.device,
+                              {.arrays = arrays,
+                               .boxes = boxes,
+                               .put = put,
+                               .own = own,
+                               .take = take,
+                               .engine_put = engine_put,
+                               .engine_own = engine_own,
+                               .engine_take = engine_take,
+                               .combined = combined},
+                              {reinterpret_cast<MailCounts*>(mailbox_.data()), progress_, flags_});
+}
+
+bool Mail::uses_engines() const noexcept {
+  return engines_copy_own_ || std::ranges::any_of(boxes_of_, [](const auto& entry) {
+           return entry.second.method == MailMethod::Engine;
+         });
+}
+
+/// Rounds follow each other, whichever streams they are in. Those that `work` captures follow as
+/// its graph says.
+void Mail::follow_last(DeviceStream& stream, const DeviceStream& work) {
+  // Also in the same stream as before, which its handle does not tell.
+  if (has_last_ && !work.capturing()) stream.wait(*last_);
+}
+
+/// The end of a round in `stream`, for those that follow. An event of a capture is of no use
+/// outside of it.
+const DeviceEvent& Mail::remember(DeviceStream& stream) {
+  const bool captured = stream.capturing();
+  DeviceEvent& event = captured ? *captured_end_ : *last_;
+  stream.record(event);
+  has_last_ = has_last_ || !captured;
+  return event;
+}
+
+void Mail::follow(const DeviceStream& work, const DeviceEvent& event) {
+  follow_last(*stream_, work);
+  stream_->wait(event);
+}
+
+/// Those of this device.
+void Mail::keep(Bases bases) {
+  bases_.clear();
+  for (const std::size_t array : arrays_) bases_.push_back(bases[array]);
+}
+
+void Mail::put(Bases bases) {
+  keep(bases);
+  ++ticket_;
+  ++round_;
+  copies_->put(*stream_, bases_, round_, ticket_);
+  step_ = Step::Put;
+}
+
+bool Mail::has_come(std::uint64_t round) const noexcept {
+  return std::ranges::all_of(boxes_of_, [&](const auto& entry) {
+    return __atomic_load_n(entry.second.flag, __ATOMIC_ACQUIRE) >= round;
+  });
+}
+
+/// Whether the round that was started is put, and its number known.
+bool Mail::is_put() const noexcept {
+  if (progress_->put_ticket != ticket_) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return true;
+}
+
+std::optional<std::vector<Mailed>> Mail::round(int rank) const {
+  std::vector<Mailed> all;
+  if (!own_.empty()) all.push_back({{rank, place_.device}, MailMethod::Device, &own_, nullptr});
+  for (const auto& [number, shared] : boxes_of_) {
+    const Partner& partner = partners_[number];
+    if (partner.is_own) return std::nullopt;
+    all.push_back({{partner.rank, shared.ordinal},
+                   shared.method,
+                   &partner.sends->pieces(),
+                   &partner.receives->pieces()});
+  }
+  return all;
+}
+
+std::optional<Mail::Stages> Mail::stages() const {
+  MailCounts counts;
+  const Layout whole = Layout::dense(sizeof(counts));
+  CopyPlan::compile(whole, {}, whole, place_)
+      .run(reinterpret_cast<std::byte*>(&counts), mailbox_.data());
+  const auto since_begin = [&](MailCounts::Stage stage) {
+    constexpr double kNsPerUs = 1e3;
+    return static_cast<double>(counts.times[stage] - counts.times[MailCounts::kBegun]) / kNsPerUs;
+  };
+  const Stages made{boxes_of_.empty() ? 0 : since_begin(MailCounts::kPut),
+                    since_begin(MailCounts::kSeen), since_begin(MailCounts::kEnded)};
+  if (counts.round == 0 || counts.times[MailCounts::kEnded] < counts.times[MailCounts::kBegun])
+    return std::nullopt;
+  return made;
+}
+
+const Mail::Partner* Mail::late() const noexcept {
+  if (step_ == Step::Idle || !is_put()) return nullptr;
+  for (const auto& [number, shared] : boxes_of_)
+    if (__atomic_load_n(shared.flag, __ATOMIC_ACQUIRE) < progress_->round)
+      return &partners_[number];
+  return nullptr;
+}
+
+bool Mail::misses(std::size_t partner) const noexcept {
+  if (step_ == Step::Idle) return false;
+  constexpr std::chrono::milliseconds kMoment{100};
+  const auto begin = std::chrono::steady_clock::now();
+  for (Backoff backoff; !is_put(); backoff.pause())
+    if (std::chrono::steady_clock::now() - begin > kMoment) return true;
+  return __atomic_load_n(boxes_of_.at(partner).flag, __ATOMIC_ACQUIRE) < progress_->round;
+}
+
+/// Whether the device has ended all rounds, of whichever streams. \throws CudaError
+bool Mail::has_ended() const { return stream_->query() && (!has_last_ || last_->query()); }
+
+bool Mail::is_idle() const noexcept {
+  try {
+    return step_ == Step::Idle && has_ended();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Now and then: a fault of the device is an error.
+void Mail::look_at_device() {
+  constexpr unsigned kRarely = 1 << 14;
+  if (++looks_ % kRarely == 0) (void)stream_->query();
+}
+
+bool Mail::test(bool now) {
+  if (step_ == Step::Idle) return true;
+  if (step_ == Step::Put && now && may_wait()) {
+    copies_->take(*stream_, bases_, round_, ticket_, DeviceMail::Await::Soon);
+    step_ = Step::Taking;
+  }
+  if (step_ == Step::Put) {
+    if (!is_put() || !has_come(progress_->round)) {
+      look_at_device();
+      return false;
+    }
+    copies_->take(*stream_, bases_, round_, ticket_, DeviceMail::Await::No);
+    step_ = Step::Taking;
+  }
+  if (progress_->taken_ticket != ticket_) {
+    look_at_device();
+    return false;
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  step_ = Step::Idle;
+  return true;
+}
+
+void Mail::stop_waiting() noexcept {
+  if (progress_ != nullptr) progress_->given_up = 1;
+}
+
+bool Mail::is_idle_soon() noexcept {
+  constexpr std::chrono::seconds kPatience{2};
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    for (Backoff backoff; !has_ended(); backoff.pause())
+      if (std::chrono::steady_clock::now() - begin > kPatience) return false;
+    return true;
+  } catch (const Error&) {
+    return false;  // the device has failed, or the round was captured
+  }
+}
+
+void Mail::give_up() noexcept {
+  stop_waiting();
+  if (progress_ != nullptr) (void)is_idle_soon();
+}
+
+const DeviceEvent& Mail::end() {
+  // Beside what other streams do meanwhile.
+  if (step_ == Step::Put) copies_->take(*stream_, bases_, round_, 0, DeviceMail::Await::InBlock);
+  step_ = Step::Idle;
+  return remember(*stream_);
+}
+
+void Mail::run(Bases bases, DeviceStream& stream) {
+  follow_last(stream, stream);
+  ++round_;
+  keep(bases);
+  forward_->run(stream, bases_, round_);
+  (void)remember(stream);
+}
+
+}  // namespace strake::exchange::planned
