@@ -35,6 +35,7 @@ expect 3 1 2 "echo '[ 3] libpmix.so(PMIx_server_finalize+0x1)' >&2; exit 139"
 expect 139 0 1 "echo 'FAILED rank 0' >&2; echo 'PMIx_server_finalize' >&2; exit 139"
 expect 0 0 1 "echo 'assert (!closed) failed' >&2; exit 0"
 expect 3 1 2 "$hang"
+expect 3 1 2 "exec $folder/orterun 600"
 expect 4 0 1 "sleep 1.5; exit 4"
 expect 137 3 3 "true; } ; { echo run >>$folder/more; $hang"
 

@@ -3,7 +3,8 @@
 # the job is run again, three times in all.
 #
 #   fault                            seen of                         how it is known
-#   hangs when its ranks have ended  Open MPI 4.1.4 with PMIx 4.2.2  two looks, five seconds apart, find no rank where there was one
+#   hangs when its ranks have ended  Open MPI 4.1.4 with PMIx 4.2.2  two looks, five seconds apart, find no rank where there was one;
+#                                                                    six, where ranks may have ended before the first look
 #   crashes when they have ended     Open MPI 4.1.4 with PMIx 4.2.2  a stack with PMIx_server_finalize on its stderr
 #   an assertion about a pipe        MPICH 4.0's Hydra               "assert (!closed) failed" on its stderr
 #
@@ -31,16 +32,16 @@ ranks() {
     END { found = -1; visit(job); print found }'
 }
 
-# end_if_hung   ends the command when its launcher has had ranks, and two looks have found none.
+# end_if_hung   ends the command when its launcher has no ranks any more.
 end_if_hung() {
-  local seen= gone=0
+  local most=6 gone=0
   while sleep "${LAUNCH_LOOKS_EVERY:-5}" && kill -0 "$job" 2>/dev/null; do
     case $(ranks) in
       -1) ;;
-      0) [ -z "$seen" ] || gone=$((gone + 1)) ;;
-      *) seen=1 gone=0 ;;
+      0) gone=$((gone + 1)) ;;
+      *) most=2 gone=0 ;;
     esac
-    [ $gone = 2 ] || continue
+    [ $gone -ge $most ] || continue
     touch "$folder/hung"
     # shellcheck disable=SC2046
     kill -KILL "$job" $(pgrep -P "$job")

@@ -23,11 +23,11 @@ namespace {
 TEST_P(Run, status_is_the_jobs) { EXPECT_EQ(job({}, join({ranks(2), {hello(), "3"}})).status, 3); }
 
 TEST_P(Run, ranks_that_die_leave_the_launchers_status_and_message) {
-  const Outcome one = this->job({}, join({ranks(2), {hello(), "one", "3"}}));
+  const Words job = join({{STRAKE_SOURCE "/tests/support/launch.sh"}, kStrakeRun, ranks(2)});
+  const Outcome one = run(join({job, {hello(), "one", "3"}}));
   EXPECT_EQ(one.status, 3) << one.err;
   EXPECT_EQ(lines_with(one.err, "strake"), 0) << one.err;
   // Launchers say and return now this, now that.
-  const Words job = join({{STRAKE_SOURCE "/tests/support/launch.sh"}, kStrakeRun, ranks(2)});
   const Outcome abort = run(join({job, {hello(), "abort", "7"}}));
   EXPECT_NE(abort.status, 0) << abort.err;
   EXPECT_EQ(lines_with(abort.err, "strake run"), 0) << abort.err;
