@@ -159,6 +159,7 @@ class STRAKE_LOCAL Exchange::Impl {
   void join();
   void leave(Ending::Kind kind) noexcept;
   void finish_copies() noexcept;
+  void wait_for_reader(const Peer& peer) const noexcept;
   [[nodiscard]] bool is_idle_soon() const noexcept;
   void begin();
   void end() noexcept;

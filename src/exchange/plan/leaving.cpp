@@ -18,6 +18,8 @@ namespace {
 
 /// How long a rank that takes part no longer waits for its devices.
 constexpr std::chrono::seconds kDevicePatience{2};
+/// How long it waits for a peer that reads its arrays. (The peer may have died.)
+constexpr std::chrono::seconds kReaderPatience{2};
 
 /// The exchanges of the process. Never destroyed: static exchanges may end after it otherwise.
 struct Living {
@@ -125,15 +127,29 @@ void Exchange::Impl::fail() noexcept {
     // A peer that has not begun to read the arrays gets no bytes of them: they may change now.
     if (!peer.near || peer.giving != Giving::Offered) continue;
     std::uint64_t open = offer_of(number_, Offer::Open);
-    (void)end_of(peer, giving())
-        .offer.compare_exchange_strong(open, offer_of(number_, Offer::Back),
-                                       std::memory_order_acq_rel);
+    const bool taken_back = end_of(peer, giving())
+                                .offer.compare_exchange_strong(open, offer_of(number_, Offer::Back),
+                                                               std::memory_order_acq_rel);
+    if (!taken_back && open == offer_of(number_, Offer::Claimed)) wait_for_reader(peer);
   }
   failed_ = true;
   leave(Ending::Kind::GivenUp);
   finish_copies();
   mail_->give_up();
   end();
+}
+
+/// A peer reads this rank's arrays, which the program may free when this rank has given up.
+void Exchange::Impl::wait_for_reader(const Peer& peer) const noexcept {
+  const auto& offer = end_of(peer, giving()).offer;
+  const auto& taken = other_end_of(peer, giving()).taken;
+  const auto reads = [&] {
+    return taken.load(std::memory_order_acquire) < number_ &&
+           offer.load(std::memory_order_acquire) == offer_of(number_, Offer::Claimed);
+  };
+  const Clock::time_point begin = Clock::now();
+  for (exchange::Backoff backoff; reads(); backoff.pause())
+    if (Clock::now() - begin > kReaderPatience) return;
 }
 
 /// Devices may still copy from and to this rank's arrays and packed bytes, which the program may
