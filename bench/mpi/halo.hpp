@@ -60,8 +60,8 @@ class Halo {
     Triple starts;
     Triple sizes;
   };
-  /// What is sent in a direction; or the ghost cells on that side. They count from the first ghost
-  /// cell of the array.
+  /// The cells that are sent in a direction, or the ghost cells on that side, counted from the
+  /// array's first ghost cell.
   [[nodiscard]] static Part part(const HaloShape& shape, const Triple& direction, bool ghost);
   [[nodiscard]] Part part(const Triple& direction, bool ghost) const {
     return part(shape_, direction, ghost);

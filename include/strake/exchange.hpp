@@ -77,12 +77,13 @@ class STRAKE_API Exchange {
   /// of one `comm` share a private communicator, which is made with the first of them and kept
   /// until `comm` is freed and none of them is left; any number may be alive. Costs about 0.2 us,
   /// and 32 bytes meanwhile, for each block of a layout whose bounds meet those of one that is
-  /// received into the same array. \throws InvalidArgument  on all ranks alike: an array or a peer
-  /// that does not exist, bytes outside of an array, bytes that are received and touched by another
-  /// transfer, a transfer without its other side, or with another size there; the message names
-  /// rank, tag and both sizes. Ranks with different versions of Strake, or different values of
-  /// STRAKE_RANKS_PER_NODE; `comm` is MPI_COMM_NULL or an intercommunicator. Unsupported  arrays in
-  /// managed memory; OutOfMemory, MpiError
+  /// received into the same array.
+  /// \throws InvalidArgument  on all ranks alike: an array or a peer that does not exist, bytes
+  /// outside of an array, bytes that are received and touched by another transfer, a transfer
+  /// without its other side, or with another size there; the message names rank, tag and both
+  /// sizes. Ranks with different versions of Strake, or different values of STRAKE_RANKS_PER_NODE;
+  /// `comm` is MPI_COMM_NULL or an intercommunicator. Unsupported  arrays in managed memory;
+  /// OutOfMemory, MpiError
   Exchange(MPI_Comm comm, const ExchangePart& part);
   Exchange() noexcept;
   Exchange(Exchange&&) noexcept;

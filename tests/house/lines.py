@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tarfile
 
-ENDS = (".hpp", ".cpp", ".h", ".cuh", ".cu", ".def")
+from house_test import SOURCES, files_below
+
 # A comment, or a literal, in which there is none.
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
 
@@ -29,20 +30,11 @@ def group_of(name):
     return "/".join(pieces[:2]) if pieces[0] == "exchange" and len(pieces) > 2 else pieces[0]
 
 
-def of_tree(root):
-    for path, _, names in os.walk(os.path.join(root, "src")):
-        for name in names:
-            if name.endswith(ENDS):
-                full = os.path.join(path, name)
-                with open(full, encoding="utf-8") as file:
-                    yield os.path.relpath(full, os.path.join(root, "src")), file.read()
-
-
 def of_revision(root, revision):
     archive = subprocess.run(["git", "-C", root, "archive", revision, "src"], check=True, capture_output=True).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         for file in files:
-            if file.isfile() and file.name.endswith(ENDS):
+            if file.isfile() and file.name.endswith(SOURCES):
                 yield file.name[len("src/"):], files.extractfile(file).read().decode()
 
 
@@ -57,7 +49,7 @@ def count(files):
 
 
 def main(root, revision=None):
-    now = count(of_tree(root))
+    now = count(files_below(os.path.join(root, "src")))
     before = count(of_revision(root, revision)) if revision else collections.Counter()
     for group in sorted(set(now) | set(before)):
         print(f"{group:24}{now[group]:7}" + (f"{before[group]:7}" if revision else ""))

@@ -108,9 +108,6 @@ class Directory {
   [[nodiscard]] int ranks_reached() const noexcept;
   /// \{ Both ranks connect at a time, in a collective call: each announces itself, and takes what
   /// comes meanwhile. Both settle() alike, once both have said whether they know() the other.
-  [[nodiscard]] bool is_connected(std::int32_t rank) const noexcept {
-    return peer(rank).link == Link::Yes;
-  }
   /// False: that rank's queue is full.
   [[nodiscard]] bool announce_to(std::int32_t rank) noexcept {
     return send_self(rank) != Sent::Full;
@@ -131,9 +128,6 @@ class Directory {
   [[nodiscard]] sharing::SharedMemory& segment_of(std::int32_t rank) noexcept {
     return peer(rank).segment;
   }
-  [[nodiscard]] const sharing::SharedMemory& segment_of(std::int32_t rank) const noexcept {
-    return peer(rank).segment;
-  }
 
   /// \{ This rank's regions. Whether that rank has mapped a region; then what it is, if not.
   using Region = sharing::Arenas::Region;
@@ -142,7 +136,7 @@ class Directory {
            region.generation;
   }
   enum class Announced : std::uint8_t {
-    No,  ///< it can't be, now
+    No,  ///< it can't be announced now
     Yes,
     Look,  ///< the next message is to make that rank look for announcements
   };

@@ -115,7 +115,7 @@ Group::Group(MPI_Comm parent) : next_tag_(kFirstTag) {
   const mpi::RealMpi& real = mpi::real_mpi();
   mpi::check(real.MPI_Comm_dup(parent, &comm_), "MPI_Comm_dup");
   try {
-    // What the parent's error handler is may change.
+    // The parent's error handler may change later.
     mpi::check(real.MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     require_one_protocol(comm_);
     real.MPI_Comm_rank(comm_, &rank_);
@@ -220,7 +220,7 @@ bool Group::is_near(int rank) const noexcept {
 bool Group::is_connected(int rank) const noexcept {
   SharedByAll& all = SharedByAll::get();
   const std::lock_guard lock(all.mutex);
-  return rank != rank_ && is_near(rank) && all.directory->is_connected(world_rank(rank));
+  return rank != rank_ && is_near(rank) && all.directory->both_know(world_rank(rank));
 }
 
 int Group::take_tag() {

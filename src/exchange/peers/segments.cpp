@@ -19,6 +19,7 @@ constexpr std::int64_t kMostResident = 1 << 20;
 }  // namespace
 
 Segments::Block Segments::take(std::int64_t bytes, std::int64_t alignment) {
+  bytes = (bytes + alignment - 1) / alignment * alignment;
   const auto block_in = [&](std::size_t number) {
     Segment& segment = *all_[number].segment;
     const std::optional<std::int64_t> at = segment.blocks.take(bytes, alignment);

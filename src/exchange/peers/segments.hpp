@@ -29,8 +29,9 @@ class Segments {
     std::int64_t bytes = 0;
     std::byte* data = nullptr;
   };
-  /// A block whose bytes may be anything, from a multiple of `alignment` on. No memory is taken
-  /// from the machine before it is populated or touched.
+  /// A block of `bytes` and what is left of the last unit of `alignment`, which it begins at a
+  /// multiple of. Its bytes may be anything. No memory is taken from the machine before it is
+  /// populated or touched.
   /// \throws OutOfMemory
   [[nodiscard]] Block take(std::int64_t bytes, std::int64_t alignment);
   /// Nobody accesses the block any more.

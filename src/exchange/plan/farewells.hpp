@@ -30,7 +30,8 @@ class Farewells {
   /// Local. \throws std::bad_alloc
   [[nodiscard]] static Farewells& open(std::shared_ptr<peers::Group> group, std::vector<int> tags,
                                        const std::vector<Far>& peers);
-  /// There will be no exchange, and nothing was sent. Deletes this. Local.
+  /// Gives the tags back at once, and deletes this: planning has failed, and no rank has sent
+  /// anything. Local.
   void cancel() noexcept;
   /// Sends this rank's, once. Local.
   void send(const Ending& own) noexcept;

@@ -127,7 +127,7 @@ void Exchange::Impl::plan_far(const std::vector<Peer*>& far) {
   if (!far.empty()) farewells_ = &Farewells::open(group_, std::move(tags), farewells);
 }
 
-/// What goes between devices.
+/// Plans the transfers between devices.
 void Exchange::Impl::plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices) {
   std::vector<Place> arrays;
   for (std::size_t i = 0; i < arrays_; ++i) arrays.push_back(place_of(i));

@@ -28,10 +28,6 @@ using Block = peers::Segments::Block;
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::int64_t kPage = 4096;
 
-std::int64_t rounded_up(std::int64_t bytes, std::int64_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
-
 /// Calls `try_once(rank)` for all `ranks` until it is true, and takes announcements meanwhile: the
 /// queues of sockets are short. False: it has given up after kPatience.
 template <typename Try>
@@ -89,6 +85,7 @@ Connections::Connections(std::shared_ptr<peers::Group> group, const std::vector<
   try {
     take_blocks(pairs, arrays);
   } catch (const std::exception& error) {
+    give_blocks_back();
     if (std::ranges::find(here_, group_->rank(), &Here::rank) != here_.end())
       fault =
           fmt::format("rank {} has no memory for an exchange: {}", group_->rank(), error.what());
@@ -125,8 +122,8 @@ void Connections::close() noexcept {
 
 void Connections::give_blocks_back() {
   const std::lock_guard lock(SharedByAll::get().mutex);
-  SharedByAll::get().control.give_back(control_);
-  SharedByAll::get().staging.give_back(staging_);
+  SharedByAll::get().control.give_back(std::exchange(control_, {}));
+  SharedByAll::get().staging.give_back(std::exchange(staging_, {}));
 }
 
 /// Gives back what all peers have closed. Looks at `most`, in turn.
@@ -157,15 +154,9 @@ void Connections::take_blocks(const std::vector<Pair>& pairs, std::size_t arrays
   SharedByAll& all = SharedByAll::get();
   const std::lock_guard lock(all.mutex);
   reuse_ended(Ended::all().size());
-  if (staged > 0) staging_ = all.staging.take(rounded_up(staged, kPage), kPage);
-  try {
-    control_ = all.control.take(rounded_up(bytes, kLine), kLine);
-    all.control.populate(control_, 0, bytes);
-  } catch (...) {
-    all.staging.give_back(std::exchange(staging_, {}));
-    all.control.give_back(std::exchange(control_, {}));
-    throw;
-  }
+  if (staged > 0) staging_ = all.staging.take(staged, kPage);
+  control_ = all.control.take(bytes, kLine);
+  all.control.populate(control_, 0, bytes);
   for (std::size_t i = 0; i < pairs.size(); ++i) new (ends() + i) PairEnds;
   for (std::size_t i = 0; i < arrays; ++i) new (this->arrays() + i) ArrayPlace;
   std::byte* packed = staging_.data;
@@ -173,7 +164,7 @@ void Connections::take_blocks(const std::vector<Pair>& pairs, std::size_t arrays
     if (!is_shared(pairs[i])) continue;
     here_[i].packed = packed;
     here_[i].receives_at = 2 * pairs[i].packed_bytes[kSends];
-    // What the other one sends, this one receives.
+    // The other rank sends as much as this one receives.
     here_[i].their_receives_at = 2 * pairs[i].packed_bytes[kReceives];
     packed += here_[i].receives_at + here_[i].their_receives_at;
   }
@@ -193,7 +184,7 @@ void Connections::connect(const std::vector<Pair>& pairs) {
     const std::lock_guard lock(all.mutex);
     return all.directory->announce_to(group_->world_rank(rank));
   });
-  // What was sent waits in the socket, and nobody sends any more.
+  // All announcements wait in sockets then, and nobody sends any more.
   const std::vector<char> done(strangers.size(), 1);
   std::vector<char> all_done, got, gotten;
   swap_with(group_->comm(), strangers, kSent, done, all_done, look);

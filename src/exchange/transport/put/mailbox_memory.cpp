@@ -1,9 +1,12 @@
 #include "exchange/transport/put/mailbox_memory.hpp"
 
+#include <algorithm>
 #include <list>
-#include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
+
+#include "memory/sharing/ranges.hpp"
 
 namespace strake::exchange::planned {
 namespace {
@@ -18,17 +21,8 @@ constexpr std::int64_t kUnit = 256;
 struct MailboxMemory::Slab {
   Place place;
   PoolBlock memory;
-  std::map<std::int64_t, std::int64_t> used{};  ///< end, by begin
+  sharing::Ranges blocks{kSlabBytes};
 
-  /// Where so many bytes are free; kSlabBytes or more: nowhere.
-  [[nodiscard]] std::int64_t room_for(std::int64_t bytes) const noexcept {
-    std::int64_t at = 0;
-    for (const auto& [begin, end] : used) {
-      if (begin - at >= bytes) break;
-      at = end;
-    }
-    return at + bytes <= kSlabBytes ? at : kSlabBytes;
-  }
   static std::mutex& mutex() {
     static auto& made = *new std::mutex;
     return made;
@@ -39,38 +33,42 @@ struct MailboxMemory::Slab {
   }
 };
 
-MailboxMemory::Slab* MailboxMemory::slab_with_room(Place place, std::int64_t bytes) {
-  for (Slab& slab : Slab::all())
-    if (slab.place == place && slab.room_for(bytes) < kSlabBytes) return &slab;
-  return &Slab::all().emplace_back(place, PoolBlock(place, kSlabBytes));
-}
-
-MailboxMemory::MailboxMemory(Place place, std::int64_t bytes) {
-  bytes = (bytes + kUnit - 1) / kUnit * kUnit;
-  if (bytes > kMostInSlab) {
-    own_ = PoolBlock(place, bytes);
+MailboxMemory::MailboxMemory(Place place, std::int64_t bytes)
+    : bytes_((bytes + kUnit - 1) / kUnit * kUnit) {
+  if (bytes_ > kMostInSlab) {
+    own_ = PoolBlock(place, bytes_);
     data_ = own_.data();
     return;
   }
   const std::lock_guard lock(Slab::mutex());
-  slab_ = slab_with_room(place, bytes);
-  const std::int64_t at = slab_->room_for(bytes);
-  slab_->used[at] = at + bytes;
-  data_ = slab_->memory.data() + at;
+  const auto take_from = [&](Slab& slab) {
+    const auto at = slab.place == place ? slab.blocks.take(bytes_, kUnit) : std::nullopt;
+    if (!at) return false;
+    slab_ = &slab;
+    data_ = slab.memory.data() + *at;
+    return true;
+  };
+  if (std::ranges::none_of(Slab::all(), take_from))
+    (void)take_from(Slab::all().emplace_back(place, PoolBlock(place, kSlabBytes)));
 }
 
 MailboxMemory::~MailboxMemory() {
   if (slab_ == nullptr || data_ == nullptr) return;
   const std::lock_guard lock(Slab::mutex());
-  slab_->used.erase(data_ - slab_->memory.data());
-  if (slab_->used.empty()) std::erase_if(Slab::all(), [&](Slab& slab) { return &slab == slab_; });
+  slab_->blocks.give_back(data_ - slab_->memory.data(), bytes_);
+  if (slab_->blocks.is_unused())
+    std::erase_if(Slab::all(), [&](Slab& slab) { return &slab == slab_; });
 }
 
 MailboxMemory::MailboxMemory(MailboxMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), slab_(other.slab_), own_(std::move(other.own_)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(other.bytes_),
+      slab_(other.slab_),
+      own_(std::move(other.own_)) {}
 
 MailboxMemory& MailboxMemory::operator=(MailboxMemory&& other) noexcept {
   std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
   std::swap(slab_, other.slab_);
   std::swap(own_, other.own_);
   return *this;

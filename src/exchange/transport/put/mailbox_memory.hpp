@@ -26,9 +26,9 @@ class MailboxMemory {
 
  private:
   struct Slab;
-  static Slab* slab_with_room(Place place, std::int64_t bytes);
 
   std::byte* data_ = nullptr;
+  std::int64_t bytes_ = 0;
   Slab* slab_ = nullptr;  ///< null: `own_` has it
   PoolBlock own_;
 };

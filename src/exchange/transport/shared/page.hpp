@@ -25,7 +25,7 @@ inline constexpr std::int64_t kEnvelopeRoom = 96;
 /// find it in a cache.
 inline constexpr std::int64_t kPiece = 64 << 10;
 
-/// What an envelope begins with; the rest is without meaning.
+/// An envelope begins with this; its other bytes are without meaning.
 struct Envelope {
   std::uint64_t nonce = 0;  ///< the page's
   std::uint32_t slot = 0;

@@ -127,7 +127,7 @@ std::chrono::nanoseconds PostOffice::patience(std::int32_t rank, std::int64_t by
   // [ns] A device's packing, and the way through host memory, hold this rank up for longer.
   const std::int64_t at_least = device ? 500'000 : 2000;
   constexpr std::int64_t kBytesPerNs = 4;  // of packing, about
-  // Of a message to itself in host memory only this thread could claim it meanwhile; a device's is
+  // Only this thread could claim a message to itself in host memory meanwhile; a device's is
   // claimed by its receive's next step.
   if (rank == rank_ && !device) return {};
   // One that is always late is waited for now and then.
