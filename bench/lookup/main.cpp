@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "machine/profile.hpp"
 #include "mpi/elements.hpp"
 #include "strake/layout.hpp"
@@ -97,7 +97,7 @@ template <typename One, typename Choose>
 double time_all(const std::vector<One>& messages, Choose&& choose) {
   unsigned sum = 0;
   const double begin = now_ns();
-  for (const One& message : messages) sum += static_cast<unsigned>(choose(message).method);
+  for (const One& message : messages) sum += static_cast<unsigned>(choose(message).transport);
   const double took = now_ns() - begin;
   asm volatile("" : : "r"(sum));
   return took / static_cast<double>(messages.size());
@@ -115,7 +115,7 @@ void print(const char* name, std::vector<double> samples) {
 }
 
 bool same(Choice a, Choice b) {
-  return a.method == b.method && a.reason == b.reason && a.shares == b.shares;
+  return a.transport == b.transport && a.reason == b.reason && a.shares == b.shares;
 }
 
 /// A message's elements, in the form that choices are kept with.

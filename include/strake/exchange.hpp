@@ -167,9 +167,10 @@ class STRAKE_API Exchange {
     int rank = 0;
     std::int64_t sends_bytes = 0;
     std::int64_t receives_bytes = 0;
-    /// How what is sent travels: "copied", "device", "engine", "one-shot", "in place", "packed"
-    /// or "message".
-    std::string way;
+    /// How what is sent travels, as the last round forward did: the name of a transport
+    /// (STRAKE_METHOD), "self", "direct", "shared", "put", "engine", "one-shot", "staged" or
+    /// "pack".
+    std::string transport;
   };
   [[nodiscard]] std::vector<PeerPlan> peers() const;
   /// For people: each peer, how its bytes travel, and how many; of an exchange on a device also how

@@ -37,7 +37,7 @@ void Grid::Impl::write_plan(const std::string& path) const {
     for (const Exchange::PeerPlan& peer : exchange->peers())
       if (peer.sends_bytes > 0)
         text += fmt::format("  {} -> {} [label=\"{} bytes\\n{}\"]\n", rank, peer.rank,
-                            peer.sends_bytes, peer.way);
+                            peer.sends_bytes, peer.transport);
   const std::string all = gathered(comm, ranks, text);
   std::string fault;
   if (rank == 0) {

@@ -35,8 +35,8 @@ template <typename PassOn>
 [[gnu::always_inline]] inline int pass_at_once(Function function, const Found& found,
                                                const PassOn& pass_on) {
   const Inside inside;
-  times::note_method(Method::System);
-  record_usual({function, Method::System, found.reason, found.bytes});
+  times::note_transport(Transport::Library);
+  record_usual({function, Transport::Library, found.reason, found.bytes});
   return pass_on();
 }
 

@@ -94,7 +94,7 @@ template <typename Real, typename Count>
       return leave_marked(found, count, type, peer,
                           [&] { return leave_to(pass_on, function, found); });
     }
-    note(function, transfer->method(), found.reason, found.bytes);
+    note(function, transfer->transport(), found.reason, found.bytes);
     if (transfer->shares()) return EnvelopeSend(start_of(function), peer, *transfer).finish();
     exchange::shared::mark_send(found.bytes, peer);
     int code = MPI_SUCCESS;
@@ -260,7 +260,7 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
     if (left != nullptr && left_too != nullptr && !left_too->as_bytes && !may_be_shared(*left) &&
         !exchange::shared::may_get_envelope(room_of(*left_too))) {
       mark_left(*left, send_count, send_type, peer);
-      note(Function::MPI_Sendrecv, Method::System, left->reason, left->bytes);
+      note(Function::MPI_Sendrecv, Transport::Library, left->reason, left->bytes);
       return receive_unwatched(comm, status, [&](MPI_Status* at) {
         return ask(recv_buffer, recv_count, recv_type, at);
       });
@@ -279,8 +279,8 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
       begin_send(out, send_buffer, send_count, send_type, peer, Sender::Busy, outgoing);
     });
     SendOfCall sent;
-    if (out.method != Method::System) {
-      note(Function::MPI_Sendrecv, outgoing->method(), out.reason, out.bytes);
+    if (out.transport != Transport::Library) {
+      note(Function::MPI_Sendrecv, outgoing->transport(), out.reason, out.bytes);
       sent.take(*outgoing, peer);
     } else {
       mark_left(out, send_count, send_type, peer);
@@ -293,10 +293,10 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
       };
       return sent.run(both, [&] { return recv(into, as_many, as, from, recv_tag, comm, at); });
     };
-    if (in.method == Method::System) {
+    if (in.transport == Transport::Library) {
       return sent.finish(leave_receive(Function::MPI_Sendrecv, call, in, recv_buffer, recv_count,
                                        recv_type, origin, status,
-                                       out.method == Method::System ? &out : nullptr));
+                                       out.transport == Transport::Library ? &out : nullptr));
     }
     return sent.finish(receive(Function::MPI_Sendrecv, in, *incoming, origin, status, call));
   });
@@ -315,7 +315,7 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
-    if (found.method == Method::System) {
+    if (found.transport == Transport::Library) {
       found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
     }
     std::optional<Transfer> outgoing;
@@ -333,8 +333,9 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
     };
     // The MPI library can't send from a device's memory.
     const bool on_host = !found.typed.mixed && !found.typed.on_device();
-    if (found.method == Method::System || on_host) prepare_for_envelope(found, from, origin.origin);
-    if (found.method == Method::System || !take(found, make)) {
+    if (found.transport == Transport::Library || on_host)
+      prepare_for_envelope(found, from, origin.origin);
+    if (found.transport == Transport::Library || !take(found, make)) {
       mark_left(found, count, type, peer);
       return leave_receive(Function::MPI_Sendrecv_replace, ask, apart, found, buffer, count, type,
                            origin, status, &found);

@@ -118,7 +118,7 @@ int leave_receive(Function function, const Ask& ask, const AskApart& ask_apart, 
   };
   const mpi::CommunicatorPtr known = from.known(room_of(found));
   if (known == nullptr) {
-    if (counted != nullptr) note(function, Method::System, counted->reason, counted->bytes);
+    if (counted != nullptr) note(function, Transport::Library, counted->reason, counted->bytes);
     return receive_unwatched(from.origin.comm, user_status, with);
   }
   StatusOr status(user_status);
@@ -132,7 +132,7 @@ int leave_receive(Function function, const Ask& ask, const AskApart& ask_apart, 
   const bool looked_at = landing || from.origin.met() != exchange::shared::Met::No;
   const std::int64_t room = looked_at ? exchange::shared::kLongestEnvelope : room_of(found);
   const bool received = came(function, from.origin.comm, room, *status.get(), code, receive);
-  std::optional<Method> way;
+  std::optional<Transport> way;
   const auto where = [&](std::optional<Landing>& made) {
     made.emplace(buffer, count, type, found);
   };
@@ -141,7 +141,7 @@ int leave_receive(Function function, const Ask& ask, const AskApart& ask_apart, 
   if (way) {
     note(function, *way, Reason::None, mpi::received_bytes(*status.get()));
   } else if (counted != nullptr) {
-    note(function, Method::System, counted->reason, counted->bytes);
+    note(function, Transport::Library, counted->reason, counted->bytes);
   }
   return fits ? code : raise(from.origin.comm, MPI_ERR_TRUNCATE);
 }
@@ -173,8 +173,9 @@ int receive(Function function, const Examined& found, Transfer& transfer, const 
   CallChannel channel([&](const Parcel& parcel) {
     Arrival arrival;
     code = receive_into(function, parcel, from, status, call, arrival);
-    const Method method = arrival.delivery ? method_of(*arrival.delivery) : transfer.method();
-    if (!arrival.lost) note(function, method, found.reason, arrival.bytes);
+    const Transport transport =
+        arrival.delivery ? transport_of(*arrival.delivery) : transfer.transport();
+    if (!arrival.lost) note(function, transport, found.reason, arrival.bytes);
     return arrival;
   });
   transfer.finish(channel);

@@ -18,7 +18,7 @@ void set_event_hook(EventHook hook) noexcept {
 
 void record_unusual(Event event) noexcept {
   const auto function = static_cast<std::size_t>(event.function);
-  g_recorder.by_method[function][static_cast<std::size_t>(event.method)].add(event.bytes);
+  g_recorder.by_transport[function][static_cast<std::size_t>(event.transport)].add(event.bytes);
   if (event.reason != Reason::None) {
     g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add(event.bytes);
   }
@@ -32,9 +32,9 @@ void set_multiple() noexcept {
 
 Totals totals() noexcept {
   Totals result;
-  for (std::size_t f = 0; f < result.by_method.size(); ++f) {
-    for (std::size_t m = 0; m < result.by_method[f].size(); ++m) {
-      result.by_method[f][m] = g_recorder.by_method[f][m].value();
+  for (std::size_t f = 0; f < result.by_transport.size(); ++f) {
+    for (std::size_t m = 0; m < result.by_transport[f].size(); ++m) {
+      result.by_transport[f][m] = g_recorder.by_transport[f][m].value();
     }
   }
   for (std::size_t r = 0; r < result.by_reason.size(); ++r) {

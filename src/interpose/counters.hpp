@@ -1,11 +1,11 @@
-/// \file  Counts of what the wrapped calls did, by function, method and reason.
+/// \file  Counts of what the wrapped calls did, by function, transport and reason.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "interpose/sharing.hpp"
 #include "mpi/world.hpp"
 
@@ -13,8 +13,8 @@ namespace strake::interpose {
 
 using exchange::kReasons;
 using exchange::Reason;
-using machine::kMethods;
-using machine::Method;
+using machine::kTransports;
+using machine::Transport;
 
 /// A function that moves data, as the summary names it.
 enum class Function : std::uint8_t {
@@ -32,7 +32,7 @@ inline constexpr int kFunctions = static_cast<int>(Function::Count);
 /// that came; for one that was left to the MPI library, those that it has room for.
 struct Event {
   Function function;
-  Method method = Method::System;
+  Transport transport = Transport::Library;
   Reason reason = Reason::None;
   std::int64_t bytes = 0;
 };
@@ -44,7 +44,7 @@ struct Count {
 
 /// Totals of this process, in the order of the enums.
 struct Totals {
-  std::array<std::array<Count, kMethods>, kFunctions> by_method{};
+  std::array<std::array<Count, kTransports>, kFunctions> by_transport{};
   std::array<Count, kReasons> by_reason{};
   std::int64_t saved_ns = 0;  ///< by packing, where the MPI library's time was measured
   std::array<std::uint64_t, kSharings> ranks_sharing{};
@@ -94,7 +94,7 @@ class Counter {
 
 /// What `record` writes.
 struct Recorder {
-  std::array<std::array<Counter, kMethods>, kFunctions> by_method;
+  std::array<std::array<Counter, kTransports>, kFunctions> by_transport;
   std::array<Counter, kReasons> by_reason;
   std::atomic<std::int64_t> saved_ns{0};
   std::atomic<EventHook> hook{nullptr};
@@ -108,7 +108,8 @@ void record_unusual(Event event) noexcept;
 /// Counts the event where g_recorder is not `unusual`. ~1 ns.
 [[gnu::always_inline]] inline void record_usual(Event event) noexcept {
   const auto function = static_cast<std::size_t>(event.function);
-  g_recorder.by_method[function][static_cast<std::size_t>(event.method)].add_alone(event.bytes);
+  g_recorder.by_transport[function][static_cast<std::size_t>(event.transport)].add_alone(
+      event.bytes);
   if (event.reason != Reason::None) {
     g_recorder.by_reason[static_cast<std::size_t>(event.reason)].add_alone(event.bytes);
   }

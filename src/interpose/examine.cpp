@@ -73,7 +73,7 @@ bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined
 bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, MPI_Datatype type) {
   if (!wants_sharing(found)) return false;
   Examined packed = found;
-  if (found.method == Method::System) {
+  if (found.transport == Transport::Library) {
     mpi::TypeRecord* const record = mpi::find_type(type);
     if (record == nullptr || !resolve(const_cast<void*>(buffer), count, *record, packed))
       return false;
@@ -81,7 +81,7 @@ bool pack_for_sharing(Examined& found, const void* buffer, std::int64_t count, M
   const Place place = packed.typed.place;
   const bool device = place.kind == MemoryKind::Device;
   if (packed.typed.mixed || (!device && !place.in_host_memory())) return false;
-  if (!device) packed.method = Method::Pack;
+  if (!device) packed.transport = Transport::Pack;
   packed.reason = Reason::None;
   found = packed;
   return true;
@@ -136,16 +136,17 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
     if (settled)
       choice = trying::choose(elements, direction, nonblocking, shareable, choice, &settled);
   }
-  result.method = result.typed.mixed ? Method::Pack : choice.method;
+  result.transport = result.typed.mixed ? Transport::Pack : choice.transport;
   result.reason = choice.reason;
   result.shares = choice.shares;
-  if (result.method == Method::System && direction == Direction::Receive && record.uneven()) {
+  if (result.transport == Transport::Library && direction == Direction::Receive &&
+      record.uneven()) {
     const bool free = choice.reason != Reason::Forced && result.typed.place.in_host_memory();
     result.as_bytes = elements.dense();
     if (!result.as_bytes && free && result.bytes > mpi::quirks::kOnePiece)
-      result.method = Method::Pack;
+      result.transport = Transport::Pack;
   }
-  if (result.method != Method::System) result.reason = Reason::None;
+  if (result.transport != Transport::Library) result.reason = Reason::None;
   const bool plain = result.typed.place.kind == MemoryKind::Host && !result.typed.mixed;
   if (kept && settled && plain) known.settle(direction, result, &elements);
 }

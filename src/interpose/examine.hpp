@@ -11,7 +11,7 @@
 
 #include "device/backend.hpp"
 #include "device/loaded_objects.hpp"
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "exchange/message/transfer.hpp"
 #include "exchange/transport/mpi_channel.hpp"
 #include "exchange/transport/shared/envelopes.hpp"
@@ -34,7 +34,7 @@ enum class Style : std::uint8_t { Blocking, Nonblocking };
 
 /// The same with the typed bytes themselves.
 struct Examined : Found {
-  Typed typed;  ///< set unless the method is System
+  Typed typed;  ///< set unless the transport is System
 };
 
 /// Whether there can be memory `offset` bytes after `base`: at no address that a null pointer leads
@@ -62,7 +62,7 @@ inline bool may_be_shared(const Found& found) noexcept {
 }
 
 inline Passes passes_at_once(Direction direction, const Found& found) noexcept {
-  if (found.method != Method::System || found.as_bytes || found.reason == Reason::Empty)
+  if (found.transport != Transport::Library || found.as_bytes || found.reason == Reason::Empty)
     return Passes::No;
   // Messages shorter than that are never shared (STRAKE_SHARE_LIMIT), and get no envelope.
   if (found.bytes < exchange::shared::kShortestEnvelope) return Passes::AtOnce;
@@ -72,7 +72,7 @@ inline Passes passes_at_once(Direction direction, const Found& found) noexcept {
 }
 
 /// What a thread knows of so many elements of a datatype, in one direction and style: the one cache
-/// between a call and its method. Void once mpi::g_type_generation has moved on.
+/// between a call and its transport. Void once mpi::g_type_generation has moved on.
 struct alignas(64) Known {
   std::uint64_t key = 0;
   std::uint64_t generation = 0;
@@ -162,7 +162,7 @@ inline constexpr Found kNobody{.reason = Reason::Empty};
 /// null.
 inline const Found* left_by(const Known* known, int rank) noexcept {
   if (rank == MPI_PROC_NULL) return &kNobody;
-  return known != nullptr && known->found.method == Method::System ? &known->found : nullptr;
+  return known != nullptr && known->found.transport == Transport::Library ? &known->found : nullptr;
 }
 /// What was found before of a message that is to be left to the MPI library.
 inline const Found* left_before(Direction direction, Style style, int rank, const void* buffer,
@@ -175,7 +175,7 @@ inline const Found* left_before(Direction direction, Style style, int rank, cons
 inline Examined examined(const Known& known, const void* buffer) {
   Examined result;
   static_cast<Found&>(result) = known.found;
-  if (result.method != Method::System) {
+  if (result.transport != Transport::Library) {
     result.typed = {known.elements->shared_from_this(),
                     static_cast<std::byte*>(const_cast<void*>(buffer)),
                     {},
@@ -234,59 +234,60 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
 }
 
 /// Whether `error` says that there is no memory, and the call can be left to the MPI library, which
-/// packs as it goes. Device memory has had its other method by then.
+/// packs as it goes. Device memory has had its other transport by then.
 [[nodiscard]] bool can_leave(const Examined& found, const std::exception& error) noexcept;
 
 /// A send that shared memory may carry: it would be packed, or left as above.
 inline bool wants_sharing(const Examined& found) noexcept {
   return may_be_shared(found) ||
-         (found.shares && found.method != Method::System &&
+         (found.shares && found.transport != Transport::Library &&
           exchange::shared::may_send_envelope(found.bytes, found.typed.place));
 }
-/// As take() below, of any method.
+/// As take() below, of any transport.
 template <typename Make>
 bool try_to_take(Examined& found, Make&& make) {
   try {
     make();
-    return found.method != Method::System;
+    return found.transport != Transport::Library;
   } catch (const std::exception& error) {
     if (!can_leave(found, error)) throw;
-    found.method = Method::System;
+    found.transport = Transport::Library;
     found.reason = Reason::OutOfMemory;
     return false;
   }
 }
 
-/// Runs `make`, which takes what the method needs, before the MPI library is asked for anything.
+/// Runs `make`, which takes what the transport needs, before the MPI library is asked for anything.
 /// False: the call is left to the MPI library, as `found` then says.
 template <typename Make>
 bool take(Examined& found, Make&& make) {
-  return found.method != Method::System && try_to_take(found, make);
+  return found.transport != Transport::Library && try_to_take(found, make);
 }
 /// The same of a send that `make` begins by begin_send().
 template <typename Make>
 bool take_send(Examined& found, Make&& make) {
-  return (found.method != Method::System || may_be_shared(found)) && try_to_take(found, make);
+  return (found.transport != Transport::Library || may_be_shared(found)) &&
+         try_to_take(found, make);
 }
 
 /// Of a receive into the memory of a device: an envelope comes sooner where the host can read it.
 /// A message that comes without a header message has one more step to go, so large ones stay as
 /// they are. A receive that gets room for a header message is left to the MPI library.
 inline void prepare_for_envelope(Examined& found, int source, const Origin& origin) {
-  if (found.method != Method::System && origin.gives_room(found.bytes) &&
+  if (found.transport != Transport::Library && origin.gives_room(found.bytes) &&
       origin.communicator_of_receive(source, found.bytes) != nullptr) {
-    found.method = Method::System;
+    found.transport = Transport::Library;
     found.reason = Reason::BuiltInRule;
     return;
   }
   constexpr std::int64_t kMost = 16 << 20;
-  if (found.method != Method::Device || found.bytes > kMost ||
-      exchange::forced_method() == Method::Device)
+  if (found.transport != Transport::Device || found.bytes > kMost ||
+      exchange::forced_transport() == Transport::Device)
     return;
   const auto* const office = exchange::shared::PostOffice::get();
   if (office != nullptr && office->shares_devices() &&
       origin.communicator_of_receive(source, found.bytes) != nullptr)
-    found.method = Method::OneShot;
+    found.transport = Transport::OneShot;
 }
 
 /// Makes the transfer, which takes found.typed, and starts it; does nothing for one that is left to
@@ -294,8 +295,8 @@ inline void prepare_for_envelope(Examined& found, int source, const Origin& orig
 /// \throws OutOfMemory, CudaError
 inline void begin_packed(Direction direction, Examined& found,
                          std::optional<exchange::Transfer>& transfer) {
-  if (found.method == Method::System) return;
-  transfer.emplace(direction, std::move(found.typed), found.method);
+  if (found.transport == Transport::Library) return;
+  transfer.emplace(direction, std::move(found.typed), found.transport);
   transfer->start();
 }
 
@@ -321,15 +322,16 @@ inline void begin_send(Examined& found, const void* buffer, std::int64_t count, 
 }
 
 /// Counts what was decided.
-inline void note(Function function, Method method, Reason reason, std::int64_t bytes) noexcept {
-  reason == Reason::Empty ? times::note_nothing() : times::note_method(method);
-  record({function, method, reason, bytes});
+inline void note(Function function, Transport transport, Reason reason,
+                 std::int64_t bytes) noexcept {
+  reason == Reason::Empty ? times::note_nothing() : times::note_transport(transport);
+  record({function, transport, reason, bytes});
 }
 
 /// Leaves the call to the MPI library, as was found.
 template <typename PassOn>
 int leave_to(const PassOn& pass_on, Function function, const Found& found) {
-  note(function, Method::System, found.reason, found.bytes);
+  note(function, Transport::Library, found.reason, found.bytes);
   return pass_on();
 }
 /// Leaves a receive to the MPI library: `call(buffer, count, type)` asks for it.
@@ -367,7 +369,7 @@ int watch(Function function, const Found& found, void* buffer, Count count, MPI_
   PendingTable::Owned pending = PendingTable::get().make(function, found.reason, origin.comm);
   if (!pending->comes_from(source, origin, room_of(found))) {
     if (!persistent && found.reason != Reason::None)
-      note(function, Method::System, found.reason, found.bytes);
+      note(function, Transport::Library, found.reason, found.bytes);
     return call();
   }
   if (gives_room) pending->landing.emplace(buffer, count, type, found, true);

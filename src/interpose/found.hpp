@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 
 namespace strake::interpose {
 
 using exchange::Reason;
 using machine::Direction;
-using machine::Method;
+using machine::Transport;
 
 /// Whether a message needs nothing but the MPI library's call.
 enum class Passes : std::uint8_t {
@@ -21,7 +21,7 @@ enum class Passes : std::uint8_t {
 /// How the bytes of a call should travel.
 struct Found {
   std::int64_t bytes = 0;  ///< 0 where not known
-  Method method = Method::System;
+  Transport transport = Transport::Library;
   Reason reason = Reason::None;
   /// A receive that is left to the MPI library asks it for MPI_BYTE from `lowest` on, not the type
   /// (decision 5).

@@ -20,8 +20,8 @@
 namespace strake::interpose {
 
 /// How an announced message comes.
-[[nodiscard]] inline Method method_of(const exchange::shared::Delivery& delivery) noexcept {
-  return delivery.direct() ? Method::Direct : Method::Shared;
+[[nodiscard]] inline Transport transport_of(const exchange::shared::Delivery& delivery) noexcept {
+  return delivery.direct() ? Transport::Direct : Transport::Shared;
 }
 
 /// Where such a receive puts its bytes.
@@ -87,13 +87,13 @@ class Landing {
 template <typename Where>
 [[nodiscard]] bool settle_left(MPI_Status& status, const mpi::CommunicatorPtr& comm,
                                exchange::shared::Met met, std::optional<Landing>& landing,
-                               const Where& where, std::optional<Method>& way) {
+                               const Where& where, std::optional<Transport>& way) {
   const auto delivery = exchange::shared::look(status, comm, met, [&] {
     if (!landing) where(landing);
     return landing->landed();
   });
   if (!delivery) return !landing || landing->settle(mpi::received_bytes(status));
-  way = method_of(*delivery);
+  way = transport_of(*delivery);
   return landing->take(*delivery);
 }
 

@@ -88,7 +88,7 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
   if (!take(found, [&] { begin_packed(Direction::Send, found, transfer); })) {
     return leave_to(pass_on, Function::MPI_Ibsend, found);
   }
-  note(Function::MPI_Ibsend, transfer->method(), found.reason, found.bytes);
+  note(Function::MPI_Ibsend, transfer->transport(), found.reason, found.bytes);
   int code = MPI_SUCCESS;
   CallChannel channel([&](const Parcel& parcel) {
     const Wire wire = wire_of(parcel, peer);
@@ -132,7 +132,7 @@ template <typename Real, typename Count>
     }
     Examined found = examine_by(before, Direction::Send, buffer, count, type);
     const bool buffered = function == Function::MPI_Ibsend;  // its bytes are the MPI library's
-    if (!buffered && (found.method == Method::Pack || may_be_shared(found))) {
+    if (!buffered && (found.transport == Transport::Pack || may_be_shared(found))) {
       ours.hand_on();  // what was sent before leaves before
       PendingTable::Owned pending;
       const auto make = [&] {
@@ -144,15 +144,15 @@ template <typename Real, typename Count>
                             [&] { return leave_to(pass_on, function, found); });
       }
       const Transfer& transfer = *pending->transfer;
-      note(function, transfer.method(), found.reason, found.bytes);
+      note(function, transfer.transport(), found.reason, found.bytes);
       if (!transfer.shares()) exchange::shared::mark_send(found.bytes, peer);
       return give(std::move(pending), request, [&](const Parcel& parcel) {
         const Wire wire = wire_of(parcel, peer);
         return start(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
       });
     }
-    if (found.method != Method::System && !mpi::sendable(peer)) {
-      found.method = Method::System;
+    if (found.transport != Transport::Library && !mpi::sendable(peer)) {
+      found.transport = Transport::Library;
       found.reason = Reason::BadArguments;
     }
     if (buffered) return ibsend(found, start, peer, request, pass_on, count, type);
@@ -161,7 +161,7 @@ template <typename Real, typename Count>
       if (const auto lease = lease_for(found, buffer, count, type, peer, Sender::Busy)) {
         operation = operation_of(*lease, function, found, peer, start);
       } else {
-        operation = ours.make_operation(function, found.reason, found.typed, found.method,
+        operation = ours.make_operation(function, found.reason, found.typed, found.transport,
                                         Direction::Send, peer, start);
       }
       operation->start();
@@ -171,7 +171,7 @@ template <typename Real, typename Count>
       return leave_marked(found, count, type, peer,
                           [&] { return leave_to(pass_on, function, found); });
     }
-    times::note_method(operation->method());
+    times::note_transport(operation->transport());
     *request = ours.launch(operation);
     finish_if_threaded();
     return MPI_SUCCESS;
@@ -209,7 +209,7 @@ int leave_receive(Function function, const Ask& ask, const Found& found, void* b
   // Of one that is watched it is counted when the message has come by which way it came.
   const std::int64_t room = room_of(found);
   if (!exchange::shared::may_get_envelope(room) && !origin.gives_room(room))
-    note(function, Method::System, found.reason, found.bytes);
+    note(function, Transport::Library, found.reason, found.bytes);
   return watch(function, found, buffer, count, type, source, origin, request, ask);
 }
 
@@ -223,7 +223,7 @@ int receive(Function function, const Ask& ask, Examined found, void* buffer, Cou
   const auto leave = [&] {
     return leave_receive(function, ask, found, buffer, count, type, source, origin, request);
   };
-  if (found.method == Method::Pack) {
+  if (found.transport == Transport::Pack) {
     PendingTable::Owned pending;
     const auto make = [&] {
       pending = PendingTable::get().make(function, found.reason, origin.comm);
@@ -231,7 +231,7 @@ int receive(Function function, const Ask& ask, Examined found, void* buffer, Cou
       pending->comes_from(source, origin, pending->transfer->size_bytes());
     };
     if (!take(found, make)) return leave();
-    times::note_method(found.method);
+    times::note_transport(found.transport);
     return give(std::move(pending), request, [&](const Parcel& parcel) {
       const Wire wire = wire_of(parcel);
       return ask(parcel.data, wire.count(), wire.type());
@@ -240,11 +240,12 @@ int receive(Function function, const Ask& ask, Examined found, void* buffer, Cou
   Requests& ours = Requests::get();
   std::shared_ptr<Operation> operation;
   const auto make = [&] {
-    operation = ours.make_operation(function, found.reason, found.typed, found.method, channel...);
+    operation =
+        ours.make_operation(function, found.reason, found.typed, found.transport, channel...);
     operation->start();
   };
   if (!take(found, make)) return leave();
-  times::note_method(found.method);
+  times::note_transport(found.transport);
   *request = ours.launch(operation);
   return MPI_SUCCESS;
 }

@@ -31,11 +31,11 @@ MPI_Status empty_status() {
 }
 
 Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-                     machine::Method method, Direction direction, const mpi::Peer& peer,
+                     machine::Transport transport, Direction direction, const mpi::Peer& peer,
                      exchange::StartSend start_send)
     : function_(function),
       reason_(reason),
-      transfer_(direction, typed, method),
+      transfer_(direction, typed, transport),
       channel_(peer, start_send),
       status_(empty_status()) {}
 
@@ -49,10 +49,10 @@ Operation::Operation(Function function, exchange::Reason reason, const exchange:
       status_(empty_status()) {}
 
 Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-                     machine::Method method, MPI_Message* message, const Origin& origin)
+                     machine::Transport transport, MPI_Message* message, const Origin& origin)
     : function_(function),
       reason_(reason),
-      transfer_(Direction::Receive, typed, method),
+      transfer_(Direction::Receive, typed, transport),
       channel_(message, origin.comm, origin.communicator),
       status_(empty_status()) {}
 
@@ -102,7 +102,7 @@ void Operation::start() {
   comm_to_raise_ = MPI_COMM_NULL;
   raised_ = false;
   thrown_ = nullptr;
-  is_left_ = !choice.shares && choice.method == machine::Method::System;
+  is_left_ = !choice.shares && choice.transport == machine::Transport::Library;
   why_left_ = choice.reason;
   if (is_left_) {
     mpi::check(mpi::real_mpi().MPI_Start(&left_), "MPI_Start");
@@ -172,9 +172,9 @@ void Operation::completed() noexcept {
 
 void Operation::count() const noexcept {
   if (transfer_.direction() == Direction::Send)
-    return record({function_, method(), is_left_ ? why_left_ : reason_, transfer_.size_bytes()});
+    return record({function_, transport(), is_left_ ? why_left_ : reason_, transfer_.size_bytes()});
   const exchange::Arrival& arrival = transfer_.arrival();
-  const auto way = arrival.delivery ? method_of(*arrival.delivery) : method();
+  const auto way = arrival.delivery ? transport_of(*arrival.delivery) : transport();
   record({function_, way, reason_, arrival.bytes});
 }
 

@@ -28,7 +28,7 @@ class Operation final : public exchange::Flight {
   /// Of a send that `start_send` starts, of a receive, or (make_persistent) of a persistent one.
   /// \throws OutOfMemory
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-            machine::Method method, machine::Direction direction, const mpi::Peer& peer,
+            machine::Transport transport, machine::Direction direction, const mpi::Peer& peer,
             exchange::StartSend start_send = nullptr);
   /// Of a send by memory that its receiver shares. \throws std::bad_alloc
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
@@ -36,7 +36,7 @@ class Operation final : public exchange::Flight {
             exchange::StartSend start_send);
   /// Of a receive of a message that was matched on `comm`. \throws OutOfMemory
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-            machine::Method method, MPI_Message* message, const Origin& origin);
+            machine::Transport transport, MPI_Message* message, const Origin& origin);
   ~Operation() override;
 
   /// From now on it may be started any number of times, over one persistent request of the MPI
@@ -80,8 +80,8 @@ class Operation final : public exchange::Flight {
   }
   [[nodiscard]] bool is_persistent() const noexcept { return persistent_; }
   [[nodiscard]] bool is_buffered() const noexcept { return buffered_; }
-  [[nodiscard]] machine::Method method() const noexcept {
-    return is_left_ ? machine::Method::System : transfer_.method();
+  [[nodiscard]] machine::Transport transport() const noexcept {
+    return is_left_ ? machine::Transport::Library : transfer_.transport();
   }
 
   /// What the completion reports, once complete.

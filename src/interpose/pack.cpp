@@ -92,7 +92,7 @@ template <typename Count, typename PassOn>
 bool run_first(const Call<Count>& call, PassOn&& pass_on) {
   Examined found;
   const auto leave = [&](Reason reason) {
-    note(function_of(call.direction), Method::System, reason, found.bytes);
+    note(function_of(call.direction), Transport::Library, reason, found.bytes);
     return false;
   };
   if (call.count <= 0) return leave(call.count == 0 ? Reason::Empty : Reason::BadArguments);
@@ -132,7 +132,7 @@ bool run_first(const Call<Count>& call, PassOn&& pass_on) {
   if (typed.mixed) {
     exchange::copy_mixed(call.direction, layout, typed.address, call.packed + *call.position,
                          ByteRange::all());
-    call.finish(Method::Pack, found.bytes);
+    call.finish(Transport::Pack, found.bytes);
     return true;
   }
   const CopyPlan* compiled = nullptr;
@@ -145,9 +145,9 @@ bool run_first(const Call<Count>& call, PassOn&& pass_on) {
     return leave(Reason::OutOfMemory);
   }
   const CopyPlan& plan = *compiled;
-  const Method method = host                      ? Method::Pack
-                        : places.packed.on_host() ? Method::OneShot
-                                                  : Method::Device;
+  const Transport transport = host                      ? Transport::Pack
+                              : places.packed.on_host() ? Transport::OneShot
+                                                        : Transport::Device;
   const auto copy = [&] { call.run(plan); };
   std::int64_t saved_ns = 0;
   const bool packs = call.direction == Direction::Send && call.typed != nullptr;
@@ -168,7 +168,7 @@ bool run_first(const Call<Count>& call, PassOn&& pass_on) {
     last.saved_ns =
         static_cast<std::int32_t>(std::clamp<std::int64_t>(saved_ns, INT32_MIN, INT32_MAX));
     last.plan = &plan;
-    last.method = method;
+    last.transport = transport;
     last.places = places;
     const cpu::Op* const op = CopyPlanAccess::cpu_op(plan);
     // A larger copy may be run by several threads.
@@ -179,7 +179,7 @@ bool run_first(const Call<Count>& call, PassOn&& pass_on) {
       last.op = op;
     }
   }
-  call.finish(method, found.bytes);
+  call.finish(transport, found.bytes);
   return true;
 }
 

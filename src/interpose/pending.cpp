@@ -107,10 +107,11 @@ bool end_transfer(Pending& pending, MPI_Status& status) {
   const auto delivery = look(pending, status);
   if (pending.landing) {
     if (delivery) {
-      record({pending.function, method_of(*delivery), exchange::Reason::None, delivery->bytes()});
+      record(
+          {pending.function, transport_of(*delivery), exchange::Reason::None, delivery->bytes()});
       pending.told.fits = pending.landing->take(*delivery);
     } else if (!pending.persistent) {
-      record({pending.function, Method::System, pending.reason, pending.landing->room()});
+      record({pending.function, Transport::Library, pending.reason, pending.landing->room()});
     }
     if (!delivery) pending.told.fits = pending.landing->settle(mpi::received_bytes(status));
     return pending.told.fits;
@@ -123,8 +124,8 @@ bool end_transfer(Pending& pending, MPI_Status& status) {
     pending.told.fits = false;
     return false;
   }
-  const Method method = delivery ? method_of(*delivery) : transfer.method();
-  record({pending.function, method, pending.reason, bytes});
+  const Transport transport = delivery ? transport_of(*delivery) : transfer.transport();
+  record({pending.function, transport, pending.reason, bytes});
   transfer.arrived({.bytes = bytes, .lost = false, .delivery = delivery});
   return true;
 }
@@ -153,7 +154,7 @@ int end_as_class(Pending& pending, MPI_Status& status) noexcept {
   const bool plain = pending.plain && !mpi::g_multiple.load(std::memory_order_relaxed) &&
                      !exchange::shared::like_envelope(mpi::received_bytes(status));
   if (!plain) return false;
-  record({pending.function, Method::System, pending.reason, pending.landing->room()});
+  record({pending.function, Transport::Library, pending.reason, pending.landing->room()});
   PendingTable::get().end_plain(&pending);
   return true;
 }

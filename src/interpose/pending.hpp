@@ -19,7 +19,7 @@
 #include <optional>
 #include <utility>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "exchange/message/transfer.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/landing.hpp"

@@ -77,7 +77,7 @@ class Starting {
     transfer.start();
     transfer.post(channel);
     if (sends) {
-      note(pending->function, transfer.method(), pending->reason, transfer.size_bytes());
+      note(pending->function, transfer.transport(), pending->reason, transfer.size_bytes());
     }
   }
   /// After the MPI library's call.
@@ -121,7 +121,7 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
     return nullptr;
   std::shared_ptr<Operation> operation;
   const auto make = [&] {
-    operation = Requests::get().make_operation(function, found.reason, found.typed, found.method,
+    operation = Requests::get().make_operation(function, found.reason, found.typed, found.transport,
                                                Direction::Send, peer, start_of(function));
     operation->make_persistent(*to);
   };
@@ -129,7 +129,7 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
   MPI_Request left = MPI_REQUEST_NULL;
   const bool host = found.typed.place.in_host_memory() && by_rule.reason != Reason::Forced;
   if (host && make_left(&left) == MPI_SUCCESS)
-    operation->may_be_left(left, {by_rule.method, by_rule.reason, by_rule.shares});
+    operation->may_be_left(left, {by_rule.transport, by_rule.reason, by_rule.shares});
   return operation;
 }
 
@@ -140,8 +140,8 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
   return boundary(comm, pass_on, [&] {
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type, Use::Often);
     const Peer peer{rank, tag, comm};
-    if (found.method != Method::System && !mpi::sendable(peer)) {
-      found.method = Method::System;
+    if (found.transport != Transport::Library && !mpi::sendable(peer)) {
+      found.transport = Transport::Library;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
     const auto make_left = [&](MPI_Request* left) {
@@ -149,11 +149,11 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
     };
     if (auto shared = make_shared_send(function, found, buffer, count, type, peer, make_left))
       return give_out(std::move(shared), init, peer, request);
-    if (found.method == Method::Pack) {
+    if (found.transport == Transport::Pack) {
       PendingTable::Owned pending;
       const auto take_memory = [&] {
         pending = PendingTable::get().make(function, found.reason, comm);
-        pending->transfer.emplace(Direction::Send, found.typed, found.method);
+        pending->transfer.emplace(Direction::Send, found.typed, found.transport);
       };
       if (!take(found, take_memory)) return leave_send(pass_on, function, found, peer, request);
       if (exchange::shared::like_envelope(found.bytes)) pending->marked = {found.bytes, peer};
@@ -164,8 +164,8 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
     }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
-      operation = Requests::get().make_operation(function, found.reason, found.typed, found.method,
-                                                 Direction::Send, peer);
+      operation = Requests::get().make_operation(function, found.reason, found.typed,
+                                                 found.transport, Direction::Send, peer);
       operation->make_persistent(init);
     };
     if (!take(found, make)) return leave_send(pass_on, function, found, peer, request);
@@ -188,21 +188,21 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
         examine(Direction::Receive, Style::Nonblocking, buffer, count, type, Use::Often);
     prepare_for_envelope(found, rank, {comm, nullptr});
     const Peer probe{rank == MPI_ANY_SOURCE ? 0 : rank, tag == MPI_ANY_TAG ? 0 : tag, comm};
-    if (found.method != Method::System && !mpi::sendable(probe)) {
-      found.method = Method::System;
+    if (found.transport != Transport::Library && !mpi::sendable(probe)) {
+      found.transport = Transport::Library;
       found.reason = rank == MPI_PROC_NULL ? Reason::Empty : Reason::BadArguments;
     }
     const Peer peer{rank, tag, comm};
     const auto leave = [&] {
-      note(Function::MPI_Recv_init, Method::System, found.reason, found.bytes);
+      note(Function::MPI_Recv_init, Transport::Library, found.reason, found.bytes);
       return watch(Function::MPI_Recv_init, found, buffer, count, type, rank, Origin{comm, nullptr},
                    request, ask, Watched::Persistent);
     };
-    if (found.method == Method::Pack) {
+    if (found.transport == Transport::Pack) {
       PendingTable::Owned pending;
       const auto take_memory = [&] {
         pending = PendingTable::get().make(Function::MPI_Recv_init, found.reason, comm);
-        pending->transfer.emplace(Direction::Receive, found.typed, found.method);
+        pending->transfer.emplace(Direction::Receive, found.typed, found.transport);
         pending->comes_from(rank, {comm, nullptr}, pending->transfer->size_bytes());
       };
       if (!take(found, take_memory)) return leave();
@@ -215,7 +215,7 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation = Requests::get().make_operation(Function::MPI_Recv_init, found.reason, found.typed,
-                                                 found.method, Direction::Receive, peer);
+                                                 found.transport, Direction::Receive, peer);
       operation->make_persistent(nullptr);
     };
     if (!take(found, make)) return leave();

@@ -52,7 +52,7 @@ struct alignas(64) Recent {
   std::int32_t saved_ns = 0;
 
   const CopyPlan* plan = nullptr;
-  Method method = Method::Pack;
+  Transport transport = Transport::Pack;
   ByteRange bounds = {0, 0};  ///< this and `places` are read only in a process with a device
   Places places;
 };
@@ -89,11 +89,11 @@ inline Ends ends_of(Direction direction, std::byte* typed, std::byte* packed) {
 
 /// Moves the position, and counts the call for the summary.
 template <typename Count>
-inline void finish_copy(Direction direction, Method method, std::int64_t bytes,
+inline void finish_copy(Direction direction, Transport transport, std::int64_t bytes,
                         std::int64_t saved_ns, Count* position) {
   *position += static_cast<Count>(bytes);
   if (saved_ns != 0) record_saved(saved_ns);
-  note(function_of(direction), method, Reason::None, bytes);
+  note(function_of(direction), transport, Reason::None, bytes);
 }
 
 /// The arguments of a call, in one form for packing (Send) and unpacking (Receive).
@@ -146,8 +146,8 @@ struct Call {
     }
 #endif
   }
-  void finish(Method method, std::int64_t bytes, std::int64_t saved_ns = 0) const {
-    finish_copy(direction, method, bytes, saved_ns, position);
+  void finish(Transport transport, std::int64_t bytes, std::int64_t saved_ns = 0) const {
+    finish_copy(direction, transport, bytes, saved_ns, position);
   }
 };
 
@@ -182,7 +182,7 @@ template <typename Count>
     const Ends ends = ends_of(direction, typed + last.first, packed);
     last.copy(ends.to, ends.from, last.bytes);
   }
-  finish_copy(direction, Method::Pack, last.bytes, last.saved_ns, position);
+  finish_copy(direction, Transport::Pack, last.bytes, last.saved_ns, position);
   return MPI_SUCCESS;
 }
 
@@ -203,7 +203,7 @@ template <typename Count, typename Rest>
     const Ends ends = ends_of(call.direction, call.typed + last.first, call.packed + start);
     cpu::copy_few(ends.to, ends.from, bytes);
     *call.position = static_cast<Count>(start + bytes);
-    note(function_of(call.direction), Method::Pack, Reason::None, bytes);
+    note(function_of(call.direction), Transport::Pack, Reason::None, bytes);
     return MPI_SUCCESS;
   }
   if (last.at_once == AtOnce::No) return rest();
@@ -222,11 +222,11 @@ std::optional<int> run_again(const Call<Count>& call) {
   if (t_depth != 0 || last.plan == nullptr) return {};
   const auto run = [&] {
     call.run(*last.plan);
-    call.finish(last.method, last.bytes, last.saved_ns);
+    call.finish(last.transport, last.bytes, last.saved_ns);
     return MPI_SUCCESS;
   };
   if (device_backend() == nullptr)
-    return last.method == Method::Pack ? run() : std::optional<int>();
+    return last.transport == Transport::Pack ? run() : std::optional<int>();
   if (!(places_of(call, last.bounds, last.bytes) == last.places)) return {};
   return guarded(call.comm, run);
 }

@@ -16,7 +16,7 @@ struct JobTotals {
   bool whole_job = false;  ///< of all ranks; else of rank 0
 };
 
-[[nodiscard]] Count total(const Totals& totals, Method method);
+[[nodiscard]] Count total(const Totals& totals, Transport transport);
 
 /// The messages of a job that Strake could change, and those that it did change. Both ends of a
 /// message count, and MPI_Pack and MPI_Unpack.

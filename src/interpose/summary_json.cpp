@@ -4,6 +4,7 @@
 #include "interpose/sharing.hpp"
 #include "interpose/summary_forms.hpp"
 #include "machine/profile_state.hpp"
+#include "machine/transports.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/settings.hpp"
 
@@ -62,25 +63,25 @@ nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json
                      {"contiguous", to_json(reached.contiguous)}};
   json["saved_seconds_in_pack"] = static_cast<double>(totals.saved_ns) * 1e-9;
   json["methods"] = nlohmann::ordered_json::object();
-  for (int m = 0; m < machine::kMethods; ++m) {
-    json["methods"][name_of(static_cast<Method>(m))] =
-        to_json(total(totals, static_cast<Method>(m)));
+  for (int m = 0; m < machine::kTransports; ++m) {
+    json["methods"][name_of(static_cast<Transport>(m))] =
+        to_json(total(totals, static_cast<Transport>(m)));
   }
   json["functions"] = nlohmann::ordered_json::object();
   for (int f = 0; f < interpose::kFunctions; ++f) {
     Count sum;
-    nlohmann::ordered_json methods = nlohmann::ordered_json::object();
-    for (int m = 0; m < machine::kMethods; ++m) {
+    nlohmann::ordered_json transports = nlohmann::ordered_json::object();
+    for (int m = 0; m < machine::kTransports; ++m) {
       const Count& count =
-          totals.by_method[static_cast<std::size_t>(f)][static_cast<std::size_t>(m)];
+          totals.by_transport[static_cast<std::size_t>(f)][static_cast<std::size_t>(m)];
       if (count.calls == 0) continue;
-      methods[name_of(static_cast<Method>(m))] = to_json(count);
+      transports[name_of(static_cast<Transport>(m))] = to_json(count);
       sum.calls += count.calls;
       sum.bytes += count.bytes;
     }
     if (sum.calls == 0) continue;
     nlohmann::ordered_json entry = to_json(sum);
-    entry["methods"] = std::move(methods);
+    entry["methods"] = std::move(transports);
     json["functions"][name_of(static_cast<interpose::Function>(f))] = std::move(entry);
   }
   json["reasons"] = nlohmann::ordered_json::object();

@@ -57,20 +57,20 @@ std::string contiguous_meaning(const Count& contiguous) {
 
 }  // namespace
 
-Count total(const Totals& totals, Method method) {
+Count total(const Totals& totals, Transport transport) {
   Count sum;
-  for (const auto& row : totals.by_method) {
-    sum.calls += row[static_cast<std::size_t>(method)].calls;
-    sum.bytes += row[static_cast<std::size_t>(method)].bytes;
+  for (const auto& row : totals.by_transport) {
+    sum.calls += row[static_cast<std::size_t>(transport)].calls;
+    sum.bytes += row[static_cast<std::size_t>(transport)].bytes;
   }
   return sum;
 }
 
 Reached reached_of(const Totals& totals) {
   Reached reached;
-  for (int m = 0; m < machine::kMethods; ++m) {
-    const auto method = static_cast<Method>(m);
-    if (method != Method::System) add(reached.another_way, total(totals, method));
+  for (int m = 0; m < machine::kTransports; ++m) {
+    const auto transport = static_cast<Transport>(m);
+    if (transport != Transport::Library) add(reached.another_way, total(totals, transport));
   }
   reached.left = sum_of(totals, {Reason::LibraryIsFaster, Reason::NotDecodable, Reason::Forced,
                                  Reason::OutOfMemory, Reason::External, Reason::NoKernels,
@@ -94,8 +94,9 @@ std::string meaning_of(const Totals& totals) {
     return contiguous.calls == 0 ? "no message that Strake could change"
                                  : contiguous_meaning(contiguous);
   }
-  const bool device = total(totals, Method::Device).calls + total(totals, Method::OneShot).calls +
-                          total(totals, Method::Staged).calls !=
+  const bool device = total(totals, Transport::Device).calls +
+                          total(totals, Transport::OneShot).calls +
+                          total(totals, Transport::Staged).calls !=
                       0;
   const char* const kind = device ? "bytes with gaps or in GPU memory" : "strided bytes";
   if (another_way.calls == 0)

@@ -13,27 +13,13 @@
 #include "interpose/sharing.hpp"
 #include "interpose/summary_forms.hpp"
 #include "machine/profile_state.hpp"
+#include "machine/transports.hpp"
 #include "mpi/quirks.hpp"
 #include "settings/counted.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::interpose {
 namespace {
-
-/// How the summary names what did not go the MPI library's way.
-struct Way {
-  Method method;
-  const char* done;
-  const char* how;
-};
-constexpr Way kWays[] = {
-    {Method::Direct, "copied directly", "from the sender's memory to the receiver's"},
-    {Method::Shared, "packed by Strake", "into memory that both ranks share"},
-    {Method::Pack, "packed by Strake", "sent through the MPI library"},
-    {Method::Device, "packed by Strake", "in device memory"},
-    {Method::OneShot, "packed by Strake", "from device into host memory"},
-    {Method::Staged, "packed by Strake", "in device memory, then copied to host memory"},
-};
 
 std::string human_bytes(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -85,7 +71,7 @@ double share_of(double seconds, const Totals& totals) {
 }
 
 /// The calls that most of the time inside MPI goes to. A call may have several rows: of datatypes,
-/// of methods.
+/// of transports.
 std::string longest_calls(const Totals& totals, const Json& calls) {
   struct Sum {
     std::string function;
@@ -115,15 +101,15 @@ std::string longest_calls(const Totals& totals, const Json& calls) {
 }
 
 /// The datatypes with gaps that most time went to, as far as they can be named. A send has its
-/// method; that of a receive, or of a persistent message, is not known when it is asked for.
+/// transport; that of a receive, or of a persistent message, is not known when it is asked for.
 std::string datatypes(const Json& calls) {
   struct Sum {
     std::string datatype;
     std::uint64_t calls = 0;
     std::uint64_t bytes = 0;
     double seconds = 0;
-    std::uint64_t open = 0;  ///< calls without a method
-    std::vector<std::pair<std::string, std::uint64_t>> methods;
+    std::uint64_t open = 0;  ///< calls without a transport
+    std::vector<std::pair<std::string, std::uint64_t>> transports;
   };
   std::vector<Sum> sums;
   for (const Json& row : calls) {
@@ -140,11 +126,11 @@ std::string datatypes(const Json& calls) {
       sum->open += count;
       continue;
     }
-    const auto method = row["method"].get<std::string>();
-    const std::string shown = method == name_of(Method::System) ? "passed on" : method;
+    const auto transport = row["method"].get<std::string>();
+    const std::string shown = transport == name_of(Transport::Library) ? "passed on" : transport;
     auto same =
-        std::ranges::find(sum->methods, shown, &std::pair<std::string, std::uint64_t>::first);
-    if (same == sum->methods.end()) same = sum->methods.insert(same, {shown, 0});
+        std::ranges::find(sum->transports, shown, &std::pair<std::string, std::uint64_t>::first);
+    if (same == sum->transports.end()) same = sum->transports.insert(same, {shown, 0});
     same->second += count;
   }
   std::ranges::stable_sort(sums, std::ranges::greater(), &Sum::seconds);
@@ -154,8 +140,8 @@ std::string datatypes(const Json& calls) {
     text += fmt::format("  {:<12} {}, {} asked for", i == 0 ? "datatypes" : "",
                         counted(sum.calls, "call"), human_bytes(sum.bytes));
     const char* separator = ": ";
-    for (const auto& [method, count] : sum.methods)
-      text += fmt::format("{}{} {}", std::exchange(separator, ", "), count, method);
+    for (const auto& [transport, count] : sum.transports)
+      text += fmt::format("{}{} {}", std::exchange(separator, ", "), count, transport);
     if (sum.open != 0) text += fmt::format("{}{} not known when called", separator, sum.open);
     text += fmt::format("\n    {}\n", sum.datatype);
   }
@@ -176,7 +162,7 @@ std::string command_path() {
 /// Says how this machine was measured, and by which command it would be; empty if no choice of this
 /// job goes by that.
 std::string profile_lines(const Totals& totals) {
-  if (exchange::forced_method() || settings::flag(settings::Id::disable)) return {};
+  if (exchange::forced_transport() || settings::flag(settings::Id::disable)) return {};
   std::uint64_t choices = 0;
   for (const Reason reason : {Reason::BuiltInRule, Reason::LibraryIsFaster, Reason::Trials})
     choices += totals.by_reason[static_cast<std::size_t>(reason)].calls;
@@ -202,11 +188,11 @@ std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& cal
   std::string text = fmt::format("strake: {}: {}\n", who, meaning_of(totals));
   text += time_line(totals);
   text += longest_calls(totals, calls);
-  for (const Way& way : kWays) {
-    const Count count = total(totals, way.method);
-    if (count.calls == 0) continue;
-    text += fmt::format("  {:<16} {:>10} calls  {:>10}  {}: {}\n", way.done, count.calls,
-                        human_bytes(count.bytes), name_of(way.method), way.how);
+  for (const machine::TransportFacts& row : machine::transports()) {
+    const Count count = total(totals, row.transport);
+    if (count.calls == 0 || row.transport == Transport::Library) continue;
+    text += fmt::format("  {:<16} {:>10} calls  {:>10}  {}\n", row.name, count.calls,
+                        human_bytes(count.bytes), row.describe);
   }
   if (totals.shared.late != 0) {
     text += fmt::format(
@@ -219,7 +205,7 @@ std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& cal
     text += fmt::format("    {:>10} messages could not be copied directly: {}\n", messages,
                         name_of(static_cast<sharing::Declined>(i)));
   }
-  Count system = total(totals, Method::System);
+  Count system = total(totals, Transport::Library);
   for (const Reason reason :
        {Reason::Collective, Reason::External, Reason::OneSided, Reason::Combined}) {
     system.calls += totals.by_reason[static_cast<std::size_t>(reason)].calls;

@@ -22,6 +22,7 @@
 
 #include "interpose/boundary.hpp"
 #include "layout/expression.hpp"
+#include "machine/transports.hpp"
 #include "memory/per_thread.hpp"
 #include "mpi/types.hpp"
 
@@ -50,7 +51,7 @@ struct Type {
 };
 struct Identity {
   Wrapped call{};
-  std::int16_t method = -1;
+  std::int16_t transport = -1;
   const void* site = nullptr;
   Type type;
   friend bool operator==(const Identity&, const Identity&) = default;
@@ -58,8 +59,8 @@ struct Identity {
 struct Hash {
   std::size_t operator()(const Identity& id) const noexcept {
     std::uint64_t mixed = static_cast<std::uint64_t>(id.call) << 8 ^
-                          static_cast<std::uint64_t>(id.method) ^ id.type.hash.lo ^ id.type.handle ^
-                          (id.type.many ? 1U : 0U);
+                          static_cast<std::uint64_t>(id.transport) ^ id.type.hash.lo ^
+                          id.type.handle ^ (id.type.many ? 1U : 0U);
     mixed ^= reinterpret_cast<std::uintptr_t>(id.site);
     return static_cast<std::size_t>(mixed * 0x9E3779B97F4A7C15U >> 16);
   }
@@ -147,7 +148,7 @@ std::string datatype_of(const Type& type, const Layout& layout) {
 
 /// The row of calls with this key. `*lasting`: as long as the generation of types.
 Row& find_row(const Key& key, bool* lasting) {
-  Identity identity{key.call, key.method, key.site, {}};
+  Identity identity{key.call, key.transport, key.site, {}};
   std::shared_ptr<const mpi::TypeInfo> info;
   Type& type = identity.type;
   if (key.type != 0) {
@@ -188,8 +189,8 @@ std::string place_of(const void* site) {
                      reinterpret_cast<std::uintptr_t>(call) - map->l_addr);
 }
 
-/// Whether a function only receives. The sender decides what carries a message, so the method that
-/// a receive asked for may not be the one that it gets, which is counted by function.
+/// Whether a function only receives. The sender decides what carries a message, so the transport
+/// that a receive asked for may not be the one that it gets, which is counted by function.
 bool is_receive(std::string_view function) noexcept {
   return function.find("ecv") != std::string_view::npos &&
          function.find("endrecv") == std::string_view::npos;
@@ -199,8 +200,8 @@ Json to_json(const Identity& identity, const Row& row, double seconds_per_tick) 
   Json json = {{"function", name_of(identity.call)}, {"place", place_of(identity.site)}};
   if (identity.type.used)
     json["datatype"] = row.datatype.empty() ? Json(nullptr) : Json(row.datatype);
-  if (identity.type.used && identity.method >= 0 && !is_receive(name_of(identity.call)))
-    json["method"] = machine::name_of(static_cast<machine::Method>(identity.method));
+  if (identity.type.used && identity.transport >= 0 && !is_receive(name_of(identity.call)))
+    json["method"] = machine::name_of(static_cast<machine::Transport>(identity.transport));
   json["calls"] = row.calls;
   if (identity.type.size >= 0) json["bytes"] = row.bytes;
   json["seconds"] = static_cast<double>(row.ticks) * seconds_per_tick;
@@ -259,16 +260,17 @@ void start() noexcept {
 
 namespace {
 
-/// The key of a call that has ended, whose message, if it succeeded, went by the thread's method.
+/// The key of a call that has ended, whose message, if it succeeded, went by the thread's
+/// transport.
 Key key_of(const Beginning& call, bool succeeded) noexcept {
-  const std::int16_t method = call.thread.method;
-  const bool nothing = method == kNothing;
+  const std::int16_t transport = call.thread.transport;
+  const bool nothing = transport == kNothing;
   Key key;
   key.call = call.call;
   key.many = call.type != 0 && call.count != 1;
   key.site = call.site;
   key.type = succeeded && !nothing ? call.type : 0;  // else its handle may be none
-  key.method = nothing ? std::int16_t{-1} : method;
+  key.transport = nothing ? std::int16_t{-1} : transport;
   key.generation = mpi::g_type_generation.load(std::memory_order_acquire);
   return key;
 }
@@ -338,7 +340,7 @@ Thread::Turn* Timed::find_turn() const noexcept {
 void Timed::take_turn(Thread::Turn& turn, Row& row, std::uint64_t spent) noexcept {
   Thread& own = call_.thread;
   turn.row = &row;
-  turn.method = own.method;
+  turn.transport = own.transport;
   if (turn.seen < Thread::kAllTimed) {
     ++turn.seen;
     return;

@@ -1,4 +1,5 @@
-/// \file  Where the time inside MPI goes: by function, place in the program, datatype and method.
+/// \file  Where the time inside MPI goes: by function, place in the program, datatype and
+/// transport.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +14,7 @@
 #include <utility>
 
 #include "interpose/calls.hpp"
-#include "machine/method.hpp"
+#include "machine/message.hpp"
 #include "mpi/types.hpp"
 
 #ifdef __x86_64__
@@ -58,15 +59,15 @@ struct Row {
 /// What tells one call from another, as far as a call can see it.
 struct Key {
   Wrapped call{};
-  std::int16_t method = -1;  ///< -1: not known
-  bool many = false;         ///< other than one element
+  std::int16_t transport = -1;  ///< -1: not known
+  bool many = false;            ///< other than one element
   const void* site = nullptr;
   std::uint64_t type = 0;  ///< a handle; 0: none
   std::uint64_t generation = 0;
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-/// In place of a method, for the running call: nothing moves.
+/// In place of a transport, for the running call: nothing moves.
 inline constexpr std::int16_t kNothing = -2;
 
 /// What a thread knows of the calls that it makes.
@@ -81,11 +82,11 @@ struct Thread {
   struct Turn {
     std::uint64_t key = 0;
     std::uint64_t generation = 0;
-    Row* row = nullptr;         ///< of those that were timed
-    std::int16_t method = -1;   ///< of the last of them
-    std::uint32_t seen = 0;     ///< timed calls, up to kAllTimed
-    std::uint32_t left = 0;     ///< calls to count before the next one is timed
-    std::uint32_t counted = 0;  ///< calls since the last one that was timed
+    Row* row = nullptr;           ///< of those that were timed
+    std::int16_t transport = -1;  ///< of the last of them
+    std::uint32_t seen = 0;       ///< timed calls, up to kAllTimed
+    std::uint32_t left = 0;       ///< calls to count before the next one is timed
+    std::uint32_t counted = 0;    ///< calls since the last one that was timed
 
     [[nodiscard]] bool is_of(std::uint64_t its_key, std::uint64_t now) const noexcept {
       return key == its_key && generation == now;
@@ -101,7 +102,7 @@ struct Thread {
   std::uint32_t random = 1;            ///< state of the generator that draws Turn::left
   std::uint64_t total = 0;             ///< in all calls [ticks]
   const void* fortran_site = nullptr;  ///< where the Fortran call that is running returns to
-  std::int16_t method = -1;            ///< of the message of the call that is running
+  std::int16_t transport = -1;         ///< of the message of the call that is running
   bool inside = false;                 ///< a timed call is running
   const void* frame = nullptr;         ///< of that call
 
@@ -121,13 +122,13 @@ inline thread_local Thread* t_thread = nullptr;
   return t_thread != nullptr ? *t_thread : make_thread();
 }
 
-/// The message of the running call travels by this method.
-inline void note_method(machine::Method method) noexcept {
-  if (is_on()) thread().method = static_cast<std::int16_t>(method);
+/// The message of the running call travels by this transport.
+inline void note_transport(machine::Transport transport) noexcept {
+  if (is_on()) thread().transport = static_cast<std::int16_t>(transport);
 }
 /// The running call has no peer, or no bytes: nothing of its datatype moves.
 inline void note_nothing() noexcept {
-  if (is_on()) thread().method = kNothing;
+  if (is_on()) thread().transport = kNothing;
 }
 
 /// A call that begins, as far as it can be told before it runs.
@@ -173,12 +174,12 @@ class Counted {
     turn_ = &turn;
     own.inside = true;
     own.frame = call.frame;
-    own.method = -1;
+    own.transport = -1;
   }
   ~Counted() {
     if (turn_ == nullptr) return;
     call_.thread.inside = false;
-    if (succeeded_ && call_.thread.method == turn_->method) {
+    if (succeeded_ && call_.thread.transport == turn_->transport) {
       turn_->row->count(call_.count);
     } else {
       count_elsewhere();
@@ -194,7 +195,7 @@ class Counted {
   }
 
  private:
-  /// The call failed, or its message took another method than the last timed one.
+  /// The call failed, or its message took another transport than the last timed one.
   void count_elsewhere() noexcept;
 
   const Beginning& call_;
@@ -220,7 +221,7 @@ class Timed {
     if (!outermost_) return;
     own.inside = true;
     own.frame = call.frame;
-    own.method = -1;
+    own.transport = -1;
     begin_ = ticks();
   }
   ~Timed() {
@@ -275,7 +276,7 @@ struct Spent {
 
 /// The rows of this process, longest first: a list of objects with `function`, `place` (program and
 /// offset, as addr2line takes them), `datatype` (as `strake explain` takes it, null where it is not
-/// known, absent where there is none), `method` (absent where it is not
+/// known, absent where there is none), `transport` (absent where it is not
 /// known at the call, as of receives), `calls`, `bytes` (as the calls ask for, absent
 /// where that is not known) and `seconds` (an estimate where not all were timed). After stop().
 [[nodiscard]] nlohmann::ordered_json rows();

@@ -17,8 +17,8 @@ namespace strake::interpose::trying {
 namespace {
 
 using exchange::Choice;
-using exchange::Method;
 using exchange::Reason;
+using exchange::Transport;
 
 std::int64_t now() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -95,14 +95,14 @@ Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool
   if (!trials().is_inside()) g_faults.begin_call(false);
   const auto way =
       trials().way({elements.layout().hash(), elements.size_bytes(), direction, nonblocking},
-                   {by_rule.method, by_rule.shares, shareable}, now());
+                   {by_rule.transport, by_rule.shares, shareable}, now());
   if (trials().is_open() && trials().begun() != begun) g_faults.begin_exchange();
   g_open.store(trials().is_open(), std::memory_order_relaxed);
   if (way.paused) g_resume = std::min(g_resume, trials().resumes_at());
   g_blocking = g_blocking || (!way.settled && !nonblocking);
   *settled = way.settled;
   const Reason meanwhile = by_rule.reason == Reason::None ? Reason::BuiltInRule : by_rule.reason;
-  return {way.method, way.settled && way.tried ? Reason::Trials : meanwhile, way.shares};
+  return {way.transport, way.settled && way.tried ? Reason::Trials : meanwhile, way.shares};
 }
 
 void start() noexcept {

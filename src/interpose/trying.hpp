@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "exchange/choice/trials.hpp"
 #include "mpi/elements.hpp"
 

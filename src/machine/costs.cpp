@@ -130,10 +130,10 @@ double Costs::read_blocks(const std::string& name, double dense) {
   return std::max(bytes_ / block * (*word + behind), dense);
 }
 
-double Costs::packing(Direction direction, Method method, const char* memory) {
+double Costs::packing(Direction direction, Transport transport, const char* memory) {
   for (const char* operation : {"pack", "unpack"})
     (void)find(parts_.curves, fmt::format("{}/{}/box", operation, memory));
-  const bool alone = method == Method::Pack;
+  const bool alone = transport == Transport::Pack;
   const std::int64_t block = std::min(shape_.block, shape_.bytes);
   Message message;
   message.direction = direction;
@@ -141,7 +141,7 @@ double Costs::packing(Direction direction, Method method, const char* memory) {
   message.blocks = (alone ? shape_.bytes : kMany) / block;
   message.bytes = message.blocks * block;
   message.pitch = shape_.pitch > 0 ? shape_.pitch : 2 * block;
-  const auto all = parts_.packs.parts(method, message);
+  const auto all = parts_.packs.parts(transport, message);
   const char* operation = direction == Direction::Send ? "pack" : "unpack";
   const double end = all ? all->end : std::numeric_limits<double>::quiet_NaN();
   return known(end, fmt::format("{}/{}/box", operation, memory)) * bytes_ /

@@ -58,9 +58,11 @@ class Costs {
   double read_blocks(const std::string& name, double dense);
   /// \{ Between the layout and dense memory: of the CPU as long as it takes alone; of a device its
   /// share of a launch.
-  double cpu(Direction direction) { return packing(direction, Method::Pack, "cpu"); }
-  double device(Direction direction) { return packing(direction, Method::Device, "device"); }
-  double one_shot(Direction direction) { return packing(direction, Method::OneShot, "one-shot"); }
+  double cpu(Direction direction) { return packing(direction, Transport::Pack, "cpu"); }
+  double device(Direction direction) { return packing(direction, Transport::Device, "device"); }
+  double one_shot(Direction direction) {
+    return packing(direction, Transport::OneShot, "one-shot");
+  }
   /// \}
 
   /// The first part that the profile lacks, "mpi/net/pairs"; empty: none.
@@ -71,7 +73,7 @@ class Costs {
   const Value* find(const ExchangeParts::Named<Value>& parts, const std::string& name);
   /// `seconds`, or 0 where a doubtful result leaves them unknown: then it names what lacks.
   double known(double seconds, const std::string& name);
-  double packing(Direction direction, Method method, const char* memory);
+  double packing(Direction direction, Transport transport, const char* memory);
 
   const ExchangeParts& parts_;
   const Shape& shape_;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "machine/transports.hpp"
 #include "strake/error.hpp"
 
 namespace strake::machine {
@@ -30,15 +31,15 @@ void require(const PathEnd& end) {
   }
 }
 
-/// The ways of each transfer. Grids have few that differ.
-class KnownWays {
+/// What each transfer uses, by transport. Grids have few that differ.
+class KnownUsages {
  public:
-  KnownWays(const ExchangeParts& parts, std::optional<TransferMethod> forced)
+  KnownUsages(const ExchangeParts& parts, std::optional<Transport> forced)
       : parts_(parts), forced_(forced) {}
 
   /// Those that can be predicted.
-  const std::vector<Way>& of(const PlannedTransfer& transfer) {
-    const auto [found, is_new] = ways_.try_emplace(key_of(transfer));
+  const std::vector<Usage>& of(const PlannedTransfer& transfer) {
+    const auto [found, is_new] = usages_.try_emplace(key_of(transfer));
     if (is_new) fill(found->second, transfer);
     return found->second;
   }
@@ -54,29 +55,32 @@ class KnownWays {
     return {link_of(transfer.path), key(transfer.path.from), key(transfer.path.to), transfer.shape};
   }
 
-  void fill(std::vector<Way>& ways, const PlannedTransfer& transfer) {
-    const bool only = forced_ && is_possible(*forced_, transfer.path);
-    for (int i = 0; i < kTransferMethods; ++i) {
-      const auto method = static_cast<TransferMethod>(i);
-      if (only ? method != *forced_ : !is_possible(method, transfer.path)) continue;
-      Way way = find_way(parts_, method, transfer.path, transfer.shape);
-      if (way.lacking.empty()) {
-        ways.push_back(std::move(way));
+  void fill(std::vector<Usage>& usages, const PlannedTransfer& transfer) {
+    const bool only = forced_ && is_predictable(*forced_, transfer.path);
+    for (const TransportFacts& row : transports()) {
+      if (only ? row.transport != *forced_ : !is_predictable(row.transport, transfer.path))
+        continue;
+      Usage usage = row.predict(parts_, transfer.path, transfer.shape);
+      if (usage.lacking.empty()) {
+        usages.push_back(std::move(usage));
       } else {
-        left_out_.insert(fmt::format("{} over {}: {}", name_of(method),
-                                     name_of(link_of(transfer.path)), way.lacking));
+        left_out_.insert(fmt::format("{} over {}: {}", row.name, name_of(link_of(transfer.path)),
+                                     usage.lacking));
       }
     }
   }
+  static bool is_predictable(Transport transport, const Path& path) noexcept {
+    return facts_of(transport).predict != nullptr && is_possible(transport, path);
+  }
 
   const ExchangeParts& parts_;
-  std::optional<TransferMethod> forced_;
-  std::map<Key, std::vector<Way>> ways_;
+  std::optional<Transport> forced_;
+  std::map<Key, std::vector<Usage>> usages_;
   std::set<std::string> left_out_;
 };
 
-/// All that goes by the ways chosen so far, by resource. Transfers are named by their place in the
-/// list.
+/// All that goes by the transports chosen so far, by resource. Transfers are named by their place
+/// in the list.
 class Sums {
  public:
   explicit Sums(std::span<const PlannedTransfer> transfers) : transfers_(transfers) {
@@ -92,16 +96,16 @@ class Sums {
     messages_.resize(pairs.size());
   }
 
-  void add(const Way& way, std::size_t transfer) { change(way, transfer, 1); }
-  void remove(const Way& way, std::size_t transfer) { change(way, transfer, -1); }
+  void add(const Usage& usage, std::size_t transfer) { change(usage, transfer, 1); }
+  void remove(const Usage& usage, std::size_t transfer) { change(usage, transfer, -1); }
   /// Seconds until a transfer that was added has gone its way: the sum of its steps, of which each
   /// takes as long as its busiest resource. `bound`: the one that takes most.
-  double time_of(const Way& way, std::size_t transfer, Busy* bound = nullptr) {
+  double time_of(const Usage& usage, std::size_t transfer, Busy* bound = nullptr) {
     const Path& path = transfers_[transfer].path;
     double before = 0;
     double busiest = 0;
     int step = 0;
-    for (const Use& use : way.uses) {
+    for (const Use& use : usage.uses) {
       if (use.step != step) {
         before += busiest;
         busiest = 0;
@@ -135,12 +139,12 @@ class Sums {
       launches.emplace_back(takes, sign);
     }
   };
-  void change(const Way& way, std::size_t transfer, int sign) {
+  void change(const Usage& usage, std::size_t transfer, int sign) {
     const auto& [path, shape] = transfers_[transfer];
-    int& together = messages_[pair_of_[transfer]][static_cast<std::size_t>(way.method)];
+    int& together = messages_[pair_of_[transfer]][static_cast<std::size_t>(usage.transport)];
     // Fixed costs come with the first of those that share them, and go with the last.
     const int last = sign > 0 ? 0 : 1;
-    for (const Use& use : way.uses) {
+    for (const Use& use : usage.uses) {
       Sum& sum = sum_of(use, path);
       sum.seconds += sign * (use.bytes + (together == last ? use.message : 0));
       if (use.launch > 0) sum.add_launch(use.launch, sign);
@@ -179,21 +183,21 @@ class Sums {
   std::span<const PlannedTransfer> transfers_;
   int gpus_ = 0;  ///< of a node
   std::array<std::vector<Sum>, kResources> sums_;
-  std::vector<std::size_t> pair_of_;                         ///< ranks of each transfer, numbered
-  std::vector<std::array<int, kTransferMethods>> messages_;  ///< transfers in each, by pair
+  std::vector<std::size_t> pair_of_;                    ///< ranks of each transfer, numbered
+  std::vector<std::array<int, kTransports>> messages_;  ///< transfers in each, by pair
 };
 
-/// The way by which a transfer ends soonest, given all others.
-const Way* soonest(const std::vector<Way>& ways, Sums& sums, std::size_t transfer) {
-  const Way* best = nullptr;
+/// What it uses by the transport with which a transfer ends soonest, given all others.
+const Usage* soonest(const std::vector<Usage>& usages, Sums& sums, std::size_t transfer) {
+  const Usage* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
-  for (const Way& way : ways) {
-    sums.add(way, transfer);
-    const double seconds = sums.time_of(way, transfer);
-    sums.remove(way, transfer);
+  for (const Usage& usage : usages) {
+    sums.add(usage, transfer);
+    const double seconds = sums.time_of(usage, transfer);
+    sums.remove(usage, transfer);
     if (seconds >= least) continue;
     least = seconds;
-    best = &way;
+    best = &usage;
   }
   return best;
 }
@@ -201,25 +205,25 @@ const Way* soonest(const std::vector<Way>& ways, Sums& sums, std::size_t transfe
 }  // namespace
 
 Prediction ExchangeModel::predict(std::span<const PlannedTransfer> transfers,
-                                  std::optional<TransferMethod> forced) const {
+                                  std::optional<Transport> forced) const {
   Prediction result;
-  KnownWays known(parts_, forced);
+  KnownUsages known(parts_, forced);
   Sums sums(transfers);
   std::vector<std::size_t> order(transfers.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return transfers[a].shape.bytes > transfers[b].shape.bytes;
   });
-  std::vector<const std::vector<Way>*> ways;
-  ways.reserve(transfers.size());
-  for (const PlannedTransfer& transfer : transfers) ways.push_back(&known.of(transfer));
-  std::vector<const Way*> chosen(transfers.size());
+  std::vector<const std::vector<Usage>*> usages;
+  usages.reserve(transfers.size());
+  for (const PlannedTransfer& transfer : transfers) usages.push_back(&known.of(transfer));
+  std::vector<const Usage*> chosen(transfers.size());
   for (int turn = 0; turn < kTurns; ++turn) {
     bool same = true;
     for (const std::size_t i : order) {
-      const Way* const before = chosen[i];
+      const Usage* const before = chosen[i];
       if (before != nullptr) sums.remove(*before, i);
-      chosen[i] = soonest(*ways[i], sums, i);
+      chosen[i] = soonest(*usages[i], sums, i);
       if (chosen[i] != nullptr) sums.add(*chosen[i], i);
       same = same && chosen[i] == before;
     }
@@ -227,10 +231,10 @@ Prediction ExchangeModel::predict(std::span<const PlannedTransfer> transfers,
   }
   result.left_out = known.left_out();
   bool all = true;
-  result.methods.resize(transfers.size());
+  result.transports.resize(transfers.size());
   for (std::size_t i = 0; i < transfers.size(); ++i) {
     result.bytes[static_cast<std::size_t>(link_of(transfers[i].path))] += transfers[i].shape.bytes;
-    if (chosen[i] != nullptr) result.methods[i] = chosen[i]->method;
+    if (chosen[i] != nullptr) result.transports[i] = chosen[i]->transport;
     all = all && chosen[i] != nullptr;
   }
   if (!all) return result;

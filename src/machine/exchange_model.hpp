@@ -1,4 +1,4 @@
-/// \file  Predicts how long a planned exchange takes, and chooses a method for each of its
+/// \file  Predicts how long a planned exchange takes, and chooses a transport for each of its
 /// transfers, from measurements of this class of machine. Needs neither MPI nor a device.
 /// Sources: dissertation 4.5 (specialised transfers), Tausch 4.1 (rates that ranks share).
 #pragma once
@@ -14,7 +14,7 @@
 
 #include "machine/path.hpp"
 #include "machine/profile.hpp"
-#include "machine/ways.hpp"
+#include "machine/usage.hpp"
 
 namespace strake::machine {
 
@@ -33,18 +33,18 @@ struct Busy {
 };
 
 struct Prediction {
-  /// Of the slowest rank; nothing if a transfer has no method that can be predicted. [s]
+  /// Of the slowest rank; nothing if a transfer has no transport that can be predicted. [s]
   std::optional<double> seconds;
   /// That rank's transfer which ends last, by its place in the list.
   std::size_t last = 0;
   /// What takes most of that time.
   Busy bound;
   /// By transfer; nothing: none can be predicted.
-  std::vector<std::optional<TransferMethod>> methods;
+  std::vector<std::optional<Transport>> transports;
   /// By the transfers' links. [bytes]
   std::array<std::int64_t, kPathLinks> bytes{};
-  /// Which methods were left out, and for which part that the profile lacks: "engine over peer GPU:
-  /// gpu/fan/egress".
+  /// Which transports were left out, and for which part that the profile lacks: "engine over peer
+  /// GPU: gpu/fan/egress".
   std::vector<std::string> left_out;
 };
 
@@ -62,13 +62,13 @@ class ExchangeModel {
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4").
   ExchangeModel(const Profile& profile, std::string_view mpi) : parts_(profile, mpi) {}
 
-  /// Each transfer, the largest first, gets the method by which it ends soonest, given what was
+  /// Each transfer, the largest first, gets the transport by which it ends soonest, given what was
   /// chosen before it. Then each is asked again, given all others, until none changes. `forced` is
   /// taken instead where it is possible. Cost: ~3 us a transfer.
   /// \throws InvalidArgument  a transfer without bytes or blocks, a rank or node below 0, an array
   /// in device memory without its GPU
   [[nodiscard]] Prediction predict(std::span<const PlannedTransfer> transfers,
-                                   std::optional<TransferMethod> forced = std::nullopt) const;
+                                   std::optional<Transport> forced = std::nullopt) const;
 
  private:
   ExchangeParts parts_;

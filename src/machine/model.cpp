@@ -178,34 +178,39 @@ double Model::staged_end(const Query& query, Direction direction) const noexcept
                                                 : kUnknown;
 }
 
-double Model::end(Method method, const Query& query, Direction direction) const noexcept {
+double Model::end(Transport transport, const Query& query, Direction direction) const noexcept {
   const auto at = static_cast<std::size_t>(direction);
   const double operation = query.message.nonblocking ? kOperation : 0;
-  switch (method) {
-    case Method::System:
+  switch (transport) {
+    case Transport::Library:
       return 0;
-    case Method::Pack:
-    case Method::Shared:
-    case Method::Direct:
+    case Transport::Pack:
+    case Transport::Shared:
+    case Transport::Direct:
       return kPacked + time_of(cpu_[at], query, query.bytes);
-    case Method::Device:
+    case Transport::Device:
       return operation + time_of(device_[at], query, query.bytes);
-    case Method::OneShot:
+    case Transport::OneShot:
       // Contiguous bytes are copied by engine either way.
       return operation + (query.message.dense ? machine::time_of(copy_[at], query.bytes)
                                               : time_of(one_shot_[at], query, query.bytes));
-    case Method::Staged:
-      break;
+    case Transport::Staged:
+      return operation + staged_end(query, direction);
+    case Transport::Self:
+    case Transport::Put:
+    case Transport::Engine:
+      break;  // of planned exchanges
   }
-  return operation + staged_end(query, direction);
+  return kUnknown;
 }
 
-double Model::other_end(Method method, const Query& query) const noexcept {
+double Model::other_end(Transport transport, const Query& query) const noexcept {
   const Direction other = opposite(query.message.direction);
-  if (method != Method::OneShot && method != Method::Staged) return end(method, query, other);
+  if (transport != Transport::OneShot && transport != Transport::Staged)
+    return end(transport, query, other);
   // Packed bytes in host memory are the same whichever way they came, or go on.
-  const double one_shot = end(Method::OneShot, query, other);
-  const double staged = end(Method::Staged, query, other);
+  const double one_shot = end(Transport::OneShot, query, other);
+  const double staged = end(Transport::Staged, query, other);
   return known(one_shot) && known(staged) ? std::min(one_shot, staged)
                                           : (known(staged) ? staged : one_shot);
 }
@@ -218,15 +223,15 @@ double Model::shared(const Query& query) const noexcept {
   return query.message.dense ? kUnknown : time_of(shared_, query, query.bytes);
 }
 
-double Model::wire(Method method, const Query& query) const noexcept {
-  if (method == Method::Device) return machine::time_of(mpi_device_, query.bytes);
-  if (method == Method::Pack) {
+double Model::wire(Transport transport, const Query& query) const noexcept {
+  if (transport == Transport::Device) return machine::time_of(mpi_device_, query.bytes);
+  if (transport == Transport::Pack) {
     // The measured time of whole messages, less that of both ends, which were measured alone.
-    const double rest = packed(query) - end(method, query, Direction::Send) -
-                        end(method, query, Direction::Receive);
+    const double rest = packed(query) - end(transport, query, Direction::Send) -
+                        end(transport, query, Direction::Receive);
     if (known(rest)) return std::max(rest, 0.0);
   }
-  if (method != Method::System) return machine::time_of(mpi_packed_, query.bytes);
+  if (transport != Transport::Library) return machine::time_of(mpi_packed_, query.bytes);
   if (query.message.dense) {
     return machine::time_of(query.host ? mpi_host_ : mpi_device_, query.bytes);
   }
@@ -234,76 +239,90 @@ double Model::wire(Method method, const Query& query) const noexcept {
   return query.host ? time_of(system_, query, query.bytes) : kUnknown;
 }
 
-double Model::whole(Method method, const Query& query) const noexcept {
-  if (method == Method::Shared) return shared(query);
-  if (method == Method::Pack) {
+double Model::whole(Transport transport, const Query& query) const noexcept {
+  if (transport == Transport::Shared) return shared(query);
+  if (transport == Transport::Pack) {
     const double measured = packed(query);
     if (known(measured)) return measured;
   }
-  return end(method, query, query.message.direction) + wire(method, query) +
-         other_end(method, query);
+  return end(transport, query, query.message.direction) + wire(transport, query) +
+         other_end(transport, query);
 }
 
-bool Model::carries(Method method, const Query& query) noexcept {
-  const bool for_host = method == Method::Pack || method == Method::Shared;
-  return method == Method::System || for_host == query.host;
+bool Model::carries(Transport transport, const Query& query) noexcept {
+  switch (transport) {
+    case Transport::Library:
+      return true;
+    case Transport::Pack:
+    case Transport::Shared:
+      return query.host;
+    case Transport::Device:
+    case Transport::OneShot:
+    case Transport::Staged:
+      return !query.host;
+    default:
+      return false;
+  }
 }
 
-std::optional<Model::Parts> Model::parts(Method method, const Message& message) const noexcept {
+std::optional<Model::Parts> Model::parts(Transport transport,
+                                         const Message& message) const noexcept {
   const Query query(message);
-  if (method == Method::Shared || !carries(method, query)) return std::nullopt;
-  const double here = end(method, query, message.direction);
-  const double there = other_end(method, query);
+  if (transport == Transport::Shared || !carries(transport, query)) return std::nullopt;
+  const double here = end(transport, query, message.direction);
+  const double there = other_end(transport, query);
   if (!known(here) || !known(there)) return std::nullopt;
-  const double by_mpi = wire(method, query);
+  const double by_mpi = wire(transport, query);
   return Parts{here, there, known(by_mpi) ? std::optional(by_mpi) : std::nullopt};
 }
 
-std::optional<double> Model::time(Method method, const Message& message) const noexcept {
+std::optional<double> Model::time(Transport transport, const Message& message) const noexcept {
   const Query query(message);
-  const double seconds = carries(method, query) ? whole(method, query) : kUnknown;
+  const double seconds = carries(transport, query) ? whole(transport, query) : kUnknown;
   return known(seconds) ? std::optional(seconds) : std::nullopt;
 }
 
-std::optional<Method> Model::choose_host(const Query& query) const noexcept {
-  const double system = wire(Method::System, query);
-  const double packed = whole(Method::Pack, query);
+std::optional<Transport> Model::choose_host(const Query& query) const noexcept {
+  const double system = wire(Transport::Library, query);
+  const double packed = whole(Transport::Pack, query);
   if (!known(system) || !known(packed)) return std::nullopt;
   if (query.message.mean_block() > kPackMaxMeanBlock || rows_nearly_touch(query.message))
-    return Method::System;
-  return packed < kWorthPacking * system ? Method::Pack : Method::System;
+    return Transport::Library;
+  return packed < kWorthPacking * system ? Transport::Pack : Transport::Library;
 }
 
-std::optional<Method> Model::choose_device(const Query& query,
-                                           const Options& options) const noexcept {
+std::optional<Transport> Model::choose_device(const Query& query,
+                                              const Options& options) const noexcept {
   const Direction direction = query.message.direction;
-  Method staging = query.message.bytes <= options.one_shot_limit ? Method::OneShot : Method::Staged;
+  Transport staging =
+      query.message.bytes <= options.one_shot_limit ? Transport::OneShot : Transport::Staged;
   double here = 0;
   if (options.one_shot_limit == 0) {
     // The wire time is the same for both.
-    const double staged = end(Method::Staged, query, direction);
-    const double one_shot = end(Method::OneShot, query, direction);
+    const double staged = end(Transport::Staged, query, direction);
+    const double one_shot = end(Transport::OneShot, query, direction);
     if (!known(staged) || !known(one_shot)) return std::nullopt;
-    staging = one_shot < staged ? Method::OneShot : Method::Staged;
+    staging = one_shot < staged ? Transport::OneShot : Transport::Staged;
     here = std::min(one_shot, staged);
   }
   if (options.one_shot_limit != 0) here = end(staging, query, direction);
   if (!known(here)) return std::nullopt;
   if (!options.gpu_aware) return staging;
   const double by_host = here + wire(staging, query) + other_end(staging, query);
-  const Method direct = query.message.dense ? Method::System : Method::Device;
+  const Transport direct = query.message.dense ? Transport::Library : Transport::Device;
   const double by_device = whole(direct, query);
   if (!known(by_host) || !known(by_device)) return std::nullopt;
   if (by_host < by_device) return staging;
   return direct;
 }
 
-std::optional<Method> Model::choose(const Message& message, const Options& options) const noexcept {
+std::optional<Transport> Model::choose(const Message& message,
+                                       const Options& options) const noexcept {
   const Query query(message);
   return query.host ? choose_host(query) : choose_device(query, options);
 }
 
-std::optional<bool> Model::shares(const Message& message, Method otherwise) const noexcept {
+std::optional<bool> Model::shares(const Message& message, Transport otherwise) const noexcept {
   const Query query(message);
   const double by_sharing = query.host ? shared(query) : kUnknown;
   if (!known(by_sharing) || rows_nearly_touch(message)) return std::nullopt;

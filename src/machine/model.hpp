@@ -1,4 +1,4 @@
-/// \file  Predicts how long a message takes by each method, from measurements of this class of
+/// \file  Predicts how long a message takes by each transport, from measurements of this class of
 /// machine.
 /// Sources: dissertation 5.5.3 (the times of device, one-shot and staged), 5.8.3 (interpolation).
 #pragma once
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "machine/method.hpp"
+#include "machine/message.hpp"
 #include "machine/profile.hpp"
 
 namespace strake::machine {
@@ -38,7 +38,7 @@ class Model {
   /// both times are nearly equal, the message is left to the MPI library, since the order may
   /// change from minute to minute (decision 7).
   static constexpr double kWorthPacking = 0.94;
-  /// Shared is chosen if it takes at most this part of the time of the method that is chosen
+  /// Shared is chosen if it takes at most this part of the time of the transport that is chosen
   /// without it. Trials in the job may find otherwise: what sharing gains depends on the neighbours
   /// (decision 19).
   static constexpr double kWorthSharing = kWorthPacking;
@@ -48,7 +48,7 @@ class Model {
   Model(const Profile& profile, std::string_view mpi, Reach link, std::int64_t chunk);
 
   /// Seconds of one message. The other end is assumed to have the same layout in the same kind of
-  /// memory, and to use its fastest method.
+  /// memory, and to use its fastest transport.
   struct Parts {
     double end = 0;        ///< packing or unpacking, and copying, at this end
     double other_end = 0;  ///< likewise at the other
@@ -56,19 +56,22 @@ class Model {
     /// alone, took no less than the whole message.
     std::optional<double> wire;
   };
-  /// Nothing if the method can't carry the message, if a part at the ends was not measured, and for
-  /// Shared, whose two ends overlap.
-  [[nodiscard]] std::optional<Parts> parts(Method method, const Message& message) const noexcept;
-  /// The whole message, as measured or as the sum of the parts; nothing if the method can't carry
-  /// it, or neither was measured. [s]
-  [[nodiscard]] std::optional<double> time(Method method, const Message& message) const noexcept;
-  /// The fastest method but Shared; System: left to the MPI library. Nothing if a part that matters
-  /// was not measured. ~200 ns.
-  [[nodiscard]] std::optional<Method> choose(const Message& message,
-                                             const Options& options) const noexcept;
+  /// Nothing if the transport can't carry the message, if a part at the ends was not measured, and
+  /// for Shared, whose two ends overlap.
+  [[nodiscard]] std::optional<Parts> parts(Transport transport,
+                                           const Message& message) const noexcept;
+  /// The whole message, as measured or as the sum of the parts; nothing if the transport can't
+  /// carry it, or neither was measured. [s]
+  [[nodiscard]] std::optional<double> time(Transport transport,
+                                           const Message& message) const noexcept;
+  /// The fastest transport but Shared; System: left to the MPI library. Nothing if a part that
+  /// matters was not measured. ~200 ns.
+  [[nodiscard]] std::optional<Transport> choose(const Message& message,
+                                                const Options& options) const noexcept;
   /// Whether Shared is chosen over `otherwise`, System or Pack, by which the message goes to ranks
   /// that share no memory with this one. Nothing if that is not known, as between nodes. ~100 ns.
-  [[nodiscard]] std::optional<bool> shares(const Message& message, Method otherwise) const noexcept;
+  [[nodiscard]] std::optional<bool> shares(const Message& message,
+                                           Transport otherwise) const noexcept;
 
  private:
   /// The curves of one operation on boxes of one block length and pitch.
@@ -99,25 +102,26 @@ class Model {
   static Strided strided(const Profile& profile, std::string_view name, std::string_view mpi);
   static Layouts layouts(const Profile& profile, std::string_view what, std::string_view by,
                          std::string_view mpi);
-  /// Whether the method can carry the message, in the memory where that lies.
-  static bool carries(Method method, const Query& query) noexcept;
+  /// Whether the transport can carry the message, in the memory where that lies.
+  static bool carries(Transport transport, const Query& query) noexcept;
   // These return seconds, or NaN if a part was not measured.
   static double time_of(const Strided& curves, const Query& query, double bytes) noexcept;
   static double time_beyond_sparse(const Strided& curves, const Query& query,
                                    double bytes) noexcept;
   static double time_of(const Layouts& curves, const Query& query, double bytes) noexcept;
-  [[nodiscard]] double end(Method method, const Query& query, Direction direction) const noexcept;
+  [[nodiscard]] double end(Transport transport, const Query& query,
+                           Direction direction) const noexcept;
   [[nodiscard]] double staged_end(const Query& query, Direction direction) const noexcept;
-  [[nodiscard]] double other_end(Method method, const Query& query) const noexcept;
+  [[nodiscard]] double other_end(Transport transport, const Query& query) const noexcept;
   /// A whole message that both ends pack.
   [[nodiscard]] double packed(const Query& query) const noexcept;
   /// A whole message by memory that both ranks share.
   [[nodiscard]] double shared(const Query& query) const noexcept;
-  [[nodiscard]] double wire(Method method, const Query& query) const noexcept;
-  [[nodiscard]] double whole(Method method, const Query& query) const noexcept;
-  [[nodiscard]] std::optional<Method> choose_host(const Query& query) const noexcept;
-  [[nodiscard]] std::optional<Method> choose_device(const Query& query,
-                                                    const Options& options) const noexcept;
+  [[nodiscard]] double wire(Transport transport, const Query& query) const noexcept;
+  [[nodiscard]] double whole(Transport transport, const Query& query) const noexcept;
+  [[nodiscard]] std::optional<Transport> choose_host(const Query& query) const noexcept;
+  [[nodiscard]] std::optional<Transport> choose_device(const Query& query,
+                                                       const Options& options) const noexcept;
 
   // Indexed by direction: Send packs, Receive unpacks.
   Layouts cpu_[2];

@@ -215,12 +215,9 @@ bool is_uneven(std::int64_t element_bytes) noexcept {
 }
 
 /// Whether no type may wait. With a device: the MPI library may not reach its memory. With a forced
-/// method: that holds for all messages.
+/// transport: that holds for all messages.
 bool nothing_waits() noexcept {
-  static const bool forced = [] {
-    const std::string_view method = settings::text(settings::Id::method);
-    return method != "auto" && method != "system";
-  }();
+  static const bool forced = settings::text(settings::Id::method) != "auto";
   return forced || device_backend() != nullptr;
 }
 

@@ -419,13 +419,13 @@ TEST(Exchange, short_blocks_are_packed_unless_direct_is_forced) {
   const Exchange exchange(MPI_COMM_WORLD, part);
   ASSERT_EQ(static_cast<int>(exchange.peers().size()), ranks());
   for (const Exchange::PeerPlan& peer : exchange.peers())
-    EXPECT_EQ(peer.way, peer.rank == rank()               ? "copied"
-                        : !on_one_node(peer.rank, rank()) ? "message"
-                        : direct                          ? "in place"
-                                                          : "packed")
+    EXPECT_EQ(peer.transport, peer.rank == rank()               ? "self"
+                              : !on_one_node(peer.rank, rank()) ? "pack"
+                              : direct                          ? "direct"
+                                                                : "shared")
         << peer.rank;
   if (direct) {
-    EXPECT_EQ(exchange.plan().find(" 8 packed"), std::string::npos) << exchange.plan();
+    EXPECT_EQ(exchange.plan().find(" 8 are packed"), std::string::npos) << exchange.plan();
   }
 }
 
@@ -439,29 +439,29 @@ TEST(Exchange, tells_of_each_peer_how_its_bytes_went) {
   Exchange exchange(MPI_COMM_WORLD, part);
   const SharedArray shared(2 * kBytes);
   std::vector<std::byte> own(2 * kBytes);
-  const auto way = [&] {
+  const auto transport = [&] {
     for (const Exchange::PeerPlan& peer : exchange.peers())
-      if (peer.rank == next) return peer.way;
+      if (peer.rank == next) return peer.transport;
     return std::string();
   };
-  const auto way_by = [&](std::byte* array) {
+  const auto transport_by = [&](std::byte* array) {
     exchange.start(std::span(&array, 1));
     exchange.wait();
-    return way();
+    return transport();
   };
   const bool near = on_one_node(next, rank());
-  const char* const packed = next == rank() ? "copied" : near ? "packed" : "message";
-  EXPECT_EQ(way_by(own.data()), packed);
+  const char* const packed = next == rank() ? "self" : near ? "shared" : "pack";
+  EXPECT_EQ(transport_by(own.data()), packed);
   std::byte* const array = own.data();
   const Combine none;
   exchange.start_reverse(std::span(&array, 1), std::span(&none, 1));
   exchange.wait();
-  EXPECT_EQ(way(), packed);  // of what was sent forward
+  EXPECT_EQ(transport(), packed);  // of what was sent forward
   // A reader that is late gets packed bytes from a shared array, too.
-  const std::string shared_way = way_by(shared.data());
-  EXPECT_TRUE(shared_way == "in place" || shared_way == packed) << shared_way;
-  if (is_forced("pack") || !near || next == rank()) {
-    EXPECT_EQ(shared_way, packed);
+  const std::string when_shared = transport_by(shared.data());
+  EXPECT_TRUE(when_shared == "direct" || when_shared == packed) << when_shared;
+  if (is_forced("pack") || is_forced("shared") || !near || next == rank()) {
+    EXPECT_EQ(when_shared, packed);
   }
 }
 

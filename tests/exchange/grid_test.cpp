@@ -219,7 +219,7 @@ TEST(Grid, ghosts_go_back_to_their_owners) {
   } catch (const Unsupported&) {
     // Devices of ranks on different nodes, and those whose bytes are staged.
     EXPECT_TRUE(test_memory::on_device() && ranks() > 1 &&
-                (ranks_per_node() < ranks() || device_method() == "staged"));
+                (ranks_per_node() < ranks() || device_transport() == "staged"));
     return;
   }
   mirror.load();
@@ -326,13 +326,17 @@ TEST(Grid, its_plan_can_be_drawn) {
     for (std::string line; std::getline(file, line);) {
       int from = 0, to = 0;
       long long bytes = 0;
-      char way[16] = {};
+      char transport[16] = {};
       if (std::sscanf(line.c_str(), " %d -> %d [label=\"%lld bytes\\n%15[^\"]", &from, &to, &bytes,
-                      way) == 4) {
+                      transport) == 4) {
         sent[from] += bytes;
-        EXPECT_EQ(std::string(way) == "message", !on_one_node(from, to)) << line;
+        if (!test_memory::on_device()) {
+          EXPECT_EQ(std::string(transport) == "pack", !on_one_node(from, to)) << line;
+        } else if (!on_one_node(from, to)) {
+          EXPECT_EQ(std::string(transport), "staged") << line;
+        }
         if (is_forced("direct") && from != to) {
-          EXPECT_EQ(std::string(way), "in place");
+          EXPECT_EQ(std::string(transport), "direct");
         }
       }
       if (line.find("label=\"rank ") != std::string::npos) ++boxes;

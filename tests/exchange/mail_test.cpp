@@ -322,13 +322,13 @@ TEST(Mail, starts_in_opposite_order_and_calls_that_wait_for_the_device_end) {
   }
 }
 
-TEST(Mail, the_plan_tells_the_method) {
+TEST(Mail, the_plan_tells_the_transport) {
   if (ranks() == 1) GTEST_SKIP();
   const MailRing ring(3);
-  const std::string method = device_method();
+  const std::string transport = device_transport();
   for (const Exchange::PeerPlan& peer : ring.exchange.peers()) {
     const bool near = on_one_node(peer.rank, rank());
-    EXPECT_EQ(peer.way, !near ? "message" : method == "staged" ? "packed" : method);
+    EXPECT_EQ(peer.transport, near ? transport : "staged");
   }
 }
 
@@ -364,8 +364,8 @@ TEST(Mail, the_plan_predicts_a_round_where_the_machine_was_measured) {
   const MailRing ring(3);
   const std::string plan = ring.exchange.plan();
   const std::size_t at = plan.find("predicted: ");
-  const std::string method = device_method();
-  if (std::getenv("TEST_METHOD") == nullptr || method == "staged" || !is_devices_alone(plan)) {
+  const std::string transport = device_transport();
+  if (std::getenv("TEST_METHOD") == nullptr || transport == "staged" || !is_devices_alone(plan)) {
     EXPECT_EQ(at, std::string::npos) << plan;
     return;
   }
@@ -395,7 +395,8 @@ TEST(Mail, many_exchanges_go_the_same_way) {
   for (const MailRing& ring : rings) {
     const auto peers = ring.exchange.peers();
     ASSERT_EQ(peers.size(), first.size());
-    for (std::size_t i = 0; i < peers.size(); ++i) EXPECT_EQ(peers[i].way, first[i].way);
+    for (std::size_t i = 0; i < peers.size(); ++i)
+      EXPECT_EQ(peers[i].transport, first[i].transport);
   }
 }
 

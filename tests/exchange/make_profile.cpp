@@ -7,7 +7,7 @@
 
 #include "../support/write_profile.hpp"
 #include "../unit/summit_profile.hpp"
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;

@@ -30,16 +30,18 @@ inline Place place() {
 
 /// How bytes go from one device to another one of the node: as is forced, or as a profile says that
 /// is used (TEST_METHOD, tests/exchange/make_profile.cpp).
-inline std::string device_method() {
+inline std::string device_transport() {
   for (const char* name : {"STRAKE_METHOD", "TEST_METHOD"})
-    if (const char* const method = std::getenv(name)) return method;
-  return std::getenv("STANDIN_NO_SHARING") == nullptr ? "device" : "one-shot";
+    if (const char* const transport = std::getenv(name))
+      return std::string(transport) == "device" ? "put" : transport;
+  return std::getenv("STANDIN_NO_SHARING") == nullptr ? "put" : "one-shot";
 }
 
 /// Whether all that a plan tells of goes by mail.
 inline bool is_devices_alone(const std::string& plan) {
-  return plan.find("shared memory") == std::string::npos &&
-         plan.find("message") == std::string::npos;
+  for (const char* by_cpu : {"direct:", "shared:", "staged:", "pack:"})
+    if (plan.find(by_cpu) != std::string::npos) return false;
+  return true;
 }
 /// Whether the CPU has no part in it, which a capture needs: it tells engines what to copy.
 inline bool can_be_captured(const std::string& plan) {

@@ -182,8 +182,8 @@ TEST(Subgrids, ghosts_go_back_to_their_owners) {
   try {
     grid.accumulate({a}, sum<std::int64_t>());
   } catch (const Unsupported&) {
-    EXPECT_TRUE(test_memory::on_device() &&
-                (!on_one_node(0, ranks() - 1) || device_method() == "staged" || is_forced("pack")));
+    EXPECT_TRUE(test_memory::on_device() && (!on_one_node(0, ranks() - 1) ||
+                                             device_transport() == "staged" || is_forced("pack")));
     return;
   }
   for (const int i : {0, 1}) {
@@ -271,7 +271,7 @@ TEST(Places, who_waits_on_devices_is_told_that_another_rank_gave_up) {
     here.exchange.wait();
     // One round in the stream, whose end nobody has seen, where devices may wait.
     const bool may_wait = std::getenv("STANDIN_OWN_DEVICES") != nullptr &&
-                          here.exchange.plan().find("method device") != std::string::npos;
+                          here.exchange.plan().find("put:") != std::string::npos;
     if (rank() == 0 && may_wait) here.exchange.enqueue(here.bases, stream);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank() != 0) here.exchange.give_up();

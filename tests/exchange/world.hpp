@@ -29,9 +29,9 @@ inline int ranks_per_node() {
 inline bool on_one_node(int a, int b) { return a / ranks_per_node() == b / ranks_per_node(); }
 
 /// By STRAKE_METHOD.
-inline bool is_forced(const std::string& method) {
+inline bool is_forced(const std::string& transport) {
   const char* const forced = std::getenv("STRAKE_METHOD");
-  return forced != nullptr && forced == method;
+  return forced != nullptr && forced == transport;
 }
 
 }  // namespace strake

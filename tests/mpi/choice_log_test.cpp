@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "mpi/elements.hpp"
 #include "strake/layout.hpp"
 
@@ -41,7 +41,7 @@ std::string logged(std::int64_t count) {
 TEST(ChoiceLog, has_each_choice_once_with_its_reason) {
   EXPECT_EQ(
       logged(100),
-      "strake info: blocking send of hvector(100,8,64,byte) from host memory: method pack; the "
+      "strake info: blocking send of hvector(100,8,64,byte) from host memory: transport pack; the "
       "MPI library copies such short blocks more slowly, by a built-in rule, "
       "so the first exchanges try the MPI library's own copy, too\n");
   EXPECT_EQ(logged(100), "");

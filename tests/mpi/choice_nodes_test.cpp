@@ -8,7 +8,7 @@
 #include <string>
 
 #include "../support/made_up_profile.hpp"
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "machine/profile.hpp"
 
 namespace strake::exchange {
@@ -55,7 +55,7 @@ TEST(ChoiceOfSeveralNodes, shares_what_is_faster_than_the_way_that_goes_everywhe
     const std::int64_t bytes = 1 << 14;
     const Choice choice = choose(
         {Direction::Send, false, Place{}, bytes, bytes / block, Spread::Near, false, 2 * block});
-    EXPECT_EQ(choice.method, Method::Pack) << block;
+    EXPECT_EQ(choice.transport, Transport::Pack) << block;
     EXPECT_EQ(choice.shares, block == 8) << block;
   }
 }

@@ -1,4 +1,6 @@
 // choose(), with a profile that this program invents before any setting is read.
+#include "exchange/choice/choice.hpp"
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -12,7 +14,6 @@
 #include <vector>
 
 #include "../support/made_up_profile.hpp"
-#include "exchange/choice/method.hpp"
 #include "machine/profile.hpp"
 #include "mpi/elements.hpp"
 #include "strake/layout.hpp"
@@ -74,26 +75,26 @@ Message message(Direction direction, MemoryKind kind, std::int64_t bytes, std::i
 TEST(Choice, follows_the_profile_where_the_built_in_rules_would_not) {
   ASSERT_NE(machine::this_machine(), nullptr);
   // 64 bytes: too short for the built-in rules to pack.
-  EXPECT_EQ(choose(message(Direction::Send, MemoryKind::Host, 64, 8)).method, Method::Pack);
+  EXPECT_EQ(choose(message(Direction::Send, MemoryKind::Host, 64, 8)).transport, Transport::Pack);
   const Choice system = choose(message(Direction::Send, MemoryKind::Host, 4096, 64));
-  EXPECT_EQ(system.method, Method::System);
+  EXPECT_EQ(system.transport, Transport::Library);
   EXPECT_EQ(system.reason, Reason::LibraryIsFaster);
   // 64 KiB: the built-in rules take one-shot both ways.
-  EXPECT_EQ(choose(message(Direction::Send, MemoryKind::Device, 1 << 16, 8)).method,
-            Method::Staged);
-  EXPECT_EQ(choose(message(Direction::Receive, MemoryKind::Device, 1 << 16, 8)).method,
-            Method::OneShot);
+  EXPECT_EQ(choose(message(Direction::Send, MemoryKind::Device, 1 << 16, 8)).transport,
+            Transport::Staged);
+  EXPECT_EQ(choose(message(Direction::Receive, MemoryKind::Device, 1 << 16, 8)).transport,
+            Transport::OneShot);
 }
 
 TEST(Choice, falls_back_on_the_built_in_rules_where_the_profile_lacks_a_part) {
   Message listed = message(Direction::Send, MemoryKind::Host, 64, 8);
   listed.pitch = 0;
-  EXPECT_EQ(choose(listed).method, Method::System);  // too short
+  EXPECT_EQ(choose(listed).transport, Transport::Library);  // too short
   listed.bytes = 1 << 16;
   listed.blocks = listed.bytes / 8;
-  EXPECT_EQ(choose(listed).method, Method::Pack);
+  EXPECT_EQ(choose(listed).transport, Transport::Pack);
   listed.place = {MemoryKind::Device, 0};
-  EXPECT_EQ(choose(listed).method, Method::OneShot);
+  EXPECT_EQ(choose(listed).transport, Transport::OneShot);
 }
 
 TEST(Choice, shares_memory_by_the_profile_and_by_the_rules_where_that_lacks_it) {
@@ -101,7 +102,7 @@ TEST(Choice, shares_memory_by_the_profile_and_by_the_rules_where_that_lacks_it) 
     EXPECT_TRUE(choose(message(direction, MemoryKind::Host, 4096, 8)).shares);
     const Choice unshared = choose(message(direction, MemoryKind::Host, 4096, 64));
     EXPECT_FALSE(unshared.shares);
-    EXPECT_EQ(unshared.method, Method::System);
+    EXPECT_EQ(unshared.transport, Transport::Library);
     EXPECT_EQ(unshared.reason, Reason::LibraryIsFaster);
     Message listed = message(direction, MemoryKind::Host, 4096, 64);
     listed.pitch = 0;
@@ -132,7 +133,7 @@ TEST(Choice, those_kept_with_elements_are_those_made_anew_in_any_thread) {
     const Place place = {kind, kind == MemoryKind::Host ? -1 : 0};
     const Choice kept = choose(elements, direction, place, nonblocking);
     const Choice anew = choose(message_of(elements, direction, place, nonblocking));
-    const bool same = kept.method == anew.method && kept.reason == anew.reason;
+    const bool same = kept.transport == anew.transport && kept.reason == anew.reason;
     return same && kept.shares == anew.shares ? 0 : 1;
   };
   std::vector<int> wrong(2);

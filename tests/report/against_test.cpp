@@ -109,8 +109,8 @@ TEST_F(Claims, of_the_fastest_method_are_about_shared_memory_where_it_was_measur
   EXPECT_TRUE(has(section("methods"), ">P</td>"));
   add_way("shared", 0.25);
   const std::string maps = section("methods");
-  EXPECT_TRUE(has(maps, ": shared 4.1 µs, pack 8.19 µs, system 16.4 µs\">H</td>"));
-  EXPECT_TRUE(has(maps, "1 KiB in blocks of 8 B: pack 512 ns, system 1.02 µs\">P</td>"));  // short
+  EXPECT_TRUE(has(maps, ": shared 4.1 µs, pack 8.19 µs, library 16.4 µs\">H</td>"));
+  EXPECT_TRUE(has(maps, "1 KiB in blocks of 8 B: pack 512 ns, library 1.02 µs\">P</td>"));  // short
   EXPECT_FALSE(has(maps, "Packed messages are sent by MPI here."));
   disturb_all();
   EXPECT_TRUE(has(section("methods"), "No two methods can be compared"));

@@ -209,7 +209,7 @@ TEST(Methods, are_those_that_the_sums_of_the_parts_say) {
   const auto shows = [&](const std::string& text) { return html.find(text) != std::string::npos; };
   // 64 KiB in blocks of 4 B: 2 x 16384 x 1.1 ns by pack, 16384 x 6 ns by the MPI library.
   EXPECT_TRUE(shows("class=\"method m0\" title=\"64 KiB in blocks of 4 B: pack "));
-  EXPECT_TRUE(shows("title=\"64 KiB in blocks of 4 KiB: system "));
+  EXPECT_TRUE(shows("title=\"64 KiB in blocks of 4 KiB: library "));
   EXPECT_TRUE(shows("S: staged"));
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "machine/method.hpp"
+#include "machine/message.hpp"
 #include "machine/profile.hpp"
 
 namespace strake::machine {

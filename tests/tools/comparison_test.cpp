@@ -122,7 +122,7 @@ TEST(NextSteps, go_by_the_summary) {
 
 TEST(NextSteps, of_a_program_with_contiguous_messages_alone_name_the_page_and_nothing_to_measure) {
   nlohmann::json summary = {
-      {"methods", {{"system", {{"calls", 80}}}, {"pack", {{"calls", 0}}}}},
+      {"methods", {{"library", {{"calls", 80}}}, {"pack", {{"calls", 0}}}}},
       {"reasons",
        {{"contiguous host memory", {{"calls", 80}}}, {"collective operations", {{"calls", 2}}}}}};
   const Arguments command = {"mpirun", "./a"};

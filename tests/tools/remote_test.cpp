@@ -227,7 +227,7 @@ TEST(ExplainRemote, host_memory_and_what_is_settled) {
                            "Plain MPI 2", "node");
   EXPECT_EQ(forced["send"]["decided"], "settled");
   EXPECT_EQ(forced["send"]["reason"], "forced by STRAKE_METHOD");
-  EXPECT_EQ(chosen(forced["send"]), "system");
+  EXPECT_EQ(chosen(forced["send"]), "library");
 }
 
 Json profile_of(const Words& environment) {
@@ -280,7 +280,7 @@ TEST(ExplainRemote, a_whole_message_that_took_less_than_its_ends_leaves_mpi_s_pa
 TEST(ExplainRemote, what_the_mpi_library_does_itself_has_no_time_at_the_ends) {
   const ProfileFile file(machine::machine_key());
   const Json plain = find(remote({}, {file.setting()})["messages"], "mpi", "Plain MPI 2", "node");
-  const Json& system = find(plain["send"]["candidates"], "method", "system");
+  const Json& system = find(plain["send"]["candidates"], "method", "library");
   EXPECT_TRUE(system["end_us"].is_null() && system["other_end_us"].is_null()) << system.dump(1);
   EXPECT_NEAR(system["total_us"], 30, 1e-6);
 }

@@ -25,7 +25,7 @@ TEST(Model, distance_of_blocks_counts) {
   const auto end = [&](std::int64_t block, std::int64_t pitch) {
     const Message message{Direction::Send, false,        kHost, kMi,
                           kMi / block,     Spread::Near, false, pitch};
-    return (model.parts(Method::Pack, message).value().end - Model::kPacked) * 1e6;
+    return (model.parts(Transport::Pack, message).value().end - Model::kPacked) * 1e6;
   };
   EXPECT_NEAR(end(8, 9), 1, 1e-6);
   EXPECT_NEAR(end(8, 16), 1, 1e-6);
@@ -63,7 +63,7 @@ TEST(Model, between_two_measured_distances_powers_of_block_number_and_pitch_are_
       const std::int64_t blocks = 64 * kKi / block;
       const Message message{Direction::Send, false,        kHost, blocks * block,
                             blocks,          Spread::Near, false, ratio * block + kHostShift};
-      const double end = model.parts(Method::Pack, message).value().end - Model::kPacked;
+      const double end = model.parts(Transport::Pack, message).value().end - Model::kPacked;
       const double right =
           1e-6 * microseconds(double(blocks), double(block), double(ratio * block));
       EXPECT_NEAR(end / right, 1, 1e-9) << block << " x " << ratio;
@@ -76,7 +76,7 @@ TEST(Model, far_blocks_at_multiples_of_2_KiB_have_a_curve_of_their_own) {
   const auto end = [&](std::int64_t pitch) {
     const Model model(profile, kMpi, Reach::Node, kMi);
     const Message message{Direction::Send, false, kHost, kMi, kMi / 8, Spread::Far, false, pitch};
-    return (model.parts(Method::Pack, message).value().end - Model::kPacked) * 1e6;
+    return (model.parts(Transport::Pack, message).value().end - Model::kPacked) * 1e6;
   };
   for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
     profile.results.push_back(result(name, kMi, 8, 128, 8e-6));
@@ -128,7 +128,7 @@ TEST(Model, short_blocks_far_apart_take_the_time_of_their_lines) {
   const auto end = [&](std::int64_t block, std::int64_t pitch) {
     const Message message{Direction::Send, false,        kHost, kBlocks * block,
                           kBlocks,         Spread::Near, false, pitch};
-    return (model.parts(Method::Pack, message).value().end - Model::kPacked) * 1e6;
+    return (model.parts(Transport::Pack, message).value().end - Model::kPacked) * 1e6;
   };
   EXPECT_NEAR(end(1, 16), 16, 1e-6);
   EXPECT_NEAR(end(1, 64), 64, 1e-6);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/transports.hpp"
 #include "placement/partition.hpp"
 #include "strake/error.hpp"
 #include "summit_profile.hpp"
@@ -128,7 +129,7 @@ TEST(ExchangeModel, predicts_24576_gpus_within_seconds_and_finds_the_network_s_b
   EXPECT_NEAR(seconds_of(predicts.predict(Job(3).transfers)) / seconds_of(prediction), 1, 1e-9);
 }
 
-TEST(ExchangeModel, a_forced_method_costs_what_the_rates_say) {
+TEST(ExchangeModel, a_forced_transport_costs_what_the_rates_say) {
   const Job job(3);
   const double network =
       static_cast<double>((kCorners * Job::ghosts({1, 1, 0}) + kMiddles * Job::ghosts({2, 1, 0})) *
@@ -139,39 +140,39 @@ TEST(ExchangeModel, a_forced_method_costs_what_the_rates_say) {
   constexpr int kFar = 23;
   const double host_links = 2 * of_gpu / summit::kOneShot;
   const double one_shot = 2 * summit::kLaunch + kFar * summit::kMessage + host_links + network;
-  const Prediction forced = model().predict(job.transfers, TransferMethod::OneShot);
+  const Prediction forced = model().predict(job.transfers, Transport::OneShot);
   EXPECT_NEAR(seconds_of(forced) / one_shot, 1, kClose);
-  for (const auto& method : forced.methods) EXPECT_EQ(method, TransferMethod::OneShot);
+  for (const auto& transport : forced.transports) EXPECT_EQ(transport, Transport::OneShot);
   EXPECT_GT(seconds_of(forced), seconds_of(model().predict(job.transfers)));
   // What can't be forced is chosen.
-  const Prediction engine = model().predict(job.transfers, TransferMethod::Engine);
+  const Prediction engine = model().predict(job.transfers, Transport::Engine);
   for (std::size_t i = 0; i < job.transfers.size(); ++i) {
     const bool peers = link_of(job.transfers[i].path) == PathLink::PeerGpu;
-    EXPECT_EQ(engine.methods[i] == TransferMethod::Engine, peers);
+    EXPECT_EQ(engine.transports[i] == Transport::Engine, peers);
   }
 }
 
-TEST(ExchangeModel, chosen_methods_are_as_fast_as_any_forced_one) {
+TEST(ExchangeModel, chosen_transports_are_as_fast_as_any_forced_one) {
   for (const int nodes_along : {1, 3}) {
     for (const std::int64_t cell_bytes : {1, 8, 64}) {
       const Job job(nodes_along, cell_bytes);
       const double chosen = seconds_of(model().predict(job.transfers));
-      for (int i = 0; i < kTransferMethods; ++i) {
-        const auto method = static_cast<TransferMethod>(i);
-        const double forced = seconds_of(model().predict(job.transfers, method));
-        EXPECT_LE(chosen, forced * (1 + 1e-9)) << name_of(method) << ", " << cell_bytes;
+      for (int i = 0; i < kTransports; ++i) {
+        const auto transport = static_cast<Transport>(i);
+        const double forced = seconds_of(model().predict(job.transfers, transport));
+        EXPECT_LE(chosen, forced * (1 + 1e-9)) << name_of(transport) << ", " << cell_bytes;
       }
     }
   }
 }
 
 TEST(ExchangeModel, half_the_bytes_are_never_slower) {
-  for (int forced = -1; forced < kTransferMethods; ++forced) {
-    const auto method =
-        forced < 0 ? std::nullopt : std::optional(static_cast<TransferMethod>(forced));
+  for (int forced = -1; forced < kTransports; ++forced) {
+    const auto transport =
+        forced < 0 ? std::nullopt : std::optional(static_cast<Transport>(forced));
     double before = 0;
     for (std::int64_t cell_bytes = 8; cell_bytes <= 128; cell_bytes *= 2) {
-      const double seconds = seconds_of(model().predict(Job(3, cell_bytes).transfers, method));
+      const double seconds = seconds_of(model().predict(Job(3, cell_bytes).transfers, transport));
       EXPECT_GT(seconds, before) << forced << ": " << cell_bytes;
       before = seconds;
     }
@@ -183,7 +184,7 @@ TEST(ExchangeModel, bytes_on_one_link_add_up) {
   const PathEnd ends[] = {gpu_end(0, 0, 0), gpu_end(1, 0, 1), gpu_end(2, 0, 2), gpu_end(3, 0, 3)};
   constexpr std::int64_t kBytes = 64 * kMi;
   const auto bound = [&](const std::vector<PlannedTransfer>& transfers) {
-    return predicts.predict(transfers, TransferMethod::Device).bound;
+    return predicts.predict(transfers, Transport::Put).bound;
   };
   const auto expect = [](const Busy& busy, Resource resource, double bytes, double rate) {
     EXPECT_EQ(busy.resource, resource) << name_of(busy.resource);
@@ -214,7 +215,7 @@ TEST(ExchangeModel, a_round_of_mail_takes_what_was_measured_of_it_as_a_whole) {
   }
   const ExchangeModel predicts(profile, summit::kMpi);
   const auto seconds = [&](const std::vector<PlannedTransfer>& transfers) {
-    return seconds_of(predicts.predict(transfers, TransferMethod::Device));
+    return seconds_of(predicts.predict(transfers, Transport::Put));
   };
   const PathEnd here = gpu_end(0, 0, 0);
   const PlannedTransfer own = dense(here, here, 8);
@@ -255,7 +256,7 @@ TEST(ExchangeModel, ranks_share_their_node_s_network_and_transfers_a_rank) {
 TEST(ExchangeModel, launches_count_once_for_a_rank_and_messages_once_for_two) {
   const ExchangeModel predicts = model();
   const auto time = [&](const std::vector<PlannedTransfer>& transfers) {
-    return seconds_of(predicts.predict(transfers, TransferMethod::OneShot));
+    return seconds_of(predicts.predict(transfers, Transport::OneShot));
   };
   const PlannedTransfer first = dense(gpu_end(0, 0, 0), gpu_end(1, 1, 0), 1);
   const PlannedTransfer second = dense(gpu_end(0, 0, 0), gpu_end(2, 2, 0), 1);
@@ -270,53 +271,54 @@ TEST(ExchangeModel, short_blocks_are_packed_and_long_ones_read_where_they_lie) {
   const ExchangeModel predicts = model();
   const auto chosen = [&](PathEnd from, PathEnd to, std::int64_t block) {
     const std::vector<PlannedTransfer> one = {{{from, to}, {16 * kMi, block, 2 * block}}};
-    return predicts.predict(one).methods[0];
+    return predicts.predict(one).transports[0];
   };
-  EXPECT_EQ(chosen(gpu_end(0, 0, 0), gpu_end(1, 0, 1), 4), TransferMethod::Device);
-  EXPECT_EQ(chosen(gpu_end(0, 0, 0), gpu_end(1, 0, 1), 4096), TransferMethod::Direct);
-  EXPECT_EQ(chosen(host_end(0, 0), host_end(1, 0), 8), TransferMethod::Pack);
-  EXPECT_EQ(chosen(host_end(0, 0), host_end(1, 0), 4096), TransferMethod::Direct);
-  EXPECT_EQ(chosen(host_end(0, 0), host_end(1, 1), 4096), TransferMethod::Pack);
-  EXPECT_EQ(chosen(host_end(0, 0), host_end(0, 0), 4096), TransferMethod::Self);
-  EXPECT_EQ(chosen(gpu_end(0, 0, 0), gpu_end(1, 0, 0), 4096), TransferMethod::Direct);
+  EXPECT_EQ(chosen(gpu_end(0, 0, 0), gpu_end(1, 0, 1), 4), Transport::Put);
+  EXPECT_EQ(chosen(gpu_end(0, 0, 0), gpu_end(1, 0, 1), 4096), Transport::Direct);
+  EXPECT_EQ(chosen(host_end(0, 0), host_end(1, 0), 8), Transport::Shared);
+  EXPECT_EQ(chosen(host_end(0, 0), host_end(1, 0), 4096), Transport::Direct);
+  EXPECT_EQ(chosen(host_end(0, 0), host_end(1, 1), 4096), Transport::Pack);
+  EXPECT_EQ(chosen(host_end(0, 0), host_end(0, 0), 4096), Transport::Self);
+  EXPECT_EQ(chosen(gpu_end(0, 0, 0), gpu_end(1, 0, 0), 4096), Transport::Direct);
 }
 
 TEST(ExchangeModel, a_pitch_that_is_not_known_is_twice_the_block) {
   const ExchangeModel predicts = model();
-  const auto seconds = [&](TransferMethod method, std::int64_t block, std::int64_t pitch) {
+  const auto seconds = [&](Transport transport, std::int64_t block, std::int64_t pitch) {
     const std::vector<PlannedTransfer> one = {
         {{gpu_end(0, 0, 0), gpu_end(1, 0, 1)}, {16 * kMi, block, pitch}}};
-    return seconds_of(predicts.predict(one, method));
+    return seconds_of(predicts.predict(one, transport));
   };
   for (const std::int64_t block : {8, 1024}) {
-    for (const auto method :
-         {TransferMethod::Device, TransferMethod::OneShot, TransferMethod::Staged})
-      EXPECT_EQ(seconds(method, block, 0), seconds(method, block, 2 * block)) << name_of(method);
+    for (const auto transport : {Transport::Put, Transport::OneShot, Transport::Staged})
+      EXPECT_EQ(seconds(transport, block, 0), seconds(transport, block, 2 * block))
+          << name_of(transport);
   }
 }
 
-TEST(ExchangeModel, which_methods_are_possible_depends_on_memories_and_link) {
-  using enum TransferMethod;
+TEST(ExchangeModel, which_transports_are_possible_depends_on_memories_and_link) {
+  using enum Transport;
   const auto possible = [](PathEnd from, PathEnd to) {
-    std::set<TransferMethod> methods;
-    for (int i = 0; i < kTransferMethods; ++i)
-      if (is_possible(static_cast<TransferMethod>(i), {from, to}))
-        methods.insert(static_cast<TransferMethod>(i));
-    return methods;
+    std::set<Transport> found;
+    for (const TransportFacts& row : transports())
+      if (is_possible(row.transport, {from, to})) found.insert(row.transport);
+    return found;
   };
-  using Methods = std::set<TransferMethod>;
+  using Transports = std::set<Transport>;
   const PathEnd gpu = gpu_end(0, 0, 0);
-  EXPECT_EQ(possible(gpu, gpu), Methods({Self}));
-  EXPECT_EQ(possible(gpu, gpu_end(1, 0, 0)), Methods({Direct, Device, OneShot, Staged}));
-  EXPECT_EQ(possible(gpu, gpu_end(1, 0, 1)), Methods({Direct, Engine, Device, OneShot, Staged}));
-  EXPECT_EQ(possible(gpu, gpu_end(1, 1, 0)), Methods({Device, OneShot, Staged}));
-  EXPECT_EQ(possible(gpu, host_end(1, 0)), Methods({OneShot, Staged}));
-  EXPECT_EQ(possible(host_end(1, 1), gpu), Methods({OneShot, Staged}));
-  EXPECT_EQ(possible(host_end(0, 0), host_end(1, 0)), Methods({Direct, Pack}));
-  EXPECT_EQ(possible(host_end(0, 0), host_end(1, 1)), Methods({Pack}));
+  EXPECT_EQ(possible(gpu, gpu), Transports({Self, Library}));
+  EXPECT_EQ(possible(gpu, gpu_end(1, 0, 0)), Transports({Direct, Put, OneShot, Staged, Library}));
+  EXPECT_EQ(possible(gpu, gpu_end(1, 0, 1)),
+            Transports({Direct, Put, Engine, OneShot, Staged, Library}));
+  EXPECT_EQ(possible(gpu, gpu_end(1, 1, 0)), Transports({OneShot, Staged, Device, Library}));
+  EXPECT_EQ(possible(gpu, host_end(1, 0)), Transports({OneShot, Staged, Library}));
+  EXPECT_EQ(possible(host_end(1, 1), gpu), Transports({OneShot, Staged, Library}));
+  EXPECT_EQ(possible(host_end(0, 0), host_end(1, 0)), Transports({Direct, Shared, Library}));
+  EXPECT_EQ(possible(gpu, host_end(0, 0)), Transports({OneShot, Staged, Library}));
+  EXPECT_EQ(possible(host_end(0, 0), host_end(1, 1)), Transports({Pack, Library}));
   PathEnd managed = gpu;
   managed.memory = MemoryKind::Managed;
-  EXPECT_EQ(possible(managed, managed), Methods());
+  EXPECT_EQ(possible(managed, managed), Transports());
 }
 
 TEST(ExchangeModel, a_part_that_was_not_measured_is_named) {
@@ -330,13 +332,13 @@ TEST(ExchangeModel, a_part_that_was_not_measured_is_named) {
   EXPECT_TRUE(names(no_network, "staged over other node: mpi/net/pairs"));
   for (std::size_t i = 0; i < job.transfers.size(); ++i) {
     const bool far = link_of(job.transfers[i].path) == PathLink::OtherNode;
-    EXPECT_EQ(no_network.methods[i].has_value(), !far);
+    EXPECT_EQ(no_network.transports[i].has_value(), !far);
   }
   const Prediction no_aware = model_without("mpi/net/device").predict(job.transfers);
   EXPECT_TRUE(no_aware.seconds);
   EXPECT_EQ(no_aware.left_out, std::vector<std::string>{"device over other node: mpi/net/device"});
   const Prediction forced =
-      model_without("gpu/fan/egress").predict(job.transfers, TransferMethod::Engine);
+      model_without("gpu/fan/egress").predict(job.transfers, Transport::Engine);
   EXPECT_FALSE(forced.seconds);
   EXPECT_EQ(forced.left_out, std::vector<std::string>{"engine over peer GPU: gpu/fan/egress"});
 }
@@ -353,10 +355,10 @@ TEST(ExchangeModel, without_any_one_part_the_answer_is_whole_or_says_what_lacks)
   for (const Result& result : summit::profile().results) parts.insert(result.name);
   for (const std::string& part : parts) {
     const ExchangeModel predicts = model_without(part);
-    for (int forced = -1; forced < kTransferMethods; ++forced) {
-      const auto method =
-          forced < 0 ? std::nullopt : std::optional(static_cast<TransferMethod>(forced));
-      const Prediction prediction = predicts.predict(transfers, method);
+    for (int forced = -1; forced < kTransports; ++forced) {
+      const auto transport =
+          forced < 0 ? std::nullopt : std::optional(static_cast<Transport>(forced));
+      const Prediction prediction = predicts.predict(transfers, transport);
       if (prediction.seconds) {
         EXPECT_GT(*prediction.seconds, 0) << part;
       } else {
@@ -389,12 +391,12 @@ TEST(ExchangeModel, doubtful_results_count_as_not_measured) {
       };
       const Prediction fast = with(1e-15);
       const Prediction slow = with(1e3);
-      EXPECT_EQ(fast.methods, slow.methods) << name;
+      EXPECT_EQ(fast.transports, slow.transports) << name;
       EXPECT_EQ(fast.left_out, slow.left_out) << name;
       EXPECT_EQ(fast.seconds, slow.seconds) << name;
       if (!all) continue;
       const Prediction without = model_without(name).predict(transfers);
-      EXPECT_EQ(fast.methods, without.methods) << name;
+      EXPECT_EQ(fast.transports, without.transports) << name;
       EXPECT_EQ(fast.seconds, without.seconds) << name;
     }
   }

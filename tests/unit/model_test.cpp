@@ -10,6 +10,7 @@
 #include <string>
 
 #include "../support/made_up_profile.hpp"
+#include "machine/transports.hpp"
 
 namespace strake::machine {
 namespace {
@@ -81,11 +82,11 @@ TEST(Model, host_memory_is_packed_where_that_is_clearly_sooner) {
         const double system = times["mpi/node/system/box"];
         const Message message = box(direction, place);
         // The time that is told is the one that chooses.
-        EXPECT_NEAR(model.time(Method::Pack, message).value() / pack, 1, kRounding);
-        EXPECT_NEAR(model.time(Method::System, message).value() / system, 1, kRounding);
-        const Method choice = model.choose(message, {}).value();
+        EXPECT_NEAR(model.time(Transport::Pack, message).value() / pack, 1, kRounding);
+        EXPECT_NEAR(model.time(Transport::Library, message).value() / system, 1, kRounding);
+        const Transport choice = model.choose(message, {}).value();
         const bool sooner = pack < Model::kWorthPacking * system;
-        EXPECT_EQ(choice, sooner ? Method::Pack : Method::System);
+        EXPECT_EQ(choice, sooner ? Transport::Pack : Transport::Library);
         packed += sooner ? 1 : 0;
       }
     }
@@ -98,21 +99,21 @@ TEST(Model, packed_bytes_have_a_wire_of_their_own_unless_the_profile_is_older) {
   Times times = all_parts();
   times["mpi/node/packed"] = 5e-6;
   const Message message = box(Direction::Send, kHost);
-  const auto wire = [&] { return model_of(times).parts(Method::Pack, message)->wire.value(); };
+  const auto wire = [&] { return model_of(times).parts(Transport::Pack, message)->wire.value(); };
   EXPECT_NEAR(wire(), 5e-6, 1e-12);
-  EXPECT_NEAR(model_of(times).time(Method::System, dense(Direction::Send, kHost)).value(), 1e-6,
+  EXPECT_NEAR(model_of(times).time(Transport::Library, dense(Direction::Send, kHost)).value(), 1e-6,
               1e-12);
   times.erase("mpi/node/packed");
   EXPECT_NEAR(wire(), 1e-6, 1e-12);
   times.erase("mpi/node/host");
-  EXPECT_FALSE(model_of(times).time(Method::Pack, message));
+  EXPECT_FALSE(model_of(times).time(Transport::Pack, message));
   EXPECT_FALSE(model_of(times).choose(message, {}));
 }
 
 TEST(Model, device_memory_goes_the_way_with_the_smallest_sum) {
   std::mt19937 random(2);
   std::uniform_real_distribution<double> time(1e-6, 30e-6);
-  std::map<Method, int> chosen;
+  std::map<Transport, int> chosen;
   for (int turn = 0; turn < 2000; ++turn) {
     Times times = all_parts();
     for (auto& [name, value] : times) value = time(random);
@@ -126,20 +127,20 @@ TEST(Model, device_memory_goes_the_way_with_the_smallest_sum) {
     for (const Direction direction : {Direction::Send, Direction::Receive}) {
       const int here = direction == Direction::Send ? 0 : 1;
       const double host = times["mpi/node/packed"] + std::min(staged[1 - here], one_shot[1 - here]);
-      const std::map<double, Method> sums = {{staged[here] + host, Method::Staged},
-                                             {one_shot[here] + host, Method::OneShot},
-                                             {device, Method::Device}};
+      const std::map<double, Transport> sums = {{staged[here] + host, Transport::Staged},
+                                                {one_shot[here] + host, Transport::OneShot},
+                                                {device, Transport::Device}};
       const Message message = box(direction, kDevice);
-      for (const auto& [sum, method] : sums) {
-        EXPECT_NEAR(model.time(method, message).value() / sum, 1, kRounding);
+      for (const auto& [sum, transport] : sums) {
+        EXPECT_NEAR(model.time(transport, message).value() / sum, 1, kRounding);
       }
       EXPECT_EQ(model.choose(message, {true, 0}), sums.begin()->second);
       EXPECT_EQ(model.choose(message, {false, 0}),
-                staged[here] < one_shot[here] ? Method::Staged : Method::OneShot);
+                staged[here] < one_shot[here] ? Transport::Staged : Transport::OneShot);
       ++chosen[sums.begin()->second];
     }
   }
-  for (const auto& [method, count] : chosen) EXPECT_GT(count, 100) << name_of(method);
+  for (const auto& [transport, count] : chosen) EXPECT_GT(count, 100) << name_of(transport);
   EXPECT_EQ(chosen.size(), 3U);
 }
 
@@ -150,19 +151,19 @@ TEST(Model, a_library_that_is_not_gpu_aware_is_never_given_device_memory) {
   }
   times["copy/device-to-pinned"] = 1;
   const Model model = model_of(times);
-  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {false, 0}), Method::OneShot);
-  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {true, 0}), Method::Device);
-  EXPECT_EQ(model.choose(dense(Direction::Send, kDevice), {false, 0}), Method::Staged);
-  const Method aware = model.choose(dense(Direction::Send, kDevice), {true, 0}).value();
-  EXPECT_EQ(aware, Method::System);
+  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {false, 0}), Transport::OneShot);
+  EXPECT_EQ(model.choose(box(Direction::Send, kDevice), {true, 0}), Transport::Device);
+  EXPECT_EQ(model.choose(dense(Direction::Send, kDevice), {false, 0}), Transport::Staged);
+  const Transport aware = model.choose(dense(Direction::Send, kDevice), {true, 0}).value();
+  EXPECT_EQ(aware, Transport::Library);
 }
 
 TEST(Model, the_two_directions_are_kept_apart) {
   Times times = all_parts();
   times["unpack/one-shot/box"] = 1e-5;
   const Model reads_are_slow = model_of(times);
-  EXPECT_EQ(reads_are_slow.choose(box(Direction::Send, kDevice), {}), Method::OneShot);
-  EXPECT_EQ(reads_are_slow.choose(box(Direction::Receive, kDevice), {}), Method::Staged);
+  EXPECT_EQ(reads_are_slow.choose(box(Direction::Send, kDevice), {}), Transport::OneShot);
+  EXPECT_EQ(reads_are_slow.choose(box(Direction::Receive, kDevice), {}), Transport::Staged);
 }
 
 TEST(Model, one_shot_limit_overrides_the_times) {
@@ -172,9 +173,9 @@ TEST(Model, one_shot_limit_overrides_the_times) {
   const auto chosen = [&](std::int64_t limit, std::int64_t bytes) {
     return model.choose(box(Direction::Send, kDevice, bytes), {false, limit});
   };
-  EXPECT_EQ(chosen(0, 4096), Method::Staged);
-  EXPECT_EQ(chosen(4096, 4096), Method::OneShot);
-  EXPECT_EQ(chosen(4096, 4104), Method::Staged);
+  EXPECT_EQ(chosen(0, 4096), Transport::Staged);
+  EXPECT_EQ(chosen(4096, 4096), Transport::OneShot);
+  EXPECT_EQ(chosen(4096, 4104), Transport::Staged);
 }
 
 TEST(Model, nothing_is_said_where_a_part_was_not_measured) {
@@ -186,7 +187,7 @@ TEST(Model, nothing_is_said_where_a_part_was_not_measured) {
     return model_of(times);
   };
   for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) {
-    EXPECT_FALSE(without(name).time(Method::Pack, host)) << name;
+    EXPECT_FALSE(without(name).time(Transport::Pack, host)) << name;
     EXPECT_FALSE(without(name).choose(host, {})) << name;
   }
   EXPECT_FALSE(without("mpi/node/system/box").choose(host, {}));
@@ -206,9 +207,9 @@ TEST(Model, a_whole_message_that_was_measured_needs_no_times_of_its_ends) {
   times["mpi/node/pack/box"] = 5e-7;
   for (const char* name : {"pack/cpu/box", "unpack/cpu/box"}) times.erase(name);
   const Message message = box(Direction::Send, kHost);
-  EXPECT_FALSE(model_of(times).parts(Method::Pack, message));
-  EXPECT_NEAR(model_of(times).time(Method::Pack, message).value() * 1e6, 0.5, 1e-6);
-  EXPECT_EQ(model_of(times).choose(message, {}), Method::Pack);
+  EXPECT_FALSE(model_of(times).parts(Transport::Pack, message));
+  EXPECT_NEAR(model_of(times).time(Transport::Pack, message).value() * 1e6, 0.5, 1e-6);
+  EXPECT_EQ(model_of(times).choose(message, {}), Transport::Pack);
 }
 
 TEST(Model, one_process_s_measurement_is_enough_where_mpi_is_the_same_for_all) {
@@ -217,23 +218,23 @@ TEST(Model, one_process_s_measurement_is_enough_where_mpi_is_the_same_for_all) {
   times["copy/device-to-pinned"] = 1e-5;
   const Model model = model_of(times);
   const Message message = box(Direction::Send, kDevice);
-  EXPECT_EQ(model.choose(message, {false, 0}), Method::OneShot);
-  EXPECT_FALSE(model.time(Method::OneShot, message));
-  const auto parts = model.parts(Method::OneShot, message);
+  EXPECT_EQ(model.choose(message, {false, 0}), Transport::OneShot);
+  EXPECT_FALSE(model.time(Transport::OneShot, message));
+  const auto parts = model.parts(Transport::OneShot, message);
   ASSERT_TRUE(parts);
   EXPECT_FALSE(parts->wire);
   EXPECT_NEAR(parts->end / times["pack/one-shot/box"], 1, kRounding);
 }
 
-TEST(Model, methods_that_can_not_carry_a_transfer_have_no_time) {
+TEST(Model, transports_that_can_not_carry_a_transfer_have_no_time) {
   const Model model = model_of(all_parts());
-  for (const Method method : {Method::Device, Method::OneShot, Method::Staged}) {
-    EXPECT_FALSE(model.parts(method, box(Direction::Send, kHost))) << name_of(method);
-    EXPECT_TRUE(model.parts(method, box(Direction::Send, kDevice))) << name_of(method);
+  for (const Transport transport : {Transport::Device, Transport::OneShot, Transport::Staged}) {
+    EXPECT_FALSE(model.parts(transport, box(Direction::Send, kHost))) << name_of(transport);
+    EXPECT_TRUE(model.parts(transport, box(Direction::Send, kDevice))) << name_of(transport);
   }
-  EXPECT_FALSE(model.parts(Method::Pack, box(Direction::Send, kDevice)));
-  EXPECT_FALSE(model.time(Method::System, box(Direction::Send, kDevice)));
-  EXPECT_TRUE(model.time(Method::System, dense(Direction::Send, kDevice)));
+  EXPECT_FALSE(model.parts(Transport::Pack, box(Direction::Send, kDevice)));
+  EXPECT_FALSE(model.time(Transport::Library, box(Direction::Send, kDevice)));
+  EXPECT_TRUE(model.time(Transport::Library, dense(Direction::Send, kDevice)));
 }
 
 TEST(Model, pieces_of_a_staged_message_overlap) {
@@ -248,7 +249,7 @@ TEST(Model, pieces_of_a_staged_message_overlap) {
   }
   const Model model(profile, kMpi, Reach::Node, kMi);
   const auto end = [&](Message message) {
-    return model.parts(Method::Staged, message).value().end * 1e6;
+    return model.parts(Transport::Staged, message).value().end * 1e6;
   };
   constexpr double kOrder = Model::kStagedOrder * 1e6;
   EXPECT_NEAR(end(box(Direction::Send, kDevice, kMi)), kOrder + 11 + 21, 1e-6);
@@ -266,31 +267,31 @@ TEST(Model, long_rows_are_left_to_the_library) {
   Message message = box(Direction::Send, kHost);
   message.pitch = 4 * kPackMaxMeanBlock;
   message.blocks = message.bytes / kPackMaxMeanBlock;
-  EXPECT_EQ(model.choose(message, {}), Method::Pack);
+  EXPECT_EQ(model.choose(message, {}), Transport::Pack);
   --message.blocks;
-  EXPECT_EQ(model.choose(message, {}), Method::System);
+  EXPECT_EQ(model.choose(message, {}), Transport::Library);
   // And shorter ones that nearly touch.
   message.blocks = message.bytes / 256;
   message.pitch = 320;
-  EXPECT_EQ(model.choose(message, {}), Method::Pack);
+  EXPECT_EQ(model.choose(message, {}), Transport::Pack);
   --message.pitch;
-  EXPECT_EQ(model.choose(message, {}), Method::System);
+  EXPECT_EQ(model.choose(message, {}), Transport::Library);
   message.blocks *= 2;
   message.pitch = 136;
-  EXPECT_EQ(model.choose(message, {}), Method::Pack);
+  EXPECT_EQ(model.choose(message, {}), Transport::Pack);
 }
 
 TEST(Model, only_nonblocking_messages_of_device_memory_pay_for_an_operation) {
   const Model model = model_of(all_parts());
-  const auto paid = [&](Method method, Place place) {
+  const auto paid = [&](Transport transport, Place place) {
     Message message = box(Direction::Send, place);
-    const double blocking = model.parts(method, message).value().end;
+    const double blocking = model.parts(transport, message).value().end;
     message.nonblocking = true;
-    return model.parts(method, message).value().end - blocking;
+    return model.parts(transport, message).value().end - blocking;
   };
-  EXPECT_EQ(paid(Method::Pack, kHost), 0);
-  EXPECT_NEAR(paid(Method::OneShot, kDevice), 1e-6, 1e-12);
-  EXPECT_NEAR(paid(Method::Staged, kDevice), 1e-6, 1e-12);
+  EXPECT_EQ(paid(Transport::Pack, kHost), 0);
+  EXPECT_NEAR(paid(Transport::OneShot, kDevice), 1e-6, 1e-12);
+  EXPECT_NEAR(paid(Transport::Staged, kDevice), 1e-6, 1e-12);
 }
 
 TEST(Model, listed_blocks_and_transposes_have_curves_of_their_own) {
@@ -307,21 +308,21 @@ TEST(Model, listed_blocks_and_transposes_have_curves_of_their_own) {
   const Model model(profile, kMpi, Reach::Node, kMi);
   Message message = box(Direction::Send, kHost);
   message.pitch = 0;
-  EXPECT_NEAR((model.parts(Method::Pack, message)->end - Model::kPacked) * 1e6, 5, 1e-6);
-  EXPECT_NEAR(model.time(Method::System, message).value() * 1e6, 50, 1e-6);
-  EXPECT_EQ(model.choose(message, {}), Method::Pack);
+  EXPECT_NEAR((model.parts(Transport::Pack, message)->end - Model::kPacked) * 1e6, 5, 1e-6);
+  EXPECT_NEAR(model.time(Transport::Library, message).value() * 1e6, 50, 1e-6);
+  EXPECT_EQ(model.choose(message, {}), Transport::Pack);
   times.erase("mpi/node/system/indexed");
   EXPECT_FALSE(model_of(times).choose(message, {}));
   message = box(Direction::Send, kHost);
   message.spread = Spread::Transpose;
-  EXPECT_NEAR((model.parts(Method::Pack, message)->end - Model::kPacked) * 1e6, 7, 1e-6);
-  EXPECT_NEAR(model.time(Method::System, message).value() * 1e6, 70, 1e-6);
+  EXPECT_NEAR((model.parts(Transport::Pack, message)->end - Model::kPacked) * 1e6, 7, 1e-6);
+  EXPECT_NEAR(model.time(Transport::Library, message).value() * 1e6, 70, 1e-6);
 }
 
 TEST(Model, shared_memory_is_chosen_where_it_is_clearly_faster_than_the_way_without_it) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> time(1e-6, 30e-6);
-  std::map<Method, int> chosen;
+  std::map<Transport, int> chosen;
   for (int turn = 0; turn < 1000; ++turn) {
     Times times = all_parts();
     for (const char* name : {"mpi/node/system/box", "mpi/node/pack/box", "mpi/node/shared/box"})
@@ -331,16 +332,16 @@ TEST(Model, shared_memory_is_chosen_where_it_is_clearly_faster_than_the_way_with
     for (const Direction direction : {Direction::Send, Direction::Receive}) {
       for (const Place place : {kHost, kPinned}) {
         const Message message = box(direction, place);
-        EXPECT_NEAR(model.time(Method::Shared, message).value() / shared, 1, kRounding);
-        const Method without = model.choose(message, {}).value();
-        EXPECT_NE(without, Method::Shared);
+        EXPECT_NEAR(model.time(Transport::Shared, message).value() / shared, 1, kRounding);
+        const Transport without = model.choose(message, {}).value();
+        EXPECT_NE(without, Transport::Shared);
         const bool faster = shared < Model::kWorthSharing * model.time(without, message).value();
         EXPECT_EQ(model.shares(message, without), faster);
-        ++chosen[faster ? Method::Shared : without];
+        ++chosen[faster ? Transport::Shared : without];
       }
     }
   }
-  for (const auto& [method, count] : chosen) EXPECT_GT(count, 400) << name_of(method);
+  for (const auto& [transport, count] : chosen) EXPECT_GT(count, 400) << name_of(transport);
   EXPECT_EQ(chosen.size(), 3U);
 }
 
@@ -357,15 +358,15 @@ TEST(Model, only_host_memory_with_gaps_and_ranks_of_a_node_share) {
   const Model node(profile, kMpi, Reach::Node, kMi);
   const Model net(profile, kMpi, Reach::Net, kMi);
   const Message message = box(Direction::Send, kHost);
-  EXPECT_EQ(node.shares(message, Method::System), true);
-  EXPECT_FALSE(net.time(Method::Shared, message));
-  EXPECT_FALSE(net.shares(message, Method::System));
+  EXPECT_EQ(node.shares(message, Transport::Library), true);
+  EXPECT_FALSE(net.time(Transport::Shared, message));
+  EXPECT_FALSE(net.shares(message, Transport::Library));
   for (const Message& other : {dense(Direction::Send, kHost), box(Direction::Send, kDevice)}) {
-    EXPECT_FALSE(node.time(Method::Shared, other));
-    EXPECT_FALSE(node.shares(other, Method::System));
+    EXPECT_FALSE(node.time(Transport::Shared, other));
+    EXPECT_FALSE(node.shares(other, Transport::Library));
   }
   // Its two ends overlap: neither has a time of its own.
-  EXPECT_FALSE(node.parts(Method::Shared, message));
+  EXPECT_FALSE(node.parts(Transport::Shared, message));
 }
 
 TEST(Model, each_kind_of_layout_has_times_of_its_own_by_shared_memory) {
@@ -377,11 +378,11 @@ TEST(Model, each_kind_of_layout_has_times_of_its_own_by_shared_memory) {
       {"box", box(Direction::Send, kHost)}, {"indexed", listed}, {"transpose", transpose}};
   for (const auto& [kind, message] : kinds) {
     Times times = parts_with_sharing();
-    EXPECT_EQ(model_of(times).shares(message, Method::System), true) << kind;
+    EXPECT_EQ(model_of(times).shares(message, Transport::Library), true) << kind;
     times["mpi/node/shared/" + kind] = 1;
-    EXPECT_EQ(model_of(times).shares(message, Method::System), false) << kind;
+    EXPECT_EQ(model_of(times).shares(message, Transport::Library), false) << kind;
     times.erase("mpi/node/shared/" + kind);
-    EXPECT_FALSE(model_of(times).shares(message, Method::System)) << kind;
+    EXPECT_FALSE(model_of(times).shares(message, Transport::Library)) << kind;
     EXPECT_TRUE(model_of(times).choose(message, {})) << kind;
   }
 }
@@ -393,17 +394,17 @@ TEST(Model, shared_memory_is_neither_chosen_nor_refused_where_nothing_sure_was_m
     for (Result& result : profile.results)
       if (result.name == name) result.doubtful = "other processes used 2.0 of 2 CPUs";
     const Model model(profile, kMpi, Reach::Node, kMi);
-    EXPECT_FALSE(model.shares(message, Method::System)) << name;
+    EXPECT_FALSE(model.shares(message, Transport::Library)) << name;
   }
   // Rows that nearly touch: the library moves them faster than was measured.
   Message close = box(Direction::Send, kHost, 64 * kKi);
   close.blocks = 256;
   close.pitch = 300;
-  EXPECT_FALSE(model_of(parts_with_sharing()).shares(close, Method::System));
+  EXPECT_FALSE(model_of(parts_with_sharing()).shares(close, Transport::Library));
   // Long rows were measured.
   close.blocks = 64;
   close.pitch = 2048;
-  EXPECT_EQ(model_of(parts_with_sharing()).shares(close, Method::System), true);
+  EXPECT_EQ(model_of(parts_with_sharing()).shares(close, Transport::Library), true);
 }
 
 /// Each part at all sizes from 1 byte to 16 MiB.
@@ -468,8 +469,8 @@ TEST(Model, a_profile_of_a_busy_machine_chooses_nothing_and_predicts_nothing) {
       EXPECT_FALSE(model.choose(message, {false, limit}));
       EXPECT_FALSE(model.choose(message, {true, limit}));
     }
-    for (int i = 0; i < kMethods; ++i)
-      EXPECT_FALSE(model.time(static_cast<Method>(i), message)) << i;
+    for (int i = 0; i < kTransports; ++i)
+      EXPECT_FALSE(model.time(static_cast<Transport>(i), message)) << i;
   }
 }
 

@@ -105,8 +105,8 @@ TEST(Settings, bad_value_keeps_the_default_and_names_what_is_valid) {
       read({"STRAKE_METHOD=oneshot", "STRAKE_CHUNK=1T", "STRAKE_THREADS=0", "STRAKE_DISABLE=2"});
   ASSERT_EQ(table.complaints.size(), 4U);
   EXPECT_EQ(table.complaints[0],
-            "STRAKE_METHOD=oneshot must be one of auto, pack, device, engine, one-shot, staged, "
-            "direct, system (did you mean one-shot?); using auto");
+            "STRAKE_METHOD=oneshot must be one of auto, direct, shared, put, engine, one-shot, "
+            "staged, device, pack, library, system (did you mean one-shot?); using auto");
   EXPECT_EQ(table.complaints[1],
             "STRAKE_CHUNK=1T must be a number of bytes (64K, 1M, 2G) from 4K to 1G; using 1M");
   EXPECT_EQ(table.complaints[2], "STRAKE_THREADS=0 must be a whole number from 1 to 1024; using 1");

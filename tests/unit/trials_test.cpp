@@ -46,7 +46,7 @@ class Rank {
 
 Rank::Cost takes(std::int64_t left, std::int64_t packed) {
   return [=](const Trials::Subject&, const Trials::Way& way) {
-    return way.method == Method::Pack ? packed : left;
+    return way.transport == Transport::Pack ? packed : left;
   };
 }
 
@@ -65,9 +65,9 @@ Trials::Way after_trials(Rank& rank, const Trials::Rule& by_rule, std::int64_t c
 
 TEST(Trials, keep_packing_where_the_rules_were_wrong) {
   Rank rank(takes(1000, 500));
-  const Trials::Way way = after_trials(rank, {Method::System});
+  const Trials::Way way = after_trials(rank, {Transport::Library});
   EXPECT_TRUE(way.settled);
-  EXPECT_EQ(way.method, Method::Pack);
+  EXPECT_EQ(way.transport, Transport::Pack);
   EXPECT_EQ(rank.found().packed, 1U);
   // The exchange has two messages, and the call that completes them.
   EXPECT_EQ(rank.found().moved_ns, 2 * 500 + 50U);
@@ -76,71 +76,71 @@ TEST(Trials, keep_packing_where_the_rules_were_wrong) {
 
 TEST(Trials, leave_to_the_library_what_it_copies_faster) {
   Rank rank(takes(500, 1000));
-  EXPECT_EQ(after_trials(rank, {Method::Pack}).method, Method::System);
+  EXPECT_EQ(after_trials(rank, {Transport::Pack}).transport, Transport::Library);
   EXPECT_EQ(rank.found().left, 1U);
 }
 
 TEST(Trials, keep_the_rules_where_little_would_be_gained) {
   Rank rank(takes(1000, 980));
-  EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::System);
+  EXPECT_EQ(after_trials(rank, {Transport::Library}).transport, Transport::Library);
 }
 
 TEST(Trials, do_not_count_what_a_program_computes_meanwhile) {
   Rank rank(takes(1000, 500));
-  EXPECT_EQ(after_trials(rank, {Method::System}, 1000000).method, Method::Pack);
+  EXPECT_EQ(after_trials(rank, {Transport::Library}, 1000000).transport, Transport::Pack);
 }
 
 TEST(Trials, one_late_neighbour_changes_nothing) {
   int message = 0;
   Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
-    return (way.method == Method::Pack ? 500 : 1000) + (++message % 13 == 0 ? 100000 : 0);
+    return (way.transport == Transport::Pack ? 500 : 1000) + (++message % 13 == 0 ? 100000 : 0);
   });
-  EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::Pack);
+  EXPECT_EQ(after_trials(rank, {Transport::Library}).transport, Transport::Pack);
 }
 
 TEST(Trials, two_exchanges_in_turn_are_tried_each_by_itself) {
   // Packing is faster for the short messages only.
   Rank rank([](const Trials::Subject& subject, const Trials::Way& way) {
-    const bool slow = (way.method == Method::Pack) == (subject.bytes > 1000);
+    const bool slow = (way.transport == Transport::Pack) == (subject.bytes > 1000);
     return slow ? 2000 : 1000;
   });
   for (int i = 0; i < kEnough; ++i) {
-    rank.begin(500, {Method::System});
+    rank.begin(500, {Transport::Library});
     rank.complete(10);
-    rank.begin(5000, {Method::System});
+    rank.begin(5000, {Transport::Library});
     rank.complete(10);
   }
-  EXPECT_EQ(rank.begin(500, {Method::System}).method, Method::Pack);
-  EXPECT_EQ(rank.begin(5000, {Method::System}).method, Method::System);
+  EXPECT_EQ(rank.begin(500, {Transport::Library}).transport, Transport::Pack);
+  EXPECT_EQ(rank.begin(5000, {Transport::Library}).transport, Transport::Library);
 }
 
 TEST(Trials, an_exchange_goes_one_way_and_keeps_what_made_all_of_it_faster) {
   // Packing costs the long message less than it saves for the short one.
   Rank rank([](const Trials::Subject& subject, const Trials::Way& way) {
-    if (subject.bytes == 500) return way.method == Method::Pack ? 1000 : 9000;
-    return way.method == Method::Pack ? 2000 : 1000;
+    if (subject.bytes == 500) return way.transport == Transport::Pack ? 1000 : 9000;
+    return way.transport == Transport::Pack ? 2000 : 1000;
   });
   for (int i = 0; i < kEnough; ++i) {
-    const Method first = rank.begin(500, {Method::System}).method;
-    EXPECT_EQ(rank.begin(5000, {Method::System}).method, first);
+    const Transport first = rank.begin(500, {Transport::Library}).transport;
+    EXPECT_EQ(rank.begin(5000, {Transport::Library}).transport, first);
     rank.complete(10);
   }
-  EXPECT_EQ(rank.begin(500, {Method::System}).method, Method::Pack);
-  EXPECT_EQ(rank.begin(5000, {Method::System}).method, Method::Pack);
+  EXPECT_EQ(rank.begin(500, {Transport::Library}).transport, Transport::Pack);
+  EXPECT_EQ(rank.begin(5000, {Transport::Library}).transport, Transport::Pack);
 }
 
 TEST(Trials, blocking_calls_are_exchanges) {
   Rank rank(takes(1000, 500));
-  for (int i = 0; i < kEnough; ++i) rank.begin(800, {Method::System}, false);
-  const Trials::Way way = rank.begin(800, {Method::System}, false);
+  for (int i = 0; i < kEnough; ++i) rank.begin(800, {Transport::Library}, false);
+  const Trials::Way way = rank.begin(800, {Transport::Library}, false);
   EXPECT_TRUE(way.settled);
-  EXPECT_EQ(way.method, Method::Pack);
+  EXPECT_EQ(way.transport, Transport::Pack);
 }
 
 TEST(Trials, an_exchange_ends_with_the_next_message_of_any_kind) {
   Trials trials;
   const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
-  EXPECT_FALSE(trials.way(subject, {Method::System}, 0).settled);
+  EXPECT_FALSE(trials.way(subject, {Transport::Library}, 0).settled);
   trials.leave(10, false);
   trials.begin();  // one more of the same exchange
   EXPECT_TRUE(trials.is_open());
@@ -154,19 +154,19 @@ TEST(Trials, an_exchange_ends_with_the_next_message_of_any_kind) {
 TEST(Trials, an_exchange_that_fails_counts_for_nothing) {
   Rank rank(takes(1000, 500));
   for (int i = 0; i < 2 * kEnough; ++i) {
-    rank.begin(800, {Method::System});
+    rank.begin(800, {Transport::Library});
     rank.fail();
   }
-  EXPECT_FALSE(rank.begin(800, {Method::System}).settled);
+  EXPECT_FALSE(rank.begin(800, {Transport::Library}).settled);
 }
 
 TEST(Trials, end_for_new_layouts_when_there_are_many) {
   Rank rank(takes(1000, 500));
   for (int i = 0; i < 1024; ++i) {
-    EXPECT_FALSE(rank.begin(8 + i, {Method::System}).settled);
+    EXPECT_FALSE(rank.begin(8 + i, {Transport::Library}).settled);
     rank.complete(1);
   }
-  const Trials::Way way = rank.begin(7, {Method::System});
+  const Trials::Way way = rank.begin(7, {Transport::Library});
   EXPECT_TRUE(way.settled);
   EXPECT_FALSE(way.tried);
   EXPECT_EQ(rank.found().unsettled, 1024U);
@@ -176,32 +176,32 @@ TEST(Trials, leave_shared_memory_where_the_library_alone_is_faster) {
   // By the rules it is shared.
   const auto costs = [](std::int64_t shared) {
     return [shared](const Trials::Subject&, const Trials::Way& way) {
-      return way.shares ? shared : way.method == Method::Pack ? 3000 : 1000;
+      return way.shares ? shared : way.transport == Transport::Pack ? 3000 : 1000;
     };
   };
   Rank slow(costs(1500));
-  EXPECT_FALSE(after_trials(slow, {Method::System}).shares);
-  EXPECT_EQ(slow.begin(800, {Method::System}).method, Method::System);
+  EXPECT_FALSE(after_trials(slow, {Transport::Library}).shares);
+  EXPECT_EQ(slow.begin(800, {Transport::Library}).transport, Transport::Library);
   Rank fast(costs(800));
-  EXPECT_TRUE(after_trials(fast, {Method::Pack}).shares);
+  EXPECT_TRUE(after_trials(fast, {Transport::Pack}).shares);
 }
 
 TEST(Trials, start_from_the_profile_and_try_shared_memory_where_that_says_no) {
   const auto costs = [](std::int64_t shared) {
     return [shared](const Trials::Subject&, const Trials::Way& way) {
-      return way.shares ? shared : way.method == Method::Pack ? 900 : 1000;
+      return way.shares ? shared : way.transport == Transport::Pack ? 900 : 1000;
     };
   };
-  for (const Method method : {Method::System, Method::Pack}) {
-    const Trials::Rule unshared{method, false, true};
+  for (const Transport transport : {Transport::Library, Transport::Pack}) {
+    const Trials::Rule unshared{transport, false, true};
     Rank fast(costs(500));
     const Trials::Way first = fast.begin(800, unshared);
-    EXPECT_EQ(first.method, method);
+    EXPECT_EQ(first.transport, transport);
     EXPECT_FALSE(first.shares || first.settled);
     fast.complete(50);
     const Trials::Way last = after_trials(fast, unshared);
     EXPECT_TRUE(last.settled && last.shares);
-    EXPECT_EQ(last.method, method);  // to ranks that share no memory
+    EXPECT_EQ(last.transport, transport);  // to ranks that share no memory
     EXPECT_EQ(fast.found().shared, 1U);
     EXPECT_EQ(fast.found().moved_ns, 2 * 500 + 50U);
     fast.review();
@@ -213,7 +213,8 @@ TEST(Trials, start_from_the_profile_and_try_shared_memory_where_that_says_no) {
 }
 
 TEST(Trials, shared_memory_is_no_way_of_its_own_where_the_rules_take_it_or_nothing_can) {
-  for (const Trials::Rule& rule : {Trials::Rule{Method::System, true, true}, {Method::System}}) {
+  for (const Trials::Rule& rule :
+       {Trials::Rule{Transport::Library, true, true}, {Transport::Library}}) {
     int exchanges = 0;
     Rank rank([&](const Trials::Subject&, const Trials::Way&) {
       ++exchanges;
@@ -228,12 +229,12 @@ TEST(Trials, shared_memory_is_no_way_of_its_own_where_the_rules_take_it_or_nothi
 TEST(Trials, a_hopeless_way_is_not_tried_to_the_end) {
   int hopeless = 0;
   Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
-    if (way.method != Method::Pack) return 1000;
+    if (way.transport != Transport::Pack) return 1000;
     ++hopeless;
     return 5000;
   });
   for (int i = 0; i < kEnough; ++i) {
-    rank.begin(800, {Method::System});
+    rank.begin(800, {Transport::Library});
     rank.complete(50);
   }
   EXPECT_EQ(hopeless, Trials::kWarmUp + Trials::kFew);
@@ -246,15 +247,15 @@ TEST(Trials, a_way_is_judged_once_it_is_warm) {
   std::int64_t now = 1'000'000'000;
   Trials::Way way;
   for (int i = 0; i < 10'000 && !way.settled; ++i) {
-    way = trials.way({{7, 8}, 800, Direction::Send, true}, {Method::Pack}, now);
-    const bool left = way.method == Method::System;
+    way = trials.way({{7, 8}, 800, Direction::Send, true}, {Transport::Pack}, now);
+    const bool left = way.transport == Transport::Library;
     const std::int64_t took = (left ? 2000 : 3000) + (ran[left] < Trials::kWarmsIn / 2 ? 4000 : 0);
     ran[left] += took;
     trials.leave(now += took, true);
     trials.begin();
   }
   EXPECT_TRUE(way.settled);
-  EXPECT_EQ(way.method, Method::System);
+  EXPECT_EQ(way.transport, Transport::Library);
 }
 
 TEST(Trials, take_a_hundredth_of_a_jobs_time_at_most) {
@@ -264,8 +265,8 @@ TEST(Trials, take_a_hundredth_of_a_jobs_time_at_most) {
   Trials trials(now, 0);
   const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
   for (int i = 0; i < 20'000; ++i) {
-    const Trials::Way way = trials.way(subject, {Method::System}, now);
-    const bool slow = way.method == Method::Pack;
+    const Trials::Way way = trials.way(subject, {Transport::Library}, now);
+    const bool slow = way.transport == Transport::Pack;
     const std::int64_t took = 1000 + (slow ? kSlow : 0);
     if (slow) lost += kSlow;
     now += took + 100'000;
@@ -289,7 +290,8 @@ TEST(Trials, pause_where_to_time_all_messages_would_take_long) {
       continue;
     }
     for (int i = 0; i < 300; ++i) {
-      const Trials::Way way = trials.way({{7, 8}, i, Direction::Send, true}, {Method::Pack}, now);
+      const Trials::Way way =
+          trials.way({{7, 8}, i, Direction::Send, true}, {Transport::Pack}, now);
       settled = way.settled && !way.paused;
       on_trial += way.settled ? 0 : Trials::kCallCost;
       trials.leave(now += 100, i == 299);
@@ -308,9 +310,9 @@ TEST(Trials, settle_although_exchanges_are_rare_and_short) {
   Trials::Way way;
   int settled = 0;
   for (int i = 0; i < 2000; ++i) {
-    way = trials.way({{7, 8}, 800, Direction::Send, true}, {Method::System}, now);
+    way = trials.way({{7, 8}, 800, Direction::Send, true}, {Transport::Library}, now);
     settled += way.settled && !way.paused ? 1 : 0;
-    trials.leave(now += way.method == Method::Pack ? 700 : 1200, true);
+    trials.leave(now += way.transport == Transport::Pack ? 700 : 1200, true);
     trials.begin();
     now += 500'000'000;
     if (i % 120 == 119) trials.review(now);
@@ -321,26 +323,26 @@ TEST(Trials, settle_although_exchanges_are_rare_and_short) {
 TEST(Trials, a_neighbour_that_is_very_late_once_ends_no_trials) {
   bool late = false;
   Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
-    const bool first = way.method == Method::Pack && !std::exchange(late, true);
-    return first ? 1'000'000'000 : way.method == Method::Pack ? 500 : 1000;
+    const bool first = way.transport == Transport::Pack && !std::exchange(late, true);
+    return first ? 1'000'000'000 : way.transport == Transport::Pack ? 500 : 1000;
   });
-  EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::Pack);
+  EXPECT_EQ(after_trials(rank, {Transport::Library}).transport, Transport::Pack);
 }
 
 TEST(Trials, a_choice_that_turned_bad_is_left_after_a_review) {
   bool changed = false;
   Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
-    return (way.method == Method::Pack) != changed ? 500 : 1000;
+    return (way.transport == Transport::Pack) != changed ? 500 : 1000;
   });
-  EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::Pack);
+  EXPECT_EQ(after_trials(rank, {Transport::Library}).transport, Transport::Pack);
   changed = true;
-  EXPECT_EQ(rank.begin(800, {Method::System}).method, Method::Pack);
+  EXPECT_EQ(rank.begin(800, {Transport::Library}).transport, Transport::Pack);
   rank.review();  // too soon after trials that took longer than a tenth of the time since
-  EXPECT_EQ(rank.begin(800, {Method::System}).method, Method::Pack);
+  EXPECT_EQ(rank.begin(800, {Transport::Library}).transport, Transport::Pack);
   EXPECT_EQ(rank.found().unsettled, 0U);
   rank.compute(10'000'000);
   rank.review();
-  EXPECT_EQ(after_trials(rank, {Method::System}).method, Method::System);
+  EXPECT_EQ(after_trials(rank, {Transport::Library}).transport, Transport::Library);
   EXPECT_EQ(rank.found().unsettled, 0U);
 }
 
@@ -351,14 +353,14 @@ TEST(Trials, blocking_calls_that_follow_each_other_are_one_exchange) {
   const Trials::Subject send{{7, 8}, 800, Direction::Send, false};
   const Trials::Subject receive{{7, 8}, 800, Direction::Receive, false};
   for (int i = 0; i < kEnough; ++i) {
-    const bool left = trials.way(send, {Method::Pack}, now).method == Method::System;
+    const bool left = trials.way(send, {Transport::Pack}, now).transport == Transport::Library;
     trials.leave(now += left ? 500 : 1000, true);
     trials.begin();
-    trials.way(receive, {Method::Pack}, now);
+    trials.way(receive, {Transport::Pack}, now);
     trials.leave(now += left ? 3000 : 1000, true);
     trials.begin();
   }
-  EXPECT_EQ(trials.way(send, {Method::Pack}, now).method, Method::Pack);
+  EXPECT_EQ(trials.way(send, {Transport::Pack}, now).transport, Transport::Pack);
 }
 
 TEST(Trials, exchanges_that_touch_memory_for_the_first_time_are_not_timed) {
@@ -369,14 +371,14 @@ TEST(Trials, exchanges_that_touch_memory_for_the_first_time_are_not_timed) {
   const Trials::Subject subject{{7, 8}, 800, Direction::Send, true};
   Trials::Way way;
   for (int i = 0; i < 1000 && !way.settled; ++i) {
-    way = trials.way(subject, {Method::System}, now);
-    const bool is_new = way.method == Method::Pack && ++packed < 100;
-    now += is_new ? 9000 : way.method == Method::Pack ? 500 : 1000;
+    way = trials.way(subject, {Transport::Library}, now);
+    const bool is_new = way.transport == Transport::Pack && ++packed < 100;
+    now += is_new ? 9000 : way.transport == Transport::Pack ? 500 : 1000;
     trials.leave(now, true, is_new);
     now += 10'000'000;
   }
   EXPECT_TRUE(way.settled);
-  EXPECT_EQ(way.method, Method::Pack);
+  EXPECT_EQ(way.transport, Transport::Pack);
 }
 
 }  // namespace

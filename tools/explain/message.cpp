@@ -8,15 +8,16 @@
 
 #include "colour.hpp"
 #include "command/wrap.hpp"
+#include "machine/transports.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::explain {
 namespace {
 
 using machine::Direction;
-using machine::Method;
 using machine::Model;
 using machine::Reach;
+using machine::Transport;
 
 constexpr double kMicro = 1e6;
 
@@ -43,21 +44,21 @@ std::string why_not_shared(std::int64_t bytes) {
   return bytes > settings::number(settings::Id::share_bytes) ? "above STRAKE_SHARE_BYTES" : "";
 }
 
-Candidate candidate(const Model& model, Method method, const machine::Message& message,
+Candidate candidate(const Model& model, Transport transport, const machine::Message& message,
                     bool aware) {
-  Candidate made{method, {}, {}, {}, model.time(method, message), {}, false};
-  if (const auto parts = model.parts(method, message)) {
+  Candidate made{transport, {}, {}, {}, model.time(transport, message), {}, false};
+  if (const auto parts = model.parts(transport, message)) {
     made.wire = parts->wire;
-    if (method != Method::System) {
+    if (transport != Transport::Library) {
       made.end = parts->end;
       made.other_end = parts->other_end;
       // The ends, measured alone, took no less than the whole message: MPI's part is not known.
       if (made.wire && *made.wire <= 0) made.wire.reset();
     }
   }
-  const bool hands_over =
-      method == Method::Device || (method == Method::System && !message.place.in_host_memory());
-  if (method == Method::Shared) made.why_not = why_not_shared(message.bytes);
+  const bool hands_over = transport == Transport::Device ||
+                          (transport == Transport::Library && !message.place.in_host_memory());
+  if (transport == Transport::Shared) made.why_not = why_not_shared(message.bytes);
   if (!made.why_not.empty()) return made;
   if (hands_over && !aware) {
     made.why_not = "the MPI library is not GPU-aware";
@@ -67,28 +68,28 @@ Candidate candidate(const Model& model, Method method, const machine::Message& m
   return made;
 }
 
-/// The method for host memory, as a job chooses it. Nothing where a built-in rule decides whether
-/// to pack: the verdict says that.
-std::optional<Method> choose_in_host(const Model& model, const machine::Message& message,
-                                     const std::string& mpi, bool on_node, Decided& decided) {
+/// The transport for host memory, as a job chooses it. Nothing where a built-in rule decides
+/// whether to pack: the verdict says that.
+std::optional<Transport> choose_in_host(const Model& model, const machine::Message& message,
+                                        const std::string& mpi, bool on_node, Decided& decided) {
   const bool may_share = on_node && may_be_shared(message.bytes);
   const exchange::Choice choice = exchange::choose_host(
       message, &model, may_share ? &model : nullptr, mpi.starts_with("Open MPI"));
   if (may_share && choice.shares) {
-    decided = model.shares(message, choice.method) ? Decided::Measured : Decided::BuiltIn;
-    return Method::Shared;
+    decided = model.shares(message, choice.transport) ? Decided::Measured : Decided::BuiltIn;
+    return Transport::Shared;
   }
   if (choice.reason == exchange::Reason::BuiltInRule) return std::nullopt;
   decided = Decided::Measured;
-  return choice.method;
+  return choice.transport;
 }
 
-std::optional<Method> choose_on_device(const Model& model, const machine::Message& message,
-                                       bool aware, Decided& decided) {
-  const auto method =
+std::optional<Transport> choose_on_device(const Model& model, const machine::Message& message,
+                                          bool aware, Decided& decided) {
+  const auto transport =
       model.choose(message, {aware, settings::number(settings::Id::one_shot_limit)});
-  if (method) decided = Decided::Measured;
-  return method;
+  if (transport) decided = Decided::Measured;
+  return transport;
 }
 
 End end_of(const Model& model, const Layout& layout, Direction direction, MemoryKind memory,
@@ -104,28 +105,28 @@ End end_of(const Model& model, const Layout& layout, Direction direction, Memory
                                  .pitch = pitch_of(layout)};
   const bool host = message.place.in_host_memory();
   if (host) {
-    end.candidates = {candidate(model, Method::System, message, aware),
-                      candidate(model, Method::Pack, message, aware)};
+    end.candidates = {candidate(model, Transport::Library, message, aware),
+                      candidate(model, Transport::Pack, message, aware)};
     if (on_node && !message.dense)
-      end.candidates.push_back(candidate(model, Method::Shared, message, aware));
+      end.candidates.push_back(candidate(model, Transport::Shared, message, aware));
   } else {
-    for (const Method method :
-         {message.dense ? Method::System : Method::Device, Method::OneShot, Method::Staged}) {
-      end.candidates.push_back(candidate(model, method, message, aware));
+    for (const Transport transport : {message.dense ? Transport::Library : Transport::Device,
+                                      Transport::OneShot, Transport::Staged}) {
+      end.candidates.push_back(candidate(model, transport, message, aware));
     }
   }
   auto choice = message.bytes == 0
-                    ? exchange::Choice{Method::System, exchange::Reason::Empty}
-                    : exchange::settled_choice(message, exchange::forced_method(), aware);
+                    ? exchange::Choice{Transport::Library, exchange::Reason::Empty}
+                    : exchange::settled_choice(message, exchange::forced_transport(), aware);
   if (choice) {
     end.decided = Decided::Settled;
     end.reason = choice->reason;
-  } else if (const auto method = host ? choose_in_host(model, message, mpi, on_node, end.decided)
-                                      : choose_on_device(model, message, aware, end.decided)) {
-    choice = exchange::Choice{*method, exchange::Reason::None};
+  } else if (const auto transport = host ? choose_in_host(model, message, mpi, on_node, end.decided)
+                                         : choose_on_device(model, message, aware, end.decided)) {
+    choice = exchange::Choice{*transport, exchange::Reason::None};
   }
   for (Candidate& made : end.candidates) {
-    made.chosen = choice && made.method == choice->method;
+    made.chosen = choice && made.transport == choice->transport;
   }
   return end;
 }
@@ -202,7 +203,7 @@ nlohmann::ordered_json to_json(const Messages& messages) {
       side["candidates"] = nlohmann::json::array();
       for (const Candidate& made : end.candidates) {
         nlohmann::ordered_json one;
-        one["method"] = name_of(made.method);
+        one["method"] = name_of(made.transport);
         one["chosen"] = made.chosen;
         if (!made.why_not.empty()) one["why_not"] = made.why_not;
         one["end_us"] = us(made.end);
@@ -230,7 +231,7 @@ std::string to_text(const Messages& messages) {
           "this end", "MPI", "other end", "total us", decided_text(end));
       for (const Candidate& made : end.candidates) {
         const std::string row =
-            fmt::format("    {} {:<18}", made.chosen ? '>' : ' ', name_of(made.method));
+            fmt::format("    {} {:<18}", made.chosen ? '>' : ' ', name_of(made.transport));
         text += made.chosen ? coloured(row, Colour::Bold, stdout) : row;
         text += fmt::format(" {:>9} {:>9} {:>9} {:>9}", time_text(made.end), time_text(made.wire),
                             time_text(made.other_end), time_text(made.total));

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "machine/model.hpp"
 #include "machine/profile_state.hpp"
 
 namespace strake::explain {
 
-/// One method for one end of a message.
+/// One transport for one end of a message.
 struct Candidate {
-  machine::Method method = machine::Method::System;
+  machine::Transport transport = machine::Transport::Library;
   /// \{ [s]. Nothing: not known, or no part of its own (the MPI library packs and unpacks in its
   /// own part).
   std::optional<double> end;
@@ -23,13 +23,13 @@ struct Candidate {
   std::optional<double> other_end;
   std::optional<double> total;
   /// \}
-  std::string why_not;  ///< set if the method can't be used, or has no known time
+  std::string why_not;  ///< set if the transport can't be used, or has no known time
   bool chosen = false;
 };
 
-/// What decided on the method.
+/// What decided on the transport.
 enum class Decided : std::uint8_t {
-  Settled,   ///< only one method is possible (contiguous host memory), or STRAKE_METHOD
+  Settled,   ///< only one transport is possible (contiguous host memory), or STRAKE_METHOD
   Measured,  ///< the profile
   BuiltIn,   ///< the job's built-in rules, since the profile lacks a part
 };

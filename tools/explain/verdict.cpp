@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "message.hpp"
 #include "settings/counted.hpp"
 #include "settings/settings.hpp"
@@ -14,7 +14,7 @@
 namespace strake::explain {
 namespace {
 
-using machine::Method;
+using machine::Transport;
 
 std::string blocks_text(const Layout& layout) {
   const std::int64_t blocks = layout.block_count();
@@ -26,21 +26,21 @@ std::string blocks_text(const Layout& layout) {
 /// What is done, and why: "left to the MPI library", "there are many far blocks".
 struct Decision {
   std::string library;  ///< empty: any
-  Method method = Method::System;
+  Transport transport = Transport::Library;
   std::string why;
 };
 
-std::string fate(Method method, const std::string& library) {
+std::string fate(Transport transport, const std::string& library) {
   const std::string whose = library.empty() ? "" : " for " + library;
-  if (method == Method::Shared) return "packed into memory that both ranks share" + whose;
-  if (method == Method::Pack) return "packed" + whose;
+  if (transport == Transport::Shared) return "packed into memory that both ranks share" + whose;
+  if (transport == Transport::Pack) return "packed" + whose;
   return "left to " + (library.empty() ? "the MPI library" : library);
 }
 
 /// \param pipelines  as of built_in_host()
 Decision by_rule(const std::string& library, const Layout& layout, bool pipelines, bool shares) {
   if (shares) {
-    return {library, Method::Shared,
+    return {library, Transport::Shared,
             fmt::format("{}, and a built-in rule takes that way from {} bytes on",
                         blocks_text(layout), settings::number(settings::Id::share_limit))};
   }
@@ -53,22 +53,23 @@ Decision by_rule(const std::string& library, const Layout& layout, bool pipeline
                                  .nonblocking = false,
                                  .pitch = pitch_of(layout)};
   const exchange::HostRule rule = exchange::built_in_host(message, pipelines);
-  const bool tried = rule.choice.method == Method::System && settings::flag(settings::Id::trials);
-  return {library, rule.choice.method,
+  const bool tried =
+      rule.choice.transport == Transport::Library && settings::flag(settings::Id::trials);
+  return {library, rule.choice.transport,
           fmt::format("{}, by a built-in rule{}", rule.why,
                       tried ? ", so the first exchanges of a job try packing, too" : "")};
 }
 
 /// Total times of all ways, by the profile.
 Decision by_profile(const Message& message) {
-  Decision decision{message.mpi, Method::System, ""};
+  Decision decision{message.mpi, Transport::Library, ""};
   for (const Candidate& made : message.ends[0].candidates) {
-    if (made.chosen) decision.method = made.method;
+    if (made.chosen) decision.transport = made.transport;
     if (!made.total || !made.why_not.empty()) continue;
     decision.why += fmt::format("{:.2f} us {}, ", *made.total * 1e6,
-                                made.method == Method::System ? "in the library's own way"
-                                : made.method == Method::Pack ? "packed"
-                                                              : "shared");
+                                made.transport == Transport::Library ? "in the library's own way"
+                                : made.transport == Transport::Pack  ? "packed"
+                                                                     : "shared");
   }
   decision.why += "by the profile of this machine";
   return decision;
@@ -76,7 +77,7 @@ Decision by_profile(const Message& message) {
 
 bool is_shared(const End& end) {
   return std::ranges::any_of(end.candidates, [](const Candidate& made) {
-    return made.chosen && made.method == Method::Shared;
+    return made.chosen && made.transport == Transport::Shared;
   });
 }
 
@@ -94,9 +95,9 @@ std::vector<Decision> decisions_of(const Layout& layout) {
   if (out.empty())
     out = {by_rule("Open MPI", layout, true, shares), by_rule("MPICH", layout, false, shares)};
   const bool alike = std::ranges::all_of(out, [&](const Decision& decision) {
-    return decision.method == out[0].method && decision.why == out[0].why;
+    return decision.transport == out[0].transport && decision.why == out[0].why;
   });
-  if (out.size() > 1 && alike) out = {{"", out[0].method, out[0].why}};
+  if (out.size() > 1 && alike) out = {{"", out[0].transport, out[0].why}};
   return out;
 }
 
@@ -109,16 +110,16 @@ std::string verdict_of(const Layout& layout) {
   if (layout.is_dense()) {
     return "left to the MPI library: contiguous bytes in host memory leave nothing to gain";
   }
-  const std::optional<Method> forced = exchange::forced_method();
-  if (forced == Method::System) return "left to the MPI library: forced by STRAKE_METHOD";
-  if (forced == Method::Pack) {
-    return fate(may_be_shared(layout.size_bytes()) ? Method::Shared : Method::Pack, "") +
+  const std::optional<Transport> forced = exchange::forced_transport();
+  if (forced == Transport::Library) return "left to the MPI library: forced by STRAKE_METHOD";
+  if (forced == Transport::Pack) {
+    return fate(may_be_shared(layout.size_bytes()) ? Transport::Shared : Transport::Pack, "") +
            ": forced by STRAKE_METHOD";
   }
   std::string text;
   for (const Decision& decision : decisions_of(layout)) {
     if (!text.empty()) text += "; ";
-    text += fmt::format("{}: {}", fate(decision.method, decision.library), decision.why);
+    text += fmt::format("{}: {}", fate(decision.transport, decision.library), decision.why);
   }
   return text;
 }

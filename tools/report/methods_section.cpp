@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "machine/model.hpp"
+#include "machine/transports.hpp"
 #include "report/html.hpp"
 #include "report/sections.hpp"
 #include "report/units.hpp"
@@ -16,27 +17,23 @@ namespace strake::report {
 namespace {
 
 using machine::Message;
-using machine::Method;
 using machine::Model;
+using machine::Transport;
 
-/// A method as the maps show it; its place is its colour.
+/// A transport as the maps show it; its place is its colour.
 struct Choice {
-  Method method;
+  Transport transport;
   char letter;
-  const char* words;
 };
-constexpr Choice kChoices[] = {{Method::Pack, 'P', "pack: packed in host memory"},
-                               {Method::System, 'M', "the MPI library's own datatypes"},
-                               {Method::Device, 'D', "device: packed in device memory"},
-                               {Method::OneShot, 'O', "one-shot: packed into host memory"},
-                               {Method::Staged, 'S', "staged: packed on the device, then copied"},
-                               {Method::Shared, 'H', "shared: packed into memory of both ranks"}};
+constexpr Choice kChoices[] = {{Transport::Pack, 'P'},   {Transport::Library, 'M'},
+                               {Transport::Device, 'D'}, {Transport::OneShot, 'O'},
+                               {Transport::Staged, 'S'}, {Transport::Shared, 'H'}};
 
 /// What one map compares.
 struct Question {
   std::string title;
   MemoryKind memory = MemoryKind::Host;
-  std::vector<Method> methods;
+  std::vector<Transport> transports;
   PitchClass pitch = PitchClass::Near;
   bool wire = true;  ///< with the time of sending; else that of both ends alone
 };
@@ -47,17 +44,17 @@ bool shared_was_measured(const machine::Profile& profile, const std::string& lib
   });
 }
 
-/// Without sending, only methods that send alike can be compared: those of device memory by the
+/// Without sending, only transports that send alike can be compared: those of device memory by the
 /// host. `shared`: messages by shared memory were measured, too.
 std::vector<Question> questions(bool wire, bool shared) {
   std::vector<Question> all;
   for (const PitchClass pitch : {PitchClass::Near, PitchClass::Sparse}) {
     const std::string blocks = name_of(pitch);
-    std::vector<Method> in_host = {Method::System, Method::Pack};
-    if (shared) in_host.push_back(Method::Shared);
+    std::vector<Transport> in_host = {Transport::Library, Transport::Pack};
+    if (shared) in_host.push_back(Transport::Shared);
     if (wire) all.push_back({"Host memory, " + blocks, MemoryKind::Host, in_host, pitch});
-    std::vector<Method> on_device = {Method::OneShot, Method::Staged};
-    if (wire) on_device.insert(on_device.begin(), Method::Device);
+    std::vector<Transport> on_device = {Transport::OneShot, Transport::Staged};
+    if (wire) on_device.insert(on_device.begin(), Transport::Device);
     all.push_back({"Device memory, " + blocks, MemoryKind::Device, on_device, pitch, wire});
   }
   return all;
@@ -78,37 +75,38 @@ Message message_of(const Question& question, std::int64_t bytes, std::int64_t bl
   return message;
 }
 
-const Choice& choice_of(Method method) {
+const Choice& choice_of(Transport transport) {
   return *std::find_if(std::begin(kChoices), std::end(kChoices),
-                       [&](const Choice& choice) { return choice.method == method; });
+                       [&](const Choice& choice) { return choice.transport == transport; });
 }
 
-/// The time by which a method is compared with the others.
-std::optional<double> time_of(const Model& model, Method method, const Message& message,
+/// The time by which a transport is compared with the others.
+std::optional<double> time_of(const Model& model, Transport transport, const Message& message,
                               bool wire) {
-  if (wire) return model.time(method, message);
-  const auto parts = model.parts(method, message);
+  if (wire) return model.time(transport, message);
+  const auto parts = model.parts(transport, message);
   return parts ? std::optional(parts->end + parts->other_end) : std::nullopt;
 }
 
-/// Empty text: fewer than two methods can be compared.
+/// Empty text: fewer than two transports can be compared.
 std::string map_cell(const Model& model, const Question& question, std::int64_t bytes,
                      std::int64_t block) {
   const Message message = message_of(question, bytes, block);
-  std::vector<std::pair<double, Method>> times;
-  for (const Method method : question.methods) {
+  std::vector<std::pair<double, Transport>> times;
+  for (const Transport transport : question.transports) {
     // Jobs never share shorter messages.
-    if (method == Method::Shared && bytes < settings::number(settings::Id::share_limit)) continue;
-    if (const auto time = time_of(model, method, message, question.wire))
-      times.emplace_back(*time, method);
+    if (transport == Transport::Shared && bytes < settings::number(settings::Id::share_limit))
+      continue;
+    if (const auto time = time_of(model, transport, message, question.wire))
+      times.emplace_back(*time, transport);
   }
   if (times.size() < 2) return {};
   std::sort(times.begin(), times.end());
   std::string tip = fmt::format("{} in blocks of {}: ", bytes_text(static_cast<double>(bytes)),
                                 bytes_text(static_cast<double>(block)));
-  for (const auto& [time, method] : times)
-    tip += fmt::format("{}{} {}", method == times[0].second ? "" : ", ", machine::name_of(method),
-                       time_text(time));
+  for (const auto& [time, transport] : times)
+    tip += fmt::format("{}{} {}", transport == times[0].second ? "" : ", ",
+                       machine::name_of(transport), time_text(time));
   const Choice& best = choice_of(times[0].second);
   const bool close = times[1].first < 1.1 * times[0].first;
   return cell(std::string(1, best.letter), tip,
@@ -141,19 +139,19 @@ std::string map_of(const Shown& shown, const Question& question, const std::stri
   });
   if (!any) return {};
   std::string legend;
-  for (const Method method : question.methods) {
-    const Choice& choice = choice_of(method);
+  for (const Transport transport : question.transports) {
+    const Choice& choice = choice_of(transport);
     const auto place = &choice - kChoices;
     if (map.find(fmt::format("method m{}", place)) != std::string::npos)
-      legend +=
-          fmt::format("<li class=\"square m{}\">{}: {}</li>", place, choice.letter, choice.words);
+      legend += fmt::format("<li class=\"square m{}\">{}: {}, {}</li>", place, choice.letter,
+                            name_of(transport), machine::facts_of(transport).describe);
   }
   return map + "<ul class=\"legend\">" + legend + "</ul>\n";
 }
 
 }  // namespace
 
-std::string method_maps(Profiles profiles) {
+std::string transport_maps(Profiles profiles) {
   std::string first;
   std::string rest;
   for (const Shown& shown : profiles) {

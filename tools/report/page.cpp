@@ -45,7 +45,7 @@ std::string page(const std::string& title, Profiles profiles) {
   std::string body = fmt::format("<h1>{}</h1>\n", escaped(title));
   for (const Shown& shown : profiles) body += summary(shown);
   body += "<noscript><p>The charts need scripts; the tables do not.</p></noscript>\n";
-  body += against_library(profiles, charts) + method_maps(profiles) + key_numbers(profiles);
+  body += against_library(profiles, charts) + transport_maps(profiles) + key_numbers(profiles);
   body += "<h2>Details</h2>\n" + comparison(profiles) + bandwidths(profiles, charts) +
           matrices(profiles) + strided_rates(profiles, charts) + max_rates(profiles, charts) +
           calls(profiles) + overview(profiles);

@@ -11,8 +11,8 @@ namespace strake::report {
 /// \{ What the page begins with.
 /// Messages that Strake packs against the MPI library's own datatypes.
 [[nodiscard]] std::string against_library(Profiles profiles, Charts& charts);
-/// Which method is fastest over size and block.
-[[nodiscard]] std::string method_maps(Profiles profiles);
+/// Which transport is fastest over size and block.
+[[nodiscard]] std::string transport_maps(Profiles profiles);
 /// The ten numbers that people quote.
 [[nodiscard]] std::string key_numbers(Profiles profiles);
 /// \}

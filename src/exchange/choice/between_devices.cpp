@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
 #include "strake/error.hpp"
@@ -14,19 +14,8 @@
 namespace strake::exchange::planned {
 namespace {
 
-using machine::Method;
-using machine::TransferMethod;
-
 /// Engines only where they are wanted.
-constexpr std::array kCandidates = {MailMethod::Device, MailMethod::OneShot, MailMethod::Staged};
-
-/// What the model predicts for it.
-TransferMethod predicted_as(MailMethod method) noexcept {
-  constexpr TransferMethod kMethods[] = {TransferMethod::Device, TransferMethod::Engine,
-                                         TransferMethod::OneShot, TransferMethod::Staged};
-  static_assert(std::size(kMethods) == static_cast<std::size_t>(MailMethod::Staged) + 1);
-  return kMethods[static_cast<int>(method)];
-}
+constexpr std::array kCandidates = {Transport::Put, Transport::OneShot, Transport::Staged};
 
 /// Null where nothing was measured on this class of machine.
 const machine::ExchangeModel* model() {
@@ -51,16 +40,16 @@ void add(std::vector<machine::PlannedTransfer>& transfers, const machine::Path& 
   }
 }
 
-std::optional<MailMethod> predicted(const RankOnDevice& own, const RankOnDevice& other,
-                                    const Lane& sends, const Lane& receives) {
+std::optional<Transport> predicted(const RankOnDevice& own, const RankOnDevice& other,
+                                   const Lane& sends, const Lane& receives) {
   if (model() == nullptr) return std::nullopt;
   std::vector<machine::PlannedTransfer> transfers;
   add(transfers, {end_of(own), end_of(other)}, sends.pieces());
   add(transfers, {end_of(other), end_of(own)}, receives.pieces());
-  std::optional<MailMethod> best;
+  std::optional<Transport> best;
   double least = 0;
-  for (const MailMethod candidate : kCandidates) {
-    const auto seconds = model()->predict(transfers, predicted_as(candidate)).seconds;
+  for (const Transport candidate : kCandidates) {
+    const auto seconds = model()->predict(transfers, candidate).seconds;
     if (!seconds || (best && *seconds >= least)) continue;
     best = candidate;
     least = *seconds;
@@ -83,18 +72,18 @@ std::optional<machine::Prediction> predicted_round(const RankOnDevice& own,
                                                    std::span<const Mailed> all) {
   if (model() == nullptr) return std::nullopt;
   std::vector<machine::PlannedTransfer> transfers;
-  std::optional<TransferMethod> method;
+  std::optional<Transport> transport;
   for (const Mailed& mailed : all) {
     const machine::PathEnd here = end_of(own);
     const machine::PathEnd there = end_of(mailed.other);
     add(transfers, {here, there}, *mailed.sends);
     if (mailed.receives == nullptr) continue;
     add(transfers, {there, here}, *mailed.receives);
-    const TransferMethod its = predicted_as(mailed.method);
-    if (method.value_or(its) != its) return std::nullopt;
-    method = its;
+    const Transport its = mailed.transport;
+    if (transport.value_or(its) != its) return std::nullopt;
+    transport = its;
   }
-  machine::Prediction made = model()->predict(transfers, method);
+  machine::Prediction made = model()->predict(transfers, transport);
   if (transfers.empty() || !made.seconds) return std::nullopt;
   return made;
 }
@@ -106,24 +95,24 @@ std::optional<machine::Prediction> predict_round(const RankOnDevice& own,
   return or_nothing([&] { return predicted_round(own, all); });
 }
 
-bool engines_are_wanted() noexcept { return settings::text(settings::Id::method) == "engine"; }
+bool engines_are_wanted() noexcept { return forced_transport() == Transport::Engine; }
 
-MailMethod choose_mail(const RankOnDevice& own, const RankOnDevice& other, const Lane& sends,
-                       const Lane& receives) {
-  if (engines_are_wanted()) return MailMethod::Engine;
-  switch (forced_method().value_or(Method::System)) {
-    case Method::Device:
-      return MailMethod::Device;
-    case Method::OneShot:
-      return MailMethod::OneShot;
-    case Method::Staged:
-    case Method::Pack:
-      return MailMethod::Staged;
+Transport choose_between_devices(const RankOnDevice& own, const RankOnDevice& other,
+                                 const Lane& sends, const Lane& receives) {
+  switch (const Transport forced = forced_transport().value_or(Transport::Library)) {
+    case Transport::Device:  // packed in device memory, as for a GPU-aware MPI library
+      return Transport::Put;
+    case Transport::Put:
+    case Transport::Engine:
+    case Transport::OneShot:
+    case Transport::Staged:
+      return forced;
+    case Transport::Pack:
+      return Transport::Staged;
     default:
-      break;
+      return or_nothing([&] { return predicted(own, other, sends, receives); })
+          .value_or(Transport::Put);
   }
-  return or_nothing([&] { return predicted(own, other, sends, receives); })
-      .value_or(MailMethod::Device);
 }
 
 }  // namespace strake::exchange::planned

@@ -8,6 +8,7 @@
 #include "exchange/transport/shared/envelopes.hpp"
 #include "job/first.hpp"
 #include "layout/expression.hpp"
+#include "machine/transports.hpp"
 #include "settings/log.hpp"
 
 namespace strake::exchange {
@@ -22,14 +23,15 @@ std::string what(const Message& message, const mpi::Elements& elements) {
 
 std::string line_of(const Message& message, const Choice& choice, const mpi::Elements& elements) {
   const bool send = message.direction == Direction::Send;
-  std::string line = fmt::format(
-      "{} {} of {} {} {} memory: {}; {}", message.nonblocking ? "nonblocking" : "blocking",
-      send ? "send" : "receive", what(message, elements), send ? "from" : "into",
-      name_of(message.place.kind),
-      choice.method == Method::System ? "left to the MPI library"
-                                      : fmt::format("method {}", name_of(choice.method)),
-      why_chosen(message, choice));
-  const bool shared = choice.method != Method::System || is_about_speed(choice.reason);
+  std::string line =
+      fmt::format("{} {} of {} {} {} memory: {}; {}",
+                  message.nonblocking ? "nonblocking" : "blocking", send ? "send" : "receive",
+                  what(message, elements), send ? "from" : "into", name_of(message.place.kind),
+                  choice.transport == Transport::Library
+                      ? "left to the MPI library"
+                      : fmt::format("transport {}", name_of(choice.transport)),
+                  why_chosen(message, choice));
+  const bool shared = choice.transport != Transport::Library || is_about_speed(choice.reason);
   if (send && shared && choice.shares && shared::may_send_envelope(message.bytes, message.place))
     line += "; to ranks of this node by memory that both share";
   return line;

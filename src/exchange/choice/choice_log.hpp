@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 
 namespace strake::exchange {
 

@@ -6,11 +6,12 @@
 #include <memory>
 #include <string_view>
 
+#include "exchange/choice/choice.hpp"
 #include "exchange/choice/choice_log.hpp"
-#include "exchange/choice/method.hpp"
 #include "exchange/transport/plans.hpp"
 #include "machine/model.hpp"
 #include "machine/profile_state.hpp"
+#include "machine/transports.hpp"
 #include "mpi/job.hpp"
 #include "mpi/library_name.hpp"
 #include "mpi/quirks.hpp"
@@ -103,13 +104,13 @@ Choice choose(const Message& message) noexcept {
   // quickly.
   const bool host = message.place.in_host_memory();
   const bool aware = !host && mpi_is_gpu_aware();
-  static const std::optional<Method> forced = forced_method();
+  static const std::optional<Transport> forced = forced_transport();
   if (const auto settled = settled_choice(message, forced, aware)) return *settled;
   if (host) return choose_host(message, model(), node_model(), mpi::quirks::kPipelinesDatatypes);
   const std::int64_t limit = settings::number(settings::Id::one_shot_limit);
   if (const Model* const measured = model()) {
-    if (const auto method = measured->choose(message, {aware, limit}))
-      return {*method, *method == Method::System ? Reason::GpuAware : Reason::None};
+    if (const auto transport = measured->choose(message, {aware, limit}))
+      return {*transport, *transport == Transport::Library ? Reason::GpuAware : Reason::None};
   }
   return built_in_device(message, aware, limit);
 }
@@ -127,7 +128,7 @@ std::string why_chosen(const Message& message, const Choice& choice) {
   if (!host) return kRule;
   const bool tried = choice.reason == Reason::BuiltInRule && settings::flag(settings::Id::trials);
   const char* const other =
-      choice.method == Method::Pack ? "the MPI library's own copy" : "packing";
+      choice.transport == Transport::Pack ? "the MPI library's own copy" : "packing";
   return fmt::format("{}, {}{}", built_in_host(message, mpi::quirks::kPipelinesDatatypes).why,
                      kRule,
                      tried ? fmt::format(", so the first exchanges try {}, too", other) : "");
@@ -139,14 +140,14 @@ Choice choose(mpi::Elements& elements, Direction direction, Place place,
   constexpr std::uint32_t kMade = 1U << 16;
   constexpr std::uint32_t kShares = 1U << 17;
   if (const std::uint32_t known = kept.load(std::memory_order_relaxed); known != 0) {
-    return {static_cast<Method>(known >> 8 & 0xff), static_cast<Reason>(known & 0xff),
+    return {static_cast<Transport>(known >> 8 & 0xff), static_cast<Reason>(known & 0xff),
             (known & kShares) != 0};
   }
   const Message message = message_of(elements, direction, place, nonblocking);
   const Choice choice = choose(message);
   log_choice(message, choice, elements);
   kept.store(kMade | (choice.shares ? kShares : 0) |
-                 static_cast<std::uint32_t>(choice.method) << 8 |
+                 static_cast<std::uint32_t>(choice.transport) << 8 |
                  static_cast<std::uint32_t>(choice.reason),
              std::memory_order_relaxed);
   return choice;

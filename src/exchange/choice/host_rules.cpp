@@ -1,5 +1,5 @@
 // These functions choose for host memory. They need no MPI: tools explain by them.
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "machine/model.hpp"
 #include "machine/pitch.hpp"
 
@@ -71,7 +71,7 @@ const char* block_by_block_is_faster(const Message& message) noexcept {
 
 HostRule built_in_host(const Message& message, bool pipelines) noexcept {
   const auto left = [](const char* why) {
-    return HostRule{{Method::System, Reason::BuiltInRule}, why};
+    return HostRule{{Transport::Library, Reason::BuiltInRule}, why};
   };
   if (message.bytes < kPackMinBytes) return left("short messages don't pay for a temporary buffer");
   if (message.mean_block() > machine::kPackMaxMeanBlock)
@@ -79,19 +79,20 @@ HostRule built_in_host(const Message& message, bool pipelines) noexcept {
   const char* const faster =
       pipelines ? pipeline_is_faster(message) : block_by_block_is_faster(message);
   if (faster != nullptr) return left(faster);
-  return {{Method::Pack, Reason::BuiltInRule},
+  return {{Transport::Pack, Reason::BuiltInRule},
           "the MPI library copies such short blocks more slowly"};
 }
 
 Choice choose_host(const Message& message, const machine::Model* model,
                    const machine::Model* on_node, bool pipelines) noexcept {
   Choice choice;
-  if (const auto method = model != nullptr ? model->choose(message, {}) : std::nullopt) {
-    choice = {*method, *method == Method::System ? Reason::LibraryIsFaster : Reason::None};
+  if (const auto transport = model != nullptr ? model->choose(message, {}) : std::nullopt) {
+    choice = {*transport,
+              *transport == Transport::Library ? Reason::LibraryIsFaster : Reason::None};
   } else {
     choice = built_in_host(message, pipelines).choice;
   }
-  if (on_node != nullptr) choice.shares = on_node->shares(message, choice.method).value_or(true);
+  if (on_node != nullptr) choice.shares = on_node->shares(message, choice.transport).value_or(true);
   return choice;
 }
 

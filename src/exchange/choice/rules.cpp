@@ -1,32 +1,32 @@
 // The rules of choosing that need no MPI: the core has them, for tools that link no MPI library.
 #include <iterator>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
+#include "machine/transports.hpp"
 #include "settings/settings.hpp"
 
 namespace strake::exchange {
 
-std::optional<Method> forced_method() noexcept {
-  const std::string_view name = settings::text(settings::Id::method);
-  for (int i = 0; i < machine::kMethods; ++i) {
-    const auto method = static_cast<Method>(i);
-    if (name == name_of(method)) return method;
-  }
-  return std::nullopt;  // auto, engine
+std::optional<Transport> forced_transport() noexcept {
+  return machine::transport_named(settings::text(settings::Id::method));
 }
 
-std::optional<Choice> settled_choice(const Message& message, std::optional<Method> forced,
+std::optional<Choice> settled_choice(const Message& message, std::optional<Transport> forced,
                                      bool gpu_aware) noexcept {
   if (message.place.in_host_memory()) {
-    if (message.dense) return Choice{Method::System, Reason::Contiguous};
-    if (forced == Method::System || forced == Method::Pack) return Choice{*forced, Reason::Forced};
+    if (message.dense) return Choice{Transport::Library, Reason::Contiguous};
+    if (forced == Transport::Library) return Choice{Transport::Library, Reason::Forced};
+    // Packed bytes go by memory that the receiver shares, where it can be.
+    if (forced == Transport::Pack || forced == Transport::Shared)
+      return Choice{Transport::Pack, Reason::Forced};
     return std::nullopt;
   }
-  if (forced == Method::OneShot || forced == Method::Staged) return Choice{*forced, Reason::Forced};
-  if (!gpu_aware || !forced || *forced == Method::Pack || *forced == Method::Direct)
+  if (forced == Transport::OneShot || forced == Transport::Staged)
+    return Choice{*forced, Reason::Forced};
+  if (!gpu_aware || (forced != Transport::Device && forced != Transport::Library))
     return std::nullopt;
-  const bool device = *forced == Method::Device && !message.dense;
-  return Choice{device ? Method::Device : Method::System, Reason::Forced};
+  const bool device = *forced == Transport::Device && !message.dense;
+  return Choice{device ? Transport::Device : Transport::Library, Reason::Forced};
 }
 
 Choice built_in_device(const Message& message, bool gpu_aware,
@@ -39,13 +39,13 @@ Choice built_in_device(const Message& message, bool gpu_aware,
   // With a GPU-aware MPI, strided at both ends: 18 to 22 us against 26 to 32 us by device memory up
   // to 10 KiB, equal at 32 KiB, 160 to 200 us against 40 us at 1 MiB (Open MPI 4.1.4).
   constexpr std::int64_t kOneShotMaxBytesAware = 32 << 10;
-  if (gpu_aware && message.dense) return {Method::System, Reason::GpuAware};
+  if (gpu_aware && message.dense) return {Transport::Library, Reason::GpuAware};
   const std::int64_t limit = one_shot_limit > 0 ? one_shot_limit
                              : message.dense    ? 0
                              : gpu_aware        ? kOneShotMaxBytesAware
                                                 : kOneShotMaxBytes;
-  if (message.bytes <= limit) return {Method::OneShot, Reason::None};
-  return {gpu_aware ? Method::Device : Method::Staged, Reason::None};
+  if (message.bytes <= limit) return {Transport::OneShot, Reason::None};
+  return {gpu_aware ? Transport::Device : Transport::Staged, Reason::None};
 }
 
 const char* name_of(Reason reason) noexcept {

@@ -34,9 +34,9 @@ void Trials::State::begin() noexcept {
   turn = kept;
 }
 
-Method Trials::State::method_of(std::size_t way) const noexcept {
-  if (way == kLeft) return Method::System;
-  return way == kPacked ? Method::Pack : by_rule.method;
+Transport Trials::State::transport_of(std::size_t way) const noexcept {
+  if (way == kLeft) return Transport::Library;
+  return way == kPacked ? Transport::Pack : by_rule.transport;
 }
 
 bool Trials::State::shares(std::size_t way) const noexcept {
@@ -53,15 +53,15 @@ Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_
   begin();
   auto known = states_.find(subject);
   if (known == states_.end()) {
-    if (states_.size() == kMostSubjects) return {by_rule.method, by_rule.shares, true};
+    if (states_.size() == kMostSubjects) return {by_rule.transport, by_rule.shares, true};
     known = states_.try_emplace(subject, by_rule).first;
   }
   State& state = known->second;
   if (open_ && blocking_ && (state.exchange == exchange_ || subject.nonblocking)) close();
-  if (state.settled) return {state.method_of(state.kept), state.shares(state.kept), true, true};
+  if (state.settled) return {state.transport_of(state.kept), state.shares(state.kept), true, true};
   if (!open_) {
     if (is_paused(state, now))
-      return {state.method_of(state.kept), state.shares(state.kept), true, state.ever_settled,
+      return {state.transport_of(state.kept), state.shares(state.kept), true, state.ever_settled,
               true};
     open_ = true;
     ++exchange_;
@@ -79,7 +79,7 @@ Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_
     if (state.begun < 0) state.begun = now;
     members_.push_back(&state);
   }
-  return {state.method_of(turn_), state.shares(turn_), false, true};
+  return {state.transport_of(turn_), state.shares(turn_), false, true};
 }
 
 /// Whether the job can't afford an exchange on trial now, or it is too early for the next way.
@@ -173,8 +173,8 @@ void Trials::settle(State& state) {
   state.ever_settled = true;
   state.left_ns = state.ways[kLeft].median();
   state.moved_ns = state.ways[kPacked].median();
-  const bool rules_move =
-      state.by_rule.method == Method::Pack || (state.by_rule.shareable && state.by_rule.shares);
+  const bool rules_move = state.by_rule.transport == Transport::Pack ||
+                          (state.by_rule.shareable && state.by_rule.shares);
   if (rules_move) state.moved_ns = std::min(state.moved_ns, state.ways[kRules].median());
   if (state.ways[kShared].timed() > 0)
     state.moved_ns = std::min(state.moved_ns, state.ways[kShared].median());
@@ -195,7 +195,7 @@ Trials::Found Trials::found() const noexcept {
       ++found.unsettled;
     } else if (state.by_rule.shareable && state.shares(state.kept)) {
       ++found.shared;
-    } else if (state.method_of(state.kept) == Method::Pack) {
+    } else if (state.transport_of(state.kept) == Transport::Pack) {
       ++found.packed;
     } else {
       ++found.left;

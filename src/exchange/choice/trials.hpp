@@ -9,13 +9,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "machine/method.hpp"
+#include "machine/message.hpp"
 #include "strake/layout.hpp"
 
 namespace strake::exchange {
 
 using machine::Direction;
-using machine::Method;
+using machine::Transport;
 
 /// Compares the ways for the messages of an exchange, each in some exchanges in a row: by the rules
 /// or the profile, each message as that says, by memory that ranks of a node share or without; all
@@ -79,7 +79,7 @@ class Trials {
       : began_(began), warms_in_(warms_in) {}
 
   struct Way {
-    Method method = Method::System;
+    Transport transport = Transport::Library;
     bool shares = true;    ///< by memory that the receiver shares, where it can
     bool settled = false;  ///< it stays so until the next review, or until resumes_at()
     bool tried = false;    ///< by trials, not by the rules
@@ -87,9 +87,9 @@ class Trials {
   };
   /// The rules, or the profile, say this of a message.
   struct Rule {
-    Method method = Method::System;  ///< or Pack
-    bool shares = true;              ///< as of Way
-    bool shareable = false;          ///< memory that ranks share may carry it
+    Transport transport = Transport::Library;  ///< or Pack
+    bool shares = true;                        ///< as of Way
+    bool shareable = false;                    ///< memory that ranks share may carry it
   };
   /// The way of a message of a call that began at `now`.
   Way way(const Subject& subject, const Rule& by_rule, std::int64_t now);
@@ -165,7 +165,7 @@ class Trials {
     explicit State(const Rule& rule) noexcept : by_rule(rule) { begin(); }
     /// Forgets all times: the ways that differ, and are possible, are to be tried.
     void begin() noexcept;
-    [[nodiscard]] Method method_of(std::size_t way) const noexcept;
+    [[nodiscard]] Transport transport_of(std::size_t way) const noexcept;
     [[nodiscard]] bool shares(std::size_t way) const noexcept;
   };
   struct Hash {

@@ -3,61 +3,48 @@
 #include <algorithm>
 #include <utility>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "exchange/peers/backoff.hpp"
 #include "exchange/transport/shared/post_office.hpp"
-#include "mpi/wire.hpp"
+#include "exchange/transport/table.hpp"
+#include "machine/transports.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange {
 namespace {
 
-constexpr Place kHost = {MemoryKind::Host, -1};
-
-/// Where the channel's end of the message lies.
-Place parcel_place(Method method, Place typed) {
-  if (method == Method::Pack) return kHost;
-  if (method == Method::Device) return {MemoryKind::Device, typed.device};
-  return {MemoryKind::Pinned, typed.device};
+Transport by_lease(const shared::Lease& lease) noexcept {
+  return lease.offer() == shared::Offer::None ? Transport::Shared : Transport::Direct;
 }
 
-Method by_lease(const shared::Lease& lease) noexcept {
-  return lease.offer() == shared::Offer::None ? Method::Shared : Method::Direct;
-}
-
-/// The method that needs less, or other, memory. Staged needs device memory, too; one-shot only
+/// The transport that needs less, or other, memory. Staged needs device memory, too; one-shot only
 /// pinned; a GPU-aware library only the device's.
-Method fall_back(Method method, const Typed& typed, const std::exception& reason) {
-  const Method other = mpi_is_gpu_aware() ? Method::Device : Method::Staged;
-  const Method next = method == Method::OneShot ? other : Method::OneShot;
+Transport fall_back(Transport transport, const Typed& typed, const std::exception& reason) {
+  const Transport other = mpi_is_gpu_aware() ? Transport::Device : Transport::Staged;
+  const Transport next = transport == Transport::OneShot ? other : Transport::OneShot;
   if (typed.place.in_host_memory() || typed.mixed) throw;
-  log::warn("{} instead of {} for {} bytes: {}", name_of(next), name_of(method),
+  log::warn("{} instead of {} for {} bytes: {}", name_of(next), name_of(transport),
             typed.elements->size_bytes(), reason.what());
   return next;
 }
 
 }  // namespace
 
-Transfer::Transfer(Direction direction, Typed typed, Method method)
-    : typed_(std::move(typed)), direction_(direction), method_(method) {
+Transfer::Transfer(Direction direction, Typed typed, Transport transport)
+    : packing_(direction, std::move(typed)), transport_(transport) {
   try {
-    acquire();
+    packing_.open(packed_form_of(transport_));
   } catch (const OutOfMemory& error) {
-    method_ = fall_back(method_, typed_, error);
-    buffer_ = {};  // the next method may have to ask for the same
-    packed_ = {};
-    acquire();
+    transport_ = fall_back(transport_, packing_.typed(), error);
+    packing_.open(packed_form_of(transport_));
   }
 }
 
 Transfer::Transfer(Typed typed, const shared::Lease& lease)
-    : typed_(std::move(typed)),
-      direction_(Direction::Send),
-      method_(by_lease(lease)),
-      lease_(lease) {
+    : packing_(Direction::Send, std::move(typed)), transport_(by_lease(lease)), lease_(lease) {
   try {
-    if (!typed_.on_device()) plan_ = &plans_of(*typed_.elements).plan(direction_, kHost, kHost);
+    if (!packing_.on_device()) packing_.compile_for_cpu();
   } catch (...) {
     withdraw();
     release_lease();
@@ -65,32 +52,9 @@ Transfer::Transfer(Typed typed, const shared::Lease& lease)
   }
 }
 
-void Transfer::acquire() {
-  mpi::Elements& elements = *typed_.elements;
-  const std::int64_t bytes = elements.size_bytes();
-  if (by_cpu()) {
-    buffer_ = PoolBlock(kHost, bytes + mpi::kWireRoom);
-    plan_ = &plans_of(elements).plan(direction_, kHost, kHost);
-    return;
-  }
-  if (typed_.on_device()) required_device_backend().require_intact(typed_.place.device);
-  buffer_ =
-      PoolBlock(typed_.mixed ? kHost : parcel_place(method_, typed_.place), bytes + mpi::kWireRoom);
-  if (typed_.mixed) return;
-  const bool staged = method_ == Method::Staged;
-  if (staged && elements.dense()) return;
-  if (staged) packed_ = PoolBlock({MemoryKind::Device, typed_.place.device}, bytes);
-  // Compiled now: once a message has come it can't be left to the MPI library any more.
-  if (is_short()) (void)plans_of(elements).device_copy(direction_, typed_.place, buffer_.place());
-  plan_ = method_ == Method::Pack
-              ? &plans_of(elements).plan(direction_, kHost, kHost)
-              : &plans_of(elements).plan(direction_, typed_.place,
-                                         staged ? packed_.place() : buffer_.place());
-}
-
 Transfer::~Transfer() {
   if (state_ == State::Posted || (state_ == State::Arriving && lease_)) {
-    if (!lease_) buffer_.leak();
+    if (!lease_) packing_.buffer().leak();
     try {
       end_offer();  // its memory may be used again from now on
     } catch (...) {
@@ -103,9 +67,8 @@ Transfer::~Transfer() {
     release_lease();
   }
   // Of one that is done the device's runtime may be gone.
-  if (state_ == State::Idle || by_cpu()) return;
-  next_ = {};
-  to_unpack_ = 0;
+  if (state_ == State::Idle || packing_.by_cpu()) return;
+  packing_.forget();
   try {
     wait_until_copied();
   } catch (...) {
@@ -119,20 +82,14 @@ void Transfer::start(bool shares) {
   patient_until_.reset();
   if (shares_with_) {
     shared::PostOffice* const office = shared::PostOffice::get();
+    const Typed& typed = packing_.typed();
     if (office != nullptr && shares)
-      lease_ =
-          office->lease(*shares_with_, typed_.elements->layout(), typed_.address, typed_.place);
-    method_ = lease_ ? by_lease(*lease_) : unshared_method_;
+      lease_ = office->lease(*shares_with_, typed.elements->layout(), typed.address, typed.place);
+    transport_ = lease_ ? by_lease(*lease_) : unshared_transport_;
   }
-  if (!by_cpu()) {
-    next_ = {};
-    to_unpack_ = 0;
-    launch_.reset();  // of one that failed
-    ticket_ = {};
-    before_ = 0;
-  }
-  if (typed_.on_device() && (lease_ || direction_ == Direction::Receive || is_short())) mark();
-  if (direction_ == Direction::Send && !lease_) pack();
+  packing_.begin();
+  if ((lease_ && packing_.on_device()) || packing_.needs_mark()) mark();
+  if (direction() == Direction::Send && !lease_) packing_.pack();
   state_ = State::Leaving;
 }
 
@@ -141,7 +98,7 @@ void Transfer::mark() {
   try {
     if (lease_ && !offered() && !prepare_to_pack())
       throw OutOfMemory("no pinned memory for a message from a device");
-    before_ = Together::get().mark(typed_.place.device);
+    packing_.mark();
   } catch (...) {
     withdraw();
     release_lease();
@@ -214,7 +171,7 @@ bool Transfer::step(Channel& channel) {
 }
 
 void Transfer::prepare() noexcept {
-  if (next_.copy == nullptr) return;
+  if (!packing_.is_to_be_collected()) return;
   try {
     (void)copied();
   } catch (...) {
@@ -250,7 +207,7 @@ void Transfer::give_to(Channel& channel) {
 }
 
 void Transfer::finish(Channel& channel) {
-  if (direction_ == Direction::Receive) look_at_mark();
+  if (direction() == Direction::Receive) look_at_mark();
   post(channel);
   try {
     std::optional<Arrival> arrival = channel.poll();
@@ -279,7 +236,7 @@ bool Transfer::cancel(Channel& channel) noexcept {
 /// The message has ended.
 void Transfer::take(const Arrival& arrival) {
   arrival_ = arrival;
-  const bool unpacks = direction_ == Direction::Receive && !arrival.lost && arrival.bytes > 0;
+  const bool unpacks = direction() == Direction::Receive && !arrival.lost && arrival.bytes > 0;
   // A truncated message reports its own length.
   if (arrival.delivery && unpacks && pull(*arrival.delivery)) {
     // It is on its way.
@@ -287,7 +244,7 @@ void Transfer::take(const Arrival& arrival) {
     const shared::Taken taken(*arrival.delivery);
     if (unpacks) unpack_shared(*arrival.delivery, std::min(arrival.bytes, size_bytes()));
   } else if (unpacks) {
-    unpack(std::min(arrival.bytes, size_bytes()));
+    packing_.unpack(std::min(arrival.bytes, size_bytes()));
   }
   state_ = State::Arriving;
 }
@@ -323,7 +280,7 @@ bool Transfer::end_of_patience(const shared::PostOffice* office) {
   if (!patient_until_) {
     patient_until_ = now;
     if (office != nullptr)
-      *patient_until_ += office->patience(lease_->receiver(), size_bytes(), typed_.place);
+      *patient_until_ += office->patience(lease_->receiver(), size_bytes(), packing_.typed().place);
   }
   return lease_->offer() != shared::Offer::Open || now >= *patient_until_;
 }

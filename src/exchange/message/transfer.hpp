@@ -11,32 +11,17 @@
 #include <optional>
 
 #include "exchange/transport/channel.hpp"
-#include "exchange/transport/plans.hpp"
+#include "exchange/transport/packing.hpp"
 #include "exchange/transport/shared/outbox.hpp"
-#include "exchange/transport/together.hpp"
-#include "machine/method.hpp"
-#include "memory/pool.hpp"
+#include "machine/message.hpp"
 
 namespace strake::exchange {
 
-class BorrowedQueues;
 namespace shared {
 class PostOffice;
 }
 
-using machine::Method;
-
-/// What the user named: `elements` at `address`.
-struct Typed {
-  mpi::ElementsPtr elements;
-  std::byte* address = nullptr;
-  Place place;
-  bool mixed = false;  ///< its blocks lie in several kinds of memory
-
-  [[nodiscard]] bool on_device() const noexcept {
-    return place.kind == MemoryKind::Device && !mixed;
-  }
-};
+using machine::Transport;
 
 /// One message at a time, any number of them one after the other. One thread at a time per object;
 /// objects are independent. What a step throws ends the message.
@@ -49,10 +34,9 @@ class Transfer {
     Arriving,  ///< a receive whose bytes are here, on their way into the user's layout
   };
 
-  /// Takes the memory that the method needs, and compiles the copy. Falls back to the next method,
-  /// once, when memory runs out.
-  /// \throws OutOfMemory
-  Transfer(Direction direction, Typed typed, Method method);
+  /// Takes the memory that the transport needs, and compiles the copy. Falls back to the next
+  /// transport, once, when memory runs out. \throws OutOfMemory
+  Transfer(Direction direction, Typed typed, Transport transport);
   /// The same of one send by memory that its receiver shares: post() packs it once the channel has
   /// the envelope, while the receiver unpacks what is there. The channel's post() must not wait for
   /// the receiver. One that was offered to the receiver is packed only if that takes it too late;
@@ -69,12 +53,12 @@ class Transfer {
   /// starts; else as before.
   void share_each(const shared::Destination& to) noexcept {
     shares_with_ = to;
-    unshared_method_ = method_;
+    unshared_transport_ = transport_;
   }
   /// Whether it goes by memory that its receiver shares.
   [[nodiscard]] bool shares() const noexcept { return lease_.has_value(); }
-  [[nodiscard]] mpi::Elements& elements() const noexcept { return *typed_.elements; }
-  [[nodiscard]] bool on_device() const noexcept { return typed_.on_device(); }
+  [[nodiscard]] mpi::Elements& elements() const noexcept { return packing_.elements(); }
+  [[nodiscard]] bool on_device() const noexcept { return packing_.on_device(); }
   /// Whether the receiver may take the message from where it lies, so that the send must not be
   /// told complete before arrived().
   [[nodiscard]] bool offered() const noexcept {
@@ -107,15 +91,15 @@ class Transfer {
   bool cancel(Channel& channel) noexcept;
 
   [[nodiscard]] State state() const noexcept { return state_; }
-  [[nodiscard]] Direction direction() const noexcept { return direction_; }
-  /// The method in use, after a fall-back perhaps.
-  [[nodiscard]] Method method() const noexcept { return method_; }
+  [[nodiscard]] Direction direction() const noexcept { return packing_.direction(); }
+  /// The transport in use, after a fall-back perhaps.
+  [[nodiscard]] Transport transport() const noexcept { return transport_; }
   /// Of the whole layout. [bytes]
-  [[nodiscard]] std::int64_t size_bytes() const noexcept { return typed_.elements->size_bytes(); }
+  [[nodiscard]] std::int64_t size_bytes() const noexcept { return packing_.size_bytes(); }
   /// What the channel gets.
   [[nodiscard]] Parcel parcel() const noexcept {
     if (lease_) return {lease_->envelope(), lease_->length(), MemoryKind::Host, true};
-    return {buffer_.data(), size_bytes(), buffer_.place().kind, false};
+    return {packing_.buffer().data(), size_bytes(), packing_.buffer().place().kind, false};
   }
   /// A receive that is being copied from where it lies, for which its sender waits.
   [[nodiscard]] bool awaited() const noexcept { return pulled_.has_value(); }
@@ -123,46 +107,31 @@ class Transfer {
   [[nodiscard]] const Arrival& arrival() const noexcept { return arrival_; }
 
  private:
-  void acquire();
-  void pack();
   void pack_shared();
   void mark();
   void pack_from_device();
   bool prepare_to_pack();
   bool pull(const shared::Delivery& delivery);
   void end_pull() noexcept;
-  [[nodiscard]] bool is_short() const noexcept;
   bool settle();
   bool end_of_patience(const shared::PostOffice* office);
   bool is_abandoned(shared::PostOffice* office);
   void lose_offer() noexcept;
-  void pack_in_pieces();
   void release_lease() noexcept;
   void give_to(Channel& channel);
-  void unpack(std::int64_t bytes);
   void unpack_shared(const shared::Delivery& delivery, std::int64_t bytes);
-  void begin_to_unpack(std::int64_t bytes);
-  void unpack_in_pieces(const BorrowedQueues& queues, std::int64_t bytes);
   void take(const Arrival& arrival);
-  /// The CPU copies it, at once: nothing of a device's is used.
-  [[nodiscard]] bool by_cpu() const noexcept {
-    return typed_.place.kind == MemoryKind::Host && !typed_.mixed;
-  }
-  bool copied() { return by_cpu() || device_copied(); }
+  bool copied() { return packing_.by_cpu() || device_copied(); }
   bool device_copied();
-  bool follows_its_mark();
   void look_at_mark() noexcept;
   void wait_until_copied();
 
-  Typed typed_;
-  Direction direction_;
-  Method method_;
-  Method unshared_method_ = Method::Pack;  ///< of share_each()
+  Packing packing_;
+  Transport transport_;
+  Transport unshared_transport_ = Transport::Pack;  ///< of share_each()
   State state_ = State::Idle;
   bool cancelled_ = false;
   Arrival arrival_;
-  PoolBlock buffer_;    ///< the channel's
-  PoolBlock packed_;    ///< staged: packed bytes in device memory
   PoolBlock for_page_;  ///< pinned: a device's bytes on their way to the page
   std::optional<shared::Destination> shares_with_;
   std::optional<shared::Lease> lease_;  ///< shared: where the bytes are packed
@@ -170,21 +139,6 @@ class Transfer {
   std::optional<std::chrono::steady_clock::time_point> patient_until_;
   unsigned turns_ = 0;                      ///< of waiting for one that is being taken
   std::optional<shared::Delivery> pulled_;  ///< what a receive from a device's memory comes from
-  const CopyPlan* plan_ = nullptr;          ///< of the elements, where one is needed
-  Queue* queue_ = nullptr;                  ///< the one that `ticket_` is of
-  Ticket ticket_;
-  /// \{ Of copies that go with others (exchange/together.hpp): the work before the message; a copy
-  /// that is to be collected after it, and what collected it.
-  std::uint64_t before_ = 0;
-  struct Next {
-    DeviceCopy copy;  ///< null: none
-    std::byte* to = nullptr;
-    const std::byte* from = nullptr;
-  };
-  Next next_;
-  std::int64_t to_unpack_ = 0;  ///< [bytes] the same by a launch of its own; 0: nothing
-  std::shared_ptr<const Launch> launch_;
-  /// \}
 };
 
 }  // namespace strake::exchange

@@ -11,6 +11,7 @@
 #include "exchange/peers/backoff.hpp"
 #include "exchange/plan/impl.hpp"
 #include "exchange/transport/together.hpp"
+#include "machine/transports.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
@@ -105,21 +106,15 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   }
   bases_.assign(bases.begin(), bases.end());
   combine_.assign(combine.begin(), combine.end());
-  reverse_ = reverse;
-  ++number_;
+  round_ = {round_.number + 1, reverse, bases_, combine_};
   failure_ = nullptr;
   done_ = false;
   begin();
   own_due_ = !own_.is_empty();
-  for (Peer& peer : peers_) {
-    if (peer.mailed) continue;
-    peer.giving = peer.lanes[giving()].is_empty() ? Giving::No : Giving::Due;
-    peer.taking = peer.lanes[taking()].is_empty() ? Taking::No : Taking::Due;
-  }
   try {
     if (captured_) return;
     for (Peer& peer : peers_)
-      if (peer.far) peer.far->receive(peer.lanes[taking()].packed_bytes());
+      if (peer.transfer != nullptr) peer.transfer->start(round_);
     done_ = advance_while_copying(on_device() ? What::Give : What::All);
   } catch (...) {
     fail();
@@ -264,29 +259,19 @@ void Exchange::Impl::wait() {
   for (exchange::Backoff backoff; !test(What::Wait);) backoff.pause();
 }
 
-std::int64_t Exchange::Impl::bytes_in_place(const Peer& peer) const noexcept {
-  const bool packs = peer.packs_all[kSends] || peer.went == Peer::Went::Packed;
-  return packs ? 0 : peer.lanes[kSends].bytes_in_place();
-}
-
 std::string Exchange::Impl::plan() const {
   std::string text;
   if (own_bytes_ != 0)
-    text += fmt::format("itself: {} bytes, copied{}\n", own_bytes_,
-                        mail_->engines_copy_own() ? ", method engine" : "");
+    text += fmt::format("itself: {} bytes, {}: {}\n", own_bytes_, name_of(own_transport()),
+                        machine::facts_of(own_transport()).describe);
   for (const Peer& peer : peers_) {
-    const Lane& out = peer.lanes[kSends];
-    const Lane& in = peer.lanes[kReceives];
     if (places_.all.size() > 1) text += fmt::format("{}, ", described(peer.place));
-    text += fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank, out.size_bytes(),
-                        in.size_bytes());
-    text += peer.mailed ? fmt::format("packed by devices, method {}\n",
-                                      name_of(mail_->method(number_of(peer))))
-            : peer.near ? fmt::format(
-                              "{} of what is sent is read in place, if shared, {} packed in "
-                              "shared memory\n",
-                              bytes_in_place(peer), out.size_bytes() - bytes_in_place(peer))
-                        : std::string("one packed message each way\n");
+    text += fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank,
+                        peer.lanes[kSends].size_bytes(), peer.lanes[kReceives].size_bytes());
+    const Transport transport = transport_of(peer);
+    text += fmt::format(
+        "{}: {}\n", name_of(transport),
+        peer.mailed ? machine::facts_of(transport).describe : peer.transfer->describe());
   }
   mail_->for_each_round(rank_, [&](int device, const std::vector<Mailed>& all_mailed) {
     const auto prediction = predict_round({rank_, device}, all_mailed);
@@ -300,22 +285,24 @@ std::string Exchange::Impl::plan() const {
   return text;
 }
 
+Transport Exchange::Impl::transport_of(const Peer& peer) const {
+  return peer.mailed ? mail_->transport(number_of(peer)) : peer.transfer->transport();
+}
+
 std::vector<Exchange::PeerPlan> Exchange::Impl::peers() const {
   std::vector<PeerPlan> all;
-  if (own_bytes_ != 0) all.push_back({rank_, own_bytes_, own_bytes_, "copied"});
+  if (own_bytes_ != 0) all.push_back({rank_, own_bytes_, own_bytes_, name_of(own_transport())});
   for (const Peer& peer : peers_) {
-    const Lane& out = peer.lanes[kSends];
-    const char* const way = peer.mailed                 ? name_of(mail_->method(number_of(peer)))
-                            : !peer.near                ? "message"
-                            : bytes_in_place(peer) != 0 ? "in place"
-                                                        : "packed";
+    const char* const transport = name_of(transport_of(peer));
+    const std::int64_t out = peer.lanes[kSends].size_bytes();
     const std::int64_t in = peer.lanes[kReceives].size_bytes();
-    const auto same = std::ranges::find_if(
-        all, [&](const PeerPlan& known) { return known.rank == peer.rank && known.way == way; });
+    const auto same = std::ranges::find_if(all, [&](const PeerPlan& known) {
+      return known.rank == peer.rank && known.transport == transport;
+    });
     if (same == all.end()) {
-      all.push_back({peer.rank, out.size_bytes(), in, way});
+      all.push_back({peer.rank, out, in, transport});
     } else {
-      same->sends_bytes += out.size_bytes();
+      same->sends_bytes += out;
       same->receives_bytes += in;
     }
   }

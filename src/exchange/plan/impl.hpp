@@ -19,9 +19,9 @@
 #include "exchange/plan/sheets.hpp"
 #include "exchange/plan/unless_done.hpp"
 #include "exchange/transport/lanes/connections.hpp"
-#include "exchange/transport/lanes/far_messages.hpp"
 #include "exchange/transport/lanes/lane.hpp"
 #include "exchange/transport/lanes/own_copies.hpp"
+#include "exchange/transport/pair_transfer.hpp"
 #include "exchange/transport/put/mails.hpp"
 #include "strake/exchange.hpp"
 
@@ -61,7 +61,7 @@ class STRAKE_LOCAL Exchange::Impl {
     return std::ranges::all_of(peers_,
                                [&](const Peer& one) {
                                  return one.rank != peer ||
-                                        (one.mailed ? !mailing_ : one.taking == Taking::No);
+                                        (one.mailed ? !mailing_ : one.transfer->has_taken());
                                }) &&
            (peer != rank_ || (!mailing_ && !own_due_));
   }
@@ -71,16 +71,8 @@ class STRAKE_LOCAL Exchange::Impl {
 
  private:
   using Clock = std::chrono::steady_clock;
-  enum class Giving : std::uint8_t {
-    No,
-    Due,
-    Packing,
-    Offered,    ///< to be read in place: until they are, the arrays must stay as they are
-    Repacking,  ///< after all
-  };
-  enum class Taking : std::uint8_t { No, Due, Asked, Copying };
-  /// Another memory that one of this rank's has transfers with: the lane to it, and that from it.
-  /// Its number is that of its pair in Connections.
+  /// Another memory that one of this rank's has transfers with. Its number is that of its pair in
+  /// Connections.
   struct Peer {
     Peer(Dealings& dealings, Place here)
         : rank(dealings.rank),
@@ -93,24 +85,18 @@ class STRAKE_LOCAL Exchange::Impl {
     std::array<Lane, 2> lanes;
     bool on_device;       ///< its arrays are
     bool near = false;    ///< it shares memory with this rank
-    bool mailed = false;  ///< all goes by mail: the rest of this is not used
-    /// The last two exchanges that this rank gave bytes of, by lane.
-    std::array<std::array<std::uint64_t, 2>, 2> given{};
-    std::array<bool, 2> packs_all{};  ///< by lane: the other rank can't read it in place
-    bool in_place = false;            ///< what is being given
-    /// How the last bytes went that were sent forward.
-    enum class Went : std::uint8_t { Unknown, InPlace, Packed } went = Went::Unknown;
-    Clock::time_point patient_until;
-    Giving giving = Giving::No;
-    Taking taking = Taking::No;
-    std::unique_ptr<FarMessages> far;
+    bool mailed = false;  ///< all goes by mail: there is no `transfer`
+    std::unique_ptr<PairTransfer> transfer;
   };
-  /// How many of the bytes that are sent to a near peer it reads in place: as in the last exchange
-  /// forward that it has ended, or, before the first, if all arrays are shared.
-  [[nodiscard]] std::int64_t bytes_in_place(const Peer& peer) const noexcept;
   void plan_peers(std::vector<Dealings>& all);
-  void plan_far(const std::vector<Peer*>& far);
+  [[nodiscard]] std::vector<std::array<int, 2>> plan_far();
+  void open_transfers(const std::vector<std::array<int, 2>>& tags);
   void plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices);
+  [[nodiscard]] Transport transport_of(const Peer& peer) const;
+  /// How the bytes travel that this rank is to itself.
+  [[nodiscard]] Transport own_transport() const noexcept {
+    return mail_->engines_copy_own() ? Transport::Engine : Transport::Self;
+  }
   void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
   void require_device_combines(std::span<const Combine> combine) const;
   /// \returns whether they are being captured, which matters to a device's arrays only
@@ -142,14 +128,6 @@ class STRAKE_LOCAL Exchange::Impl {
   bool test(What what);
   void look_at_mail(What what);
   bool follows_its_work();
-  void give(Peer& peer);
-  bool give_near(Peer& peer);
-  void end_of_packing(Peer& peer);
-  void end_of_giving(Peer& peer, bool in_place) noexcept;
-  void watch_reader(Peer& peer);
-  void take(Peer& peer);
-  void take_near(Peer& peer);
-  void end_of_taking(Peer& peer);
   bool look_around();
   void serve(const Peer& peer);
   void require_coming(const Peer& peer, bool anew = false);
@@ -159,21 +137,11 @@ class STRAKE_LOCAL Exchange::Impl {
   void join();
   void leave(Ending::Kind kind) noexcept;
   void finish_copies() noexcept;
-  void wait_for_reader(const Peer& peer) const noexcept;
   [[nodiscard]] bool is_idle_soon() const noexcept;
   void begin();
   void end() noexcept;
   void advance_others() const;
   void advance_quietly() noexcept;
-  /// How long it waits for a reader before it packs.
-  [[nodiscard]] static Clock::duration patience_for(std::int64_t bytes) noexcept {
-    constexpr std::int64_t kBytesPerNs = 4;
-    return std::chrono::nanoseconds(5000 + bytes / kBytesPerNs);
-  }
-  [[nodiscard]] std::size_t giving() const noexcept { return reverse_ ? kReceives : kSends; }
-  [[nodiscard]] std::size_t taking() const noexcept { return reverse_ ? kSends : kReceives; }
-  /// Empty where what comes takes the place of what is there.
-  [[nodiscard]] std::span<const Combine> combining() const noexcept { return combine_; }
   /// Whether any array is.
   [[nodiscard]] bool on_device() const noexcept {
     return std::ranges::any_of(places_.all, is_device);
@@ -188,11 +156,6 @@ class STRAKE_LOCAL Exchange::Impl {
   /// (This rank's sends are the other one's receives.)
   [[nodiscard]] LaneEnd& other_end_of(const Peer& peer, std::size_t lane) const noexcept {
     return connections_->their_end(number_of(peer), 1 - lane);
-  }
-  /// The packed bytes of two exchanges that follow each other lie side by side: where those of this
-  /// one begin.
-  [[nodiscard]] std::int64_t packed_at(const Lane& lane) const noexcept {
-    return static_cast<std::int64_t>(number_ % 2) * lane.packed_bytes();
   }
 
   std::shared_ptr<exchange::peers::Group> group_;
@@ -212,11 +175,10 @@ class STRAKE_LOCAL Exchange::Impl {
   bool done_ = false;
   bool ended_ = false;   ///< peers were told that this rank takes part no longer
   bool failed_ = false;  ///< it has not left well
-  bool reverse_ = false;
   bool own_due_ = false;
   bool mailing_ = false;   ///< a round of mail goes on
   bool captured_ = false;  ///< what was started is part of a graph
-  std::uint64_t number_ = 0;
+  Round round_;            ///< the last that was started; its number counts from 1 on
   /// Marks of the devices' default streams, by place; 0: there is none, or it is reached.
   std::vector<std::uint64_t> before_;
   std::vector<Event> after_;  ///< of the streams that were given, until they are reached

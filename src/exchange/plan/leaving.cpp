@@ -18,8 +18,6 @@ namespace {
 
 /// How long a rank that takes part no longer waits for its devices.
 constexpr std::chrono::seconds kDevicePatience{2};
-/// How long it waits for a peer that reads its arrays. (The peer may have died.)
-constexpr std::chrono::seconds kReaderPatience{2};
 
 /// The exchanges of the process. Never destroyed: static exchanges may end after it otherwise.
 struct Living {
@@ -108,7 +106,7 @@ bool Exchange::Impl::is_idle_soon() const noexcept {
 
 void Exchange::Impl::leave(Ending::Kind kind) noexcept {
   if (std::exchange(ended_, true)) return;
-  const Ending own(kind, running_ ? number_ - 1 : number_, cause_);
+  const Ending own(kind, running_ ? round_.number - 1 : round_.number, cause_);
   for (const Peer& peer : peers_) {
     if (!peer.near) continue;
     for (const std::size_t lane : {kSends, kReceives}) {
@@ -123,33 +121,13 @@ void Exchange::Impl::leave(Ending::Kind kind) noexcept {
 void Exchange::Impl::fail() noexcept {
   if (ended_) return;
   mail_->stop_waiting();
-  for (const Peer& peer : peers_) {
-    // A peer that has not begun to read the arrays gets no bytes of them: they may change now.
-    if (!peer.near || peer.giving != Giving::Offered) continue;
-    std::uint64_t open = offer_of(number_, Offer::Open);
-    const bool taken_back = end_of(peer, giving())
-                                .offer.compare_exchange_strong(open, offer_of(number_, Offer::Back),
-                                                               std::memory_order_acq_rel);
-    if (!taken_back && open == offer_of(number_, Offer::Claimed)) wait_for_reader(peer);
-  }
+  for (const Peer& peer : peers_)
+    if (peer.transfer != nullptr) peer.transfer->cancel();
   failed_ = true;
   leave(Ending::Kind::GivenUp);
   finish_copies();
   mail_->give_up();
   end();
-}
-
-/// A peer reads this rank's arrays, which the program may free when this rank has given up.
-void Exchange::Impl::wait_for_reader(const Peer& peer) const noexcept {
-  const auto& offer = end_of(peer, giving()).offer;
-  const auto& taken = other_end_of(peer, giving()).taken;
-  const auto reads = [&] {
-    return taken.load(std::memory_order_acquire) < number_ &&
-           offer.load(std::memory_order_acquire) == offer_of(number_, Offer::Claimed);
-  };
-  const Clock::time_point begin = Clock::now();
-  for (exchange::Backoff backoff; reads(); backoff.pause())
-    if (Clock::now() - begin > kReaderPatience) return;
 }
 
 /// Devices may still copy from and to this rank's arrays and packed bytes, which the program may
@@ -176,11 +154,13 @@ void Exchange::Impl::require_coming(const Peer& peer, bool anew) {
   const Ending ending = ending_of(peer);
   if (ending.is_none()) return;
   // Devices count their rounds themselves.
-  if (!anew && (peer.mailed ? !mail_->misses(number_of(peer)) : ending.rounds() >= number_)) return;
+  if (!anew && (peer.mailed ? !mail_->misses(number_of(peer)) : ending.rounds() >= round_.number))
+    return;
   cause_ = ending.first_cause(peer.rank);
   throw Error(ending.text(peer.rank, !peer.mailed) +
-              (peer.mailed ? std::string()
-                           : fmt::format("; rank {} waits for it in round {}", rank_, number_)));
+              (peer.mailed
+                   ? std::string()
+                   : fmt::format("; rank {} waits for it in round {}", rank_, round_.number)));
 }
 
 /// require_coming(), and \throws Error  the peer's process has ended without taking its leave.

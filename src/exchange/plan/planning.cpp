@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "exchange/choice/between_devices.hpp"
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "exchange/plan/impl.hpp"
 #include "exchange/transport/lanes/swap_with.hpp"
+#include "exchange/transport/table.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
@@ -47,7 +48,9 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
   });
   try {
     plan_peers(all);
+    const std::vector<std::array<int, 2>> tags = plan_far();
     plan_mail(all, std::move(devices));
+    open_transfers(tags);
     int by_mail =
         std::ranges::all_of(peers_,
                             [](const Peer& peer) { return peer.mailed || !is_device(peer.place); })
@@ -81,28 +84,23 @@ void Exchange::Impl::plan_peers(std::vector<Dealings>& all) {
       ++pair.twin;
   }
   connections_ = std::make_unique<Connections>(group_, pairs, arrays_);
-  std::vector<Peer*> far;
-  for (Peer& peer : peers_) {
-    peer.near = connections_->reaches(number_of(peer));
-    // Devices read no arrays of the host in place.
-    if (exchange::forced_method() == machine::Method::Pack || peer.on_device)
-      peer.packs_all = {true, true};
-    if (!peer.near) far.push_back(&peer);
-  }
-  plan_far(far);
+  for (Peer& peer : peers_) peer.near = connections_->reaches(number_of(peer));
 }
 
 /// Ranks of other nodes tell each other the tags of messages to them. One exchange needs as many
 /// tags as it has pairs with one rank, since receives name their source.
-void Exchange::Impl::plan_far(const std::vector<Peer*>& far) {
+/// \returns  by peer: the tags of messages that come, and that go
+std::vector<std::array<int, 2>> Exchange::Impl::plan_far() {
   constexpr int kTags = 5;
   std::map<int, std::size_t> pairs;  // by rank: both ends count them alike
-  std::vector<std::size_t> which;
+  std::vector<std::size_t> far, which;
   std::vector<int> ranks, tags, mine, theirs;
   std::size_t most = 0;
-  for (const Peer* const peer : far) {
-    ranks.push_back(peer->rank);
-    which.push_back(pairs[peer->rank]++);
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].near) continue;
+    far.push_back(i);
+    ranks.push_back(peers_[i].rank);
+    which.push_back(pairs[peers_[i].rank]++);
     most = std::max(most, which.back() + 1);
   }
   std::string fault;
@@ -119,12 +117,39 @@ void Exchange::Impl::plan_far(const std::vector<Peer*>& far) {
   }
   for (const std::size_t number : which) mine.push_back(tags[number]);
   swap_with(group_->comm(), ranks, kTags, mine, theirs, [] {});
+  std::vector<std::array<int, 2>> all(peers_.size(), {-1, -1});
   std::vector<Farewells::Far> farewells;
   for (std::size_t i = 0; i < far.size(); ++i) {
-    far[i]->far = std::make_unique<FarMessages>(group_->comm(), ranks[i], mine[i], theirs[i]);
+    all[far[i]] = {mine[i], theirs[i]};
     if (which[i] == 0) farewells.push_back({ranks[i], theirs[i]});
   }
   if (!far.empty()) farewells_ = &Farewells::open(group_, std::move(tags), farewells);
+  return all;
+}
+
+/// Opens what does not go by mail, by the first row of the table that carries it.
+void Exchange::Impl::open_transfers(const std::vector<std::array<int, 2>>& tags) {
+  const auto forced = exchange::forced_transport();
+  const bool packs = forced == Transport::Pack || forced == Transport::Shared;
+  for (Peer& peer : peers_) {
+    if (peer.mailed) continue;
+    const std::size_t number = number_of(peer);
+    const auto kind = [](bool on_device) {
+      return on_device ? MemoryKind::Device : MemoryKind::Host;
+    };
+    const machine::Path path = {{kind(is_device(peer.place)), rank_, 0, peer.place.device},
+                                {kind(peer.on_device), peer.rank, peer.near ? 0 : 1, -1}};
+    const exchange::PairContext pair{.lanes = peer.lanes,
+                                     .path = path,
+                                     .reads = !packs && !peer.on_device,
+                                     .connections = *connections_,
+                                     .number = number,
+                                     .comm = group_->comm(),
+                                     .peer = peer.rank,
+                                     .in_tag = tags[number][0],
+                                     .out_tag = tags[number][1]};
+    peer.transfer = exchange::row_of(pair).open(pair);
+  }
 }
 
 /// Plans the transfers between devices.
@@ -141,7 +166,7 @@ void Exchange::Impl::plan_mail(const std::vector<Dealings>& all, std::vector<Mai
   std::erase_if(devices,
                 [](const Mails::Part& part) { return part.own.empty() && part.partners.empty(); });
   mail_ = std::make_unique<Mails>(group_->comm(), *connections_, arrays, std::move(devices),
-                                  MailChoices{choose_mail, engines_are_wanted()});
+                                  DeviceChoices{choose_between_devices, engines_are_wanted()});
   for (Peer& peer : peers_) peer.mailed = mail_->reaches(number_of(peer));
 }
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "exchange/peers/backoff.hpp"
 #include "exchange/plan/part_fault.hpp"
 #include "layout/encoding.hpp"
@@ -189,7 +189,7 @@ std::vector<Dealings> tell_peers(const peers::Group& group, const ExchangePart& 
     mine[transfer.peer].sends.push_back(&transfer);
   for (const ExchangePart::Transfer& transfer : part.receives())
     mine[transfer.peer].receives.push_back(&transfer);
-  const bool direct = forced_method() == Method::Direct;
+  const bool direct = forced_transport() == Transport::Direct;
   std::map<int, Words> out;
   std::map<int, int> connected;  // other threads may connect meanwhile
   for (auto& [peer, own] : mine) {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "machine/method.hpp"
+#include "machine/message.hpp"
 #include "strake/layout.hpp"
 #include "strake/memory.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "exchange/transport/together.hpp"
-#include "machine/method.hpp"
+#include "machine/message.hpp"
 #include "mpi/elements.hpp"
 #include "strake/copy.hpp"
 #include "strake/layout.hpp"

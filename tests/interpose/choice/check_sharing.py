@@ -27,7 +27,7 @@ def ways(profile, trials):
     return counts, summary["reasons"]
 
 
-for state, way in [("shared", "shared"), ("packed", "pack"), ("left", "system")]:
+for state, way in [("shared", "shared"), ("packed", "pack"), ("left", "library")]:
     profile = folder / f"{state}.profile"
     subprocess.run([*launch, writer, str(profile), state], check=True)
     counts, reasons = ways(profile, "0")
@@ -36,7 +36,7 @@ for state, way in [("shared", "shared"), ("packed", "pack"), ("left", "system")]
     if most != way or (way != "shared" and "shared" in counts):
         sys.exit(f"{function} by the profile '{state}': {counts}")
     left = reasons.get("the MPI library is faster, by the profile of this machine", {"calls": 0})["calls"]
-    if way == "system" and left == 0:
+    if way == "library" and left == 0:
         sys.exit(f"{function} was left for another reason than the profile: {reasons}")
 
 # Other work on the machine can make trials too dear for a run.

@@ -9,7 +9,7 @@ import sys
 
 file, function = pathlib.Path(sys.argv[1]), sys.argv[2]
 ways, ended, seen = set(), False, []
-while not ({"shared", "pack", "system"} <= ways and ended):
+while not ({"shared", "pack", "library"} <= ways and ended):
     if len(seen) == 5:
         sys.exit(f"{function} went only these ways: {ways}; trials: {seen}")
     file.unlink(missing_ok=True)

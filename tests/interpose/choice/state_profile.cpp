@@ -5,7 +5,7 @@
 #include <string>
 
 #include "../../support/write_profile.hpp"
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 
 namespace {
 

@@ -13,12 +13,12 @@ std::vector<Event>& heard() {
 }
 
 Count packed() {
-  return totals().by_method[static_cast<std::size_t>(Function::MPI_Send)]
-                           [static_cast<std::size_t>(Method::Pack)];
+  return totals().by_transport[static_cast<std::size_t>(Function::MPI_Send)]
+                              [static_cast<std::size_t>(Transport::Pack)];
 }
 
 TEST(Counters, are_counted_and_told_to_the_hook_as_long_as_there_is_one) {
-  const Event event{Function::MPI_Send, Method::Pack, Reason::None, 800};
+  const Event event{Function::MPI_Send, Transport::Pack, Reason::None, 800};
   const Count before = packed();
   record(event);
   EXPECT_TRUE(heard().empty());
@@ -28,7 +28,7 @@ TEST(Counters, are_counted_and_told_to_the_hook_as_long_as_there_is_one) {
   record(event);
   ASSERT_EQ(heard().size(), 1U);
   EXPECT_EQ(heard()[0].function, Function::MPI_Send);
-  EXPECT_EQ(heard()[0].method, Method::Pack);
+  EXPECT_EQ(heard()[0].transport, Transport::Pack);
   EXPECT_EQ(heard()[0].bytes, 800);
   EXPECT_EQ(packed().calls, before.calls + 3);
   EXPECT_EQ(packed().bytes, before.bytes + 3 * 800);

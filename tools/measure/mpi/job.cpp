@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 #include "exchange/peers/backoff.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/wire.hpp"

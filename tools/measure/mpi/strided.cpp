@@ -23,7 +23,7 @@
 namespace strake::measure {
 namespace {
 
-using machine::Method;
+using machine::Transport;
 
 constexpr int kStridedTag = 3;
 /// Most memory that one end of a message may span. Beyond, the caches have long lost their part.
@@ -159,7 +159,7 @@ class ByPacking final : public StridedRoundTrip {
     move(machine::Direction::Receive, channel);
   }
   void move(machine::Direction direction, exchange::Channel& channel) {
-    exchange::Transfer transfer(direction, typed_, Method::Pack);
+    exchange::Transfer transfer(direction, typed_, Transport::Pack);
     transfer.start();
     transfer.finish(channel);
   }

@@ -40,6 +40,8 @@ class Lane {
   /// Of the pieces. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
   [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
+  /// Whether this rank's end is in device memory.
+  [[nodiscard]] bool on_device() const noexcept { return place_.kind == MemoryKind::Device; }
   [[nodiscard]] const std::vector<Piece>& pieces() const noexcept { return pieces_; }
   /// How many of the bytes are read in place, if this rank's arrays are shared.
   [[nodiscard]] std::int64_t bytes_in_place() const noexcept;
@@ -75,7 +77,6 @@ class Lane {
     DeviceCopy pack;
     DeviceCopy unpack;
   };
-  [[nodiscard]] bool on_device() const noexcept { return place_.kind == MemoryKind::Device; }
   void take_piece(std::size_t i, std::byte* to, const std::byte* from, bool there);
   void combine_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
                      const Combine& how);

@@ -34,7 +34,9 @@ std::int64_t box_bytes(const Mail::Partner& partner) {
   return (most + kBoxUnit - 1) / kBoxUnit * kBoxUnit;
 }
 
-bool needs_mailboxes(MailMethod method) { return method <= MailMethod::Engine; }
+bool needs_mailboxes(Transport transport) {
+  return transport == Transport::Put || transport == Transport::Engine;
+}
 
 Layout packed(const Layout& layout, std::int64_t at) {
   return Layout::dense(layout.size_bytes(), at);
@@ -42,14 +44,8 @@ Layout packed(const Layout& layout, std::int64_t at) {
 
 }  // namespace
 
-const char* name_of(MailMethod method) noexcept {
-  constexpr const char* kNames[] = {"device", "engine", "one-shot", "staged"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(MailMethod::Staged) + 1);
-  return kNames[static_cast<int>(method)];
-}
-
 Mail::Mail(Place place, const std::vector<Place>& arrays, std::vector<Partner> partners,
-           std::vector<Piece> own, const MailChoices& choices)
+           std::vector<Piece> own, const DeviceChoices& choices)
     : place_(place),
       slot_of_(arrays.size(), -1),
       partners_(std::move(partners)),
@@ -144,15 +140,15 @@ std::byte* Mail::mailbox_of(Connections& connections, const Partner& partner,
   return nullptr;
 }
 
-MailMethod Mail::wanted(Connections& connections, int own_rank, std::size_t number,
-                        const Offer& theirs) const {
-  if (!has_room_) return MailMethod::Staged;
+Transport Mail::wanted(Connections& connections, int own_rank, std::size_t number,
+                       const Offer& theirs) const {
+  if (!has_room_) return Transport::Staged;
   const Partner& partner = partners_[number];
-  const MailMethod best = choices_.between(
-      {own_rank, place_.device}, {partner.rank, theirs.ordinal}, *partner.sends, *partner.receives);
+  const Transport best = choices_.between({own_rank, place_.device}, {partner.rank, theirs.ordinal},
+                                          *partner.sends, *partner.receives);
   // Who can't reach the other's mailbox says so: the boxes are in host memory then.
   if (needs_mailboxes(best) && mailbox_of(connections, partner, theirs) == nullptr)
-    return MailMethod::OneShot;
+    return Transport::OneShot;
   return best;
 }
 
@@ -175,7 +171,7 @@ void Mail::settle(std::size_t partner, bool accepted) {
     return;
   }
   const Shared& shared = boxes_of_.at(partner);
-  may_wait_ = may_wait_ && needs_mailboxes(shared.method) && !shared.same_device;
+  may_wait_ = may_wait_ && needs_mailboxes(shared.transport) && !shared.same_device;
   flags_.push_back(shared.flags);
 }
 
@@ -184,11 +180,11 @@ Mail::Shared Mail::shared_with(Connections& connections, const Partner& partner,
                                const Offer& theirs) {
   Shared made;
   made.flag = &connections.own_end(partner.pair, kReceives).mail;
-  made.method = std::max(mine.method, theirs.method);
+  made.transport = std::max(mine.transport, theirs.transport);
   made.ordinal = theirs.ordinal;
   made.same_device = theirs.device == mine.device && mine.device != 0;
-  const bool by_device = needs_mailboxes(made.method);
-  if (!by_device && made.method != MailMethod::OneShot)
+  const bool by_device = needs_mailboxes(made.transport);
+  if (!by_device && made.transport != Transport::OneShot)
     throw Unsupported("a rank wants it so (STRAKE_METHOD)");
   made.ends = MappedPages(place_.device, connections.their_pages(partner.pair, false));
   made.flags.there_on_host = reinterpret_cast<std::uint64_t*>(
@@ -277,7 +273,7 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
     const Lane& out = reverse ? *partner.receives : *partner.sends;
     const Lane& in = reverse ? *partner.sends : *partner.receives;
     const auto there = static_cast<std::int32_t>(arrays_.size() + boxes.size());
-    const bool by_engine = shared.method == MailMethod::Engine;
+    const bool by_engine = shared.transport == Transport::Engine;
     boxes.push_back(shared.out[reverse ? 1 : 0]);
     boxes.push_back(shared.in[reverse ? 1 : 0]);
     for (const Piece& piece : out.pieces()) {
@@ -311,7 +307,7 @@ std::unique_ptr<DeviceMail> Mail::compiled(bool reverse,
 
 bool Mail::uses_engines() const noexcept {
   return engines_copy_own_ || std::ranges::any_of(boxes_of_, [](const auto& entry) {
-           return entry.second.method == MailMethod::Engine;
+           return entry.second.transport == Transport::Engine;
          });
 }
 
@@ -366,12 +362,12 @@ bool Mail::is_put() const noexcept {
 
 std::optional<std::vector<Mailed>> Mail::round(int rank) const {
   std::vector<Mailed> all;
-  if (!own_.empty()) all.push_back({{rank, place_.device}, MailMethod::Device, &own_, nullptr});
+  if (!own_.empty()) all.push_back({{rank, place_.device}, Transport::Put, &own_, nullptr});
   for (const auto& [number, shared] : boxes_of_) {
     const Partner& partner = partners_[number];
     if (partner.is_own) return std::nullopt;
     all.push_back({{partner.rank, shared.ordinal},
-                   shared.method,
+                   shared.transport,
                    &partner.sends->pieces(),
                    &partner.receives->pieces()});
   }

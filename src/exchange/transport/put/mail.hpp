@@ -1,9 +1,9 @@
 /// \file  Planned exchanges between the devices of a node's ranks. A rank has a mailbox in the
 /// memory of each of its devices: the other devices put packed bytes into it, and it takes them out
-/// (method device, or engine where copy engines do it). Where a device doesn't reach another one's
-/// memory, the boxes are in host memory that both reach (one-shot). A round is a kernel that puts,
-/// and one that takes, or one for both; flags beside the bytes tell that they have come, so that no
-/// CPU has to.
+/// (transport device, or engine where copy engines do it). Where a device doesn't reach another
+/// one's memory, the boxes are in host memory that both reach (one-shot). A round is a kernel that
+/// puts, and one that takes, or one for both; flags beside the bytes tell that they have come, so
+/// that no CPU has to.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@
 #include "device/backend.hpp"
 #include "exchange/transport/lanes/connections.hpp"
 #include "exchange/transport/lanes/lane.hpp"
+#include "exchange/transport/put/choices.hpp"
 #include "exchange/transport/put/mailbox_memory.hpp"
 #include "exchange/transport/put/mapped_pages.hpp"
-#include "exchange/transport/put/method.hpp"
 #include "memory/pool.hpp"
 #include "strake/place.hpp"
 #include "strake/stream.hpp"
@@ -45,8 +45,8 @@ class Mail {
   };
   /// What one tells a partner of its mailbox.
   struct Offer {
-    MailMethod method = MailMethod::Device;  ///< that it would use
-    int ordinal = 0;                         ///< of its device
+    Transport transport = Transport::Put;  ///< that it would use
+    int ordinal = 0;                       ///< of its device
     Connections::InDevice mailbox;
     std::byte* address = nullptr;  ///< of it, in its process
     std::int64_t flag_at = 0;
@@ -55,7 +55,7 @@ class Mail {
   };
   /// \param arrays  the memories of all arrays of this rank's; those in `place` are this device's
   Mail(Place place, const std::vector<Place>& arrays, std::vector<Partner> partners,
-       std::vector<Piece> own, const MailChoices& choices);
+       std::vector<Piece> own, const DeviceChoices& choices);
   ~Mail();
   Mail(const Mail&) = delete;
   Mail& operator=(const Mail&) = delete;
@@ -69,8 +69,8 @@ class Mail {
   /// The same for one partner.
   [[nodiscard]] Offer offer_to(std::size_t partner, const Offer& all) const;
   /// How this device would have it.
-  [[nodiscard]] MailMethod wanted(Connections& connections, int own_rank, std::size_t partner,
-                                  const Offer& theirs) const;
+  [[nodiscard]] Transport wanted(Connections& connections, int own_rank, std::size_t partner,
+                                 const Offer& theirs) const;
   /// False: this device reaches neither the partner's memory nor what its rank shares, or one of
   /// the two does not want it.
   [[nodiscard]] bool accepts(Connections& connections, std::size_t partner, const Offer& mine,
@@ -92,8 +92,8 @@ class Mail {
   /// flags are in its own memory.
   [[nodiscard]] bool may_wait() const noexcept { return may_wait_; }
   /// How bytes from and to a partner travel; it is one that this reaches.
-  [[nodiscard]] MailMethod method(std::size_t partner) const {
-    return boxes_of_.at(partner).method;
+  [[nodiscard]] Transport transport(std::size_t partner) const {
+    return boxes_of_.at(partner).transport;
   }
   /// \{ Whether copy engines move what this device is to itself; or anything: no graph has it then.
   [[nodiscard]] bool engines_copy_own() const noexcept { return engines_copy_own_; }
@@ -146,7 +146,7 @@ class Mail {
  private:
   /// What is shared with one partner.
   struct Shared {
-    MailMethod method = MailMethod::Device;
+    Transport transport = Transport::Put;
     std::array<MailCopies::Box, 2> out{};  ///< what this device puts: forward, and back
     std::array<MailCopies::Box, 2> in{};   ///< what it takes
     const std::uint64_t* flag = nullptr;   ///< its last round, for this rank's CPU
@@ -183,7 +183,7 @@ class Mail {
   std::vector<Piece> own_;
   bool has_room_ = false;  ///< for all partners' boxes among the slots of a launch
   bool may_wait_ = true;
-  MailChoices choices_;
+  DeviceChoices choices_;
   bool engines_copy_own_ = false;
   /// The last round that was put. Where graphs may put, too, the device alone has the count.
   std::uint64_t round_ = 0;

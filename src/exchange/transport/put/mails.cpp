@@ -15,7 +15,7 @@
 namespace strake::exchange::planned {
 
 Mails::Mails(MPI_Comm comm, Connections& connections, const std::vector<Place>& arrays,
-             std::vector<Part> parts, const MailChoices& choices) {
+             std::vector<Part> parts, const DeviceChoices& choices) {
   std::string fault;
   for (Part& part : parts) {
     mails_.push_back(std::make_unique<Mail>(part.place, arrays, std::move(part.partners),
@@ -78,7 +78,7 @@ void Mails::swap_offers(MPI_Comm comm, Connections& connections, const std::vect
   for (const auto& [mail, partner] : ends) mine.push_back(mail->offer_to(partner, offers.at(mail)));
   std::vector<Mail::Offer> theirs = swap(kOffer, mine);
   for (std::size_t i = 0; i < ends.size(); ++i)
-    mine[i].method = ends[i].mail->wanted(connections, own_rank, ends[i].partner, theirs[i]);
+    mine[i].transport = ends[i].mail->wanted(connections, own_rank, ends[i].partner, theirs[i]);
   theirs = swap(kReached, mine);
   std::vector<char> accepts;
   for (std::size_t i = 0; i < ends.size(); ++i)
@@ -98,9 +98,9 @@ void Mails::swap_offers(MPI_Comm comm, Connections& connections, const std::vect
   }
 }
 
-MailMethod Mails::method(std::size_t pair) const {
+Transport Mails::transport(std::size_t pair) const {
   const End& end = where_.at(pair);
-  return end.mail->method(end.partner);
+  return end.mail->transport(end.partner);
 }
 
 bool Mails::engines_copy_own() const noexcept {

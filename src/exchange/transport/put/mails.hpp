@@ -30,12 +30,12 @@ class Mails {
   /// Collective over `comm`, also for ranks without a part. \param arrays  their memories
   /// \throws OutOfMemory  on all ranks; MpiError
   Mails(MPI_Comm comm, Connections& connections, const std::vector<Place>& arrays,
-        std::vector<Part> parts, const MailChoices& choices);
+        std::vector<Part> parts, const DeviceChoices& choices);
 
   /// Whether the bytes of a pair of Connections go this way: both ends say the same.
   [[nodiscard]] bool reaches(std::size_t pair) const noexcept { return where_.contains(pair); }
   /// How they travel.
-  [[nodiscard]] MailMethod method(std::size_t pair) const;
+  [[nodiscard]] Transport transport(std::size_t pair) const;
   /// Whether copy engines move what a device is to itself.
   [[nodiscard]] bool engines_copy_own() const noexcept;
   /// Whether anything goes this way.

@@ -8,6 +8,7 @@
 
 #include "machine/costs.hpp"
 #include "machine/path.hpp"
+#include "machine/transport.hpp"
 
 namespace strake::machine {
 
@@ -41,18 +42,33 @@ struct Use {
   Side side = Side::From;  ///< of which end's rank, GPU or node
   int step = 0;            ///< steps follow each other; what one step uses is busy at once
   double bytes = 0;        ///< for its bytes
-  double message = 0;      ///< once for all transfers between two ranks by one method
+  double message = 0;      ///< once for all transfers between two ranks by one transport
   double launch = 0;       ///< for all that a rank launches at once, of which the longest counts
 };
 
-struct Way {
-  TransferMethod method = TransferMethod::Self;
+struct Usage {
+  Transport transport = Transport::Self;
   std::vector<Use> uses;  ///< in the order of their steps; each resource once in a step
   std::string lacking;    ///< the part that the profile lacks; empty: none
 };
 
-/// `method` must be possible on the path. ~1 us. \throws InvalidArgument  as Costs
-[[nodiscard]] Way find_way(const ExchangeParts& parts, TransferMethod method, const Path& path,
-                           const Shape& shape);
+/// \{ What the bytes of one transfer use by each transport, which must be possible on the path.
+/// ~1 us. \throws InvalidArgument  as Costs
+[[nodiscard]] Usage predict_self(const ExchangeParts& parts, const Path& path, const Shape& shape);
+[[nodiscard]] Usage predict_direct(const ExchangeParts& parts, const Path& path,
+                                   const Shape& shape);
+[[nodiscard]] Usage predict_shared(const ExchangeParts& parts, const Path& path,
+                                   const Shape& shape);
+[[nodiscard]] Usage predict_put(const ExchangeParts& parts, const Path& path, const Shape& shape);
+[[nodiscard]] Usage predict_engine(const ExchangeParts& parts, const Path& path,
+                                   const Shape& shape);
+[[nodiscard]] Usage predict_one_shot(const ExchangeParts& parts, const Path& path,
+                                     const Shape& shape);
+[[nodiscard]] Usage predict_staged(const ExchangeParts& parts, const Path& path,
+                                   const Shape& shape);
+[[nodiscard]] Usage predict_device(const ExchangeParts& parts, const Path& path,
+                                   const Shape& shape);
+[[nodiscard]] Usage predict_pack(const ExchangeParts& parts, const Path& path, const Shape& shape);
+/// \}
 
 }  // namespace strake::machine

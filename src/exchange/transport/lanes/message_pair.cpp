@@ -1,9 +1,11 @@
-#include "exchange/transport/lanes/far_messages.hpp"
+#include "exchange/transport/lanes/message_pair.hpp"
+
+#include <fmt/format.h>
 
 #include <limits>
 #include <utility>
 
-#include "exchange/transport/lanes/lane.hpp"
+#include "machine/transports.hpp"
 #include "mpi/real_mpi.hpp"
 
 namespace strake::exchange::planned {
@@ -29,7 +31,7 @@ Counted counted(std::int64_t bytes) {
 
 }  // namespace
 
-FarMessages::~FarMessages() {
+MessagePair::~MessagePair() {
   const mpi::RealMpi& real = mpi::real_mpi();
   int over = 0;
   real.MPI_Finalized(&over);
@@ -44,8 +46,8 @@ FarMessages::~FarMessages() {
   (void)new std::vector<std::byte>(std::move(out_));
 }
 
-void FarMessages::receive(std::int64_t bytes) {
-  if (bytes == 0) return;
+void MessagePair::expect() {
+  const std::int64_t bytes = lane(in()).packed_bytes();
   in_.resize(static_cast<std::size_t>(bytes));
   const Counted what = counted(bytes);
   mpi::check(mpi::real_mpi().MPI_Irecv(in_.data(), what.count, what.type, peer_, in_tag_, comm_,
@@ -53,24 +55,38 @@ void FarMessages::receive(std::int64_t bytes) {
              "MPI_Irecv");
 }
 
-void FarMessages::send() {
+bool MessagePair::pack() {
+  out_.resize(static_cast<std::size_t>(lane(out()).packed_bytes()));
+  lane(out()).pack(round().bases, out_.data(), true);
+  return true;
+}
+
+bool MessagePair::post() {
   const Counted what = counted(static_cast<std::int64_t>(out_.size()));
   mpi::check(mpi::real_mpi().MPI_Isend(out_.data(), what.count, what.type, peer_, out_tag_, comm_,
                                        &sending_),
              "MPI_Isend");
+  return false;
 }
 
-const std::byte* FarMessages::received() {
+PairTransfer::Sent MessagePair::sent() {
+  int done = 0;
+  mpi::check(mpi::real_mpi().MPI_Test(&sending_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  return done == 0 ? Sent::No : Sent::Yes;
+}
+
+bool MessagePair::poll() {
   int done = 0;
   mpi::check(mpi::real_mpi().MPI_Test(&receiving_, &done, MPI_STATUS_IGNORE), "MPI_Test");
-  return done == 0 ? nullptr : in_.data();
+  return done != 0;
 }
 
-bool FarMessages::sent() {
-  int done = 1;
-  if (sending_ != MPI_REQUEST_NULL)
-    mpi::check(mpi::real_mpi().MPI_Test(&sending_, &done, MPI_STATUS_IGNORE), "MPI_Test");
-  return done != 0;
+bool MessagePair::unpack() {
+  return lane(in()).take(round().bases, in_.data(), {}, round().combine);
+}
+
+std::string MessagePair::describe() const {
+  return fmt::format("one message each way, {}", machine::facts_of(transport_).describe);
 }
 
 }  // namespace strake::exchange::planned

@@ -1,10 +1,12 @@
 // Choices that do not depend on times: contiguous host memory, and STRAKE_METHOD.
-#include "exchange/choice/method.hpp"
+#include "exchange/choice/choice.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
+
+#include "machine/transports.hpp"
 
 namespace strake::exchange {
 namespace {
@@ -16,10 +18,10 @@ Message message(MemoryKind kind, bool dense) {
 
 TEST(SettledChoice, contiguous_host_memory_is_left_to_the_mpi_library_even_when_forced) {
   for (const MemoryKind kind : {MemoryKind::Host, MemoryKind::Pinned}) {
-    for (const auto& forced : {std::optional<Method>(), std::optional(Method::Pack)}) {
+    for (const auto& forced : {std::optional<Transport>(), std::optional(Transport::Pack)}) {
       const auto choice = settled_choice(message(kind, true), forced, true);
       ASSERT_TRUE(choice);
-      EXPECT_EQ(choice->method, Method::System);
+      EXPECT_EQ(choice->transport, Transport::Library);
       EXPECT_EQ(choice->reason, Reason::Contiguous);
     }
   }
@@ -33,39 +35,39 @@ TEST(SettledChoice, nothing_is_settled_by_auto) {
   }
 }
 
-TEST(SettledChoice, forced_methods_win_where_they_can_be_used) {
+TEST(SettledChoice, forced_transports_win_where_they_can_be_used) {
   struct Row {
     MemoryKind kind;
     bool dense;
     bool aware;
-    Method forced;
-    std::optional<Method> expected;
+    Transport forced;
+    std::optional<Transport> expected;
   };
   const std::array<Row, 17> rows = {{
-      {MemoryKind::Host, false, false, Method::System, Method::System},
-      {MemoryKind::Host, false, false, Method::Pack, Method::Pack},
-      {MemoryKind::Pinned, false, true, Method::Pack, Method::Pack},
-      {MemoryKind::Host, false, true, Method::Device, std::nullopt},
-      {MemoryKind::Host, false, true, Method::OneShot, std::nullopt},
-      {MemoryKind::Host, false, true, Method::Staged, std::nullopt},
-      {MemoryKind::Device, false, false, Method::System, std::nullopt},
-      {MemoryKind::Device, false, true, Method::System, Method::System},
-      {MemoryKind::Device, false, false, Method::Device, std::nullopt},
-      {MemoryKind::Device, false, true, Method::Device, Method::Device},
-      {MemoryKind::Device, true, true, Method::Device, Method::System},
-      {MemoryKind::Device, false, false, Method::OneShot, Method::OneShot},
-      {MemoryKind::Managed, true, true, Method::Staged, Method::Staged},
-      {MemoryKind::Device, false, false, Method::Pack, std::nullopt},
-      {MemoryKind::Device, false, true, Method::Pack, std::nullopt},
-      {MemoryKind::Host, false, true, Method::Direct, std::nullopt},
-      {MemoryKind::Device, false, true, Method::Direct, std::nullopt},
+      {MemoryKind::Host, false, false, Transport::Library, Transport::Library},
+      {MemoryKind::Host, false, false, Transport::Pack, Transport::Pack},
+      {MemoryKind::Pinned, false, true, Transport::Pack, Transport::Pack},
+      {MemoryKind::Host, false, true, Transport::Device, std::nullopt},
+      {MemoryKind::Host, false, true, Transport::OneShot, std::nullopt},
+      {MemoryKind::Host, false, true, Transport::Staged, std::nullopt},
+      {MemoryKind::Device, false, false, Transport::Library, std::nullopt},
+      {MemoryKind::Device, false, true, Transport::Library, Transport::Library},
+      {MemoryKind::Device, false, false, Transport::Device, std::nullopt},
+      {MemoryKind::Device, false, true, Transport::Device, Transport::Device},
+      {MemoryKind::Device, true, true, Transport::Device, Transport::Library},
+      {MemoryKind::Device, false, false, Transport::OneShot, Transport::OneShot},
+      {MemoryKind::Managed, true, true, Transport::Staged, Transport::Staged},
+      {MemoryKind::Device, false, false, Transport::Pack, std::nullopt},
+      {MemoryKind::Device, false, true, Transport::Pack, std::nullopt},
+      {MemoryKind::Host, false, true, Transport::Direct, std::nullopt},
+      {MemoryKind::Device, false, true, Transport::Direct, std::nullopt},
   }};
   for (const Row& row : rows) {
     const auto choice = settled_choice(message(row.kind, row.dense), row.forced, row.aware);
     EXPECT_EQ(choice.has_value(), row.expected.has_value())
         << name_of(row.kind) << " " << name_of(row.forced) << " " << row.aware;
     if (!choice || !row.expected) continue;
-    EXPECT_EQ(choice->method, *row.expected) << name_of(row.kind) << " " << name_of(row.forced);
+    EXPECT_EQ(choice->transport, *row.expected) << name_of(row.kind) << " " << name_of(row.forced);
     EXPECT_EQ(choice->reason, Reason::Forced);
   }
 }
@@ -74,17 +76,17 @@ TEST(BuiltInDevice, short_messages_go_one_shot) {
   const auto chosen = [](std::int64_t bytes, bool dense, bool aware, std::int64_t limit = 0) {
     Message asked = message(MemoryKind::Device, dense);
     asked.bytes = bytes;
-    return built_in_device(asked, aware, limit).method;
+    return built_in_device(asked, aware, limit).transport;
   };
   constexpr std::int64_t kKi = 1024;
-  EXPECT_EQ(chosen(4096 * kKi, false, false), Method::OneShot);
-  EXPECT_EQ(chosen(4096 * kKi + 1, false, false), Method::Staged);
-  EXPECT_EQ(chosen(32 * kKi, false, true), Method::OneShot);
-  EXPECT_EQ(chosen(32 * kKi + 1, false, true), Method::Device);
-  EXPECT_EQ(chosen(64 * kKi, false, true, 64 * kKi), Method::OneShot);
-  EXPECT_EQ(chosen(64 * kKi + 1, false, true, 64 * kKi), Method::Device);
-  EXPECT_EQ(chosen(1, true, false), Method::Staged);
-  EXPECT_EQ(chosen(1, true, true), Method::System);
+  EXPECT_EQ(chosen(4096 * kKi, false, false), Transport::OneShot);
+  EXPECT_EQ(chosen(4096 * kKi + 1, false, false), Transport::Staged);
+  EXPECT_EQ(chosen(32 * kKi, false, true), Transport::OneShot);
+  EXPECT_EQ(chosen(32 * kKi + 1, false, true), Transport::Device);
+  EXPECT_EQ(chosen(64 * kKi, false, true, 64 * kKi), Transport::OneShot);
+  EXPECT_EQ(chosen(64 * kKi + 1, false, true, 64 * kKi), Transport::Device);
+  EXPECT_EQ(chosen(1, true, false), Transport::Staged);
+  EXPECT_EQ(chosen(1, true, true), Transport::Library);
 }
 
 TEST(Message, pitch_is_the_distance_of_a_box_s_innermost_blocks) {
@@ -119,18 +121,18 @@ TEST(Message, a_struct_of_boxes_is_as_the_one_with_most_blocks) {
 
 TEST(BuiltInHost, says_by_which_rule_it_chooses) {
   Message short_blocks = message(MemoryKind::Host, false);
-  EXPECT_EQ(built_in_host(short_blocks, true).choice.method, Method::Pack);
+  EXPECT_EQ(built_in_host(short_blocks, true).choice.transport, Transport::Pack);
   EXPECT_STREQ(built_in_host(short_blocks, true).why,
                "the MPI library copies such short blocks more slowly");
   Message far = short_blocks;
   far.spread = Spread::Far;
   far.bytes = 128 << 10;
   far.blocks = 16 << 10;
-  EXPECT_EQ(built_in_host(far, true).choice.method, Method::Pack);
-  EXPECT_EQ(built_in_host(far, false).choice.method, Method::System);
+  EXPECT_EQ(built_in_host(far, true).choice.transport, Transport::Pack);
+  EXPECT_EQ(built_in_host(far, false).choice.transport, Transport::Library);
   EXPECT_STREQ(built_in_host(far, false).why, "there are many far blocks");
   short_blocks.bytes = 511;
-  EXPECT_EQ(built_in_host(short_blocks, false).choice.method, Method::System);
+  EXPECT_EQ(built_in_host(short_blocks, false).choice.transport, Transport::Library);
   EXPECT_EQ(built_in_host(short_blocks, false).choice.reason, Reason::BuiltInRule);
 }
 

@@ -1,27 +1,13 @@
-/// \file  The methods by which a message can travel, and what their times depend on.
-/// Sources: dissertation 5.5 (device, one-shot, staged).
+/// \file  One message, as far as the choice of its transport depends on it.
 #pragma once
 
 #include <cstdint>
 
 #include "layout/traits.hpp"
+#include "machine/transport.hpp"
 #include "strake/place.hpp"
 
 namespace strake::machine {
-
-enum class Method : std::uint8_t {
-  System,   ///< leave it to the MPI library
-  Pack,     ///< pack in host memory, send the packed bytes
-  Device,   ///< pack in device memory, hand that to a GPU-aware MPI
-  OneShot,  ///< pack straight into mapped host memory
-  Staged,   ///< pack in device memory, copy to pinned host memory, piece by piece
-  Shared,   ///< pack into memory that the receiver shares, who unpacks it from there
-  Direct,   ///< the receiver copies it from where it lies, in memory that it shares
-};
-inline constexpr int kMethods = 7;
-
-/// "system", "pack", …
-[[nodiscard]] const char* name_of(Method method) noexcept;
 
 enum class Direction : std::uint8_t { Send, Receive };
 

@@ -6,7 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "machine/method.hpp"
+#include "machine/message.hpp"
+#include "machine/transport.hpp"
 #include "mpi/elements.hpp"
 
 namespace strake::machine {
@@ -17,7 +18,7 @@ namespace strake::exchange {
 
 using machine::Direction;
 using machine::Message;
-using machine::Method;
+using machine::Transport;
 
 /// Why a message was left to the MPI library, or took a way that is not the best.
 enum class Reason : std::uint8_t {
@@ -51,19 +52,19 @@ inline constexpr int kReasons = 18;
 [[nodiscard]] const char* name_of(Reason reason) noexcept;
 
 struct Choice {
-  Method method = Method::System;
+  Transport transport = Transport::Library;
   Reason reason = Reason::None;
   /// The message goes by memory that the receiver shares instead, where it can. A built-in rule
   /// says so, unless this machine's profile has times that say otherwise.
   bool shares = true;
 };
 
-/// What STRAKE_METHOD forces; nothing for auto, and for engine, which is for planned exchanges.
-[[nodiscard]] std::optional<Method> forced_method() noexcept;
-/// The choice where no time can change it: contiguous host memory, and a forced method that can be
-/// used.
+/// What STRAKE_METHOD forces; nothing for auto.
+[[nodiscard]] std::optional<Transport> forced_transport() noexcept;
+/// The choice where no time can change it: contiguous host memory, and a forced transport that can
+/// be used.
 [[nodiscard]] std::optional<Choice> settled_choice(const Message& message,
-                                                   std::optional<Method> forced,
+                                                   std::optional<Transport> forced,
                                                    bool gpu_aware) noexcept;
 
 /// The choice for device memory where nothing was measured. `one_shot_limit` as
@@ -89,9 +90,9 @@ struct HostRule {
 [[nodiscard]] Message message_of(const mpi::Elements& elements, Direction direction, Place place,
                                  bool nonblocking) noexcept;
 
-/// The method for one message: by this machine's profile, and by built-in rules where it has none
-/// or lacks a part. 100 to 240 ns (the first call looks for the profile, ~1 ms), in jobs of several
-/// nodes 100 ns more in host memory. Never fails.
+/// The transport for one message: by this machine's profile, and by built-in rules where it has
+/// none or lacks a part. 100 to 240 ns (the first call looks for the profile, ~1 ms), in jobs of
+/// several nodes 100 ns more in host memory. Never fails.
 [[nodiscard]] Choice choose(const Message& message) noexcept;
 /// The same for some elements of a datatype at `place`: ~5 ns for what was asked before.
 [[nodiscard]] Choice choose(mpi::Elements& elements, Direction direction, Place place,
