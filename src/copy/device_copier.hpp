@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "copy/mail_words.hpp"
+#include "copy/put_words.hpp"
 #include "device/backend.hpp"
 #include "strake/copy.hpp"
 #include "strake/layout.hpp"
@@ -54,26 +54,26 @@ class DeviceBatch {
   /// \}
 };
 
-/// \{ What the ranks of a node put, packed, into each other's mailboxes in device memory, and take
-/// out of their own, round after round (exchange/transport/put/mail.hpp).
+/// \{ What the ranks of a node put, packed, into each other's staging memory in device memory, and
+/// take out of their own, round after round (exchange/transport/put/device_put.hpp).
 
-/// Slots of the copies: first the arrays, whose addresses are given at each round, then boxes.
-struct MailCopies {
+/// Slots of the copies: first the arrays, whose addresses are given at each round, then buffers.
+struct PutCopies {
   /// An address of even rounds, and one of odd rounds.
-  using Box = std::array<std::byte*, 2>;
+  using Buffer = std::array<std::byte*, 2>;
 
   std::span<const Place> arrays;
-  std::span<const Box> boxes;
-  std::span<const CopyBatch::Copy> put;   ///< from arrays to boxes of others
+  std::span<const Buffer> buffers;
+  std::span<const CopyBatch::Copy> put;   ///< from arrays to buffers of others
   std::span<const CopyBatch::Copy> own;   ///< from array to array, beside those
-  std::span<const CopyBatch::Copy> take;  ///< from boxes of this rank to arrays
+  std::span<const CopyBatch::Copy> take;  ///< from buffers of this rank to arrays
   /// \{ The same that copy engines carry out, except those that they can't: kernels do these.
   std::span<const CopyBatch::Copy> engine_put;
   std::span<const CopyBatch::Copy> engine_own;
   std::span<const CopyBatch::Copy> engine_take;
   /// \}
-  /// One after the other, after `take`: values of `to` are combined with those of `from`, a box or
-  /// an array.
+  /// One after the other, after `take`: values of `to` are combined with those of `from`, a buffer
+  /// or an array.
   struct Combined {
     CopyBatch::Copy copy;
     DeviceCombine how;
@@ -82,20 +82,20 @@ struct MailCopies {
 };
 
 /// What all rounds of a rank share, whichever copies they make.
-struct MailState {
-  MailCounts* counts = nullptr;
-  MailProgress* progress = nullptr;
-  std::span<const MailFlags> flags;
+struct PutState {
+  PutCounts* counts = nullptr;
+  PutProgress* progress = nullptr;
+  std::span<const PutFlags> flags;
 };
 
-/// The copies of a rank's rounds. Rounds of one MailState follow each other: each is put, then
+/// The copies of a rank's rounds. Rounds of one PutState follow each other: each is put, then
 /// taken. Nothing allocates or waits for the device. Kernels count the rounds in device memory.
 /// Engines copy between addresses that the host chooses: `round` is its count of them, from 1 on,
 /// which only they use. What copies by them can't be captured in a graph, whose rounds no host
 /// counts.
-class DeviceMail {
+class PutRounds {
  public:
-  virtual ~DeviceMail() = default;
+  virtual ~PutRounds() = default;
   /// A new round: puts, copies what is the rank's own, and raises this rank's flags.
   virtual void put(DeviceStream& stream, std::span<std::byte* const> arrays, std::uint64_t round,
                    std::uint64_t ticket) const = 0;
@@ -144,12 +144,12 @@ class DeviceCopier {
   /// \throws Unsupported  a copy of pageable host memory, or no peer access; OutOfMemory, CudaError
   virtual std::unique_ptr<DeviceBatch> compile_batch(int device, std::span<const Place> slots,
                                                      std::span<const CopyBatch::Copy> copies) = 0;
-  /// Slots that the copies of a mail can have.
-  static constexpr std::size_t kMostMailSlots = 1900;
+  /// Slots that the copies of a puts can have.
+  static constexpr std::size_t kMostPutSlots = 1900;
   /// `state` is used by it, and stays the caller's.
   /// \throws InvalidArgument  values to be combined that are not aligned; OutOfMemory, CudaError
-  virtual std::unique_ptr<DeviceMail> compile_mail(int device, const MailCopies& copies,
-                                                   const MailState& state) = 0;
+  virtual std::unique_ptr<PutRounds> compile_put(int device, const PutCopies& copies,
+                                                 const PutState& state) = 0;
   /// Enqueues several batches of two slots, of the queue's device, in one launch for each kMostRuns
   /// of them. The ticket is of all. No allocation, no synchronisation.
   virtual Ticket enqueue_together(Queue& queue, std::span<const BatchRun> runs) = 0;

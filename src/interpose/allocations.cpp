@@ -1,16 +1,16 @@
 // MPI_Alloc_mem, whose memory other ranks can map: their receives copy messages from there as they
 // lie.
-#include "exchange/transport/shared/post_office.hpp"
+#include "exchange/transport/shared/shm_endpoint.hpp"
 #include "interpose/boundary.hpp"
 #include "memory/sharing/arenas.hpp"
 
-using strake::exchange::shared::PostOffice;
+using strake::exchange::shared::ShmEndpoint;
 using strake::interpose::real_mpi;
 using strake::sharing::Arenas;
 
 // What a hint asks for is the MPI library's to know.
 int strake::interpose::calls::MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* base) {
-  if (PostOffice::get() != nullptr && info == MPI_INFO_NULL && base != nullptr) {
+  if (ShmEndpoint::get() != nullptr && info == MPI_INFO_NULL && base != nullptr) {
     if (void* const address = Arenas::get().allocate(size)) {
       *static_cast<void**>(base) = address;
       return MPI_SUCCESS;

@@ -25,9 +25,9 @@ inline const Known* known_at_once(Direction direction, Style style, int rank, co
 /// Whether the message needs only the library's call: no entry, no mark.
 inline bool passes(const Known* known) noexcept {
   if (known == nullptr || known->found.passes == Passes::No) return false;
-  if (known->found.passes == Passes::AtOnce && !exchange::shared::gives_room_for_envelopes())
+  if (known->found.passes == Passes::AtOnce && !exchange::shared::gives_room_for_headers())
     return true;
-  return exchange::shared::PostOffice::get() == nullptr;
+  return exchange::shared::ShmEndpoint::get() == nullptr;
 }
 
 /// Makes the library's call for a message for which passes() is true.
@@ -40,15 +40,15 @@ template <typename PassOn>
   return pass_on();
 }
 
-/// Posts a receive that may get an envelope and has room for one. Returns nothing if no entry was
-/// recycled; the caller then takes the general path.
+/// Posts a receive that may get a header message and has room for one. Returns nothing if no entry
+/// was recycled; the caller then takes the general path.
 template <typename PassOn>
 [[gnu::always_inline]] inline std::optional<int> watch_at_once(Function function,
                                                                const Known& known, void* buffer,
                                                                int source, MPI_Comm comm,
                                                                const MPI_Request* request,
                                                                const PassOn& pass_on) {
-  if (exchange::shared::gives_room_for_envelopes()) return std::nullopt;
+  if (exchange::shared::gives_room_for_headers()) return std::nullopt;
   const mpi::CommunicatorPtr* from = nullptr;
   try {
     from = &exchange::shared::communicator_of_receive(known.found.bytes, source, comm);

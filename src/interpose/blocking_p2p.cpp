@@ -21,8 +21,8 @@ using exchange::StartSend;
 using exchange::shared::Sender;
 using mpi::Peer;
 
-/// A send by shared memory inside one call: its envelope leaves first, by a call that does not wait
-/// for the receiver, and its bytes are packed then.
+/// A send by shared memory inside one call: its header message leaves first, by a call that does
+/// not wait for the receiver, and its bytes are packed then.
 class EnvelopeSend {
  public:
   EnvelopeSend(StartSend start, const Peer& peer, Transfer& transfer) : transfer_(transfer) {
@@ -96,7 +96,7 @@ template <typename Real, typename Count>
     }
     note(function, transfer->transport(), found.reason, found.bytes);
     if (transfer->shares()) return EnvelopeSend(start_of(function), peer, *transfer).finish();
-    exchange::shared::mark_send(found.bytes, peer);
+    exchange::shared::add_placeholder(found.bytes, peer);
     int code = MPI_SUCCESS;
     CallChannel channel([&](const Parcel& parcel) {
       const Wire wire = wire_of(parcel, {rank, tag, comm});
@@ -140,7 +140,7 @@ template <typename Real, typename Count>
       return leave_as(*left);
     }
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
-    prepare_for_envelope(found, from.source, from.origin);
+    prepare_for_header(found, from.source, from.origin);
     std::optional<Transfer> transfer;
     if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); }))
       return leave_as(found);
@@ -179,7 +179,7 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
   return receiving(comm, pass_on, [&] {
     Requests::get().hand_on();
     Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
-    prepare_for_envelope(found, from.source, from.origin);
+    prepare_for_header(found, from.source, from.origin);
     std::optional<Transfer> transfer;
     if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); })) {
       return leave_receive(Function::MPI_Mrecv, ask, found, buffer, count, type, from, status,
@@ -200,10 +200,10 @@ class SendOfCall {
   void take(Transfer& transfer, const Peer& peer) {
     transfer_ = &transfer;
     if (transfer.shares()) {
-      envelope_.emplace(real_mpi().MPI_Isend, peer, transfer);
+      header_.emplace(real_mpi().MPI_Isend, peer, transfer);
       return;
     }
-    exchange::shared::mark_send(transfer.size_bytes(), peer);
+    exchange::shared::add_placeholder(transfer.size_bytes(), peer);
     HandOverChannel channel([&](const Parcel& parcel) {
       mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
       wire_.emplace(parcel.memory, parcel.bytes, peer.rank, peer.comm);
@@ -215,18 +215,18 @@ class SendOfCall {
   /// `receive()`, where the send has left before. The code so far: finish() follows.
   template <typename Both, typename Receive>
   int run(const Both& both, const Receive& receive) {
-    if (!envelope_) {
+    if (!header_) {
       const int code = both(data_, wire_ ? &*wire_ : nullptr);
       if (transfer_ != nullptr) transfer_->arrived({});
       return code;
     }
-    return envelope_->given() ? receive() : envelope_->finish();
+    return header_->given() ? receive() : header_->finish();
   }
   /// After all that: what was received is taken, as the receiver of the send may wait for that.
   /// `code` is the call's so far; returns that of it all.
   int finish(int code) {
-    if (!envelope_ || !envelope_->given()) return code;
-    const int sent = envelope_->finish();
+    if (!header_ || !header_->given()) return code;
+    const int sent = header_->finish();
     return code != MPI_SUCCESS ? code : sent;
   }
 
@@ -234,7 +234,7 @@ class SendOfCall {
   Transfer* transfer_ = nullptr;
   const std::byte* data_ = nullptr;
   std::optional<Wire> wire_;
-  std::optional<EnvelopeSend> envelope_;
+  std::optional<EnvelopeSend> header_;
 };
 
 template <typename Real, typename Recv, typename Count>
@@ -258,8 +258,8 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
         left_before(Direction::Receive, Style::Blocking, from, recv_buffer, recv_count, recv_type);
     const Peer peer{to, send_tag, comm};
     if (left != nullptr && left_too != nullptr && !left_too->as_bytes && !may_be_shared(*left) &&
-        !exchange::shared::may_get_envelope(room_of(*left_too))) {
-      mark_left(*left, send_count, send_type, peer);
+        !exchange::shared::may_get_header(room_of(*left_too))) {
+      add_placeholder_of_left(*left, send_count, send_type, peer);
       note(Function::MPI_Sendrecv, Transport::Library, left->reason, left->bytes);
       return receive_unwatched(comm, status, [&](MPI_Status* at) {
         return ask(recv_buffer, recv_count, recv_type, at);
@@ -271,7 +271,7 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
       out = examine(Direction::Send, Style::Blocking, send_buffer, send_count, send_type);
     if (from != MPI_PROC_NULL)
       in = examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
-    prepare_for_envelope(in, from, {comm, nullptr});
+    prepare_for_header(in, from, {comm, nullptr});
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;
     take(in, [&] { begin_packed(Direction::Receive, in, incoming); });
@@ -283,7 +283,7 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
       note(Function::MPI_Sendrecv, outgoing->transport(), out.reason, out.bytes);
       sent.take(*outgoing, peer);
     } else {
-      mark_left(out, send_count, send_type, peer);
+      add_placeholder_of_left(out, send_count, send_type, peer);
     }
     const auto call = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
       const auto both = [&](const std::byte* data, const Wire* wire) {
@@ -334,9 +334,9 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
     // The MPI library can't send from a device's memory.
     const bool on_host = !found.typed.mixed && !found.typed.on_device();
     if (found.transport == Transport::Library || on_host)
-      prepare_for_envelope(found, from, origin.origin);
+      prepare_for_header(found, from, origin.origin);
     if (found.transport == Transport::Library || !take(found, make)) {
-      mark_left(found, count, type, peer);
+      add_placeholder_of_left(found, count, type, peer);
       return leave_receive(Function::MPI_Sendrecv_replace, ask, apart, found, buffer, count, type,
                            origin, status, &found);
     }

@@ -29,7 +29,7 @@ using exchange::wire_of;
 using mpi::Wire;
 
 /// Calls `call(status)`, which receives on `comm`. Whether a message came, of which the status then
-/// tells. `room` [bytes], or kLongestEnvelope where it is known what the message is; negative: not
+/// tells. `room` [bytes], or kLongestHeader where it is known what the message is; negative: not
 /// known.
 template <typename Call>
 bool came(Function function, MPI_Comm comm, std::int64_t room, MPI_Status& status, int& code,
@@ -40,7 +40,7 @@ bool came(Function function, MPI_Comm comm, std::int64_t room, MPI_Status& statu
   status.MPI_SOURCE = MPI_UNDEFINED;
   status.MPI_ERROR = MPI_SUCCESS;
   code = call(&status);
-  if (room < exchange::shared::kLongestEnvelope) {
+  if (room < exchange::shared::kLongestHeader) {
     const int ended = code != MPI_SUCCESS ? code : status.MPI_ERROR;
     if (ended != MPI_SUCCESS) note_truncated(ended, status, mpi::communicator(comm));
   }
@@ -58,7 +58,7 @@ struct From {
   int source;
   Origin origin;
 
-  /// Null: no envelope comes.
+  /// Null: no header message comes.
   [[nodiscard]] mpi::CommunicatorPtr known(std::int64_t room) const {
     return origin.communicator_of_receive(source, room);
   }
@@ -84,7 +84,7 @@ int receive_into(Function function, const Parcel& parcel, const From& from, MPI_
   int code = MPI_SUCCESS;
   const auto ask = [&](MPI_Status* at) { return call(parcel.data, wire.count(), wire.type(), at); };
   const bool looked_at = from.origin.met() != exchange::shared::Met::No;
-  const std::int64_t room = looked_at ? exchange::shared::kLongestEnvelope : parcel.bytes;
+  const std::int64_t room = looked_at ? exchange::shared::kLongestHeader : parcel.bytes;
   if (!came(function, comm, room, *status.get(), code, ask)) return code;
   arrival.delivery = exchange::shared::look(*status.get(), known, from.origin.met(), [&] {
     return exchange::shared::read_landed(parcel.data, parcel.memory);
@@ -126,11 +126,11 @@ int leave_receive(Function function, const Ask& ask, const AskApart& ask_apart, 
   std::optional<Landing> landing;
   if (from.origin.gives_room(room_of(found))) landing.emplace(buffer, count, type, found, true);
   const auto receive = [&](MPI_Status* at) {
-    constexpr auto kRoom = static_cast<Count>(exchange::shared::kLongestEnvelope);
+    constexpr auto kRoom = static_cast<Count>(exchange::shared::kLongestHeader);
     return landing ? ask_apart(landing->own(), kRoom, MPI_BYTE, at) : with(at);
   };
   const bool looked_at = landing || from.origin.met() != exchange::shared::Met::No;
-  const std::int64_t room = looked_at ? exchange::shared::kLongestEnvelope : room_of(found);
+  const std::int64_t room = looked_at ? exchange::shared::kLongestHeader : room_of(found);
   const bool received = came(function, from.origin.comm, room, *status.get(), code, receive);
   std::optional<Transport> way;
   const auto where = [&](std::optional<Landing>& made) {
@@ -158,7 +158,7 @@ int leave_receive(Function function, const Ask& ask, const Found& found, void* b
 template <typename Ask, typename Count>
 int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type, const From& from,
                     MPI_Status* status) {
-  if (g_disabled || exchange::shared::PostOffice::get() == nullptr)
+  if (g_disabled || exchange::shared::ShmEndpoint::get() == nullptr)
     return ask(buffer, count, type, status);
   return guarded(from.origin.comm, [&] {
     return leave_receive(Function::MPI_Recv, ask, Found{}, buffer, count, type, from, status,

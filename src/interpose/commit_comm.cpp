@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "exchange/transport/plans.hpp"
-#include "exchange/transport/shared/post_office.hpp"
+#include "exchange/transport/shared/shm_endpoint.hpp"
 #include "interpose/boundary.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/real_mpi.hpp"
@@ -17,7 +17,7 @@
 namespace strake::interpose {
 namespace {
 
-using exchange::shared::PostOffice;
+using exchange::shared::ShmEndpoint;
 
 struct Committed {
   MPI_Datatype type;
@@ -67,10 +67,10 @@ mpi::ElementsPtr element_of(MPI_Datatype type) {
 }
 
 /// Whether messages can go to all ranks by shared memory already; asks those that are not reached.
-bool reaches_all(PostOffice* office, MPI_Comm comm) {
+bool reaches_all(ShmEndpoint* endpoint, MPI_Comm comm) {
   const mpi::CommunicatorPtr known = mpi::communicator(comm);
-  if (office == nullptr || known == nullptr) return true;
-  exchange::peers::Directory& directory = office->directory();
+  if (endpoint == nullptr || known == nullptr) return true;
+  exchange::peers::Directory& directory = endpoint->directory();
   bool all = true;
   for (const int rank : known->world)
     all = (rank < 0 || directory.reaches(rank) || !directory.may_answer(rank)) && all;
@@ -79,12 +79,12 @@ bool reaches_all(PostOffice* office, MPI_Comm comm) {
 
 /// The ranks of the node that share memory find each other: each announces itself, then each
 /// answers.
-void announce_all(PostOffice* office, MPI_Comm comm) {
+void announce_all(ShmEndpoint* endpoint, MPI_Comm comm) {
   for (int step = 0; step < 2; ++step) {
     mpi::check(real_mpi().MPI_Barrier(comm), "MPI_Barrier");
-    if (office != nullptr) office->directory().take_announcements();
+    if (endpoint != nullptr) endpoint->directory().take_announcements();
     mpi::check(real_mpi().MPI_Barrier(comm), "MPI_Barrier");
-    (void)reaches_all(office, comm);
+    (void)reaches_all(endpoint, comm);
   }
 }
 
@@ -93,7 +93,7 @@ void forget(MPI_Datatype type, MPI_Comm comm) {
   const std::lock_guard lock(g_mutex);
   std::erase_if(g_committed, [&](const Committed& one) {
     if (!one.is(type, comm)) return false;
-    if (PostOffice* const office = PostOffice::get()) office->let_go(one.layout);
+    if (ShmEndpoint* const endpoint = ShmEndpoint::get()) endpoint->let_go(one.layout);
     return true;
   });
 }
@@ -111,17 +111,17 @@ int commit_comm(MPI_Datatype* type, MPI_Comm comm) {
           element = element_of(*type);
         }
         const Hash128 hash = element != nullptr ? element->layout().hash() : Hash128{};
-        PostOffice* const office = PostOffice::get();
+        ShmEndpoint* const endpoint = ShmEndpoint::get();
         const std::uint64_t failed = committed != MPI_SUCCESS ? 1 : 0;
-        const std::uint64_t strangers = reaches_all(office, comm) ? 0 : 1;
+        const std::uint64_t strangers = reaches_all(endpoint, comm) ? 0 : 1;
         // The least word is the greatest of the complements.
         const auto all =
             greatest<6>({hash.lo, ~hash.lo, hash.hi, ~hash.hi, failed, strangers}, comm);
         if (committed != MPI_SUCCESS) return committed;
         if (all[4] != 0 || all[0] != ~all[1] || all[2] != ~all[3]) return raise(comm, MPI_ERR_TYPE);
         const Layout layout = element != nullptr ? element->layout() : Layout();
-        if (all[5] != 0) announce_all(office, comm);
-        if (office != nullptr) office->prepare(layout);
+        if (all[5] != 0) announce_all(endpoint, comm);
+        if (endpoint != nullptr) endpoint->prepare(layout);
         if (element != nullptr && !element->dense()) {
           constexpr Place kHost = {MemoryKind::Host, -1};
           for (const Direction direction : {Direction::Send, Direction::Receive})

@@ -16,7 +16,7 @@ namespace strake::interpose {
 namespace {
 
 using exchange::Backoff;
-using exchange::shared::PostOffice;
+using exchange::shared::ShmEndpoint;
 using Operations = Requests::Operations;
 
 /// What a call's result is set to before: MPICH returns MPI_SUCCESS, since 4.3, where it has
@@ -196,7 +196,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
 
 /// Whether a call that completes requests of the MPI library's alone needs no statuses of Strake's.
 bool says_enough(const MPI_Status* statuses) {
-  return PostOffice::get() == nullptr || (Statuses::ignored(statuses) && kCodeTells);
+  return ShmEndpoint::get() == nullptr || (Statuses::ignored(statuses) && kCodeTells);
 }
 
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
@@ -398,7 +398,7 @@ int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_
                             Statuses(count, statuses).data());
   if (operations.empty() || !complete_arguments) {
     Requests::get().hand_on();
-    if (pending.empty() && (PostOffice::get() == nullptr || !complete_arguments))
+    if (pending.empty() && (ShmEndpoint::get() == nullptr || !complete_arguments))
       return real_mpi().MPI_Waitsome(count, requests, outcount, indices, statuses);
     Statuses told_of(count, statuses);
     *outcount = MPI_UNDEFINED;
@@ -466,7 +466,7 @@ int calls::MPI_Testsome(int count, MPI_Request requests[], int* outcount, int in
     const Requests::Operations operations = Requests::get().find(count, requests);
     const bool complete_arguments = outcount != nullptr && indices != nullptr;
     PendingList pending(complete_arguments ? count : 0, requests);
-    const bool shares = PostOffice::get() != nullptr;
+    const bool shares = ShmEndpoint::get() != nullptr;
     if (!complete_arguments || (operations.empty() && pending.empty() && !shares)) {
       Requests::get().progress();
       return pass_on();

@@ -106,16 +106,16 @@ std::optional<exchange::shared::Lease> lease_for(Examined& found, const void* bu
                                                  const mpi::Peer& to,
                                                  exchange::shared::Sender sender) {
   if (!wants_sharing(found)) return std::nullopt;
-  exchange::shared::PostOffice& office = *exchange::shared::PostOffice::get();
+  exchange::shared::ShmEndpoint& endpoint = *exchange::shared::ShmEndpoint::get();
   const auto there = exchange::shared::destination(to);
   Examined packed = found;
-  if (!there || !office.directory().reaches(there->rank)) return std::nullopt;
+  if (!there || !endpoint.directory().reaches(there->rank)) return std::nullopt;
   if (!pack_for_sharing(packed, buffer, count, type)) {
-    if (packed.typed.place.kind == MemoryKind::Managed) office.count(sharing::Declined::Managed);
+    if (packed.typed.place.kind == MemoryKind::Managed) endpoint.count(sharing::Declined::Managed);
     return std::nullopt;
   }
-  auto lease = office.lease(*there, packed.typed.elements->layout(), packed.typed.address,
-                            packed.typed.place, sender);
+  auto lease = endpoint.lease(*there, packed.typed.elements->layout(), packed.typed.address,
+                              packed.typed.place, sender);
   if (lease) found = packed;
   return lease;
 }
@@ -130,7 +130,7 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
   exchange::Choice choice = exchange::choose(elements, direction, result.typed.place, nonblocking);
   const bool may_change = choice.reason != Reason::Forced && choice.reason != Reason::Contiguous;
   const bool shareable = may_change && result.typed.place.in_host_memory() &&
-                         exchange::shared::may_send_envelope(result.bytes);
+                         exchange::shared::may_send_header(result.bytes);
   if ((choice.reason == Reason::BuiltInRule || shareable) && !result.typed.mixed) {
     settled = use != Use::Often;  // a persistent request: Operation tries at each start, or nobody
     if (settled)

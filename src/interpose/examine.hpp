@@ -14,7 +14,7 @@
 #include "exchange/choice/choice.hpp"
 #include "exchange/message/transfer.hpp"
 #include "exchange/transport/mpi_channel.hpp"
-#include "exchange/transport/shared/envelopes.hpp"
+#include "exchange/transport/shared/header_messages.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/found.hpp"
@@ -58,16 +58,16 @@ bool resolve(void* buffer, std::int64_t count, mpi::TypeRecord& record, Examined
 /// receiver may carry instead.
 inline bool may_be_shared(const Found& found) noexcept {
   return found.shares && exchange::is_about_speed(found.reason) &&
-         exchange::shared::may_send_envelope(found.bytes);
+         exchange::shared::may_send_header(found.bytes);
 }
 
 inline Passes passes_at_once(Direction direction, const Found& found) noexcept {
   if (found.transport != Transport::Library || found.as_bytes || found.reason == Reason::Empty)
     return Passes::No;
-  // Messages shorter than that are never shared (STRAKE_SHARE_LIMIT), and get no envelope.
-  if (found.bytes < exchange::shared::kShortestEnvelope) return Passes::AtOnce;
+  // Messages shorter than that are never shared (STRAKE_SHARE_LIMIT), and get no header message.
+  if (found.bytes < exchange::shared::kShortestHeader) return Passes::AtOnce;
   const bool touched = direction == Direction::Receive || may_be_shared(found) ||
-                       exchange::shared::is_envelope_length(found.bytes);
+                       exchange::shared::is_header_length(found.bytes);
   return touched ? Passes::Unshared : Passes::AtOnce;
 }
 
@@ -241,7 +241,7 @@ inline Examined examine(Direction direction, Style style, const void* buffer, st
 inline bool wants_sharing(const Examined& found) noexcept {
   return may_be_shared(found) ||
          (found.shares && found.transport != Transport::Library &&
-          exchange::shared::may_send_envelope(found.bytes, found.typed.place));
+          exchange::shared::may_send_header(found.bytes, found.typed.place));
 }
 /// As take() below, of any transport.
 template <typename Make>
@@ -270,10 +270,10 @@ bool take_send(Examined& found, Make&& make) {
          try_to_take(found, make);
 }
 
-/// Of a receive into the memory of a device: an envelope comes sooner where the host can read it.
-/// A message that comes without a header message has one more step to go, so large ones stay as
+/// Of a receive into the memory of a device: a header message comes sooner where the host can read
+/// it. A message that comes without a header message has one more step to go, so large ones stay as
 /// they are. A receive that gets room for a header message is left to the MPI library.
-inline void prepare_for_envelope(Examined& found, int source, const Origin& origin) {
+inline void prepare_for_header(Examined& found, int source, const Origin& origin) {
   if (found.transport != Transport::Library && origin.gives_room(found.bytes) &&
       origin.communicator_of_receive(source, found.bytes) != nullptr) {
     found.transport = Transport::Library;
@@ -284,8 +284,8 @@ inline void prepare_for_envelope(Examined& found, int source, const Origin& orig
   if (found.transport != Transport::Device || found.bytes > kMost ||
       exchange::forced_transport() == Transport::Device)
     return;
-  const auto* const office = exchange::shared::PostOffice::get();
-  if (office != nullptr && office->shares_devices() &&
+  const auto* const endpoint = exchange::shared::ShmEndpoint::get();
+  if (endpoint != nullptr && endpoint->shares_devices() &&
       origin.communicator_of_receive(source, found.bytes) != nullptr)
     found.transport = Transport::OneShot;
 }
@@ -353,7 +353,7 @@ enum class Watched : std::uint8_t {
   Persistent,
   InPlace,  ///< it also sends from its buffer, so it always comes there
 };
-/// Enters a receive that is left to the MPI library, since an envelope may come to it:
+/// Enters a receive that is left to the MPI library, since a header message may come to it:
 /// `ask(buffer, count, type)` makes its request, or one that may be started. `origin`: the
 /// communicator, and more of it where a probe has matched the message.
 template <typename Ask, typename Count>
@@ -362,8 +362,7 @@ int watch(Function function, const Found& found, void* buffer, Count count, MPI_
           Watched how = Watched::Once) {
   const bool gives_room = how != Watched::InPlace && origin.gives_room(room_of(found));
   const auto call = [&] { return post(ask, found, buffer, count, type); };
-  if ((!exchange::shared::may_get_envelope(room_of(found)) && !gives_room) ||
-      source == MPI_PROC_NULL)
+  if ((!exchange::shared::may_get_header(room_of(found)) && !gives_room) || source == MPI_PROC_NULL)
     return call();
   const bool persistent = how == Watched::Persistent;
   PendingTable::Owned pending = PendingTable::get().make(function, found.reason, origin.comm);
@@ -373,7 +372,7 @@ int watch(Function function, const Found& found, void* buffer, Count count, MPI_
     return call();
   }
   if (gives_room) pending->landing.emplace(buffer, count, type, found, true);
-  constexpr auto kRoom = static_cast<Count>(exchange::shared::kLongestEnvelope);
+  constexpr auto kRoom = static_cast<Count>(exchange::shared::kLongestHeader);
   const int code = gives_room ? ask(pending->landing->own(), kRoom, MPI_BYTE) : call();
   if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) return code;
   if (!gives_room) pending->landing.emplace(buffer, count, type, found);

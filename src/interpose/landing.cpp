@@ -19,7 +19,7 @@ namespace strake::interpose {
 namespace {
 
 using exchange::shared::Delivery;
-using exchange::shared::kShortestEnvelope;
+using exchange::shared::kShortestHeader;
 using exchange::shared::Landed;
 using mpi::real_mpi;
 
@@ -79,8 +79,8 @@ Landed Landing::landed() const {
   Landed landed{};
   if (own_) {
     std::memcpy(landed.data(), own_->data(), landed.size());
-  } else if (room_ < kShortestEnvelope) {
-    // No envelope has come.
+  } else if (room_ < kShortestHeader) {
+    // No header message has come.
   } else if (opaque_ != MPI_DATATYPE_NULL) {
     std::memcpy(landed.data(), pack_opaque().data(), landed.size());
   } else if (elements_ != nullptr && on_host(first())) {
@@ -152,7 +152,7 @@ bool mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
   std::int64_t bytes = found.bytes;
   const bool not_told = found.reason == Reason::NotDecodable || found.reason == Reason::NoKernels;
   if (bytes == 0 && not_told) bytes = size_of(type) * count;
-  return exchange::shared::mark_send(bytes, peer);
+  return exchange::shared::add_placeholder(bytes, peer);
 }
 
 }  // namespace strake::interpose

@@ -1,5 +1,6 @@
-/// \file  Receives that are left to the MPI library, and sends that are: an envelope may come to
-/// the ones, and the others may be taken for one (exchange/transport/shared/envelopes.hpp).
+/// \file  Receives that are left to the MPI library, and sends that are: a header message may come
+/// to the ones, and the others may be taken for one
+/// (exchange/transport/shared/header_messages.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "exchange/transport/shared/envelopes.hpp"
+#include "exchange/transport/shared/header_messages.hpp"
 #include "interpose/found.hpp"
 #include "mpi/elements.hpp"
 #include "mpi/wire.hpp"
@@ -53,14 +54,14 @@ class Landing {
   Landing(const Landing&) = delete;
   Landing& operator=(const Landing&) = delete;
 
-  /// kLongestEnvelope; null: the MPI library receives into the receive's own memory.
+  /// kLongestHeader; null: the MPI library receives into the receive's own memory.
   [[nodiscard]] std::byte* own() const noexcept { return own_ ? own_->data() : nullptr; }
-  /// A message of so many bytes has come, which is no envelope. Takes what has come to own().
+  /// A message of so many bytes has come, which is no header message. Takes what has come to own().
   /// False: it is longer than the receive.
   [[nodiscard]] bool settle(std::int64_t bytes);
-  /// What has come, if there is room for an envelope.
+  /// What has come, if there is room for a header message.
   [[nodiscard]] exchange::shared::Landed landed() const;
-  /// Takes what an envelope has announced, and tells the sender. False: it is longer than the
+  /// Takes what a header message has announced, and tells the sender. False: it is longer than the
   /// receive.
   [[nodiscard]] bool take(const exchange::shared::Delivery& delivery);
   [[nodiscard]] std::int64_t room() const noexcept { return room_; }
@@ -76,14 +77,14 @@ class Landing {
   std::byte* address_;
   std::int64_t count_ = 0;
   std::int64_t room_;
-  std::unique_ptr<std::array<std::byte, exchange::shared::kLongestEnvelope>> own_;
+  std::unique_ptr<std::array<std::byte, exchange::shared::kLongestHeader>> own_;
   mpi::ElementsPtr elements_;                ///< null: dense at address_, or opaque
   MPI_Datatype opaque_ = MPI_DATATYPE_NULL;  ///< of a type that only the MPI library can read
 };
 
-/// The receive of which `status` tells has ended well: takes what an envelope has announced, and
-/// makes the status tell of that. `where` makes the Landing, if there is none yet; `way` is how the
-/// message came, if not by MPI. False: it is longer than the receive.
+/// The receive of which `status` tells has ended well: takes what a header message has announced,
+/// and makes the status tell of that. `where` makes the Landing, if there is none yet; `way` is how
+/// the message came, if not by MPI. False: it is longer than the receive.
 template <typename Where>
 [[nodiscard]] bool settle_left(MPI_Status& status, const mpi::CommunicatorPtr& comm,
                                exchange::shared::Met met, std::optional<Landing>& landing,
@@ -97,21 +98,22 @@ template <typename Where>
   return landing->take(*delivery);
 }
 
-/// Before a send that is left to the MPI library. True: exchange::shared::unmark_send() if that
-/// refuses it.
+/// Before a send that is left to the MPI library. True: exchange::shared::drop_placeholder() if
+/// that refuses it.
 bool mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
                     const mpi::Peer& peer);
-inline bool mark_left(const Found& found, std::int64_t count, MPI_Datatype type,
-                      const mpi::Peer& peer) {
-  return exchange::shared::PostOffice::get() != nullptr && mark_left_send(found, count, type, peer);
+inline bool add_placeholder_of_left(const Found& found, std::int64_t count, MPI_Datatype type,
+                                    const mpi::Peer& peer) {
+  return exchange::shared::ShmEndpoint::get() != nullptr &&
+         mark_left_send(found, count, type, peer);
 }
 /// Leaves a send to the MPI library: `leave()`, which returns its code.
 template <typename Leave>
 int leave_marked(const Found& found, std::int64_t count, MPI_Datatype type, const mpi::Peer& peer,
                  const Leave& leave) {
-  const bool marked = mark_left(found, count, type, peer);
+  const bool marked = add_placeholder_of_left(found, count, type, peer);
   const int code = leave();
-  if (marked && code != MPI_SUCCESS) exchange::shared::unmark_send();
+  if (marked && code != MPI_SUCCESS) exchange::shared::drop_placeholder();
   return code;
 }
 

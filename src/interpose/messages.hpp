@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "exchange/transport/shared/envelopes.hpp"
+#include "exchange/transport/shared/header_messages.hpp"
 #include "mpi/communicators.hpp"
 
 namespace strake::interpose {
@@ -20,7 +20,7 @@ struct Origin {
   mpi::CommunicatorPtr communicator;  ///< known, and not freed since
   bool header = false;                ///< the probe has found a message of a header message's size
 
-  /// Of a receive from `source` with that room. Null: no envelope comes.
+  /// Of a receive from `source` with that room. Null: no header message comes.
   [[nodiscard]] const mpi::CommunicatorPtr& communicator_of_receive(int source,
                                                                     std::int64_t room) const {
     if (source == MPI_PROC_NULL) return mpi::kNoCommunicator;
@@ -31,8 +31,8 @@ struct Origin {
   /// with room for a header message (Landing).
   [[nodiscard]] bool gives_room(std::int64_t room) const noexcept {
     namespace shared = exchange::shared;
-    if (room < 0 || room >= shared::kLongestEnvelope) return false;
-    return communicator != nullptr ? header : shared::gives_room_for_envelopes();
+    if (room < 0 || room >= shared::kLongestHeader) return false;
+    return communicator != nullptr ? header : shared::gives_room_for_headers();
   }
   [[nodiscard]] exchange::shared::Met met() const noexcept {
     return communicator != nullptr ? exchange::shared::Met::Matched : exchange::shared::Met::No;

@@ -61,7 +61,8 @@ int give(PendingTable::Owned pending, MPI_Request* request, Call&& call) {
       transfer.arrived({});
       return code;
     }
-    // The envelope is sent, but the message not taken: the application gets a request for that.
+    // The header message is sent, but the message not taken: the application gets a request for
+    // that.
     MPI_Request own = MPI_REQUEST_NULL;
     try {
       own = Requests::make_complete();
@@ -84,7 +85,7 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
            PassOn&& pass_on, std::int64_t count, MPI_Datatype type) {
   Requests::get().hand_on();
   std::optional<Transfer> transfer;
-  mark_left(found, count, type, peer);
+  add_placeholder_of_left(found, count, type, peer);
   if (!take(found, [&] { begin_packed(Direction::Send, found, transfer); })) {
     return leave_to(pass_on, Function::MPI_Ibsend, found);
   }
@@ -105,9 +106,10 @@ std::shared_ptr<Operation> operation_of(const exchange::shared::Lease& lease, Fu
   try {
     return Requests::get().make_operation(function, found.reason, found.typed, lease, peer, start);
   } catch (...) {
-    exchange::shared::Outbox& outbox = exchange::shared::PostOffice::get()->outbox();
-    outbox.withdraw(lease);
-    outbox.release(lease);
+    exchange::shared::SendSegment& send_segment =
+        exchange::shared::ShmEndpoint::get()->send_segment();
+    send_segment.withdraw(lease);
+    send_segment.release(lease);
     throw;
   }
 }
@@ -145,7 +147,7 @@ template <typename Real, typename Count>
       }
       const Transfer& transfer = *pending->transfer;
       note(function, transfer.transport(), found.reason, found.bytes);
-      if (!transfer.shares()) exchange::shared::mark_send(found.bytes, peer);
+      if (!transfer.shares()) exchange::shared::add_placeholder(found.bytes, peer);
       return give(std::move(pending), request, [&](const Parcel& parcel) {
         const Wire wire = wire_of(parcel, peer);
         return start(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
@@ -196,7 +198,8 @@ template <typename Real, typename Count>
 template <typename Ask, typename Count>
 int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type, int source,
                     const Origin& origin, const MPI_Request* request) {
-  if (g_disabled || exchange::shared::PostOffice::get() == nullptr) return ask(buffer, count, type);
+  if (g_disabled || exchange::shared::ShmEndpoint::get() == nullptr)
+    return ask(buffer, count, type);
   return guarded(origin.comm, [&] {
     return watch(Function::MPI_Irecv, Found{}, buffer, count, type, source, origin, request, ask);
   });
@@ -208,7 +211,7 @@ int leave_receive(Function function, const Ask& ask, const Found& found, void* b
                   MPI_Datatype type, int source, const Origin& origin, const MPI_Request* request) {
   // Of one that is watched it is counted when the message has come by which way it came.
   const std::int64_t room = room_of(found);
-  if (!exchange::shared::may_get_envelope(room) && !origin.gives_room(room))
+  if (!exchange::shared::may_get_header(room) && !origin.gives_room(room))
     note(function, Transport::Library, found.reason, found.bytes);
   return watch(function, found, buffer, count, type, source, origin, request, ask);
 }
@@ -219,7 +222,7 @@ template <typename Ask, typename Count, typename... Channel>
 int receive(Function function, const Ask& ask, Examined found, void* buffer, Count count,
             MPI_Datatype type, int source, const Origin& origin, MPI_Request* request,
             Channel... channel) {
-  prepare_for_envelope(found, source, origin);
+  prepare_for_header(found, source, origin);
   const auto leave = [&] {
     return leave_receive(function, ask, found, buffer, count, type, source, origin, request);
   };
@@ -317,9 +320,10 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
 #if STRAKE_MPI_SESSIONS
 /// The send of such a call leaves by the MPI library.
 void mark_combined(const void* buffer, std::int64_t count, MPI_Datatype type, const Peer& peer) {
-  if (exchange::shared::PostOffice::get() == nullptr || t_depth != 0 || g_disabled) return;
+  if (exchange::shared::ShmEndpoint::get() == nullptr || t_depth != 0 || g_disabled) return;
   (void)guarded(peer.comm, [&] {
-    mark_left(examine(Direction::Send, Style::Nonblocking, buffer, count, type), count, type, peer);
+    add_placeholder_of_left(examine(Direction::Send, Style::Nonblocking, buffer, count, type),
+                            count, type, peer);
     return MPI_SUCCESS;
   });
 }

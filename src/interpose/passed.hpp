@@ -47,7 +47,7 @@ int pass(Real real, Args... args) {
   }
   if constexpr (kind.makes_communicator) {
     const auto all = std::tie(args...);
-    if (code == MPI_SUCCESS && exchange::shared::PostOffice::get() != nullptr)
+    if (code == MPI_SUCCESS && exchange::shared::ShmEndpoint::get() != nullptr)
       mpi::name_communicator(std::get<0>(all), *std::get<sizeof...(args) - 1>(all));
   }
   if constexpr (kind.untestable != Untestable::No) {

@@ -46,7 +46,7 @@ void note_failed(const Pending& pending, int error, const MPI_Status& status) no
   const std::int64_t room =
       pending.transfer ? pending.transfer->size_bytes() : pending.landing->room();
   // It had room for a header message, or a probe has told what the message is.
-  if (gives_room || room >= exchange::shared::kLongestEnvelope ||
+  if (gives_room || room >= exchange::shared::kLongestHeader ||
       pending.told.met != exchange::shared::Met::No)
     return;
   note_truncated(error, status,
@@ -71,8 +71,8 @@ bool may_be_cancelled(const Pending& pending) noexcept {
   return pending.may_be_gone || mpi::g_multiple;
 }
 
-/// Looks for an envelope in what a receive has got; from then on the status tells of what it stands
-/// for.
+/// Looks for a header message in what a receive has got; from then on the status tells of what it
+/// stands for.
 std::optional<exchange::shared::Delivery> look(Pending& pending, MPI_Status& status) {
   pending.told.looked = true;
   auto delivery = exchange::shared::look(status, pending.communicator(), pending.told.met,
@@ -148,11 +148,11 @@ int end_as_class(Pending& pending, MPI_Status& status) noexcept {
   }
 }
 
-/// A plain receive has got a message that is no envelope, as most are: nothing remains. False: it
-/// may be otherwise.
+/// A plain receive has got a message that is no header message, as most are: nothing remains.
+/// False: it may be otherwise.
 [[gnu::always_inline]] inline bool end_plain(Pending& pending, const MPI_Status& status) {
   const bool plain = pending.plain && !mpi::g_multiple.load(std::memory_order_relaxed) &&
-                     !exchange::shared::like_envelope(mpi::received_bytes(status));
+                     !exchange::shared::like_header(mpi::received_bytes(status));
   if (!plain) return false;
   record({pending.function, Transport::Library, pending.reason, pending.landing->room()});
   PendingTable::get().end_plain(&pending);

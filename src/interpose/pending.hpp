@@ -31,8 +31,8 @@
 
 namespace strake::interpose {
 
-/// A send of an envelope's length that the MPI library carries.
-struct Marked {
+/// A send of a header message's length that the MPI library carries.
+struct Placeholder {
   std::int64_t bytes = 0;
   mpi::Peer peer;
 };
@@ -47,15 +47,15 @@ struct Pending {
   bool active = true;        ///< false: a persistent one that was not started
   bool may_be_gone = false;  ///< the application has asked to cancel it
   bool claimed = false;      ///< it is not in the table, but a call's that may complete it
-  bool expects = false;      ///< a receive to which an envelope may come
+  bool expects = false;      ///< a receive to which a header message may come
   /// A receive that is only watched, and that no call but those that complete it has met. Unless an
-  /// envelope comes, nothing remains to be done for it.
+  /// header message comes, nothing remains to be done for it.
   bool plain = false;
   /// Of one that is left to the MPI library, which has no transfer: where its bytes come.
   std::optional<Landing> landing;
-  /// A persistent send of an envelope's length is marked at each start.
-  std::optional<Marked> marked;
-  /// What an envelope has told, once it was looked for.
+  /// A persistent send of a header message's length is marked at each start.
+  std::optional<Placeholder> placeholder;
+  /// What a header message has told, once it was looked for.
   struct Told {
     bool looked = false;
     bool fits = true;
@@ -77,7 +77,7 @@ struct Pending {
     reason = its_reason;
     comm = its_comm;
   }
-  /// Of a receive with that room: where its message comes from. False: no envelope comes.
+  /// Of a receive with that room: where its message comes from. False: no header message comes.
   bool comes_from(int source, const Origin& origin, std::int64_t room) {
     told.met = origin.met();
     expect_from(origin.communicator_of_receive(source, room));
@@ -99,7 +99,7 @@ struct Pending {
     expect_from(from);
     plain = true;
   }
-  /// Where an envelope may come from; null: none comes.
+  /// Where a header message may come from; null: none comes.
   [[nodiscard]] const mpi::CommunicatorPtr& communicator() const noexcept {
     return expects ? kept_ : mpi::kNoCommunicator;
   }
@@ -291,7 +291,7 @@ int ask_pending(Pending& pending, MPI_Request request, int& flag, MPI_Status& st
 /// The same for a call of Strake's own, after which the program can ask again, or complete it.
 int look_at_pending(Pending& pending, MPI_Request request, int& flag, MPI_Status& status);
 /// MPI_Request_get_status has said that the request is complete.
-/// False: what an envelope stands for is longer than the receive.
+/// False: what a header message stands for is longer than the receive.
 bool unpack_pending(Pending& pending, MPI_Status& status);
 
 /// MPI_Request_free: the message goes on by itself. The handle becomes null.

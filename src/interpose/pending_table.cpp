@@ -25,7 +25,7 @@ void PendingTable::recycle(Pending* pending) noexcept {
   pending->expects = false;
   pending->plain = false;
   pending->landing.reset();
-  pending->marked.reset();
+  pending->placeholder.reset();
   pending->told = {};
   pending->ended.reset();
   pending->persistent = false;

@@ -66,7 +66,8 @@ class Starting {
   /// \throws OutOfMemory
   void add(std::size_t i, Pending* pending) {
     if (pending == nullptr) return;
-    if (pending->marked) exchange::shared::mark_send(pending->marked->bytes, pending->marked->peer);
+    if (pending->placeholder)
+      exchange::shared::add_placeholder(pending->placeholder->bytes, pending->placeholder->peer);
     entries_[i] = pending;
     if (!pending->transfer) return;
     Transfer& transfer = *pending->transfer;
@@ -96,11 +97,11 @@ class Starting {
 template <typename PassOn>
 int leave_send(const PassOn& pass_on, Function function, const Found& found, const Peer& peer,
                const MPI_Request* request) {
-  if (!exchange::shared::like_envelope(found.bytes)) return leave_to(pass_on, function, found);
+  if (!exchange::shared::like_header(found.bytes)) return leave_to(pass_on, function, found);
   PendingTable::Owned pending = PendingTable::get().make(function, found.reason, peer.comm);
   const int code = leave_to(pass_on, function, found);
   if (code != MPI_SUCCESS) return code;
-  pending->marked = {found.bytes, peer};
+  pending->placeholder = {found.bytes, peer};
   return keep(std::move(pending), *request, code);
 }
 
@@ -113,10 +114,10 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
   const bool buffered = function == Function::MPI_Bsend_init;  // its bytes are the MPI library's
   const Found by_rule = found;
   found.shares = found.shares || settings::flag(settings::Id::trials);  // starts may try it
-  if (buffered || !exchange::shared::may_send_envelope(found.bytes, found.typed.place))
+  if (buffered || !exchange::shared::may_send_header(found.bytes, found.typed.place))
     return nullptr;
   const auto to = exchange::shared::destination(peer);
-  if (!to || !exchange::shared::PostOffice::get()->directory().may_reach(to->rank) ||
+  if (!to || !exchange::shared::ShmEndpoint::get()->directory().may_reach(to->rank) ||
       !mpi::sendable(peer) || !pack_for_sharing(found, buffer, count, type))
     return nullptr;
   std::shared_ptr<Operation> operation;
@@ -156,7 +157,7 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
         pending->transfer.emplace(Direction::Send, found.typed, found.transport);
       };
       if (!take(found, take_memory)) return leave_send(pass_on, function, found, peer, request);
-      if (exchange::shared::like_envelope(found.bytes)) pending->marked = {found.bytes, peer};
+      if (exchange::shared::like_header(found.bytes)) pending->placeholder = {found.bytes, peer};
       const Parcel parcel = pending->transfer->parcel();
       const mpi::Wire wire = wire_of(parcel, peer);
       const int code = init(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
@@ -186,7 +187,7 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
   return boundary(comm, pass_on, [&] {
     Examined found =
         examine(Direction::Receive, Style::Nonblocking, buffer, count, type, Use::Often);
-    prepare_for_envelope(found, rank, {comm, nullptr});
+    prepare_for_header(found, rank, {comm, nullptr});
     const Peer probe{rank == MPI_ANY_SOURCE ? 0 : rank, tag == MPI_ANY_TAG ? 0 : tag, comm};
     if (found.transport != Transport::Library && !mpi::sendable(probe)) {
       found.transport = Transport::Library;

@@ -1,5 +1,5 @@
 // Probes and statuses. Most of Strake's messages are ordinary ones of the true size, so the MPI
-// library's answers are right, and a probe is only an occasion for progress. Of an envelope it
+// library's answers are right, and a probe is only an occasion for progress. Of a header message it
 // tells what that stands for.
 #include "interpose/boundary.hpp"
 #include "interpose/messages.hpp"
@@ -13,11 +13,11 @@ namespace {
 
 /// After a probe that has found a message. True: it has the size of a header message.
 bool found(MPI_Status* status, MPI_Comm comm, bool matched) {
-  if (strake::exchange::shared::PostOffice::get() == nullptr || strake::interpose::g_disabled ||
+  if (strake::exchange::shared::ShmEndpoint::get() == nullptr || strake::interpose::g_disabled ||
       status == MPI_STATUS_IGNORE)
     return false;
   const std::int64_t bytes = strake::mpi::received_bytes(*status);
-  if (!strake::exchange::shared::like_envelope(bytes)) return false;
+  if (!strake::exchange::shared::like_header(bytes)) return false;
   (void)strake::interpose::guarded(comm, [&] {
     strake::interpose::tell_true_size(*status, comm, matched);
     return MPI_SUCCESS;

@@ -1,5 +1,5 @@
-/// \file  Whether calls of the program reach Strake. An envelope must not come to a receive that
-/// Strake knows nothing of, so a rank whose receives may pass Strake by shares no messages.
+/// \file  Whether calls of the program reach Strake. A header message must not come to a receive
+/// that Strake knows nothing of, so a rank whose receives may pass Strake by shares no messages.
 #pragma once
 
 #include <string>

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "exchange/peers/backoff.hpp"
-#include "exchange/transport/together.hpp"
+#include "exchange/transport/launch_batcher.hpp"
 #include "interpose/quiet_world.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
@@ -86,7 +86,7 @@ MPI_Request Requests::launch(const std::shared_ptr<Operation>& operation) {
   }
   const bool leaves = launched.leaving();  // once it is added, another thread may step it
   progress_.add(room, operation);
-  if (leaves && exchange::Together::get().shall_ask()) progress_.step_sends();
+  if (leaves && exchange::LaunchBatcher::get().shall_ask()) progress_.step_sends();
   if (launched.complete() && launched.error() != MPI_SUCCESS) {
     const Outcome outcome = take_outcome(launched);
     mpi::real_mpi().MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -130,7 +130,7 @@ void Requests::start(MPI_Request dummy) {
   const bool leaves = persistent->leaving();
   if (!persistent->complete()) progress_.add(room, persistent);
   if (claimed) progress_.release(*persistent);
-  if (leaves && exchange::Together::get().shall_ask()) progress_.step_sends();
+  if (leaves && exchange::LaunchBatcher::get().shall_ask()) progress_.step_sends();
 }
 
 void Requests::step_everything() {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "exchange/transport/shared/post_office.hpp"
+#include "exchange/transport/shared/shm_endpoint.hpp"
 #include "interpose/inside.hpp"
 #include "interpose/reached.hpp"
 #include "job/names.hpp"
@@ -20,7 +20,7 @@
 namespace strake::interpose {
 namespace {
 
-using exchange::shared::PostOffice;
+using exchange::shared::ShmEndpoint;
 
 std::atomic<Sharing> g_sharing{Sharing::Off};
 Shared g_shared;  // once the office is closed
@@ -47,8 +47,8 @@ Sharing try_to_begin(int rank, bool spawned) {
     return Sharing::Directory;
   }
   if (!mpi::begin_communicators()) return Sharing::Resources;
-  PostOffice::open(std::move(directory), *launch, rank, ranks);
-  return PostOffice::get() != nullptr ? Sharing::Yes : Sharing::Resources;
+  ShmEndpoint::open(std::move(directory), *launch, rank, ranks);
+  return ShmEndpoint::get() != nullptr ? Sharing::Yes : Sharing::Resources;
 }
 
 }  // namespace
@@ -76,21 +76,21 @@ void begin_sharing(int rank, bool spawned) noexcept {
 }
 
 void stop_sharing() noexcept {
-  if (PostOffice* const office = PostOffice::get()) office->stop_sending();
+  if (ShmEndpoint* const endpoint = ShmEndpoint::get()) endpoint->stop_sending();
 }
 
 void end_sharing() noexcept {
   g_shared = shared();
-  PostOffice::close();
+  ShmEndpoint::close();
 }
 
 Sharing sharing() noexcept { return g_sharing; }
 
 Shared shared() noexcept {
-  const PostOffice* const office = PostOffice::get();
-  if (office == nullptr) return g_shared;
-  return {static_cast<std::uint64_t>(office->directory().ranks_reached()), office->offers_late(),
-          office->unshareable()};
+  const ShmEndpoint* const endpoint = ShmEndpoint::get();
+  if (endpoint == nullptr) return g_shared;
+  return {static_cast<std::uint64_t>(endpoint->directory().ranks_reached()),
+          endpoint->offers_late(), endpoint->unshareable()};
 }
 
 }  // namespace strake::interpose

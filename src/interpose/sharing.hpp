@@ -1,5 +1,5 @@
 /// \file  Whether this rank's messages may go by memory that ranks of a node share
-/// (exchange/transport/shared/post_office.hpp).
+/// (exchange/transport/shared/shm_endpoint.hpp).
 #pragma once
 
 #include <array>

@@ -29,24 +29,25 @@ void look_at_short_receives() noexcept {
 }
 
 void note_truncated(int error, const MPI_Status& status, mpi::CommunicatorPtr comm) noexcept {
-  if (exchange::shared::PostOffice::get() == nullptr || class_of(error) != MPI_ERR_TRUNCATE) return;
+  if (exchange::shared::ShmEndpoint::get() == nullptr || class_of(error) != MPI_ERR_TRUNCATE)
+    return;
   const bool told = status.MPI_SOURCE != MPI_UNDEFINED;
   if (!told) return look_at_short_receives();
   const std::int64_t length = mpi::quirks::kTruncatedTellsLength ? mpi::received_bytes(status) : 0;
-  if (length != 0 && !exchange::shared::is_envelope_length(length)) return;
+  if (length != 0 && !exchange::shared::is_header_length(length)) return;
   try {
     unsettled().push_back({status.MPI_SOURCE, status.MPI_TAG, length, std::move(comm)});
     g_tries = 0;
     exchange::shared::g_unsettled.store(true, std::memory_order_relaxed);
   } catch (const std::bad_alloc&) {
-    log::info("a slot of a truncated message may be lost: no memory");
+    log::info("a descriptor of a truncated message may be lost: no memory");
   }
 }
 
 void note_untold() noexcept {
   // A message by shared memory that nobody has looked at is still live.
-  exchange::shared::PostOffice* const office = exchange::shared::PostOffice::get();
-  if (office != nullptr && office->inbox().has_live()) look_at_short_receives();
+  exchange::shared::ShmEndpoint* const endpoint = exchange::shared::ShmEndpoint::get();
+  if (endpoint != nullptr && endpoint->peer_segments().has_live()) look_at_short_receives();
 }
 
 }  // namespace strake::interpose

@@ -1,9 +1,9 @@
 /// \file  Receives with less room than a header message may have. Those that are too short for the
 /// one that comes fail in the MPI library, and nothing of it is looked at. If one has failed for
 /// want of room (MPI_ERR_TRUNCATE, survived), the message may have been one by shared memory: if
-/// there is a slot that may be its own, that is a suspect from then on
-/// (exchange/transport/shared/inbox.hpp), and every later receive with so little room gets memory
-/// of Strake's with room for a header message (Landing), so that what it names is known.
+/// there is a descriptor that may be its own, that is a suspect from then on
+/// (exchange/transport/shared/peer_segments.hpp), and every later receive with so little room gets
+/// memory of Strake's with room for a header message (Landing), so that what it names is known.
 #pragma once
 
 #include <mpi.h>
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exchange/transport/shared/envelopes.hpp"
+#include "exchange/transport/shared/header_messages.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/quirks.hpp"
 
@@ -42,7 +42,7 @@ inline constexpr bool kCodeTells = !mpi::quirks::kHandledErrorsAreSuccess;
 /// Strake looks at: `failed(code, status)` where it fails.
 template <typename Call, typename Failed>
 int unwatched(MPI_Status* status, const Call& call, const Failed& failed) {
-  if (exchange::shared::PostOffice::get() == nullptr) return call(status);
+  if (exchange::shared::ShmEndpoint::get() == nullptr) return call(status);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) {
     status = &own;

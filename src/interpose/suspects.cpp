@@ -15,15 +15,16 @@
 namespace strake::interpose {
 namespace {
 
-using exchange::shared::Inbox;
+using exchange::shared::PeerSegments;
 
 /// Where the message came from; nothing where that is not certain.
-std::optional<Inbox::Sender> sender_of(Truncated& truncated, const Inbox& inbox) {
+std::optional<PeerSegments::Sender> sender_of(Truncated& truncated,
+                                              const PeerSegments& peer_segments) {
   const int source = truncated.source;
   if (truncated.comm != nullptr)
-    return Inbox::Sender{truncated.comm->world_rank(source), truncated.comm->name};
-  std::optional<Inbox::Sender> found;
-  for (const Inbox::Sender& sender : inbox.senders(truncated.tag)) {
+    return PeerSegments::Sender{truncated.comm->world_rank(source), truncated.comm->name};
+  std::optional<PeerSegments::Sender> found;
+  for (const PeerSegments::Sender& sender : peer_segments.senders(truncated.tag)) {
     mpi::CommunicatorPtr comm = mpi::communicator_named(sender.comm);
     if (comm != nullptr && comm->world_rank(source) != sender.rank) continue;
     if (found || comm == nullptr) return std::nullopt;
@@ -33,15 +34,15 @@ std::optional<Inbox::Sender> sender_of(Truncated& truncated, const Inbox& inbox)
   return found;
 }
 
-/// A message without a live slot that might be its own was none by shared memory.
-void choose_suspects(Inbox& inbox) {
+/// A message without a live descriptor that might be its own was none by shared memory.
+void choose_suspects(PeerSegments& peer_segments) {
   for (Truncated& truncated : take_truncated()) {
-    const auto sender = sender_of(truncated, inbox);
+    const auto sender = sender_of(truncated, peer_segments);
     if (!sender) {
-      if (!inbox.senders(truncated.tag).empty()) look_at_short_receives();
+      if (!peer_segments.senders(truncated.tag).empty()) look_at_short_receives();
     } else if (sender->rank >= 0) {
       see_received(sender->rank, truncated.comm);
-      if (inbox.suspect({sender->rank, truncated.tag, sender->comm}, truncated.length))
+      if (peer_segments.suspect({sender->rank, truncated.tag, sender->comm}, truncated.length))
         look_at_short_receives();
     }
   }
@@ -49,7 +50,7 @@ void choose_suspects(Inbox& inbox) {
 
 /// Whether no receive that waits for its message may have matched one from there whose bytes have
 /// not come yet, and no probe holds one, which may have taken it for another.
-bool is_safe(Inbox& inbox, std::int32_t from, std::uint64_t comm) {
+bool is_safe(PeerSegments& peer_segments, std::int32_t from, std::uint64_t comm) {
   if (holds_headers(comm)) return false;
   Requests::get().progress();  // one of those may have got it
   const mpi::CommunicatorPtr known = mpi::communicator_named(comm);
@@ -59,7 +60,7 @@ bool is_safe(Inbox& inbox, std::int32_t from, std::uint64_t comm) {
     if (!pending.active || !pending.expects || pending.told.looked) return;
     if (pending.communicator()->name != comm || pending.told.met == exchange::shared::Met::Dropped)
       return;
-    safe = safe && inbox.is_envelope(pending.landed().data(), from);
+    safe = safe && peer_segments.is_header(pending.landed().data(), from);
   });
   return safe;
 }
@@ -67,19 +68,19 @@ bool is_safe(Inbox& inbox, std::int32_t from, std::uint64_t comm) {
 }  // namespace
 
 void settle_truncated() noexcept {
-  exchange::shared::PostOffice* const office = exchange::shared::PostOffice::get();
-  if (t_depth != 0 || office == nullptr || !is_time_for_suspects()) return;
+  exchange::shared::ShmEndpoint* const endpoint = exchange::shared::ShmEndpoint::get();
+  if (t_depth != 0 || endpoint == nullptr || !is_time_for_suspects()) return;
   const Inside inside;
   try {
     const QuietWorld quiet;  // it asks about requests, which may have failed
     Requests::get().progress();
-    Inbox& inbox = office->inbox();
-    choose_suspects(inbox);
-    inbox.free_overtaken(
-        [&](std::int32_t from, std::uint64_t comm) { return is_safe(inbox, from, comm); });
-    exchange::shared::g_unsettled.store(inbox.has_overtaken(), std::memory_order_relaxed);
+    PeerSegments& peer_segments = endpoint->peer_segments();
+    choose_suspects(peer_segments);
+    peer_segments.free_overtaken(
+        [&](std::int32_t from, std::uint64_t comm) { return is_safe(peer_segments, from, comm); });
+    exchange::shared::g_unsettled.store(peer_segments.has_overtaken(), std::memory_order_relaxed);
   } catch (const std::exception& error) {
-    log::warn("slots of truncated messages are not freed: {}", error.what());
+    log::warn("descriptors of truncated messages are not freed: {}", error.what());
     exchange::shared::g_unsettled.store(false, std::memory_order_relaxed);
   }
 }

@@ -22,14 +22,14 @@ MPI_Request handle_of(const Pending& pending) noexcept {
 void see_pending(Pending& pending, std::int32_t from, const mpi::CommunicatorPtr& comm) {
   namespace shared = exchange::shared;
   if (!pending.active || !pending.expects || pending.told.looked) return;
-  shared::PostOffice::get()->inbox().see(pending.landed().data(), from);
+  shared::ShmEndpoint::get()->peer_segments().see(pending.landed().data(), from);
   if (pending.communicator() != comm || pending.told.met != shared::Met::No) return;
   int flag = 0;
   MPI_Status status{};
   if (look_at_pending(pending, handle_of(pending), flag, status) != MPI_SUCCESS || flag == 0 ||
-      !shared::is_envelope_length(mpi::received_bytes(status)))
+      !shared::is_header_length(mpi::received_bytes(status)))
     return;
-  if (shared::is_envelope(status, comm, pending.landed())) return;
+  if (shared::is_header(status, comm, pending.landed())) return;
   shared::see_message(status, comm);
   pending.told.met = shared::Met::Dropped;
 }
@@ -44,7 +44,7 @@ void see_received(std::int32_t from, const mpi::CommunicatorPtr& comm) {
 
 void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched) {
   namespace shared = exchange::shared;
-  if (!shared::like_envelope(mpi::received_bytes(status))) return;
+  if (!shared::like_header(mpi::received_bytes(status))) return;
   const QuietWorld quiet;  // it asks about requests, which may have failed
   Requests::get().progress();
   const mpi::CommunicatorPtr known = mpi::communicator(comm);

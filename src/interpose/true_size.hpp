@@ -1,4 +1,5 @@
-/// \file  What a probe tells of a message by shared memory, of which only an envelope was sent.
+/// \file  What a probe tells of a message by shared memory, of which only a header message was
+/// sent.
 #pragma once
 
 #include <mpi.h>
@@ -9,8 +10,8 @@
 
 namespace strake::interpose {
 
-/// A probe on `comm` has told by `status` of a message of an envelope's size: makes it tell the
-/// true size. `matched`: the probe has matched it.
+/// A probe on `comm` has told by `status` of a message of a header message's size: makes it tell
+/// the true size. `matched`: the probe has matched it.
 void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched);
 /// Looks at what receives have got that are not completed yet: messages from rank `from` of
 /// MPI_COMM_WORLD that are there, of a header message's size, are no longer the next on `comm`.

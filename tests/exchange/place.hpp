@@ -37,7 +37,7 @@ inline std::string device_transport() {
   return std::getenv("STANDIN_NO_SHARING") == nullptr ? "put" : "one-shot";
 }
 
-/// Whether all that a plan tells of goes by mail.
+/// Whether all that a plan tells of goes by put.
 inline bool is_devices_alone(const std::string& plan) {
   for (const char* by_cpu : {"direct:", "shared:", "staged:", "pack:"})
     if (plan.find(by_cpu) != std::string::npos) return false;

@@ -34,20 +34,20 @@ void turn_over(std::byte* bytes, std::int64_t count) {
 class ToyPair final : public planned::PairTransfer {
  public:
   ToyPair(const PairContext& pair, Transport transport)
-      : PairTransfer(pair.lanes), peer_(pair.peer), transport_(transport) {}
+      : PairTransfer(pair.schedules), peer_(pair.peer), transport_(transport) {}
   [[nodiscard]] Transport transport() const noexcept override { return transport_; }
   [[nodiscard]] std::string describe() const override { return "bits are turned over"; }
 
  private:
   static constexpr int kTag = 99;
   void expect() override {
-    in_.resize(static_cast<std::size_t>(lane(in()).packed_bytes()));
+    in_.resize(static_cast<std::size_t>(schedule(in()).packed_bytes()));
     MPI_Irecv(in_.data(), static_cast<int>(in_.size()), MPI_BYTE, peer_, kTag, MPI_COMM_WORLD,
               &receiving_);
   }
   bool pack() override {
-    out_.resize(static_cast<std::size_t>(lane(out()).packed_bytes()));
-    lane(out()).pack(round().bases, out_.data(), true);
+    out_.resize(static_cast<std::size_t>(schedule(out()).packed_bytes()));
+    schedule(out()).pack(round().bases, out_.data(), true);
     return true;
   }
   bool post() override {
@@ -56,10 +56,10 @@ class ToyPair final : public planned::PairTransfer {
               &sending_);
     return false;
   }
-  Sent sent() override {
+  Completion poll_sent() override {
     int done = 0;
     MPI_Test(&sending_, &done, MPI_STATUS_IGNORE);
-    return done != 0 ? Sent::Yes : Sent::No;
+    return done != 0 ? Completion::Done : Completion::Pending;
   }
   bool poll() override {
     int done = 0;
@@ -68,7 +68,7 @@ class ToyPair final : public planned::PairTransfer {
   }
   bool unpack() override {
     turn_over(in_.data(), std::ssize(in_));
-    return lane(in()).take(round().bases, in_.data(), {}, round().combine);
+    return schedule(in()).unpack(round().bases, in_.data(), {}, round().combine);
   }
 
   int peer_;

@@ -6,7 +6,7 @@
 
 #include "copies.hpp"
 #include "copy/device_copier.hpp"
-#include "mail.hpp"
+#include "put.hpp"
 #include "strake/error.hpp"
 
 namespace standin {
@@ -33,10 +33,10 @@ class Copier final : public strake::DeviceCopier {
     return std::make_unique<Batch>(copies, device);
   }
 
-  std::unique_ptr<strake::DeviceMail> compile_mail(int device, const strake::MailCopies& copies,
-                                                   const strake::MailState& state) override {
+  std::unique_ptr<strake::PutRounds> compile_put(int device, const strake::PutCopies& copies,
+                                                 const strake::PutState& state) override {
     if (!has_kernels()) throw strake::Unsupported("the stand-in has no kernels");
-    return std::make_unique<Mail>(copies, state, device);
+    return std::make_unique<DevicePut>(copies, state, device);
   }
 
   Ticket enqueue_together(strake::Queue& queue, std::span<const strake::BatchRun> runs) override {

@@ -67,10 +67,10 @@ struct Direct : Pair {
   }
   /// One that is offered.
   Lease offered(const Layout& layout, const Allocation& from, const std::byte* base) {
-    const auto lease = outbox.lease_unpacked(to_one(), layout.size_bytes());
+    const auto lease = send_segment.lease_unpacked(to_one(), layout.size_bytes());
     if (!lease) throw Error("no room for a message of a test");
-    EXPECT_TRUE(outbox.offer(*lease, from.region(), base, layout)) << layout.to_string();
-    outbox.go_live(*lease);
+    EXPECT_TRUE(send_segment.offer(*lease, from.region(), base, layout)) << layout.to_string();
+    send_segment.go_live(*lease);
     return *lease;
   }
 };
@@ -83,7 +83,7 @@ TEST(Direct, a_receiver_copies_from_the_senders_memory) {
   pair.share(from.region());
   const Layout layout = column(2000);
   const Lease lease = pair.offered(layout, from, from.data() + 100);
-  const auto delivery = pair.inbox.open(lease.envelope(), 0);
+  const auto delivery = pair.peer_segments.open(lease.header(), 0);
   ASSERT_TRUE(delivery);
   EXPECT_TRUE(delivery->direct());
   EXPECT_FALSE(lease.taken());
@@ -111,12 +111,12 @@ TEST(Direct, what_cannot_be_read_is_an_error_and_ends_the_send) {
     EXPECT_EQ(pair.zero.is_mapped_by(1, from.region()), mapped);
     EXPECT_FALSE(pair.zero.is_mapped_by(0, from.region()));
     const Lease lease = pair.offered(layout, from, from.data());
-    auto page = pair.map_segment();
-    change(Pair::slot_in(page, 0), page);
-    EXPECT_THROW((void)pair.inbox.open(lease.envelope(), 0), Error);
+    auto table = pair.map_segment();
+    change(Pair::descriptor_in(table, 0), table);
+    EXPECT_THROW((void)pair.peer_segments.open(lease.header(), 0), Error);
     EXPECT_TRUE(lease.taken());
   };
-  const auto nothing = [](Slot&, sharing::SharedMemory&) {};
+  const auto nothing = [](Descriptor&, sharing::SharedMemory&) {};
   Region other = from.region();
   other.generation += 1;
   refused(other, nothing, false);
@@ -127,24 +127,26 @@ TEST(Direct, what_cannot_be_read_is_an_error_and_ends_the_send) {
   other.bytes += 4096;
   refused(other, nothing, false);
   const Region good = from.region();
-  refused(good, [](Slot& slot, auto&) { slot.region.store(-1); });
-  refused(good, [](Slot& slot, auto&) { slot.region.store(Arenas::kMost); });
-  refused(good, [](Slot& slot, auto&) { slot.base.store(-9); });
-  refused(good, [](Slot& slot, auto&) { slot.base.store(1 << 20); });
-  refused(good, [](Slot& slot, auto&) { slot.base.store(INT64_MAX); });
-  refused(good, [](Slot& slot, auto&) { slot.bytes.store(2000); });
-  refused(good, [](Slot& slot, auto&) { slot.layout_at.store(0); });
-  refused(good, [](Slot& slot, auto&) { slot.layout_at.store(slot.layout_at.load() + 1); });
-  refused(good, [](Slot& slot, auto&) { slot.layout_words.store(INT64_MAX); });
-  refused(good, [](Slot& slot, auto&) { slot.layout_words.store(0); });
-  refused(good, [](Slot& slot, auto&) { slot.layout_lo.store(7); });
-  refused(good, [](Slot& slot, auto& page) {
-    *reinterpret_cast<std::int64_t*>(page.data() + slot.layout_at.load()) = 99;
+  refused(good, [](Descriptor& descriptor, auto&) { descriptor.region.store(-1); });
+  refused(good, [](Descriptor& descriptor, auto&) { descriptor.region.store(Arenas::kMost); });
+  refused(good, [](Descriptor& descriptor, auto&) { descriptor.base.store(-9); });
+  refused(good, [](Descriptor& descriptor, auto&) { descriptor.base.store(1 << 20); });
+  refused(good, [](Descriptor& descriptor, auto&) { descriptor.base.store(INT64_MAX); });
+  refused(good, [](Descriptor& descriptor, auto&) { descriptor.bytes.store(2000); });
+  refused(good, [](Descriptor& descriptor, auto&) { descriptor.layout_at.store(0); });
+  refused(good, [](Descriptor& descriptor, auto&) {
+    descriptor.layout_at.store(descriptor.layout_at.load() + 1);
   });
-  refused(good, [](Slot& slot, auto& page) {  // a layout, but another one
-    reinterpret_cast<std::int64_t*>(page.data() + slot.layout_at.load())[1] += 8;
+  refused(good, [](Descriptor& descriptor, auto&) { descriptor.layout_words.store(INT64_MAX); });
+  refused(good, [](Descriptor& descriptor, auto&) { descriptor.layout_words.store(0); });
+  refused(good, [](Descriptor& descriptor, auto&) { descriptor.layout_lo.store(7); });
+  refused(good, [](Descriptor& descriptor, auto& table) {
+    *reinterpret_cast<std::int64_t*>(table.data() + descriptor.layout_at.load()) = 99;
   });
-  // Of a page of which nothing is known yet.
+  refused(good, [](Descriptor& descriptor, auto& table) {  // a layout, but another one
+    reinterpret_cast<std::int64_t*>(table.data() + descriptor.layout_at.load())[1] += 8;
+  });
+  // Of a segment of which nothing is known yet.
   Pair pair;
   const peers::Announcement made{pair.zero.identity(), kJob, good.number, good.generation,
                                  good.bytes};
@@ -161,17 +163,17 @@ TEST(Direct, a_claim_that_is_not_the_receivers_is_noticed_by_both) {
     Direct pair;
     pair.share(from.region());
     const Lease lease = pair.offered(layout, from, from.data());
-    auto page = pair.map_segment();
-    Pair::slot_in(page, 0).offer.store(Offer::Claimed);
+    auto table = pair.map_segment();
+    Pair::descriptor_in(table, 0).offer.store(Offer::Claimed);
     if (receiver_first) {
-      EXPECT_THROW((void)pair.inbox.open(lease.envelope(), 0), Error);
+      EXPECT_THROW((void)pair.peer_segments.open(lease.header(), 0), Error);
       EXPECT_TRUE(lease.taken());
       continue;
     }
     EXPECT_FALSE(lease.claimed());
     ASSERT_TRUE(lease.take_back());
     pack(lease, packed(layout, from.data()));
-    const auto delivery = pair.inbox.open(lease.envelope(), 0);
+    const auto delivery = pair.peer_segments.open(lease.header(), 0);
     ASSERT_TRUE(delivery);
     EXPECT_FALSE(delivery->direct());
     EXPECT_EQ(take(*delivery), packed(layout, from.data()));
@@ -184,12 +186,12 @@ TEST(Direct, a_receiver_looks_for_allocations_when_it_is_told_to) {
   pair.tell_of(from.region());
   const auto first = pair.lease(to_one(), 2000);
   pack(*first, bytes_of(1, 2000));
-  ASSERT_TRUE(pair.inbox.open(first->envelope(), 0));
+  ASSERT_TRUE(pair.peer_segments.open(first->header(), 0));
   EXPECT_FALSE(pair.zero.is_mapped_by(1, from.region()));
   const auto second = pair.lease(to_one(), 2000);
-  second->tell_news();
+  second->set_changed_flag();
   pack(*second, bytes_of(1, 2000));
-  ASSERT_TRUE(pair.inbox.open(second->envelope(), 0));
+  ASSERT_TRUE(pair.peer_segments.open(second->header(), 0));
   EXPECT_TRUE(pair.zero.is_mapped_by(1, from.region()));
 }
 
@@ -198,49 +200,49 @@ TEST(Direct, offers_written_at_random_do_no_harm) {
   const Allocation from(1 << 20);
   pair.share(from.region());
   const Layout layout = column(1000);
-  auto page = pair.map_segment();
+  auto table = pair.map_segment();
   Random random(8);
   int direct = 0;
   for (int round = 0; round < 5000; ++round) {
     const Lease lease = pair.offered(layout, from, from.data() + 100);
-    Envelope envelope;
-    std::memcpy(&envelope, lease.envelope(), sizeof(envelope));
-    Slot& slot = Pair::slot_in(page, envelope.slot);
+    Header header;
+    std::memcpy(&header, lease.header(), sizeof(header));
+    Descriptor& descriptor = Pair::descriptor_in(table, header.descriptor);
     const auto draw = [&] { return pick(random, -1, 1) * pick(random, 0, 1 << 21); };
     switch (pick(random, 0, 6)) {
       case 0:
-        slot.base.store(draw());
+        descriptor.base.store(draw());
         break;
       case 1:
-        slot.layout_at.store(draw());
-        slot.layout_lo.store(random());
+        descriptor.layout_at.store(draw());
+        descriptor.layout_lo.store(random());
         break;
       case 2:
-        slot.layout_words.store(pick(random, -3, 30));
-        slot.layout_lo.store(random());
+        descriptor.layout_words.store(pick(random, -3, 30));
+        descriptor.layout_lo.store(random());
         break;
       case 3:
-        slot.region.store(static_cast<std::int32_t>(pick(random, -2, 70)));
+        descriptor.region.store(static_cast<std::int32_t>(pick(random, -2, 70)));
         break;
       case 4:
-        slot.bytes.store(pick(random, 993, 30'000));
+        descriptor.bytes.store(pick(random, 993, 30'000));
         break;
       case 5:
-        slot.layout_hi.store(random());
+        descriptor.layout_hi.store(random());
         break;
       default:
         break;
     }
-    slot.packed.store(INT64_MAX);
+    descriptor.packed.store(INT64_MAX);
     try {
-      const auto delivery = pair.inbox.open(lease.envelope(), 0);
+      const auto delivery = pair.peer_segments.open(lease.header(), 0);
       if (!delivery) continue;
       direct += delivery->direct() ? 1 : 0;
       (void)take(*delivery);
     } catch (const Error&) {
       // Refused.
     }
-    pair.outbox.withdraw(lease);
+    pair.send_segment.withdraw(lease);
   }
   EXPECT_GT(direct, 500);
 }
@@ -273,11 +275,11 @@ TEST(Direct, whatever_comes_first_the_bytes_arrive_once) {
          },
          [&] {  // the send completes
            if (!packs && !lease->taken()) return false;
-           pair.outbox.release(*lease);
+           pair.send_segment.release(*lease);
            return true;
          }},
         {[&] {
-           delivery = pair.inbox.open(lease->envelope(), 0);
+           delivery = pair.peer_segments.open(lease->header(), 0);
            return delivery.has_value();
          },
          [&] {
@@ -319,8 +321,8 @@ TEST(Direct, a_sender_that_takes_back_races_with_the_receiver) {
   const Layout layout = column(200);
   const auto sent = packed(layout, from.data() + 64);
   constexpr int kMessages = 5000;
-  // MPI's part: what was sent of each envelope.
-  std::vector<std::array<std::byte, sizeof(Envelope)>> wire(kMessages);
+  // MPI's part: what was sent of each header message.
+  std::vector<std::array<std::byte, sizeof(Header)>> wire(kMessages);
   std::atomic<int> sent_so_far{0};
   std::atomic<int> direct{0};
   std::thread receiver([&] {
@@ -329,7 +331,7 @@ TEST(Direct, a_sender_that_takes_back_races_with_the_receiver) {
       while (sent_so_far.load() <= i) std::this_thread::yield();
       for (std::int64_t spin = pick(random, 0, 300); spin > 0; --spin)
         std::atomic_signal_fence(std::memory_order_seq_cst);
-      const auto delivery = pair.inbox.open(wire[static_cast<std::size_t>(i)].data(), 0);
+      const auto delivery = pair.peer_segments.open(wire[static_cast<std::size_t>(i)].data(), 0);
       ASSERT_TRUE(delivery);
       direct += delivery->direct() ? 1 : 0;
       ASSERT_EQ(take(*delivery), sent);
@@ -339,7 +341,7 @@ TEST(Direct, a_sender_that_takes_back_races_with_the_receiver) {
   int taken_back = 0;
   for (int i = 0; i < kMessages; ++i) {
     const Lease lease = pair.offered(layout, from, from.data() + 64);
-    std::memcpy(wire[static_cast<std::size_t>(i)].data(), lease.envelope(), sizeof(Envelope));
+    std::memcpy(wire[static_cast<std::size_t>(i)].data(), lease.header(), sizeof(Header));
     // A few go one way for sure, however fast the two are.
     const bool at_once = i % 64 == 0 && lease.take_back();
     sent_so_far.store(i + 1);
@@ -349,11 +351,11 @@ TEST(Direct, a_sender_that_takes_back_races_with_the_receiver) {
     while (i % 64 == 32 && lease.offer() == Offer::Open) std::this_thread::yield();
     if (at_once || lease.take_back()) {
       ++taken_back;
-      ASSERT_TRUE(pair.outbox.prepare(lease));
+      ASSERT_TRUE(pair.send_segment.prepare(lease));
       pack(lease, sent);
     }
     while (!lease.taken()) std::this_thread::yield();
-    pair.outbox.release(lease);
+    pair.send_segment.release(lease);
   }
   receiver.join();
   EXPECT_EQ(direct + taken_back, kMessages);
@@ -387,7 +389,7 @@ TEST(Direct, ten_thousand_random_pairs_of_layouts) {
   while (layouts.size() < 300) {
     const Layout layout = random_layout(random);
     const std::int64_t extent = layout.bounds().size();
-    if (layout.size_bytes() > kLongestEnvelope && extent < kBytes / 2 &&
+    if (layout.size_bytes() > kLongestHeader && extent < kBytes / 2 &&
         layout.size_bytes() < 100'000)
       layouts.push_back(layout);
   }
@@ -399,7 +401,7 @@ TEST(Direct, ten_thousand_random_pairs_of_layouts) {
     const Layout& layout = any();
     const std::byte* const base = from.data() - layout.bounds().begin + pick(random, 0, 1000);
     const Lease lease = pair.offered(layout, from, base);
-    const auto delivery = pair.inbox.open(lease.envelope(), 0);
+    const auto delivery = pair.peer_segments.open(lease.header(), 0);
     ASSERT_TRUE(delivery && delivery->direct());
     // The target: as many bytes in another order, or any.
     const std::int64_t bytes = layout.size_bytes();
@@ -436,7 +438,7 @@ TEST(Direct, ten_thousand_random_pairs_of_layouts) {
     }
     ASSERT_EQ(target, expected) << layout.to_string() << " to " << to.to_string();
     delivery->done();
-    pair.outbox.release(lease);
+    pair.send_segment.release(lease);
   }
   EXPECT_GT(same_size, 4000);
 }
@@ -448,23 +450,24 @@ TEST(Direct, thousands_of_layouts_find_room_in_the_page) {
   for (int i = 0; i < 5000; ++i) {
     const Layout layout = column(70 + i);
     const Lease lease = pair.offered(layout, from, from.data());
-    const auto delivery = pair.inbox.open(lease.envelope(), 0);
+    const auto delivery = pair.peer_segments.open(lease.header(), 0);
     ASSERT_TRUE(delivery && delivery->direct());
     ASSERT_EQ(delivery->bytes(), layout.size_bytes());
     if (i % 97 == 0) {
       EXPECT_EQ(take(*delivery), packed(layout, from.data()));
     }
     delivery->done();
-    pair.outbox.release(lease);
+    pair.send_segment.release(lease);
   }
   // A layout that does not fit at all.
   Random random(3);
   std::vector<std::int64_t> offsets(kMemory / 8);
   std::int64_t at = 0;
   for (std::int64_t& offset : offsets) offset = at += pick(random, 4, 40);
-  const auto lease = pair.outbox.lease_unpacked(to_one(), 2000);
+  const auto lease = pair.send_segment.lease_unpacked(to_one(), 2000);
   ASSERT_TRUE(lease);
-  EXPECT_FALSE(pair.outbox.offer(*lease, from.region(), from.data(), Layout::blocks(offsets, 3)));
+  EXPECT_FALSE(
+      pair.send_segment.offer(*lease, from.region(), from.data(), Layout::blocks(offsets, 3)));
 }
 
 }  // namespace

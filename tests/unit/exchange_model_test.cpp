@@ -205,7 +205,7 @@ TEST(ExchangeModel, bytes_on_one_link_add_up) {
   expect(bound({dense(ends[2], ends[3], kBytes)}), Resource::PeerPair, kBytes, summit::kBus);
 }
 
-TEST(ExchangeModel, a_round_of_mail_takes_what_was_measured_of_it_as_a_whole) {
+TEST(ExchangeModel, a_round_of_puts_takes_what_was_measured_of_it_as_a_whole) {
   constexpr double kOwn = 12e-6;
   constexpr double kRound = 30e-6;
   Profile profile = summit::profile();

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "exchange/peers/directory.hpp"
-#include "exchange/transport/shared/inbox.hpp"
-#include "exchange/transport/shared/outbox.hpp"
+#include "exchange/transport/shared/peer_segments.hpp"
+#include "exchange/transport/shared/send_segment.hpp"
 #include "memory/sharing/descriptor_socket.hpp"
 #include "memory/sharing/directories.hpp"
 #include "memory/sharing/shared_memory.hpp"
@@ -48,10 +48,10 @@ struct Pair {
   DescriptorSocket stranger{directory, "stranger"};
   peers::Directory zero{directory, rank_of_two(0)};
   peers::Directory one{directory, rank_of_two(1)};
-  Outbox outbox{zero};
-  Inbox inbox;
+  SendSegment send_segment{zero};
+  PeerSegments peer_segments;
 
-  explicit Pair(std::size_t layouts = 256) : inbox(one, layouts) {}
+  explicit Pair(std::size_t layouts = 256) : peer_segments(one, layouts) {}
 
   void connect() {
     ASSERT_EQ(send(announcement()), Sent::Yes);
@@ -62,22 +62,23 @@ struct Pair {
   }
   /// As rank 0 announces itself to rank 1.
   [[nodiscard]] peers::Announcement announcement() const { return {zero.identity(), kJob}; }
-  /// Of a message whose envelope is sent right after.
+  /// Of a message whose header message is sent right after.
   std::optional<Lease> lease(const Destination& to, std::int64_t bytes) {
-    const auto made = outbox.lease(to, bytes);
-    if (made) outbox.go_live(*made);
+    const auto made = send_segment.lease(to, bytes);
+    if (made) send_segment.go_live(*made);
     return made;
   }
   Sent send(const peers::Announcement& made, int descriptor = -1) const {
     return stranger.send(peers::socket_name(kJob, 1).text, std::as_bytes(std::span(&made, 1)),
                          std::array{descriptor < 0 ? zero.own().descriptor() : descriptor});
   }
-  /// Rank 0's slots, mapped once more.
+  /// Rank 0's descriptors, mapped once more.
   [[nodiscard]] sharing::SharedMemory map_segment() const {
     return sharing::SharedMemory::map(zero.own().descriptor(), zero.own().bytes());
   }
-  [[nodiscard]] static Slot& slot_in(const sharing::SharedMemory& segment, std::size_t number) {
-    return reinterpret_cast<Page*>(segment.data() + Parts(2).page)->slots[number];
+  [[nodiscard]] static Descriptor& descriptor_in(const sharing::SharedMemory& segment,
+                                                 std::size_t number) {
+    return reinterpret_cast<DescriptorTable*>(segment.data() + Parts(2).table)->descriptors[number];
   }
 };
 

@@ -24,17 +24,17 @@ namespace {
 
 using sharing::SharedMemory;
 
-TEST(Shared, a_message_is_found_from_its_envelopes_turn_on) {
+TEST(Shared, a_message_is_found_from_its_headers_turn_on) {
   Pair pair;
   pair.connect();
-  const auto first = pair.outbox.lease(to_one(), 3000);
+  const auto first = pair.send_segment.lease(to_one(), 3000);
   const auto second = pair.lease(to_one(), 4000);
   ASSERT_TRUE(first && second);
-  EXPECT_FALSE(pair.inbox.is_envelope(first->envelope(), 0));
-  EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), second->length(), false), 4000);
-  pair.outbox.go_live(*first);
-  EXPECT_TRUE(pair.inbox.is_envelope(first->envelope(), 0));
-  EXPECT_EQ(pair.inbox.bytes_of_next(from_zero(), second->length(), false),
+  EXPECT_FALSE(pair.peer_segments.is_header(first->header(), 0));
+  EXPECT_EQ(pair.peer_segments.bytes_of_next(from_zero(), second->length(), false), 4000);
+  pair.send_segment.go_live(*first);
+  EXPECT_TRUE(pair.peer_segments.is_header(first->header(), 0));
+  EXPECT_EQ(pair.peer_segments.bytes_of_next(from_zero(), second->length(), false),
             4000);  // which went live before
 }
 
@@ -45,11 +45,11 @@ TEST(Shared, a_message_goes_and_its_memory_is_used_again) {
   const auto lease = pair.lease(to_one(), 50'000);
   ASSERT_TRUE(lease);
   pack(*lease, sent);
-  const auto delivery = pair.inbox.open(lease->envelope(), 0);
+  const auto delivery = pair.peer_segments.open(lease->header(), 0);
   ASSERT_TRUE(delivery);
   EXPECT_EQ(delivery->bytes(), 50'000);
-  // Neither is enough alone: that MPI has let go of the envelope, that the receiver is done.
-  pair.outbox.release(*lease);
+  // Neither is enough alone: that MPI has let go of the header message, that the receiver is done.
+  pair.send_segment.release(*lease);
   const auto second = pair.lease(to_one(), 50'000);
   ASSERT_TRUE(second);
   EXPECT_NE(second->data(), lease->data());
@@ -57,32 +57,32 @@ TEST(Shared, a_message_goes_and_its_memory_is_used_again) {
   const auto third = pair.lease(to_one(), 50'000);
   ASSERT_TRUE(third);
   EXPECT_EQ(third->data(), lease->data());
-  // The old envelope names nothing any more.
-  EXPECT_FALSE(pair.inbox.open(second->envelope(), 1));
+  // The old header message names nothing any more.
+  EXPECT_FALSE(pair.peer_segments.open(second->header(), 1));
 }
 
-TEST(Shared, an_envelope_is_good_once_and_for_its_receiver_alone) {
+TEST(Shared, an_header_is_good_once_and_for_its_receiver_alone) {
   Pair pair;
   pair.connect();
   const auto lease = pair.lease(to_one(), 2000);
   ASSERT_TRUE(lease);
   pack(*lease, bytes_of(2, 2000));
-  std::vector<std::byte> landed(lease->envelope(), lease->envelope() + kLongestEnvelope);
+  std::vector<std::byte> landed(lease->header(), lease->header() + kLongestHeader);
   for (const std::size_t byte : {0U, 7U, 8U, 11U, 12U, 15U}) {
     landed[byte] ^= std::byte{0x80};
-    EXPECT_FALSE(pair.inbox.open(landed.data(), 0)) << byte;
+    EXPECT_FALSE(pair.peer_segments.open(landed.data(), 0)) << byte;
     landed[byte] ^= std::byte{0x80};
   }
-  EXPECT_FALSE(pair.inbox.open(landed.data(), 1));   // from another rank
-  EXPECT_FALSE(pair.inbox.open(landed.data(), -1));  // of another job
-  EXPECT_FALSE(pair.inbox.open(landed.data(), 2));
+  EXPECT_FALSE(pair.peer_segments.open(landed.data(), 1));   // from another rank
+  EXPECT_FALSE(pair.peer_segments.open(landed.data(), -1));  // of another job
+  EXPECT_FALSE(pair.peer_segments.open(landed.data(), 2));
   const auto elsewhere = pair.lease({0, 5, kWorld}, 2000);
   ASSERT_TRUE(elsewhere);
-  EXPECT_FALSE(pair.inbox.open(elsewhere->envelope(), 0));
-  const auto delivery = pair.inbox.open(landed.data(), 0);
+  EXPECT_FALSE(pair.peer_segments.open(elsewhere->header(), 0));
+  const auto delivery = pair.peer_segments.open(landed.data(), 0);
   ASSERT_TRUE(delivery);
   delivery->done();
-  EXPECT_FALSE(pair.inbox.open(landed.data(), 0));
+  EXPECT_FALSE(pair.peer_segments.open(landed.data(), 0));
 }
 
 TEST(Shared, where_no_memory_or_slot_is_left_the_message_goes_another_way) {
@@ -92,7 +92,7 @@ TEST(Shared, where_no_memory_or_slot_is_left_the_message_goes_another_way) {
   std::vector<Lease> leases;
   while (auto lease = pair.lease(to_one(), kMemory / 8)) leases.push_back(*lease);
   EXPECT_EQ(leases.size(), 8U);
-  pair.outbox.withdraw(leases[3]);
+  pair.send_segment.withdraw(leases[3]);
   const auto again = pair.lease(to_one(), kMemory / 8);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->data(), leases[3].data());
@@ -100,8 +100,8 @@ TEST(Shared, where_no_memory_or_slot_is_left_the_message_goes_another_way) {
 
   Pair other;
   std::uint32_t marks = 0;
-  while (other.outbox.mark(to_one(), kLongestEnvelope)) ++marks;
-  EXPECT_EQ(marks, kSlots);
+  while (other.send_segment.add_placeholder(to_one(), kLongestHeader)) ++marks;
+  EXPECT_EQ(marks, kDescriptors);
 }
 
 TEST(Shared, pages_that_are_not_as_expected_are_refused) {
@@ -119,10 +119,10 @@ TEST(Shared, pages_that_are_not_as_expected_are_refused) {
     const auto lease = pair.lease(to_one(), 2000);
     pair.one.take_announcements();
     EXPECT_FALSE(pair.zero.is_read_by(1));
-    EXPECT_FALSE(pair.inbox.open(lease->envelope(), 0));
+    EXPECT_FALSE(pair.peer_segments.open(lease->header(), 0));
     // A good one after it is taken.
     pair.connect();
-    EXPECT_TRUE(pair.inbox.open(lease->envelope(), 0));
+    EXPECT_TRUE(pair.peer_segments.open(lease->header(), 0));
   };
   refused([](peers::Announcement& made) { made.from.magic = 1; });
   refused([](peers::Announcement& made) { made.from.version = peers::kVersion + 1; });
@@ -160,7 +160,7 @@ TEST(Shared, a_receiver_is_told_that_no_more_will_come) {
   pair.connect();
   const auto lease = pair.lease(to_one(), 2000);
   lease->packed(1000);
-  const auto delivery = pair.inbox.open(lease->envelope(), 0);
+  const auto delivery = pair.peer_segments.open(lease->header(), 0);
   ASSERT_TRUE(delivery);
   EXPECT_EQ(delivery->wait_until(1), 1000);
   lease->packed(kFailed);
@@ -175,18 +175,18 @@ TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
   in_child([&] {
     // A process that is killed runs no destructors.
     auto& zero = *new peers::Directory(directory, rank_of_two(0));
-    Outbox outbox(zero);
+    SendSegment send_segment(zero);
     (void)zero.announce_to(1);
-    const auto lease = outbox.lease(to_one(), 20'000);
-    if (lease) outbox.go_live(*lease);
+    const auto lease = send_segment.lease(to_one(), 20'000);
+    if (lease) send_segment.go_live(*lease);
     lease->packed(10'000);
-    return write(pipe_ends[1], lease->envelope(), kLongestEnvelope) == kLongestEnvelope ? 0 : 1;
+    return write(pipe_ends[1], lease->header(), kLongestHeader) == kLongestHeader ? 0 : 1;
   });
-  std::vector<std::byte> landed(kLongestEnvelope);
-  ASSERT_EQ(read(pipe_ends[0], landed.data(), landed.size()), kLongestEnvelope);
-  Inbox inbox(one, 0);
+  std::vector<std::byte> landed(kLongestHeader);
+  ASSERT_EQ(read(pipe_ends[0], landed.data(), landed.size()), kLongestHeader);
+  PeerSegments peer_segments(one, 0);
   one.take_announcements();
-  const auto delivery = inbox.open(landed.data(), 0);
+  const auto delivery = peer_segments.open(landed.data(), 0);
   ASSERT_TRUE(delivery);
   EXPECT_EQ(delivery->wait_until(1), 10'000);
   EXPECT_THROW((void)delivery->wait_until(20'000), Error);
@@ -194,33 +194,34 @@ TEST(Shared, a_receiver_is_told_that_the_sender_has_died) {
   close(pipe_ends[1]);
 }
 
-/// The receiver's answers to a page that is written at random.
+/// The receiver's answers to a segment that is written at random.
 TEST(Shared, no_page_makes_the_receiver_leave_the_page) {
   Pair pair;
   pair.connect();
   std::mt19937_64 random(3);
   auto lease = pair.lease(to_one(), 2000);
   ASSERT_TRUE(lease);
-  const auto page = pair.map_segment();
-  Slot& slot = Pair::slot_in(page, 0);
+  const auto table = pair.map_segment();
+  Descriptor& descriptor = Pair::descriptor_in(table, 0);
   constexpr std::int64_t kFirst = Parts(2).bytes;
-  const std::int64_t edges[] = {INT64_MIN, -1,      0,      kFirst - 1,       kFirst, page.bytes(),
-                                INT64_MAX, kMemory, kSlots, kLongestEnvelope, 2000};
+  const std::int64_t edges[] = {INT64_MIN,     -1,        0,       kFirst - 1,   kFirst,
+                                table.bytes(), INT64_MAX, kMemory, kDescriptors, kLongestHeader,
+                                2000};
   const auto draw = [&] {
     return random() % 2 == 0 ? edges[random() % std::size(edges)]
                              : static_cast<std::int64_t>(random());
   };
   int opened = 0;
   for (int round = 0; round < 20'000; ++round) {
-    slot.state.store(static_cast<State>(random() % 5));
-    slot.at.store(draw());
-    slot.bytes.store(draw());
-    slot.packed.store(INT64_MAX);
+    descriptor.state.store(static_cast<State>(random() % 5));
+    descriptor.at.store(draw());
+    descriptor.bytes.store(draw());
+    descriptor.packed.store(INT64_MAX);
     try {
-      const auto delivery = pair.inbox.open(lease->envelope(), 0);
+      const auto delivery = pair.peer_segments.open(lease->header(), 0);
       if (!delivery) continue;
       ++opened;
-      EXPECT_GT(delivery->bytes(), kLongestEnvelope);
+      EXPECT_GT(delivery->bytes(), kLongestHeader);
       delivery->for_each_piece(delivery->bytes(), [&](ByteRange piece, const std::byte* packed) {
         EXPECT_LE(piece.end, delivery->bytes());
         volatile std::byte last = packed[piece.end - 1];
@@ -238,7 +239,7 @@ TEST(Shared, two_threads_exchange_thousands_of_messages) {
   pair.connect();
   constexpr int kMessages = 3000;
   std::mutex mutex;
-  std::deque<std::pair<int, std::vector<std::byte>>> wire;  // MPI's part: envelopes
+  std::deque<std::pair<int, std::vector<std::byte>>> wire;  // MPI's part: header messages
   const auto size_of = [](int i) { return std::int64_t{993} + i * 37 % 60'000; };
   std::thread receiver([&] {
     std::deque<std::pair<int, Delivery>> late;
@@ -252,7 +253,7 @@ TEST(Shared, two_threads_exchange_thousands_of_messages) {
         }
       }
       if (next) {
-        const auto delivery = pair.inbox.open(next->second.data(), 0);
+        const auto delivery = pair.peer_segments.open(next->second.data(), 0);
         ASSERT_TRUE(delivery);
         late.emplace_back(next->first, *delivery);
       }
@@ -275,11 +276,11 @@ TEST(Shared, two_threads_exchange_thousands_of_messages) {
     }
     {
       const std::lock_guard lock(mutex);
-      wire.emplace_back(
-          i, std::vector<std::byte>(lease->envelope(), lease->envelope() + kLongestEnvelope));
+      wire.emplace_back(i,
+                        std::vector<std::byte>(lease->header(), lease->header() + kLongestHeader));
     }
     pack(*lease, bytes_of(i, size_of(i)), 4096);
-    pair.outbox.release(*lease);
+    pair.send_segment.release(*lease);
     ++i;
   }
   receiver.join();

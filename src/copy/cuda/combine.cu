@@ -29,7 +29,7 @@ struct CombineArguments {
   const strake_batch_tile* tiles;
   std::uint32_t tile_count;
   std::int32_t tile_log2;
-  const MailCounts* counts;
+  const PutCounts* counts;
   std::byte* to;
   const std::byte* from[2];
 };

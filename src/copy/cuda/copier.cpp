@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "copy/cuda/batch.hpp"
-#include "copy/cuda/mail.hpp"
 #include "copy/cuda/plan.hpp"
+#include "copy/cuda/put.hpp"
 #include "copy/device_copier.hpp"
 #include "device/cuda/driver.hpp"
 #include "device/cuda/peers.hpp"
@@ -29,8 +29,8 @@ class CudaCopier final : public DeviceCopier {
                                       Place from_place, CopyVariant variant, int device) override;
   std::unique_ptr<DeviceBatch> compile_batch(int device, std::span<const Place> slots,
                                              std::span<const CopyBatch::Copy> copies) override;
-  std::unique_ptr<DeviceMail> compile_mail(int device, const MailCopies& copies,
-                                           const MailState& state) override;
+  std::unique_ptr<PutRounds> compile_put(int device, const PutCopies& copies,
+                                         const PutState& state) override;
   Ticket enqueue_together(Queue& queue, std::span<const BatchRun> runs) override;
 
  private:
@@ -103,10 +103,10 @@ std::unique_ptr<DeviceBatch> CudaCopier::compile_batch(int device, std::span<con
   return std::make_unique<CudaBatch>(blocks_, device, slots, copies);
 }
 
-std::unique_ptr<DeviceMail> CudaCopier::compile_mail(int device, const MailCopies& copies,
-                                                     const MailState& state) {
+std::unique_ptr<PutRounds> CudaCopier::compile_put(int device, const PutCopies& copies,
+                                                   const PutState& state) {
   require_device(device);
-  return std::make_unique<CudaMail>(blocks_, device, copies, state);
+  return std::make_unique<CudaPut>(blocks_, device, copies, state);
 }
 
 /// Which kernel a launch takes depends on what it finds: none may be loaded by its first launch,

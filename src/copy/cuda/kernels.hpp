@@ -11,7 +11,7 @@
 #include "copy/batch_index.h"
 #include "copy/cuda/ranks.hpp"
 #include "copy/index.h"
-#include "copy/mail_words.hpp"
+#include "copy/put_words.hpp"
 #include "device/cuda/signal.hpp"
 #include "strake/value_op.hpp"
 
@@ -149,18 +149,18 @@ inline constexpr int kMostTogether = 64;
                                           const Lane& lane);
 /// \}
 /// Slots whose addresses, of even and odd rounds, fit the parameters of a launch.
-inline constexpr int kMailSlots = 1900;
-/// Steps of a round (DeviceMail), and who waits for them. Tables lie in device memory.
-struct MailLaunch {
+inline constexpr int kPutSlots = 1900;
+/// Steps of a round (PutRounds), and who waits for them. Tables lie in device memory.
+struct PutLaunch {
   const BatchLaunch* put = nullptr;  ///< \{ their bases are not used
   const BatchLaunch* own = nullptr;
   const BatchLaunch* take = nullptr;  ///< \}
-  /// Of the slots, in host memory: first arrays, then boxes.
+  /// Of the slots, in host memory: first arrays, then buffers.
   Items<std::byte* const> arrays;
-  Items<const std::array<std::byte*, 2>> boxes;  ///< in even rounds, and in odd ones
-  MailCounts* counts = nullptr;
-  MailProgress* progress = nullptr;
-  const MailFlags* flags = nullptr;  ///< in device memory
+  Items<const std::array<std::byte*, 2>> buffers;  ///< in even rounds, and in odd ones
+  PutCounts* counts = nullptr;
+  PutProgress* progress = nullptr;
+  const PutFlags* flags = nullptr;  ///< in device memory
   int peers = 0;
   std::uint64_t ticket = 0;
   bool puts = false;   ///< put and own
@@ -174,12 +174,12 @@ struct CombineLaunch {
   DeviceCombine how;
   std::byte* to = nullptr;
   const std::byte* from[2] = {};  ///< in even rounds, and in odd ones
-  const MailCounts* counts = nullptr;
+  const PutCounts* counts = nullptr;
 };
 [[nodiscard]] cudaError_t launch_combine(const CombineLaunch& launch, const Lane& lane);
 /// Whether few blocks, which may wait for flags as long as they like, are enough for it.
-[[nodiscard]] bool mail_is_small(const MailLaunch& launch, const Lane& lane) noexcept;
-[[nodiscard]] cudaError_t launch_mail(const MailLaunch& launch, const Lane& lane);
+[[nodiscard]] bool put_is_small(const PutLaunch& launch, const Lane& lane) noexcept;
+[[nodiscard]] cudaError_t launch_put(const PutLaunch& launch, const Lane& lane);
 
 /// Loads every kernel that launch_together() may need, on a lane that only loads.
 [[nodiscard]] cudaError_t load_together(const Lane& lane);

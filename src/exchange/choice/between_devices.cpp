@@ -41,7 +41,7 @@ void add(std::vector<machine::PlannedTransfer>& transfers, const machine::Path& 
 }
 
 std::optional<Transport> predicted(const RankOnDevice& own, const RankOnDevice& other,
-                                   const Lane& sends, const Lane& receives) {
+                                   const PairSchedule& sends, const PairSchedule& receives) {
   if (model() == nullptr) return std::nullopt;
   std::vector<machine::PlannedTransfer> transfers;
   add(transfers, {end_of(own), end_of(other)}, sends.pieces());
@@ -69,17 +69,17 @@ auto or_nothing(const Predict& predict) -> decltype(predict()) {
 }
 
 std::optional<machine::Prediction> predicted_round(const RankOnDevice& own,
-                                                   std::span<const Mailed> all) {
+                                                   std::span<const DeviceTraffic> all) {
   if (model() == nullptr) return std::nullopt;
   std::vector<machine::PlannedTransfer> transfers;
   std::optional<Transport> transport;
-  for (const Mailed& mailed : all) {
+  for (const DeviceTraffic& by_put : all) {
     const machine::PathEnd here = end_of(own);
-    const machine::PathEnd there = end_of(mailed.other);
-    add(transfers, {here, there}, *mailed.sends);
-    if (mailed.receives == nullptr) continue;
-    add(transfers, {there, here}, *mailed.receives);
-    const Transport its = mailed.transport;
+    const machine::PathEnd there = end_of(by_put.other);
+    add(transfers, {here, there}, *by_put.sends);
+    if (by_put.receives == nullptr) continue;
+    add(transfers, {there, here}, *by_put.receives);
+    const Transport its = by_put.transport;
     if (transport.value_or(its) != its) return std::nullopt;
     transport = its;
   }
@@ -91,14 +91,14 @@ std::optional<machine::Prediction> predicted_round(const RankOnDevice& own,
 }  // namespace
 
 std::optional<machine::Prediction> predict_round(const RankOnDevice& own,
-                                                 std::span<const Mailed> all) {
+                                                 std::span<const DeviceTraffic> all) {
   return or_nothing([&] { return predicted_round(own, all); });
 }
 
 bool engines_are_wanted() noexcept { return forced_transport() == Transport::Engine; }
 
 Transport choose_between_devices(const RankOnDevice& own, const RankOnDevice& other,
-                                 const Lane& sends, const Lane& receives) {
+                                 const PairSchedule& sends, const PairSchedule& receives) {
   switch (const Transport forced = forced_transport().value_or(Transport::Library)) {
     case Transport::Device:  // packed in device memory, as for a GPU-aware MPI library
       return Transport::Put;

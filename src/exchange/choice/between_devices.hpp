@@ -12,12 +12,13 @@ namespace strake::exchange::planned {
 /// By STRAKE_METHOD; else by the prediction for all that goes between the two, if this machine's
 /// profile has what it takes (machine/exchange_model.hpp); else Device. ~10 us a piece.
 [[nodiscard]] Transport choose_between_devices(const RankOnDevice& own, const RankOnDevice& other,
-                                               const Lane& sends, const Lane& receives);
+                                               const PairSchedule& sends,
+                                               const PairSchedule& receives);
 /// How long a round takes, from its start to the end of a wait for it, where other ranks do alike.
 /// Nothing: nothing was measured on this class of machine, or not all that it takes, or by several
 /// transports.
 [[nodiscard]] std::optional<machine::Prediction> predict_round(const RankOnDevice& own,
-                                                               std::span<const Mailed> all);
+                                                               std::span<const DeviceTraffic> all);
 /// Whether STRAKE_METHOD wants copy engines, for what a rank is to itself, too.
 [[nodiscard]] bool engines_are_wanted() noexcept;
 

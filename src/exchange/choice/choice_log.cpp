@@ -5,7 +5,7 @@
 #include <mutex>
 #include <set>
 
-#include "exchange/transport/shared/envelopes.hpp"
+#include "exchange/transport/shared/header_messages.hpp"
 #include "job/first.hpp"
 #include "layout/expression.hpp"
 #include "machine/transports.hpp"
@@ -32,7 +32,7 @@ std::string line_of(const Message& message, const Choice& choice, const mpi::Ele
                       : fmt::format("transport {}", name_of(choice.transport)),
                   why_chosen(message, choice));
   const bool shared = choice.transport != Transport::Library || is_about_speed(choice.reason);
-  if (send && shared && choice.shares && shared::may_send_envelope(message.bytes, message.place))
+  if (send && shared && choice.shares && shared::may_send_header(message.bytes, message.place))
     line += "; to ranks of this node by memory that both share";
   return line;
 }

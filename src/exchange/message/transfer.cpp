@@ -5,7 +5,7 @@
 
 #include "exchange/choice/choice.hpp"
 #include "exchange/peers/backoff.hpp"
-#include "exchange/transport/shared/post_office.hpp"
+#include "exchange/transport/shared/shm_endpoint.hpp"
 #include "exchange/transport/table.hpp"
 #include "machine/transports.hpp"
 #include "settings/log.hpp"
@@ -81,10 +81,10 @@ void Transfer::start(bool shares) {
   arrival_ = {};
   patient_until_.reset();
   if (shares_with_) {
-    shared::PostOffice* const office = shared::PostOffice::get();
+    shared::ShmEndpoint* const endpoint = shared::ShmEndpoint::get();
     const Typed& typed = packing_.typed();
-    if (office != nullptr && shares)
-      lease_ = office->lease(*shares_with_, typed.elements->layout(), typed.address, typed.place);
+    if (endpoint != nullptr && shares)
+      lease_ = endpoint->lease(*shares_with_, typed.elements->layout(), typed.address, typed.place);
     transport_ = lease_ ? by_lease(*lease_) : unshared_transport_;
   }
   packing_.begin();
@@ -106,21 +106,21 @@ void Transfer::mark() {
   }
 }
 
-/// The channel has let go of the envelope.
+/// The channel has let go of the header message.
 void Transfer::release_lease() noexcept {
   if (!lease_) return;
-  if (shared::PostOffice* const office = shared::PostOffice::get())
-    office->outbox().release(*lease_);
+  if (shared::ShmEndpoint* const endpoint = shared::ShmEndpoint::get())
+    endpoint->send_segment().release(*lease_);
   lease_.reset();
 }
 
 void Transfer::withdraw() noexcept {
   if (!lease_) return;
-  if (shared::PostOffice* const office = shared::PostOffice::get())
-    office->outbox().withdraw(*lease_);
+  if (shared::ShmEndpoint* const endpoint = shared::ShmEndpoint::get())
+    endpoint->send_segment().withdraw(*lease_);
 }
 
-/// The message has failed: its receiver may have the envelope all the same.
+/// The message has failed: its receiver may have the header message all the same.
 void Transfer::lose_offer() noexcept {
   if (offered() && lease_->take_back()) lease_->packed(shared::kFailed);
 }
@@ -201,8 +201,8 @@ void Transfer::post(Channel& channel) {
 }
 
 void Transfer::give_to(Channel& channel) {
-  shared::PostOffice* const office = shared::PostOffice::get();
-  if (lease_ && office != nullptr) office->outbox().go_live(*lease_);
+  shared::ShmEndpoint* const endpoint = shared::ShmEndpoint::get();
+  if (lease_ && endpoint != nullptr) endpoint->send_segment().go_live(*lease_);
   channel.post(parcel());
 }
 
@@ -254,20 +254,20 @@ void Transfer::take(const Arrival& arrival) {
 /// still claim it, or is taking it.
 bool Transfer::settle() {
   if (!lease_) return true;
-  shared::PostOffice* const office = shared::PostOffice::get();
+  shared::ShmEndpoint* const endpoint = shared::ShmEndpoint::get();
   if (arrival_.lost) {
     lose_offer();
   } else if (offered() && !lease_->taken()) {
-    if (!end_of_patience(office)) return false;
-    if (lease_->claimed()) return is_abandoned(office);
+    if (!end_of_patience(endpoint)) return false;
+    if (lease_->claimed()) return is_abandoned(endpoint);
     // Without memory for the packed bytes the receiver has to claim it.
-    if (office != nullptr && !office->outbox().prepare(*lease_)) return false;
+    if (endpoint != nullptr && !endpoint->send_segment().prepare(*lease_)) return false;
     if (!prepare_to_pack()) return false;
     if (!lease_->take_back()) return false;
-    if (office != nullptr) office->learn(lease_->receiver(), false);
+    if (endpoint != nullptr) endpoint->learn(lease_->receiver(), false);
     pack_shared();
-  } else if (offered() && office != nullptr) {
-    office->learn(lease_->receiver(), true);
+  } else if (offered() && endpoint != nullptr) {
+    endpoint->learn(lease_->receiver(), true);
   }
   patient_until_.reset();
   release_lease();
@@ -275,21 +275,22 @@ bool Transfer::settle() {
 }
 
 /// Whether the receiver has had its time to claim the offer, or has claimed it.
-bool Transfer::end_of_patience(const shared::PostOffice* office) {
+bool Transfer::end_of_patience(const shared::ShmEndpoint* endpoint) {
   const auto now = std::chrono::steady_clock::now();
   if (!patient_until_) {
     patient_until_ = now;
-    if (office != nullptr)
-      *patient_until_ += office->patience(lease_->receiver(), size_bytes(), packing_.typed().place);
+    if (endpoint != nullptr)
+      *patient_until_ +=
+          endpoint->patience(lease_->receiver(), size_bytes(), packing_.typed().place);
   }
   return lease_->offer() != shared::Offer::Open || now >= *patient_until_;
 }
 
 /// Of an offer that is being taken: whether its receiver is dead, so that nobody reads any more.
-bool Transfer::is_abandoned(shared::PostOffice* office) {
+bool Transfer::is_abandoned(shared::ShmEndpoint* endpoint) {
   constexpr unsigned kAtATime = 4096;  // a system call
-  if (office == nullptr || ++turns_ % kAtATime != 0) return false;
-  if (!office->inbox().is_gone(lease_->receiver())) return false;
+  if (endpoint == nullptr || ++turns_ % kAtATime != 0) return false;
+  if (!endpoint->peer_segments().is_gone(lease_->receiver())) return false;
   patient_until_.reset();
   release_lease();
   return true;

@@ -12,13 +12,13 @@
 
 #include "exchange/transport/channel.hpp"
 #include "exchange/transport/packing.hpp"
-#include "exchange/transport/shared/outbox.hpp"
+#include "exchange/transport/shared/send_segment.hpp"
 #include "machine/message.hpp"
 
 namespace strake::exchange {
 
 namespace shared {
-class PostOffice;
+class ShmEndpoint;
 }
 
 using machine::Transport;
@@ -38,9 +38,9 @@ class Transfer {
   /// transport, once, when memory runs out. \throws OutOfMemory
   Transfer(Direction direction, Typed typed, Transport transport);
   /// The same of one send by memory that its receiver shares: post() packs it once the channel has
-  /// the envelope, while the receiver unpacks what is there. The channel's post() must not wait for
-  /// the receiver. One that was offered to the receiver is packed only if that takes it too late;
-  /// from a device's memory it is posted once the default stream's earlier work is done.
+  /// the header message, while the receiver unpacks what is there. The channel's post() must not
+  /// wait for the receiver. One that was offered to the receiver is packed only if that takes it
+  /// too late; from a device's memory it is posted once the default stream's earlier work is done.
   /// \throws std::bad_alloc
   Transfer(Typed typed, const shared::Lease& lease);
   /// The memory of a message that the channel still has is never used again: nobody will know when
@@ -98,7 +98,7 @@ class Transfer {
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return packing_.size_bytes(); }
   /// What the channel gets.
   [[nodiscard]] Parcel parcel() const noexcept {
-    if (lease_) return {lease_->envelope(), lease_->length(), MemoryKind::Host, true};
+    if (lease_) return {lease_->header(), lease_->length(), MemoryKind::Host, true};
     return {packing_.buffer().data(), size_bytes(), packing_.buffer().place().kind, false};
   }
   /// A receive that is being copied from where it lies, for which its sender waits.
@@ -114,8 +114,8 @@ class Transfer {
   bool pull(const shared::Delivery& delivery);
   void end_pull() noexcept;
   bool settle();
-  bool end_of_patience(const shared::PostOffice* office);
-  bool is_abandoned(shared::PostOffice* office);
+  bool end_of_patience(const shared::ShmEndpoint* endpoint);
+  bool is_abandoned(shared::ShmEndpoint* endpoint);
   void lose_offer() noexcept;
   void release_lease() noexcept;
   void give_to(Channel& channel);
@@ -132,7 +132,7 @@ class Transfer {
   State state_ = State::Idle;
   bool cancelled_ = false;
   Arrival arrival_;
-  PoolBlock for_page_;  ///< pinned: a device's bytes on their way to the page
+  PoolBlock for_segment_;  ///< pinned: a device's bytes on their way to the segment
   std::optional<shared::Destination> shares_with_;
   std::optional<shared::Lease> lease_;  ///< shared: where the bytes are packed
   /// Until when the receiver may claim an offer that MPI is done with.

@@ -30,25 +30,25 @@ void Transfer::pack_shared() {
   }
 }
 
-/// What it takes to pack a device's message into the page. False: there is no memory.
+/// What it takes to pack a device's message into the segment. False: there is no memory.
 bool Transfer::prepare_to_pack() {
-  if (!packing_.on_device() || for_page_.data() != nullptr) return true;
+  if (!packing_.on_device() || for_segment_.data() != nullptr) return true;
   try {
-    for_page_ = PoolBlock({MemoryKind::Pinned, packing_.typed().place.device}, size_bytes());
-    (void)packing_.device_copy(for_page_.place());
+    for_segment_ = PoolBlock({MemoryKind::Pinned, packing_.typed().place.device}, size_bytes());
+    (void)packing_.device_copy(for_segment_.place());
     return true;
   } catch (const OutOfMemory&) {
     return false;
   }
 }
 
-/// The CPU copies from pinned memory, since the page is not the device's.
+/// The CPU copies from pinned memory, since the segment is not the device's.
 void Transfer::pack_from_device() {
   const std::int64_t bytes = size_bytes();
-  const PoolBlock packed = std::move(for_page_);
+  const PoolBlock packed = std::move(for_segment_);
   const Typed& typed = packing_.typed();
-  Together::get().run(typed.place.device, packing_.device_copy(packed.place()), packed.data(),
-                      typed.address);
+  LaunchBatcher::get().run(typed.place.device, packing_.device_copy(packed.place()), packed.data(),
+                           typed.address);
   std::memcpy(lease_->data(), packed.data(), static_cast<std::size_t>(bytes));
   lease_->packed(bytes);
 }
@@ -121,7 +121,7 @@ void Transfer::end_pull() noexcept {
 
 void Transfer::wait_until_copied() {
   if (packing_.by_cpu()) return;
-  for (Backoff backoff; !copied(); backoff.pause()) Together::get().launch();
+  for (Backoff backoff; !copied(); backoff.pause()) LaunchBatcher::get().launch();
 }
 
 }  // namespace strake::exchange

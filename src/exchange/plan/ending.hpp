@@ -6,8 +6,8 @@
 
 namespace strake::exchange::planned {
 
-/// Two words, which ranks of a node share (LaneEnd), and others get as a message (Farewells). All
-/// zero: the rank takes part.
+/// Two words, which ranks of a node share (SequenceCounters), and others get as a message
+/// (Farewells). All zero: the rank takes part.
 struct Ending {
   enum class Kind : std::uint8_t {
     None,

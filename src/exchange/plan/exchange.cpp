@@ -10,7 +10,7 @@
 #include "exchange/choice/between_devices.hpp"
 #include "exchange/peers/backoff.hpp"
 #include "exchange/plan/impl.hpp"
-#include "exchange/transport/together.hpp"
+#include "exchange/transport/launch_batcher.hpp"
 #include "machine/transports.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
@@ -67,7 +67,7 @@ void Exchange::Impl::require(Bases bases, std::span<const Combine> combine, bool
 }
 
 void Exchange::Impl::require_device_combines(std::span<const Combine> combine) const {
-  if (!all_ranks_by_mail_)
+  if (!all_ranks_by_put_)
     throw Unsupported(
         "values in a device's memory are combined where all ranks' devices reach each other, and "
         "some here don't: replace() is possible");
@@ -85,24 +85,24 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   captured_ = require_streams(after);
   const auto is_devices = [](const Stream& stream) { return stream.device() >= 0; };
   if (!on_device() || std::ranges::none_of(after, is_devices)) after = {};  // their work is done
-  if (captured_ && !all_by_mail())
+  if (captured_ && !all_by_put())
     throw Unsupported(
         "an exchange with ranks that this device doesn't reach is captured: their CPUs take part");
-  // What does not go by mail waits for the CPU to find its work done.
-  if (!all_by_mail()) {
+  // What does not go by put waits for the CPU to find its work done.
+  if (!all_by_put()) {
     after_.resize(after.size());
     for (std::size_t i = 0; i < after.size(); ++i) after[i].record(after_[i]);
     before_.assign(places_.all.size(), 0);
     for (std::size_t i = 0; i < before_.size(); ++i)
       if (after.empty() && is_device(places_.all[i]))
-        before_[i] = exchange::Together::get().mark(places_.all[i].device);
+        before_[i] = exchange::LaunchBatcher::get().mark(places_.all[i].device);
   }
-  if (mail_->is_used()) {
+  if (puts_->is_used()) {
     or_fail([&] {
-      mail_->prepare(reverse, combine);
-      mail_->start(bases, after);
+      puts_->prepare(reverse, combine);
+      puts_->start(bases, after);
     });
-    mailing_ = true;
+    putting_ = true;
   }
   bases_.assign(bases.begin(), bases.end());
   combine_.assign(combine.begin(), combine.end());
@@ -115,7 +115,7 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
     if (captured_) return;
     for (Peer& peer : peers_)
       if (peer.transfer != nullptr) peer.transfer->start(round_);
-    done_ = advance_while_copying(on_device() ? What::Give : What::All);
+    done_ = advance_while_copying(on_device() ? What::Send : What::All);
   } catch (...) {
     fail();
     throw;
@@ -182,7 +182,7 @@ bool Exchange::Impl::require_streams(std::span<Stream> streams) const {
 void Exchange::Impl::wait(std::span<Stream> before) {
   const bool captures = require_streams(before);
   if (before.empty()) return wait();
-  if (!running_ || !all_by_mail() || (!captured_ && !mail_->may_wait())) {
+  if (!running_ || !all_by_put() || (!captured_ && !puts_->may_wait())) {
     if (running_ && captures)
       throw Unsupported("an exchange that takes CPUs ends in a stream that is being captured");
     return wait();
@@ -192,11 +192,11 @@ void Exchange::Impl::wait(std::span<Stream> before) {
   if (captures && !captured_)
     throw Unsupported("an exchange that has begun outside of a graph is to end in it");
   if (captured_ && !captures) {
-    mail_->forget();  // what was captured ends nowhere
-  } else if (mailing_) {
-    or_fail([&] { mail_->end_in(before); });
+    puts_->forget();  // what was captured ends nowhere
+  } else if (putting_) {
+    or_fail([&] { puts_->end_in(before); });
   }
-  mailing_ = false;
+  putting_ = false;
   end();
 }
 
@@ -205,20 +205,20 @@ void Exchange::Impl::wait(std::span<Stream> before) {
 void Exchange::Impl::require_all_coming(bool anew) {
   or_fail([&] {
     for (const Peer& peer : peers_)
-      if (peer.mailed) require_coming(peer, anew);
+      if (peer.by_put) require_coming(peer, anew);
   });
 }
 
 void Exchange::Impl::enqueue(Bases bases, std::span<Stream> streams) {
   const bool captured = require_streams(streams);
   // Where ranks share a device, one that waits would keep the others from it.
-  if (!all_by_mail() || streams.empty() || (!captured && !mail_->may_wait())) {
+  if (!all_by_put() || streams.empty() || (!captured && !puts_->may_wait())) {
     start(bases, false, {}, streams);
     return wait(streams);
   }
   require(bases, {}, false);
   require_all_coming(true);
-  if (mail_->is_used()) or_fail([&] { mail_->run(bases, streams); });
+  if (puts_->is_used()) or_fail([&] { puts_->run(bases, streams); });
 }
 
 void Exchange::Impl::advance_others() const {
@@ -266,27 +266,28 @@ std::string Exchange::Impl::plan() const {
                         machine::facts_of(own_transport()).describe);
   for (const Peer& peer : peers_) {
     if (places_.all.size() > 1) text += fmt::format("{}, ", described(peer.place));
-    text += fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank,
-                        peer.lanes[kSends].size_bytes(), peer.lanes[kReceives].size_bytes());
+    text +=
+        fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank,
+                    peer.schedules[kSends].size_bytes(), peer.schedules[kReceives].size_bytes());
     const Transport transport = transport_of(peer);
     text += fmt::format(
         "{}: {}\n", name_of(transport),
-        peer.mailed ? machine::facts_of(transport).describe : peer.transfer->describe());
+        peer.by_put ? machine::facts_of(transport).describe : peer.transfer->describe());
   }
-  mail_->for_each_round(rank_, [&](int device, const std::vector<Mailed>& all_mailed) {
-    const auto prediction = predict_round({rank_, device}, all_mailed);
+  puts_->for_each_round(rank_, [&](int device, const std::vector<DeviceTraffic>& traffic) {
+    const auto prediction = predict_round({rank_, device}, traffic);
     if (!prediction) return;
     text +=
         fmt::format("device {}, predicted: {:.1f} us with a launch and a wait, {:.1f} of them {}\n",
                     device, *prediction->seconds * 1e6, prediction->bound.seconds * 1e6,
                     name_of(prediction->bound.resource));
   });
-  if (!running()) text += mail_->last_round();
+  if (!running()) text += puts_->last_round();
   return text;
 }
 
 Transport Exchange::Impl::transport_of(const Peer& peer) const {
-  return peer.mailed ? mail_->transport(number_of(peer)) : peer.transfer->transport();
+  return peer.by_put ? puts_->transport(number_of(peer)) : peer.transfer->transport();
 }
 
 std::vector<Exchange::PeerPlan> Exchange::Impl::peers() const {
@@ -294,8 +295,8 @@ std::vector<Exchange::PeerPlan> Exchange::Impl::peers() const {
   if (own_bytes_ != 0) all.push_back({rank_, own_bytes_, own_bytes_, name_of(own_transport())});
   for (const Peer& peer : peers_) {
     const char* const transport = name_of(transport_of(peer));
-    const std::int64_t out = peer.lanes[kSends].size_bytes();
-    const std::int64_t in = peer.lanes[kReceives].size_bytes();
+    const std::int64_t out = peer.schedules[kSends].size_bytes();
+    const std::int64_t in = peer.schedules[kReceives].size_bytes();
     const auto same = std::ranges::find_if(all, [&](const PeerPlan& known) {
       return known.rank == peer.rank && known.transport == transport;
     });
@@ -311,7 +312,7 @@ std::vector<Exchange::PeerPlan> Exchange::Impl::peers() const {
 
 std::int64_t Exchange::Impl::bytes_sent() const noexcept {
   std::int64_t bytes = own_bytes_;
-  for (const Peer& peer : peers_) bytes += peer.lanes[kSends].size_bytes();
+  for (const Peer& peer : peers_) bytes += peer.schedules[kSends].size_bytes();
   return bytes;
 }
 

@@ -1,5 +1,4 @@
-/// \file  The inside of a planned exchange: its peers, and what is to be given to them and taken
-/// from them.
+/// \file  The inside of a planned exchange: its peers, and the transfers with each.
 #pragma once
 
 #include <algorithm>
@@ -16,21 +15,21 @@
 #include "exchange/peers/group.hpp"
 #include "exchange/plan/ending.hpp"
 #include "exchange/plan/farewells.hpp"
-#include "exchange/plan/sheets.hpp"
+#include "exchange/plan/negotiation.hpp"
 #include "exchange/plan/unless_done.hpp"
-#include "exchange/transport/lanes/connections.hpp"
-#include "exchange/transport/lanes/lane.hpp"
-#include "exchange/transport/lanes/own_copies.hpp"
-#include "exchange/transport/pair_transfer.hpp"
-#include "exchange/transport/put/mails.hpp"
+#include "exchange/transport/pairs/connections.hpp"
+#include "exchange/transport/pairs/own_copies.hpp"
+#include "exchange/transport/pairs/pair_schedule.hpp"
+#include "exchange/transport/pairs/pair_transfer.hpp"
+#include "exchange/transport/put/device_puts.hpp"
 #include "strake/exchange.hpp"
 
 namespace strake {
 
 using namespace exchange::planned;
 
-/// Exchanges are numbered from 1 on. Each has two kinds of lanes: those whose bytes this rank
-/// gives, and those whose bytes it takes.
+/// Rounds are numbered from 1 on. Each pair has two schedules: what this rank sends, and what it
+/// receives.
 class STRAKE_LOCAL Exchange::Impl {
  public:
   Impl(MPI_Comm comm, const ExchangePart& part);
@@ -51,7 +50,7 @@ class STRAKE_LOCAL Exchange::Impl {
   void fail() noexcept;
   /// An exception unwinds the stack: gives up what is under way, also in streams.
   void unwind() noexcept {
-    if (running_ || !mail_->is_idle()) fail();
+    if (running_ || !puts_->is_idle()) fail();
   }
   /// In MPI_Finalize: all exchanges of the process that are still alive take part no longer.
   static void end_all() noexcept;
@@ -61,9 +60,9 @@ class STRAKE_LOCAL Exchange::Impl {
     return std::ranges::all_of(peers_,
                                [&](const Peer& one) {
                                  return one.rank != peer ||
-                                        (one.mailed ? !mailing_ : one.transfer->has_taken());
+                                        (one.by_put ? !putting_ : one.transfer->has_received());
                                }) &&
-           (peer != rank_ || (!mailing_ && !own_due_));
+           (peer != rank_ || (!putting_ && !own_due_));
   }
   [[nodiscard]] std::string plan() const;
   [[nodiscard]] std::vector<PeerPlan> peers() const;
@@ -74,28 +73,28 @@ class STRAKE_LOCAL Exchange::Impl {
   /// Another memory that one of this rank's has transfers with. Its number is that of its pair in
   /// Connections.
   struct Peer {
-    Peer(Dealings& dealings, Place here)
-        : rank(dealings.rank),
+    Peer(PairTransfers& transfers, Place here)
+        : rank(transfers.rank),
           place(here),
-          lanes{Lane(std::move(dealings.sends), place, dealings.direct),
-                Lane(std::move(dealings.receives), place, dealings.direct)},
-          on_device(dealings.they_are_on_device) {}
+          schedules{PairSchedule(std::move(transfers.sends), place, transfers.direct),
+                    PairSchedule(std::move(transfers.receives), place, transfers.direct)},
+          on_device(transfers.they_are_on_device) {}
     int rank;     ///< whose it is; it may be this rank's
     Place place;  ///< of this rank's arrays
-    std::array<Lane, 2> lanes;
+    std::array<PairSchedule, 2> schedules;
     bool on_device;       ///< its arrays are
     bool near = false;    ///< it shares memory with this rank
-    bool mailed = false;  ///< all goes by mail: there is no `transfer`
+    bool by_put = false;  ///< all goes by put: there is no `transfer`
     std::unique_ptr<PairTransfer> transfer;
   };
-  void plan_peers(std::vector<Dealings>& all);
+  void plan_peers(std::vector<PairTransfers>& all);
   [[nodiscard]] std::vector<std::array<int, 2>> plan_far();
   void open_transfers(const std::vector<std::array<int, 2>>& tags);
-  void plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices);
+  void plan_puts(const std::vector<PairTransfers>& all, std::vector<DevicePuts::Part> devices);
   [[nodiscard]] Transport transport_of(const Peer& peer) const;
   /// How the bytes travel that this rank is to itself.
   [[nodiscard]] Transport own_transport() const noexcept {
-    return mail_->engines_copy_own() ? Transport::Engine : Transport::Self;
+    return puts_->engines_copy_own() ? Transport::Engine : Transport::Self;
   }
   void require(Bases bases, std::span<const Combine> combine, bool reverse) const;
   void require_device_combines(std::span<const Combine> combine) const;
@@ -108,9 +107,9 @@ class STRAKE_LOCAL Exchange::Impl {
     unless_done(move, [&] { fail(); });
   }
   /// No CPU copies anything of this rank's.
-  [[nodiscard]] bool all_by_mail() const noexcept {
+  [[nodiscard]] bool all_by_put() const noexcept {
     return !places_.all.empty() && std::ranges::all_of(places_.all, is_device) &&
-           std::ranges::all_of(peers_, &Peer::mailed);
+           std::ranges::all_of(peers_, &Peer::by_put);
   }
   [[nodiscard]] static bool is_device(Place place) noexcept {
     return place.kind == MemoryKind::Device;
@@ -119,14 +118,14 @@ class STRAKE_LOCAL Exchange::Impl {
     return places_.all[places_.of_array[array]];
   }
   enum class What : std::uint8_t {
-    Give,  ///< in a start on a device no bytes are taken yet: who claims them has to end it
+    Send,  ///< in a start on a device no bytes are received yet: who claims them has to end it
     All,
     Wait,  ///< all, for a caller in wait(): a device may be made to wait for other ranks
   };
   bool advance(What what);
   bool advance_while_copying(What what);
   bool test(What what);
-  void look_at_mail(What what);
+  void look_at_puts(What what);
   bool follows_its_work();
   bool look_around();
   void serve(const Peer& peer);
@@ -149,13 +148,14 @@ class STRAKE_LOCAL Exchange::Impl {
   [[nodiscard]] std::size_t number_of(const Peer& peer) const noexcept {
     return static_cast<std::size_t>(&peer - peers_.data());
   }
-  /// This rank's end of a lane, and the other's.
-  [[nodiscard]] LaneEnd& end_of(const Peer& peer, std::size_t lane) const noexcept {
-    return connections_->own_end(number_of(peer), lane);
+  /// This rank's end of a schedule, and the other's.
+  [[nodiscard]] SequenceCounters& end_of(const Peer& peer, std::size_t schedule) const noexcept {
+    return connections_->own_counters(number_of(peer), schedule);
   }
   /// (This rank's sends are the other one's receives.)
-  [[nodiscard]] LaneEnd& other_end_of(const Peer& peer, std::size_t lane) const noexcept {
-    return connections_->their_end(number_of(peer), 1 - lane);
+  [[nodiscard]] SequenceCounters& other_end_of(const Peer& peer,
+                                               std::size_t schedule) const noexcept {
+    return connections_->their_counters(number_of(peer), 1 - schedule);
   }
 
   std::shared_ptr<exchange::peers::Group> group_;
@@ -163,20 +163,20 @@ class STRAKE_LOCAL Exchange::Impl {
   int rank_ = 0;
   std::size_t arrays_ = 0;
   Places places_;                             ///< of the arrays
-  std::unique_ptr<Connections> connections_;  ///< outlives the lanes, whose copies read there
+  std::unique_ptr<Connections> connections_;  ///< outlives the schedules, whose copies read there
   std::vector<Peer> peers_;
-  OwnCopies own_;                ///< in host memory
-  std::int64_t own_bytes_ = 0;   ///< what this rank is to itself, in any one memory
-  std::unique_ptr<Mails> mail_;  ///< between devices of the node
+  OwnCopies own_;                     ///< in host memory
+  std::int64_t own_bytes_ = 0;        ///< what this rank is to itself, in any one memory
+  std::unique_ptr<DevicePuts> puts_;  ///< between devices of the node
 
-  bool all_ranks_by_mail_ = false;  ///< all that goes from or to a device
+  bool all_ranks_by_put_ = false;  ///< all that goes from or to a device
 
   bool running_ = false;  ///< until test() has told that it is done
   bool done_ = false;
   bool ended_ = false;   ///< peers were told that this rank takes part no longer
   bool failed_ = false;  ///< it has not left well
   bool own_due_ = false;
-  bool mailing_ = false;   ///< a round of mail goes on
+  bool putting_ = false;   ///< a round of puts goes on
   bool captured_ = false;  ///< what was started is part of a graph
   Round round_;            ///< the last that was started; its number counts from 1 on
   /// Marks of the devices' default streams, by place; 0: there is none, or it is reached.

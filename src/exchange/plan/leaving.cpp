@@ -8,7 +8,7 @@
 
 #include "exchange/peers/backoff.hpp"
 #include "exchange/plan/impl.hpp"
-#include "exchange/transport/together.hpp"
+#include "exchange/transport/launch_batcher.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
@@ -71,7 +71,7 @@ Exchange::Impl::~Impl() {
     }
   }
   if (running_) fail();
-  mail_.reset();  // waits until devices have put what they owe to peers
+  puts_.reset();  // waits until devices have put what they owe to peers
   leave(Ending::Kind::Left);
   {
     const std::lock_guard lock(living().mutex);
@@ -99,7 +99,7 @@ void Exchange::Impl::end_all() noexcept {
 
 bool Exchange::Impl::is_idle_soon() const noexcept {
   const Clock::time_point begin = Clock::now();
-  for (exchange::Backoff backoff; !mail_->is_idle(); backoff.pause())
+  for (exchange::Backoff backoff; !puts_->is_idle(); backoff.pause())
     if (Clock::now() - begin > kDevicePatience) return false;
   return true;
 }
@@ -109,8 +109,8 @@ void Exchange::Impl::leave(Ending::Kind kind) noexcept {
   const Ending own(kind, running_ ? round_.number - 1 : round_.number, cause_);
   for (const Peer& peer : peers_) {
     if (!peer.near) continue;
-    for (const std::size_t lane : {kSends, kReceives}) {
-      LaneEnd& end = end_of(peer, lane);
+    for (const std::size_t schedule : {kSends, kReceives}) {
+      SequenceCounters& end = end_of(peer, schedule);
       end.cause.store(own.cause, std::memory_order_relaxed);
       end.rounds_and_kind.store(own.rounds_and_kind, std::memory_order_release);
     }
@@ -120,13 +120,13 @@ void Exchange::Impl::leave(Ending::Kind kind) noexcept {
 
 void Exchange::Impl::fail() noexcept {
   if (ended_) return;
-  mail_->stop_waiting();
+  puts_->stop_waiting();
   for (const Peer& peer : peers_)
     if (peer.transfer != nullptr) peer.transfer->cancel();
   failed_ = true;
   leave(Ending::Kind::GivenUp);
   finish_copies();
-  mail_->give_up();
+  puts_->give_up();
   end();
 }
 
@@ -134,16 +134,16 @@ void Exchange::Impl::fail() noexcept {
 /// free now.
 void Exchange::Impl::finish_copies() noexcept {
   if (!on_device()) return;
-  exchange::Together::get().launch();
+  exchange::LaunchBatcher::get().launch();
   const Clock::time_point begin = Clock::now();
-  const auto is_idle = [](Lane& lane) noexcept {
+  const auto is_idle = [](PairSchedule& schedule) noexcept {
     try {
-      return lane.idle();
+      return schedule.idle();
     } catch (...) {
       return true;  // the device has failed
     }
   };
-  const auto are_idle = [&](Peer& peer) { return std::ranges::all_of(peer.lanes, is_idle); };
+  const auto are_idle = [&](Peer& peer) { return std::ranges::all_of(peer.schedules, is_idle); };
   for (exchange::Backoff backoff; !std::ranges::all_of(peers_, are_idle); backoff.pause())
     if (Clock::now() - begin > kDevicePatience) return;
 }
@@ -154,11 +154,11 @@ void Exchange::Impl::require_coming(const Peer& peer, bool anew) {
   const Ending ending = ending_of(peer);
   if (ending.is_none()) return;
   // Devices count their rounds themselves.
-  if (!anew && (peer.mailed ? !mail_->misses(number_of(peer)) : ending.rounds() >= round_.number))
+  if (!anew && (peer.by_put ? !puts_->misses(number_of(peer)) : ending.rounds() >= round_.number))
     return;
   cause_ = ending.first_cause(peer.rank);
-  throw Error(ending.text(peer.rank, !peer.mailed) +
-              (peer.mailed
+  throw Error(ending.text(peer.rank, !peer.by_put) +
+              (peer.by_put
                    ? std::string()
                    : fmt::format("; rank {} waits for it in round {}", rank_, round_.number)));
 }
@@ -174,7 +174,7 @@ void Exchange::Impl::require_alive(const Peer& peer) {
 
 Ending Exchange::Impl::ending_of(const Peer& peer) const noexcept {
   if (!peer.near) return farewells_->of(peer.rank);
-  const LaneEnd& end = other_end_of(peer, kSends);
+  const SequenceCounters& end = other_end_of(peer, kSends);
   Ending found;
   found.rounds_and_kind = end.rounds_and_kind.load(std::memory_order_acquire);
   if (!found.is_none()) found.cause = end.cause.load(std::memory_order_relaxed);

@@ -8,7 +8,7 @@
 #include "exchange/choice/between_devices.hpp"
 #include "exchange/choice/choice.hpp"
 #include "exchange/plan/impl.hpp"
-#include "exchange/transport/lanes/swap_with.hpp"
+#include "exchange/transport/pairs/swap_with.hpp"
 #include "exchange/transport/table.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
@@ -33,10 +33,10 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
   group_ = exchange::peers::Group::of(comm);
   rank_ = group_->rank();
   mpi::agree(group_->comm(), fault_of(part), mpi::FaultKind::Unsupported);
-  std::vector<Dealings> all = tell_peers(*group_, part, places_);
-  std::vector<Mails::Part> devices;
+  std::vector<PairTransfers> all = negotiate(*group_, part, places_);
+  std::vector<DevicePuts::Part> devices;
   for (const Place place : places_.all) devices.push_back({place, {}, {}});
-  std::erase_if(all, [&](Dealings& own) {
+  std::erase_if(all, [&](PairTransfers& own) {
     if (own.rank != rank_ || own.place != own.their_place) return false;
     for (const Piece& piece : own.sends) own_bytes_ += piece.mine.size_bytes();
     if (is_device(places_.all[own.place])) {
@@ -49,17 +49,16 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
   try {
     plan_peers(all);
     const std::vector<std::array<int, 2>> tags = plan_far();
-    plan_mail(all, std::move(devices));
+    plan_puts(all, std::move(devices));
     open_transfers(tags);
-    int by_mail =
-        std::ranges::all_of(peers_,
-                            [](const Peer& peer) { return peer.mailed || !is_device(peer.place); })
-            ? 1
-            : 0;
+    int by_put = std::ranges::all_of(
+                     peers_, [](const Peer& peer) { return peer.by_put || !is_device(peer.place); })
+                     ? 1
+                     : 0;
     mpi::check(
-        mpi::real_mpi().MPI_Allreduce(MPI_IN_PLACE, &by_mail, 1, MPI_INT, MPI_MIN, group_->comm()),
+        mpi::real_mpi().MPI_Allreduce(MPI_IN_PLACE, &by_put, 1, MPI_INT, MPI_MIN, group_->comm()),
         "MPI_Allreduce");
-    all_ranks_by_mail_ = by_mail != 0;
+    all_ranks_by_put_ = by_put != 0;
     join();
   } catch (...) {
     // Planning has failed on all ranks alike: nothing was sent, and nobody accesses anything.
@@ -70,18 +69,19 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
 }
 
 /// All peers, and the memory that those of the node share.
-void Exchange::Impl::plan_peers(std::vector<Dealings>& all) {
+void Exchange::Impl::plan_peers(std::vector<PairTransfers>& all) {
   std::vector<Pair> pairs;
-  for (Dealings& dealings : all) {
-    const Peer& peer = peers_.emplace_back(dealings, places_.all[dealings.place]);
-    Pair& pair = pairs.emplace_back(dealings.rank);
-    pair.packed_bytes = {peer.lanes[kSends].packed_bytes(), peer.lanes[kReceives].packed_bytes()};
+  for (PairTransfers& transfers : all) {
+    const Peer& peer = peers_.emplace_back(transfers, places_.all[transfers.place]);
+    Pair& pair = pairs.emplace_back(transfers.rank);
+    pair.packed_bytes = {peer.schedules[kSends].packed_bytes(),
+                         peer.schedules[kReceives].packed_bytes()};
     pair.on_devices = peer.on_device && is_device(peer.place);
-    pair.connected = dealings.connected;
-    while (pair.rank == rank_ &&
-           (all[pair.twin].rank != rank_ || all[pair.twin].place != dealings.their_place ||
-            all[pair.twin].their_place != dealings.place))
-      ++pair.twin;
+    pair.connected = transfers.connected;
+    while (pair.rank == rank_ && (all[pair.other_end].rank != rank_ ||
+                                  all[pair.other_end].place != transfers.their_place ||
+                                  all[pair.other_end].their_place != transfers.place))
+      ++pair.other_end;
   }
   connections_ = std::make_unique<Connections>(group_, pairs, arrays_);
   for (Peer& peer : peers_) peer.near = connections_->reaches(number_of(peer));
@@ -127,19 +127,19 @@ std::vector<std::array<int, 2>> Exchange::Impl::plan_far() {
   return all;
 }
 
-/// Opens what does not go by mail, by the first row of the table that carries it.
+/// Opens what does not go by put, by the first row of the table that carries it.
 void Exchange::Impl::open_transfers(const std::vector<std::array<int, 2>>& tags) {
   const auto forced = exchange::forced_transport();
   const bool packs = forced == Transport::Pack || forced == Transport::Shared;
   for (Peer& peer : peers_) {
-    if (peer.mailed) continue;
+    if (peer.by_put) continue;
     const std::size_t number = number_of(peer);
     const auto kind = [](bool on_device) {
       return on_device ? MemoryKind::Device : MemoryKind::Host;
     };
     const machine::Path path = {{kind(is_device(peer.place)), rank_, 0, peer.place.device},
                                 {kind(peer.on_device), peer.rank, peer.near ? 0 : 1, -1}};
-    const exchange::PairContext pair{.lanes = peer.lanes,
+    const exchange::PairContext pair{.schedules = peer.schedules,
                                      .path = path,
                                      .reads = !packs && !peer.on_device,
                                      .connections = *connections_,
@@ -153,21 +153,22 @@ void Exchange::Impl::open_transfers(const std::vector<std::array<int, 2>>& tags)
 }
 
 /// Plans the transfers between devices.
-void Exchange::Impl::plan_mail(const std::vector<Dealings>& all, std::vector<Mails::Part> devices) {
+void Exchange::Impl::plan_puts(const std::vector<PairTransfers>& all,
+                               std::vector<DevicePuts::Part> devices) {
   std::vector<Place> arrays;
   for (std::size_t i = 0; i < arrays_; ++i) arrays.push_back(place_of(i));
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& peer = peers_[i];
     if (peer.near && peer.on_device && is_device(peer.place))
-      devices[all[i].place].partners.push_back({peer.rank, peer.rank == rank_, i,
-                                                connections_->twin_of(i), &peer.lanes[kSends],
-                                                &peer.lanes[kReceives]});
+      devices[all[i].place].peers.push_back({peer.rank, peer.rank == rank_, i,
+                                             connections_->other_end_of(i), &peer.schedules[kSends],
+                                             &peer.schedules[kReceives]});
   }
-  std::erase_if(devices,
-                [](const Mails::Part& part) { return part.own.empty() && part.partners.empty(); });
-  mail_ = std::make_unique<Mails>(group_->comm(), *connections_, arrays, std::move(devices),
-                                  DeviceChoices{choose_between_devices, engines_are_wanted()});
-  for (Peer& peer : peers_) peer.mailed = mail_->reaches(number_of(peer));
+  std::erase_if(
+      devices, [](const DevicePuts::Part& part) { return part.own.empty() && part.peers.empty(); });
+  puts_ = std::make_unique<DevicePuts>(group_->comm(), *connections_, arrays, std::move(devices),
+                                       DeviceChoices{choose_between_devices, engines_are_wanted()});
+  for (Peer& peer : peers_) peer.by_put = puts_->reaches(number_of(peer));
 }
 
 }  // namespace strake

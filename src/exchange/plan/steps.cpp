@@ -6,7 +6,7 @@
 
 #include "exchange/peers/backoff.hpp"
 #include "exchange/plan/impl.hpp"
-#include "exchange/transport/together.hpp"
+#include "exchange/transport/launch_batcher.hpp"
 
 namespace strake {
 
@@ -15,7 +15,8 @@ bool Exchange::Impl::follows_its_work() {
   if (!std::ranges::all_of(after_, [](const Event& event) { return event.query(); })) return false;
   after_.clear();
   for (std::size_t i = 0; i < before_.size(); ++i) {
-    if (before_[i] != 0 && !exchange::Together::get().reached(places_.all[i].device, before_[i]))
+    if (before_[i] != 0 &&
+        !exchange::LaunchBatcher::get().reached(places_.all[i].device, before_[i]))
       return false;
     before_[i] = 0;
   }
@@ -30,21 +31,21 @@ bool Exchange::Impl::advance_while_copying(What what) {
     return peer.transfer != nullptr && peer.transfer->is_copying();
   };
   for (exchange::Backoff backoff; !all && std::ranges::any_of(peers_, copies); backoff.pause())
-    all = advance(What::Give);
+    all = advance(What::Send);
   return all;
 }
 
 /// One look at all that goes on. Waits for nothing. True: all is done.
 bool Exchange::Impl::advance(What what) {
   // A start takes nothing: ghost cells that are read too early are found so (STRAKE_CHECK).
-  if (mailing_ && what != What::Give) look_at_mail(what);
-  bool all = !mailing_;
-  if (all_by_mail()) return all;
+  if (putting_ && what != What::Send) look_at_puts(what);
+  bool all = !putting_;
+  if (all_by_put()) return all;
   if (!follows_its_work()) return false;
   // Messages of the MPI library take longest; then what ranks of the node wait for.
   for (const bool near : {false, true})
     for (Peer& peer : peers_)
-      if (peer.near == near && peer.transfer != nullptr) peer.transfer->give();
+      if (peer.near == near && peer.transfer != nullptr) peer.transfer->send();
   if (own_due_) {
     own_due_ = false;
     own_.run(bases_, round_.reverse, combine_);
@@ -53,29 +54,29 @@ bool Exchange::Impl::advance(What what) {
   for (Peer& peer : peers_) {
     if (peer.transfer == nullptr) continue;
     // Values are combined in the order of the peers, so that the result is always the same.
-    if (what != What::Give && (earlier || !round_.reverse)) peer.transfer->take();
-    earlier = earlier && peer.transfer->has_taken();
+    if (what != What::Send && (earlier || !round_.reverse)) peer.transfer->receive();
+    earlier = earlier && peer.transfer->has_received();
   }
-  exchange::Together::get().launch();
+  exchange::LaunchBatcher::get().launch();
   for (Peer& peer : peers_) {
     if (peer.transfer == nullptr) continue;
     PairTransfer& transfer = *peer.transfer;
     transfer.look();
-    if (transfer.has_given() && transfer.has_taken()) continue;
+    if (transfer.has_sent() && transfer.has_received()) continue;
     all = false;
-    if (!transfer.is_copying() && (what != What::Give || !transfer.has_given())) serve(peer);
+    if (!transfer.is_copying() && (what != What::Send || !transfer.has_sent())) serve(peer);
   }
   return all;
 }
 
-void Exchange::Impl::look_at_mail(What what) {
-  mailing_ = !mail_->test(what == What::Wait);
-  if (!mailing_) return;
-  if (const auto late = mail_->late()) return serve(peers_[*late]);
+void Exchange::Impl::look_at_puts(What what) {
+  putting_ = !puts_->test(what == What::Wait);
+  if (!putting_) return;
+  if (const auto late = puts_->late()) return serve(peers_[*late]);
   // Before this rank's own bytes are put any may be what holds it up.
   const bool due = look_around();
   for (const Peer& peer : peers_) {
-    if (!peer.mailed) continue;
+    if (!peer.by_put) continue;
     if (due) require_alive(peer);
     require_coming(peer);
   }

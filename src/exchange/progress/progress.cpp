@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "exchange/peers/backoff.hpp"
-#include "exchange/transport/together.hpp"
+#include "exchange/transport/launch_batcher.hpp"
 
 namespace strake::exchange {
 namespace {
@@ -134,7 +134,7 @@ void Progress::step_all() noexcept {
     if (i < running_.size() && running_[i].get() == visited) ++i;
   }
   lock.unlock();
-  Together::get().launch();
+  LaunchBatcher::get().launch();
 }
 
 void Progress::step_some(Flight* mine) noexcept {
@@ -151,7 +151,7 @@ void Progress::step_some(Flight* mine) noexcept {
     visit(lock, *running_[++turn_ % running_.size()]);
   }
   lock.unlock();
-  Together::get().launch();
+  LaunchBatcher::get().launch();
 }
 
 void Progress::hand_on_all() noexcept {
@@ -165,7 +165,7 @@ void Progress::hand_on_all() noexcept {
       Lock lock(mutex_);
       prepare_sends(lock);
     }
-    Together::get().launch();
+    LaunchBatcher::get().launch();
   }
 }
 

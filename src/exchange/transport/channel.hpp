@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "exchange/transport/shared/inbox.hpp"
+#include "exchange/transport/shared/peer_segments.hpp"
 #include "strake/place.hpp"
 
 namespace strake::exchange {
@@ -20,7 +20,7 @@ struct Parcel {
   std::byte* data = nullptr;
   std::int64_t bytes = 0;
   MemoryKind memory = MemoryKind::Host;
-  bool envelope = false;  ///< that names a message in shared memory (exchange/transport/shared)
+  bool header = false;  ///< that names a message in shared memory (exchange/transport/shared)
 };
 
 /// How a message ended.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "exchange/transport/shared/envelopes.hpp"
+#include "exchange/transport/shared/header_messages.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
 #include "mpi/world.hpp"
@@ -46,7 +46,7 @@ void MpiChannel::post(const Parcel& parcel) {
   const auto& [rank, tag, comm] = peer_;
   parcel_ = parcel;
   delivery_.reset();
-  if (sends() && !parcel.envelope) shared::mark_send(parcel.bytes, peer_);
+  if (sends() && !parcel.header) shared::add_placeholder(parcel.bytes, peer_);
   if (persistent_) {
     if (request_ == MPI_REQUEST_NULL) init(parcel);  // Open MPI has freed one that failed
     if (sends()) mpi::prepare_send(parcel.memory, parcel.data, parcel.bytes);
@@ -100,14 +100,14 @@ std::optional<Arrival> MpiChannel::poll() {
   return arrival();
 }
 
-/// A message has ended well: looks for an envelope, and at its length.
+/// A message has ended well: looks for a header message, and at its length.
 void MpiChannel::look_at_message() {
   if (sends() || was_cancelled()) return;
   const shared::Met met = message_ != nullptr ? shared::Met::Matched : shared::Met::No;
   delivery_ = shared::look(status_, comm_, met,
                            [&] { return shared::read_landed(parcel_.data, parcel_.memory); });
   // Open MPI tells no error of a message that is too long, and where the room was filled just so,
-  // never; none of the libraries knows what an envelope stands for.
+  // never; none of the libraries knows what a header message stands for.
   if ((mpi::quirks::kLongMessagesOverrun || delivery_) &&
       mpi::received_bytes(status_) > parcel_.bytes) {
     if (delivery_) {

@@ -95,7 +95,7 @@ class MpiChannel final : public Channel {
   MPI_Message* message_ = nullptr;
   bool persistent_ = false;
   Parcel parcel_;                             ///< the posted one
-  mpi::CommunicatorPtr comm_;                 ///< of the peer, where an envelope may come
+  mpi::CommunicatorPtr comm_;                 ///< of the peer, where a header message may come
   std::optional<shared::Delivery> delivery_;  ///< what has come, if not in the parcel
   MPI_Request request_ = MPI_REQUEST_NULL;
   MPI_Status status_{};

@@ -67,7 +67,7 @@ void Packing::unpack(std::int64_t bytes) {
 }
 
 bool Packing::follows_its_mark() {
-  if (before_ != 0 && Together::get().reached(typed_.place.device, before_)) before_ = 0;
+  if (before_ != 0 && LaunchBatcher::get().reached(typed_.place.device, before_)) before_ = 0;
   return before_ == 0;
 }
 
@@ -75,7 +75,7 @@ bool Packing::copied() {
   if ((next_.copy != nullptr || to_unpack_ != 0) && !follows_its_mark()) return false;
   if (to_unpack_ != 0) form_->unpack(*this, std::exchange(to_unpack_, 0));
   if (next_.copy != nullptr) {
-    launch_ = Together::get().add(typed_.place.device, next_.copy, next_.to, next_.from);
+    launch_ = LaunchBatcher::get().add(typed_.place.device, next_.copy, next_.to, next_.from);
     next_ = {};
   }
   if (launch_ != nullptr && !launch_->done()) return false;

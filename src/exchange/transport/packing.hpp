@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "exchange/transport/launch_batcher.hpp"
 #include "exchange/transport/plans.hpp"
-#include "exchange/transport/together.hpp"
 #include "memory/pool.hpp"
 
 namespace strake::exchange {
@@ -42,7 +42,7 @@ struct PackedForm {
   /// \}
   bool by_cpu = false;  ///< the CPU copies: what was begun has ended
   /// Device memory: messages of up to so many bytes are packed, and unpacked, in a launch with
-  /// others (exchange/transport/together.hpp). [bytes]
+  /// others (exchange/transport/launch_batcher.hpp). [bytes]
   std::int64_t most_together = 0;
 };
 
@@ -61,7 +61,7 @@ class Packing {
   /// A message begins: nothing is copied yet.
   void begin();
   /// The copies come after what the device's legacy default stream holds now. \throws CudaError
-  void mark() { before_ = Together::get().mark(typed_.place.device); }
+  void mark() { before_ = LaunchBatcher::get().mark(typed_.place.device); }
   /// Whether copies are marked by themselves when they are begun: those that go with others, and
   /// those that come after a message has come.
   [[nodiscard]] bool needs_mark() const noexcept {
@@ -147,9 +147,9 @@ class Packing {
     std::byte* to = nullptr;
     const std::byte* from = nullptr;
   };
-  Next next_;                             ///< a copy that is to be collected
-  std::shared_ptr<const Launch> launch_;  ///< what collected it
-  std::int64_t to_unpack_ = 0;            ///< by a launch of its own; 0: nothing [bytes]
+  Next next_;                                  ///< a copy that is to be collected
+  std::shared_ptr<const LaunchBatch> launch_;  ///< what collected it
+  std::int64_t to_unpack_ = 0;                 ///< by a launch of its own; 0: nothing [bytes]
 };
 
 /// \{ The forms of the transports that pack messages: in host memory; in device memory; from there

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "exchange/transport/together.hpp"
+#include "exchange/transport/launch_batcher.hpp"
 #include "machine/message.hpp"
 #include "mpi/elements.hpp"
 #include "strake/copy.hpp"

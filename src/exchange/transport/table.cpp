@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "exchange/transport/lanes/message_pair.hpp"
-#include "exchange/transport/lanes/shared_pair.hpp"
+#include "exchange/transport/pairs/message_pair.hpp"
+#include "exchange/transport/pairs/shared_pair.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange {
@@ -16,12 +16,12 @@ using planned::PairTransfer;
 using planned::SharedPair;
 
 std::unique_ptr<PairTransfer> open_shared(const PairContext& pair, Transport packed) {
-  return std::make_unique<SharedPair>(pair.lanes, pair.connections, pair.number, pair.reads,
+  return std::make_unique<SharedPair>(pair.schedules, pair.connections, pair.number, pair.reads,
                                       packed);
 }
 std::unique_ptr<PairTransfer> open_message(const PairContext& pair, Transport packed) {
-  return std::make_unique<MessagePair>(pair.lanes, pair.comm, pair.peer, pair.in_tag, pair.out_tag,
-                                       packed);
+  return std::make_unique<MessagePair>(pair.schedules, pair.comm, pair.peer, pair.in_tag,
+                                       pair.out_tag, packed);
 }
 
 bool direct_carries(const PairContext& pair) { return pair.near() && pair.reads; }

@@ -22,9 +22,9 @@
 #include <memory>
 #include <span>
 
-#include "exchange/transport/lanes/connections.hpp"
 #include "exchange/transport/packing.hpp"
-#include "exchange/transport/pair_transfer.hpp"
+#include "exchange/transport/pairs/connections.hpp"
+#include "exchange/transport/pairs/pair_transfer.hpp"
 #include "machine/path.hpp"
 #include "machine/transports.hpp"
 
@@ -32,7 +32,7 @@ namespace strake::exchange {
 
 /// A memory of this rank and one of a peer, between which a planned exchange has transfers.
 struct PairContext {
-  std::array<planned::Lane, 2>& lanes;  ///< outlives what is opened
+  std::array<planned::PairSchedule, 2>& schedules;  ///< outlives what is opened
   /// From this rank's memory to the peer's. A peer whose memory is not mapped here, or does not map
   /// this rank's, counts as on another node.
   machine::Path path;

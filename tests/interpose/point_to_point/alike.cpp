@@ -1,5 +1,5 @@
-/// \file  Messages of the size of an envelope (exchange/transport/shared/lengths.hpp) among longer
-/// ones: each probe tells the size of the very next one, however the messages before it were
+/// \file  Messages of the size of a header message (exchange/transport/shared/lengths.hpp) among
+/// longer ones: each probe tells the size of the very next one, however the messages before it were
 /// received.
 #include <deque>
 #include <memory>

@@ -1,6 +1,6 @@
-// A rank is killed once the envelope of its message has left, before, while or after it packs it:
-// the other one gets the message, or is told; it does not wait. The first argument: how long the
-// rank lives on, in microseconds.
+// A rank is killed once the header message of its message has left, before, while or after it packs
+// it: the other one gets the message, or is told; it does not wait. The first argument: how long
+// the rank lives on, in microseconds.
 #include <signal.h>
 #include <unistd.h>
 

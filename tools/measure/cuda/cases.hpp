@@ -36,7 +36,7 @@ void add_ipc(Cases& cases);              ///< open and close memory of another p
 void add_pack(Cases& cases);             ///< Strake's own device back end
 void add_cache_states(Cases& cases);     ///< device to pinned, target in cache or flushed
 void add_contention(Cases& cases);       ///< packing against kernels and copies
-void add_mail(Cases& cases);             ///< rounds of planned exchanges
+void add_puts(Cases& cases);             ///< rounds of planned exchanges
 void add_words(Cases& cases);            ///< fetch granularity, latency, atomics, flags
 
 }  // namespace strake::measure::cuda

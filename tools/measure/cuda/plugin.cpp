@@ -15,7 +15,7 @@ class CudaPlugin final : public Plugin {
   std::vector<Case> cases() override {
     Cases cases;
     for (const auto add_theme :
-         {add_host_copies, add_pageable_copies, add_zero_copy, add_peer_copies, add_pack, add_mail,
+         {add_host_copies, add_pageable_copies, add_zero_copy, add_peer_copies, add_pack, add_puts,
           add_words, add_strided_copies, add_calls, add_graphs, add_ipc, add_cache_states,
           add_contention, add_managed}) {
       add_theme(cases);

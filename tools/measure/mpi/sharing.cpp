@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "exchange/transport/mpi_channel.hpp"
-#include "exchange/transport/shared/envelopes.hpp"
-#include "exchange/transport/shared/post_office.hpp"
+#include "exchange/transport/shared/header_messages.hpp"
+#include "exchange/transport/shared/shm_endpoint.hpp"
 #include "memory/sharing/directories.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/real_mpi.hpp"
@@ -22,7 +22,7 @@
 namespace strake::measure {
 namespace {
 
-using exchange::shared::PostOffice;
+using exchange::shared::ShmEndpoint;
 
 /// Introductions, and the answers to them, take three rounds.
 constexpr int kRounds = 16;
@@ -41,7 +41,7 @@ void open(std::uint64_t number, const Job& job) {
     sharing::SharedDirectory directory = sharing::directory_of(number);
     if (!mpi::begin_communicators()) return;
     mpi::name_communicator(MPI_COMM_WORLD, job.comm());
-    PostOffice::open(std::move(directory), std::to_string(number), job.rank(), job.size());
+    ShmEndpoint::open(std::move(directory), std::to_string(number), job.rank(), job.size());
   } catch (const Error& error) {
     log::info("messages by shared memory are not measured: {}", error.what());
   }
@@ -57,30 +57,30 @@ Sharing::Sharing(Job& job) {
   const bool takes_part = std::ranges::find(pair, job.rank()) != pair.end();
   if (takes_part && wanted()) open(number, job);
   for (int round = 0; round < kRounds && !works_; ++round) {
-    PostOffice* const office = PostOffice::get();
+    ShmEndpoint* const endpoint = ShmEndpoint::get();
     bool reached = !takes_part;
-    if (takes_part && office != nullptr) {
-      reached = office->directory().reaches(job.rank() == pair[0] ? pair[1] : pair[0]);
-      office->directory().take_announcements();
+    if (takes_part && endpoint != nullptr) {
+      reached = endpoint->directory().reaches(job.rank() == pair[0] ? pair[1] : pair[0]);
+      endpoint->directory().take_announcements();
     }
     works_ = job.maximum(reached ? -1 : 0) < 0;
   }
-  if (!works_) PostOffice::close();
+  if (!works_) ShmEndpoint::close();
 }
 
-Sharing::~Sharing() { PostOffice::close(); }
+Sharing::~Sharing() { ShmEndpoint::close(); }
 
 bool Sharing::carries(std::int64_t bytes) const noexcept {
-  return works_ && bytes > exchange::shared::kLongestEnvelope &&
+  return works_ && bytes > exchange::shared::kLongestHeader &&
          bytes <= settings::number(settings::Id::share_bytes);
 }
 
 void send_shared(const exchange::Typed& typed, const mpi::Peer& to) {
   const auto there = exchange::shared::destination(to);
-  const auto lease = there
-                         ? PostOffice::get()->lease(*there, typed.elements->layout(), typed.address,
-                                                    typed.place, exchange::shared::Sender::Idle)
-                         : std::nullopt;
+  const auto lease =
+      there ? ShmEndpoint::get()->lease(*there, typed.elements->layout(), typed.address,
+                                        typed.place, exchange::shared::Sender::Idle)
+            : std::nullopt;
   if (!lease) {
     // The receiver waits for a message.
     mpi::check(PMPI_Send(nullptr, 0, MPI_BYTE, to.rank, to.tag, to.comm), "MPI_Send");

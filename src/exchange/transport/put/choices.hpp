@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exchange/transport/lanes/lane.hpp"
+#include "exchange/transport/pairs/pair_schedule.hpp"
 #include "machine/transport.hpp"
 
 namespace strake::exchange::planned {
@@ -20,13 +20,13 @@ struct RankOnDevice {
 
 /// The choices for an exchange, which the part above makes (choice/between_devices.hpp).
 struct DeviceChoices {
-  Transport (*between)(const RankOnDevice& own, const RankOnDevice& other, const Lane& sends,
-                       const Lane& receives) = nullptr;
+  Transport (*between)(const RankOnDevice& own, const RankOnDevice& other,
+                       const PairSchedule& sends, const PairSchedule& receives) = nullptr;
   bool engines_copy_own = false;  ///< what a device is to itself
 };
 
 /// All that a device exchanges with another one in a round, or with itself.
-struct Mailed {
+struct DeviceTraffic {
   RankOnDevice other;
   Transport transport = Transport::Put;
   const std::vector<Piece>* sends = nullptr;

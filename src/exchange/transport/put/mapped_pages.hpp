@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "exchange/transport/lanes/connections.hpp"
+#include "exchange/transport/pairs/connections.hpp"
 
 namespace strake::exchange::planned {
 

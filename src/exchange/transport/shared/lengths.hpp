@@ -1,5 +1,6 @@
-/// \file  How long envelopes are. A probe finds an envelope by its length alone, so those that
-/// follow each other from one rank to another with the same tag and communicator differ in length.
+/// \file  How long header messages are. A probe finds a header message by its length alone, so
+/// those that follow each other from one rank to another with the same tag and communicator differ
+/// in length.
 #pragma once
 
 #include <algorithm>
@@ -12,30 +13,31 @@
 
 namespace strake::exchange::shared {
 
-/// [bytes] Sizes that few messages of users have; those that do get a slot, too, so that a probe
-/// can tell which one is next. Long enough that receives with less room, as those of edges and
-/// corners are, are none of Strake's business: the MPI library itself finds an envelope too long
-/// for them, as the message would be. Short enough for the fast path of small messages (1024 bytes
-/// with a header in Open MPI). Multiples of 32, since an envelope may end no element of a receive's
-/// type.
-inline constexpr std::array<std::int64_t, 5> kEnvelopeLengths{992, 928, 896, 864, 832};
-inline constexpr std::int64_t kLongestEnvelope = 992;
-inline constexpr std::int64_t kShortestEnvelope = 832;
+/// [bytes] Sizes that few messages of users have; those that do get a descriptor, too, so that a
+/// probe can tell which one is next. Long enough that receives with less room, as those of edges
+/// and corners are, are none of Strake's business: the MPI library itself finds a header message
+/// too long for them, as the message would be. Short enough for the fast path of small messages
+/// (1024 bytes with a header in Open MPI). Multiples of 32, since a header message may end no
+/// element of a receive's type.
+inline constexpr std::array<std::int64_t, 5> kHeaderLengths{992, 928, 896, 864, 832};
+inline constexpr std::int64_t kLongestHeader = 992;
+inline constexpr std::int64_t kShortestHeader = 832;
 
-[[nodiscard]] constexpr bool is_envelope_length(std::int64_t bytes) noexcept {
-  return bytes >= kShortestEnvelope && bytes <= kLongestEnvelope &&
-         std::ranges::find(kEnvelopeLengths, bytes) != kEnvelopeLengths.end();
+[[nodiscard]] constexpr bool is_header_length(std::int64_t bytes) noexcept {
+  return bytes >= kShortestHeader && bytes <= kLongestHeader &&
+         std::ranges::find(kHeaderLengths, bytes) != kHeaderLengths.end();
 }
 
-/// Chooses the lengths of a rank's envelopes.
+/// Chooses the lengths of a rank's header messages.
 class Lengths {
  public:
   explicit Lengths(std::int32_t ranks) : lengths_(static_cast<std::size_t>(ranks)) {}
 
-  /// A message of that length goes to that rank without a slot: no envelope may have it.
+  /// A message of that length goes to that rank without a descriptor: no header message may have
+  /// it.
   void spoil(std::int32_t rank, std::int64_t bytes) noexcept { of(rank).spoiled |= bit(bytes); }
-  /// A message of that length goes there with a slot: envelopes to that rank have other lengths
-  /// from now on, as long as there are any.
+  /// A message of that length goes there with a descriptor: header messages to that rank have other
+  /// lengths from now on, as long as there are any.
   void avoid(const Destination& to, std::int64_t bytes) noexcept {
     of(to.rank).avoided |= bit(bytes);
     last_.set(to, bytes);
@@ -43,13 +45,13 @@ class Lengths {
   [[nodiscard]] bool is_spoiled(std::int32_t rank, std::int64_t bytes) const noexcept {
     return (of(rank).spoiled & bit(bytes)) != 0;
   }
-  /// Whether no length is left for envelopes to that rank.
+  /// Whether no length is left for header messages to that rank.
   [[nodiscard]] bool all_spoiled(std::int32_t rank) const noexcept {
     return of(rank).spoiled == kAll;
   }
-  /// The length of the next envelope there, which is not that of the one before, unless no other
-  /// is left. ~2 ns.
-  /// \param before  gives the length of the newest message there that has a slot and was not
+  /// The length of the next header message there, which is not that of the one before, unless no
+  /// other is left. ~2 ns. \param before  gives the length of the newest message there that has a
+  /// descriptor and was not
   ///                received yet; 0: there is none. Asked only where that is not remembered.
   template <typename Before>
   [[nodiscard]] std::int64_t next(const Destination& to, const Before& before) {
@@ -58,13 +60,13 @@ class Lengths {
     const ForRank& of_rank = of(to.rank);
     const std::uint8_t others = of_rank.spoiled | of_rank.avoided;
     const std::uint8_t without = others == kAll ? of_rank.spoiled : others;
-    std::size_t index = bytes == 0 ? kEnvelopeLengths.size() - 1 : index_of(bytes);
-    for (std::size_t i = 0; i < kEnvelopeLengths.size(); ++i) {
-      index = (index + 1) % kEnvelopeLengths.size();
-      if ((without & bit(kEnvelopeLengths[index])) == 0) break;
+    std::size_t index = bytes == 0 ? kHeaderLengths.size() - 1 : index_of(bytes);
+    for (std::size_t i = 0; i < kHeaderLengths.size(); ++i) {
+      index = (index + 1) % kHeaderLengths.size();
+      if ((without & bit(kHeaderLengths[index])) == 0) break;
     }
-    last_.set(to, kEnvelopeLengths[index]);
-    return kEnvelopeLengths[index];
+    last_.set(to, kHeaderLengths[index]);
+    return kHeaderLengths[index];
   }
 
  private:
@@ -73,7 +75,7 @@ class Lengths {
     std::uint8_t spoiled = 0;
     std::uint8_t avoided = 0;
   };
-  static constexpr std::uint8_t kAll = (1U << kEnvelopeLengths.size()) - 1;
+  static constexpr std::uint8_t kAll = (1U << kHeaderLengths.size()) - 1;
   static std::uint8_t bit(std::int64_t bytes) noexcept {
     return static_cast<std::uint8_t>(1U << index_of(bytes));
   }
@@ -84,8 +86,8 @@ class Lengths {
     return lengths_[static_cast<std::size_t>(rank)];
   }
   static std::size_t index_of(std::int64_t bytes) noexcept {
-    return static_cast<std::size_t>(std::ranges::find(kEnvelopeLengths, bytes) -
-                                    kEnvelopeLengths.begin());
+    return static_cast<std::size_t>(std::ranges::find(kHeaderLengths, bytes) -
+                                    kHeaderLengths.begin());
   }
 
   std::vector<ForRank> lengths_;

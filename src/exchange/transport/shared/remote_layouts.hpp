@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "exchange/transport/together.hpp"
+#include "exchange/transport/launch_batcher.hpp"
 #include "strake/copy.hpp"
 #include "strake/layout.hpp"
 #include "strake/place.hpp"

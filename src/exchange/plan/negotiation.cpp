@@ -1,0 +1,256 @@
+#include "exchange/plan/negotiation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "exchange/choice/choice.hpp"
+#include "exchange/peers/backoff.hpp"
+#include "exchange/plan/part_fault.hpp"
+#include "layout/encoding.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/real_mpi.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange::planned {
+namespace {
+
+using Words = std::vector<std::int64_t>;
+using Transfers = std::vector<const ExchangePart::Transfer*>;
+
+/// Host memory of any kind is one: the CPU copies there.
+Place folded(Place place) noexcept { return place.in_host_memory() ? Place{} : place; }
+
+/// This rank's transfers with one peer, by tag, those of one tag as they were declared.
+struct Mine {
+  Transfers sends;
+  Transfers receives;
+};
+
+void put(Words& words, const Transfers& transfers, bool with_layouts) {
+  words.push_back(static_cast<std::int64_t>(transfers.size()));
+  for (const ExchangePart::Transfer* transfer : transfers) {
+    const Words layout = with_layouts ? encode(transfer->layout) : Words();
+    words.push_back(transfer->tag);
+    words.push_back(transfer->array);
+    words.push_back(transfer->layout.size_bytes());
+    words.push_back(static_cast<std::int64_t>(layout.size()));
+    words.insert(words.end(), layout.begin(), layout.end());
+  }
+}
+
+/// What a peer says.
+struct Theirs {
+  struct Transfer {
+    int tag = 0;
+    int array = 0;
+    std::int64_t size_bytes = 0;
+    Layout layout;  ///< empty: it is not told
+  };
+  bool direct = false;
+  bool connected = false;
+  std::vector<bool> on_device;        ///< by place
+  std::vector<std::size_t> place_of;  ///< by array
+  std::vector<Transfer> sends;
+  std::vector<Transfer> receives;
+};
+
+void put(Words& words, const Places& places) {
+  words.push_back(std::ssize(places.all));
+  for (const Place place : places.all) words.push_back(place.kind == MemoryKind::Device ? 1 : 0);
+  words.push_back(std::ssize(places.of_array));
+  for (const std::size_t number : places.of_array)
+    words.push_back(static_cast<std::int64_t>(number));
+}
+
+std::int64_t next(std::span<const std::int64_t>& words) {
+  const std::int64_t word = words.front();
+  words = words.subspan(1);
+  return word;
+}
+
+void take_places(std::span<const std::int64_t>& words, Theirs& theirs) {
+  for (std::int64_t left = next(words); left > 0; --left)
+    theirs.on_device.push_back(next(words) != 0);
+  for (std::int64_t left = next(words); left > 0; --left)
+    theirs.place_of.push_back(static_cast<std::size_t>(next(words)));
+}
+
+std::vector<Theirs::Transfer> take(std::span<const std::int64_t>& words) {
+  std::vector<Theirs::Transfer> taken(static_cast<std::size_t>(next(words)));
+  for (Theirs::Transfer& transfer : taken) {
+    transfer.tag = static_cast<int>(next(words));
+    transfer.array = static_cast<int>(next(words));
+    transfer.size_bytes = next(words);
+    const auto length = static_cast<std::size_t>(next(words));
+    if (length > 0) transfer.layout = decode(words.first(length));
+    words = words.subspan(length);
+  }
+  return taken;
+}
+
+/// Pairs this rank's list with the peer's; a fault where they do not fit.
+std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& theirs, bool sends,
+                    int rank, int peer, std::vector<Piece>& pieces) {
+  const auto here = [&](const ExchangePart::Transfer& transfer) {
+    return sends ? fmt::format("rank {} sends rank {} {} bytes, {}", rank, peer,
+                               transfer.layout.size_bytes(), named(transfer))
+                 : fmt::format("rank {} receives {} bytes of rank {}, {}", rank,
+                               transfer.layout.size_bytes(), peer, named(transfer));
+  };
+  const char* const other = sends ? "which receives" : "which sends";
+  for (std::size_t i = 0; i < std::max(mine.size(), theirs.size()); ++i) {
+    const bool has = i < mine.size();
+    if (!has || i >= theirs.size() || mine[i]->tag != theirs[i].tag) {
+      if (has && (i >= theirs.size() || mine[i]->tag < theirs[i].tag))
+        return fmt::format("{}, {} none of that tag", here(*mine[i]), other);
+      return fmt::format("rank {} {} {} bytes {} rank {}, tag {}, which {} none of that tag", peer,
+                         sends ? "receives" : "sends", theirs[i].size_bytes, sends ? "of" : "to",
+                         rank, theirs[i].tag, sends ? "sends" : "receives");
+    }
+    if (mine[i]->layout.size_bytes() != theirs[i].size_bytes)
+      return fmt::format("{}, {} {}", here(*mine[i]), other, theirs[i].size_bytes);
+    if (mine[i]->layout.size_bytes() == 0) continue;  // nothing to move
+    pieces.push_back(
+        {mine[i]->tag, mine[i]->array, mine[i]->layout, theirs[i].layout, theirs[i].array, 0});
+  }
+  return {};
+}
+
+/// Sends each rank its words, and returns those that came. Collective; which ranks will send is not
+/// known: all have once each rank's messages have been received, which a barrier tells. (Hoefler,
+/// Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse data exchange, 2010.)
+std::map<int, Words> deal(MPI_Comm comm, int own_rank, const std::map<int, Words>& out) {
+  const mpi::RealMpi& real = mpi::real_mpi();
+  constexpr int kWordsTag = 1;
+  std::map<int, Words> in;
+  std::vector<MPI_Request> sends;
+  for (const auto& [peer, words] : out) {
+    if (peer == own_rank) {
+      in[peer] = words;
+      continue;
+    }
+    mpi::check(real.MPI_Issend(words.data(), static_cast<int>(words.size()), MPI_INT64_T, peer,
+                               kWordsTag, comm, &sends.emplace_back(MPI_REQUEST_NULL)),
+               "MPI_Issend");
+  }
+  MPI_Request barrier = MPI_REQUEST_NULL;
+  bool received_all = false;
+  for (Backoff backoff; !received_all; backoff.pause()) {
+    int there = 0;
+    MPI_Status status;
+    mpi::check(real.MPI_Iprobe(MPI_ANY_SOURCE, kWordsTag, comm, &there, &status), "MPI_Iprobe");
+    if (there != 0) {
+      int length = 0;
+      mpi::check(real.MPI_Get_count(&status, MPI_INT64_T, &length), "MPI_Get_count");
+      Words& words = in[status.MPI_SOURCE];
+      words.resize(static_cast<std::size_t>(length));
+      mpi::check(real.MPI_Recv(words.data(), length, MPI_INT64_T, status.MPI_SOURCE, kWordsTag,
+                               comm, MPI_STATUS_IGNORE),
+                 "MPI_Recv");
+      continue;
+    }
+    int done = 0;
+    if (barrier != MPI_REQUEST_NULL) {
+      mpi::check(real.MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      received_all = done != 0;
+      continue;
+    }
+    mpi::check(
+        real.MPI_Testall(static_cast<int>(sends.size()), sends.data(), &done, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
+    if (done != 0) mpi::check(real.MPI_Ibarrier(comm, &barrier), "MPI_Ibarrier");
+  }
+  return in;
+}
+
+}  // namespace
+
+Places::Places(const ExchangePart& part) {
+  for (const ExchangePart::Array& array : part.arrays()) {
+    const Place place = folded(array.place);
+    const auto known = std::ranges::find(all, place);
+    of_array.push_back(static_cast<std::size_t>(known - all.begin()));
+    if (known == all.end()) all.push_back(place);
+  }
+}
+
+std::vector<PairTransfers> negotiate(const peers::Group& group, const ExchangePart& part,
+                                     const Places& places) {
+  const MPI_Comm comm = group.comm();
+  const int rank = group.rank();
+  mpi::agree(comm, fault_of(part, rank, group.size()));
+
+  std::map<int, Mine> mine;
+  for (const ExchangePart::Transfer& transfer : part.sends())
+    mine[transfer.peer].sends.push_back(&transfer);
+  for (const ExchangePart::Transfer& transfer : part.receives())
+    mine[transfer.peer].receives.push_back(&transfer);
+  const bool direct = forced_transport() == Transport::Direct;
+  std::map<int, Words> out;
+  std::map<int, int> connected;  // other threads may connect meanwhile
+  for (auto& [peer, own] : mine) {
+    for (Transfers* list : {&own.sends, &own.receives})
+      std::ranges::stable_sort(*list, {}, &ExchangePart::Transfer::tag);
+    Words& words = out[peer];
+    words.push_back(direct ? 1 : 0);
+    words.push_back(connected[peer] = group.is_connected(peer) ? 1 : 0);
+    put(words, places);
+    const bool with_layouts = peer == rank || group.is_near(peer);
+    put(words, own.sends, with_layouts);
+    put(words, own.receives, with_layouts);
+  }
+  std::string fault;
+  for (const auto& [peer, words] : out) {
+    if (words.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      fault = fmt::format("rank {}: its layouts with rank {} need {} words to be told", rank, peer,
+                          words.size());
+  }
+  mpi::agree(comm, fault);
+
+  // By rank, then by the place of the lower of the two ranks.
+  std::map<std::tuple<int, std::size_t, std::size_t>, PairTransfers> transfers;
+  std::map<int, Words> in = deal(comm, rank, out);
+  for (const auto& [peer, own] : mine) in[peer];  // who says nothing has no transfers
+  for (const auto& [peer, words] : in) {
+    Theirs theirs;
+    if (!words.empty()) {
+      std::span<const std::int64_t> left(words);
+      theirs.direct = next(left) != 0;
+      theirs.connected = next(left) != 0;
+      take_places(left, theirs);
+      theirs.sends = take(left);
+      theirs.receives = take(left);
+    }
+    std::vector<Piece> sends, receives;
+    if (fault.empty()) fault = pair_up(mine[peer].sends, theirs.receives, true, rank, peer, sends);
+    if (fault.empty())
+      fault = pair_up(mine[peer].receives, theirs.sends, false, rank, peer, receives);
+    const auto put_in_order = [&](std::vector<Piece>& pieces, auto which) {
+      for (Piece& piece : pieces) {
+        const std::size_t here = places.of_array[static_cast<std::size_t>(piece.array)];
+        const std::size_t there = theirs.place_of[static_cast<std::size_t>(piece.their_array)];
+        PairTransfers& between =
+            transfers[rank <= peer ? std::tuple(peer, here, there) : std::tuple(peer, there, here)];
+        between.rank = peer;
+        between.place = here;
+        between.their_place = there;
+        between.they_are_on_device = theirs.on_device[there];
+        between.direct = direct && theirs.direct;
+        between.connected = connected[peer] != 0 && theirs.connected;
+        (between.*which).push_back(std::move(piece));
+      }
+    };
+    put_in_order(sends, &PairTransfers::sends);
+    put_in_order(receives, &PairTransfers::receives);
+  }
+  mpi::agree(comm, fault);
+  std::vector<PairTransfers> all;
+  for (auto& [order, between] : transfers) all.push_back(std::move(between));
+  return all;
+}
+
+}  // namespace strake::exchange::planned

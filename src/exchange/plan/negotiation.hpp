@@ -1,0 +1,46 @@
+/// \file  What the ranks of an exchange tell each other when it is planned, and what they find
+/// wrong with that, all of them alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exchange/peers/group.hpp"
+#include "exchange/transport/pairs/piece.hpp"
+#include "strake/exchange.hpp"
+#include "strake/layout.hpp"
+#include "strake/place.hpp"
+
+namespace strake::exchange::planned {
+
+/// The memories that a rank's arrays are in, each once: host memory, whatever its kind, and each
+/// device.
+struct Places {
+  explicit Places(const ExchangePart& part);
+  std::vector<Place> all;
+  std::vector<std::size_t> of_array;  ///< its number in `all`
+};
+
+/// All between this rank's arrays in one memory and a rank's in one, which may be this rank, in the
+/// order of their sender's declarations by tag.
+struct PairTransfers {
+  int rank = 0;
+  std::size_t place = 0;        ///< of this rank's Places
+  std::size_t their_place = 0;  ///< of the other's
+  bool they_are_on_device = false;
+  std::vector<Piece> sends;
+  std::vector<Piece> receives;
+  bool direct = false;     ///< both ranks are forced to read in place (STRAKE_METHOD)
+  bool connected = false;  ///< both ranks say that they were before
+};
+
+/// Tells each peer of this rank's transfers with it, and learns of the peers'. Collective over the
+/// group: each rank sends a message to each of its peers; ranks of other nodes get no layouts.
+/// \returns  by ranks; both ranks have those between them in the same order
+/// \throws InvalidArgument  on all ranks: a fault in a part, or two that do not fit
+[[nodiscard]] std::vector<PairTransfers> negotiate(const peers::Group& group,
+                                                   const ExchangePart& part, const Places& places);
+
+}  // namespace strake::exchange::planned

@@ -1,0 +1,123 @@
+/// ile  The transfers of a planned exchange from one memory to another, and the copies that they
+/// take, compiled once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "exchange/transport/launch_batcher.hpp"
+#include "exchange/transport/pairs/piece.hpp"
+#include "memory/pool.hpp"
+#include "strake/copy.hpp"
+#include "strake/exchange.hpp"
+#include "strake/place.hpp"
+
+namespace strake::exchange::planned {
+
+/// Where a start has this rank's arrays, by number.
+using Bases = std::span<std::byte* const>;
+
+/// One direction between two memories: one end packs, the other one unpacks. In a reverse exchange
+/// the ends change their parts. Copies on a device are collected
+/// (exchange/transport/launch_batcher.hpp): what begins is done once idle() says so.
+class PairSchedule {
+ public:
+  /// `pieces` are this rank's end of it, in memory of `place`. `direct`: short blocks in host
+  /// memory are read in place, too; both ends say the same.
+  PairSchedule(std::vector<Piece> pieces, Place place, bool direct);
+  /// Waits for what was begun.
+  ~PairSchedule();
+  PairSchedule(PairSchedule&&) noexcept = default;
+  PairSchedule& operator=(PairSchedule&&) noexcept = default;
+
+  /// Of the packed bytes: whole lines. [bytes]
+  [[nodiscard]] std::int64_t packed_bytes() const noexcept { return packed_bytes_; }
+  /// Of the pieces. [bytes]
+  [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
+  [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
+  /// Whether this rank's end is in device memory.
+  [[nodiscard]] bool on_device() const noexcept { return place_.kind == MemoryKind::Device; }
+  [[nodiscard]] const std::vector<Piece>& pieces() const noexcept { return pieces_; }
+  /// How many of the bytes are read in place, if this rank's arrays are shared.
+  [[nodiscard]] std::int64_t bytes_in_place() const noexcept;
+  /// The arrays of this rank that are read in place, with what is touched there.
+  struct Shown {
+    int array = 0;
+    ByteRange touched;
+  };
+  [[nodiscard]] const std::vector<Shown>& shown() const noexcept { return shown_; }
+
+  /// Begins to pack this rank's bytes to `packed`, those that are read in place only if `all`.
+  void pack(Bases bases, std::byte* packed, bool all);
+  /// Where the other end's array lies; null: it can't be read there.
+  using Find = std::function<const std::byte*(int array, ByteRange touched)>;
+  /// Begins to unpack the other end's bytes: from `packed`, or, where they are read in place, if
+  /// `find` is not empty, from there. `combine` is empty where they take the place of what is here.
+  /// False: they have to be packed, all of them, and nothing was begun.
+  [[nodiscard]] bool unpack(Bases bases, const std::byte* packed, const Find& find,
+                            std::span<const Combine> combine);
+  /// Whether what was begun is done. \throws CudaError
+  [[nodiscard]] bool idle();
+
+ private:
+  /// Compiled when first needed: a reverse exchange may never be.
+  struct Plans {
+    std::optional<CopyPlan> pack;         ///< packed <- mine
+    std::optional<CopyPlan> unpack;       ///< mine <- packed
+    std::optional<CopyPlan> pull;         ///< mine <- theirs
+    std::optional<CopyPlan> pack_theirs;  ///< packed <- theirs
+  };
+  /// The same on a device.
+  struct DeviceCopies {
+    DeviceCopy pack;
+    DeviceCopy unpack;
+  };
+  void unpack_piece(std::size_t i, std::byte* to, const std::byte* from, bool there);
+  void combine_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
+                     const Combine& how);
+  void add(DeviceCopy& copy, const Layout& to, Place to_place, const Layout& from, Place from_place,
+           std::byte* target, const std::byte* source);
+  [[nodiscard]] std::byte* stage();
+
+  /// Bytes that are copied from the stage once the device's copies are done.
+  struct Staged {
+    std::byte* to = nullptr;
+    std::int64_t at = 0;
+    std::int64_t bytes = 0;
+  };
+  /// Plans and memory of copies, made at the first: an exchange that waits for its first round
+  /// costs little.
+  struct Work {
+    std::vector<Plans> plans;                 ///< by piece, in host memory
+    std::vector<DeviceCopies> device_copies;  ///< by piece, on a device
+    std::vector<const std::byte*> sources;
+    std::vector<std::byte> scratch;
+    PoolBlock stage;  ///< packed bytes that the device reaches
+    std::vector<std::shared_ptr<const LaunchBatch>> running;
+    std::vector<Staged> staged;
+  };
+  [[nodiscard]] Work& work();
+
+  std::vector<Piece> pieces_;
+  std::vector<Shown> shown_;
+  Place place_;
+  std::int64_t packed_bytes_ = 0;
+  std::int64_t size_bytes_ = 0;
+  std::unique_ptr<Work> work_;
+};
+
+/// `combine` of one array: as many as arrays, or one for all.
+[[nodiscard]] inline const Combine& combine_of(std::span<const Combine> combine, int array) {
+  return combine[combine.size() == 1 ? 0 : static_cast<std::size_t>(array)];
+}
+
+/// Combines packed values with a layout's bytes.
+void combine_packed(const Layout& layout, std::byte* base, const std::byte* packed,
+                    const Combine& combine);
+
+}  // namespace strake::exchange::planned

@@ -1,0 +1,104 @@
+/// \file  All transfers of a planned exchange between one memory of this rank and one of a peer, by
+/// one transport. A transport that planned exchanges use derives from PairTransfer
+/// (exchange/transport/table.hpp).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "exchange/transport/pairs/pair_schedule.hpp"
+#include "exchange/transport/pairs/sequence_counters.hpp"
+#include "machine/transport.hpp"
+#include "strake/exchange.hpp"
+
+namespace strake::exchange::planned {
+
+using machine::Transport;
+
+/// One round of an exchange, as its transports see it.
+struct Round {
+  std::uint64_t number = 0;          ///< from 1 on
+  bool reverse = false;              ///< received bytes go back to their senders
+  Bases bases;                       ///< where this rank's arrays lie, by number
+  std::span<const Combine> combine;  ///< empty: received bytes replace those in the arrays
+};
+
+/// This rank's end, for one round at a time. Its steps never wait: who waits calls them again.
+class PairTransfer {
+ public:
+  /// `schedules` outlives this object: what is sent, and what is received.
+  explicit PairTransfer(std::array<PairSchedule, 2>& schedules) noexcept : schedules_(schedules) {}
+  virtual ~PairTransfer() = default;
+  PairTransfer(const PairTransfer&) = delete;
+  PairTransfer& operator=(const PairTransfer&) = delete;
+
+  /// Begins a round. `round` outlives it.
+  void start(const Round& round);
+  /// Packs and posts what is to be sent, as far as that can be done now.
+  void send();
+  /// Unpacks what has come. Combined values need all pairs before this one to have received.
+  void receive();
+  /// Looks at all that was begun.
+  void look();
+  [[nodiscard]] bool has_sent() const noexcept { return sending_ == Sending::Done; }
+  [[nodiscard]] bool has_received() const noexcept { return receiving_ == Receiving::Done; }
+  /// Whether this rank itself copies for the round: it must call look() soon.
+  [[nodiscard]] bool is_copying() const noexcept {
+    return sending_ == Sending::Packing || receiving_ == Receiving::Unpacking;
+  }
+  /// The rank takes part no longer: its peer begins to read none of its arrays, and has ended to
+  /// read them, unless it takes longer than 2 s.
+  virtual void cancel() noexcept {}
+
+  /// How the bytes went that were sent in the last round forward; before the first, how they are
+  /// expected to go.
+  [[nodiscard]] virtual Transport transport() const noexcept = 0;
+  /// For people: "4096 bytes are packed in memory that both ranks share".
+  [[nodiscard]] virtual std::string describe() const = 0;
+
+ protected:
+  enum class Completion : std::uint8_t {
+    Pending,
+    Done,     ///< the arrays may be overwritten
+    Repacks,  ///< packs after all: post() follows
+  };
+  /// A round begins in which bytes come.
+  virtual void expect() {}
+  /// Begins to pack. False: the room for the packed bytes is still in use.
+  virtual bool pack() = 0;
+  /// All is packed: the peer may have it. True: the arrays may be overwritten.
+  virtual bool post() = 0;
+  [[nodiscard]] virtual Completion poll_sent() = 0;
+  /// Whether the peer's bytes are there.
+  [[nodiscard]] virtual bool poll() = 0;
+  /// Begins to unpack them. False: they come another way, for which poll() looks.
+  virtual bool unpack() = 0;
+  /// All is unpacked.
+  virtual void unpacked() {}
+
+  [[nodiscard]] const Round& round() const noexcept { return *round_; }
+  /// \{ Which schedule this round sends, and which it receives.
+  [[nodiscard]] std::size_t out() const noexcept { return round_->reverse ? kReceives : kSends; }
+  [[nodiscard]] std::size_t in() const noexcept { return 1 - out(); }
+  /// \}
+  [[nodiscard]] PairSchedule& schedule(std::size_t which) const noexcept {
+    return schedules_[which];
+  }
+  /// Whether a send is posted that the peer may still be reading from the arrays.
+  [[nodiscard]] bool is_posted() const noexcept { return sending_ == Sending::Posted; }
+
+ private:
+  enum class Sending : std::uint8_t { Done, Due, Packing, Posted };
+  enum class Receiving : std::uint8_t { Done, Due, Unpacking };
+  void post_packed();
+
+  std::array<PairSchedule, 2>& schedules_;
+  const Round* round_ = nullptr;
+  Sending sending_ = Sending::Done;
+  Receiving receiving_ = Receiving::Done;
+};
+
+}  // namespace strake::exchange::planned

@@ -1,0 +1,214 @@
+#include "exchange/transport/put/device_puts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "exchange/transport/pairs/swap_with.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/real_mpi.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange::planned {
+
+DevicePuts::DevicePuts(MPI_Comm comm, Connections& connections, const std::vector<Place>& arrays,
+                       std::vector<Part> parts, const DeviceChoices& choices) {
+  std::string fault;
+  for (Part& part : parts) {
+    puts_.push_back(std::make_unique<DevicePut>(part.place, arrays, std::move(part.peers),
+                                                std::move(part.own), choices));
+    try {
+      if (fault.empty()) puts_.back()->open_staging();
+    } catch (const std::exception& error) {
+      fault = error.what();
+    }
+  }
+  mpi::agree(comm, fault, mpi::FaultKind::Memory);
+  std::vector<End> ends;
+  for (const auto& put : puts_)
+    for (std::size_t i = 0; i < put->peers().size(); ++i) ends.push_back({put.get(), i});
+  // Both ranks have the ends between them in the same order.
+  std::ranges::sort(ends, {}, [](const End& end) { return end.put->peers()[end.peer].pair; });
+  swap_offers(comm, connections, ends);
+  std::erase_if(puts_, [](const auto& put) { return !put->is_used(); });
+  try {
+    prepare(false, {});
+  } catch (const std::exception& error) {
+    fault = error.what();
+  }
+  mpi::agree(comm, fault, mpi::FaultKind::Other);
+}
+
+void DevicePuts::swap_offers(MPI_Comm comm, Connections& connections,
+                             const std::vector<End>& ends) {
+  constexpr int kOffer = 7;
+  constexpr int kReached = 8;
+  constexpr int kAccepted = 9;
+  const auto peer_of = [&](std::size_t i) -> const DevicePut::PutPeer& {
+    return ends[i].put->peers()[ends[i].peer];
+  };
+  std::vector<int> ranks;
+  std::vector<std::size_t> others, other_ends(ends.size());
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (!peer_of(i).is_own) {
+      ranks.push_back(peer_of(i).rank);
+      others.push_back(i);
+      continue;
+    }
+    while (peer_of(other_ends[i]).pair != peer_of(i).other_end) ++other_ends[i];
+  }
+  // What the other end of each says, also where that is this rank's own.
+  const auto swap = [&]<typename T>(int tag, const std::vector<T>& mine) {
+    std::vector<T> theirs(ends.size()), out, in;
+    for (const std::size_t i : others) out.push_back(mine[i]);
+    swap_with(comm, ranks, tag, out, in, [&] { Connections::look(); });
+    for (std::size_t i = 0; i < others.size(); ++i) theirs[others[i]] = in[i];
+    for (std::size_t i = 0; i < ends.size(); ++i)
+      if (peer_of(i).is_own) theirs[i] = mine[other_ends[i]];
+    return theirs;
+  };
+  int own_rank = 0;
+  mpi::real_mpi().MPI_Comm_rank(comm, &own_rank);
+  std::map<const DevicePut*, DevicePut::Offer> offers;
+  for (const auto& put : puts_) offers[put.get()] = put->offer(connections);
+  std::vector<DevicePut::Offer> mine;
+  for (const auto& [put, peer] : ends) mine.push_back(put->offer_to(peer, offers.at(put)));
+  std::vector<DevicePut::Offer> theirs = swap(kOffer, mine);
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    mine[i].transport = ends[i].put->wanted(connections, own_rank, ends[i].peer, theirs[i]);
+  theirs = swap(kReached, mine);
+  std::vector<char> accepts;
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    accepts.push_back(ends[i].put->accepts(connections, ends[i].peer, mine[i], theirs[i]) ? 1 : 0);
+  const std::vector<char> they_accept = swap(kAccepted, accepts);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const bool both = accepts[i] != 0 && they_accept[i] != 0;
+    ends[i].put->settle(ends[i].peer, both);
+    if (both) where_[peer_of(i).pair] = ends[i];
+  }
+  // Also where it is not the two that share a device that exchange.
+  for (const auto& put : puts_) {
+    for (const std::size_t i : others)
+      if (theirs[i].device != 0 && theirs[i].device == offers.at(put.get()).device)
+        put->share_device();
+  }
+}
+
+Transport DevicePuts::transport(std::size_t pair) const {
+  const End& end = where_.at(pair);
+  return end.put->transport(end.peer);
+}
+
+bool DevicePuts::engines_copy_own() const noexcept {
+  return std::ranges::any_of(puts_, [](const auto& put) { return put->engines_copy_own(); });
+}
+
+void DevicePuts::require_capturable(std::span<Stream> streams) const {
+  if (std::ranges::any_of(puts_, [](const auto& put) { return put->uses_engines(); }) &&
+      StreamAccess::any_captures(streams))
+    throw Unsupported(
+        "an exchange by copy engines (STRAKE_METHOD=engine, here or on another rank) is captured: "
+        "the host tells them which box a round uses");
+}
+
+bool DevicePuts::may_wait() const noexcept {
+  return std::ranges::all_of(puts_, [](const auto& put) { return put->may_wait(); });
+}
+
+bool DevicePuts::is_idle() const noexcept {
+  return std::ranges::all_of(puts_, [](const auto& put) { return put->is_idle(); });
+}
+
+void DevicePuts::prepare(bool reverse, std::span<const Combine> combine) {
+  for (const auto& put : puts_) put->prepare(reverse, combine);
+}
+
+/// All puts come after what is in `work` now.
+void DevicePuts::follow(DeviceStream& work) {
+  auto& event = events_[work.device()];
+  if (event == nullptr) event = required_device_backend().make_event(work.device());
+  work.record(*event);
+  for (const auto& put : puts_) put->follow(work, *event);
+}
+
+void DevicePuts::start(Bases bases, std::span<Stream> after) {
+  require_capturable(after);
+  for (const Stream& stream : after)
+    if (DeviceStream* const work = StreamAccess::of(stream)) follow(*work);
+  if (after.empty()) {
+    for (const auto& put : puts_) {
+      const int device = put->place().device;
+      auto& legacy = defaults_[device];
+      if (legacy == nullptr) legacy = required_device_backend().adopt_stream(nullptr, device);
+      follow(*legacy);
+    }
+  }
+  for (const auto& put : puts_) put->put(bases);
+}
+
+bool DevicePuts::test(bool now) {
+  bool all = true;
+  for (const auto& put : puts_) all = put->test(now) && all;
+  return all;
+}
+
+void DevicePuts::end_in(std::span<Stream> before) {
+  for (const auto& put : puts_) {
+    const DeviceEvent& end = put->end();
+    for (const Stream& stream : before)
+      if (DeviceStream* const work = StreamAccess::of(stream)) work->wait(end);
+  }
+}
+
+void DevicePuts::forget() noexcept {
+  for (const auto& put : puts_) put->forget();
+}
+
+void DevicePuts::run(Bases bases, std::span<Stream> streams) {
+  require_capturable(streams);
+  if (puts_.size() == 1 && streams.size() == 1 &&
+      streams.front().device() == puts_.front()->place().device)
+    return puts_.front()->run(bases, *StreamAccess::of(streams.front()));
+  prepare(false, {});
+  start(bases, streams);
+  end_in(streams);
+}
+
+std::string DevicePuts::last_round() const {
+  std::string text;
+  for (const auto& put : puts_) {
+    const auto stages = put->stages();
+    if (!stages) continue;
+    text += fmt::format("device {}, last round: ", put->place().device);
+    if (!put->peers().empty())
+      text += fmt::format("put by {:.1f} us, all had come by {:.1f}, ", stages->put, stages->seen);
+    text += fmt::format("ended at {:.1f} us\n", stages->ended);
+  }
+  return text;
+}
+
+// Each may wait behind what another one waits for.
+void DevicePuts::stop_waiting() noexcept {
+  for (const auto& put : puts_) put->stop_waiting();
+}
+
+void DevicePuts::give_up() noexcept {
+  stop_waiting();
+  for (const auto& put : puts_) put->give_up();
+}
+
+std::optional<std::size_t> DevicePuts::late() const noexcept {
+  for (const auto& put : puts_)
+    if (const DevicePut::PutPeer* const peer = put->late()) return peer->pair;
+  return std::nullopt;
+}
+
+bool DevicePuts::misses(std::size_t pair) const noexcept {
+  const End& end = where_.at(pair);
+  return end.put->misses(end.peer);
+}
+
+}  // namespace strake::exchange::planned

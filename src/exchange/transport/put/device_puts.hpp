@@ -1,0 +1,89 @@
+/// \file  The puts of all devices that hold a rank's arrays: one round of an exchange is one of
+/// each.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "exchange/transport/pairs/connections.hpp"
+#include "exchange/transport/put/device_put.hpp"
+
+namespace strake::exchange::planned {
+
+/// All devices put before any takes, and each round comes after the work of all of them: so a rank
+/// may have any number of devices, and streams of any of them order its exchanges.
+class DevicePuts {
+ public:
+  /// What one device has to do.
+  struct Part {
+    Place place;
+    std::vector<DevicePut::PutPeer> peers;
+    std::vector<Piece> own;  ///< copies within its memory
+  };
+  /// Collective over `comm`, also for ranks without a part. \param arrays  their memories
+  /// \throws OutOfMemory  on all ranks; MpiError
+  DevicePuts(MPI_Comm comm, Connections& connections, const std::vector<Place>& arrays,
+             std::vector<Part> parts, const DeviceChoices& choices);
+
+  /// Whether the bytes of a pair of Connections go this way: both ends say the same.
+  [[nodiscard]] bool reaches(std::size_t pair) const noexcept { return where_.contains(pair); }
+  /// How they travel.
+  [[nodiscard]] Transport transport(std::size_t pair) const;
+  /// Whether copy engines move what a device is to itself.
+  [[nodiscard]] bool engines_copy_own() const noexcept;
+  /// Whether anything goes this way.
+  [[nodiscard]] bool is_used() const noexcept { return !puts_.empty(); }
+
+  /// \{ As of DevicePut, of all.
+  [[nodiscard]] bool may_wait() const noexcept;
+  [[nodiscard]] bool is_idle() const noexcept;
+  void prepare(bool reverse, std::span<const Combine> combine);
+  /// Puts this rank's bytes after the work in these streams, or, if there are none, in the devices'
+  /// legacy default streams.
+  void start(Bases bases, std::span<Stream> after);
+  [[nodiscard]] bool test(bool now);
+  /// The work that these streams get later comes after the round's end.
+  void end_in(std::span<Stream> before);
+  void forget() noexcept;
+  void run(Bases bases, std::span<Stream> streams);
+  void stop_waiting() noexcept;
+  void give_up() noexcept;
+  /// \}
+  /// Calls `visit(device, by_put)` for each device whose rounds DevicePut::round() tells.
+  template <typename Visit>
+  void for_each_round(int rank, const Visit& visit) const {
+    for (const auto& put : puts_)
+      if (const auto all = put->round(rank)) visit(put->place().device, *all);
+  }
+  /// How the last round went, a line for each device, for people. \throws CudaError
+  [[nodiscard]] std::string last_round() const;
+  /// A pair whose bytes have not come.
+  [[nodiscard]] std::optional<std::size_t> late() const noexcept;
+  /// Whether the other end of a pair, which has put its last round, is missed in the one that was
+  /// started.
+  [[nodiscard]] bool misses(std::size_t pair) const noexcept;
+
+ private:
+  /// One end of what goes between two devices.
+  struct End {
+    DevicePut* put = nullptr;
+    std::size_t peer = 0;
+  };
+  void swap_offers(MPI_Comm comm, Connections& connections, const std::vector<End>& ends);
+  void require_capturable(std::span<Stream> streams) const;
+  void follow(DeviceStream& work);
+
+  std::map<int, std::unique_ptr<DeviceStream>> defaults_;  ///< by device: the legacy default one
+  std::map<int, std::unique_ptr<DeviceEvent>> events_;     ///< by device: what a round comes after
+  std::vector<std::unique_ptr<DevicePut>> puts_;
+  std::map<std::size_t, End> where_;  ///< by pair
+};
+
+}  // namespace strake::exchange::planned

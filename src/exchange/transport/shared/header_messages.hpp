@@ -1,0 +1,121 @@
+/// \file  Header messages as MPI's messages: sent in place of long messages to ranks that share
+/// memory, and told from other messages by who receives them.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "exchange/transport/shared/shm_endpoint.hpp"
+#include "mpi/communicators.hpp"
+#include "mpi/peers.hpp"
+#include "mpi/wire.hpp"
+#include "strake/place.hpp"
+
+namespace strake::exchange::shared {
+
+/// Whether a message of so many bytes may be a header message, or shall not be taken for one.
+[[nodiscard]] inline bool like_header(std::int64_t bytes) noexcept {
+  return is_header_length(bytes) && ShmEndpoint::get() != nullptr;
+}
+
+/// [bytes] What receives with less room get is not looked at. 0 once one of those has failed for
+/// want of room, and the program goes on (interpose/short_receives.hpp).
+inline constinit std::atomic<std::int64_t> g_least_room{kShortestHeader};
+
+/// Whether a header message may come to a receive with that room (negative: it is not known), and
+/// is looked at.
+[[nodiscard]] inline bool may_get_header(std::int64_t room) noexcept {
+  return (room < 0 || room >= g_least_room.load(std::memory_order_relaxed)) &&
+         ShmEndpoint::get() != nullptr;
+}
+/// Whether receives with less room than the longest header message are given more, so that what
+/// comes to them is known: from the first such error on.
+[[nodiscard]] inline bool gives_room_for_headers() noexcept {
+  return g_least_room.load(std::memory_order_relaxed) == 0 && ShmEndpoint::get() != nullptr;
+}
+/// Whether a message of so many bytes there may go by a header message.
+[[nodiscard]] inline bool may_send_header(std::int64_t bytes, Place place = {}) noexcept {
+  const ShmEndpoint* const endpoint = ShmEndpoint::get();
+  return endpoint != nullptr && bytes >= endpoint->limit(place);
+}
+
+/// Where a send goes; nothing where header messages can't go: the process takes no part, the
+/// communicator has no name, or there is no such rank.
+[[nodiscard]] std::optional<Destination> destination(const mpi::Peer& peer) noexcept;
+
+/// The general case of add_placeholder().
+bool add_placeholder_of_header_length(std::int64_t bytes, const mpi::Peer& peer);
+/// A send of `bytes` goes by MPI: to be called before it does. < 1 ns unless they are an
+/// header message's. True: it has got a descriptor; drop_placeholder() if it is not sent after all.
+inline bool add_placeholder(std::int64_t bytes, const mpi::Peer& peer) {
+  return like_header(bytes) && add_placeholder_of_header_length(bytes, peer);
+}
+/// The last send that was marked has been refused.
+inline void drop_placeholder() noexcept { ShmEndpoint::get()->send_segment().drop_placeholder(); }
+
+/// Before a receive from a rank (negative: from any): takes its announcement, if there is one, and
+/// gives it this rank's. False: no header message comes from there.
+[[nodiscard]] bool expect(std::int32_t rank);
+/// Before a receive from `source` (a rank, or MPI_ANY_SOURCE) is waited for: what is to be
+/// remembered of its communicator, which may be freed before the message comes. Null: no header
+/// message comes. The reference is valid as that of mpi::communicator().
+[[nodiscard, gnu::always_inline]] inline const mpi::CommunicatorPtr& communicator_of_receive(
+    std::int64_t room, int source, MPI_Comm comm) {
+  if (!may_get_header(room)) return mpi::kNoCommunicator;
+  const mpi::CommunicatorPtr& known = mpi::communicator(comm);
+  if (known == nullptr) return known;
+  const int rank = known->world_rank(source);
+  if (rank >= 0 && ShmEndpoint::get()->directory().both_know(rank)) return known;
+  return expect(rank) ? known : mpi::kNoCommunicator;
+}
+
+/// The first bytes of a message, where they can be looked at.
+using Landed = std::array<std::byte, sizeof(Header)>;
+/// Of a message that has come into memory of that kind. \throws CudaError
+[[nodiscard]] Landed read_landed(const std::byte* data, MemoryKind memory);
+
+/// Tells a status that so many bytes came.
+void set_bytes(MPI_Status& status, std::int64_t bytes) noexcept;
+
+/// How a probe has met a message before it was received.
+enum class Met : std::uint8_t {
+  No,
+  Matched,  ///< by a probe, and received from there
+  Dropped,  ///< by see_message()
+};
+/// What a received message of a header message's size names: `landed` are its bytes, `status` is of
+/// its receive on `comm`, which was asked for (mpi::communicator) when the receive was. Nothing
+/// where it is a message of its own. \throws Error  the segment is not as it should be
+[[nodiscard]] std::optional<Delivery> open(const MPI_Status& status,
+                                           const mpi::CommunicatorPtr& comm, const Landed& landed,
+                                           Met met = Met::No);
+/// The same where the message may have any size; `read()` gives what has landed. From then on the
+/// status tells of the bytes that a header message stands for.
+template <typename Read>
+[[nodiscard]] std::optional<Delivery> look(MPI_Status& status, const mpi::CommunicatorPtr& comm,
+                                           Met met, const Read& read) {
+  if (comm == nullptr || !like_header(mpi::received_bytes(status))) return std::nullopt;
+  std::optional<Delivery> delivery = open(status, comm, read(), met);
+  if (delivery) set_bytes(status, delivery->bytes());
+  return delivery;
+}
+/// A probe on `comm` has found a message of a header message's size. Others of that size from there
+/// may have come to receives that nobody has looked at since: call PeerSegments::see() for those
+/// first.
+/// \{ Whether a message is a header message.
+[[nodiscard]] bool is_header(const MPI_Status& received, const mpi::CommunicatorPtr& comm,
+                             const Landed& landed);
+/// A message of its own, by the status of its receive.
+void see_message(const MPI_Status& received, const mpi::CommunicatorPtr& comm);
+/// \}
+/// The bytes of the message that the probe has found.
+/// `matched`: and has matched, so that it is no longer the next.
+[[nodiscard]] std::int64_t bytes_of_probed(const MPI_Status& probed,
+                                           const mpi::CommunicatorPtr& comm, bool matched);
+
+}  // namespace strake::exchange::shared
