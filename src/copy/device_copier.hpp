@@ -144,7 +144,7 @@ class DeviceCopier {
   /// \throws Unsupported  a copy of pageable host memory, or no peer access; OutOfMemory, CudaError
   virtual std::unique_ptr<DeviceBatch> compile_batch(int device, std::span<const Place> slots,
                                                      std::span<const CopyBatch::Copy> copies) = 0;
-  /// Slots that the copies of a puts can have.
+  /// Slots that the copies of a round can have.
   static constexpr std::size_t kMostPutSlots = 1900;
   /// `state` is used by it, and stays the caller's.
   /// \throws InvalidArgument  values to be combined that are not aligned; OutOfMemory, CudaError

@@ -1,4 +1,4 @@
-/// \file  What devices and CPUs tell each other of round of puts (copy/device_copier.hpp).
+/// \file  What devices and CPUs tell each other of rounds of puts (copy/device_copier.hpp).
 #pragma once
 
 #include <cstdint>

@@ -23,9 +23,9 @@ using mpi::Peer;
 
 /// A send by shared memory inside one call: its header message leaves first, by a call that does
 /// not wait for the receiver, and its bytes are packed then.
-class EnvelopeSend {
+class HeaderSend {
  public:
-  EnvelopeSend(StartSend start, const Peer& peer, Transfer& transfer) : transfer_(transfer) {
+  HeaderSend(StartSend start, const Peer& peer, Transfer& transfer) : transfer_(transfer) {
     HandOverChannel channel([&](const Parcel& parcel) {
       const Wire wire = wire_of(parcel, peer);
       code_ =
@@ -40,7 +40,7 @@ class EnvelopeSend {
     if (!given()) transfer.withdraw();
   }
   /// The call has left by an exception.
-  ~EnvelopeSend() {
+  ~HeaderSend() {
     if (finished_) return;
     try {
       finish();
@@ -48,8 +48,8 @@ class EnvelopeSend {
       log::warn("a send by shared memory failed: {}", error.what());
     }
   }
-  EnvelopeSend(const EnvelopeSend&) = delete;
-  EnvelopeSend& operator=(const EnvelopeSend&) = delete;
+  HeaderSend(const HeaderSend&) = delete;
+  HeaderSend& operator=(const HeaderSend&) = delete;
   /// Whether the MPI library has it; else finish() says why not.
   [[nodiscard]] bool given() const noexcept {
     return code_ == MPI_SUCCESS && request_ != MPI_REQUEST_NULL;
@@ -80,8 +80,8 @@ template <typename Real, typename Count>
     const Found* const left =
         left_before(Direction::Send, Style::Blocking, rank, buffer, count, type);
     if (left != nullptr && !may_be_shared(*left)) {
-      return leave_marked(*left, count, type, peer,
-                          [&] { return leave_to(pass_on, function, *left); });
+      return leave_with_placeholder(*left, count, type, peer,
+                                    [&] { return leave_to(pass_on, function, *left); });
     }
     Examined found = examine(Direction::Send, Style::Blocking, buffer, count, type);
     std::optional<Transfer> transfer;
@@ -91,11 +91,11 @@ template <typename Real, typename Count>
                : begin_send(found, buffer, count, type, peer, Sender::Idle, transfer);
     };
     if (!(buffered ? take(found, make) : take_send(found, make))) {
-      return leave_marked(found, count, type, peer,
-                          [&] { return leave_to(pass_on, function, found); });
+      return leave_with_placeholder(found, count, type, peer,
+                                    [&] { return leave_to(pass_on, function, found); });
     }
     note(function, transfer->transport(), found.reason, found.bytes);
-    if (transfer->shares()) return EnvelopeSend(start_of(function), peer, *transfer).finish();
+    if (transfer->shares()) return HeaderSend(start_of(function), peer, *transfer).finish();
     exchange::shared::add_placeholder(found.bytes, peer);
     int code = MPI_SUCCESS;
     CallChannel channel([&](const Parcel& parcel) {
@@ -234,7 +234,7 @@ class SendOfCall {
   Transfer* transfer_ = nullptr;
   const std::byte* data_ = nullptr;
   std::optional<Wire> wire_;
-  std::optional<EnvelopeSend> header_;
+  std::optional<HeaderSend> header_;
 };
 
 template <typename Real, typename Recv, typename Count>

@@ -34,7 +34,7 @@ enum class Style : std::uint8_t { Blocking, Nonblocking };
 
 /// The same with the typed bytes themselves.
 struct Examined : Found {
-  Typed typed;  ///< set unless the transport is System
+  Typed typed;  ///< set unless the transport is Library
 };
 
 /// Whether there can be memory `offset` bytes after `base`: at no address that a null pointer leads
@@ -281,9 +281,9 @@ inline void prepare_for_header(Examined& found, int source, const Origin& origin
     return;
   }
   constexpr std::int64_t kMost = 16 << 20;
-  if (found.transport != Transport::Device || found.bytes > kMost ||
-      exchange::forced_transport() == Transport::Device)
-    return;
+  if (found.transport != Transport::Device || found.bytes > kMost) return;
+  const exchange::Forced* const forced = exchange::forced();
+  if (forced != nullptr && forced->device_messages == Transport::Device) return;
   const auto* const endpoint = exchange::shared::ShmEndpoint::get();
   if (endpoint != nullptr && endpoint->shares_devices() &&
       origin.communicator_of_receive(source, found.bytes) != nullptr)

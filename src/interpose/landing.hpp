@@ -100,20 +100,20 @@ template <typename Where>
 
 /// Before a send that is left to the MPI library. True: exchange::shared::drop_placeholder() if
 /// that refuses it.
-bool mark_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
-                    const mpi::Peer& peer);
+bool add_placeholder_of_left_send(const Found& found, std::int64_t count, MPI_Datatype type,
+                                  const mpi::Peer& peer);
 inline bool add_placeholder_of_left(const Found& found, std::int64_t count, MPI_Datatype type,
                                     const mpi::Peer& peer) {
   return exchange::shared::ShmEndpoint::get() != nullptr &&
-         mark_left_send(found, count, type, peer);
+         add_placeholder_of_left_send(found, count, type, peer);
 }
 /// Leaves a send to the MPI library: `leave()`, which returns its code.
 template <typename Leave>
-int leave_marked(const Found& found, std::int64_t count, MPI_Datatype type, const mpi::Peer& peer,
-                 const Leave& leave) {
-  const bool marked = add_placeholder_of_left(found, count, type, peer);
+int leave_with_placeholder(const Found& found, std::int64_t count, MPI_Datatype type,
+                           const mpi::Peer& peer, const Leave& leave) {
+  const bool placed = add_placeholder_of_left(found, count, type, peer);
   const int code = leave();
-  if (marked && code != MPI_SUCCESS) exchange::shared::drop_placeholder();
+  if (placed && code != MPI_SUCCESS) exchange::shared::drop_placeholder();
   return code;
 }
 

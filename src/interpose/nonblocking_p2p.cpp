@@ -129,8 +129,8 @@ template <typename Real, typename Count>
     const Found* const left = left_by(before, rank);
     if (left != nullptr && !may_be_shared(*left)) {
       ours.hand_on();  // what was sent before leaves before
-      return leave_marked(*left, count, type, peer,
-                          [&] { return leave_to(pass_on, function, *left); });
+      return leave_with_placeholder(*left, count, type, peer,
+                                    [&] { return leave_to(pass_on, function, *left); });
     }
     Examined found = examine_by(before, Direction::Send, buffer, count, type);
     const bool buffered = function == Function::MPI_Ibsend;  // its bytes are the MPI library's
@@ -142,8 +142,8 @@ template <typename Real, typename Count>
         begin_send(found, buffer, count, type, peer, Sender::Busy, pending->transfer);
       };
       if (!take_send(found, make)) {
-        return leave_marked(found, count, type, peer,
-                            [&] { return leave_to(pass_on, function, found); });
+        return leave_with_placeholder(found, count, type, peer,
+                                      [&] { return leave_to(pass_on, function, found); });
       }
       const Transfer& transfer = *pending->transfer;
       note(function, transfer.transport(), found.reason, found.bytes);
@@ -170,8 +170,8 @@ template <typename Real, typename Count>
     };
     if (!take(found, make)) {
       ours.hand_on();  // what was sent before leaves before
-      return leave_marked(found, count, type, peer,
-                          [&] { return leave_to(pass_on, function, found); });
+      return leave_with_placeholder(found, count, type, peer,
+                                    [&] { return leave_to(pass_on, function, found); });
     }
     times::note_transport(operation->transport());
     *request = ours.launch(operation);
@@ -319,7 +319,8 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
 
 #if STRAKE_MPI_SESSIONS
 /// The send of such a call leaves by the MPI library.
-void mark_combined(const void* buffer, std::int64_t count, MPI_Datatype type, const Peer& peer) {
+void add_placeholder_of_combined(const void* buffer, std::int64_t count, MPI_Datatype type,
+                                 const Peer& peer) {
   if (exchange::shared::ShmEndpoint::get() == nullptr || t_depth != 0 || g_disabled) return;
   (void)guarded(peer.comm, [&] {
     add_placeholder_of_left(examine(Direction::Send, Style::Nonblocking, buffer, count, type),
@@ -355,7 +356,7 @@ int isendrecv(Real real, const void* send_buffer, Count send_count, MPI_Datatype
     return real(send_buffer, send_count, send_type, to, send_tag, into, as_many, as, from, recv_tag,
                 comm, request);
   };
-  mark_combined(send_buffer, send_count, send_type, {to, send_tag, comm});
+  add_placeholder_of_combined(send_buffer, send_count, send_type, {to, send_tag, comm});
   return combined(call, recv_buffer, recv_count, recv_type, from, comm, request, Watched::Once);
 }
 
@@ -365,7 +366,7 @@ int isendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, i
   const auto call = [&](void* there, Count as_many, MPI_Datatype as) {
     return real(there, as_many, as, to, send_tag, from, recv_tag, comm, request);
   };
-  mark_combined(buffer, count, type, {to, send_tag, comm});
+  add_placeholder_of_combined(buffer, count, type, {to, send_tag, comm});
   return combined(call, buffer, count, type, from, comm, request, Watched::InPlace);
 }
 #endif

@@ -48,12 +48,12 @@ struct Pending {
   bool may_be_gone = false;  ///< the application has asked to cancel it
   bool claimed = false;      ///< it is not in the table, but a call's that may complete it
   bool expects = false;      ///< a receive to which a header message may come
-  /// A receive that is only watched, and that no call but those that complete it has met. Unless an
+  /// A receive that is only watched, and that no call but those that complete it has met. Unless a
   /// header message comes, nothing remains to be done for it.
   bool plain = false;
   /// Of one that is left to the MPI library, which has no transfer: where its bytes come.
   std::optional<Landing> landing;
-  /// A persistent send of a header message's length is marked at each start.
+  /// A persistent send of a header message's length gets a placeholder at each start.
   std::optional<Placeholder> placeholder;
   /// What a header message has told, once it was looked for.
   struct Told {

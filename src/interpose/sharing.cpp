@@ -23,7 +23,7 @@ namespace {
 using exchange::shared::ShmEndpoint;
 
 std::atomic<Sharing> g_sharing{Sharing::Off};
-Shared g_shared;  // once the office is closed
+Shared g_shared;  // once the endpoint is closed
 
 Sharing try_to_begin(int rank, bool spawned) {
   const std::string_view job = settings::text(settings::Id::job);

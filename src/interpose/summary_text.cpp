@@ -162,7 +162,9 @@ std::string command_path() {
 /// Says how this machine was measured, and by which command it would be; empty if no choice of this
 /// job goes by that.
 std::string profile_lines(const Totals& totals) {
-  if (exchange::forced_transport() || settings::flag(settings::Id::disable)) return {};
+  const exchange::Forced* const forced = exchange::forced();
+  if ((forced != nullptr && forced->forces_messages()) || settings::flag(settings::Id::disable))
+    return {};
   std::uint64_t choices = 0;
   for (const Reason reason : {Reason::BuiltInRule, Reason::LibraryIsFaster, Reason::Trials})
     choices += totals.by_reason[static_cast<std::size_t>(reason)].calls;

@@ -276,7 +276,7 @@ struct Spent {
 
 /// The rows of this process, longest first: a list of objects with `function`, `place` (program and
 /// offset, as addr2line takes them), `datatype` (as `strake explain` takes it, null where it is not
-/// known, absent where there is none), `transport` (absent where it is not
+/// known, absent where there is none), `method` (absent where it is not
 /// known at the call, as of receives), `calls`, `bytes` (as the calls ask for, absent
 /// where that is not known) and `seconds` (an estimate where not all were timed). After stop().
 [[nodiscard]] nlohmann::ordered_json rows();

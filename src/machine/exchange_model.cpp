@@ -165,8 +165,8 @@ class Sums {
              static_cast<std::size_t>(end.gpu);
     };
     switch (use.resource) {
-      case Resource::RankGiving:
-      case Resource::RankTaking:
+      case Resource::RankSending:
+      case Resource::RankReceiving:
       case Resource::MessageOut:
       case Resource::MessageIn:
         return static_cast<std::size_t>(end.rank);

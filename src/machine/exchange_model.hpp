@@ -26,7 +26,7 @@ struct PlannedTransfer {
 
 /// A resource, with all that an exchange does by it.
 struct Busy {
-  Resource resource = Resource::RankGiving;
+  Resource resource = Resource::RankSending;
   PathEnd at;              ///< whose: that rank's, GPU's or node's; of a pair of GPUs the sender
   double seconds = 0;      ///< fixed costs too
   std::int64_t bytes = 0;  ///< of the transfers

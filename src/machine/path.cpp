@@ -6,10 +6,12 @@ namespace strake::machine {
 
 PathLink link_of(const Path& path) noexcept {
   const auto& [from, to] = path;
-  if (from.rank == to.rank && from.memory == to.memory && from.gpu == to.gpu)
+  const bool on_devices = is_on_device(from) && is_on_device(to);
+  const bool on_host = !is_on_device(from) && !is_on_device(to);
+  if (from.rank == to.rank && (on_host || (on_devices && from.gpu == to.gpu)))
     return PathLink::SameMemory;
   if (from.node != to.node) return PathLink::OtherNode;
-  if (!is_on_device(from) || !is_on_device(to)) return PathLink::Host;
+  if (!on_devices) return PathLink::Host;
   return from.gpu == to.gpu ? PathLink::SameGpu : PathLink::PeerGpu;
 }
 

@@ -22,6 +22,6 @@ enum class Transport : std::uint8_t {
   Pack,     ///< packed in host memory, which the MPI library sends
   Library,  ///< left to the MPI library and its datatypes
 };
-inline constexpr int kTransports = 10;
+inline constexpr int kTransports = static_cast<int>(Transport::Library) + 1;
 
 }  // namespace strake::machine

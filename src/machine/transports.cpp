@@ -19,9 +19,7 @@ bool is_on_host_of_a_node(const Path& path) noexcept {
 }
 bool leaves_the_node(const Path& path) noexcept { return link_of(path) == PathLink::OtherNode; }
 
-bool self_is_possible(const Path& path) noexcept {
-  return link_of(path) == PathLink::SameMemory && ends_on_device(path) != 1;
-}
+bool self_is_possible(const Path& path) noexcept { return link_of(path) == PathLink::SameMemory; }
 bool direct_is_possible(const Path& path) noexcept {
   return is_between_devices_of_a_node(path) || is_on_host_of_a_node(path);
 }
@@ -51,15 +49,18 @@ constexpr std::array<TransportFacts, kTransports> kFacts = {{
      engine_is_possible, predict_engine},
     {Transport::OneShot, "one-shot", "", "packed from device into host memory", staging_is_possible,
      predict_one_shot},
-    {Transport::Staged, "staged", "", "packed in device memory, then copied to host memory",
+    {Transport::Staged, "staged", "", "packed in device memory, copied to host memory in pieces",
      staging_is_possible, predict_staged},
-    {Transport::Device, "device", "", "packed in device memory, sent by a GPU-aware MPI library",
-     device_is_possible, predict_device},
-    {Transport::Pack, "pack", "", "packed in host memory, sent by the MPI library",
-     pack_is_possible, predict_pack},
+    {Transport::Device, "device", "", "packed in device memory", device_is_possible,
+     predict_device},
+    {Transport::Pack, "pack", "", "packed in host memory", pack_is_possible, predict_pack},
     {Transport::Library, "library", "system", "left to the MPI library", library_is_possible,
      nullptr},
 }};
+
+static_assert(std::ranges::all_of(kFacts, [number = 0](const TransportFacts& facts) mutable {
+  return static_cast<int>(facts.transport) == number++;
+}));
 
 std::deque<TransportFacts>& added() {
   static auto& all = *new std::deque<TransportFacts>;

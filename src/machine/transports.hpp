@@ -18,7 +18,7 @@ struct TransportFacts {
   Transport transport = Transport::Library;
   const char* name = "";      ///< "one-shot": in settings, summaries, reports and plans
   const char* alias = "";     ///< an older value of STRAKE_METHOD; empty: none
-  const char* describe = "";  ///< for people: "packed in host memory, sent by the MPI library"
+  const char* describe = "";  ///< for people: "packed in host memory"
   /// Whether the transport can carry bytes over such a path at all.
   bool (*possible)(const Path& path) noexcept = nullptr;
   /// What bytes of a planned exchange use of the machine on their way, if the transport is

@@ -39,55 +39,55 @@ class Steps {
   double own_round() { return costs_.call("gpu/mail/own"); }
 
   void copy_within_host(Side side) {
-    busy(Resource::RankGiving, side, within_host(costs_.cpu(Direction::Send)));
+    busy(Resource::RankSending, side, within_host(costs_.cpu(Direction::Send)));
   }
   /// `takes`: the thread, to launch it.
   void copy_within_device(Side side, double takes) {
-    launch(Resource::RankGiving, side, takes);
+    launch(Resource::RankSending, side, takes);
     next();
     const double local = costs_.share("gpu/kernel/local");
     busy(
-        Resource::GpuGiving, side,
+        Resource::GpuSending, side,
         layout_to_layout(costs_.device(Direction::Send), costs_.device(Direction::Receive), local));
   }
   /// Kernels read blocks of a peer GPU's memory.
   void pull_from_peer() {
-    launch(Resource::RankGiving, Side::To, launch_and_wait());
+    launch(Resource::RankSending, Side::To, launch_and_wait());
     next();
     const std::string pair = pair_of_path();
     const double dense = costs_.share("gpu/peer/" + pair + "/pull");
     const double blocks = costs_.read_blocks("gpu/fetch/peer/" + pair + "/read", dense);
     over_link(blocks, dense > 0 ? blocks / dense : 1, "/push");
-    busy(Resource::GpuGiving, Side::To, costs_.device(Direction::Receive));
+    busy(Resource::GpuSending, Side::To, costs_.device(Direction::Receive));
   }
   /// Unpacks from host memory of another rank of the node, where bytes `are` cost their readers.
   void read(const std::string& are) {
-    busy(Resource::RankTaking, Side::To, within_host(costs_.rest(are)));
+    busy(Resource::RankReceiving, Side::To, within_host(costs_.rest(are)));
     share_node_memory();
   }
   void read_in_place() { read(path_.from.shared ? "mem/shared" : "mem/cma"); }
 
-  void pack_on_host() { busy(Resource::RankGiving, Side::From, costs_.cpu(Direction::Send)); }
-  void unpack_on_host() { busy(Resource::RankTaking, Side::To, costs_.cpu(Direction::Receive)); }
+  void pack_on_host() { busy(Resource::RankSending, Side::From, costs_.cpu(Direction::Send)); }
+  void unpack_on_host() { busy(Resource::RankReceiving, Side::To, costs_.cpu(Direction::Receive)); }
   /// What lies packed in host memory is unpacked by the CPU.
-  void take_on_host() { leaves_the_node() ? unpack_on_host() : read("mem/shared/dense"); }
+  void receive_on_host() { leaves_the_node() ? unpack_on_host() : read("mem/shared/dense"); }
 
   /// \{ A round of puts between two GPUs was measured as a whole (decision 17): what a GPU's own
-  /// copies take falls on the end that gives, the rest on the one that takes. `puts`: the round's
-  /// name in profiles, "device" of puts by kernels; null: this is none.
+  /// copies take falls on the end that sends, the rest on the one that receives. `measured`: the
+  /// round's name in profiles, "device" of puts by kernels; null: this is none.
   void begin_on_device(bool puts) {
-    launch(Resource::RankGiving, Side::From, puts ? own_round() : launch_and_wait());
+    launch(Resource::RankSending, Side::From, puts ? own_round() : launch_and_wait());
     next();
   }
-  void begin_to_take_on_device(const char* puts) {
-    launch(Resource::RankTaking, Side::To,
-           puts != nullptr ? rest_of_round(puts) : launch_and_wait());
+  void begin_to_receive_on_device(const char* measured) {
+    launch(Resource::RankReceiving, Side::To,
+           measured != nullptr ? rest_of_round(measured) : launch_and_wait());
     next();
   }
   /// \}
-  void pack_on_device() { busy(Resource::GpuGiving, Side::From, costs_.device(Direction::Send)); }
+  void pack_on_device() { busy(Resource::GpuSending, Side::From, costs_.device(Direction::Send)); }
   void unpack_on_device() {
-    busy(Resource::GpuTaking, Side::To, costs_.device(Direction::Receive));
+    busy(Resource::GpuReceiving, Side::To, costs_.device(Direction::Receive));
   }
   void push_to_peer() {
     over_link(costs_.share("gpu/peer/" + pair_of_path() + "/push"), 1, "/push");
@@ -103,13 +103,13 @@ class Steps {
   /// The fixed costs of copies fall on the thread, one step earlier.
   void copy_to_host() {
     constexpr const char* kCopy = "copy/device-to-pinned";
-    use(Resource::RankGiving, Side::From, step_ - 1).message += costs_.fixed(kCopy);
+    use(Resource::RankSending, Side::From, step_ - 1).message += costs_.fixed(kCopy);
     next();
     busy(Resource::HostOut, Side::From, costs_.rest(kCopy));
   }
   void copy_from_host() {
     constexpr const char* kCopy = "copy/pinned-to-device";
-    use(Resource::RankTaking, Side::To, step_ - 1).message += costs_.fixed(kCopy);
+    use(Resource::RankReceiving, Side::To, step_ - 1).message += costs_.fixed(kCopy);
     busy(Resource::HostIn, Side::To, costs_.rest(kCopy));
     if (!leaves_the_node()) share_node_memory();
     next();
@@ -120,13 +120,13 @@ class Steps {
     const double half = costs_.fixed(name) / 2;
     const double alone = costs_.rest(name);
     const double together = costs_.shared("mpi/net/pairs");
-    use(Resource::RankGiving, Side::From, 0).message += half;
+    use(Resource::RankSending, Side::From, 0).message += half;
     busy(Resource::MessageOut, Side::From, alone);
     busy(Resource::MessageIn, Side::To, alone);
     busy(Resource::NodeOut, Side::From, together);
     busy(Resource::NodeIn, Side::To, together);
     next();
-    use(Resource::RankTaking, Side::To, step_).message += half;
+    use(Resource::RankReceiving, Side::To, step_).message += half;
   }
   void send_packed() {
     if (leaves_the_node()) send("mpi/net/packed");
@@ -154,8 +154,8 @@ class Steps {
   [[nodiscard]] std::string pair_of_path() const {
     return parts_.pair_like(path_.from.gpu, path_.to.gpu);
   }
-  double rest_of_round(const char* puts) {
-    const double round = costs_.call(fmt::format("gpu/mail/{}/{}", pair_of_path(), puts));
+  double rest_of_round(const char* measured) {
+    const double round = costs_.call(fmt::format("gpu/mail/{}/{}", pair_of_path(), measured));
     return std::max(round - own_round(), 0.0);
   }
   /// Over the link of two GPUs. Their links to all peers were measured with dense bytes only (`by`
@@ -199,7 +199,7 @@ Usage predict_shared(const ExchangeParts& parts, const Path& path, const Shape& 
   Steps steps(parts, Transport::Shared, path, shape);
   steps.pack_on_host();
   steps.next();
-  steps.take_on_host();
+  steps.receive_on_host();
   return steps.end();
 }
 
@@ -210,7 +210,7 @@ Usage predict_put(const ExchangeParts& parts, const Path& path, const Shape& sha
   steps.pack_on_device();
   if (peers) steps.push_to_peer();
   steps.next();
-  steps.begin_to_take_on_device(peers ? "device" : nullptr);
+  steps.begin_to_receive_on_device(peers ? "device" : nullptr);
   steps.unpack_on_device();
   return steps.end();
 }
@@ -222,7 +222,7 @@ Usage predict_engine(const ExchangeParts& parts, const Path& path, const Shape& 
   steps.next();
   steps.copy_to_peer();
   steps.next();
-  steps.begin_to_take_on_device("engine");
+  steps.begin_to_receive_on_device("engine");
   steps.unpack_on_device();
   return steps.end();
 }
@@ -239,10 +239,10 @@ Usage predict_one_shot(const ExchangeParts& parts, const Path& path, const Shape
   steps.next();
   steps.send_packed();
   if (steps.on_device(Side::To)) {
-    steps.begin_to_take_on_device(peers ? "one-shot" : nullptr);
+    steps.begin_to_receive_on_device(peers ? "one-shot" : nullptr);
     steps.unpack_out_of_host();
   } else {
-    steps.take_on_host();
+    steps.receive_on_host();
   }
   return steps.end();
 }
@@ -259,11 +259,11 @@ Usage predict_staged(const ExchangeParts& parts, const Path& path, const Shape& 
   steps.next();
   steps.send_packed();
   if (steps.on_device(Side::To)) {
-    steps.begin_to_take_on_device(nullptr);
+    steps.begin_to_receive_on_device(nullptr);
     steps.copy_from_host();
     steps.unpack_on_device();
   } else {
-    steps.take_on_host();
+    steps.receive_on_host();
   }
   return steps.end();
 }
@@ -274,7 +274,7 @@ Usage predict_device(const ExchangeParts& parts, const Path& path, const Shape& 
   steps.pack_on_device();
   steps.next();
   steps.send("mpi/net/device");
-  steps.begin_to_take_on_device(nullptr);
+  steps.begin_to_receive_on_device(nullptr);
   steps.unpack_on_device();
   return steps.end();
 }
@@ -283,15 +283,15 @@ Usage predict_pack(const ExchangeParts& parts, const Path& path, const Shape& sh
   Steps steps(parts, Transport::Pack, path, shape);
   steps.pack_on_host();
   steps.next();
-  steps.send_packed();
-  steps.take_on_host();
+  steps.send("mpi/net/packed");
+  steps.unpack_on_host();
   return steps.end();
 }
 
 const char* name_of(Resource resource) noexcept {
   constexpr const char* kNames[] = {
-      "a rank's thread, giving",        "a rank's thread, taking",
-      "a GPU's memory, giving",         "a GPU's memory, taking",
+      "a rank's thread, sending",       "a rank's thread, receiving",
+      "a GPU's memory, sending",        "a GPU's memory, receiving",
       "the link of two GPUs",           "a GPU's links to its peers, out",
       "a GPU's links to its peers, in", "a GPU's link to the host, out",
       "a GPU's link to the host, in",   "a rank's messages, out",

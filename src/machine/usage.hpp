@@ -15,10 +15,10 @@ namespace strake::machine {
 /// What transfers share. What a rank and its GPU do before the bytes leave is counted apart from
 /// what they do once other bytes have come.
 enum class Resource : std::uint8_t {
-  RankGiving,  ///< a rank's thread: launches, messages, packing in host memory
-  RankTaking,
-  GpuGiving,  ///< a GPU's memory: packing, and copies from layout to layout
-  GpuTaking,
+  RankSending,  ///< a rank's thread: launches, messages, packing in host memory
+  RankReceiving,
+  GpuSending,  ///< a GPU's memory: packing, and copies from layout to layout
+  GpuReceiving,
   PeerPair,  ///< from one GPU to one other
   PeerOut,   ///< from one GPU to all others
   PeerIn,
@@ -31,14 +31,14 @@ enum class Resource : std::uint8_t {
   NodeIn,
 };
 inline constexpr int kResources = 14;
-/// "a rank's thread, giving", …
+/// "a rank's thread, sending", …
 [[nodiscard]] const char* name_of(Resource resource) noexcept;
 
 enum class Side : std::uint8_t { From, To };
 
 /// One resource, busy with one transfer. [s]
 struct Use {
-  Resource resource = Resource::RankGiving;
+  Resource resource = Resource::RankSending;
   Side side = Side::From;  ///< of which end's rank, GPU or node
   int step = 0;            ///< steps follow each other; what one step uses is busy at once
   double bytes = 0;        ///< for its bytes

@@ -217,7 +217,10 @@ bool is_uneven(std::int64_t element_bytes) noexcept {
 /// Whether no type may wait. With a device: the MPI library may not reach its memory. With a forced
 /// transport: that holds for all messages.
 bool nothing_waits() noexcept {
-  static const bool forced = settings::text(settings::Id::method) != "auto";
+  static const bool forced = [] {
+    const std::string_view method = settings::text(settings::Id::method);
+    return method != "auto" && method != "library" && method != "system";
+  }();
   return forced || device_backend() != nullptr;
 }
 

@@ -256,6 +256,35 @@ TEST(LeavingInStreams, who_has_left_is_named_before_a_device_waits_for_it) {
   }
 }
 
+TEST(LeavingReverse, who_has_posted_is_not_missed_while_another_rank_is_late) {
+  if (test_memory::on_device() || ranks() < 3) GTEST_SKIP();
+  const Layout word = Layout::dense(sizeof(int));
+  ExchangePart part;
+  part.array();
+  for (const int other : {1, 2}) {
+    if (rank() == 0) part.send(other, 0, 0, word);
+    if (rank() == other) part.receive(0, 0, 0, word);
+  }
+  Exchange exchange(MPI_COMM_WORLD, part);
+  int value = 1 << rank();
+  std::byte* const base = reinterpret_cast<std::byte*>(&value);
+  const Combine add = sum<int>();
+  const auto start = [&] { exchange.start_reverse(std::span(&base, 1), std::span(&add, 1)); };
+  if (rank() == 2) {
+    start();
+    exchange.give_up();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 1) usleep(100'000);
+  if (rank() < 2) {
+    start();
+    exchange.wait();
+  }
+  if (rank() == 0) {
+    EXPECT_EQ(value, 1 + 2 + 4);
+  }
+}
+
 TEST(LeavingInStreams, who_throws_while_its_device_waits_does_not_wait_for_it) {
   if (!test_memory::on_device() || ranks() == 1) GTEST_SKIP();
   auto all = std::make_unique<Everybody>();

@@ -159,6 +159,12 @@ def cycles(needs):
     return found
 
 
+def check_text(files):
+    """A slip of an editing script is seen in no editor."""
+    return [f"{name} has the control character {ord(found[0]):#04x}" for name, text in files
+            if (found := re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text))]
+
+
 def check_lengths(lengths):
     return [f"{name} has {lines} lines, {LONGEST} at most" for name, lines in lengths if lines > LONGEST]
 
@@ -229,6 +235,7 @@ def check(root):
                for name, text in files_below(os.path.join(root, "include/strake"))]
     faults += check_src(include, arrows, public)
     faults += check_use([*sources, *include], arrows, public)
+    faults += check_text([*sources, *include])
     faults += check_parts(sources, parts)
     faults += check_units(sources)
     faults += check_tools(files_below(os.path.join(root, "tools")), rooms)
@@ -262,6 +269,7 @@ def self_test():
     circle = [("low/a.hpp", ""), ("low/a.cpp", '#include "low/b.hpp"\n'), ("low/b.hpp", '#include "low/a.hpp"\n')]
     assert check_units(circle) and not check_units(circle[:2])
     assert check_tools([("a/x.cpp", '#include "b/y.hpp"\n'), ("b/y.hpp", '#include "a/x.hpp"\n')], set())
+    assert check_text([("a.hpp", "/// \x0cile")]) and not check_text([("a.hpp", "/// \\file\n\tx")])
     assert check_lengths([("a.cpp", LONGEST + 1)]) and not check_lengths([("a.cpp", LONGEST)])
     assert check_topics(["probe.cpp"], ["probes"]) and check_topics(["others/probe.cpp"], ["probes"])
     assert not check_topics(["CMakeLists.txt", "probes/probe.cpp", "support/check.hpp"], ["probes"])

@@ -16,6 +16,7 @@
 #include "exchange/message/transfer.hpp"
 #include "exchange/transport/table.hpp"
 #include "settings/settings.hpp"
+#include "strake/error.hpp"
 #include "strake/exchange.hpp"
 
 namespace strake::exchange {
@@ -78,7 +79,7 @@ class ToyPair final : public planned::PairTransfer {
 };
 
 bool always(const machine::Path& /*path*/) noexcept { return true; }
-bool carries(const PairContext& /*pair*/) { return true; }
+bool carries(const machine::Path& /*path*/) { return true; }
 Transport toy();
 std::unique_ptr<planned::PairTransfer> open(const PairContext& pair) {
   ++g_pairs;
@@ -98,7 +99,7 @@ const PackedForm kToyForm = {.carried = [](Place /*typed*/) noexcept { return Pl
                                    turn_over(packing.buffer().data(), bytes);
                                    packing.unpack_from(packing.buffer().data(), {0, bytes});
                                  },
-                             .by_cpu = true};
+                             .synchronous = true};
 
 Transport toy() {
   static const Transport added = [] {
@@ -139,6 +140,29 @@ TEST(Transports, all_but_self_can_be_forced) {
       EXPECT_TRUE(is_value(facts.alias)) << facts.alias;
     }
   }
+}
+
+TEST(Transports, some_row_carries_each_pair_of_memories) {
+  for (const MemoryKind from : {MemoryKind::Host, MemoryKind::Device}) {
+    for (const MemoryKind to : {MemoryKind::Host, MemoryKind::Device}) {
+      for (const int rank : {0, 1}) {
+        for (const int node : {0, 1}) {
+          const bool own = rank == 0 && node == 0;
+          if ((own && from == to) || (rank == 0 && node == 1)) continue;
+          const machine::Path path = {{from, 0, 0, from == MemoryKind::Device ? 0 : -1},
+                                      {to, rank, node, -1}};
+          const bool host = from == MemoryKind::Host && to == MemoryKind::Host;
+          EXPECT_EQ(row_of(path).facts->transport, !host       ? Transport::Staged
+                                                   : node == 0 ? Transport::Shared
+                                                               : Transport::Pack)
+              << name_of(from) << " " << name_of(to) << " " << rank << " " << node;
+        }
+      }
+    }
+  }
+  const machine::PathEnd managed = {MemoryKind::Managed, 1, 1, -1};
+  EXPECT_THROW((void)row_of({managed, managed}), Unsupported);
+  EXPECT_THROW((void)packed_form_of(Transport::Put), InvalidArgument);
 }
 
 TEST(Transports, a_row_that_is_added_carries_an_exchange_both_ways) {

@@ -18,7 +18,7 @@ Message message(MemoryKind kind, bool dense) {
 
 TEST(SettledChoice, contiguous_host_memory_is_left_to_the_mpi_library_even_when_forced) {
   for (const MemoryKind kind : {MemoryKind::Host, MemoryKind::Pinned}) {
-    for (const auto& forced : {std::optional<Transport>(), std::optional(Transport::Pack)}) {
+    for (const auto& forced : {static_cast<const Forced*>(nullptr), forced_by(Transport::Pack)}) {
       const auto choice = settled_choice(message(kind, true), forced, true);
       ASSERT_TRUE(choice);
       EXPECT_EQ(choice->transport, Transport::Library);
@@ -28,10 +28,10 @@ TEST(SettledChoice, contiguous_host_memory_is_left_to_the_mpi_library_even_when_
 }
 
 TEST(SettledChoice, nothing_is_settled_by_auto) {
-  EXPECT_FALSE(settled_choice(message(MemoryKind::Host, false), std::nullopt, true));
+  EXPECT_FALSE(settled_choice(message(MemoryKind::Host, false), nullptr, true));
   for (const bool dense : {false, true}) {
-    EXPECT_FALSE(settled_choice(message(MemoryKind::Device, dense), std::nullopt, true));
-    EXPECT_FALSE(settled_choice(message(MemoryKind::Managed, dense), std::nullopt, false));
+    EXPECT_FALSE(settled_choice(message(MemoryKind::Device, dense), nullptr, true));
+    EXPECT_FALSE(settled_choice(message(MemoryKind::Managed, dense), nullptr, false));
   }
 }
 
@@ -43,7 +43,7 @@ TEST(SettledChoice, forced_transports_win_where_they_can_be_used) {
     Transport forced;
     std::optional<Transport> expected;
   };
-  const std::array<Row, 17> rows = {{
+  const std::array<Row, 24> rows = {{
       {MemoryKind::Host, false, false, Transport::Library, Transport::Library},
       {MemoryKind::Host, false, false, Transport::Pack, Transport::Pack},
       {MemoryKind::Pinned, false, true, Transport::Pack, Transport::Pack},
@@ -61,15 +61,37 @@ TEST(SettledChoice, forced_transports_win_where_they_can_be_used) {
       {MemoryKind::Device, false, true, Transport::Pack, std::nullopt},
       {MemoryKind::Host, false, true, Transport::Direct, std::nullopt},
       {MemoryKind::Device, false, true, Transport::Direct, std::nullopt},
+      {MemoryKind::Host, false, true, Transport::Shared, Transport::Pack},
+      {MemoryKind::Device, false, true, Transport::Shared, std::nullopt},
+      {MemoryKind::Host, false, true, Transport::Put, std::nullopt},
+      {MemoryKind::Device, false, true, Transport::Put, std::nullopt},
+      {MemoryKind::Host, false, true, Transport::Engine, std::nullopt},
+      {MemoryKind::Device, false, true, Transport::Engine, std::nullopt},
+      {MemoryKind::Device, true, true, Transport::Library, Transport::Library},
   }};
   for (const Row& row : rows) {
-    const auto choice = settled_choice(message(row.kind, row.dense), row.forced, row.aware);
+    const auto choice =
+        settled_choice(message(row.kind, row.dense), forced_by(row.forced), row.aware);
     EXPECT_EQ(choice.has_value(), row.expected.has_value())
         << name_of(row.kind) << " " << name_of(row.forced) << " " << row.aware;
     if (!choice || !row.expected) continue;
     EXPECT_EQ(choice->transport, *row.expected) << name_of(row.kind) << " " << name_of(row.forced);
     EXPECT_EQ(choice->reason, Reason::Forced);
   }
+}
+
+TEST(Forced, each_transport_but_self_has_a_row) {
+  for (const machine::TransportFacts& facts : machine::transports()) {
+    const Forced* const forced = forced_by(facts.transport);
+    ASSERT_EQ(forced != nullptr, facts.transport != Transport::Self) << facts.name;
+    if (forced != nullptr) {
+      EXPECT_EQ(forced->transport, facts.transport);
+    }
+  }
+  EXPECT_EQ(forced_by(Transport::Device)->between_devices, Transport::Put);  // its older name
+  EXPECT_TRUE(forced_by(Transport::Direct)->reads_all);
+  EXPECT_TRUE(forced_by(Transport::Shared)->packs_pairs);
+  EXPECT_FALSE(forced_by(Transport::Engine)->forces_messages());
 }
 
 TEST(BuiltInDevice, short_messages_go_one_shot) {

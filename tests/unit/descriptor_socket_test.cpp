@@ -107,8 +107,8 @@ TEST_F(DescriptorSocketTest, sockets_that_are_not_there_full_or_taken_are_told) 
 }
 
 /// A connection whose close waits for its unsent bytes for that long, and the end that reads none.
-std::array<Descriptor, 2> slow_to_close(int seconds) {
-  const Descriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
+std::array<FileDescriptor, 2> slow_to_close(int seconds) {
+  const FileDescriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -117,9 +117,9 @@ std::array<Descriptor, 2> slow_to_close(int seconds) {
   EXPECT_EQ(bind(listener.get(), plain, size), 0);
   EXPECT_EQ(listen(listener.get(), 1), 0);
   EXPECT_EQ(getsockname(listener.get(), plain, &size), 0);
-  Descriptor slow(::socket(AF_INET, SOCK_STREAM, 0));
+  FileDescriptor slow(::socket(AF_INET, SOCK_STREAM, 0));
   EXPECT_EQ(connect(slow.get(), plain, size), 0);
-  Descriptor reader(accept(listener.get(), nullptr, nullptr));
+  FileDescriptor reader(accept(listener.get(), nullptr, nullptr));
   fcntl(slow.get(), F_SETFL, O_NONBLOCK);
   const std::vector<char> bytes(1 << 16);
   while (write(slow.get(), bytes.data(), bytes.size()) > 0) continue;
@@ -132,7 +132,7 @@ TEST_F(DescriptorSocketTest, a_descriptor_that_takes_long_to_close_holds_nobody_
   constexpr int kSeconds = 3;
   auto [slow, reader] = slow_to_close(kSeconds);
   ASSERT_EQ(sends.send("receiver", kMessage, std::array{slow.get()}), Sent::Yes);
-  slow = Descriptor();  // the last one of it is the one that comes
+  slow = FileDescriptor();  // the last one of it is the one that comes
   const auto begin = Clock::now();
   {
     const auto received = socket.receive();
@@ -145,12 +145,12 @@ TEST_F(DescriptorSocketTest, a_descriptor_that_takes_long_to_close_holds_nobody_
 }
 
 TEST_F(DescriptorSocketTest, only_memory_is_taken_for_memory) {
-  const Descriptor file(open("/etc/hostname", O_RDONLY | O_CLOEXEC));
-  const Descriptor folder(open("/", O_RDONLY | O_CLOEXEC));
-  const Descriptor device(open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(open("/etc/hostname", O_RDONLY | O_CLOEXEC));
+  const FileDescriptor folder(open("/", O_RDONLY | O_CLOEXEC));
+  const FileDescriptor device(open("/dev/zero", O_RDONLY | O_CLOEXEC));
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
-  const Descriptor terminal(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  const FileDescriptor terminal(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
   for (const int other : {file.get(), folder.get(), terminal.get(), ends[0], ends[1], -1})
     EXPECT_FALSE(is_of_memory(other));
   EXPECT_TRUE(is_of_memory(memory.descriptor()));

@@ -314,6 +314,8 @@ TEST(ExchangeModel, which_transports_are_possible_depends_on_memories_and_link) 
   EXPECT_EQ(possible(gpu, host_end(1, 0)), Transports({OneShot, Staged, Library}));
   EXPECT_EQ(possible(host_end(1, 1), gpu), Transports({OneShot, Staged, Library}));
   EXPECT_EQ(possible(host_end(0, 0), host_end(1, 0)), Transports({Direct, Shared, Library}));
+  EXPECT_EQ(possible(gpu, gpu_end(0, 0, 1)),
+            Transports({Direct, Put, Engine, OneShot, Staged, Library}));
   EXPECT_EQ(possible(gpu, host_end(0, 0)), Transports({OneShot, Staged, Library}));
   EXPECT_EQ(possible(host_end(0, 0), host_end(1, 1)), Transports({Pack, Library}));
   PathEnd managed = gpu;

@@ -22,7 +22,7 @@ TEST(Shared, a_probe_is_told_of_the_next_message) {
   const auto bytes_of_next = [&](std::int64_t length, bool matched = false) {
     return pair.peer_segments.bytes_of_next(from_zero(), length, matched);
   };
-  EXPECT_EQ(bytes_of_next(kLongestHeader), kLongestHeader);  // none goes by a slot
+  EXPECT_EQ(bytes_of_next(kLongestHeader), kLongestHeader);  // none goes by a descriptor
   ASSERT_TRUE(pair.send_segment.add_placeholder(to_one(), kLongestHeader));
   const auto first = pair.lease(to_one(), 3000);
   ASSERT_TRUE(pair.lease(to_one(6), 7000));
@@ -136,7 +136,7 @@ TEST(Shared, a_probe_is_told_of_the_next_message_while_slots_are_used_again) {
   });
   int wrong = 0;
   for (int round = 1; round <= 5000; ++round) {
-    // The slot of a message to another rank becomes that of a later message to this one.
+    // The descriptor of a message to another rank becomes that of a later message to this one.
     const auto other = pair.lease({0, 5, kWorld}, 2000);
     const auto next = pair.lease(to_one(), 3000);
     std::optional<Lease> later;
@@ -188,7 +188,8 @@ TEST(Shared, what_a_receive_was_too_short_for_is_no_next_message_and_its_slot_co
       [](std::int32_t rank, std::uint64_t comm) { return rank == 0 && comm == kWorld; });
   EXPECT_TRUE(lost->taken());
   EXPECT_FALSE(pair.peer_segments.has_overtaken());
-  EXPECT_EQ(bytes_of_next(kLongestHeader), kLongestHeader);  // neither the mark nor the message
+  EXPECT_EQ(bytes_of_next(kLongestHeader),
+            kLongestHeader);  // neither the placeholder nor the message
 }
 
 /// Two messages of 3000 and 4000 bytes, with the same tag and communicator.

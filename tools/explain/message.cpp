@@ -115,9 +115,8 @@ End end_of(const Model& model, const Layout& layout, Direction direction, Memory
       end.candidates.push_back(candidate(model, transport, message, aware));
     }
   }
-  auto choice = message.bytes == 0
-                    ? exchange::Choice{Transport::Library, exchange::Reason::Empty}
-                    : exchange::settled_choice(message, exchange::forced_transport(), aware);
+  auto choice = message.bytes == 0 ? exchange::Choice{Transport::Library, exchange::Reason::Empty}
+                                   : exchange::settled_choice(message, exchange::forced(), aware);
   if (choice) {
     end.decided = Decided::Settled;
     end.reason = choice->reason;

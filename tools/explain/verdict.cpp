@@ -110,7 +110,8 @@ std::string verdict_of(const Layout& layout) {
   if (layout.is_dense()) {
     return "left to the MPI library: contiguous bytes in host memory leave nothing to gain";
   }
-  const std::optional<Transport> forced = exchange::forced_transport();
+  const exchange::Forced* const by_setting = exchange::forced();
+  const auto forced = by_setting != nullptr ? by_setting->host_messages : std::nullopt;
   if (forced == Transport::Library) return "left to the MPI library: forced by STRAKE_METHOD";
   if (forced == Transport::Pack) {
     return fate(may_be_shared(layout.size_bytes()) ? Transport::Shared : Transport::Pack, "") +

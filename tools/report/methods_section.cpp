@@ -186,11 +186,12 @@ std::string transport_maps(Profiles profiles) {
   }
   if (first.empty() && rest.empty())
     first =
-        "<p class=\"none\">No two methods can be compared: their parts were not measured, or only "
+        "<p class=\"none\">No two transports can be compared: their parts were not measured, or "
+        "only "
         "while other work disturbed them.</p>\n";
   const std::string more =
       folded("Blocks farther apart, and other nodes", row_of(rest, "row maps"));
-  return section("methods", "Which method is fastest",
+  return section("methods", "Which transport is fastest",
                  "The sum of packing, copying, sending and unpacking as measured, by block length "
                  "and size of the message, as jobs choose by it; shared: whole messages, from "
                  "STRAKE_SHARE_LIMIT on. Pale: the next is within "

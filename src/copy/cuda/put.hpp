@@ -1,4 +1,4 @@
-/// \file  The copies of a rank's round of puts on a device (PutRounds).
+/// \file  The copies of a rank's rounds of puts on a device (PutRounds).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// \file  Copies of a puts that copy engines carry out, all those of a step by one call.
+/// \file  Copies of a round of puts that copy engines carry out, all those of a step by one call.
 #pragma once
 
 #include <cuda_runtime_api.h>

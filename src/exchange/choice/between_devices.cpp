@@ -73,13 +73,13 @@ std::optional<machine::Prediction> predicted_round(const RankOnDevice& own,
   if (model() == nullptr) return std::nullopt;
   std::vector<machine::PlannedTransfer> transfers;
   std::optional<Transport> transport;
-  for (const DeviceTraffic& by_put : all) {
+  for (const DeviceTraffic& traffic : all) {
     const machine::PathEnd here = end_of(own);
-    const machine::PathEnd there = end_of(by_put.other);
-    add(transfers, {here, there}, *by_put.sends);
-    if (by_put.receives == nullptr) continue;
-    add(transfers, {there, here}, *by_put.receives);
-    const Transport its = by_put.transport;
+    const machine::PathEnd there = end_of(traffic.other);
+    add(transfers, {here, there}, *traffic.sends);
+    if (traffic.receives == nullptr) continue;
+    add(transfers, {there, here}, *traffic.receives);
+    const Transport its = traffic.transport;
     if (transport.value_or(its) != its) return std::nullopt;
     transport = its;
   }
@@ -95,24 +95,17 @@ std::optional<machine::Prediction> predict_round(const RankOnDevice& own,
   return or_nothing([&] { return predicted_round(own, all); });
 }
 
-bool engines_are_wanted() noexcept { return forced_transport() == Transport::Engine; }
+bool engines_are_wanted() noexcept {
+  const Forced* const by_setting = forced();
+  return by_setting != nullptr && by_setting->between_devices == Transport::Engine;
+}
 
 Transport choose_between_devices(const RankOnDevice& own, const RankOnDevice& other,
                                  const PairSchedule& sends, const PairSchedule& receives) {
-  switch (const Transport forced = forced_transport().value_or(Transport::Library)) {
-    case Transport::Device:  // packed in device memory, as for a GPU-aware MPI library
-      return Transport::Put;
-    case Transport::Put:
-    case Transport::Engine:
-    case Transport::OneShot:
-    case Transport::Staged:
-      return forced;
-    case Transport::Pack:
-      return Transport::Staged;
-    default:
-      return or_nothing([&] { return predicted(own, other, sends, receives); })
-          .value_or(Transport::Put);
-  }
+  const Forced* const by_setting = forced();
+  if (by_setting != nullptr && by_setting->between_devices) return *by_setting->between_devices;
+  return or_nothing([&] { return predicted(own, other, sends, receives); })
+      .value_or(Transport::Put);
 }
 
 }  // namespace strake::exchange::planned

@@ -10,7 +10,7 @@
 namespace strake::exchange::planned {
 
 /// By STRAKE_METHOD; else by the prediction for all that goes between the two, if this machine's
-/// profile has what it takes (machine/exchange_model.hpp); else Device. ~10 us a piece.
+/// profile has what it takes (machine/exchange_model.hpp); else Put. ~10 us a piece.
 [[nodiscard]] Transport choose_between_devices(const RankOnDevice& own, const RankOnDevice& other,
                                                const PairSchedule& sends,
                                                const PairSchedule& receives);

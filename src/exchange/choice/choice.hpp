@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "exchange/choice/forced.hpp"
 #include "machine/message.hpp"
 #include "machine/transport.hpp"
 #include "mpi/elements.hpp"
@@ -59,12 +60,9 @@ struct Choice {
   bool shares = true;
 };
 
-/// What STRAKE_METHOD forces; nothing for auto.
-[[nodiscard]] std::optional<Transport> forced_transport() noexcept;
 /// The choice where no time can change it: contiguous host memory, and a forced transport that can
 /// be used.
-[[nodiscard]] std::optional<Choice> settled_choice(const Message& message,
-                                                   std::optional<Transport> forced,
+[[nodiscard]] std::optional<Choice> settled_choice(const Message& message, const Forced* forced,
                                                    bool gpu_aware) noexcept;
 
 /// The choice for device memory where nothing was measured. `one_shot_limit` as

@@ -104,8 +104,8 @@ Choice choose(const Message& message) noexcept {
   // quickly.
   const bool host = message.place.in_host_memory();
   const bool aware = !host && mpi_is_gpu_aware();
-  static const std::optional<Transport> forced = forced_transport();
-  if (const auto settled = settled_choice(message, forced, aware)) return *settled;
+  static const Forced* const by_setting = forced();
+  if (const auto settled = settled_choice(message, by_setting, aware)) return *settled;
   if (host) return choose_host(message, model(), node_model(), mpi::quirks::kPipelinesDatatypes);
   const std::int64_t limit = settings::number(settings::Id::one_shot_limit);
   if (const Model* const measured = model()) {

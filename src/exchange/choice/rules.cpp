@@ -2,31 +2,21 @@
 #include <iterator>
 
 #include "exchange/choice/choice.hpp"
-#include "machine/transports.hpp"
-#include "settings/settings.hpp"
 
 namespace strake::exchange {
 
-std::optional<Transport> forced_transport() noexcept {
-  return machine::transport_named(settings::text(settings::Id::method));
-}
-
-std::optional<Choice> settled_choice(const Message& message, std::optional<Transport> forced,
+std::optional<Choice> settled_choice(const Message& message, const Forced* forced,
                                      bool gpu_aware) noexcept {
-  if (message.place.in_host_memory()) {
-    if (message.dense) return Choice{Transport::Library, Reason::Contiguous};
-    if (forced == Transport::Library) return Choice{Transport::Library, Reason::Forced};
-    // Packed bytes go by memory that the receiver shares, where it can be.
-    if (forced == Transport::Pack || forced == Transport::Shared)
-      return Choice{Transport::Pack, Reason::Forced};
-    return std::nullopt;
+  const bool host = message.place.in_host_memory();
+  if (host && message.dense) return Choice{Transport::Library, Reason::Contiguous};
+  if (forced == nullptr) return std::nullopt;
+  auto transport = host ? forced->host_messages : forced->device_messages;
+  if (!transport) return std::nullopt;
+  if (!host && (*transport == Transport::Device || *transport == Transport::Library)) {
+    if (!gpu_aware) return std::nullopt;
+    if (message.dense) transport = Transport::Library;
   }
-  if (forced == Transport::OneShot || forced == Transport::Staged)
-    return Choice{*forced, Reason::Forced};
-  if (!gpu_aware || (forced != Transport::Device && forced != Transport::Library))
-    return std::nullopt;
-  const bool device = *forced == Transport::Device && !message.dense;
-  return Choice{device ? Transport::Device : Transport::Library, Reason::Forced};
+  return Choice{*transport, Reason::Forced};
 }
 
 Choice built_in_device(const Message& message, bool gpu_aware,

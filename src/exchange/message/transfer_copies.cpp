@@ -3,16 +3,14 @@
 #include <cstring>
 #include <utility>
 
-#include "copy/plan_impl.hpp"
 #include "exchange/message/transfer.hpp"
 #include "exchange/peers/backoff.hpp"
 #include "exchange/progress/progress.hpp"
-#include "exchange/transport/mixed.hpp"
 #include "exchange/transport/queues.hpp"
-#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange {
+
 /// While one piece is packed the receiver unpacks the one before.
 void Transfer::pack_shared() {
   const std::int64_t bytes = size_bytes();

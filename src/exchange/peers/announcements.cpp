@@ -135,7 +135,7 @@ const sharing::DeviceImport& Directory::open(Import& import, int device) {
   });
   if (known != import.opened.end()) return *known;
   std::vector<int> pieces;
-  for (const sharing::Descriptor& piece : import.pieces) pieces.push_back(piece.get());
+  for (const sharing::FileDescriptor& piece : import.pieces) pieces.push_back(piece.get());
   const sharing::DeviceImport& made = import.opened.emplace_back(import.exported, pieces, device);
   device_bytes_ += made.bytes();
   most_device_bytes_ = std::max(most_device_bytes_, device_bytes_);

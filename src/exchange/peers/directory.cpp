@@ -98,7 +98,8 @@ Directory::Sent Directory::send_region(std::int32_t rank, const Region& region) 
   made.device_memory = exported.memory;
   if (exported.memory.pieces == 0) return send(rank, made, std::array{own_.descriptor()});
   std::vector<int> descriptors;
-  for (const sharing::Descriptor& piece : exported.descriptors) descriptors.push_back(piece.get());
+  for (const sharing::FileDescriptor& piece : exported.descriptors)
+    descriptors.push_back(piece.get());
   if (std::ssize(descriptors) != exported.memory.pieces) return Sent::NoReceiver;
   return send(rank, made, descriptors);
 }

@@ -188,7 +188,7 @@ class Directory {
     sharing::SharedMemory memory;
     /// \{ For memory of a device: what opens it, and the mappings, by the device that reads it.
     ExportedMemory exported{};
-    std::vector<sharing::Descriptor> pieces;
+    std::vector<sharing::FileDescriptor> pieces;
     std::vector<sharing::DeviceImport> opened;
     /// \}
     [[nodiscard]] bool is_open() const noexcept {

@@ -73,7 +73,7 @@ class STRAKE_LOCAL Exchange::Impl {
   /// Another memory that one of this rank's has transfers with. Its number is that of its pair in
   /// Connections.
   struct Peer {
-    Peer(PairTransfers& transfers, Place here)
+    Peer(NegotiatedPair& transfers, Place here)
         : rank(transfers.rank),
           place(here),
           schedules{PairSchedule(std::move(transfers.sends), place, transfers.direct),
@@ -87,10 +87,11 @@ class STRAKE_LOCAL Exchange::Impl {
     bool by_put = false;  ///< all goes by put: there is no `transfer`
     std::unique_ptr<PairTransfer> transfer;
   };
-  void plan_peers(std::vector<PairTransfers>& all);
+  void plan_peers(std::vector<NegotiatedPair>& all);
   [[nodiscard]] std::vector<std::array<int, 2>> plan_far();
   void open_transfers(const std::vector<std::array<int, 2>>& tags);
-  void plan_puts(const std::vector<PairTransfers>& all, std::vector<DevicePuts::Part> devices);
+  void open_transfer(Peer& peer, const std::array<int, 2>& tags);
+  void plan_puts(const std::vector<NegotiatedPair>& all, std::vector<DevicePuts::Part> devices);
   [[nodiscard]] Transport transport_of(const Peer& peer) const;
   /// How the bytes travel that this rank is to itself.
   [[nodiscard]] Transport own_transport() const noexcept {
@@ -147,15 +148,6 @@ class STRAKE_LOCAL Exchange::Impl {
   }
   [[nodiscard]] std::size_t number_of(const Peer& peer) const noexcept {
     return static_cast<std::size_t>(&peer - peers_.data());
-  }
-  /// This rank's end of a schedule, and the other's.
-  [[nodiscard]] SequenceCounters& end_of(const Peer& peer, std::size_t schedule) const noexcept {
-    return connections_->own_counters(number_of(peer), schedule);
-  }
-  /// (This rank's sends are the other one's receives.)
-  [[nodiscard]] SequenceCounters& other_end_of(const Peer& peer,
-                                               std::size_t schedule) const noexcept {
-    return connections_->their_counters(number_of(peer), 1 - schedule);
   }
 
   std::shared_ptr<exchange::peers::Group> group_;

@@ -110,7 +110,7 @@ void Exchange::Impl::leave(Ending::Kind kind) noexcept {
   for (const Peer& peer : peers_) {
     if (!peer.near) continue;
     for (const std::size_t schedule : {kSends, kReceives}) {
-      SequenceCounters& end = end_of(peer, schedule);
+      SequenceCounters& end = connections_->own_counters(number_of(peer), schedule);
       end.cause.store(own.cause, std::memory_order_relaxed);
       end.rounds_and_kind.store(own.rounds_and_kind, std::memory_order_release);
     }
@@ -174,7 +174,8 @@ void Exchange::Impl::require_alive(const Peer& peer) {
 
 Ending Exchange::Impl::ending_of(const Peer& peer) const noexcept {
   if (!peer.near) return farewells_->of(peer.rank);
-  const SequenceCounters& end = other_end_of(peer, kSends);
+  // The peer's receives are what this rank sends.
+  const SequenceCounters& end = connections_->their_counters(number_of(peer), kReceives);
   Ending found;
   found.rounds_and_kind = end.rounds_and_kind.load(std::memory_order_acquire);
   if (!found.is_none()) found.cause = end.cause.load(std::memory_order_relaxed);

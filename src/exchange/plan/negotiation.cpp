@@ -178,8 +178,8 @@ Places::Places(const ExchangePart& part) {
   }
 }
 
-std::vector<PairTransfers> negotiate(const peers::Group& group, const ExchangePart& part,
-                                     const Places& places) {
+std::vector<NegotiatedPair> negotiate(const peers::Group& group, const ExchangePart& part,
+                                      const Places& places) {
   const MPI_Comm comm = group.comm();
   const int rank = group.rank();
   mpi::agree(comm, fault_of(part, rank, group.size()));
@@ -189,7 +189,8 @@ std::vector<PairTransfers> negotiate(const peers::Group& group, const ExchangePa
     mine[transfer.peer].sends.push_back(&transfer);
   for (const ExchangePart::Transfer& transfer : part.receives())
     mine[transfer.peer].receives.push_back(&transfer);
-  const bool direct = forced_transport() == Transport::Direct;
+  const Forced* const by_setting = forced();
+  const bool direct = by_setting != nullptr && by_setting->reads_all;
   std::map<int, Words> out;
   std::map<int, int> connected;  // other threads may connect meanwhile
   for (auto& [peer, own] : mine) {
@@ -212,7 +213,7 @@ std::vector<PairTransfers> negotiate(const peers::Group& group, const ExchangePa
   mpi::agree(comm, fault);
 
   // By rank, then by the place of the lower of the two ranks.
-  std::map<std::tuple<int, std::size_t, std::size_t>, PairTransfers> transfers;
+  std::map<std::tuple<int, std::size_t, std::size_t>, NegotiatedPair> transfers;
   std::map<int, Words> in = deal(comm, rank, out);
   for (const auto& [peer, own] : mine) in[peer];  // who says nothing has no transfers
   for (const auto& [peer, words] : in) {
@@ -233,7 +234,7 @@ std::vector<PairTransfers> negotiate(const peers::Group& group, const ExchangePa
       for (Piece& piece : pieces) {
         const std::size_t here = places.of_array[static_cast<std::size_t>(piece.array)];
         const std::size_t there = theirs.place_of[static_cast<std::size_t>(piece.their_array)];
-        PairTransfers& between =
+        NegotiatedPair& between =
             transfers[rank <= peer ? std::tuple(peer, here, there) : std::tuple(peer, there, here)];
         between.rank = peer;
         between.place = here;
@@ -244,11 +245,11 @@ std::vector<PairTransfers> negotiate(const peers::Group& group, const ExchangePa
         (between.*which).push_back(std::move(piece));
       }
     };
-    put_in_order(sends, &PairTransfers::sends);
-    put_in_order(receives, &PairTransfers::receives);
+    put_in_order(sends, &NegotiatedPair::sends);
+    put_in_order(receives, &NegotiatedPair::receives);
   }
   mpi::agree(comm, fault);
-  std::vector<PairTransfers> all;
+  std::vector<NegotiatedPair> all;
   for (auto& [order, between] : transfers) all.push_back(std::move(between));
   return all;
 }

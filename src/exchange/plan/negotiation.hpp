@@ -25,7 +25,7 @@ struct Places {
 
 /// All between this rank's arrays in one memory and a rank's in one, which may be this rank, in the
 /// order of their sender's declarations by tag.
-struct PairTransfers {
+struct NegotiatedPair {
   int rank = 0;
   std::size_t place = 0;        ///< of this rank's Places
   std::size_t their_place = 0;  ///< of the other's
@@ -40,7 +40,7 @@ struct PairTransfers {
 /// group: each rank sends a message to each of its peers; ranks of other nodes get no layouts.
 /// \returns  by ranks; both ranks have those between them in the same order
 /// \throws InvalidArgument  on all ranks: a fault in a part, or two that do not fit
-[[nodiscard]] std::vector<PairTransfers> negotiate(const peers::Group& group,
-                                                   const ExchangePart& part, const Places& places);
+[[nodiscard]] std::vector<NegotiatedPair> negotiate(const peers::Group& group,
+                                                    const ExchangePart& part, const Places& places);
 
 }  // namespace strake::exchange::planned

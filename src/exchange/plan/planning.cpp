@@ -33,10 +33,10 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
   group_ = exchange::peers::Group::of(comm);
   rank_ = group_->rank();
   mpi::agree(group_->comm(), fault_of(part), mpi::FaultKind::Unsupported);
-  std::vector<PairTransfers> all = negotiate(*group_, part, places_);
+  std::vector<NegotiatedPair> all = negotiate(*group_, part, places_);
   std::vector<DevicePuts::Part> devices;
   for (const Place place : places_.all) devices.push_back({place, {}, {}});
-  std::erase_if(all, [&](PairTransfers& own) {
+  std::erase_if(all, [&](NegotiatedPair& own) {
     if (own.rank != rank_ || own.place != own.their_place) return false;
     for (const Piece& piece : own.sends) own_bytes_ += piece.mine.size_bytes();
     if (is_device(places_.all[own.place])) {
@@ -69,9 +69,9 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
 }
 
 /// All peers, and the memory that those of the node share.
-void Exchange::Impl::plan_peers(std::vector<PairTransfers>& all) {
+void Exchange::Impl::plan_peers(std::vector<NegotiatedPair>& all) {
   std::vector<Pair> pairs;
-  for (PairTransfers& transfers : all) {
+  for (NegotiatedPair& transfers : all) {
     const Peer& peer = peers_.emplace_back(transfers, places_.all[transfers.place]);
     Pair& pair = pairs.emplace_back(transfers.rank);
     pair.packed_bytes = {peer.schedules[kSends].packed_bytes(),
@@ -127,33 +127,40 @@ std::vector<std::array<int, 2>> Exchange::Impl::plan_far() {
   return all;
 }
 
-/// Opens what does not go by put, by the first row of the table that carries it.
+/// Opens the pairs that devices do not exchange by themselves, by the first row of the table that
+/// carries each. A fault of one rank is thrown on all.
 void Exchange::Impl::open_transfers(const std::vector<std::array<int, 2>>& tags) {
-  const auto forced = exchange::forced_transport();
-  const bool packs = forced == Transport::Pack || forced == Transport::Shared;
-  for (Peer& peer : peers_) {
-    if (peer.by_put) continue;
-    const std::size_t number = number_of(peer);
-    const auto kind = [](bool on_device) {
-      return on_device ? MemoryKind::Device : MemoryKind::Host;
-    };
-    const machine::Path path = {{kind(is_device(peer.place)), rank_, 0, peer.place.device},
-                                {kind(peer.on_device), peer.rank, peer.near ? 0 : 1, -1}};
-    const exchange::PairContext pair{.schedules = peer.schedules,
-                                     .path = path,
-                                     .reads = !packs && !peer.on_device,
-                                     .connections = *connections_,
-                                     .number = number,
-                                     .comm = group_->comm(),
-                                     .peer = peer.rank,
-                                     .in_tag = tags[number][0],
-                                     .out_tag = tags[number][1]};
-    peer.transfer = exchange::row_of(pair).open(pair);
+  std::string fault;
+  try {
+    for (Peer& peer : peers_)
+      if (!peer.by_put) open_transfer(peer, tags[number_of(peer)]);
+  } catch (const std::exception& error) {
+    fault = fmt::format("rank {} can't plan its transfers: {}", rank_, error.what());
   }
+  mpi::agree(group_->comm(), fault, mpi::FaultKind::Other);
+}
+
+void Exchange::Impl::open_transfer(Peer& peer, const std::array<int, 2>& tags) {
+  const auto kind = [](bool on_device) {
+    return on_device ? MemoryKind::Device : MemoryKind::Host;
+  };
+  const auto* const forced = exchange::forced();
+  const exchange::PairContext pair{
+      .schedules = peer.schedules,
+      .path = {{kind(is_device(peer.place)), rank_, 0, peer.place.device},
+               {kind(peer.on_device), peer.rank, peer.near ? 0 : 1, -1}},
+      .reads = !peer.on_device && (forced == nullptr || !forced->packs_pairs),
+      .connections = *connections_,
+      .number = number_of(peer),
+      .comm = group_->comm(),
+      .peer = peer.rank,
+      .in_tag = tags[0],
+      .out_tag = tags[1]};
+  peer.transfer = exchange::row_of(pair.path).open(pair);
 }
 
 /// Plans the transfers between devices.
-void Exchange::Impl::plan_puts(const std::vector<PairTransfers>& all,
+void Exchange::Impl::plan_puts(const std::vector<NegotiatedPair>& all,
                                std::vector<DevicePuts::Part> devices) {
   std::vector<Place> arrays;
   for (std::size_t i = 0; i < arrays_; ++i) arrays.push_back(place_of(i));

@@ -62,9 +62,9 @@ bool Exchange::Impl::advance(What what) {
     if (peer.transfer == nullptr) continue;
     PairTransfer& transfer = *peer.transfer;
     transfer.look();
-    if (transfer.has_sent() && transfer.has_received()) continue;
-    all = false;
-    if (!transfer.is_copying() && (what != What::Send || !transfer.has_sent())) serve(peer);
+    all = all && transfer.has_sent() && transfer.has_received();
+    // Who has all that it needs from a peer does not ask whether that has left.
+    if (transfer.is_waiting()) serve(peer);
   }
   return all;
 }

@@ -1,6 +1,6 @@
 /// \file  How the packed bytes of a message get from one rank to the other. A transfer
-/// (exchange/transfer.hpp) brings its bytes into memory that a channel can carry, and takes them
-/// from there; what lies between is the channel's business: a call of MPI's, a request, shared
+/// (exchange/message/transfer.hpp) brings its bytes into memory that a channel can carry, and takes
+/// them from there; what lies between is the channel's business: a call of MPI's, a request, shared
 /// memory.
 #pragma once
 

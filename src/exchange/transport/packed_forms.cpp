@@ -123,7 +123,7 @@ const PackedForm kPackForm = {.carried = [](Place /*typed*/) noexcept { return P
                               .open = [](Packing& packing) { packing.compile_for_cpu(); },
                               .pack = pack_on_host,
                               .unpack = unpack_on_host,
-                              .by_cpu = true};
+                              .synchronous = true};
 const PackedForm kDeviceForm = {.carried =
                                     [](Place typed) noexcept {
                                       return Place{MemoryKind::Device, typed.device};

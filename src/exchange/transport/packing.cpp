@@ -15,14 +15,11 @@ constexpr Place kInHost = {MemoryKind::Host, -1};
 void Packing::open(const PackedForm& form) {
   buffer_ = {};
   between_ = {};
+  plan_ = nullptr;
   form_ = &form;
-  const std::int64_t room = size_bytes() + mpi::kWireRoom;
-  if (by_cpu()) {
-    buffer_ = PoolBlock(kInHost, room);
-    return compile_for_cpu();
-  }
   if (typed_.on_device()) required_device_backend().require_intact(typed_.place.device);
-  buffer_ = PoolBlock(typed_.mixed ? kInHost : form.carried(typed_.place), room);
+  buffer_ =
+      PoolBlock(typed_.mixed ? kInHost : form.carried(typed_.place), size_bytes() + mpi::kWireRoom);
   if (typed_.mixed) return;
   // Compiled now: once a message has come it can't be left to the MPI library any more.
   if (goes_together()) (void)device_copy(buffer_.place());
@@ -57,7 +54,7 @@ void Packing::unpack(std::int64_t bytes) {
   if (typed_.mixed) {
     copy_mixed(Direction::Receive, typed_.elements->layout(), typed_.address, buffer_.data(),
                {0, bytes});
-  } else if (form_->by_cpu) {
+  } else if (form_->synchronous) {
     form_->unpack(*this, bytes);
   } else if (goes_together() && bytes == size_bytes()) {
     collect(device_copy(buffer_.place()), typed_.address, buffer_.data());

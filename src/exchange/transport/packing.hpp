@@ -28,8 +28,9 @@ struct Typed {
 
 class Packing;
 
-/// How a transport packs. Bytes whose blocks lie in several kinds of memory need none of it: they
-/// are copied to and from host memory block by block.
+/// How a transport packs. The packed bytes are in the order of the layout. Bytes whose blocks lie
+/// in several kinds of memory need none of it: they are copied to and from host memory block by
+/// block.
 struct PackedForm {
   /// Where the packed bytes lie that a channel carries, of a layout in `typed`.
   Place (*carried)(Place typed) noexcept = nullptr;
@@ -40,7 +41,7 @@ struct PackedForm {
   void (*pack)(Packing& packing) = nullptr;
   void (*unpack)(Packing& packing, std::int64_t bytes) = nullptr;
   /// \}
-  bool by_cpu = false;  ///< the CPU copies: what was begun has ended
+  bool synchronous = false;  ///< pack and unpack have ended when they return
   /// Device memory: messages of up to so many bytes are packed, and unpacked, in a launch with
   /// others (exchange/transport/launch_batcher.hpp). [bytes]
   std::int64_t most_together = 0;
@@ -102,7 +103,8 @@ class Packing {
 
   /// The CPU copies it, at once: nothing of a device's is used.
   [[nodiscard]] bool by_cpu() const noexcept {
-    return typed_.place.kind == MemoryKind::Host && !typed_.mixed;
+    return typed_.place.kind == MemoryKind::Host && !typed_.mixed &&
+           (form_ == nullptr || form_->synchronous);
   }
   [[nodiscard]] bool on_device() const noexcept { return typed_.on_device(); }
   [[nodiscard]] const Typed& typed() const noexcept { return typed_; }

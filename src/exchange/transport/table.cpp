@@ -1,5 +1,7 @@
 #include "exchange/transport/table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -15,28 +17,27 @@ using planned::MessagePair;
 using planned::PairTransfer;
 using planned::SharedPair;
 
-std::unique_ptr<PairTransfer> open_shared(const PairContext& pair, Transport packed) {
+bool is_near(const machine::Path& path) { return path.from.node == path.to.node; }
+bool is_far(const machine::Path& path) { return !is_near(path); }
+bool always(const machine::Path& /*path*/) { return true; }
+
+std::unique_ptr<PairTransfer> open_near(const PairContext& pair, Transport packed) {
   return std::make_unique<SharedPair>(pair.schedules, pair.connections, pair.number, pair.reads,
                                       packed);
 }
-std::unique_ptr<PairTransfer> open_message(const PairContext& pair, Transport packed) {
+std::unique_ptr<PairTransfer> open_far(const PairContext& pair, Transport packed) {
   return std::make_unique<MessagePair>(pair.schedules, pair.comm, pair.peer, pair.in_tag,
                                        pair.out_tag, packed);
 }
-
-bool direct_carries(const PairContext& pair) { return pair.near() && pair.reads; }
-/// What can't be read in place is packed.
-std::unique_ptr<PairTransfer> open_direct(const PairContext& pair) {
-  return open_shared(pair, Transport::Shared);
+std::unique_ptr<PairTransfer> open_shared(const PairContext& pair) {
+  return open_near(pair, Transport::Shared);
 }
-bool shared_carries(const PairContext& pair) { return pair.near(); }
-bool staged_carries(const PairContext& /*pair*/) { return true; }
 std::unique_ptr<PairTransfer> open_staged(const PairContext& pair) {
-  return pair.near() ? open_shared(pair, Transport::Staged) : open_message(pair, Transport::Staged);
+  return is_near(pair.path) ? open_near(pair, Transport::Staged)
+                            : open_far(pair, Transport::Staged);
 }
-bool pack_carries(const PairContext& pair) { return !pair.near(); }
 std::unique_ptr<PairTransfer> open_pack(const PairContext& pair) {
-  return open_message(pair, Transport::Pack);
+  return open_far(pair, Transport::Pack);
 }
 
 using machine::facts_of;
@@ -44,14 +45,14 @@ using machine::facts_of;
 struct Table {
   std::vector<Row> rows = {
       {&facts_of(Transport::Self)},
-      {&facts_of(Transport::Direct), nullptr, direct_carries, open_direct},
-      {&facts_of(Transport::Shared), nullptr, shared_carries, open_direct},
+      {&facts_of(Transport::Direct)},
+      {&facts_of(Transport::Shared), nullptr, is_near, open_shared},
       {&facts_of(Transport::Put)},
       {&facts_of(Transport::Engine)},
       {&facts_of(Transport::OneShot), &kOneShotForm},
-      {&facts_of(Transport::Staged), &kStagedForm, staged_carries, open_staged},
+      {&facts_of(Transport::Staged), &kStagedForm, always, open_staged},
       {&facts_of(Transport::Device), &kDeviceForm},
-      {&facts_of(Transport::Pack), &kPackForm, pack_carries, open_pack},
+      {&facts_of(Transport::Pack), &kPackForm, is_far, open_pack},
       {&facts_of(Transport::Library)},
   };
   /// By transport.
@@ -81,16 +82,21 @@ void add_row(const Row& row) {
   table.note_form(row);
 }
 
-const PackedForm& packed_form_of(Transport transport) noexcept {
-  return *Table::get().forms[static_cast<std::size_t>(transport)];
+const PackedForm& packed_form_of(Transport transport) {
+  const PackedForm* const form = Table::get().forms[static_cast<std::size_t>(transport)];
+  if (form == nullptr)
+    throw InvalidArgument(fmt::format("transport {} packs no messages", name_of(transport)));
+  return *form;
 }
 
-const Row& row_of(const PairContext& pair) {
+const Row& row_of(const machine::Path& path) {
   const auto& rows = Table::get().rows;
   const auto found = std::ranges::find_if(rows, [&](const Row& row) {
-    return row.open != nullptr && row.facts->possible(pair.path) && row.carries(pair);
+    return row.open != nullptr && row.facts->possible(path) && row.carries(path);
   });
-  if (found == rows.end()) throw Unsupported("no transport carries the bytes of an exchange");
+  if (found == rows.end())
+    throw Unsupported(fmt::format("no transport carries an exchange from {} to {} memory",
+                                  name_of(path.from.memory), name_of(path.to.memory)));
   return *found;
 }
 

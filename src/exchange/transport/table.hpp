@@ -2,16 +2,17 @@
 /// known without MPI and devices (name, possible, predict, describe) is machine/transports.hpp's;
 /// a row adds how messages and planned exchanges carry it out.
 ///
-/// How to add a transport:
-/// 1. Add its enumerator and its facts (machine/transport.hpp, transports.cpp): a name, which
-/// STRAKE_METHOD
-///    takes (settings.def) and all outputs show, the paths on which it is possible, and, if the
-///    profile has its costs, what it uses of the machine (machine/usage.cpp).
-/// 2. For planned exchanges: derive a class from PairTransfer, with pack, post, poll, unpack and
-///    cancel, and write the two functions `carries` and `open` of its row.
-/// 3. For messages: give the row a PackedForm, whose pack and unpack move bytes between the user's
-///    layout and the memory that a channel carries.
-/// 4. Add the row to kRows in table.cpp, before those that it is to be preferred to.
+/// How to add a transport. Give it an enumerator and facts (machine/transport.hpp, transports.cpp):
+/// a name, which STRAKE_METHOD takes (settings.def, choice/forced.cpp) and all outputs show, the
+/// paths on which it is possible, and, if profiles have its costs, what it uses of the machine
+/// (usage.cpp; model.cpp for messages).
+///
+/// For planned exchanges, derive a class from PairTransfer (pairs/pair_transfer.hpp), and write the
+/// functions `carries` and `open` of the row. For messages, give the row a PackedForm
+/// (packing.hpp), whose pack and unpack move bytes between the user's layout and the memory that a
+/// channel carries, and let choice/ choose it.
+///
+/// Add the row to Table::rows in table.cpp, before those that planned exchanges shall prefer less.
 /// tests/mpi/transport_test.cpp adds a row of a toy transport.
 #pragma once
 
@@ -34,9 +35,9 @@ namespace strake::exchange {
 struct PairContext {
   std::array<planned::PairSchedule, 2>& schedules;  ///< outlives what is opened
   /// From this rank's memory to the peer's. A peer whose memory is not mapped here, or does not map
-  /// this rank's, counts as on another node.
+  /// this rank's, counts as on another node. The GPU of a peer is not known: -1.
   machine::Path path;
-  bool reads = false;  ///< the peer may read this rank's arrays in place
+  bool reads = false;  ///< this rank lets the peer read its arrays in place; the peer may not
   planned::Connections& connections;
   std::size_t number = 0;  ///< of the pair in `connections`
   MPI_Comm comm = MPI_COMM_NULL;
@@ -45,7 +46,6 @@ struct PairContext {
   int in_tag = -1;
   int out_tag = -1;
   /// \}
-  [[nodiscard]] bool near() const noexcept { return path.from.node == path.to.node; }
 };
 
 struct Row {
@@ -53,23 +53,26 @@ struct Row {
   /// How messages are packed. Null: this transport packs none. (Messages by shared and direct lie
   /// in memory that both ranks map: transport/shared.)
   const PackedForm* form = nullptr;
-  /// \{ Planned exchanges, pair by pair: whether this transport carries the pair's bytes, if its
-  /// facts say that it is possible, and its end of the pair. Both ends must answer alike. Null: the
-  /// transport is none of single pairs. (Put, engine and one-shot move all that a device sends in
-  /// one launch: transport/put.)
-  bool (*carries)(const PairContext& pair) = nullptr;
+  /// \{ Planned exchanges, pair by pair: whether this transport carries a pair's bytes, if its
+  /// facts say that it is possible, and this rank's end of the pair. Both ends get paths that are
+  /// alike, and must answer alike. Null: the transport is none of pairs. (Direct is what `shared`
+  /// does with arrays that the receiver can read. Put, engine and one-shot move all that a device
+  /// sends in one launch: transport/put.)
+  bool (*carries)(const machine::Path& path) = nullptr;
   std::unique_ptr<planned::PairTransfer> (*open)(const PairContext& pair) = nullptr;
   /// \}
 };
 
 /// All rows, in the order in which planned exchanges prefer them.
 [[nodiscard]] std::span<const Row> rows() noexcept;
-/// Adds a row before all others, for the rest of the process. Its facts were added by
-/// machine::add_transport(). Not thread-safe.
+/// Adds a row before all others, for the rest of the process, in this core. Its facts were added by
+/// machine::add_transport(). What is not told of it: choices, counters, STRAKE_METHOD. Not
+/// thread-safe.
 void add_row(const Row& row);
-/// How a transport packs messages; it must be one that does. ~1 ns.
-[[nodiscard]] const PackedForm& packed_form_of(machine::Transport transport) noexcept;
-/// The first row that carries the pair's bytes. Some row carries any pair's.
-[[nodiscard]] const Row& row_of(const PairContext& pair);
+/// How a transport packs messages. ~1 ns. \throws InvalidArgument  it packs none
+[[nodiscard]] const PackedForm& packed_form_of(machine::Transport transport);
+/// The first row that carries a pair's bytes. Some row carries any pair's that an exchange takes.
+/// \throws Unsupported  none does
+[[nodiscard]] const Row& row_of(const machine::Path& path);
 
 }  // namespace strake::exchange

@@ -13,14 +13,14 @@
 namespace strake::sharing {
 
 /// Closed with this object; negative: none.
-class Descriptor {
+class FileDescriptor {
  public:
-  explicit Descriptor(int number = -1) noexcept : number_(number) {}
-  ~Descriptor() {
+  explicit FileDescriptor(int number = -1) noexcept : number_(number) {}
+  ~FileDescriptor() {
     if (number_ >= 0) close(number_);
   }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
     std::swap(number_, other.number_);
     return *this;
   }

@@ -46,12 +46,12 @@ struct Address {
 /// Descriptors that one thread closes, as long as there are any.
 struct ToClose {
   std::mutex mutex;
-  std::vector<Descriptor> all;
+  std::vector<FileDescriptor> all;
   bool closing = false;
 
   void run() {
     for (;;) {
-      std::vector<Descriptor> some;  // closed without the lock
+      std::vector<FileDescriptor> some;  // closed without the lock
       const std::lock_guard lock(mutex);
       if (all.empty()) {
         closing = false;
@@ -63,7 +63,7 @@ struct ToClose {
 };
 
 /// Never waits. Where there can be no thread, the descriptor stays open until there can be one.
-void close_elsewhere(Descriptor one) noexcept {
+void close_elsewhere(FileDescriptor one) noexcept {
   static auto& to_close = *new ToClose;
   const std::lock_guard lock(to_close.mutex);
   to_close.all.push_back(std::move(one));
@@ -81,8 +81,8 @@ void close_elsewhere(Descriptor one) noexcept {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-Descriptor datagram_socket() {
-  return Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+FileDescriptor datagram_socket() {
+  return FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ bool DescriptorSocket::has_died(const char* name, const job::Directory* in) cons
   if (directory_ == nullptr) return false;
   if (in == nullptr) in = directory_.get();
   const Address address(*in, name);
-  const Descriptor probe = datagram_socket();
+  const FileDescriptor probe = datagram_socket();
   if (probe.get() < 0 || connect(probe.get(), address.get(), address.size) == 0 ||
       errno != ECONNREFUSED)
     return false;
@@ -151,13 +151,13 @@ bool DescriptorSocket::has_died(const char* name, const job::Directory* in) cons
 }
 
 DescriptorSocket::Received::~Received() {
-  for (Descriptor& one : descriptors)
+  for (FileDescriptor& one : descriptors)
     if (one.get() >= 0 && !is_of_memory(one.get())) close_elsewhere(std::move(one));
 }
 
 std::vector<int> DescriptorSocket::Received::numbers() const {
   std::vector<int> all;
-  for (const Descriptor& descriptor : descriptors) all.push_back(descriptor.get());
+  for (const FileDescriptor& descriptor : descriptors) all.push_back(descriptor.get());
   return all;
 }
 

@@ -54,7 +54,7 @@ class DescriptorSocket {
     Received(Received&&) noexcept = default;
     Received& operator=(Received&&) = delete;
     std::vector<std::byte> message;
-    std::vector<Descriptor> descriptors;
+    std::vector<FileDescriptor> descriptors;
     [[nodiscard]] std::vector<int> numbers() const;
   };
   /// The next message from a process of this user and group. Drops others. Nothing if none waits,
@@ -65,7 +65,7 @@ class DescriptorSocket {
   SharedDirectory directory_;  ///< null once retired
   std::string name_;
   pid_t owner_;  ///< children of fork() leave the name
-  Descriptor socket_;
+  FileDescriptor socket_;
 };
 
 }  // namespace strake::sharing

@@ -148,7 +148,7 @@ DeviceExports::Export DeviceExports::export_of(const Arenas::Region& found) {
   Export made{allocation.memory, {}};
   if (made.memory.pieces == 0) return made;
   for (const MemoryPiece& piece : allocation.pieces) {
-    Descriptor descriptor(device_backend()->export_piece(piece));
+    FileDescriptor descriptor(device_backend()->export_piece(piece));
     if (descriptor.get() < 0) break;
     made.descriptors.push_back(std::move(descriptor));
   }

@@ -66,7 +66,7 @@ class DeviceExports {
                                                    Declined& why);
   struct Export {
     ExportedMemory memory;
-    std::vector<Descriptor> descriptors;  ///< of its pieces; fewer: one is gone
+    std::vector<FileDescriptor> descriptors;  ///< of its pieces; fewer: one is gone
   };
   /// For another process to open what find() gave.
   [[nodiscard]] Export export_of(const Arenas::Region& found);

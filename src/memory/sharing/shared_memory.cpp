@@ -27,11 +27,11 @@ namespace {
 constexpr std::int64_t kChunk = 64 << 10;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-Descriptor make_descriptor() {
+FileDescriptor make_descriptor() {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   const int made = memfd_create("strake", kFlags | MFD_NOEXEC_SEAL);
   // Kernels before 6.3 know no such flag.
-  return Descriptor(made < 0 && errno == EINVAL ? memfd_create("strake", kFlags) : made);
+  return FileDescriptor(made < 0 && errno == EINVAL ? memfd_create("strake", kFlags) : made);
 }
 
 std::byte* map_pages(int descriptor, std::int64_t bytes, SharedMemory::Access access) {
@@ -43,7 +43,7 @@ std::byte* map_pages(int descriptor, std::int64_t bytes, SharedMemory::Access ac
 
 }  // namespace
 
-SharedMemory::SharedMemory(std::byte* data, std::int64_t bytes, Descriptor descriptor)
+SharedMemory::SharedMemory(std::byte* data, std::int64_t bytes, FileDescriptor descriptor)
     : data_(data),
       bytes_(bytes),
       descriptor_(std::move(descriptor)),
@@ -56,7 +56,7 @@ SharedMemory SharedMemory::make(std::int64_t bytes) {
     throw OutOfMemory(fmt::format("{} bytes of shared memory: files may have {} (ulimit -f)", bytes,
                                   longest.rlim_cur));
   }
-  Descriptor descriptor = make_descriptor();
+  FileDescriptor descriptor = make_descriptor();
   std::byte* data = nullptr;
   if (descriptor.get() >= 0 && ftruncate(descriptor.get(), bytes) == 0 &&
       fcntl(descriptor.get(), F_ADD_SEALS, kSeals) == 0) {
@@ -84,7 +84,7 @@ SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes, Access access
     throw OutOfMemory(
         fmt::format("{} bytes of shared memory can't be mapped: {}", bytes, std::strerror(errno)));
   }
-  return {data, bytes, Descriptor()};
+  return {data, bytes, FileDescriptor()};
 }
 
 SharedMemory::~SharedMemory() {

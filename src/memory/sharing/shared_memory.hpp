@@ -41,11 +41,11 @@ class SharedMemory {
   void discard(std::int64_t begin, std::int64_t end) noexcept;
 
  private:
-  SharedMemory(std::byte* data, std::int64_t bytes, Descriptor descriptor);
+  SharedMemory(std::byte* data, std::int64_t bytes, FileDescriptor descriptor);
 
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
-  Descriptor descriptor_;
+  FileDescriptor descriptor_;
   std::vector<bool> populated_;  ///< by chunks
 };
 

@@ -24,7 +24,7 @@ namespace {
 
 using exchange::shared::ShmEndpoint;
 
-/// Introductions, and the answers to them, take three rounds.
+/// Announcements, and the answers to them, take three rounds.
 constexpr int kRounds = 16;
 
 /// Whether a job here would share memory, as far as one rank knows.

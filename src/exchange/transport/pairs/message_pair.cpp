@@ -86,7 +86,8 @@ bool MessagePair::unpack() {
 }
 
 std::string MessagePair::describe() const {
-  return fmt::format("one message each way, {}", machine::facts_of(transport_).describe);
+  const Transport packs = schedule(kSends).on_device() ? Transport::Staged : Transport::Pack;
+  return fmt::format("one message each way, {}", machine::facts_of(packs).describe);
 }
 
 }  // namespace strake::exchange::planned

@@ -1,5 +1,5 @@
 /// \file  What a rank sends to itself in a planned exchange, in host memory: copies from array to
-/// array. In the memory of a device they are part of its puts (puts.hpp).
+/// array. In the memory of a device they are part of its rounds (put/device_put.hpp).
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-/// ile  The transfers of a planned exchange from one memory to another, and the copies that they
+/// \file  The transfers of a planned exchange from one memory to another, and the copies that they
 /// take, compiled once.
 #pragma once
 

@@ -6,6 +6,7 @@ void PairTransfer::start(const Round& round) {
   round_ = &round;
   sending_ = schedule(out()).is_empty() ? Sending::Done : Sending::Due;
   receiving_ = schedule(in()).is_empty() ? Receiving::Done : Receiving::Due;
+  tried_ = false;
   if (receiving_ == Receiving::Due) expect();
 }
 
@@ -20,6 +21,7 @@ void PairTransfer::post_packed() {
 }
 
 void PairTransfer::receive() {
+  tried_ = true;
   if (receiving_ != Receiving::Due || !poll() || !unpack()) return;
   receiving_ = Receiving::Unpacking;
   if (!schedule(in()).idle()) return;

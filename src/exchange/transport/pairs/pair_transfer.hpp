@@ -49,14 +49,19 @@ class PairTransfer {
   [[nodiscard]] bool is_copying() const noexcept {
     return sending_ == Sending::Packing || receiving_ == Receiving::Unpacking;
   }
-  /// The rank takes part no longer: its peer begins to read none of its arrays, and has ended to
-  /// read them, unless it takes longer than 2 s.
+  /// Whether the round can't go on before the peer does something, as the last steps found.
+  [[nodiscard]] bool is_waiting() const noexcept {
+    return sending_ == Sending::Due || sending_ == Sending::Posted ||
+           (receiving_ == Receiving::Due && tried_);
+  }
+  /// This rank leaves the round: the peer begins no reads of its arrays. Waits for reads that go
+  /// on, at most 2 s.
   virtual void cancel() noexcept {}
 
   /// How the bytes went that were sent in the last round forward; before the first, how they are
   /// expected to go.
   [[nodiscard]] virtual Transport transport() const noexcept = 0;
-  /// For people: "4096 bytes are packed in memory that both ranks share".
+  /// For people: "4096 bytes of what is sent are read in place, 512 are packed into …".
   [[nodiscard]] virtual std::string describe() const = 0;
 
  protected:
@@ -99,6 +104,7 @@ class PairTransfer {
   const Round* round_ = nullptr;
   Sending sending_ = Sending::Done;
   Receiving receiving_ = Receiving::Done;
+  bool tried_ = false;  ///< receive() was called in this round
 };
 
 }  // namespace strake::exchange::planned

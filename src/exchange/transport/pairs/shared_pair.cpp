@@ -142,7 +142,7 @@ void SharedPair::cancel() noexcept {
   if (offer.compare_exchange_strong(is, offer_of(number, Offer::Back), std::memory_order_acq_rel) ||
       is != offer_of(number, Offer::Claimed))
     return;
-  // The program may free them when this rank has sent up.
+  // The program may free them when this rank has given up.
   const auto& received = their_counters(out()).received;
   const auto reads = [&] {
     return received.load(std::memory_order_acquire) < number &&
@@ -163,9 +163,11 @@ Transport SharedPair::transport() const noexcept {
 }
 
 std::string SharedPair::describe() const {
-  return fmt::format("{} bytes of what is sent are read in place, if shared, {} are {}",
-                     bytes_in_place(), schedule(kSends).size_bytes() - bytes_in_place(),
-                     machine::facts_of(packed_).describe);
+  const Transport packs = schedule(kSends).on_device() ? Transport::Staged : Transport::Shared;
+  return fmt::format("{} bytes of what is sent are read in place{}, {} are {}", bytes_in_place(),
+                     went_ == Went::Unknown ? ", if shared" : "",
+                     schedule(kSends).size_bytes() - bytes_in_place(),
+                     machine::facts_of(packs).describe);
 }
 
 }  // namespace strake::exchange::planned

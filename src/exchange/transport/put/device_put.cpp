@@ -33,7 +33,7 @@ std::int64_t buffer_bytes(const DevicePut::PutPeer& peer) {
   return (most + kBufferUnit - 1) / kBufferUnit * kBufferUnit;
 }
 
-bool needs_staging(Transport transport) {
+bool needs_put_buffers(Transport transport) {
   return transport == Transport::Put || transport == Transport::Engine;
 }
 
@@ -106,8 +106,8 @@ void DevicePut::open_staging() {
   }
 }
 
-DevicePut::Offer DevicePut::offer(Connections& connections) {
-  Offer made;
+DevicePut::StagingOffer DevicePut::offer(Connections& connections) {
+  StagingOffer made;
   made.ordinal = place_.device;
   made.address = staging_.data();
   made.device = device_backend()->identity(place_.device);
@@ -121,15 +121,15 @@ DevicePut::Offer DevicePut::offer(Connections& connections) {
   return made;
 }
 
-DevicePut::Offer DevicePut::offer_to(std::size_t peer, const Offer& all) const {
-  Offer made = all;
+DevicePut::StagingOffer DevicePut::offer_to(std::size_t peer, const StagingOffer& all) const {
+  StagingOffer made = all;
   made.flag_at = flag_at(peer);
   made.buffer_at = buffer_at_[peer];
   return made;
 }
 
 std::byte* DevicePut::staging_of(Connections& connections, const PutPeer& peer,
-                                 const Offer& theirs) const {
+                                 const StagingOffer& theirs) const {
   if (!peer.is_own) return connections.device_memory(peer.pair, theirs.staging, place_);
   try {
     if (device_backend()->reach_peer(place_.device, theirs.ordinal)) return theirs.address;
@@ -141,19 +141,19 @@ std::byte* DevicePut::staging_of(Connections& connections, const PutPeer& peer,
 }
 
 Transport DevicePut::wanted(Connections& connections, int own_rank, std::size_t number,
-                            const Offer& theirs) const {
+                            const StagingOffer& theirs) const {
   if (!has_room_) return Transport::Staged;
   const PutPeer& peer = peers_[number];
   const Transport best = choices_.between({own_rank, place_.device}, {peer.rank, theirs.ordinal},
                                           *peer.sends, *peer.receives);
   // Who can't reach the other's staging memory says so: the buffers are in host memory then.
-  if (needs_staging(best) && staging_of(connections, peer, theirs) == nullptr)
+  if (needs_put_buffers(best) && staging_of(connections, peer, theirs) == nullptr)
     return Transport::OneShot;
   return best;
 }
 
-bool DevicePut::accepts(Connections& connections, std::size_t number, const Offer& mine,
-                        const Offer& theirs) {
+bool DevicePut::accepts(Connections& connections, std::size_t number, const StagingOffer& mine,
+                        const StagingOffer& theirs) {
   const PutPeer& peer = peers_[number];
   try {
     buffers_of_[number] = shared_with(connections, peer, mine, theirs);
@@ -170,19 +170,19 @@ void DevicePut::settle(std::size_t peer, bool accepted) {
     return;
   }
   const Shared& shared = buffers_of_.at(peer);
-  may_wait_ = may_wait_ && needs_staging(shared.transport) && !shared.same_device;
+  may_wait_ = may_wait_ && needs_put_buffers(shared.transport) && !shared.same_device;
   flags_.push_back(shared.flags);
 }
 
 /// \throws Error  this device reaches neither the other's memory nor what its rank shares
 DevicePut::Shared DevicePut::shared_with(Connections& connections, const PutPeer& peer,
-                                         const Offer& mine, const Offer& theirs) {
+                                         const StagingOffer& mine, const StagingOffer& theirs) {
   Shared made;
   made.flag = &connections.own_counters(peer.pair, kReceives).put;
   made.transport = std::max(mine.transport, theirs.transport);
   made.ordinal = theirs.ordinal;
   made.same_device = theirs.device == mine.device && mine.device != 0;
-  const bool by_device = needs_staging(made.transport);
+  const bool by_device = needs_put_buffers(made.transport);
   if (!by_device && made.transport != Transport::OneShot)
     throw Unsupported("a rank wants it so (STRAKE_METHOD)");
   made.ends = MappedPages(place_.device, connections.their_pages(peer.pair, false));
@@ -196,8 +196,8 @@ DevicePut::Shared DevicePut::shared_with(Connections& connections, const PutPeer
   return made;
 }
 
-void DevicePut::use_staging(Shared& made, const PutPeer& peer, const Offer& mine,
-                            const Offer& theirs, std::byte* staging) const {
+void DevicePut::use_staging(Shared& made, const PutPeer& peer, const StagingOffer& mine,
+                            const StagingOffer& theirs, std::byte* staging) const {
   // What one sends, the other receives: both have buffers of one size.
   const std::int64_t bytes = buffer_bytes(peer);
   std::byte* const there = staging + theirs.buffer_at;

@@ -1,6 +1,6 @@
 /// \file  Planned exchanges between the devices of a node's ranks. A rank has staging memory in
 /// the memory of each of its devices: the other devices put packed bytes into it, and it takes them
-/// out (transport device, or engine where copy engines do it). Where a device doesn't reach another
+/// out (transport put, or engine where copy engines do it). Where a device doesn't reach another
 /// one's memory, the buffers are in host memory that both reach (one-shot). A round is a kernel
 /// that puts, and one that takes, or one for both; flags beside the bytes tell that they have come,
 /// so that no CPU has to.
@@ -44,7 +44,7 @@ class DevicePut {
     const PairSchedule* receives = nullptr;
   };
   /// What one tells a peer of its staging memory.
-  struct Offer {
+  struct StagingOffer {
     Transport transport = Transport::Put;  ///< that it would use
     int ordinal = 0;                       ///< of its device
     Connections::InDevice staging;
@@ -65,16 +65,16 @@ class DevicePut {
   /// \throws OutOfMemory, CudaError
   void open_staging();
   /// Gives the staging memory to the other ranks, which call Connections::look() meanwhile.
-  [[nodiscard]] Offer offer(Connections& connections);
+  [[nodiscard]] StagingOffer offer(Connections& connections);
   /// The same for one peer.
-  [[nodiscard]] Offer offer_to(std::size_t peer, const Offer& all) const;
+  [[nodiscard]] StagingOffer offer_to(std::size_t peer, const StagingOffer& all) const;
   /// How this device would have it.
   [[nodiscard]] Transport wanted(Connections& connections, int own_rank, std::size_t peer,
-                                 const Offer& theirs) const;
+                                 const StagingOffer& theirs) const;
   /// False: this device reaches neither the peer's memory nor what its rank shares, or one of
   /// the two does not want it.
-  [[nodiscard]] bool accepts(Connections& connections, std::size_t peer, const Offer& mine,
-                             const Offer& theirs);
+  [[nodiscard]] bool accepts(Connections& connections, std::size_t peer, const StagingOffer& mine,
+                             const StagingOffer& theirs);
   /// What both have accepted goes by put; else nothing between them does.
   void settle(std::size_t peer, bool accepted);
   /// Other ranks use this device, too.
@@ -158,11 +158,11 @@ class DevicePut {
   enum class Step : std::uint8_t { Idle, Put, Taking };
   /// A peer's staging memory, where this device reaches it; else null.
   [[nodiscard]] std::byte* staging_of(Connections& connections, const PutPeer& peer,
-                                      const Offer& theirs) const;
-  [[nodiscard]] Shared shared_with(Connections& connections, const PutPeer& peer, const Offer& mine,
-                                   const Offer& theirs);
-  void use_staging(Shared& made, const PutPeer& peer, const Offer& mine, const Offer& theirs,
-                   std::byte* staging) const;
+                                      const StagingOffer& theirs) const;
+  [[nodiscard]] Shared shared_with(Connections& connections, const PutPeer& peer,
+                                   const StagingOffer& mine, const StagingOffer& theirs);
+  void use_staging(Shared& made, const PutPeer& peer, const StagingOffer& mine,
+                   const StagingOffer& theirs, std::byte* staging) const;
   void use_host_memory(Shared& made, const PutPeer& peer, const Connections& connections);
   [[nodiscard]] std::unique_ptr<PutRounds> compiled(
       bool reverse, const std::vector<DeviceCombine>& combine) const;

@@ -72,11 +72,11 @@ void DevicePuts::swap_offers(MPI_Comm comm, Connections& connections,
   };
   int own_rank = 0;
   mpi::real_mpi().MPI_Comm_rank(comm, &own_rank);
-  std::map<const DevicePut*, DevicePut::Offer> offers;
+  std::map<const DevicePut*, DevicePut::StagingOffer> offers;
   for (const auto& put : puts_) offers[put.get()] = put->offer(connections);
-  std::vector<DevicePut::Offer> mine;
+  std::vector<DevicePut::StagingOffer> mine;
   for (const auto& [put, peer] : ends) mine.push_back(put->offer_to(peer, offers.at(put)));
-  std::vector<DevicePut::Offer> theirs = swap(kOffer, mine);
+  std::vector<DevicePut::StagingOffer> theirs = swap(kOffer, mine);
   for (std::size_t i = 0; i < ends.size(); ++i)
     mine[i].transport = ends[i].put->wanted(connections, own_rank, ends[i].peer, theirs[i]);
   theirs = swap(kReached, mine);

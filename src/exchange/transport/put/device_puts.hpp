@@ -56,7 +56,7 @@ class DevicePuts {
   void stop_waiting() noexcept;
   void give_up() noexcept;
   /// \}
-  /// Calls `visit(device, by_put)` for each device whose rounds DevicePut::round() tells.
+  /// Calls `visit(device, traffic)` for each device whose rounds DevicePut::round() tells.
   template <typename Visit>
   void for_each_round(int rank, const Visit& visit) const {
     for (const auto& put : puts_)

@@ -1,4 +1,4 @@
-/// \file  Device memory of staging memory. Small ones share an allocation, since other processes
+/// \file  Staging memory of devices. Small pieces share an allocation, since other processes
 /// open allocations, and few can be open at once (sharing::DeviceExports::kMost).
 #pragma once
 

@@ -50,12 +50,12 @@ inline constinit std::atomic<std::int64_t> g_least_room{kShortestHeader};
 
 /// The general case of add_placeholder().
 bool add_placeholder_of_header_length(std::int64_t bytes, const mpi::Peer& peer);
-/// A send of `bytes` goes by MPI: to be called before it does. < 1 ns unless they are an
+/// A send of `bytes` goes by MPI: to be called before it does. < 1 ns unless they are a
 /// header message's. True: it has got a descriptor; drop_placeholder() if it is not sent after all.
 inline bool add_placeholder(std::int64_t bytes, const mpi::Peer& peer) {
   return like_header(bytes) && add_placeholder_of_header_length(bytes, peer);
 }
-/// The last send that was marked has been refused.
+/// The last send that has got a placeholder was refused.
 inline void drop_placeholder() noexcept { ShmEndpoint::get()->send_segment().drop_placeholder(); }
 
 /// Before a receive from a rank (negative: from any): takes its announcement, if there is one, and

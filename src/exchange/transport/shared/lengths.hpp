@@ -50,8 +50,8 @@ class Lengths {
     return of(rank).spoiled == kAll;
   }
   /// The length of the next header message there, which is not that of the one before, unless no
-  /// other is left. ~2 ns. \param before  gives the length of the newest message there that has a
-  /// descriptor and was not
+  /// other is left. ~2 ns.
+  /// \param before  gives the length of the newest message there that has a descriptor and was not
   ///                received yet; 0: there is none. Asked only where that is not remembered.
   template <typename Before>
   [[nodiscard]] std::int64_t next(const Destination& to, const Before& before) {

@@ -225,9 +225,9 @@ void PeerSegments::end_placeholder(const Destination& from, std::int64_t length,
   const auto is_likely = [&](const Descriptor& descriptor) {
     return is_placeholder(descriptor) && !is_suspect(descriptor);
   };
-  Descriptor* mark = oldest_descriptor(from, state, is_likely);
-  if (mark == nullptr) mark = oldest_descriptor(from, state, is_placeholder);
-  if (mark != nullptr) change(*mark, state, State::Done);
+  Descriptor* placeholder = oldest_descriptor(from, state, is_likely);
+  if (placeholder == nullptr) placeholder = oldest_descriptor(from, state, is_placeholder);
+  if (placeholder != nullptr) change(*placeholder, state, State::Done);
 }
 
 /// The descriptor of the message that a probe has found. Mostly it is the oldest one that is no

@@ -196,7 +196,7 @@ class PeerSegments {
   /// A message of a header message's length, which was none, has come from `from`; `matched`: a
   /// probe had matched it before.
   void end_placeholder(const Destination& from, std::int64_t length, bool matched = false);
-  /// The bytes of the next message from there, as a probe has found one of that length, an
+  /// The bytes of the next message from there, as a probe has found one of that length, a
   /// header message's; `matched`: it is no longer the next.
   [[nodiscard]] std::int64_t bytes_of_next(const Destination& from, std::int64_t length,
                                            bool matched);

@@ -123,8 +123,8 @@ void ShmEndpoint::prepare(const Layout& layout) {
 
 void ShmEndpoint::learn(std::int32_t rank, bool taken) noexcept {
   if (!taken) ++late_;
-  int& luck = hits_[static_cast<std::size_t>(rank)];
-  luck = std::clamp(luck + (taken ? 1 : -1), 0, kMostHits);
+  int& hits = hits_[static_cast<std::size_t>(rank)];
+  hits = std::clamp(hits + (taken ? 1 : -1), 0, kMostHits);
 }
 
 std::chrono::nanoseconds ShmEndpoint::patience(std::int32_t rank, std::int64_t bytes,
@@ -146,7 +146,8 @@ bool ShmEndpoint::add_placeholder(const Destination& to, std::int64_t bytes) {
   Lengths& lengths = send_segment_.lengths();
   if (lengths.is_spoiled(to.rank, bytes)) return false;
   if (directory_.reaches(to.rank) && send_segment_.add_placeholder(to, bytes)) return true;
-  // Once one has gone unmarked, a probe could not tell it from a header message of its length.
+  // Once one has gone without a placeholder, a probe could not tell it from a header message of its
+  // length.
   lengths.spoil(to.rank, bytes);
   if (lengths.all_spoiled(to.rank)) directory_.stop_reaching(to.rank);
   return false;
