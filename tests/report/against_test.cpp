@@ -113,7 +113,7 @@ TEST_F(Claims, of_the_fastest_method_are_about_shared_memory_where_it_was_measur
   EXPECT_TRUE(has(maps, "1 KiB in blocks of 8 B: pack 512 ns, library 1.02 µs\">P</td>"));  // short
   EXPECT_FALSE(has(maps, "Packed messages are sent by MPI here."));
   disturb_all();
-  EXPECT_TRUE(has(section("methods"), "No two methods can be compared"));
+  EXPECT_TRUE(has(section("methods"), "No two transports can be compared"));
 }
 
 TEST_F(Claims, are_not_drawn_without_both_lines) {
