@@ -39,7 +39,7 @@ inline std::string device_transport() {
 
 /// Whether all that a plan tells of goes by put.
 inline bool is_devices_alone(const std::string& plan) {
-  for (const char* by_cpu : {"direct:", "shared:", "staged:", "pack:"})
+  for (const char* by_cpu : {"direct:", "shared:", "staged:", "message each way"})
     if (plan.find(by_cpu) != std::string::npos) return false;
   return true;
 }

@@ -326,9 +326,11 @@ TEST(DevicePut, the_plan_tells_the_transport) {
   if (ranks() == 1) GTEST_SKIP();
   const PutRing ring(3);
   const std::string transport = device_transport();
+  const char* const setting = std::getenv("STRAKE_GPU_AWARE");
+  const bool aware = setting != nullptr && std::string(setting) == "yes";
   for (const Exchange::PeerPlan& peer : ring.exchange.peers()) {
     const bool near = on_one_node(peer.rank, rank());
-    EXPECT_EQ(peer.transport, near ? transport : "staged");
+    EXPECT_EQ(peer.transport, near ? transport : aware ? "device" : "one-shot");
   }
 }
 

@@ -152,14 +152,17 @@ TEST(Transports, some_row_carries_each_pair_of_memories) {
           const machine::Path path = {{from, 0, 0, from == MemoryKind::Device ? 0 : -1},
                                       {to, rank, node, -1}};
           const bool host = from == MemoryKind::Host && to == MemoryKind::Host;
-          EXPECT_EQ(row_of(path).facts->transport, !host       ? Transport::Staged
-                                                   : node == 0 ? Transport::Shared
-                                                               : Transport::Pack)
+          const Transport near = host ? Transport::Shared : Transport::Staged;
+          const Transport far = host ? Transport::Pack : Transport::OneShot;
+          EXPECT_EQ(row_of(path).facts->transport, node == 0 ? near : far)
               << name_of(from) << " " << name_of(to) << " " << rank << " " << node;
         }
       }
     }
   }
+  const machine::Path devices = {{MemoryKind::Device, 0, 0, 0}, {MemoryKind::Device, 1, 1, -1}};
+  EXPECT_EQ(row_of(devices, Transport::Device).facts->transport, Transport::Device);
+  EXPECT_EQ(row_of(devices, Transport::Shared).facts->transport, Transport::OneShot);
   const machine::PathEnd managed = {MemoryKind::Managed, 1, 1, -1};
   EXPECT_THROW((void)row_of({managed, managed}), Unsupported);
   EXPECT_THROW((void)packed_form_of(Transport::Put), InvalidArgument);

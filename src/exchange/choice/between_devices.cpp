@@ -1,5 +1,6 @@
 #include "exchange/choice/between_devices.hpp"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <memory>
@@ -98,6 +99,22 @@ std::optional<machine::Prediction> predict_round(const RankOnDevice& own,
 bool engines_are_wanted() noexcept {
   const Forced* const by_setting = forced();
   return by_setting != nullptr && by_setting->between_devices == Transport::Engine;
+}
+
+Transport choose_between_nodes(Place place, const PairSchedule& sends,
+                               const PairSchedule& receives) {
+  const bool sends_more = sends.size_bytes() >= receives.size_bytes();
+  const PairSchedule& larger = sends_more ? sends : receives;
+  std::int64_t blocks = 0;
+  for (const Piece& piece : larger.pieces()) blocks += piece.mine.block_count();
+  const Choice choice = choose({.direction = sends_more ? Direction::Send : Direction::Receive,
+                                .place = place,
+                                .bytes = larger.size_bytes(),
+                                .blocks = blocks,
+                                .spread = Spread::Near,
+                                .nonblocking = true,
+                                .pitch = 2 * larger.size_bytes() / blocks});
+  return choice.transport == Transport::Device ? Transport::Device : Transport::OneShot;
 }
 
 Transport choose_between_devices(const RankOnDevice& own, const RankOnDevice& other,

@@ -157,6 +157,9 @@ class STRAKE_LOCAL Exchange::Impl {
   Places places_;                             ///< of the arrays
   std::unique_ptr<Connections> connections_;  ///< outlives the schedules, whose copies read there
   std::vector<Peer> peers_;
+  /// Messages of the MPI library take longest: the largest first; then what ranks of the node wait
+  /// for.
+  std::vector<PairTransfer*> send_order_;
   OwnCopies own_;                     ///< in host memory
   std::int64_t own_bytes_ = 0;        ///< what this rank is to itself, in any one memory
   std::unique_ptr<DevicePuts> puts_;  ///< between devices of the node

@@ -132,8 +132,17 @@ std::vector<std::array<int, 2>> Exchange::Impl::plan_far() {
 void Exchange::Impl::open_transfers(const std::vector<std::array<int, 2>>& tags) {
   std::string fault;
   try {
-    for (Peer& peer : peers_)
-      if (!peer.by_put) open_transfer(peer, tags[number_of(peer)]);
+    std::vector<const Peer*> opened;
+    for (Peer& peer : peers_) {
+      if (peer.by_put) continue;
+      open_transfer(peer, tags[number_of(peer)]);
+      opened.push_back(&peer);
+    }
+    std::ranges::stable_sort(opened, [](const Peer* a, const Peer* b) {
+      if (a->near != b->near) return b->near;
+      return !a->near && a->schedules[kSends].packed_bytes() > b->schedules[kSends].packed_bytes();
+    });
+    for (const Peer* const peer : opened) send_order_.push_back(peer->transfer.get());
   } catch (const std::exception& error) {
     fault = fmt::format("rank {} can't plan its transfers: {}", rank_, error.what());
   }
@@ -156,7 +165,10 @@ void Exchange::Impl::open_transfer(Peer& peer, const std::array<int, 2>& tags) {
       .peer = peer.rank,
       .in_tag = tags[0],
       .out_tag = tags[1]};
-  peer.transfer = exchange::row_of(pair.path).open(pair);
+  std::optional<Transport> wanted;
+  if (!peer.near && is_device(peer.place))
+    wanted = choose_between_nodes(peer.place, peer.schedules[kSends], peer.schedules[kReceives]);
+  peer.transfer = exchange::row_of(pair.path, wanted).open(pair);
 }
 
 /// Plans the transfers between devices.

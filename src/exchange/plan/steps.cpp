@@ -42,10 +42,7 @@ bool Exchange::Impl::advance(What what) {
   bool all = !putting_;
   if (all_by_put()) return all;
   if (!follows_its_work()) return false;
-  // Messages of the MPI library take longest; then what ranks of the node wait for.
-  for (const bool near : {false, true})
-    for (Peer& peer : peers_)
-      if (peer.near == near && peer.transfer != nullptr) peer.transfer->send();
+  for (PairTransfer* const transfer : send_order_) transfer->send();
   if (own_due_) {
     own_due_ = false;
     own_.run(bases_, round_.reverse, combine_);

@@ -19,7 +19,6 @@ using planned::SharedPair;
 
 bool is_near(const machine::Path& path) { return path.from.node == path.to.node; }
 bool is_far(const machine::Path& path) { return !is_near(path); }
-bool always(const machine::Path& /*path*/) { return true; }
 
 std::unique_ptr<PairTransfer> open_near(const PairContext& pair, Transport packed) {
   return std::make_unique<SharedPair>(pair.schedules, pair.connections, pair.number, pair.reads,
@@ -33,8 +32,13 @@ std::unique_ptr<PairTransfer> open_shared(const PairContext& pair) {
   return open_near(pair, Transport::Shared);
 }
 std::unique_ptr<PairTransfer> open_staged(const PairContext& pair) {
-  return is_near(pair.path) ? open_near(pair, Transport::Staged)
-                            : open_far(pair, Transport::Staged);
+  return open_near(pair, Transport::Staged);
+}
+std::unique_ptr<PairTransfer> open_one_shot(const PairContext& pair) {
+  return open_far(pair, Transport::OneShot);
+}
+std::unique_ptr<PairTransfer> open_device(const PairContext& pair) {
+  return open_far(pair, Transport::Device);
 }
 std::unique_ptr<PairTransfer> open_pack(const PairContext& pair) {
   return open_far(pair, Transport::Pack);
@@ -49,9 +53,9 @@ struct Table {
       {&facts_of(Transport::Shared), nullptr, is_near, open_shared},
       {&facts_of(Transport::Put)},
       {&facts_of(Transport::Engine)},
-      {&facts_of(Transport::OneShot), &kOneShotForm},
-      {&facts_of(Transport::Staged), &kStagedForm, always, open_staged},
-      {&facts_of(Transport::Device), &kDeviceForm},
+      {&facts_of(Transport::OneShot), &kOneShotForm, is_far, open_one_shot},
+      {&facts_of(Transport::Staged), &kStagedForm, is_near, open_staged},
+      {&facts_of(Transport::Device), &kDeviceForm, is_far, open_device},
       {&facts_of(Transport::Pack), &kPackForm, is_far, open_pack},
       {&facts_of(Transport::Library)},
   };
@@ -89,11 +93,17 @@ const PackedForm& packed_form_of(Transport transport) {
   return *form;
 }
 
-const Row& row_of(const machine::Path& path) {
+const Row& row_of(const machine::Path& path, std::optional<Transport> wanted) {
   const auto& rows = Table::get().rows;
-  const auto found = std::ranges::find_if(rows, [&](const Row& row) {
+  const auto carries = [&](const Row& row) {
     return row.open != nullptr && row.facts->possible(path) && row.carries(path);
-  });
+  };
+  if (wanted) {
+    const auto own = std::ranges::find_if(
+        rows, [&](const Row& row) { return row.facts->transport == *wanted && carries(row); });
+    if (own != rows.end()) return *own;
+  }
+  const auto found = std::ranges::find_if(rows, carries);
   if (found == rows.end())
     throw Unsupported(fmt::format("no transport carries an exchange from {} to {} memory",
                                   name_of(path.from.memory), name_of(path.to.memory)));

@@ -21,6 +21,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "exchange/transport/packing.hpp"
@@ -55,9 +56,10 @@ struct Row {
   const PackedForm* form = nullptr;
   /// \{ Planned exchanges, pair by pair: whether this transport carries a pair's bytes, if its
   /// facts say that it is possible, and this rank's end of the pair. Both ends get paths that are
-  /// alike, and must answer alike. Null: the transport is none of pairs. (Direct is what `shared`
-  /// does with arrays that the receiver can read. Put, engine and one-shot move all that a device
-  /// sends in one launch: transport/put.)
+  /// alike, and open ends that fit each other (all messages of the MPI library do). Null: the
+  /// transport is none of pairs. (Direct is what `shared` does with arrays that the receiver can
+  /// read. Put, engine and, on a node, one-shot move all that a device sends in one launch:
+  /// transport/put.)
   bool (*carries)(const machine::Path& path) = nullptr;
   std::unique_ptr<planned::PairTransfer> (*open)(const PairContext& pair) = nullptr;
   /// \}
@@ -71,8 +73,9 @@ struct Row {
 void add_row(const Row& row);
 /// How a transport packs messages. ~1 ns. \throws InvalidArgument  it packs none
 [[nodiscard]] const PackedForm& packed_form_of(machine::Transport transport);
-/// The first row that carries a pair's bytes. Some row carries any pair's that an exchange takes.
-/// \throws Unsupported  none does
-[[nodiscard]] const Row& row_of(const machine::Path& path);
+/// The row of `wanted`, if it carries a pair's bytes; else the first row that does. Some row
+/// carries any pair's that an exchange takes. \throws Unsupported  none does
+[[nodiscard]] const Row& row_of(const machine::Path& path,
+                                std::optional<machine::Transport> wanted = std::nullopt);
 
 }  // namespace strake::exchange

@@ -71,8 +71,7 @@ std::int64_t PairSchedule::bytes_in_place() const noexcept {
 
 std::byte* PairSchedule::stage() {
   PoolBlock& stage = work().stage;
-  if (stage.data() == nullptr)
-    stage = PoolBlock({MemoryKind::Pinned, place_.device}, packed_bytes_);
+  if (stage.data() == nullptr) stage = PoolBlock(stage_place(), packed_bytes_);
   return stage.data();
 }
 
@@ -84,17 +83,19 @@ void PairSchedule::add(DeviceCopy& copy, const Layout& to, Place to_place, const
   if (running.empty() || running.back() != launch) running.push_back(std::move(launch));
 }
 
-void PairSchedule::pack(Bases bases, std::byte* packed, bool all) {
+void PairSchedule::pack(Bases bases, std::byte* packed, bool all, Place there) {
   Work& work = this->work();
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     if (!all && piece.mine_in_place) continue;
     std::byte* const from = bases[static_cast<std::size_t>(piece.array)];
     if (on_device()) {
-      std::byte* const to = stage() + piece.packed_at;
-      add(work.device_copies[i].pack, packed_form(piece.mine), work.stage.place(), piece.mine,
-          place_, to, from);
-      work.staged.push_back({packed + piece.packed_at, piece.packed_at, piece.mine.size_bytes()});
+      const bool reached = there.kind != MemoryKind::Host;
+      std::byte* const to = (reached ? packed : stage()) + piece.packed_at;
+      add(work.device_copies[i].pack, packed_form(piece.mine), reached ? there : stage_place(),
+          piece.mine, place_, to, from);
+      if (!reached)
+        work.staged.push_back({packed + piece.packed_at, piece.packed_at, piece.mine.size_bytes()});
     } else {
       compiled(work.plans[i].pack, packed_form(piece.mine), piece.mine)
           .run(packed + piece.packed_at, from);
@@ -103,22 +104,24 @@ void PairSchedule::pack(Bases bases, std::byte* packed, bool all) {
 }
 
 bool PairSchedule::unpack(Bases bases, const std::byte* packed, const Find& find,
-                          std::span<const Combine> combine) {
+                          std::span<const Combine> combine, Place there) {
   auto& sources = work().sources;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    const bool there = find && pieces_[i].theirs_in_place;
-    sources[i] = there ? find(pieces_[i].their_array, pieces_[i].theirs.bounds()) : nullptr;
-    if (there && sources[i] == nullptr) return false;
+    const bool in_place = find && pieces_[i].theirs_in_place;
+    sources[i] = in_place ? find(pieces_[i].their_array, pieces_[i].theirs.bounds()) : nullptr;
+    if (in_place && sources[i] == nullptr) return false;
   }
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    const bool there = sources[i] != nullptr;
-    const std::byte* const from = there ? sources[i] : packed + pieces_[i].packed_at;
+    const bool in_place = sources[i] != nullptr;
+    const std::byte* const from = in_place ? sources[i] : packed + pieces_[i].packed_at;
     std::byte* const to = bases[static_cast<std::size_t>(pieces_[i].array)];
     const Combine* const how = combine.empty() ? nullptr : &combine_of(combine, pieces_[i].array);
     if (how != nullptr && *how) {
-      combine_piece(i, to, from, there, *how);
+      combine_piece(i, to, from, in_place, *how);
+    } else if (on_device()) {
+      unpack_piece_on_device(i, to, from, there);
     } else {
-      unpack_piece(i, to, from, there);
+      unpack_piece(i, to, from, in_place);
     }
   }
   return true;
@@ -126,16 +129,22 @@ bool PairSchedule::unpack(Bases bases, const std::byte* packed, const Find& find
 
 void PairSchedule::unpack_piece(std::size_t i, std::byte* to, const std::byte* from, bool there) {
   const Piece& piece = pieces_[i];
-  if (!on_device()) {
-    Plans& plans = work().plans[i];
-    return there ? compiled(plans.pull, piece.mine, piece.theirs).run(to, from)
-                 : compiled(plans.unpack, piece.mine, packed_form(piece.mine)).run(to, from);
+  Plans& plans = work().plans[i];
+  there ? compiled(plans.pull, piece.mine, piece.theirs).run(to, from)
+        : compiled(plans.unpack, piece.mine, packed_form(piece.mine)).run(to, from);
+}
+
+void PairSchedule::unpack_piece_on_device(std::size_t i, std::byte* to, const std::byte* from,
+                                          Place there) {
+  const Piece& piece = pieces_[i];
+  const bool reached = there.kind != MemoryKind::Host;
+  if (!reached) {
+    std::byte* const at = stage() + piece.packed_at;
+    std::memcpy(at, from, static_cast<std::size_t>(piece.mine.size_bytes()));
+    from = at;
   }
-  std::byte* const at = stage() + piece.packed_at;
-  std::memcpy(at, from, static_cast<std::size_t>(piece.mine.size_bytes()));
-  Work& work = this->work();
-  add(work.device_copies[i].unpack, piece.mine, place_, packed_form(piece.mine), work.stage.place(),
-      to, at);
+  add(work().device_copies[i].unpack, piece.mine, place_, packed_form(piece.mine),
+      reached ? there : stage_place(), to, from);
 }
 
 void PairSchedule::combine_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,

@@ -42,6 +42,8 @@ class PairSchedule {
   [[nodiscard]] bool is_empty() const noexcept { return pieces_.empty(); }
   /// Whether this rank's end is in device memory.
   [[nodiscard]] bool on_device() const noexcept { return place_.kind == MemoryKind::Device; }
+  /// Where this rank's arrays are.
+  [[nodiscard]] Place place() const noexcept { return place_; }
   [[nodiscard]] const std::vector<Piece>& pieces() const noexcept { return pieces_; }
   /// How many of the bytes are read in place, if this rank's arrays are shared.
   [[nodiscard]] std::int64_t bytes_in_place() const noexcept;
@@ -53,14 +55,17 @@ class PairSchedule {
   [[nodiscard]] const std::vector<Shown>& shown() const noexcept { return shown_; }
 
   /// Begins to pack this rank's bytes to `packed`, those that are read in place only if `all`.
-  void pack(Bases bases, std::byte* packed, bool all);
+  /// \param there  the memory of `packed`: where this rank's device reaches it, the device packs
+  /// into
+  ///               it; else the CPU copies there from pinned memory
+  void pack(Bases bases, std::byte* packed, bool all, Place there = {});
   /// Where the other end's array lies; null: it can't be read there.
   using Find = std::function<const std::byte*(int array, ByteRange touched)>;
   /// Begins to unpack the other end's bytes: from `packed`, or, where they are read in place, if
   /// `find` is not empty, from there. `combine` is empty where they take the place of what is here.
   /// False: they have to be packed, all of them, and nothing was begun.
   [[nodiscard]] bool unpack(Bases bases, const std::byte* packed, const Find& find,
-                            std::span<const Combine> combine);
+                            std::span<const Combine> combine, Place there = {});
   /// Whether what was begun is done. \throws CudaError
   [[nodiscard]] bool idle();
 
@@ -78,11 +83,13 @@ class PairSchedule {
     DeviceCopy unpack;
   };
   void unpack_piece(std::size_t i, std::byte* to, const std::byte* from, bool there);
+  void unpack_piece_on_device(std::size_t i, std::byte* to, const std::byte* from, Place there);
   void combine_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
                      const Combine& how);
   void add(DeviceCopy& copy, const Layout& to, Place to_place, const Layout& from, Place from_place,
            std::byte* target, const std::byte* source);
   [[nodiscard]] std::byte* stage();
+  [[nodiscard]] Place stage_place() const noexcept { return {MemoryKind::Pinned, place_.device}; }
 
   /// Bytes that are copied from the stage once the device's copies are done.
   struct Staged {
