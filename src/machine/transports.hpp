@@ -13,7 +13,7 @@
 
 namespace strake::machine {
 
-/// What is known of a transport.
+/// The facts of a transport that need neither MPI nor a device.
 struct TransportFacts {
   Transport transport = Transport::Library;
   const char* name = "";      ///< "one-shot": in settings, summaries, reports and plans
@@ -21,8 +21,8 @@ struct TransportFacts {
   const char* describe = "";  ///< for people: "packed in host memory"
   /// Whether the transport can carry bytes over such a path at all.
   bool (*possible)(const Path& path) noexcept = nullptr;
-  /// What bytes of a planned exchange use of the machine on their way, if the transport is
-  /// possible. Null: the model knows no times of it.
+  /// Predicts which resources the bytes of a planned exchange use on their way, if the transport
+  /// is possible. Null: the model knows no times of it.
   Usage (*predict)(const ExchangeParts& parts, const Path& path, const Shape& shape) = nullptr;
 };
 

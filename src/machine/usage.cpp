@@ -22,7 +22,7 @@ class Steps {
       : parts_(parts), path_(path), link_(link_of(path)), costs_(parts, shape) {
     usage_.transport = transport;
   }
-  /// What was added.
+  /// Returns the sum of all steps.
   Usage end() {
     usage_.lacking = costs_.lacking();
     return std::move(usage_);
@@ -69,7 +69,7 @@ class Steps {
 
   void pack_on_host() { busy(Resource::RankSending, Side::From, costs_.cpu(Direction::Send)); }
   void unpack_on_host() { busy(Resource::RankReceiving, Side::To, costs_.cpu(Direction::Receive)); }
-  /// What lies packed in host memory is unpacked by the CPU.
+  /// The CPU unpacks bytes that lie packed in host memory.
   void receive_on_host() { leaves_the_node() ? unpack_on_host() : read("mem/shared/dense"); }
 
   /// \{ A round of puts between two GPUs was measured as a whole (decision 17): what a GPU's own

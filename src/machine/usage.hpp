@@ -12,8 +12,8 @@
 
 namespace strake::machine {
 
-/// What transfers share. What a rank and its GPU do before the bytes leave is counted apart from
-/// what they do once other bytes have come.
+/// Resources that transfers share. The work of a rank and its GPU before the bytes leave is counted
+/// apart from that after other bytes have come.
 enum class Resource : std::uint8_t {
   RankSending,  ///< a rank's thread: launches, messages, packing in host memory
   RankReceiving,
@@ -26,8 +26,8 @@ enum class Resource : std::uint8_t {
   HostIn,
   MessageOut,  ///< the messages of one rank
   MessageIn,
-  NodeMemory,  ///< what ranks of a node pass to each other through host memory
-  NodeOut,     ///< what the ranks of a node send to others
+  NodeMemory,  ///< host memory through which ranks of a node pass bytes
+  NodeOut,     ///< the network, with all that the ranks of a node send
   NodeIn,
 };
 inline constexpr int kResources = 14;
@@ -39,7 +39,7 @@ enum class Side : std::uint8_t { From, To };
 /// One resource, busy with one transfer. [s]
 struct Use {
   Resource resource = Resource::RankSending;
-  Side side = Side::From;  ///< of which end's rank, GPU or node
+  Side side = Side::From;  ///< the end whose rank, GPU or node it is
   int step = 0;            ///< steps follow each other; what one step uses is busy at once
   double bytes = 0;        ///< for its bytes
   double message = 0;      ///< once for all transfers between two ranks by one transport
@@ -52,7 +52,8 @@ struct Usage {
   std::string lacking;    ///< the part that the profile lacks; empty: none
 };
 
-/// \{ What the bytes of one transfer use by each transport, which must be possible on the path.
+/// \{ Predict the resources that the bytes of one transfer use by each transport, which must be
+/// possible on the path.
 /// ~1 us. \throws InvalidArgument  as Costs
 [[nodiscard]] Usage predict_self(const ExchangeParts& parts, const Path& path, const Shape& shape);
 [[nodiscard]] Usage predict_direct(const ExchangeParts& parts, const Path& path,

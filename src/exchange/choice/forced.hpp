@@ -9,7 +9,7 @@ namespace strake::exchange {
 
 using machine::Transport;
 
-/// What a value of STRAKE_METHOD forces. Where it forces nothing, the choice is as for auto.
+/// A value of STRAKE_METHOD, and the choices that it forces. All others are as for auto.
 struct Forced {
   Transport transport = Transport::Library;  ///< the value itself
   /// \{ Messages in host memory, and in device memory. Device and Library need a library that is
@@ -27,9 +27,9 @@ struct Forced {
   }
 };
 
-/// Of a transport; null: it can't be forced.
+/// Returns the row of a transport; null: it can't be forced.
 [[nodiscard]] const Forced* forced_by(Transport transport) noexcept;
-/// Of the value in force; null: auto. ~10 ns.
+/// Returns the row of the value in force; null: auto. ~10 ns.
 [[nodiscard]] const Forced* forced() noexcept;
 
 }  // namespace strake::exchange

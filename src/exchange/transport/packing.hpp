@@ -14,7 +14,7 @@
 
 namespace strake::exchange {
 
-/// What the user named: `elements` at `address`.
+/// The user's side of a message: `elements` at `address`.
 struct Typed {
   mpi::ElementsPtr elements;
   std::byte* address = nullptr;
@@ -93,9 +93,9 @@ class Packing {
   [[nodiscard]] bool copied();
   /// Whether the work before the message is done. \throws CudaError
   [[nodiscard]] bool follows_its_mark();
-  /// What has not begun never will.
+  /// Copies that have not begun never will.
   void forget() noexcept;
-  /// What was collected belongs to somebody else's memory, which is no more.
+  /// Drops the collected copy: the other memory of it is no more.
   void forget_launch() noexcept {
     next_ = {};
     launch_.reset();
@@ -111,7 +111,7 @@ class Packing {
   [[nodiscard]] mpi::Elements& elements() const noexcept { return *typed_.elements; }
   [[nodiscard]] Direction direction() const noexcept { return direction_; }
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return typed_.elements->size_bytes(); }
-  /// What a channel carries; mpi::kWireRoom bytes more lie behind it.
+  /// The packed bytes that a channel carries; mpi::kWireRoom bytes more lie behind them.
   [[nodiscard]] PoolBlock& buffer() noexcept { return buffer_; }
   [[nodiscard]] const PoolBlock& buffer() const noexcept { return buffer_; }
 
@@ -150,7 +150,7 @@ class Packing {
     const std::byte* from = nullptr;
   };
   Next next_;                                  ///< a copy that is to be collected
-  std::shared_ptr<const LaunchBatch> launch_;  ///< what collected it
+  std::shared_ptr<const LaunchBatch> launch_;  ///< the launch that collected it
   std::int64_t to_unpack_ = 0;                 ///< by a launch of its own; 0: nothing [bytes]
 };
 

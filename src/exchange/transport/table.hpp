@@ -40,10 +40,10 @@ struct PairContext {
   machine::Path path;
   bool reads = false;  ///< this rank lets the peer read its arrays in place; the peer may not
   planned::Connections& connections;
-  std::size_t number = 0;  ///< of the pair in `connections`
+  std::size_t number = 0;  ///< the number of the pair in `connections`
   MPI_Comm comm = MPI_COMM_NULL;
   int peer = 0;
-  /// \{ Of messages to this rank, and to the peer; -1 on one node.
+  /// \{ The tags of messages to this rank, and to the peer; -1 on one node.
   int in_tag = -1;
   int out_tag = -1;
   /// \}

@@ -65,10 +65,10 @@ class SharedPair final : public PairTransfer {
   std::array<std::array<std::uint64_t, 2>, 2> posted_{};
   std::array<bool, 2> packs_all_;  ///< by schedule: the peer can't read this rank's arrays
   Transport packed_;
-  bool in_place_ = false;  ///< what is being sent
-  bool repacks_ = false;   ///< what was posted in place is packed after all
+  bool in_place_ = false;  ///< this round's bytes are sent to be read in place
+  bool repacks_ = false;   ///< this round's bytes were posted in place, and are packed after all
   bool asked_ = false;  ///< this rank can't read what it gets in place: it waits for packed bytes
-  PairSchedule::Find find_;  ///< of what this rank reads in place; empty: nothing
+  PairSchedule::Find find_;  ///< finds arrays that this rank reads in place; empty: none
   Clock::time_point patient_until_;
   enum class Went : std::uint8_t { Unknown, InPlace, Packed } went_ = Went::Unknown;
 };
