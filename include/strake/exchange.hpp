@@ -168,8 +168,8 @@ class STRAKE_API Exchange {
     std::int64_t sends_bytes = 0;
     std::int64_t receives_bytes = 0;
     /// How what is sent travels, as the last round forward did: the name of a transport
-    /// (STRAKE_METHOD), "self", "direct", "shared", "put", "engine", "one-shot", "staged" or
-    /// "pack".
+    /// (STRAKE_METHOD), "self", "direct", "shared", "put", "engine", "one-shot", "staged", "device"
+    /// or "pack".
     std::string transport;
   };
   [[nodiscard]] std::vector<PeerPlan> peers() const;

@@ -155,7 +155,7 @@ struct PutLaunch {
   const BatchLaunch* put = nullptr;  ///< \{ their bases are not used
   const BatchLaunch* own = nullptr;
   const BatchLaunch* take = nullptr;  ///< \}
-  /// Of the slots, in host memory: first arrays, then buffers.
+  /// The addresses by slot, in host memory: first arrays, then buffers.
   Items<std::byte* const> arrays;
   Items<const std::array<std::byte*, 2>> buffers;  ///< in even rounds, and in odd ones
   PutCounts* counts = nullptr;

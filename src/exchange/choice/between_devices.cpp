@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "exchange/choice/choice.hpp"
 #include "settings/log.hpp"
-#include "settings/settings.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::planned {

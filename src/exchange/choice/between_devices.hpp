@@ -1,4 +1,5 @@
-/// \file  The choice of a way between two ranks of a node whose arrays are both on devices.
+/// \file  The choice of a transport for device memory of a planned exchange: between two devices of
+/// a node, and from a device to another node.
 #pragma once
 
 #include <optional>

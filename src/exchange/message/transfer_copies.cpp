@@ -28,7 +28,7 @@ void Transfer::pack_shared() {
   }
 }
 
-/// What it takes to pack a device's message into the segment. False: there is no memory.
+/// Takes the memory that packing a device's message into the segment needs. False: there is none.
 bool Transfer::prepare_to_pack() {
   if (!packing_.on_device() || for_segment_.data() != nullptr) return true;
   try {

@@ -88,7 +88,7 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   if (captured_ && !all_by_put())
     throw Unsupported(
         "an exchange with ranks that this device doesn't reach is captured: their CPUs take part");
-  // What does not go by put waits for the CPU to find its work done.
+  // Bytes that do not go by put wait for the CPU to find the work before them done.
   if (!all_by_put()) {
     after_.resize(after.size());
     for (std::size_t i = 0; i < after.size(); ++i) after[i].record(after_[i]);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "exchange/choice/between_devices.hpp"
-#include "exchange/choice/choice.hpp"
+#include "exchange/choice/forced.hpp"
 #include "exchange/plan/impl.hpp"
 #include "exchange/transport/pairs/swap_with.hpp"
 #include "exchange/transport/table.hpp"

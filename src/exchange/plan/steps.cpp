@@ -60,7 +60,7 @@ bool Exchange::Impl::advance(What what) {
     PairTransfer& transfer = *peer.transfer;
     transfer.look();
     all = all && transfer.has_sent() && transfer.has_received();
-    // Who has all that it needs from a peer does not ask whether that has left.
+    // A rank that has all that it needs from a peer does not ask whether that peer has left.
     if (transfer.is_waiting()) serve(peer);
   }
   return all;

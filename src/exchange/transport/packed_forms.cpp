@@ -37,6 +37,9 @@ void enqueue_all(const BorrowedQueues& queues, const Ticket& kernels, const Tick
   }
 }
 
+Place on_its_device(Place typed) noexcept { return {MemoryKind::Device, typed.device}; }
+Place pinned_for_it(Place typed) noexcept { return {MemoryKind::Pinned, typed.device}; }
+
 void pack_on_host(Packing& packing) {
   packing.plan()->run(packing.buffer().data(), packing.typed().address);
 }
@@ -124,25 +127,16 @@ const PackedForm kPackForm = {.carried = [](Place /*typed*/) noexcept { return P
                               .pack = pack_on_host,
                               .unpack = unpack_on_host,
                               .synchronous = true};
-const PackedForm kDeviceForm = {.carried =
-                                    [](Place typed) noexcept {
-                                      return Place{MemoryKind::Device, typed.device};
-                                    },
+const PackedForm kDeviceForm = {.carried = on_its_device,
                                 .open = compile_to_buffer,
                                 .pack = pack_by_kernel,
                                 .unpack = unpack_by_kernel};
-const PackedForm kOneShotForm = {.carried =
-                                     [](Place typed) noexcept {
-                                       return Place{MemoryKind::Pinned, typed.device};
-                                     },
+const PackedForm kOneShotForm = {.carried = pinned_for_it,
                                  .open = compile_to_buffer,
                                  .pack = pack_by_kernel,
                                  .unpack = unpack_by_kernel,
                                  .most_together = kMostTogether};
-const PackedForm kStagedForm = {.carried =
-                                    [](Place typed) noexcept {
-                                      return Place{MemoryKind::Pinned, typed.device};
-                                    },
+const PackedForm kStagedForm = {.carried = pinned_for_it,
                                 .open = open_staged,
                                 .pack = pack_in_pieces,
                                 .unpack = unpack_in_pieces};

@@ -44,10 +44,10 @@ std::unique_ptr<PairTransfer> open_pack(const PairContext& pair) {
   return open_far(pair, Transport::Pack);
 }
 
-using machine::facts_of;
-
-struct Table {
-  std::vector<Row> rows = {
+/// Each row stands at the number of its transport; those that were added come behind.
+std::vector<Row>& all_rows() {
+  using machine::facts_of;
+  static auto& rows = *new std::vector<Row>{
       {&facts_of(Transport::Self)},
       {&facts_of(Transport::Direct)},
       {&facts_of(Transport::Shared), nullptr, is_near, open_shared},
@@ -59,55 +59,42 @@ struct Table {
       {&facts_of(Transport::Pack), &kPackForm, is_far, open_pack},
       {&facts_of(Transport::Library)},
   };
-  /// By transport.
-  std::vector<const PackedForm*> forms;
+  return rows;
+}
 
-  Table() {
-    for (const Row& row : rows) note_form(row);
-  }
-  void note_form(const Row& row) {
-    const auto at = static_cast<std::size_t>(row.facts->transport);
-    if (forms.size() <= at) forms.resize(at + 1);
-    forms[at] = row.form;
-  }
-  static Table& get() {
-    static auto& made = *new Table;
-    return made;
-  }
-};
+std::size_t number_of(Transport transport) noexcept { return static_cast<std::size_t>(transport); }
 
 }  // namespace
 
-std::span<const Row> rows() noexcept { return Table::get().rows; }
+std::span<const Row> rows() noexcept { return all_rows(); }
 
 void add_row(const Row& row) {
-  Table& table = Table::get();
-  table.rows.insert(table.rows.begin(), row);
-  table.note_form(row);
+  if (number_of(row.facts->transport) != all_rows().size())
+    throw InvalidArgument(fmt::format("a row of transport {} is added as number {}, not {}",
+                                      row.facts->name, all_rows().size(),
+                                      number_of(row.facts->transport)));
+  all_rows().push_back(row);
 }
 
 const PackedForm& packed_form_of(Transport transport) {
-  const PackedForm* const form = Table::get().forms[static_cast<std::size_t>(transport)];
+  const PackedForm* const form = all_rows()[number_of(transport)].form;
   if (form == nullptr)
     throw InvalidArgument(fmt::format("transport {} packs no messages", name_of(transport)));
   return *form;
 }
 
 const Row& row_of(const machine::Path& path, std::optional<Transport> wanted) {
-  const auto& rows = Table::get().rows;
+  const std::span<const Row> all = rows();
   const auto carries = [&](const Row& row) {
     return row.open != nullptr && row.facts->possible(path) && row.carries(path);
   };
-  if (wanted) {
-    const auto own = std::ranges::find_if(
-        rows, [&](const Row& row) { return row.facts->transport == *wanted && carries(row); });
-    if (own != rows.end()) return *own;
+  if (wanted && carries(all[number_of(*wanted)])) return all[number_of(*wanted)];
+  for (const auto part : {all.subspan(machine::kTransports), all.first(machine::kTransports)}) {
+    const auto found = std::ranges::find_if(part, carries);
+    if (found != part.end()) return *found;
   }
-  const auto found = std::ranges::find_if(rows, carries);
-  if (found == rows.end())
-    throw Unsupported(fmt::format("no transport carries an exchange from {} to {} memory",
-                                  name_of(path.from.memory), name_of(path.to.memory)));
-  return *found;
+  throw Unsupported(fmt::format("no transport carries an exchange from {} to {} memory",
+                                name_of(path.from.memory), name_of(path.to.memory)));
 }
 
 }  // namespace strake::exchange

@@ -12,7 +12,8 @@
 /// (packing.hpp), whose pack and unpack move bytes between the user's layout and the memory that a
 /// channel carries, and let choice/ choose it.
 ///
-/// Add the row to Table::rows in table.cpp, before those that planned exchanges shall prefer less.
+/// Add the row to all_rows() in table.cpp, in the order of the enumeration: planned exchanges take
+/// the first row that carries a pair.
 /// tests/mpi/transport_test.cpp adds a row of a toy transport.
 #pragma once
 
@@ -65,11 +66,11 @@ struct Row {
   /// \}
 };
 
-/// All rows, in the order in which planned exchanges prefer them.
+/// All rows, by the numbers of their transports.
 [[nodiscard]] std::span<const Row> rows() noexcept;
-/// Adds a row before all others, for the rest of the process, in this core. Its facts were added by
-/// machine::add_transport(). What is not told of it: choices, counters, STRAKE_METHOD. Not
-/// thread-safe.
+/// Adds the row of the facts that machine::add_transport() has added last, for the rest of the
+/// process, in this core. Planned exchanges prefer it; choices, counters and STRAKE_METHOD do not
+/// know it. Not thread-safe. \throws InvalidArgument  the facts are others
 void add_row(const Row& row);
 /// How a transport packs messages. ~1 ns. \throws InvalidArgument  it packs none
 [[nodiscard]] const PackedForm& packed_form_of(machine::Transport transport);

@@ -29,8 +29,8 @@ struct alignas(64) SequenceCounters {
   /// Whether the posted bytes that may be read in their arrays are to be; else all are packed. By
   /// the round's parity.
   std::array<std::atomic<std::uint16_t>, 2> in_place{};
-  /// Of kReceives. The peer writes it, as its last access to this memory: the peer has left after
-  /// as many rounds as it knows that this rank has.
+  /// The peer writes this word of kReceives, as its last access to this memory: the peer has left
+  /// after as many rounds as it knows that this rank has.
   std::atomic<std::uint32_t> closed{0};
   std::atomic<std::uint64_t> rounds_and_kind{0};  ///< of its rank's Ending
   /// A round whose bytes are to be read in place, and its Offer. Both ends decide at once:

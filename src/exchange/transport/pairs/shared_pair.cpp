@@ -66,8 +66,8 @@ bool SharedPair::post() {
   return !in_place_;
 }
 
-/// Who reads the arrays may be busy elsewhere, and even wait for this rank in another way: after a
-/// while they are packed.
+/// The peer that reads the arrays may be busy elsewhere, and even wait for this rank in another
+/// way: after a while this rank packs them.
 PairTransfer::Completion SharedPair::poll_sent() {
   const std::size_t which = out();
   const std::uint64_t number = round().number;

@@ -17,7 +17,7 @@
 namespace strake::exchange::planned {
 namespace {
 
-// Of the staging memory: counts, then a flag for each peer, then buffers.
+// Staging memory holds counts, then a flag for each peer, then buffers.
 constexpr std::int64_t kFlagBytes = 64;
 constexpr std::int64_t kCountBytes = 256;
 constexpr std::int64_t kBufferUnit = 256;
@@ -146,7 +146,8 @@ Transport DevicePut::wanted(Connections& connections, int own_rank, std::size_t 
   const PutPeer& peer = peers_[number];
   const Transport best = choices_.between({own_rank, place_.device}, {peer.rank, theirs.ordinal},
                                           *peer.sends, *peer.receives);
-  // Who can't reach the other's staging memory says so: the buffers are in host memory then.
+  // A device that can't reach the other's staging memory says so: the buffers are in host memory
+  // then.
   if (needs_put_buffers(best) && staging_of(connections, peer, theirs) == nullptr)
     return Transport::OneShot;
   return best;
@@ -198,7 +199,7 @@ DevicePut::Shared DevicePut::shared_with(Connections& connections, const PutPeer
 
 void DevicePut::use_staging(Shared& made, const PutPeer& peer, const StagingOffer& mine,
                             const StagingOffer& theirs, std::byte* staging) const {
-  // What one sends, the other receives: both have buffers of one size.
+  // Both devices have buffers of one size: one receives what the other sends.
   const std::int64_t bytes = buffer_bytes(peer);
   std::byte* const there = staging + theirs.buffer_at;
   std::byte* const here = staging_.data() + mine.buffer_at;

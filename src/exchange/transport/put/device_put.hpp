@@ -28,10 +28,10 @@
 
 namespace strake::exchange::planned {
 
-/// Of one device of a rank in one exchange. A buffer for each peer holds the bytes of two rounds
-/// that follow each other. All peers raise their flags in each round, also where no bytes go: so
-/// a device that has seen the flags of a round knows that the buffers of the next one are empty
-/// again, and none is two rounds ahead.
+/// The puts of one device of a rank in one exchange. A buffer for each peer holds the bytes of two
+/// rounds that follow each other. All peers raise their flags in each round, also where no bytes
+/// go: so a device that has seen the flags of a round knows that the buffers of the next one are
+/// empty again, and none is two rounds ahead.
 class DevicePut {
  public:
   /// Another device, of a rank of the node, whose memory holds arrays, too.
@@ -43,7 +43,7 @@ class DevicePut {
     const PairSchedule* sends = nullptr;
     const PairSchedule* receives = nullptr;
   };
-  /// What one tells a peer of its staging memory.
+  /// A device tells its peer this of its staging memory.
   struct StagingOffer {
     Transport transport = Transport::Put;  ///< that it would use
     int ordinal = 0;                       ///< of its device
@@ -66,7 +66,7 @@ class DevicePut {
   void open_staging();
   /// Gives the staging memory to the other ranks, which call Connections::look() meanwhile.
   [[nodiscard]] StagingOffer offer(Connections& connections);
-  /// The same for one peer.
+  /// Returns the offer for one peer.
   [[nodiscard]] StagingOffer offer_to(std::size_t peer, const StagingOffer& all) const;
   /// How this device would have it.
   [[nodiscard]] Transport wanted(Connections& connections, int own_rank, std::size_t peer,
