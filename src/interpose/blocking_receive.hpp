@@ -77,14 +77,15 @@ template <typename Call>
 int receive_into(Function function, const Parcel& parcel, const From& from, MPI_Status* user_status,
                  Call&& call, Arrival& arrival) {
   const Wire wire = wire_of(parcel);
-  const mpi::CommunicatorPtr known = from.known(parcel.bytes);
+  const std::int64_t given = exchange::shared::room_of_packed(parcel.bytes);
+  const mpi::CommunicatorPtr known = from.known(given);
   const MPI_Comm comm = from.origin.comm;
   arrival.lost = true;
   StatusOr status(user_status);
   int code = MPI_SUCCESS;
   const auto ask = [&](MPI_Status* at) { return call(parcel.data, wire.count(), wire.type(), at); };
   const bool looked_at = from.origin.met() != exchange::shared::Met::No;
-  const std::int64_t room = looked_at ? exchange::shared::kLongestHeader : parcel.bytes;
+  const std::int64_t room = looked_at ? exchange::shared::kLongestHeader : given;
   if (!came(function, comm, room, *status.get(), code, ask)) return code;
   arrival.delivery = exchange::shared::look(*status.get(), known, from.origin.met(), [&] {
     return exchange::shared::read_landed(parcel.data, parcel.memory);
@@ -96,8 +97,9 @@ int receive_into(Function function, const Parcel& parcel, const From& from, MPI_
       arrival.delivery.reset();
       return raise(comm, MPI_ERR_TRUNCATE);
     }
-    if (!looked_at) note_truncated(MPI_ERR_TRUNCATE, *status.get(), mpi::communicator(comm));
-    return mpi::quirks::kLongMessagesOverrun ? raise(comm, MPI_ERR_TRUNCATE) : MPI_ERR_TRUNCATE;
+    if (room < exchange::shared::kLongestHeader)
+      note_truncated(MPI_ERR_TRUNCATE, *status.get(), mpi::communicator(comm));
+    return raise(comm, MPI_ERR_TRUNCATE);
   }
   arrival.bytes = bytes;
   arrival.lost = false;

@@ -231,7 +231,7 @@ int receive(Function function, const Ask& ask, Examined found, void* buffer, Cou
     const auto make = [&] {
       pending = PendingTable::get().make(function, found.reason, origin.comm);
       begin_packed(Direction::Receive, found, pending->transfer);
-      pending->comes_from(source, origin, pending->transfer->size_bytes());
+      pending->comes_from(source, origin, pending->transfer->room());
     };
     if (!take(found, make)) return leave();
     times::note_transport(found.transport);

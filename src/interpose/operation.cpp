@@ -122,7 +122,7 @@ void Operation::step() noexcept {
     if (posted) status_ = channel_.status();
   };
   const auto note = [&](int error) {
-    const bool is_short = transfer_.size_bytes() < exchange::shared::kLongestHeader;
+    const bool is_short = transfer_.room() < exchange::shared::kLongestHeader;
     const bool matched = function_ == Function::MPI_Imrecv;  // a probe has told what it is
     if (posted && is_short && !matched && transfer_.direction() == Direction::Receive)
       note_truncated(error, status_, mpi::communicator(channel_.peer().comm));

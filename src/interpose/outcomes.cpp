@@ -49,16 +49,16 @@ class Failed {
 int settle(const Operation& operation, const Requests::Outcome& outcome) {
   if (outcome.failed != MPI_REQUEST_NULL) {
     MPI_Status status;
+    status.MPI_ERROR = MPI_SUCCESS;
     int code = MPI_SUCCESS;
     {
       Failed failed;
       failed.add(&operation, outcome);
       code = real_mpi().MPI_Wait(failed.requests().data(), &status);
     }
-    // It raises nothing for a receive whose room for one byte more was filled, nor for a
+    // It raises nothing for a receive that had more room than its message was to have, nor for a
     // persistent one that MPICH since 4.2 has made inactive by then: its status is empty.
-    const bool silent = outcome.comm != MPI_COMM_NULL &&
-                        (mpi::quirks::kLongMessagesOverrun || status.MPI_SOURCE == MPI_ANY_SOURCE);
+    const bool silent = outcome.comm != MPI_COMM_NULL && status.MPI_ERROR == MPI_SUCCESS;
     if (code != MPI_SUCCESS) return code;
     if (!silent) return outcome.error;
   }

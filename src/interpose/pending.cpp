@@ -44,7 +44,7 @@ void note_failed(const Pending& pending, int error, const MPI_Status& status) no
   if (!pending.receives()) return;
   const bool gives_room = pending.landing && pending.landing->own() != nullptr;
   const std::int64_t room =
-      pending.transfer ? pending.transfer->size_bytes() : pending.landing->room();
+      pending.transfer ? pending.transfer->room() : pending.landing->room();
   // It had room for a header message, or a probe has told what the message is.
   if (gives_room || room >= exchange::shared::kLongestHeader ||
       pending.told.met != exchange::shared::Met::No)
@@ -118,7 +118,7 @@ bool end_transfer(Pending& pending, MPI_Status& status) {
   }
   Transfer& transfer = *pending.transfer;
   const std::int64_t bytes = mpi::received_bytes(status);
-  if ((mpi::quirks::kLongMessagesOverrun || delivery) && bytes > transfer.size_bytes()) {
+  if (bytes > transfer.size_bytes()) {
     if (delivery) delivery->done();
     pending.give_up();
     pending.told.fits = false;
@@ -377,8 +377,7 @@ bool unpack_pending(Pending& pending, MPI_Status& status) {
     if (!may_be_cancelled(pending) || !was_cancelled(status)) end_send(pending);
     return true;
   }
-  const bool too_long = mpi::quirks::kLongMessagesOverrun && pending.transfer &&
-                        !pending.told.looked &&
+  const bool too_long = pending.transfer && !pending.told.looked &&
                         mpi::received_bytes(status) > pending.transfer->size_bytes();
   if (too_long) return true;
   pending.told.failed = true;

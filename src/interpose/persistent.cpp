@@ -204,7 +204,7 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
       const auto take_memory = [&] {
         pending = PendingTable::get().make(Function::MPI_Recv_init, found.reason, comm);
         pending->transfer.emplace(Direction::Receive, found.typed, found.transport);
-        pending->comes_from(rank, {comm, nullptr}, pending->transfer->size_bytes());
+        pending->comes_from(rank, {comm, nullptr}, pending->transfer->room());
       };
       if (!take(found, take_memory)) return leave();
       const Parcel parcel = pending->transfer->parcel();

@@ -5,6 +5,7 @@
 
 #include "exchange/choice/choice.hpp"
 #include "exchange/peers/backoff.hpp"
+#include "exchange/transport/shared/header_messages.hpp"
 #include "exchange/transport/shared/shm_endpoint.hpp"
 #include "exchange/transport/table.hpp"
 #include "machine/transports.hpp"
@@ -75,6 +76,8 @@ Transfer::~Transfer() {
     // The device has failed: nothing runs there any more.
   }
 }
+
+std::int64_t Transfer::room() const noexcept { return shared::room_of_packed(size_bytes()); }
 
 void Transfer::start(bool shares) {
   cancelled_ = false;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "exchange/transport/channel.hpp"
+#include "exchange/transport/shared/header_messages.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/peers.hpp"
 #include "mpi/wire.hpp"
@@ -21,7 +22,7 @@ using InitSend = decltype(&MPI_Send_init);
 
 /// What MPI is told of a receive's parcel.
 [[nodiscard]] inline mpi::Wire wire_of(const Parcel& parcel) {
-  return {parcel.memory, parcel.bytes};
+  return {parcel.memory, shared::room_of_packed(parcel.bytes)};
 }
 /// The same of a send's, whose last byte goes where the wire type wants it.
 [[nodiscard]] inline mpi::Wire wire_of(const Parcel& parcel, const mpi::Peer& to) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "exchange/transport/mixed.hpp"
+#include "exchange/transport/shared/header_messages.hpp"
 #include "mpi/wire.hpp"
 
 namespace strake::exchange {
@@ -18,8 +19,9 @@ void Packing::open(const PackedForm& form) {
   plan_ = nullptr;
   form_ = &form;
   if (typed_.on_device()) required_device_backend().require_intact(typed_.place.device);
-  buffer_ =
-      PoolBlock(typed_.mixed ? kInHost : form.carried(typed_.place), size_bytes() + mpi::kWireRoom);
+  const std::int64_t room =
+      direction_ == Direction::Receive ? shared::room_of_packed(size_bytes()) : size_bytes();
+  buffer_ = PoolBlock(typed_.mixed ? kInHost : form.carried(typed_.place), room + mpi::kWireRoom);
   if (typed_.mixed) return;
   // Compiled now: once a message has come it can't be left to the MPI library any more.
   if (goes_together()) (void)device_copy(buffer_.place());

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include "exchange/transport/shared/shm_endpoint.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/peers.hpp"
+#include "mpi/quirks.hpp"
 #include "mpi/wire.hpp"
 #include "strake/place.hpp"
 
@@ -32,6 +34,14 @@ inline constinit std::atomic<std::int64_t> g_least_room{kShortestHeader};
 [[nodiscard]] inline bool may_get_header(std::int64_t room) noexcept {
   return (room < 0 || room >= g_least_room.load(std::memory_order_relaxed)) &&
          ShmEndpoint::get() != nullptr;
+}
+/// [bytes] The room that the MPI library gets for a receive of `bytes` packed bytes into memory of
+/// Strake's: for a header message at least, where the library does not tell the length of a message
+/// that a receive was too short for. So a longer message is either found by Strake, which knows it,
+/// or longer than any header message.
+[[nodiscard]] inline std::int64_t room_of_packed(std::int64_t bytes) noexcept {
+  const bool told = mpi::quirks::kTruncatedTellsLength || ShmEndpoint::get() == nullptr;
+  return told ? bytes : std::max(bytes, kLongestHeader);
 }
 /// Whether receives with less room than the longest header message are given more, so that what
 /// comes to them is known: from the first such error on.
