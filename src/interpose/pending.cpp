@@ -43,8 +43,7 @@ using mpi::real_mpi;
 void note_failed(const Pending& pending, int error, const MPI_Status& status) noexcept {
   if (!pending.receives()) return;
   const bool gives_room = pending.landing && pending.landing->own() != nullptr;
-  const std::int64_t room =
-      pending.transfer ? pending.transfer->room() : pending.landing->room();
+  const std::int64_t room = pending.transfer ? pending.transfer->room() : pending.landing->room();
   // It had room for a header message, or a probe has told what the message is.
   if (gives_room || room >= exchange::shared::kLongestHeader ||
       pending.told.met != exchange::shared::Met::No)

@@ -399,5 +399,77 @@ TEST(Places, transfers_between_any_two) {
   }
 }
 
+/// From each of two memories one transfer that is cut, between small ones, to the rank opposite.
+TEST(Places, large_transfers_between_nodes_go_in_sections) {
+  if (ranks_per_node() >= ranks()) GTEST_SKIP() << "needs two nodes";
+  constexpr std::int64_t kBlock = 40, kBlocks = 60'000, kLarge = kBlock * kBlocks, kSmall = 200;
+  constexpr std::int64_t kOut = 2 * kSmall + 2 * kLarge, kIn = 2 * kSmall + kLarge;
+  const std::vector<Place> places = some_places(2, With::DevicesAndHost);
+  const int opposite = (rank() + ranks() / 2) % ranks();
+  const Dim every_second[] = {{kBlocks, 2 * kBlock}};
+  const Layout sends[] = {Layout::dense(kSmall), Layout::box(kSmall, kBlock, every_second),
+                          Layout::dense(kSmall, kOut - kSmall)};
+  const Layout receives[] = {Layout::dense(kSmall), Layout::dense(kLarge, kSmall),
+                             Layout::dense(kSmall, kIn - kSmall)};
+  ExchangePart part;
+  std::vector<SharedArray> arrays;
+  std::vector<std::byte*> bases;
+  for (int i = 0; i < 2; ++i) {
+    const Place place = places[static_cast<std::size_t>(i)];
+    for (const std::int64_t bytes : {kOut, kIn}) {
+      (void)part.array(place, bytes);
+      bases.push_back(arrays.emplace_back(bytes, place).data());
+    }
+    for (int k = 0; k < 3; ++k) {
+      part.send(opposite, 3 * i + k, 2 * i, sends[k]);
+      part.receive(opposite, 3 * i + k, 2 * i + 1, receives[k]);
+    }
+  }
+  Exchange exchange(MPI_COMM_WORLD, part);
+  if (!on_one_node(rank(), opposite)) {
+    EXPECT_NE(exchange.plan().find("message each way in "), std::string::npos) << exchange.plan();
+  }
+  const auto copy = [&](int array, std::vector<std::byte>& host, bool out) {
+    const Place there = places[static_cast<std::size_t>(array / 2)];
+    std::byte* const at = bases[static_cast<std::size_t>(array)];
+    const Layout all = Layout::dense(std::ssize(host));
+    if (out) return CopyPlan::compile(all, {}, all, there).run(host.data(), at);
+    CopyPlan::compile(all, there, all, {}).run(at, host.data());
+  };
+  const auto packed = [](const Layout& layout, const std::vector<std::byte>& bytes) {
+    std::vector<std::byte> all;
+    layout.for_each_block([&](std::int64_t at, std::int64_t count) {
+      all.insert(all.end(), bytes.begin() + at, bytes.begin() + at + count);
+    });
+    return all;
+  };
+  const auto filled = [](int from, int i, std::int64_t count, int round) {
+    std::vector<std::byte> all(static_cast<std::size_t>(count));
+    for (std::int64_t byte = 0; byte < count; ++byte)
+      all[static_cast<std::size_t>(byte)] =
+          static_cast<std::byte>(byte % 251 + from * 5 + i * 3 + round * 7);
+    return all;
+  };
+  for (int round = 0; round < 4; ++round) {
+    const bool back = round % 2 != 0;
+    for (int i = 0; i < 2; ++i) {
+      auto mine = filled(rank(), i, back ? kIn : kOut, round);
+      copy(2 * i + (back ? 1 : 0), mine, false);
+    }
+    const Combine as_it_is = replace();
+    back ? exchange.start_reverse(bases, std::span(&as_it_is, 1)) : exchange.start(bases);
+    exchange.wait();
+    for (int i = 0; i < 2; ++i) {
+      const auto theirs = filled(opposite, i, back ? kIn : kOut, round);
+      std::vector<std::byte> got(static_cast<std::size_t>(back ? kOut : kIn));
+      copy(2 * i + (back ? 0 : 1), got, true);
+      for (int k = 0; k < 3; ++k)
+        EXPECT_TRUE(packed((back ? sends : receives)[k], got) ==
+                    packed((back ? receives : sends)[k], theirs))
+            << "round " << round << ", array " << i << ", transfer " << k;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace strake

@@ -20,7 +20,7 @@ inline int ranks() {
 }
 /// The rank that does wrong in tests of faults: the last one.
 inline int culprit() { return ranks() - 1; }
-/// Pretended nodes have so many, or real ones (tests/support/two_nodes.sh); else all are on one.
+/// Pretended nodes have so many, or real ones (tests/support/nodes.sh); else all are on one.
 inline int ranks_per_node() {
   for (const char* name : {"STRAKE_RANKS_PER_NODE", "TEST_RANKS_PER_NODE"})
     if (const char* const number = std::getenv(name)) return std::atoi(number);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exchange/choice/choice.hpp"
+#include "exchange/transport/pairs/sequence_counters.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -99,19 +100,25 @@ bool engines_are_wanted() noexcept {
   return by_setting != nullptr && by_setting->between_devices == Transport::Engine;
 }
 
-Transport choose_between_nodes(Place place, const PairSchedule& sends,
-                               const PairSchedule& receives) {
-  const bool sends_more = sends.size_bytes() >= receives.size_bytes();
-  const PairSchedule& larger = sends_more ? sends : receives;
-  std::int64_t blocks = 0;
-  for (const Piece& piece : larger.pieces()) blocks += piece.mine.block_count();
-  const Choice choice = choose({.direction = sends_more ? Direction::Send : Direction::Receive,
-                                .place = place,
-                                .bytes = larger.size_bytes(),
-                                .blocks = blocks,
-                                .spread = Spread::Near,
-                                .nonblocking = true,
-                                .pitch = 2 * larger.size_bytes() / blocks});
+Transport choose_between_nodes(Place place, std::span<Schedules* const> all) {
+  std::array<std::int64_t, 2> bytes{};
+  std::array<std::int64_t, 2> blocks{};
+  for (const Schedules* const pair : all) {
+    for (const std::size_t which : {kSends, kReceives}) {
+      bytes[which] += (*pair)[which].size_bytes();
+      for (const Piece& piece : (*pair)[which].pieces()) blocks[which] += piece.mine.block_count();
+    }
+  }
+  const bool sends_more = bytes[kSends] >= bytes[kReceives];
+  const std::size_t larger = sends_more ? kSends : kReceives;
+  const Choice choice =
+      choose({.direction = sends_more ? Direction::Send : Direction::Receive,
+              .place = place,
+              .bytes = bytes[larger],
+              .blocks = blocks[larger],
+              .spread = Spread::Near,
+              .nonblocking = true,
+              .pitch = 2 * bytes[larger] / std::max<std::int64_t>(blocks[larger], 1)});
   return choice.transport == Transport::Device ? Transport::Device : Transport::OneShot;
 }
 

@@ -15,11 +15,10 @@ namespace strake::exchange::planned {
 [[nodiscard]] Transport choose_between_devices(const RankOnDevice& own, const RankOnDevice& other,
                                                const PairSchedule& sends,
                                                const PairSchedule& receives);
-/// How a rank packs and unpacks, in device memory, what it exchanges with another node: as a
-/// message of as many bytes would go (choice.hpp), Device or OneShot. Each end chooses for itself.
-/// ~1 us.
-[[nodiscard]] Transport choose_between_nodes(Place place, const PairSchedule& sends,
-                                             const PairSchedule& receives);
+/// How a rank packs and unpacks, in device memory, what it exchanges with a rank of another node:
+/// as a message of as many bytes would go (choice.hpp), Device or OneShot. Each end chooses for
+/// itself. ~1 us.
+[[nodiscard]] Transport choose_between_nodes(Place place, std::span<Schedules* const> all);
 /// How long a round takes, from its start to the end of a wait for it, where other ranks do alike.
 /// Nothing: nothing was measured on this class of machine, or not all that it takes, or by several
 /// transports.

@@ -113,8 +113,7 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
   own_due_ = !own_.is_empty();
   try {
     if (captured_) return;
-    for (Peer& peer : peers_)
-      if (peer.transfer != nullptr) peer.transfer->start(round_);
+    for (const Opened& opened : transfers_) opened.transfer->start(round_);
     done_ = advance_while_copying(on_device() ? What::Send : What::All);
   } catch (...) {
     fail();

@@ -40,21 +40,20 @@ Farewells::All& Farewells::all() {
   return made;
 }
 
-Farewells::Farewells(std::shared_ptr<peers::Group> group, std::vector<int> tags,
-                     const std::vector<Far>& peers)
-    : group_(std::move(group)), tags_(std::move(tags)) {
+Farewells::Farewells(std::shared_ptr<peers::Group> group, int tag, const std::vector<Far>& peers)
+    : group_(std::move(group)), tag_(tag) {
   for (const Far& far : peers) peers_.push_back({far, {}, MPI_REQUEST_NULL, {}});
 }
 
-Farewells& Farewells::open(std::shared_ptr<peers::Group> group, std::vector<int> tags,
+Farewells& Farewells::open(std::shared_ptr<peers::Group> group, int tag,
                            const std::vector<Far>& peers) {
-  std::unique_ptr<Farewells> made(new Farewells(std::move(group), std::move(tags), peers));
+  std::unique_ptr<Farewells> made(new Farewells(std::move(group), tag, peers));
   const std::lock_guard lock(all().mutex);
   return *all().list.emplace_back(std::move(made));
 }
 
 void Farewells::cancel() noexcept {
-  for (const int tag : tags_) group_->give_back(tag);
+  group_->give_back(tag_);
   const std::lock_guard lock(all().mutex);
   std::erase_if(all().list, [&](const auto& one) { return one.get() == this; });
 }
@@ -86,7 +85,7 @@ void Farewells::look(const peers::Group& group) noexcept {
       return;
     const std::lock_guard lock(all().mutex);
     for (const auto& one : all().list) {
-      if (one->group_.get() != &group || one->tags_.front() != static_cast<int>(came[0])) continue;
+      if (one->group_.get() != &group || one->tag_ != static_cast<int>(came[0])) continue;
       const auto from = std::ranges::find_if(
           one->peers_, [&](const Peer& peer) { return peer.far.rank == status.MPI_SOURCE; });
       if (from == one->peers_.end()) continue;
@@ -113,13 +112,13 @@ bool Farewells::is_complete() noexcept {
 }
 
 /// If ranks have left after different rounds, messages are under way that nobody receives.
-void Farewells::give_tags_back() noexcept {
+void Farewells::give_tag_back() noexcept {
   const bool alike =
       own_.kind() == Ending::Kind::Left && std::ranges::all_of(peers_, [&](const Peer& peer) {
         return peer.ending.rounds_and_kind == own_.rounds_and_kind;
       });
   if (!alike) return group_->abandon_tags();
-  for (const int tag : tags_) group_->give_back(tag);
+  group_->give_back(tag_);
 }
 
 void Farewells::let_go() noexcept {
@@ -151,7 +150,7 @@ void Farewells::advance_all() noexcept {
     all().list.erase(first, all().list.end());
   }
   if (over != 0) return;
-  for (const auto& one : complete) one->give_tags_back();
+  for (const auto& one : complete) one->give_tag_back();
   // A program's callback, which the end of a group's communicator may call, may end another
   // exchange: no lock is held.
 }

@@ -1,5 +1,5 @@
 /// \file  The last messages of a planned exchange between ranks that share no memory, and when its
-/// tags may be used again.
+/// tag may be used again.
 #pragma once
 
 #include <mpi.h>
@@ -24,13 +24,13 @@ class Farewells {
   /// A rank that is reached by messages alone.
   struct Far {
     int rank = 0;
-    int their_tag = 0;  ///< the first of those that it has for the exchange
+    int their_tag = 0;  ///< that it has for the exchange
   };
-  /// \param tags  of messages to this rank: they are given back in the end
+  /// \param tag  of messages to this rank: it is given back in the end
   /// Local. \throws std::bad_alloc
-  [[nodiscard]] static Farewells& open(std::shared_ptr<peers::Group> group, std::vector<int> tags,
+  [[nodiscard]] static Farewells& open(std::shared_ptr<peers::Group> group, int tag,
                                        const std::vector<Far>& peers);
-  /// Gives the tags back at once, and deletes this: planning has failed, and no rank has sent
+  /// Gives the tag back at once, and deletes this: planning has failed, and no rank has sent
   /// anything. Local.
   void cancel() noexcept;
   /// Sends this rank's, once. Local.
@@ -57,14 +57,13 @@ class Farewells {
   };
   struct All;
   static All& all();
-  Farewells(std::shared_ptr<peers::Group> group, std::vector<int> tags,
-            const std::vector<Far>& peers);
+  Farewells(std::shared_ptr<peers::Group> group, int tag, const std::vector<Far>& peers);
   /// Whether all have come, and all were sent.
   [[nodiscard]] bool is_complete() noexcept;
-  void give_tags_back() noexcept;
+  void give_tag_back() noexcept;
 
   std::shared_ptr<peers::Group> group_;
-  std::vector<int> tags_;
+  int tag_;
   std::vector<Peer> peers_;
   Ending own_;
   bool let_go_ = false;

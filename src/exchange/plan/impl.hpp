@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -81,16 +82,22 @@ class STRAKE_LOCAL Exchange::Impl {
           on_device(transfers.they_are_on_device) {}
     int rank;     ///< whose it is; it may be this rank's
     Place place;  ///< of this rank's arrays
-    std::array<PairSchedule, 2> schedules;
-    bool on_device;       ///< its arrays are
-    bool near = false;    ///< it shares memory with this rank
-    bool by_put = false;  ///< all goes by put: there is no `transfer`
+    Schedules schedules;
+    bool on_device;                    ///< its arrays are
+    bool near = false;                 ///< it shares memory with this rank
+    bool by_put = false;               ///< all goes by put: there is no `transfer`
+    PairTransfer* transfer = nullptr;  ///< that of the rank's first peer, if it is far
+  };
+  /// A transfer, and the (first) peer that it is with.
+  struct Opened {
+    const Peer* peer;
     std::unique_ptr<PairTransfer> transfer;
   };
   void plan_peers(std::vector<NegotiatedPair>& all);
-  [[nodiscard]] std::vector<std::array<int, 2>> plan_far();
-  void open_transfers(const std::vector<std::array<int, 2>>& tags);
-  void open_transfer(Peer& peer, const std::array<int, 2>& tags);
+  using Tags = std::map<int, std::array<int, 2>>;
+  [[nodiscard]] Tags plan_far();
+  void open_transfers(const Tags& tags);
+  void open_transfer(std::span<Peer* const> peers, const std::array<int, 2>& tags);
   void plan_puts(const std::vector<NegotiatedPair>& all, std::vector<DevicePuts::Part> devices);
   [[nodiscard]] Transport transport_of(const Peer& peer) const;
   /// How the bytes travel that this rank is to itself.
@@ -157,6 +164,7 @@ class STRAKE_LOCAL Exchange::Impl {
   Places places_;                             ///< of the arrays
   std::unique_ptr<Connections> connections_;  ///< outlives the schedules, whose copies read there
   std::vector<Peer> peers_;
+  std::vector<Opened> transfers_;  ///< in the order of the peers
   /// Messages of the MPI library take longest: the largest first; then what ranks of the node wait
   /// for.
   std::vector<PairTransfer*> send_order_;

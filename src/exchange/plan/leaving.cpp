@@ -121,8 +121,7 @@ void Exchange::Impl::leave(Ending::Kind kind) noexcept {
 void Exchange::Impl::fail() noexcept {
   if (ended_) return;
   puts_->stop_waiting();
-  for (const Peer& peer : peers_)
-    if (peer.transfer != nullptr) peer.transfer->cancel();
+  for (const Opened& opened : transfers_) opened.transfer->cancel();
   failed_ = true;
   leave(Ending::Kind::GivenUp);
   finish_copies();

@@ -48,7 +48,7 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
   });
   try {
     plan_peers(all);
-    const std::vector<std::array<int, 2>> tags = plan_far();
+    const Tags tags = plan_far();
     plan_puts(all, std::move(devices));
     open_transfers(tags);
     int by_put = std::ranges::all_of(
@@ -87,88 +87,97 @@ void Exchange::Impl::plan_peers(std::vector<NegotiatedPair>& all) {
   for (Peer& peer : peers_) peer.near = connections_->reaches(number_of(peer));
 }
 
-/// Ranks of other nodes tell each other the tags of messages to them. One exchange needs as many
-/// tags as it has pairs with one rank, since receives name their source.
-/// \returns  by peer: the tags of messages that come, and that go
-std::vector<std::array<int, 2>> Exchange::Impl::plan_far() {
+/// Ranks of other nodes tell each other the tags of messages to them, one each: receives name their
+/// source.
+/// \returns  by rank: the tags of messages that come, and that go
+Exchange::Impl::Tags Exchange::Impl::plan_far() {
   constexpr int kTags = 5;
-  std::map<int, std::size_t> pairs;  // by rank: both ends count them alike
-  std::vector<std::size_t> far, which;
-  std::vector<int> ranks, tags, mine, theirs;
-  std::size_t most = 0;
-  for (std::size_t i = 0; i < peers_.size(); ++i) {
-    if (peers_[i].near) continue;
-    far.push_back(i);
-    ranks.push_back(peers_[i].rank);
-    which.push_back(pairs[peers_[i].rank]++);
-    most = std::max(most, which.back() + 1);
-  }
+  std::vector<int> ranks, mine, theirs;
+  for (const Peer& peer : peers_)
+    if (!peer.near && std::ranges::find(ranks, peer.rank) == ranks.end())
+      ranks.push_back(peer.rank);
   std::string fault;
+  int tag = -1;
   try {
-    while (tags.size() < most) tags.push_back(group_->take_tag());
+    if (!ranks.empty()) tag = group_->take_tag();
   } catch (const Unsupported& error) {
     fault = error.what();
   }
   try {
     mpi::agree(group_->comm(), fault, mpi::FaultKind::Unsupported);
   } catch (...) {
-    for (const int tag : tags) group_->give_back(tag);
+    if (tag >= 0) group_->give_back(tag);
     throw;
   }
-  for (const std::size_t number : which) mine.push_back(tags[number]);
+  mine.assign(ranks.size(), tag);
   swap_with(group_->comm(), ranks, kTags, mine, theirs, [] {});
-  std::vector<std::array<int, 2>> all(peers_.size(), {-1, -1});
+  Tags all;
   std::vector<Farewells::Far> farewells;
-  for (std::size_t i = 0; i < far.size(); ++i) {
-    all[far[i]] = {mine[i], theirs[i]};
-    if (which[i] == 0) farewells.push_back({ranks[i], theirs[i]});
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    all[ranks[i]] = {tag, theirs[i]};
+    farewells.push_back({ranks[i], theirs[i]});
   }
-  if (!far.empty()) farewells_ = &Farewells::open(group_, std::move(tags), farewells);
+  if (!ranks.empty()) farewells_ = &Farewells::open(group_, tag, farewells);
   return all;
 }
 
-/// Opens the pairs that devices do not exchange by themselves, by the first row of the table that
-/// carries each. A fault of one rank is thrown on all.
-void Exchange::Impl::open_transfers(const std::vector<std::array<int, 2>>& tags) {
+/// Opens what devices do not exchange by themselves, by the first row of the table that carries it.
+/// A fault of one rank is thrown on all.
+void Exchange::Impl::open_transfers(const Tags& tags) {
   std::string fault;
   try {
-    std::vector<const Peer*> opened;
     for (Peer& peer : peers_) {
-      if (peer.by_put) continue;
-      open_transfer(peer, tags[number_of(peer)]);
-      opened.push_back(&peer);
+      if (peer.by_put || peer.transfer != nullptr) continue;
+      std::vector<Peer*> together{&peer};
+      for (Peer& other : std::span(peers_).subspan(number_of(peer) + 1))
+        if (!peer.near && !other.near && other.rank == peer.rank) together.push_back(&other);
+      open_transfer(together, peer.near ? std::array{-1, -1} : tags.at(peer.rank));
     }
-    std::ranges::stable_sort(opened, [](const Peer* a, const Peer* b) {
-      if (a->near != b->near) return b->near;
-      return !a->near && a->schedules[kSends].packed_bytes() > b->schedules[kSends].packed_bytes();
+    std::vector<const Opened*> order;
+    for (const Opened& opened : transfers_) order.push_back(&opened);
+    std::ranges::stable_sort(order, [](const Opened* a, const Opened* b) {
+      if (a->peer->near != b->peer->near) return b->peer->near;
+      return !a->peer->near &&
+             a->transfer->packed_bytes(kSends) > b->transfer->packed_bytes(kSends);
     });
-    for (const Peer* const peer : opened) send_order_.push_back(peer->transfer.get());
+    for (const Opened* const opened : order) send_order_.push_back(opened->transfer.get());
   } catch (const std::exception& error) {
     fault = fmt::format("rank {} can't plan its transfers: {}", rank_, error.what());
   }
   mpi::agree(group_->comm(), fault, mpi::FaultKind::Other);
 }
 
-void Exchange::Impl::open_transfer(Peer& peer, const std::array<int, 2>& tags) {
+/// \param peers  one; all memories of a rank that is far
+void Exchange::Impl::open_transfer(std::span<Peer* const> peers, const std::array<int, 2>& tags) {
   const auto kind = [](bool on_device) {
     return on_device ? MemoryKind::Device : MemoryKind::Host;
   };
+  const auto is_on_device = [](const Peer* peer) { return is_device(peer->place); };
+  const Peer& first = *peers.front();
+  const auto device = std::ranges::find_if(peers, is_on_device);
+  const Place place = device == peers.end() ? first.place : (*device)->place;
   const auto* const forced = exchange::forced();
-  const exchange::PairContext pair{
-      .schedules = peer.schedules,
-      .path = {{kind(is_device(peer.place)), rank_, 0, peer.place.device},
-               {kind(peer.on_device), peer.rank, peer.near ? 0 : 1, -1}},
-      .reads = !peer.on_device && (forced == nullptr || !forced->packs_pairs),
+  exchange::PairContext pair{
+      .schedules = {},
+      .path = {{kind(is_device(place)), rank_, 0, place.device},
+               {kind(std::ranges::any_of(peers, &Peer::on_device)), first.rank, first.near ? 0 : 1,
+                -1}},
+      .reads = !first.on_device && (forced == nullptr || !forced->packs_pairs),
       .connections = *connections_,
-      .number = number_of(peer),
+      .number = number_of(first),
       .comm = group_->comm(),
-      .peer = peer.rank,
+      .peer = first.rank,
       .in_tag = tags[0],
       .out_tag = tags[1]};
+  for (Peer* const peer : peers) pair.schedules.push_back(&peer->schedules);
   std::optional<Transport> wanted;
-  if (!peer.near && is_device(peer.place))
-    wanted = choose_between_nodes(peer.place, peer.schedules[kSends], peer.schedules[kReceives]);
-  peer.transfer = exchange::row_of(pair.path, wanted).open(pair);
+  if (!first.near && is_device(place)) {
+    const bool in_one =
+        std::ranges::all_of(peers, [&](const Peer* peer) { return peer->place == place; });
+    wanted = in_one ? choose_between_nodes(place, pair.schedules) : Transport::OneShot;
+  }
+  Opened& opened = transfers_.emplace_back(&first, exchange::row_of(pair.path, wanted).open(pair));
+  for (Peer* const peer : peers) peer->transfer = opened.transfer.get();
 }
 
 /// Plans the transfers between devices.

@@ -27,10 +27,8 @@ bool Exchange::Impl::follows_its_work() {
 /// long.
 bool Exchange::Impl::advance_while_copying(What what) {
   bool all = advance(what);
-  const auto copies = [](const Peer& peer) {
-    return peer.transfer != nullptr && peer.transfer->is_copying();
-  };
-  for (exchange::Backoff backoff; !all && std::ranges::any_of(peers_, copies); backoff.pause())
+  const auto copies = [](const Opened& opened) { return opened.transfer->is_copying(); };
+  for (exchange::Backoff backoff; !all && std::ranges::any_of(transfers_, copies); backoff.pause())
     all = advance(What::Send);
   return all;
 }
@@ -48,20 +46,17 @@ bool Exchange::Impl::advance(What what) {
     own_.run(bases_, round_.reverse, combine_);
   }
   bool earlier = true;
-  for (Peer& peer : peers_) {
-    if (peer.transfer == nullptr) continue;
+  for (const Opened& opened : transfers_) {
     // Values are combined in the order of the peers, so that the result is always the same.
-    if (what != What::Send && (earlier || !round_.reverse)) peer.transfer->receive();
-    earlier = earlier && peer.transfer->has_received();
+    if (what != What::Send && (earlier || !round_.reverse)) opened.transfer->receive();
+    earlier = earlier && opened.transfer->has_received();
   }
   exchange::LaunchBatcher::get().launch();
-  for (Peer& peer : peers_) {
-    if (peer.transfer == nullptr) continue;
-    PairTransfer& transfer = *peer.transfer;
-    transfer.look();
-    all = all && transfer.has_sent() && transfer.has_received();
+  for (const auto& [peer, transfer] : transfers_) {
+    transfer->look();
+    all = all && transfer->has_sent() && transfer->has_received();
     // A rank that has all that it needs from a peer does not ask whether that peer has left.
-    if (transfer.is_waiting()) serve(peer);
+    if (transfer->is_waiting()) serve(*peer);
   }
   return all;
 }

@@ -68,7 +68,8 @@ void MpiChannel::post(const Parcel& parcel) {
         real.MPI_Irecv(parcel.data, wire.count(), wire.type(), rank, tag, comm, &request_),
         "MPI_Irecv");
   }
-  if (comm_ == nullptr) comm_ = shared::communicator_of_receive(shared::room_of_packed(parcel.bytes), rank, comm);
+  if (comm_ == nullptr)
+    comm_ = shared::communicator_of_receive(shared::room_of_packed(parcel.bytes), rank, comm);
 }
 
 std::optional<Arrival> MpiChannel::poll() {
@@ -107,8 +108,8 @@ void MpiChannel::look_at_message() {
   delivery_ = shared::look(status_, comm_, met,
                            [&] { return shared::read_landed(parcel_.data, parcel_.memory); });
   // Open MPI tells no error of a message that is too long, and where the room was filled just so,
-  // never; MPICH none of one that is shorter than room_of_packed(); none of the libraries knows what
-  // a header message stands for.
+  // never; MPICH none of one that is shorter than room_of_packed(); none of the libraries knows
+  // what a header message stands for.
   if (mpi::received_bytes(status_) > parcel_.bytes) {
     if (delivery_) {
       delivery_->done();

@@ -21,8 +21,8 @@ bool is_near(const machine::Path& path) { return path.from.node == path.to.node;
 bool is_far(const machine::Path& path) { return !is_near(path); }
 
 std::unique_ptr<PairTransfer> open_near(const PairContext& pair, Transport packed) {
-  return std::make_unique<SharedPair>(pair.schedules, pair.connections, pair.number, pair.reads,
-                                      packed);
+  return std::make_unique<SharedPair>(*pair.schedules.front(), pair.connections, pair.number,
+                                      pair.reads, packed);
 }
 std::unique_ptr<PairTransfer> open_far(const PairContext& pair, Transport packed) {
   return std::make_unique<MessagePair>(pair.schedules, pair.comm, pair.peer, pair.in_tag,

@@ -19,11 +19,11 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "exchange/transport/packing.hpp"
 #include "exchange/transport/pairs/connections.hpp"
@@ -33,15 +33,18 @@
 
 namespace strake::exchange {
 
-/// A memory of this rank and one of a peer, between which a planned exchange has transfers.
+/// A memory of this rank and one of a peer, between which a planned exchange has transfers; between
+/// nodes, all memories of the two ranks.
 struct PairContext {
-  std::array<planned::PairSchedule, 2>& schedules;  ///< outlives what is opened
-  /// From this rank's memory to the peer's. A peer whose memory is not mapped here, or does not map
-  /// this rank's, counts as on another node. The GPU of a peer is not known: -1.
+  /// Outlive what is opened. One; between nodes, of each pair of memories.
+  std::vector<planned::Schedules*> schedules;
+  /// From this rank's memory, a device's if any is, to the peer's. A peer whose memory is not
+  /// mapped here, or does not map this rank's, counts as on another node. The GPU of a peer is not
+  /// known: -1.
   machine::Path path;
   bool reads = false;  ///< this rank lets the peer read its arrays in place; the peer may not
   planned::Connections& connections;
-  std::size_t number = 0;  ///< the number of the pair in `connections`
+  std::size_t number = 0;  ///< the number of the (first) pair in `connections`
   MPI_Comm comm = MPI_COMM_NULL;
   int peer = 0;
   /// \{ The tags of messages to this rank, and to the peer; -1 on one node.

@@ -6,7 +6,7 @@ set -u
 flavor=$1 interposer=$2 program=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-"$(dirname "$0")/../../support/two_nodes.sh" "$flavor" 110 env LD_PRELOAD="$interposer" STRAKE_JOB="two-nodes-$$" \
+"$(dirname "$0")/../../support/nodes.sh" 2 "$flavor" 110 env LD_PRELOAD="$interposer" STRAKE_JOB="two-nodes-$$" \
   STRAKE_SHARE_LIMIT=993 STRAKE_METHOD=pack STRAKE_PROFILE=none STRAKE_SUMMARY_JSON="$folder/json" \
   "$program" >"$folder/out" 2>&1
 code=$?

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
+#include "exchange/transport/launch_batcher.hpp"
 #include "machine/transports.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
@@ -11,6 +13,10 @@
 
 namespace strake::exchange::planned {
 namespace {
+
+/// Sections have about so many bytes: both ranks cut alike. A device packs one in 20 us, and a
+/// request costs some microseconds. [bytes]
+constexpr std::int64_t kSection = 1 << 20;
 
 /// A count of MPI's, and the type that it counts: beyond 2 GiB lines are counted.
 struct Counted {
@@ -32,55 +38,131 @@ Counted counted(std::int64_t bytes) {
 
 }  // namespace
 
-void MessagePair::open(Message& message, std::size_t which) {
-  const PairSchedule& packed = schedule(which);
-  const MemoryKind kind = !packed.on_device()               ? MemoryKind::Host
-                          : transport_ == Transport::Device ? MemoryKind::Device
-                                                            : MemoryKind::Pinned;
+/// Pieces that follow each other, until they are enough; long ones are cut.
+std::vector<MessagePair::Section> MessagePair::sections_of(std::size_t which) const {
+  std::vector<Section> made;
+  std::int64_t at = 0;  // of the pair's bytes in the message
+  bool open = false;
+  for (std::size_t pair = 0; pair < schedules().size(); ++pair) {
+    const PairSchedule& schedule = (*schedules()[pair])[which];
+    for (std::size_t i = 0; i < schedule.pieces().size(); ++i) {
+      const Piece& piece = schedule.pieces()[i];
+      const std::int64_t bytes = piece.mine.size_bytes();
+      const std::int64_t begin = at + piece.packed_at;
+      const std::int64_t parts = std::max<std::int64_t>(bytes / kSection, 1);
+      if (parts > 1) {
+        const std::int64_t longest = ((bytes + parts - 1) / parts + kLine - 1) / kLine * kLine;
+        for (std::int64_t from = 0; from < bytes; from += longest) {
+          const ByteRange part{from, std::min(from + longest, bytes)};
+          made.push_back({{begin + part.begin, begin + part.end}, {{pair, {i, i + 1, part}}}});
+        }
+        open = false;
+        continue;
+      }
+      if (!open) made.push_back({{begin, begin}, {}});
+      open = true;
+      Section& section = made.back();
+      if (section.slices.empty() || section.slices.back().pair != pair)
+        section.slices.push_back({pair, {i, i, ByteRange::all()}});
+      section.slices.back().slice.last = i + 1;
+      section.bytes.end = begin + bytes;
+      open = section.bytes.size() < kSection;
+    }
+    at += schedule.packed_bytes();
+  }
+  return made;
+}
+
+/// Pinned where a device packs, unless the MPI library sends device memory.
+Place MessagePair::memory_of(std::size_t which) const noexcept {
+  for (const Schedules* const pair : schedules()) {
+    const PairSchedule& schedule = (*pair)[which];
+    if (!schedule.on_device()) continue;
+    const bool aware = transport_ == Transport::Device;
+    return {aware ? MemoryKind::Device : MemoryKind::Pinned, schedule.place().device};
+  }
+  return {};
+}
+
+void MessagePair::open(Message& message, std::size_t which, bool sends) {
+  if (!message.requests.empty()) return;
+  const Place place = memory_of(which);
+  message.sections = sections_of(which);
+  const std::int64_t bytes = packed_bytes(which);
   try {
-    message.packed = PoolBlock({kind, packed.place().device}, packed.packed_bytes());
+    message.packed = PoolBlock(place, bytes);
   } catch (const OutOfMemory& error) {
-    if (kind == MemoryKind::Host) throw;
+    if (place.kind == MemoryKind::Host) throw;
     log::info("an exchange with rank {} is copied once more: {}", peer_, error.what());
-    message.packed = PoolBlock({}, packed.packed_bytes());
+    message.packed = PoolBlock({}, bytes);
+  }
+  const mpi::RealMpi& real = mpi::real_mpi();
+  for (const Section& section : message.sections) {
+    const Counted what = counted(section.bytes.size() > std::numeric_limits<int>::max()
+                                     ? (section.bytes.size() + kLine - 1) / kLine * kLine
+                                     : section.bytes.size());
+    std::byte* const data = message.packed.data() + section.bytes.begin;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (sends) {
+      mpi::check(real.MPI_Send_init(data, what.count, what.type, peer_, out_tag_, comm_, &request),
+                 "MPI_Send_init");
+    } else {
+      mpi::check(real.MPI_Recv_init(data, what.count, what.type, peer_, in_tag_, comm_, &request),
+                 "MPI_Recv_init");
+    }
+    message.requests.push_back(request);
   }
 }
 
-void MessagePair::start(Message& message) {
-  mpi::check(mpi::real_mpi().MPI_Start(&message.request), "MPI_Start");
-  message.active = true;
+std::byte* MessagePair::packed(const Message& message, std::size_t which, std::size_t pair) const {
+  std::byte* at = message.packed.data();
+  for (std::size_t i = 0; i < pair; ++i) at += (*schedules()[i])[which].packed_bytes();
+  return at;
 }
 
-bool MessagePair::test(Message& message) {
-  int done = 0;
-  mpi::check(mpi::real_mpi().MPI_Test(&message.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-  message.active = done == 0;
-  return done != 0;
+void MessagePair::pack(const Message& message, const Section& section) {
+  for (const SliceOf& of : section.slices)
+    (*schedules()[of.pair])[out()].pack(round().bases, packed(message, out(), of.pair), true,
+                                        message.packed.place(), of.slice);
 }
 
-/// Whether no device copies from or to this pair's memory.
-bool MessagePair::is_idle() const noexcept {
+void MessagePair::unpack(const Message& message, const Section& section) {
+  // Nothing is read in place, so nothing is refused.
+  for (const SliceOf& of : section.slices)
+    (void)(*schedules()[of.pair])[in()].unpack(round().bases, packed(message, in(), of.pair), {},
+                                               round().combine, message.packed.place(), of.slice);
+}
+
+bool MessagePair::is_idle(std::size_t which, const Section& section) {
+  return std::ranges::all_of(section.slices, [&](const SliceOf& of) {
+    return (*schedules()[of.pair])[which].idle(of.slice);
+  });
+}
+
+/// Whether no device copies from or to this object's memory.
+bool MessagePair::is_device_done() const noexcept {
   try {
-    return schedule(kSends).idle() && schedule(kReceives).idle();
+    return PairTransfer::is_idle(kSends) && PairTransfer::is_idle(kReceives);
   } catch (...) {
     return false;  // the device has failed
   }
 }
 
 void MessagePair::close(Message& message, bool sends) noexcept {
-  if (message.request == MPI_REQUEST_NULL) return;
   const mpi::RealMpi& real = mpi::real_mpi();
-  if (message.active && sends) {
-    message.packed.leak();  // the MPI library may read it for an unknown time
-  } else if (message.active) {
-    (void)real.MPI_Cancel(&message.request);
-    (void)real.MPI_Wait(&message.request, MPI_STATUS_IGNORE);
+  for (MPI_Request& request : message.requests) {
+    if (message.active && sends) {
+      message.packed.leak();  // the MPI library may read it for an unknown time
+    } else if (message.active) {
+      (void)real.MPI_Cancel(&request);
+      (void)real.MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    (void)real.MPI_Request_free(&request);
   }
-  (void)real.MPI_Request_free(&message.request);
 }
 
 MessagePair::~MessagePair() {
-  if (!is_idle())
+  if (!is_device_done())
     for (auto* const messages : {&sends_, &receives_})
       for (Message& message : *messages) message.packed.leak();
   int over = 0;
@@ -92,50 +174,75 @@ MessagePair::~MessagePair() {
 
 void MessagePair::expect() {
   Message& message = receives_[in()];
-  if (message.request == MPI_REQUEST_NULL) {
-    if (message.packed.data() == nullptr) open(message, in());
-    const Counted what = counted(schedule(in()).packed_bytes());
-    mpi::check(mpi::real_mpi().MPI_Recv_init(message.packed.data(), what.count, what.type, peer_,
-                                             in_tag_, comm_, &message.request),
-               "MPI_Recv_init");
-  }
-  start(message);
+  open(message, in(), false);
+  message.done = 0;
+  message.active = true;
+  // One by one, as the sections come: all have one tag.
+  for (MPI_Request& request : message.requests)
+    mpi::check(mpi::real_mpi().MPI_Start(&request), "MPI_Start");
 }
 
 bool MessagePair::pack() {
   Message& message = sends_[out()];
-  if (message.packed.data() == nullptr) open(message, out());
-  schedule(out()).pack(round().bases, message.packed.data(), true, message.packed.place());
+  open(message, out(), true);
+  message.begun = message.done = 0;
+  for (const Section& section : message.sections) {
+    pack(message, section);
+    ++message.begun;
+    // One section is on its way while the next is packed.
+    if (message.sections.size() > 1) LaunchBatcher::get().launch();
+    send_packed(message);
+  }
   return true;
 }
 
-bool MessagePair::post() {
-  Message& message = sends_[out()];
-  if (message.request == MPI_REQUEST_NULL) {
-    const Counted what = counted(schedule(out()).packed_bytes());
-    mpi::check(mpi::real_mpi().MPI_Send_init(message.packed.data(), what.count, what.type, peer_,
-                                             out_tag_, comm_, &message.request),
-               "MPI_Send_init");
+/// Sends the sections that are packed, in their order.
+void MessagePair::send_packed(Message& message) {
+  for (; message.done < message.begun; ++message.done) {
+    if (!is_idle(out(), message.sections[message.done])) return;
+    message.active = true;
+    mpi::check(mpi::real_mpi().MPI_Start(&message.requests[message.done]), "MPI_Start");
   }
-  start(message);
-  return false;
 }
+
+bool MessagePair::is_packed() {
+  Message& message = sends_[out()];
+  send_packed(message);
+  return message.done == message.sections.size();
+}
+
+bool MessagePair::post() { return false; }
 
 PairTransfer::Completion MessagePair::poll_sent() {
-  return test(sends_[out()]) ? Completion::Done : Completion::Pending;
+  Message& message = sends_[out()];
+  int done = 0;
+  mpi::check(mpi::real_mpi().MPI_Testall(static_cast<int>(message.requests.size()),
+                                         message.requests.data(), &done, MPI_STATUSES_IGNORE),
+             "MPI_Testall");
+  message.active = done == 0;
+  return done != 0 ? Completion::Done : Completion::Pending;
 }
 
-bool MessagePair::poll() { return test(receives_[in()]); }
-
-bool MessagePair::unpack() {
-  const Message& message = receives_[in()];
-  return schedule(in()).unpack(round().bases, message.packed.data(), {}, round().combine,
-                               message.packed.place());
+bool MessagePair::poll() {
+  Message& message = receives_[in()];
+  for (; message.done < message.sections.size(); ++message.done) {
+    int done = 0;
+    mpi::check(mpi::real_mpi().MPI_Test(&message.requests[message.done], &done, MPI_STATUS_IGNORE),
+               "MPI_Test");
+    if (done == 0) return false;
+    unpack(message, message.sections[message.done]);
+    if (message.sections.size() > 1) LaunchBatcher::get().launch();
+  }
+  message.active = false;
+  return true;
 }
 
 std::string MessagePair::describe() const {
-  const Transport packs = schedule(kSends).on_device() ? transport_ : Transport::Pack;
-  return fmt::format("one message each way, {}", machine::facts_of(packs).describe);
+  const bool on_device = memory_of(kSends).kind != MemoryKind::Host;
+  const Transport packs = on_device ? transport_ : Transport::Pack;
+  const std::size_t sections = sections_of(kSends).size();
+  const std::string cut = sections > 1 ? fmt::format(" in {} sections", sections) : "";
+  return fmt::format("one message each way{}, {}", cut, machine::facts_of(packs).describe);
 }
 
 }  // namespace strake::exchange::planned

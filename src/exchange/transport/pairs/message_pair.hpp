@@ -1,6 +1,8 @@
-/// \file  Transfers between two ranks that share no memory: one packed message of the MPI library
-/// each way, by persistent requests: packed by the CPU (pack), by a device into pinned memory
-/// (one-shot), or into device memory, which a GPU-aware library sends (device).
+/// \file  All transfers between two ranks that share no memory, of whichever memories: one packed
+/// message of the MPI library each way, by persistent requests. Devices pack straight into pinned
+/// memory (one-shot), or into device memory, which a GPU-aware library sends (device); the CPU
+/// packs what is in host memory. A large message goes in sections: one is sent while the next is
+/// packed, and unpacked while the next comes.
 #pragma once
 
 #include <mpi.h>
@@ -9,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "exchange/transport/pairs/pair_transfer.hpp"
 #include "memory/pool.hpp"
@@ -17,11 +21,13 @@ namespace strake::exchange::planned {
 
 class MessagePair final : public PairTransfer {
  public:
+  /// \param schedules  of each pair of memories, in an order that both ranks have
   /// \param in_tag     of messages that come; the peer has chosen `out_tag`
-  /// \param transport  Pack, OneShot or Device: the peer may use another one
-  MessagePair(std::array<PairSchedule, 2>& schedules, MPI_Comm comm, int peer, int in_tag,
-              int out_tag, Transport transport) noexcept
-      : PairTransfer(schedules),
+  /// \param transport  Pack, OneShot or, if all is in one device's memory, Device: the peer may use
+  ///                   another one
+  MessagePair(std::vector<Schedules*> schedules, MPI_Comm comm, int peer, int in_tag, int out_tag,
+              Transport transport)
+      : PairTransfer(std::move(schedules)),
         comm_(comm),
         peer_(peer),
         in_tag_(in_tag),
@@ -36,22 +42,42 @@ class MessagePair final : public PairTransfer {
  private:
   void expect() override;
   bool pack() override;
+  [[nodiscard]] bool is_packed() override;
   bool post() override;
   [[nodiscard]] Completion poll_sent() override;
   [[nodiscard]] bool poll() override;
-  bool unpack() override;
+  bool unpack() override { return true; }  // poll() has
 
-  /// One direction of one schedule: the request of its messages, and their memory.
+  /// A slice of the schedule of one pair of memories.
+  struct SliceOf {
+    std::size_t pair = 0;
+    Slice slice;
+  };
+  /// Bytes of the message that go by one request.
+  struct Section {
+    ByteRange bytes;
+    std::vector<SliceOf> slices;
+  };
+  /// One direction of one schedule: its sections, their requests and memory.
   struct Message {
     PoolBlock packed;
-    MPI_Request request = MPI_REQUEST_NULL;  ///< persistent; null: none was sent so far
-    bool active = false;
+    std::vector<Section> sections;
+    std::vector<MPI_Request> requests;  ///< persistent, by section; none before the first message
+    std::size_t begun = 0;              ///< sections that are, or are being, packed in this round
+    std::size_t done = 0;               ///< sections that were sent, or have come, in this round
+    bool active = false;                ///< some requests may be
   };
-  /// Takes the memory. \throws OutOfMemory
-  void open(Message& message, std::size_t which);
-  void start(Message& message);
-  [[nodiscard]] bool test(Message& message);
-  [[nodiscard]] bool is_idle() const noexcept;
+  [[nodiscard]] std::vector<Section> sections_of(std::size_t which) const;
+  [[nodiscard]] Place memory_of(std::size_t which) const noexcept;
+  /// Takes the memory and makes the requests. \throws OutOfMemory, MpiError
+  void open(Message& message, std::size_t which, bool sends);
+  [[nodiscard]] std::byte* packed(const Message& message, std::size_t which,
+                                  std::size_t pair) const;
+  void pack(const Message& message, const Section& section);
+  void unpack(const Message& message, const Section& section);
+  [[nodiscard]] bool is_idle(std::size_t which, const Section& section);
+  void send_packed(Message& message);
+  [[nodiscard]] bool is_device_done() const noexcept;
   static void close(Message& message, bool sends) noexcept;
 
   MPI_Comm comm_;

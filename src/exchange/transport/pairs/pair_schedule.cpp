@@ -4,8 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "copy/plan_impl.hpp"
 #include "exchange/peers/backoff.hpp"
 #include "exchange/transport/in_place.hpp"
+#include "exchange/transport/queues.hpp"
 
 namespace strake::exchange::planned {
 namespace {
@@ -16,6 +18,13 @@ const CopyPlan& compiled(std::optional<CopyPlan>& plan, const Layout& to, const 
 }
 
 Layout packed_form(const Layout& layout) { return Layout::dense(layout.size_bytes()); }
+
+ByteRange part_of(const Piece& piece, ByteRange part) {
+  return {part.begin, std::min(part.end, piece.mine.size_bytes())};
+}
+bool is_whole(const Piece& piece, ByteRange part) {
+  return part.begin == 0 && part.end >= piece.mine.size_bytes();
+}
 
 }  // namespace
 
@@ -53,10 +62,10 @@ PairSchedule::Work& PairSchedule::work() {
 }
 
 PairSchedule::~PairSchedule() {
-  if (work_ == nullptr || work_->running.empty()) return;
+  if (work_ == nullptr) return;
   try {
-    for (const auto& launch : work_->running)
-      for (Backoff backoff; !launch->done(); backoff.pause()) LaunchBatcher::get().launch();
+    for (const Running& running : work_->running)
+      for (Backoff backoff; !running.done(); backoff.pause()) LaunchBatcher::get().launch();
   } catch (...) {
     work_->stage.leak();  // the device has failed
   }
@@ -75,76 +84,93 @@ std::byte* PairSchedule::stage() {
   return stage.data();
 }
 
-void PairSchedule::add(DeviceCopy& copy, const Layout& to, Place to_place, const Layout& from,
-                       Place from_place, std::byte* target, const std::byte* source) {
-  if (copy == nullptr) copy = compile_device_copy(to, to_place, from, from_place);
-  auto launch = LaunchBatcher::get().add(place_.device, copy, target, source);
-  auto& running = work().running;
-  if (running.empty() || running.back() != launch) running.push_back(std::move(launch));
+void PairSchedule::begin(std::size_t i, PieceCopy& copy, const End& to, const End& from,
+                         std::byte* target, const std::byte* source, ByteRange part) {
+  Running running{i, part, nullptr, nullptr, {}};
+  if (is_whole(pieces_[i], part)) {
+    if (copy.whole == nullptr)
+      copy.whole = compile_device_copy(to.layout, to.place, from.layout, from.place);
+    running.launch = LaunchBatcher::get().add(place_.device, copy.whole, target, source);
+  } else {
+    if (!copy.parts) copy.parts = CopyPlan::compile(to.layout, to.place, from.layout, from.place);
+    const BorrowedQueues queues(place_.device, QueueOrder::Own);
+    running.queue = &queues.kernels();
+    running.ticket = enqueue(*copy.parts, queues.kernels(), target, source, part);
+  }
+  work().running.push_back(std::move(running));
 }
 
-void PairSchedule::pack(Bases bases, std::byte* packed, bool all, Place there) {
+void PairSchedule::pack(Bases bases, std::byte* packed, bool all, Place there, const Slice& slice) {
   Work& work = this->work();
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+  for (std::size_t i = slice.first; i < std::min(slice.last, pieces_.size()); ++i) {
     const Piece& piece = pieces_[i];
     if (!all && piece.mine_in_place) continue;
-    std::byte* const from = bases[static_cast<std::size_t>(piece.array)];
+    const std::byte* const from = bases[static_cast<std::size_t>(piece.array)];
+    std::byte* const to = packed + piece.packed_at;
     if (on_device()) {
-      const bool reached = there.kind != MemoryKind::Host;
-      std::byte* const to = (reached ? packed : stage()) + piece.packed_at;
-      add(work.device_copies[i].pack, packed_form(piece.mine), reached ? there : stage_place(),
-          piece.mine, place_, to, from);
-      if (!reached)
-        work.staged.push_back({packed + piece.packed_at, piece.packed_at, piece.mine.size_bytes()});
+      pack_on_device(i, to, from, there, slice.part);
     } else {
-      compiled(work.plans[i].pack, packed_form(piece.mine), piece.mine)
-          .run(packed + piece.packed_at, from);
+      compiled(work.plans[i].pack, packed_form(piece.mine), piece.mine).run(to, from, slice.part);
     }
   }
 }
 
+void PairSchedule::pack_on_device(std::size_t i, std::byte* packed, const std::byte* from,
+                                  Place there, ByteRange part) {
+  const Piece& piece = pieces_[i];
+  const bool reached = there.kind != MemoryKind::Host;
+  begin(i, work().device_copies[i].pack, {packed_form(piece.mine), reached ? there : stage_place()},
+        {piece.mine, place_}, reached ? packed : stage() + piece.packed_at, from, part);
+  if (!reached) work().staged.push_back({i, part, packed});
+}
+
 bool PairSchedule::unpack(Bases bases, const std::byte* packed, const Find& find,
-                          std::span<const Combine> combine, Place there) {
+                          std::span<const Combine> combine, Place there, const Slice& slice) {
   auto& sources = work().sources;
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+  const std::size_t last = std::min(slice.last, pieces_.size());
+  for (std::size_t i = slice.first; i < last; ++i) {
     const bool in_place = find && pieces_[i].theirs_in_place;
     sources[i] = in_place ? find(pieces_[i].their_array, pieces_[i].theirs.bounds()) : nullptr;
     if (in_place && sources[i] == nullptr) return false;
   }
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+  for (std::size_t i = slice.first; i < last; ++i) {
+    const Piece& piece = pieces_[i];
     const bool in_place = sources[i] != nullptr;
-    const std::byte* const from = in_place ? sources[i] : packed + pieces_[i].packed_at;
-    std::byte* const to = bases[static_cast<std::size_t>(pieces_[i].array)];
-    const Combine* const how = combine.empty() ? nullptr : &combine_of(combine, pieces_[i].array);
+    const std::byte* const from = in_place ? sources[i] : packed + piece.packed_at;
+    std::byte* const to = bases[static_cast<std::size_t>(piece.array)];
+    const Combine* const how = combine.empty() ? nullptr : &combine_of(combine, piece.array);
     if (how != nullptr && *how) {
-      combine_piece(i, to, from, in_place, *how);
+      // A value may lie in two parts: all are combined with the last one.
+      if (slice.part.end >= piece.mine.size_bytes()) combine_piece(i, to, from, in_place, *how);
     } else if (on_device()) {
-      unpack_piece_on_device(i, to, from, there);
+      unpack_on_device(i, to, from, there, slice.part);
     } else {
-      unpack_piece(i, to, from, in_place);
+      unpack_piece(i, to, from, in_place, slice.part);
     }
   }
   return true;
 }
 
-void PairSchedule::unpack_piece(std::size_t i, std::byte* to, const std::byte* from, bool there) {
+void PairSchedule::unpack_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
+                                ByteRange part) {
   const Piece& piece = pieces_[i];
   Plans& plans = work().plans[i];
   there ? compiled(plans.pull, piece.mine, piece.theirs).run(to, from)
-        : compiled(plans.unpack, piece.mine, packed_form(piece.mine)).run(to, from);
+        : compiled(plans.unpack, piece.mine, packed_form(piece.mine)).run(to, from, part);
 }
 
-void PairSchedule::unpack_piece_on_device(std::size_t i, std::byte* to, const std::byte* from,
-                                          Place there) {
+void PairSchedule::unpack_on_device(std::size_t i, std::byte* to, const std::byte* packed,
+                                    Place there, ByteRange part) {
   const Piece& piece = pieces_[i];
   const bool reached = there.kind != MemoryKind::Host;
   if (!reached) {
     std::byte* const at = stage() + piece.packed_at;
-    std::memcpy(at, from, static_cast<std::size_t>(piece.mine.size_bytes()));
-    from = at;
+    const ByteRange here = part_of(piece, part);
+    std::memcpy(at + here.begin, packed + here.begin, static_cast<std::size_t>(here.size()));
+    packed = at;
   }
-  add(work().device_copies[i].unpack, piece.mine, place_, packed_form(piece.mine),
-      reached ? there : stage_place(), to, from);
+  begin(i, work().device_copies[i].unpack, {piece.mine, place_},
+        {packed_form(piece.mine), reached ? there : stage_place()}, to, packed, part);
 }
 
 void PairSchedule::combine_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
@@ -162,14 +188,23 @@ void PairSchedule::combine_piece(std::size_t i, std::byte* to, const std::byte* 
   combine_packed(piece.mine, to, from, how);
 }
 
-bool PairSchedule::idle() {
+bool PairSchedule::idle(const Slice& slice) {
   if (work_ == nullptr) return true;
-  for (const auto& launch : work_->running)
-    if (!launch->done()) return false;
-  work_->running.clear();
-  for (const Staged& staged : work_->staged)
-    std::memcpy(staged.to, work_->stage.data() + staged.at, static_cast<std::size_t>(staged.bytes));
-  work_->staged.clear();
+  const auto is_meant = [&slice](const auto& one) {
+    return slice.first <= one.piece && one.piece < slice.last && one.part.begin < slice.part.end &&
+           slice.part.begin < one.part.end;
+  };
+  for (const Running& running : work_->running)
+    if (is_meant(running) && !running.done()) return false;
+  std::erase_if(work_->running, is_meant);
+  for (const Staged& staged : work_->staged) {
+    if (!is_meant(staged)) continue;
+    const Piece& piece = pieces_[staged.piece];
+    const ByteRange here = part_of(piece, staged.part);
+    std::memcpy(staged.to + here.begin, work_->stage.data() + piece.packed_at + here.begin,
+                static_cast<std::size_t>(here.size()));
+  }
+  std::erase_if(work_->staged, is_meant);
   return true;
 }
 

@@ -2,6 +2,7 @@
 /// take, compiled once.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,6 +22,14 @@ namespace strake::exchange::planned {
 
 /// Where a start has this rank's arrays, by number.
 using Bases = std::span<std::byte* const>;
+
+/// Some of a schedule: its pieces from `first` to before `last`; if that is one, perhaps only a
+/// part of its packed bytes.
+struct Slice {
+  std::size_t first = 0;
+  std::size_t last = SIZE_MAX;
+  ByteRange part = ByteRange::all();
+};
 
 /// One direction between two memories: one end packs, the other one unpacks. In a reverse exchange
 /// the ends change their parts. Copies on a device are collected
@@ -58,16 +67,17 @@ class PairSchedule {
   /// \param there  the memory of `packed`: where this rank's device reaches it, the device packs
   /// into
   ///               it; else the CPU copies there from pinned memory
-  void pack(Bases bases, std::byte* packed, bool all, Place there = {});
+  void pack(Bases bases, std::byte* packed, bool all, Place there = {}, const Slice& slice = {});
   /// Where the other end's array lies; null: it can't be read there.
   using Find = std::function<const std::byte*(int array, ByteRange touched)>;
   /// Begins to unpack the other end's bytes: from `packed`, or, where they are read in place, if
   /// `find` is not empty, from there. `combine` is empty where they take the place of what is here.
   /// False: they have to be packed, all of them, and nothing was begun.
   [[nodiscard]] bool unpack(Bases bases, const std::byte* packed, const Find& find,
-                            std::span<const Combine> combine, Place there = {});
-  /// Whether what was begun is done. \throws CudaError
-  [[nodiscard]] bool idle();
+                            std::span<const Combine> combine, Place there = {},
+                            const Slice& slice = {});
+  /// Whether what was begun of that is done. \throws CudaError
+  [[nodiscard]] bool idle(const Slice& slice = {});
 
  private:
   /// Compiled when first needed: a reverse exchange may never be.
@@ -77,25 +87,47 @@ class PairSchedule {
     std::optional<CopyPlan> pull;         ///< mine <- theirs
     std::optional<CopyPlan> pack_theirs;  ///< packed <- theirs
   };
-  /// The same on a device.
-  struct DeviceCopies {
-    DeviceCopy pack;
-    DeviceCopy unpack;
+  /// A copy on a device: with others in one launch, or, of a part of a piece, in its own.
+  struct PieceCopy {
+    DeviceCopy whole;
+    std::optional<CopyPlan> parts;
   };
-  void unpack_piece(std::size_t i, std::byte* to, const std::byte* from, bool there);
-  void unpack_piece_on_device(std::size_t i, std::byte* to, const std::byte* from, Place there);
+  struct DeviceCopies {
+    PieceCopy pack;
+    PieceCopy unpack;
+  };
+  void pack_on_device(std::size_t i, std::byte* packed, const std::byte* from, Place there,
+                      ByteRange part);
+  void unpack_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
+                    ByteRange part);
+  void unpack_on_device(std::size_t i, std::byte* to, const std::byte* packed, Place there,
+                        ByteRange part);
   void combine_piece(std::size_t i, std::byte* to, const std::byte* from, bool there,
                      const Combine& how);
-  void add(DeviceCopy& copy, const Layout& to, Place to_place, const Layout& from, Place from_place,
-           std::byte* target, const std::byte* source);
+  /// One end of a copy.
+  struct End {
+    const Layout& layout;
+    Place place;
+  };
+  void begin(std::size_t i, PieceCopy& copy, const End& to, const End& from, std::byte* target,
+             const std::byte* source, ByteRange part);
   [[nodiscard]] std::byte* stage();
   [[nodiscard]] Place stage_place() const noexcept { return {MemoryKind::Pinned, place_.device}; }
 
   /// Bytes that are copied from the stage once the device's copies are done.
   struct Staged {
-    std::byte* to = nullptr;
-    std::int64_t at = 0;
-    std::int64_t bytes = 0;
+    std::size_t piece = 0;
+    ByteRange part;
+    std::byte* to = nullptr;  ///< where the piece goes
+  };
+  /// A copy of a piece that a device carries out.
+  struct Running {
+    std::size_t piece = 0;
+    ByteRange part;
+    std::shared_ptr<const LaunchBatch> launch;  ///< null: it has a launch of its own
+    Queue* queue = nullptr;
+    Ticket ticket;
+    [[nodiscard]] bool done() const { return launch ? launch->done() : queue->done(ticket); }
   };
   /// Plans and memory of copies, made at the first: an exchange that waits for its first round
   /// costs little.
@@ -105,7 +137,7 @@ class PairSchedule {
     std::vector<const std::byte*> sources;
     std::vector<std::byte> scratch;
     PoolBlock stage;  ///< packed bytes that the device reaches
-    std::vector<std::shared_ptr<const LaunchBatch>> running;
+    std::vector<Running> running;
     std::vector<Staged> staged;
   };
   [[nodiscard]] Work& work();
@@ -117,6 +149,9 @@ class PairSchedule {
   std::int64_t size_bytes_ = 0;
   std::unique_ptr<Work> work_;
 };
+
+/// What goes between two memories: what this rank sends, and what it receives (kSends, kReceives).
+using Schedules = std::array<PairSchedule, 2>;
 
 /// `combine` of one array: as many as arrays, or one for all.
 [[nodiscard]] inline const Combine& combine_of(std::span<const Combine> combine, int array) {

@@ -1,11 +1,29 @@
 #include "exchange/transport/pairs/pair_transfer.hpp"
 
+#include <algorithm>
+
 namespace strake::exchange::planned {
+
+std::int64_t PairTransfer::packed_bytes(std::size_t which) const noexcept {
+  std::int64_t bytes = 0;
+  for (const Schedules* const pair : schedules_) bytes += (*pair)[which].packed_bytes();
+  return bytes;
+}
+
+bool PairTransfer::is_empty(std::size_t which) const noexcept {
+  return std::ranges::all_of(schedules_,
+                             [which](const Schedules* pair) { return (*pair)[which].is_empty(); });
+}
+
+bool PairTransfer::is_idle(std::size_t which) const {
+  return std::ranges::all_of(schedules_,
+                             [which](Schedules* pair) { return (*pair)[which].idle(); });
+}
 
 void PairTransfer::start(const Round& round) {
   round_ = &round;
-  sending_ = schedule(out()).is_empty() ? Sending::Done : Sending::Due;
-  receiving_ = schedule(in()).is_empty() ? Receiving::Done : Receiving::Due;
+  sending_ = is_empty(out()) ? Sending::Done : Sending::Due;
+  receiving_ = is_empty(in()) ? Receiving::Done : Receiving::Due;
   tried_ = false;
   if (receiving_ == Receiving::Due) expect();
 }
@@ -17,14 +35,14 @@ void PairTransfer::send() {
 }
 
 void PairTransfer::post_packed() {
-  if (schedule(out()).idle()) sending_ = post() ? Sending::Done : Sending::Posted;
+  if (is_packed()) sending_ = post() ? Sending::Done : Sending::Posted;
 }
 
 void PairTransfer::receive() {
   tried_ = true;
   if (receiving_ != Receiving::Due || !poll() || !unpack()) return;
   receiving_ = Receiving::Unpacking;
-  if (!schedule(in()).idle()) return;
+  if (!is_idle(in())) return;
   receiving_ = Receiving::Done;
   unpacked();
 }
@@ -40,7 +58,7 @@ void PairTransfer::look() {
       post_packed();  // this rank may not call again soon
     }
   }
-  if (receiving_ == Receiving::Unpacking && schedule(in()).idle()) {
+  if (receiving_ == Receiving::Unpacking && is_idle(in())) {
     receiving_ = Receiving::Done;
     unpacked();
   }

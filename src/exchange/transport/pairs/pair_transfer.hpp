@@ -1,6 +1,6 @@
-/// \file  All transfers of a planned exchange between one memory of this rank and one of a peer, by
-/// one transport. A transport that planned exchanges use derives from PairTransfer
-/// (exchange/transport/table.hpp).
+/// \file  All transfers of a planned exchange between one memory of this rank and one of a peer,
+/// or, where they share no memory, between all memories of the two ranks, by one transport. A
+/// transport that planned exchanges use derives from PairTransfer (exchange/transport/table.hpp).
 #pragma once
 
 #include <array>
@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "exchange/transport/pairs/pair_schedule.hpp"
 #include "exchange/transport/pairs/sequence_counters.hpp"
@@ -29,8 +31,9 @@ struct Round {
 /// This rank's end, for one round at a time. Its steps never wait: who waits calls them again.
 class PairTransfer {
  public:
-  /// `schedules` outlives this object: what is sent, and what is received.
-  explicit PairTransfer(std::array<PairSchedule, 2>& schedules) noexcept : schedules_(schedules) {}
+  /// \param schedules  of each pair of memories; what they point to outlives this object
+  explicit PairTransfer(std::vector<Schedules*> schedules) noexcept
+      : schedules_(std::move(schedules)) {}
   virtual ~PairTransfer() = default;
   PairTransfer(const PairTransfer&) = delete;
   PairTransfer& operator=(const PairTransfer&) = delete;
@@ -58,6 +61,8 @@ class PairTransfer {
   /// on, at most 2 s.
   virtual void cancel() noexcept {}
 
+  /// As of PairSchedule, of all. [bytes]
+  [[nodiscard]] std::int64_t packed_bytes(std::size_t which) const noexcept;
   /// How the bytes went that were sent in the last round forward; before the first, how they are
   /// expected to go.
   [[nodiscard]] virtual Transport transport() const noexcept = 0;
@@ -74,6 +79,8 @@ class PairTransfer {
   virtual void expect() {}
   /// Begins to pack. False: the room for the packed bytes is still in use.
   virtual bool pack() = 0;
+  /// Whether all is packed.
+  [[nodiscard]] virtual bool is_packed() { return is_idle(out()); }
   /// All is packed: the peer may have it. True: the arrays may be overwritten.
   virtual bool post() = 0;
   [[nodiscard]] virtual Completion poll_sent() = 0;
@@ -89,18 +96,23 @@ class PairTransfer {
   [[nodiscard]] std::size_t out() const noexcept { return round_->reverse ? kReceives : kSends; }
   [[nodiscard]] std::size_t in() const noexcept { return 1 - out(); }
   /// \}
+  [[nodiscard]] std::span<Schedules* const> schedules() const noexcept { return schedules_; }
+  /// The schedule of a transport that has one pair of memories.
   [[nodiscard]] PairSchedule& schedule(std::size_t which) const noexcept {
-    return schedules_[which];
+    return (*schedules_.front())[which];
   }
+  /// As PairSchedule::idle(), of all.
+  [[nodiscard]] bool is_idle(std::size_t which) const;
   /// Whether a send is posted that the peer may still be reading from the arrays.
   [[nodiscard]] bool is_posted() const noexcept { return sending_ == Sending::Posted; }
 
  private:
   enum class Sending : std::uint8_t { Done, Due, Packing, Posted };
   enum class Receiving : std::uint8_t { Done, Due, Unpacking };
+  [[nodiscard]] bool is_empty(std::size_t which) const noexcept;
   void post_packed();
 
-  std::array<PairSchedule, 2>& schedules_;
+  std::vector<Schedules*> schedules_;
   const Round* round_ = nullptr;
   Sending sending_ = Sending::Done;
   Receiving receiving_ = Receiving::Done;

@@ -20,9 +20,9 @@ class SharedPair final : public PairTransfer {
   /// \param number     of the pair in `connections`, which reaches it and outlives this object
   /// \param reads      whether the peer may read this rank's arrays in place
   /// \param transport  of the bytes that are packed: Shared or Staged
-  SharedPair(std::array<PairSchedule, 2>& schedules, Connections& connections, std::size_t number,
-             bool reads, Transport transport) noexcept
-      : PairTransfer(schedules),
+  SharedPair(Schedules& schedules, Connections& connections, std::size_t number, bool reads,
+             Transport transport) noexcept
+      : PairTransfer({&schedules}),
         connections_(connections),
         number_(number),
         packs_all_{!reads, !reads},
