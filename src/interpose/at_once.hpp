@@ -84,7 +84,7 @@ template <typename PassOn>
     Requests::get().hand_on();
     return pass_on();
   });
-  look_at_freed();
+  advance_rest();
   return code;
 }
 

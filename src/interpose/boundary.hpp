@@ -22,11 +22,9 @@ namespace strake::interpose {
 
 using mpi::real_mpi;
 
-/// After a call that may have waited: advances messages whose requests were freed, since nobody
-/// waits for them.
-inline void look_at_freed() {
-  if (g_freed.load(std::memory_order_relaxed) != 0) step_freed();
-  Requests::look_at_abandoned();
+/// After a call that may have waited: advances what is in flight beside it.
+inline void advance_rest() {
+  Requests::advance_rest();
   if (exchange::shared::g_unsettled.load(std::memory_order_relaxed)) settle_truncated();
 }
 
@@ -54,7 +52,7 @@ template <typename PassOn, typename Handle>
 template <typename PassOn, typename Handle>
 [[gnu::always_inline]] inline int receiving(MPI_Comm comm, PassOn&& pass_on, Handle&& handle) {
   const int code = boundary(comm, pass_on, handle);
-  look_at_freed();
+  advance_rest();
   return code;
 }
 
@@ -75,7 +73,7 @@ template <typename PassOn, typename Handle>
 [[gnu::always_inline]] inline int starting(PassOn&& pass_on, Handle&& handle) {
   trying::enter();
   const int code = g_disabled ? pass_on() : guarded(MPI_COMM_WORLD, handle);
-  look_at_freed();
+  advance_rest();
   return code;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "exchange/progress/in_flight.hpp"
 #include "interpose/landing.hpp"
 #include "interpose/short_receives.hpp"
 #include "interpose/trying.hpp"
@@ -58,7 +59,7 @@ Operation::Operation(Function function, exchange::Reason reason, const exchange:
 
 Operation::~Operation() {
   if (left_ != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Request_free(&left_);
-  if (abandoned) s_abandoned.fetch_sub(1, std::memory_order_relaxed);
+  if (abandoned) exchange::g_in_flight.end();
 }
 
 void Operation::make_persistent(exchange::InitSend init) {

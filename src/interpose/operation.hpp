@@ -101,9 +101,7 @@ class Operation final : public exchange::Flight {
   MPI_Request outer = MPI_REQUEST_NULL;
   /// The MPI library has let go of the outer request.
   std::atomic<bool> released = false;
-  std::atomic<bool> abandoned = false;  ///< the application has freed it
-  /// How many of those that run the application has freed.
-  static inline constinit std::atomic<int> s_abandoned{0};
+  std::atomic<bool> abandoned = false;  ///< the application has freed it: it is counted in flight
   /// The application has its outcome (persistent ones: it is inactive).
   std::atomic<bool> settled = false;
 

@@ -43,7 +43,7 @@ int pass(Real real, Args... args) {
   }
   const int code = real(args...);
   if constexpr (kind.may_block) {
-    if (t_depth == 0) look_at_freed();
+    if (t_depth == 0) advance_rest();
   }
   if constexpr (kind.makes_communicator) {
     const auto all = std::tie(args...);

@@ -26,7 +26,9 @@ struct Freed {
   MPI_Request request;
   PendingTable::Owned pending;
 };
-struct FreedList {
+struct FreedList final : exchange::Mover {
+  FreedList() { exchange::g_in_flight.add(*this); }
+  void advance() noexcept override { step_freed(); }
   std::mutex mutex;
   std::vector<Freed> all;
 };
@@ -396,7 +398,7 @@ int free_pending(Pending& pending, MPI_Request* request) {
   list.all.reserve(list.all.size() + 1);
   list.all.push_back({*request, PendingTable::get().remove(&pending)});
   *request = MPI_REQUEST_NULL;
-  g_freed.fetch_add(1, std::memory_order_relaxed);
+  exchange::g_in_flight.begin();
   return MPI_SUCCESS;
 }
 
@@ -431,7 +433,7 @@ void step_freed() noexcept {
     if (step(all[i])) {
       all[i] = std::move(all.back());
       all.pop_back();
-      g_freed.fetch_sub(1, std::memory_order_relaxed);
+      exchange::g_in_flight.end();
     } else {
       ++i;
     }
@@ -450,9 +452,9 @@ void end_pending() noexcept {
   const std::lock_guard lock(list.mutex);
   for (Freed& one : list.all) {
     real_mpi().MPI_Request_free(&one.request);
+    exchange::g_in_flight.end();
   }
   list.all.clear();
-  g_freed.store(0, std::memory_order_relaxed);
   PendingTable::get().leak_all();
 }
 

@@ -296,10 +296,8 @@ bool unpack_pending(Pending& pending, MPI_Status& status);
 
 /// MPI_Request_free: the message goes on by itself. The handle becomes null.
 int free_pending(Pending& pending, MPI_Request* request);
-/// Freed ones take a step, after any call that may have waited.
+/// Freed ones take a step.
 void step_freed() noexcept;
-/// How many there are.
-inline constinit std::atomic<int> g_freed{0};
 /// Before MPI_Finalize.
 void end_pending() noexcept;
 

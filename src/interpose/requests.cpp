@@ -24,7 +24,11 @@ using mpi::key_of;
 }  // namespace
 
 Requests& Requests::make() {
-  static Requests& made = *new Requests;
+  static Requests& made = *[] {
+    auto* const created = new Requests;
+    exchange::g_in_flight.add(*created);
+    return created;
+  }();
   made_.store(&made, std::memory_order_release);
   return made;
 }
@@ -241,7 +245,7 @@ void Requests::give_back(const Operation* operation, MPI_Request failed) {
 }
 
 void Requests::let_go(Operation& operation) {
-  Operation::s_abandoned.fetch_add(1, std::memory_order_relaxed);
+  exchange::g_in_flight.begin();
   operation.abandoned = true;
 }
 
@@ -289,7 +293,6 @@ void Requests::shut_down() {
     persistent_count_ = 0;
   }
   persistent.clear();
-  Operation::s_abandoned.store(0, std::memory_order_relaxed);
   forget();
 }
 

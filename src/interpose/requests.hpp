@@ -14,13 +14,14 @@
 #include <unordered_map>
 #include <utility>
 
+#include "exchange/progress/in_flight.hpp"
 #include "exchange/progress/progress.hpp"
 #include "interpose/operation.hpp"
 #include "memory/scratch.hpp"
 
 namespace strake::interpose {
 
-class Requests {
+class Requests final : public exchange::Mover {
  public:
   /// Those of the process; never destroyed.
   static Requests& get() {
@@ -46,19 +47,24 @@ class Requests {
   /// Starts the persistent operation known as `dummy`. \throws CudaError, MpiError
   void start(MPI_Request dummy);
 
-  /// Steps every operation once. Cost: O(operations in flight).
+  /// Steps every operation once, and what else is in flight. Cost: O(operations in flight).
   void progress() {
     if (!progress_.idle()) step_everything();
+    advance_rest();
   }
-  /// Steps the sends, `mine` (or null), and a few of the others in turn: what a poll costs does not
-  /// grow with what is in flight.
+  /// Steps the sends, `mine` (or null), and a few of the others in turn, and what else is in
+  /// flight: what a poll costs does not grow with the operations.
   void progress(Operation* mine) {
     if (!progress_.idle()) step_some(mine);
+    advance_rest();
   }
-  /// After a call that may have waited: receives whose requests were freed, which nobody will wait
-  /// for, take a step.
-  static void look_at_abandoned() {
-    if (Operation::s_abandoned.load(std::memory_order_relaxed) != 0) get().progress();
+  /// After a call that may have waited: what nobody waits for, or another core of the process,
+  /// takes a step.
+  static void advance_rest() noexcept {
+    if (!exchange::g_in_flight.idle()) exchange::g_in_flight.advance();
+  }
+  void advance() noexcept override {
+    if (!progress_.idle()) step_some(nullptr);
   }
   /// Until every send is in the MPI library's hands.
   void hand_on() noexcept { progress_.hand_on(); }

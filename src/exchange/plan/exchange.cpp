@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
 #include "exchange/choice/between_devices.hpp"
 #include "exchange/peers/backoff.hpp"
 #include "exchange/plan/impl.hpp"
+#include "exchange/progress/in_flight.hpp"
 #include "exchange/transport/launch_batcher.hpp"
 #include "machine/transports.hpp"
 #include "mpi/agree.hpp"
@@ -124,11 +125,34 @@ void Exchange::Impl::start(Bases bases, bool reverse, std::span<const Combine> c
 namespace {
 
 /// Those that have begun, of all threads.
-struct Running {
-  std::mutex mutex;
-  std::vector<Exchange::Impl*> all;
-  std::atomic<std::size_t> count{0};
+class Running final : public exchange::Mover {
+ public:
+  Running() { exchange::g_in_flight.add(*this); }
+  void begin(Exchange::Impl* one) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(one);
+    exchange::g_in_flight.begin();
+  }
+  void end(Exchange::Impl* one) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (std::erase(all_, one) != 0) exchange::g_in_flight.end();
+  }
+  /// Of this thread.
+  void advance() noexcept override {
+    std::vector<Exchange::Impl*> own;
+    {
+      const std::lock_guard lock(mutex_);
+      std::ranges::copy_if(all_, std::back_inserter(own),
+                           [](const Exchange::Impl* one) { return one->is_of_this_thread(); });
+    }
+    for (Exchange::Impl* const one : own) one->advance_quietly();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Exchange::Impl*> all_;
 };
+/// Never destroyed: static exchanges may end after it otherwise.
 Running& all_running() {
   static auto& made = *new Running;
   return made;
@@ -149,8 +173,8 @@ bool Exchange::Impl::test(What what) {
     fail();
     throw;
   }
-  // Other ranks may wait for those first.
-  if (running_ && all_running().count.load(std::memory_order_relaxed) > 1) advance_others();
+  // Other ranks may wait for others first.
+  if (running_ && exchange::g_in_flight.count() > 1) exchange::g_in_flight.advance_own();
   return !running_;
 }
 
@@ -220,19 +244,9 @@ void Exchange::Impl::enqueue(Bases bases, std::span<Stream> streams) {
   if (puts_->is_used()) or_fail([&] { puts_->run(bases, streams); });
 }
 
-void Exchange::Impl::advance_others() const {
-  std::vector<Impl*> others;
-  {
-    const std::lock_guard lock(all_running().mutex);
-    for (Impl* other : all_running().all)
-      if (other != this && other->thread_ == thread_) others.push_back(other);
-  }
-  for (Impl* other : others) other->advance_quietly();
-}
-
 void Exchange::Impl::advance_quietly() noexcept {
   try {
-    if (running_ && !done_ && !captured_) done_ = advance_while_copying(What::All);
+    if (running_ && !done_ && !captured_ && !is_stepping_) done_ = advance_while_copying(What::All);
   } catch (...) {
     failure_ = std::current_exception();
     fail();
@@ -241,17 +255,13 @@ void Exchange::Impl::advance_quietly() noexcept {
 
 void Exchange::Impl::begin() {
   thread_ = std::this_thread::get_id();
-  const std::lock_guard lock(all_running().mutex);
-  all_running().all.push_back(this);
-  all_running().count.store(all_running().all.size(), std::memory_order_relaxed);
+  all_running().begin(this);
   running_ = true;
 }
 
 void Exchange::Impl::end() noexcept {
   running_ = false;
-  const std::lock_guard lock(all_running().mutex);
-  std::erase(all_running().all, this);
-  all_running().count.store(all_running().all.size(), std::memory_order_relaxed);
+  all_running().end(this);
 }
 
 void Exchange::Impl::wait() {

@@ -1,7 +1,5 @@
 #include "exchange/plan/farewells.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "exchange/peers/backoff.hpp"
+#include "exchange/progress/in_flight.hpp"
 #include "mpi/real_mpi.hpp"
 
 namespace strake::exchange::planned {
@@ -19,18 +18,12 @@ constexpr int kTag = 6;  // apart from those of planning
 /// A farewell: a tag of its receiver's, which names the exchange; then an Ending.
 constexpr int kWords = 3;
 
-/// The program's MPI_Iprobe, which under `strake run` is the interposer's. Looked up, so that the
-/// library needs no MPI library by name: MPICH's has two.
-decltype(&MPI_Iprobe) programs_iprobe() noexcept {
-  static const auto found =
-      reinterpret_cast<decltype(&MPI_Iprobe)>(dlsym(RTLD_DEFAULT, "MPI_Iprobe"));
-  return found != nullptr ? found : mpi::real_mpi().MPI_Iprobe;
-}
-
 }  // namespace
 
 /// Never destroyed: static exchanges may end after this library's statics.
-struct Farewells::All {
+struct Farewells::All final : Mover {
+  All() { g_in_flight.add(*this); }
+  void advance() noexcept override { advance_all(); }
   std::mutex receiving;  ///< held by the one thread that receives; the others go on
   std::mutex mutex;      ///< of the list, and of what its members have received
   std::vector<std::unique_ptr<Farewells>> list;
@@ -73,15 +66,16 @@ void Farewells::send(const Ending& own) noexcept {
 void Farewells::look(const peers::Group& group) noexcept {
   const std::unique_lock receives(all().receiving, std::try_to_lock);
   if (!receives.owns_lock()) return;
-  const auto probe = programs_iprobe();
+  const mpi::RealMpi& real = mpi::real_mpi();
   for (;;) {
     int there = 0;
     MPI_Status status;
-    if (probe(MPI_ANY_SOURCE, kTag, group.comm(), &there, &status) != MPI_SUCCESS || there == 0)
+    if (real.MPI_Iprobe(MPI_ANY_SOURCE, kTag, group.comm(), &there, &status) != MPI_SUCCESS ||
+        there == 0)
       return;
     std::array<std::uint64_t, kWords> came{};
-    if (mpi::real_mpi().MPI_Recv(came.data(), kWords, MPI_UINT64_T, status.MPI_SOURCE, kTag,
-                                 group.comm(), MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (real.MPI_Recv(came.data(), kWords, MPI_UINT64_T, status.MPI_SOURCE, kTag, group.comm(),
+                      MPI_STATUS_IGNORE) != MPI_SUCCESS)
       return;
     const std::lock_guard lock(all().mutex);
     for (const auto& one : all().list) {
@@ -125,6 +119,7 @@ void Farewells::let_go() noexcept {
   {
     const std::lock_guard lock(all().mutex);
     let_go_ = true;
+    g_in_flight.begin();
   }
   advance_all();
 }
@@ -149,6 +144,7 @@ void Farewells::advance_all() noexcept {
     complete.assign(std::move_iterator(first), std::move_iterator(all().list.end()));
     all().list.erase(first, all().list.end());
   }
+  for (std::size_t i = 0; i < complete.size(); ++i) g_in_flight.end();
   if (over != 0) return;
   for (const auto& one : complete) one->give_tag_back();
   // A program's callback, which the end of a group's communicator may call, may end another
@@ -165,8 +161,10 @@ void Farewells::finish_all() noexcept {
     const std::lock_guard lock(all().mutex);
     return std::ranges::all_of(all().list, [](const auto& one) { return one->is_complete(); });
   };
-  for (Backoff backoff; !are_complete(); backoff.pause())
+  for (Backoff backoff; !are_complete(); backoff.pause()) {
     for (const auto& group : groups) look(*group);
+    g_in_flight.advance();
+  }
 }
 
 }  // namespace strake::exchange::planned

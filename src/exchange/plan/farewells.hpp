@@ -40,8 +40,7 @@ class Farewells {
   /// The exchange is no more, and has sent. May delete this. Local.
   void let_go() noexcept;
 
-  /// Receives what has come for any exchange of the group. The MPI library and the interposer go on
-  /// meanwhile, as in any call of MPI that waits: others may wait for messages of this rank.
+  /// Receives what has come for any exchange of the group. The MPI library goes on meanwhile.
   static void look(const peers::Group& group) noexcept;
   /// Receives what has come for exchanges that are no more, and gives their tags back. Local.
   static void advance_all() noexcept;

@@ -53,6 +53,12 @@ class STRAKE_LOCAL Exchange::Impl {
   void unwind() noexcept {
     if (running_ || !puts_->is_idle()) fail();
   }
+  /// \{ For who advances all that has begun. A fault is told by the next call.
+  [[nodiscard]] bool is_of_this_thread() const noexcept {
+    return thread_ == std::this_thread::get_id();
+  }
+  void advance_quietly() noexcept;
+  /// \}
   /// In MPI_Finalize: all exchanges of the process that are still alive take part no longer.
   static void end_all() noexcept;
   [[nodiscard]] bool running() const noexcept { return running_ || failure_ != nullptr; }
@@ -147,8 +153,6 @@ class STRAKE_LOCAL Exchange::Impl {
   [[nodiscard]] bool is_idle_soon() const noexcept;
   void begin();
   void end() noexcept;
-  void advance_others() const;
-  void advance_quietly() noexcept;
   /// Whether any array is.
   [[nodiscard]] bool on_device() const noexcept {
     return std::ranges::any_of(places_.all, is_device);
@@ -179,9 +183,10 @@ class STRAKE_LOCAL Exchange::Impl {
   bool ended_ = false;   ///< peers were told that this rank takes part no longer
   bool failed_ = false;  ///< it has not left well
   bool own_due_ = false;
-  bool putting_ = false;   ///< a round of puts goes on
-  bool captured_ = false;  ///< what was started is part of a graph
-  Round round_;            ///< the last that was started; its number counts from 1 on
+  bool putting_ = false;      ///< a round of puts goes on
+  bool captured_ = false;     ///< what was started is part of a graph
+  bool is_stepping_ = false;  ///< a call advances it now
+  Round round_;               ///< the last that was started; its number counts from 1 on
   /// Marks of the devices' default streams, by place; 0: there is none, or it is reached.
   std::vector<std::uint64_t> before_;
   std::vector<Event> after_;  ///< of the streams that were given, until they are reached

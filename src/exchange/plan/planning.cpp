@@ -8,6 +8,7 @@
 #include "exchange/choice/between_devices.hpp"
 #include "exchange/choice/forced.hpp"
 #include "exchange/plan/impl.hpp"
+#include "exchange/progress/in_flight.hpp"
 #include "exchange/transport/pairs/swap_with.hpp"
 #include "exchange/transport/table.hpp"
 #include "mpi/agree.hpp"
@@ -30,6 +31,7 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
     : arrays_(part.arrays().size()), places_(part) {
   mpi::require_intracommunicator(comm, "an exchange");
   end_at_finalize();
+  exchange::g_in_flight.meet_interposer();
   group_ = exchange::peers::Group::of(comm);
   rank_ = group_->rank();
   mpi::agree(group_->comm(), fault_of(part), mpi::FaultKind::Unsupported);

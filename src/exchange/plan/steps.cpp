@@ -6,6 +6,7 @@
 
 #include "exchange/peers/backoff.hpp"
 #include "exchange/plan/impl.hpp"
+#include "exchange/progress/in_flight.hpp"
 #include "exchange/transport/launch_batcher.hpp"
 
 namespace strake {
@@ -26,6 +27,13 @@ bool Exchange::Impl::follows_its_work() {
 /// advance(), until none of this rank's own copies for others goes on: it may make no call for
 /// long.
 bool Exchange::Impl::advance_while_copying(What what) {
+  const struct Stepping {
+    explicit Stepping(bool& set) : is(set) { is = true; }
+    ~Stepping() { is = false; }
+    Stepping(const Stepping&) = delete;
+    Stepping& operator=(const Stepping&) = delete;
+    bool& is;
+  } stepping(is_stepping_);
   bool all = advance(what);
   const auto copies = [](const Opened& opened) { return opened.transfer->is_copying(); };
   for (exchange::Backoff backoff; !all && std::ranges::any_of(transfers_, copies); backoff.pause())
@@ -90,6 +98,7 @@ bool Exchange::Impl::look_around() {
   if (turns_ % kRarely != 0 && !due) return false;
   Connections::look();
   Farewells::look(*group_);
+  exchange::g_in_flight.advance();
   return due;
 }
 
