@@ -88,4 +88,10 @@ template <typename PassOn, typename Handle>
   });
 }
 
+/// The whole wrapper of a call that `handle(arguments...)` carries out as a completion().
+template <auto handle, typename Real, typename... Arguments>
+[[gnu::always_inline]] inline int completing(Real real, Arguments... arguments) {
+  return completion([&] { return real(arguments...); }, [&] { return handle(arguments...); });
+}
+
 }  // namespace strake::interpose

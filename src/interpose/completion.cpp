@@ -414,72 +414,29 @@ int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_
   }
 }
 
+int testsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+  const Operations operations = Requests::get().find(count, requests);
+  const bool complete_arguments = outcount != nullptr && indices != nullptr;
+  PendingList pending(complete_arguments ? count : 0, requests);
+  const bool shares = ShmEndpoint::get() != nullptr;
+  if (!complete_arguments || (operations.empty() && pending.empty() && !shares)) {
+    Requests::get().progress();
+    return real_mpi().MPI_Testsome(count, requests, outcount, indices, statuses);
+  }
+  Statuses told_of(count, statuses);
+  if (const int ended = pending.next_ended(); ended >= 0)
+    return finish_all_ended(pending, requests, ended, outcount, indices, told_of.data());
+  if (!operations.empty()) {
+    return try_some(operations, pending, requests, outcount, indices, told_of.data());
+  }
+  Requests::get().progress();
+  *outcount = MPI_UNDEFINED;
+  const int code = real_mpi().MPI_Testsome(count, requests, outcount, indices, told_of.data());
+  return finish_some_pending(pending, requests, *outcount, indices, told_of.data(), code);
+}
+
 }  // namespace
 }  // namespace strake::interpose
 
-using namespace strake::interpose;
-
-int calls::MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  return completion([&] { return real_mpi().MPI_Wait(request, status); },
-                    [&] { return wait(request, status); });
-}
-
-int calls::MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  return completion([&] { return real_mpi().MPI_Test(request, flag, status); },
-                    [&] { return test(request, flag, status); });
-}
-
-int calls::MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  return completion([&] { return real_mpi().MPI_Waitall(count, requests, statuses); },
-                    [&] { return waitall(count, requests, statuses); });
-}
-
-int calls::MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  return completion([&] { return real_mpi().MPI_Testall(count, requests, flag, statuses); },
-                    [&] { return testall(count, requests, flag, statuses); });
-}
-
-int calls::MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
-  return completion([&] { return real_mpi().MPI_Waitany(count, requests, index, status); },
-                    [&] { return waitany(count, requests, index, status); });
-}
-
-int calls::MPI_Testany(int count, MPI_Request requests[], int* index, int* flag,
-                       MPI_Status* status) {
-  return completion([&] { return real_mpi().MPI_Testany(count, requests, index, flag, status); },
-                    [&] { return testany(count, requests, index, flag, status); });
-}
-
-int calls::MPI_Waitsome(int count, MPI_Request requests[], int* outcount, int indices[],
-                        MPI_Status statuses[]) {
-  return completion(
-      [&] { return real_mpi().MPI_Waitsome(count, requests, outcount, indices, statuses); },
-      [&] { return waitsome(count, requests, outcount, indices, statuses); });
-}
-
-int calls::MPI_Testsome(int count, MPI_Request requests[], int* outcount, int indices[],
-                        MPI_Status statuses[]) {
-  const auto pass_on = [&] {
-    return real_mpi().MPI_Testsome(count, requests, outcount, indices, statuses);
-  };
-  return completion(pass_on, [&] {
-    const Requests::Operations operations = Requests::get().find(count, requests);
-    const bool complete_arguments = outcount != nullptr && indices != nullptr;
-    PendingList pending(complete_arguments ? count : 0, requests);
-    const bool shares = ShmEndpoint::get() != nullptr;
-    if (!complete_arguments || (operations.empty() && pending.empty() && !shares)) {
-      Requests::get().progress();
-      return pass_on();
-    }
-    Statuses told_of(count, statuses);
-    if (const int ended = pending.next_ended(); ended >= 0)
-      return finish_all_ended(pending, requests, ended, outcount, indices, told_of.data());
-    if (!operations.empty()) {
-      return try_some(operations, pending, requests, outcount, indices, told_of.data());
-    }
-    Requests::get().progress();
-    *outcount = MPI_UNDEFINED;
-    const int code = real_mpi().MPI_Testsome(count, requests, outcount, indices, told_of.data());
-    return finish_some_pending(pending, requests, *outcount, indices, told_of.data(), code);
-  });
-}
+// The wrappers of the functions that mpi/functions.def gives to this file.
+#include "interpose/wrappers/completion.hpp"

@@ -1,7 +1,7 @@
 # Writes what follows from functions.def and the prototypes of one MPI library's mpi.h:
 #   FOLDER/interpose/calls.hpp   a name for each wrapped function, and its wrapper's declaration, calls::MPI_Send
 #   FOLDER/entered.cpp    what a program calls: MPI_Send, which calls calls::MPI_Send, and times it where that is wanted
-#   FOLDER/passed.cpp     the wrappers of the functions that are passed on
+#   FOLDER/interpose/wrappers/TOPIC.hpp   the wrappers that call handlers of TOPIC.cpp, which includes them at its end
 #   FOLDER/fortran.cpp    the Fortran entry points
 #   cmake -DFLAVOR=openmpi|mpich -DPREPROCESSED=file -DFOLDER=folder -P generate.cmake
 # PREPROCESSED is mpi/list.h after the preprocessor.
@@ -10,16 +10,15 @@ include(${CMAKE_CURRENT_LIST_DIR}/../mpi/prototypes.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/fortran/entry.cmake)
 strake_read_prototypes(${PREPROCESSED})
 
-set(passed "")
 set(entries "")
 set(names "")
 set(texts "")
 set(declared "")
 set(entered "")
 foreach(name IN LISTS STRAKE_FUNCTIONS)
-  set(kind ${STRAKE_KIND_${name}})
+  set(topic ${STRAKE_TOPIC_${name}})
   set(parameters "${STRAKE_PARAMETERS_${name}}")
-  if(kind STREQUAL called)
+  if(topic STREQUAL called)
     continue()
   endif()
   # A parameter's name is the last word before a comma, but for the brackets of an array.
@@ -54,13 +53,15 @@ ${counted}    times::Timed timed(call, times::Timing::${timing});
   }\n")
   endif()
   string(APPEND entered "STRAKE_MPI int ${name}(${parameters}) {\n${timed}  return calls::${name}(${arguments});\n}\n")
-  if(NOT kind STREQUAL own)
-    set(comma ", ")
-    if(arguments STREQUAL "")
-      set(comma "")
+  if(NOT topic STREQUAL by_hand)
+    list(APPEND topics ${topic})
+    set(more "")
+    if(NOT arguments STREQUAL "")
+      set(more ", ${arguments}")
     endif()
-    string(APPEND passed
-      "int calls::${name}(${parameters}) { return pass<k${kind}>(real_mpi().${name}${comma}${arguments}); }\n")
+    string(APPEND wrappers_${topic} "int calls::${name}(${parameters}) {
+  return ${STRAKE_CALL_${name}}mpi::RealFunction{&mpi::RealMpi::${name}}${more});
+}\n")
   endif()
   strake_fortran_entry(entry ${name} "${parameters}")
   string(APPEND entries "${entry}")
@@ -99,11 +100,16 @@ ${texts}      \"\"};
 }
 
 ${entered}")
-file(WRITE ${FOLDER}/passed.cpp "${origin}#include \"interpose/passed.hpp\"
+list(REMOVE_DUPLICATES topics)
+foreach(topic IN LISTS topics)
+  file(WRITE ${FOLDER}/interpose/wrappers/${topic}.hpp "${origin}#pragma once
 
-using namespace strake::interpose;
+namespace strake::interpose {
 
-${passed}")
+${wrappers_${topic}}
+}  // namespace strake::interpose
+")
+endforeach()
 file(WRITE ${FOLDER}/fortran.cpp "${origin}#include \"interpose/fortran/special.hpp\"
 #include \"interpose/times.hpp\"
 

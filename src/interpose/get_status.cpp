@@ -49,13 +49,6 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
 }  // namespace
 }  // namespace strake::interpose
 
-using namespace strake::interpose;
-
-int calls::MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  return completion([&] { return real_mpi().MPI_Request_get_status(request, flag, status); },
-                    [&] { return get_status(request, flag, status); });
-}
-
 #if STRAKE_MPI_STATUS_OF_SEVERAL
 namespace strake::interpose {
 namespace {
@@ -125,6 +118,8 @@ MPI_Status* at(MPI_Status* statuses, int index) {
 
 }  // namespace
 }  // namespace strake::interpose
+
+using namespace strake::interpose;
 
 int calls::MPI_Request_get_status_all(int count, AskedRequests requests, int* flag,
                                       MPI_Status statuses[]) {
@@ -200,3 +195,6 @@ int calls::MPI_Request_get_status_some(int count, AskedRequests requests, int* o
                });
 }
 #endif
+
+// The wrappers of the functions that mpi/functions.def gives to this file.
+#include "interpose/wrappers/get_status.hpp"

@@ -22,6 +22,7 @@ struct Kind {
   /// Whether the call makes a communicator, its last argument, of its first one.
   bool makes_communicator = false;
 };
+inline constexpr Kind kLocal{exchange::Reason::None, false};
 inline constexpr Kind kBlocking{exchange::Reason::None, true};
 inline constexpr Kind kCommunicator{exchange::Reason::None, true, Untestable::No, true};
 inline constexpr Kind kCollective{exchange::Reason::Collective, true};

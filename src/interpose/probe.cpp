@@ -63,25 +63,3 @@ int calls::MPI_Improbe(int rank, int tag, MPI_Comm comm, int* flag, MPI_Message*
   if (code != MPI_SUCCESS || *flag == 0) return code;
   return matched(code, message, comm, told.get());
 }
-
-int calls::MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
-  return real_mpi().MPI_Get_count(status, type, count);
-}
-
-int calls::MPI_Get_elements(const MPI_Status* status, MPI_Datatype type, int* count) {
-  return real_mpi().MPI_Get_elements(status, type, count);
-}
-
-int calls::MPI_Get_elements_x(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
-  return real_mpi().MPI_Get_elements_x(status, type, count);
-}
-
-#if STRAKE_MPI_LARGE_COUNTS
-int calls::MPI_Get_count_c(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
-  return real_mpi().MPI_Get_count_c(status, type, count);
-}
-
-int calls::MPI_Get_elements_c(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
-  return real_mpi().MPI_Get_elements_c(status, type, count);
-}
-#endif

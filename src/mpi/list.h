@@ -1,7 +1,8 @@
-/* For the preprocessor only: mpi.h's prototypes and the names of functions.def, which
- * prototypes.cmake reads. */
+/* For the preprocessor only: mpi.h's prototypes, and the lines of functions.def with the beginnings
+ * of the calls that they stand for. prototypes.cmake reads them. */
 #include <mpi.h>
-#define STRAKE_FUNCTION(name) @strake own name
-#define STRAKE_PASSED(kind, name) @strake kind name
-#define STRAKE_CALLED(name) @strake called name
+#define STRAKE_FUNCTION(name) @strake by_hand name @
+#define STRAKE_HANDLED(topic, handler, name) @strake topic name handler(@
+#define STRAKE_PASSED(kind, name) @strake passed name pass<k##kind>(@
+#define STRAKE_CALLED(name) @strake called name @
 #include "mpi/functions.def"

@@ -29,6 +29,18 @@ const RealMpi& resolve_real_mpi() noexcept;
   return table != nullptr ? *table : resolve_real_mpi();
 }
 
+/// One function of the table, which is looked up at each call: `RealFunction{&RealMpi::MPI_Send}`.
+template <typename Pointer>
+struct RealFunction {
+  Pointer RealMpi::*member;
+  template <typename... Arguments>
+  int operator()(Arguments... arguments) const {
+    return (real_mpi().*member)(arguments...);
+  }
+};
+template <typename Pointer>
+RealFunction(Pointer RealMpi::*) -> RealFunction<Pointer>;
+
 /// The MPI library's own symbol of any name, or null. Costs a symbol search.
 [[nodiscard]] void* find_real(const char* name) noexcept;
 

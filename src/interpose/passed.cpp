@@ -1,0 +1,4 @@
+// The functions that are always passed on.
+#include "interpose/passed.hpp"
+
+#include "interpose/wrappers/passed.hpp"
