@@ -1,6 +1,7 @@
 // Blocking point to point: all steps of a transfer, with one call of the MPI library's as its
 // channel.
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "interpose/at_once.hpp"
@@ -108,6 +109,7 @@ template <typename Real, typename Count>
   });
 }
 
+/// Handles MPI_Send, MPI_Ssend, MPI_Rsend and MPI_Bsend.
 template <typename Real, typename Count>
 [[gnu::always_inline]] inline int send(Function function, Real real, const void* buffer,
                                        Count count, MPI_Datatype type, int rank, int tag,
@@ -123,15 +125,16 @@ template <typename Real, typename Count>
 }
 
 template <typename Real, typename Count>
-[[gnu::noinline]] int recv_examined(Real real, void* buffer, Count count, MPI_Datatype type,
-                                    int rank, int tag, MPI_Comm comm, MPI_Status* status) {
+[[gnu::noinline]] int recv_examined(Function function, Real real, void* buffer, Count count,
+                                    MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+                                    MPI_Status* status) {
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(into, as_many, as, rank, tag, comm, at);
   };
   const From from{rank, {comm, nullptr}};
   const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, from, status); };
   const auto leave_as = [&](const Found& found) {
-    return leave_receive(Function::MPI_Recv, ask, found, buffer, count, type, from, status, &found);
+    return leave_receive(function, ask, found, buffer, count, type, from, status, &found);
   };
   return receiving(comm, pass_on, [&] {
     Requests::get().hand_on();
@@ -144,7 +147,7 @@ template <typename Real, typename Count>
     std::optional<Transfer> transfer;
     if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); }))
       return leave_as(found);
-    return receive(Function::MPI_Recv, found, *transfer, from, status,
+    return receive(function, found, *transfer, from, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, rank, tag, comm, at);
                    });
@@ -152,22 +155,23 @@ template <typename Real, typename Count>
 }
 
 template <typename Real, typename Count>
-[[gnu::always_inline]] inline int recv(Real real, void* buffer, Count count, MPI_Datatype type,
-                                       int rank, int tag, MPI_Comm comm, MPI_Status* status) {
+[[gnu::always_inline]] inline int recv(Function function, Real real, void* buffer, Count count,
+                                       MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+                                       MPI_Status* status) {
   trying::tick();
   const Known* const known =
       known_at_once(Direction::Receive, Style::Blocking, rank, buffer, count, type);
   if (passes(known)) {
     const auto ask = [=](MPI_Status* at) { return real(buffer, count, type, rank, tag, comm, at); };
-    return hand_on_and_pass(Function::MPI_Recv, known->found,
+    return hand_on_and_pass(function, known->found,
                             [=] { return receive_unwatched(comm, status, ask); });
   }
-  return recv_examined(real, buffer, count, type, rank, tag, comm, status);
+  return recv_examined(function, real, buffer, count, type, rank, tag, comm, status);
 }
 
 template <typename Real, typename Count>
-int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
-          MPI_Status* status) {
+int mrecv(Function function, Real real, void* buffer, Count count, MPI_Datatype type,
+          MPI_Message* message, MPI_Status* status) {
   trying::tick();
   const Origin origin = forget_message(message);
   const MPI_Comm comm = origin.comm;
@@ -182,10 +186,9 @@ int mrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* 
     prepare_for_header(found, from.source, from.origin);
     std::optional<Transfer> transfer;
     if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); })) {
-      return leave_receive(Function::MPI_Mrecv, ask, found, buffer, count, type, from, status,
-                           &found);
+      return leave_receive(function, ask, found, buffer, count, type, from, status, &found);
     }
-    return receive(Function::MPI_Mrecv, found, *transfer, from, status,
+    return receive(function, found, *transfer, from, status,
                    [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
                      return real(data, bytes, packed, message, at);
                    });
@@ -237,8 +240,18 @@ class SendOfCall {
   std::optional<HeaderSend> header_;
 };
 
-template <typename Real, typename Recv, typename Count>
-int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
+/// The receive alone of a call that counts in `Count`.
+template <typename Count>
+constexpr auto recv_of() {
+  if constexpr (std::is_same_v<Count, int>) return mpi::RealFunction{&mpi::RealMpi::MPI_Recv};
+#if STRAKE_MPI_LARGE_COUNTS
+  else
+    return mpi::RealFunction{&mpi::RealMpi::MPI_Recv_c};
+#endif
+}
+
+template <typename Real, typename Count>
+int sendrecv(Function function, Real real, const void* send_buffer, Count send_count,
              MPI_Datatype send_type, int to, int send_tag, void* recv_buffer, Count recv_count,
              MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
   trying::tick();
@@ -260,7 +273,7 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
     if (left != nullptr && left_too != nullptr && !left_too->as_bytes && !may_be_shared(*left) &&
         !exchange::shared::may_get_header(room_of(*left_too))) {
       add_placeholder_of_left(*left, send_count, send_type, peer);
-      note(Function::MPI_Sendrecv, Transport::Library, left->reason, left->bytes);
+      note(function, Transport::Library, left->reason, left->bytes);
       return receive_unwatched(comm, status, [&](MPI_Status* at) {
         return ask(recv_buffer, recv_count, recv_type, at);
       });
@@ -280,7 +293,7 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
     });
     SendOfCall sent;
     if (out.transport != Transport::Library) {
-      note(Function::MPI_Sendrecv, outgoing->transport(), out.reason, out.bytes);
+      note(function, outgoing->transport(), out.reason, out.bytes);
       sent.take(*outgoing, peer);
     } else {
       add_placeholder_of_left(out, send_count, send_type, peer);
@@ -291,20 +304,22 @@ int sendrecv(Real real, Recv recv, const void* send_buffer, Count send_count,
         return real(data, static_cast<Count>(wire->count()), wire->type(), to, send_tag, into,
                     as_many, as, from, recv_tag, comm, at);
       };
-      return sent.run(both, [&] { return recv(into, as_many, as, from, recv_tag, comm, at); });
+      return sent.run(
+          both, [&] { return recv_of<Count>()(into, as_many, as, from, recv_tag, comm, at); });
     };
     if (in.transport == Transport::Library) {
-      return sent.finish(leave_receive(Function::MPI_Sendrecv, call, in, recv_buffer, recv_count,
-                                       recv_type, origin, status,
+      return sent.finish(leave_receive(function, call, in, recv_buffer, recv_count, recv_type,
+                                       origin, status,
                                        out.transport == Transport::Library ? &out : nullptr));
     }
-    return sent.finish(receive(Function::MPI_Sendrecv, in, *incoming, origin, status, call));
+    return sent.finish(receive(function, in, *incoming, origin, status, call));
   });
 }
 
 template <typename Real, typename Count>
-int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, int to, int send_tag,
-                     int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
+int sendrecv_replace(Function function, Real real, void* buffer, Count count, MPI_Datatype type,
+                     int to, int send_tag, int from, int recv_tag, MPI_Comm comm,
+                     MPI_Status* status) {
   trying::tick();
   const auto ask = [&](void* there, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(there, as_many, as, to, send_tag, from, recv_tag, comm, at);
@@ -337,8 +352,8 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
       prepare_for_header(found, from, origin.origin);
     if (found.transport == Transport::Library || !take(found, make)) {
       add_placeholder_of_left(found, count, type, peer);
-      return leave_receive(Function::MPI_Sendrecv_replace, ask, apart, found, buffer, count, type,
-                           origin, status, &found);
+      return leave_receive(function, ask, apart, found, buffer, count, type, origin, status,
+                           &found);
     }
     SendOfCall sent;
     sent.take(*outgoing, peer);
@@ -350,103 +365,12 @@ int sendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, in
       return sent.run(
           both, [&] { return real_mpi().MPI_Recv(data, bytes, packed, from, recv_tag, comm, at); });
     };
-    return sent.finish(
-        receive(Function::MPI_Sendrecv_replace, found, *incoming, origin, status, call));
+    return sent.finish(receive(function, found, *incoming, origin, status, call));
   });
 }
 
 }  // namespace
 }  // namespace strake::interpose
 
-using namespace strake::interpose;
-
-int calls::MPI_Send(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                    MPI_Comm comm) {
-  return send(Function::MPI_Send, real_mpi().MPI_Send, buffer, count, type, rank, tag, comm);
-}
-
-int calls::MPI_Ssend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                     MPI_Comm comm) {
-  return send(Function::MPI_Ssend, real_mpi().MPI_Ssend, buffer, count, type, rank, tag, comm);
-}
-
-int calls::MPI_Rsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                     MPI_Comm comm) {
-  return send(Function::MPI_Rsend, real_mpi().MPI_Rsend, buffer, count, type, rank, tag, comm);
-}
-
-int calls::MPI_Bsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                     MPI_Comm comm) {
-  return send(Function::MPI_Bsend, real_mpi().MPI_Bsend, buffer, count, type, rank, tag, comm);
-}
-
-int calls::MPI_Recv(void* buffer, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
-                    MPI_Status* status) {
-  return recv(real_mpi().MPI_Recv, buffer, count, type, rank, tag, comm, status);
-}
-
-int calls::MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
-                     MPI_Status* status) {
-  return mrecv(real_mpi().MPI_Mrecv, buffer, count, type, message, status);
-}
-
-int calls::MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
-                        int send_tag, void* recv_buffer, int recv_count, MPI_Datatype recv_type,
-                        int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
-  return sendrecv(real_mpi().MPI_Sendrecv, real_mpi().MPI_Recv, send_buffer, send_count, send_type,
-                  to, send_tag, recv_buffer, recv_count, recv_type, from, recv_tag, comm, status);
-}
-
-int calls::MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int send_tag,
-                                int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
-  return sendrecv_replace(real_mpi().MPI_Sendrecv_replace, buffer, count, type, to, send_tag, from,
-                          recv_tag, comm, status);
-}
-
-#if STRAKE_MPI_LARGE_COUNTS
-int calls::MPI_Send_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                      MPI_Comm comm) {
-  return send(Function::MPI_Send, real_mpi().MPI_Send_c, buffer, count, type, rank, tag, comm);
-}
-
-int calls::MPI_Ssend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                       MPI_Comm comm) {
-  return send(Function::MPI_Ssend, real_mpi().MPI_Ssend_c, buffer, count, type, rank, tag, comm);
-}
-
-int calls::MPI_Rsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                       MPI_Comm comm) {
-  return send(Function::MPI_Rsend, real_mpi().MPI_Rsend_c, buffer, count, type, rank, tag, comm);
-}
-
-int calls::MPI_Bsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                       MPI_Comm comm) {
-  return send(Function::MPI_Bsend, real_mpi().MPI_Bsend_c, buffer, count, type, rank, tag, comm);
-}
-
-int calls::MPI_Recv_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                      MPI_Comm comm, MPI_Status* status) {
-  return recv(real_mpi().MPI_Recv_c, buffer, count, type, rank, tag, comm, status);
-}
-
-int calls::MPI_Mrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
-                       MPI_Status* status) {
-  return mrecv(real_mpi().MPI_Mrecv_c, buffer, count, type, message, status);
-}
-
-int calls::MPI_Sendrecv_c(const void* send_buffer, MPI_Count send_count, MPI_Datatype send_type,
-                          int to, int send_tag, void* recv_buffer, MPI_Count recv_count,
-                          MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
-                          MPI_Status* status) {
-  return sendrecv(real_mpi().MPI_Sendrecv_c, real_mpi().MPI_Recv_c, send_buffer, send_count,
-                  send_type, to, send_tag, recv_buffer, recv_count, recv_type, from, recv_tag, comm,
-                  status);
-}
-
-int calls::MPI_Sendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to,
-                                  int send_tag, int from, int recv_tag, MPI_Comm comm,
-                                  MPI_Status* status) {
-  return sendrecv_replace(real_mpi().MPI_Sendrecv_replace_c, buffer, count, type, to, send_tag,
-                          from, recv_tag, comm, status);
-}
-#endif
+// The wrappers of the functions that mpi/functions.def gives to this file.
+#include "interpose/wrappers/blocking_p2p.hpp"

@@ -5,7 +5,7 @@ namespace strake::interpose {
 const char* name_of(Function function) noexcept {
   constexpr const char* kNames[] = {
 #define STRAKE_MOVER(name) #name,
-#include "interpose/movers.def"
+#include "mpi/movers.def"
 #undef STRAKE_MOVER
       ""};
   return kNames[static_cast<int>(function)];

@@ -19,7 +19,7 @@ using machine::Transport;
 /// A function that moves data, as the summary names it.
 enum class Function : std::uint8_t {
 #define STRAKE_MOVER(name) name,
-#include "interpose/movers.def"
+#include "mpi/movers.def"
 #undef STRAKE_MOVER
   Count
 };

@@ -18,7 +18,6 @@ namespace {
 using exchange::CallChannel;
 using exchange::HandOverChannel;
 using exchange::Parcel;
-using exchange::StartSend;
 using exchange::Transfer;
 using exchange::wire_of;
 using exchange::shared::Sender;
@@ -80,9 +79,9 @@ int give(PendingTable::Owned pending, MPI_Request* request, Call&& call) {
 }
 
 /// The call copies the message, or refuses it for want of room: nothing is left to wait for.
-template <typename PassOn>
-int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* request,
-           PassOn&& pass_on, std::int64_t count, MPI_Datatype type) {
+template <typename Real, typename PassOn>
+int ibsend(Examined& found, Real real, const Peer& peer, MPI_Request* request, PassOn&& pass_on,
+           std::int64_t count, MPI_Datatype type) {
   Requests::get().hand_on();
   std::optional<Transfer> transfer;
   add_placeholder_of_left(found, count, type, peer);
@@ -93,7 +92,7 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
   int code = MPI_SUCCESS;
   CallChannel channel([&](const Parcel& parcel) {
     const Wire wire = wire_of(parcel, peer);
-    code = start(parcel.data, wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, request);
+    code = real(parcel.data, wire.count(), wire.type(), peer.rank, peer.tag, peer.comm, request);
     return exchange::Arrival{};
   });
   transfer->finish(channel);
@@ -102,9 +101,10 @@ int ibsend(Examined& found, StartSend start, const Peer& peer, MPI_Request* requ
 
 /// The operation of a send that has a lease, which is given back where no memory is left.
 std::shared_ptr<Operation> operation_of(const exchange::shared::Lease& lease, Function function,
-                                        const Examined& found, const Peer& peer, StartSend start) {
+                                        const Examined& found, const Peer& peer) {
   try {
-    return Requests::get().make_operation(function, found.reason, found.typed, lease, peer, start);
+    return Requests::get().make_operation(function, found.reason, found.typed, lease, peer,
+                                          start_of(function));
   } catch (...) {
     exchange::shared::SendSegment& send_segment =
         exchange::shared::ShmEndpoint::get()->send_segment();
@@ -117,9 +117,8 @@ std::shared_ptr<Operation> operation_of(const exchange::shared::Lease& lease, Fu
 /// \param known  what known_at_once() has found
 template <typename Real, typename Count>
 [[gnu::noinline]] int isend_examined(const Known* known, Function function, Real real,
-                                     StartSend start, const void* buffer, Count count,
-                                     MPI_Datatype type, int rank, int tag, MPI_Comm comm,
-                                     MPI_Request* request) {
+                                     const void* buffer, Count count, MPI_Datatype type, int rank,
+                                     int tag, MPI_Comm comm, MPI_Request* request) {
   const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   if (request == nullptr) return pass_on();
   return sending(comm, pass_on, [&] {
@@ -150,21 +149,21 @@ template <typename Real, typename Count>
       if (!transfer.shares()) exchange::shared::add_placeholder(found.bytes, peer);
       return give(std::move(pending), request, [&](const Parcel& parcel) {
         const Wire wire = wire_of(parcel, peer);
-        return start(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
+        return real(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
       });
     }
     if (found.transport != Transport::Library && !mpi::sendable(peer)) {
       found.transport = Transport::Library;
       found.reason = Reason::BadArguments;
     }
-    if (buffered) return ibsend(found, start, peer, request, pass_on, count, type);
+    if (buffered) return ibsend(found, real, peer, request, pass_on, count, type);
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       if (const auto lease = lease_for(found, buffer, count, type, peer, Sender::Busy)) {
-        operation = operation_of(*lease, function, found, peer, start);
+        operation = operation_of(*lease, function, found, peer);
       } else {
         operation = ours.make_operation(function, found.reason, found.typed, found.transport,
-                                        Direction::Send, peer, start);
+                                        Direction::Send, peer, start_of(function));
       }
       operation->start();
     };
@@ -180,18 +179,18 @@ template <typename Real, typename Count>
   });
 }
 
+/// Handles MPI_Isend, MPI_Issend, MPI_Irsend and MPI_Ibsend.
 template <typename Real, typename Count>
-[[gnu::always_inline]] inline int isend(Function function, Real real, StartSend start,
-                                        const void* buffer, Count count, MPI_Datatype type,
-                                        int rank, int tag, MPI_Comm comm, MPI_Request* request) {
+[[gnu::always_inline]] inline int isend(Function function, Real real, const void* buffer,
+                                        Count count, MPI_Datatype type, int rank, int tag,
+                                        MPI_Comm comm, MPI_Request* request) {
   const Known* const known =
       known_at_once(Direction::Send, Style::Nonblocking, rank, buffer, count, type);
   if (passes(known)) {
     return hand_on_and_pass(function, known->found,
                             [=] { return real(buffer, count, type, rank, tag, comm, request); });
   }
-  return isend_examined(known, function, real, start, buffer, count, type, rank, tag, comm,
-                        request);
+  return isend_examined(known, function, real, buffer, count, type, rank, tag, comm, request);
 }
 
 /// A receive from inside another call, such as one from an error handler of the application's.
@@ -255,9 +254,9 @@ int receive(Function function, const Ask& ask, Examined found, void* buffer, Cou
 
 /// \param known  what known_at_once() has found
 template <typename Real, typename Count>
-[[gnu::noinline]] int irecv_examined(const Known* known, Real real, void* buffer, Count count,
-                                     MPI_Datatype type, int rank, int tag, MPI_Comm comm,
-                                     MPI_Request* request) {
+[[gnu::noinline]] int irecv_examined(const Known* known, Function function, Real real, void* buffer,
+                                     Count count, MPI_Datatype type, int rank, int tag,
+                                     MPI_Comm comm, MPI_Request* request) {
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, rank, tag, comm, request);
   };
@@ -270,36 +269,36 @@ template <typename Real, typename Count>
     const Known* const before =
         known_or_before(known, Direction::Receive, rank, buffer, count, type);
     if (const Found* const left = left_by(before, rank)) {
-      return leave_receive(Function::MPI_Irecv, ask, *left, buffer, count, type, rank, origin,
-                           request);
+      return leave_receive(function, ask, *left, buffer, count, type, rank, origin, request);
     }
-    return receive(Function::MPI_Irecv, ask,
-                   examine_by(before, Direction::Receive, buffer, count, type), buffer, count, type,
-                   rank, origin, request, Direction::Receive, Peer{rank, tag, comm});
+    return receive(function, ask, examine_by(before, Direction::Receive, buffer, count, type),
+                   buffer, count, type, rank, origin, request, Direction::Receive,
+                   Peer{rank, tag, comm});
   });
 }
 
 template <typename Real, typename Count>
-[[gnu::always_inline]] inline int irecv(Real real, void* buffer, Count count, MPI_Datatype type,
-                                        int rank, int tag, MPI_Comm comm, MPI_Request* request) {
+[[gnu::always_inline]] inline int irecv(Function function, Real real, void* buffer, Count count,
+                                        MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+                                        MPI_Request* request) {
   const Known* const known =
       known_at_once(Direction::Receive, Style::Nonblocking, rank, buffer, count, type);
   if (passes(known)) {
-    return pass_at_once(Function::MPI_Irecv, known->found,
+    return pass_at_once(function, known->found,
                         [=] { return real(buffer, count, type, rank, tag, comm, request); });
   }
   if (known != nullptr && known->found.passes == Passes::Unshared && request != nullptr) {
-    const auto code = watch_at_once(Function::MPI_Irecv, *known, buffer, rank, comm, request, [=] {
+    const auto code = watch_at_once(function, *known, buffer, rank, comm, request, [=] {
       return real(buffer, count, type, rank, tag, comm, request);
     });
     if (code) return *code;
   }
-  return irecv_examined(known, real, buffer, count, type, rank, tag, comm, request);
+  return irecv_examined(known, function, real, buffer, count, type, rank, tag, comm, request);
 }
 
 template <typename Real, typename Count>
-int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
-           MPI_Request* request) {
+int imrecv(Function function, Real real, void* buffer, Count count, MPI_Datatype type,
+           MPI_Message* message, MPI_Request* request) {
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, message, request);
   };
@@ -311,15 +310,15 @@ int imrecv(Real real, void* buffer, Count count, MPI_Datatype type, MPI_Message*
     return pass_on_receive(ask, buffer, count, type, source, origin, request);
   };
   return boundary(origin.comm, pass_on, [&] {
-    return receive(Function::MPI_Imrecv, ask,
+    return receive(function, ask,
                    examine(Direction::Receive, Style::Nonblocking, buffer, count, type), buffer,
                    count, type, source, origin, request, message, origin);
   });
 }
 
-#if STRAKE_MPI_SESSIONS
 /// The send of such a call leaves by the MPI library.
-void add_placeholder_of_combined(const void* buffer, std::int64_t count, MPI_Datatype type,
+template <typename Count>
+void add_placeholder_of_combined(const void* buffer, Count count, MPI_Datatype type,
                                  const Peer& peer) {
   if (exchange::shared::ShmEndpoint::get() == nullptr || t_depth != 0 || g_disabled) return;
   (void)guarded(peer.comm, [&] {
@@ -369,109 +368,9 @@ int isendrecv_replace(Real real, void* buffer, Count count, MPI_Datatype type, i
   add_placeholder_of_combined(buffer, count, type, {to, send_tag, comm});
   return combined(call, buffer, count, type, from, comm, request, Watched::InPlace);
 }
-#endif
 
 }  // namespace
 }  // namespace strake::interpose
 
-using namespace strake::interpose;
-
-int calls::MPI_Isend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                     MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Isend, real_mpi().MPI_Isend, real_mpi().MPI_Isend, buffer, count, type,
-               rank, tag, comm, request);
-}
-
-int calls::MPI_Issend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                      MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Issend, real_mpi().MPI_Issend, real_mpi().MPI_Issend, buffer, count,
-               type, rank, tag, comm, request);
-}
-
-int calls::MPI_Irsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                      MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Irsend, real_mpi().MPI_Irsend, real_mpi().MPI_Irsend, buffer, count,
-               type, rank, tag, comm, request);
-}
-
-int calls::MPI_Ibsend(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                      MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Ibsend, real_mpi().MPI_Ibsend, real_mpi().MPI_Ibsend, buffer, count,
-               type, rank, tag, comm, request);
-}
-
-int calls::MPI_Irecv(void* buffer, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
-                     MPI_Request* request) {
-  return irecv(real_mpi().MPI_Irecv, buffer, count, type, rank, tag, comm, request);
-}
-
-int calls::MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message,
-                      MPI_Request* request) {
-  return imrecv(real_mpi().MPI_Imrecv, buffer, count, type, message, request);
-}
-
-#if STRAKE_MPI_LARGE_COUNTS
-int calls::MPI_Isend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                       MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Isend, real_mpi().MPI_Isend_c, real_mpi().MPI_Isend, buffer, count,
-               type, rank, tag, comm, request);
-}
-
-int calls::MPI_Issend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                        MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Issend, real_mpi().MPI_Issend_c, real_mpi().MPI_Issend, buffer, count,
-               type, rank, tag, comm, request);
-}
-
-int calls::MPI_Irsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                        MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Irsend, real_mpi().MPI_Irsend_c, real_mpi().MPI_Irsend, buffer, count,
-               type, rank, tag, comm, request);
-}
-
-int calls::MPI_Ibsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                        MPI_Comm comm, MPI_Request* request) {
-  return isend(Function::MPI_Ibsend, real_mpi().MPI_Ibsend_c, real_mpi().MPI_Ibsend, buffer, count,
-               type, rank, tag, comm, request);
-}
-
-int calls::MPI_Irecv_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                       MPI_Comm comm, MPI_Request* request) {
-  return irecv(real_mpi().MPI_Irecv_c, buffer, count, type, rank, tag, comm, request);
-}
-
-int calls::MPI_Imrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
-                        MPI_Request* request) {
-  return imrecv(real_mpi().MPI_Imrecv_c, buffer, count, type, message, request);
-}
-
-int calls::MPI_Isendrecv_c(const void* send_buffer, MPI_Count send_count, MPI_Datatype send_type,
-                           int to, int send_tag, void* recv_buffer, MPI_Count recv_count,
-                           MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,
-                           MPI_Request* request) {
-  return isendrecv(real_mpi().MPI_Isendrecv_c, send_buffer, send_count, send_type, to, send_tag,
-                   recv_buffer, recv_count, recv_type, from, recv_tag, comm, request);
-}
-
-int calls::MPI_Isendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to,
-                                   int send_tag, int from, int recv_tag, MPI_Comm comm,
-                                   MPI_Request* request) {
-  return isendrecv_replace(real_mpi().MPI_Isendrecv_replace_c, buffer, count, type, to, send_tag,
-                           from, recv_tag, comm, request);
-}
-#endif
-
-#if STRAKE_MPI_SESSIONS
-int calls::MPI_Isendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
-                         int send_tag, void* recv_buffer, int recv_count, MPI_Datatype recv_type,
-                         int from, int recv_tag, MPI_Comm comm, MPI_Request* request) {
-  return isendrecv(real_mpi().MPI_Isendrecv, send_buffer, send_count, send_type, to, send_tag,
-                   recv_buffer, recv_count, recv_type, from, recv_tag, comm, request);
-}
-
-int calls::MPI_Isendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int send_tag,
-                                 int from, int recv_tag, MPI_Comm comm, MPI_Request* request) {
-  return isendrecv_replace(real_mpi().MPI_Isendrecv_replace, buffer, count, type, to, send_tag,
-                           from, recv_tag, comm, request);
-}
-#endif
+// The wrappers of the functions that mpi/functions.def gives to this file.
+#include "interpose/wrappers/nonblocking_p2p.hpp"

@@ -235,38 +235,19 @@ template <typename... Arguments>
   return run_any(unpacking(arguments...));
 }
 
-template <typename... Arguments>
-[[gnu::always_inline]] inline int pack(Arguments... arguments) {
+template <typename Real, typename... Arguments>
+[[gnu::always_inline]] inline int pack(Function /*function*/, Real /*real*/,
+                                       Arguments... arguments) {
   return run_at_once(packing(arguments...), [&] { return pack_any(arguments...); });
 }
-template <typename... Arguments>
-[[gnu::always_inline]] inline int unpack(Arguments... arguments) {
+template <typename Real, typename... Arguments>
+[[gnu::always_inline]] inline int unpack(Function /*function*/, Real /*real*/,
+                                         Arguments... arguments) {
   return run_at_once(unpacking(arguments...), [&] { return unpack_any(arguments...); });
 }
 
 }  // namespace
 }  // namespace strake::interpose
 
-using namespace strake::interpose;
-
-int calls::MPI_Pack(const void* in, int count, MPI_Datatype type, void* out, int size,
-                    int* position, MPI_Comm comm) {
-  return pack(in, count, type, out, size, position, comm);
-}
-
-int calls::MPI_Unpack(const void* in, int size, int* position, void* out, int count,
-                      MPI_Datatype type, MPI_Comm comm) {
-  return unpack(in, size, position, out, count, type, comm);
-}
-
-#if STRAKE_MPI_LARGE_COUNTS
-int calls::MPI_Pack_c(const void* in, MPI_Count count, MPI_Datatype type, void* out, MPI_Count size,
-                      MPI_Count* position, MPI_Comm comm) {
-  return pack(in, count, type, out, size, position, comm);
-}
-
-int calls::MPI_Unpack_c(const void* in, MPI_Count size, MPI_Count* position, void* out,
-                        MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
-  return unpack(in, size, position, out, count, type, comm);
-}
-#endif
+// The wrappers of the functions that mpi/functions.def gives to this file.
+#include "interpose/wrappers/pack.hpp"

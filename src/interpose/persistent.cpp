@@ -22,11 +22,11 @@ using exchange::wire_of;
 using mpi::Peer;
 
 /// The application's handle for `persistent`; errors in `comm` are raised here, by the MPI library.
-int give_out(std::shared_ptr<Operation> operation, InitSend init, const Peer& peer,
+int give_out(std::shared_ptr<Operation> operation, Direction direction, const Peer& peer,
              MPI_Request* request) {
   const mpi::RealMpi& real = real_mpi();
   const int code =
-      init != nullptr
+      direction == Direction::Send
           ? real.MPI_Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, peer.comm, request)
           : real.MPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, peer.comm, request);
   if (code != MPI_SUCCESS) return code;
@@ -134,9 +134,25 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
   return operation;
 }
 
+/// The function that makes a send of that mode.
+InitSend init_of(Function function) noexcept {
+  const mpi::RealMpi& real = real_mpi();
+  switch (function) {
+    case Function::MPI_Ssend_init:
+      return real.MPI_Ssend_init;
+    case Function::MPI_Rsend_init:
+      return real.MPI_Rsend_init;
+    case Function::MPI_Bsend_init:
+      return real.MPI_Bsend_init;
+    default:
+      return real.MPI_Send_init;
+  }
+}
+
+/// Handles MPI_Send_init, MPI_Ssend_init, MPI_Rsend_init and MPI_Bsend_init.
 template <typename Real, typename Count>
-int send_init(Function function, Real real, InitSend init, const void* buffer, Count count,
-              MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {
+int send_init(Function function, Real real, const void* buffer, Count count, MPI_Datatype type,
+              int rank, int tag, MPI_Comm comm, MPI_Request* request) {
   const auto pass_on = [&] { return real(buffer, count, type, rank, tag, comm, request); };
   return boundary(comm, pass_on, [&] {
     Examined found = examine(Direction::Send, Style::Nonblocking, buffer, count, type, Use::Often);
@@ -149,7 +165,7 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
       return real(buffer, count, type, rank, tag, comm, left);
     };
     if (auto shared = make_shared_send(function, found, buffer, count, type, peer, make_left))
-      return give_out(std::move(shared), init, peer, request);
+      return give_out(std::move(shared), Direction::Send, peer, request);
     if (found.transport == Transport::Pack) {
       PendingTable::Owned pending;
       const auto take_memory = [&] {
@@ -160,29 +176,29 @@ int send_init(Function function, Real real, InitSend init, const void* buffer, C
       if (exchange::shared::like_header(found.bytes)) pending->placeholder = {found.bytes, peer};
       const Parcel parcel = pending->transfer->parcel();
       const mpi::Wire wire = wire_of(parcel, peer);
-      const int code = init(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
+      const int code = real(parcel.data, wire.count(), wire.type(), rank, tag, comm, request);
       return keep(std::move(pending), *request, code);
     }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
       operation = Requests::get().make_operation(function, found.reason, found.typed,
                                                  found.transport, Direction::Send, peer);
-      operation->make_persistent(init);
+      operation->make_persistent(init_of(function));
     };
     if (!take(found, make)) return leave_send(pass_on, function, found, peer, request);
-    return give_out(std::move(operation), init, peer, request);
+    return give_out(std::move(operation), Direction::Send, peer, request);
   });
 }
 
 template <typename Real, typename Count>
-int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank, int tag,
-              MPI_Comm comm, MPI_Request* request) {
+int recv_init(Function function, Real real, void* buffer, Count count, MPI_Datatype type, int rank,
+              int tag, MPI_Comm comm, MPI_Request* request) {
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, rank, tag, comm, request);
   };
   const auto pass_on = [&] {
-    return watch(Function::MPI_Recv_init, Found{}, buffer, count, type, rank, Origin{comm, nullptr},
-                 request, ask, Watched::Persistent);
+    return watch(function, Found{}, buffer, count, type, rank, Origin{comm, nullptr}, request, ask,
+                 Watched::Persistent);
   };
   return boundary(comm, pass_on, [&] {
     Examined found =
@@ -195,32 +211,31 @@ int recv_init(Real real, void* buffer, Count count, MPI_Datatype type, int rank,
     }
     const Peer peer{rank, tag, comm};
     const auto leave = [&] {
-      note(Function::MPI_Recv_init, Transport::Library, found.reason, found.bytes);
-      return watch(Function::MPI_Recv_init, found, buffer, count, type, rank, Origin{comm, nullptr},
-                   request, ask, Watched::Persistent);
+      note(function, Transport::Library, found.reason, found.bytes);
+      return watch(function, found, buffer, count, type, rank, Origin{comm, nullptr}, request, ask,
+                   Watched::Persistent);
     };
     if (found.transport == Transport::Pack) {
       PendingTable::Owned pending;
       const auto take_memory = [&] {
-        pending = PendingTable::get().make(Function::MPI_Recv_init, found.reason, comm);
+        pending = PendingTable::get().make(function, found.reason, comm);
         pending->transfer.emplace(Direction::Receive, found.typed, found.transport);
         pending->comes_from(rank, {comm, nullptr}, pending->transfer->room());
       };
       if (!take(found, take_memory)) return leave();
       const Parcel parcel = pending->transfer->parcel();
       const mpi::Wire wire = wire_of(parcel);
-      const int code = real_mpi().MPI_Recv_init(parcel.data, wire.count(), wire.type(), rank, tag,
-                                                comm, request);
+      const int code = ask(parcel.data, wire.count(), wire.type());
       return keep(std::move(pending), *request, code);
     }
     std::shared_ptr<Operation> operation;
     const auto make = [&] {
-      operation = Requests::get().make_operation(Function::MPI_Recv_init, found.reason, found.typed,
+      operation = Requests::get().make_operation(function, found.reason, found.typed,
                                                  found.transport, Direction::Receive, peer);
       operation->make_persistent(nullptr);
     };
     if (!take(found, make)) return leave();
-    return give_out(std::move(operation), nullptr, peer, request);
+    return give_out(std::move(operation), Direction::Receive, peer, request);
   });
 }
 
@@ -259,66 +274,6 @@ int start(MPI_Request* request) {
 
 using namespace strake::interpose;
 
-int calls::MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                         MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Send_init, real_mpi().MPI_Send_init, real_mpi().MPI_Send_init,
-                   buffer, count, type, rank, tag, comm, request);
-}
-
-int calls::MPI_Ssend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                          MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Ssend_init, real_mpi().MPI_Ssend_init, real_mpi().MPI_Ssend_init,
-                   buffer, count, type, rank, tag, comm, request);
-}
-
-int calls::MPI_Rsend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                          MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Rsend_init, real_mpi().MPI_Rsend_init, real_mpi().MPI_Rsend_init,
-                   buffer, count, type, rank, tag, comm, request);
-}
-
-int calls::MPI_Bsend_init(const void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                          MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Bsend_init, real_mpi().MPI_Bsend_init, real_mpi().MPI_Bsend_init,
-                   buffer, count, type, rank, tag, comm, request);
-}
-
-int calls::MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int rank, int tag,
-                         MPI_Comm comm, MPI_Request* request) {
-  return recv_init(real_mpi().MPI_Recv_init, buffer, count, type, rank, tag, comm, request);
-}
-
-#if STRAKE_MPI_LARGE_COUNTS
-int calls::MPI_Send_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                           int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Send_init, real_mpi().MPI_Send_init_c, real_mpi().MPI_Send_init,
-                   buffer, count, type, rank, tag, comm, request);
-}
-
-int calls::MPI_Ssend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                            int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Ssend_init, real_mpi().MPI_Ssend_init_c, real_mpi().MPI_Ssend_init,
-                   buffer, count, type, rank, tag, comm, request);
-}
-
-int calls::MPI_Rsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                            int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Rsend_init, real_mpi().MPI_Rsend_init_c, real_mpi().MPI_Rsend_init,
-                   buffer, count, type, rank, tag, comm, request);
-}
-
-int calls::MPI_Bsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
-                            int tag, MPI_Comm comm, MPI_Request* request) {
-  return send_init(Function::MPI_Bsend_init, real_mpi().MPI_Bsend_init_c, real_mpi().MPI_Bsend_init,
-                   buffer, count, type, rank, tag, comm, request);
-}
-
-int calls::MPI_Recv_init_c(void* buffer, MPI_Count count, MPI_Datatype type, int rank, int tag,
-                           MPI_Comm comm, MPI_Request* request) {
-  return recv_init(real_mpi().MPI_Recv_init_c, buffer, count, type, rank, tag, comm, request);
-}
-#endif
-
 int calls::MPI_Start(MPI_Request* request) {
   return strake::interpose::starting(
       [&] { return real_mpi().MPI_Start(request); },
@@ -349,3 +304,6 @@ int calls::MPI_Startall(int count, MPI_Request requests[]) {
     return MPI_SUCCESS;
   });
 }
+
+// The wrappers of the functions that mpi/functions.def gives to this file.
+#include "interpose/wrappers/persistent.hpp"

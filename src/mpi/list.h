@@ -3,6 +3,7 @@
 #include <mpi.h>
 #define STRAKE_FUNCTION(name) @strake by_hand name @
 #define STRAKE_HANDLED(topic, handler, name) @strake topic name handler(@
+#define STRAKE_MOVER(topic, handler, name) @strake topic name handler(Function::name, @
 #define STRAKE_PASSED(kind, name) @strake passed name pass<k##kind>(@
 #define STRAKE_CALLED(name) @strake called name @
 #include "mpi/functions.def"

@@ -4,7 +4,7 @@
 # sets STRAKE_FUNCTIONS, a list of names, and for each of them
 #   STRAKE_PARAMETERS_name  its parameters as mpi.h has them
 #   STRAKE_TOPIC_name       by_hand, called, or the file of the interposer that handles it
-#   STRAKE_CALL_name        how the call of its handler begins: `handler(`
+#   STRAKE_CALL_name        how the call of its handler begins: `handler(` or `handler(Function::name, `
 macro(strake_read_prototypes file)
   file(READ ${file} _text)
   string(REGEX MATCHALL "[\n ]int[ \n]+MPI_[A-Za-z_0-9]+[ \n]*\\([^()]*\\)" _prototypes "${_text}")
