@@ -22,8 +22,7 @@ std::byte* FieldHandle::origin(bool next, int subgrid) const {
   const Data::Part& part = field.part(subgrid);
   // Cell (0, 0, 0) may be another subgrid's.
   return reinterpret_cast<std::byte*>(  // NOLINT(performance-no-int-to-ptr)
-      reinterpret_cast<std::intptr_t>(
-          part.buffers[next ? 1 - field.current : field.current].data()) +
+      reinterpret_cast<std::intptr_t>(part.buffer(next ? 1 - field.current : field.current)) +
       part.offset_of({0, 0, 0}));
 }
 

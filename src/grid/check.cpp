@@ -97,8 +97,8 @@ void Grid::Impl::Check::fence(const Data& field) {
         poison_of(static_cast<std::uint32_t>(number), Direction{}.number(), bytes);
     const Layout packed = Layout::dense(bytes);
     const CopyPlan fill = CopyPlan::compile(layout, grid_.places[i], packed, Place{});
-    for (const SharedArray& buffer : part.buffers)
-      if (buffer.data() != nullptr) fill.run(buffer.data(), poison.data());
+    for (const std::size_t which : {0U, 1U})
+      if (part.buffer(which) != nullptr) fill.run(part.buffer(which), poison.data());
     fences_.insert_or_assign(
         &part,
         Fence{layout, CopyPlan::compile(packed, Place{}, layout, grid_.places[i]), poison, poison});
@@ -210,9 +210,8 @@ void Grid::Impl::Check::look(const Data& field, std::size_t subgrid, bool next) 
   // A whole number may have any 32 bits by chance. A NaN with this payload is no chance.
   const bool by_chance = unit == kWord && (field.kind.name == nullptr ||
                                            std::string_view(field.kind.name) != "Float32");
-  const std::vector<std::byte> values =
-      read(subgrid, part.layout_of(part.owned),
-           part.buffers[next ? 1 - field.current : field.current].data());
+  const std::vector<std::byte> values = read(subgrid, part.layout_of(part.owned),
+                                             part.buffer(next ? 1 - field.current : field.current));
   std::optional<Origin> first;
   Index3 where{};
   std::int64_t cells = 0;
@@ -249,7 +248,7 @@ void Grid::Impl::Check::look_at_fence(const Data& field, std::size_t subgrid, bo
   const auto known = fences_.find(&part);
   if (known == fences_.end()) return;
   Fence& fence = known->second;
-  fence.read.run(fence.now.data(), part.buffers[next ? 1 - field.current : field.current].data());
+  fence.read.run(fence.now.data(), part.buffer(next ? 1 - field.current : field.current));
   if (fence.now == fence.poison) return;
   const auto changed = std::ranges::mismatch(fence.poison, fence.now).in2;
   const std::int64_t offset = offset_at(fence.layout, changed - fence.now.begin());

@@ -25,10 +25,16 @@ struct STRAKE_LOCAL FieldHandle::Data {
     std::int64_t stride_z = 0;  ///< [bytes]
     std::int64_t first = 0;     ///< where the first stored element is in a buffer [bytes]
     std::int64_t behind = 0;    ///< bytes of a fence behind the last plane
-    std::array<SharedArray, 2> buffers{};
-
     /// \param fenced  bytes that belong to no cell lie around each row, each plane and the whole
-    Part(std::int64_t element_bytes, const Box& owned, const grid::Depths& ghosts, bool fenced);
+    Part(std::int64_t element_bytes, const Box& owned, const grid::Depths& ghosts, Place place,
+         bool fenced);
+    /// \param number  of the quantity in its grid
+    /// \throws OutOfMemory, CudaError
+    void allocate(Place place, std::size_t number, bool with_next);
+    /// The begin of buffer 0 or 1; null if the quantity has no buffer 1.
+    [[nodiscard]] std::byte* buffer(std::size_t which) const noexcept {
+      return memory_[which].data() == nullptr ? nullptr : memory_[which].data() + starts_[which];
+    }
     /// Of a buffer.
     [[nodiscard]] std::int64_t size_bytes() const noexcept {
       return stored.empty() ? 0 : first + stride_z * stored.extent(2) + behind;
@@ -41,6 +47,10 @@ struct STRAKE_LOCAL FieldHandle::Data {
     [[nodiscard]] Layout layout_of(const Box& cells) const;
     /// The bytes of a fenced buffer that belong to no stored cell.
     [[nodiscard]] Layout fence() const;
+
+   private:
+    std::array<SharedArray, 2> memory_{};
+    std::array<std::int64_t, 2> starts_{};  ///< of the buffers in their memory [bytes]
   };
   std::string name;
   std::int64_t bytes = 0;  ///< of an element

@@ -102,7 +102,7 @@ void Grid::Impl::write_vtk(const std::string& path) const {
         std::vector<std::byte> values(static_cast<std::size_t>(bytes));
         CopyPlan::compile(Layout::dense(static_cast<std::int64_t>(bytes)), Place{},
                           field->parts[subgrid].layout_of(cells), places[subgrid])
-            .run(values.data(), field->parts[subgrid].buffers[field->current].data());
+            .run(values.data(), field->parts[subgrid].buffer(field->current));
         good = good && std::fwrite(values.data(), 1, values.size(), file) == values.size();
       }
       return good && put(file, "\n</AppendedData>\n</VTKFile>\n");

@@ -97,6 +97,33 @@ TEST(Grid, ghost_cells_are_what_their_owners_have) {
   run_grid({24, 24, 8}, {false, false, false}, 2, 0);
 }
 
+TEST(Grid, rows_in_host_memory_are_padded_to_vectors) {
+  constexpr std::int64_t kVector = 16, kPage = 4096;
+  if (test_memory::on_device() || std::getenv("STRAKE_CHECK") != nullptr) return;
+  Grid grid(MPI_COMM_WORLD, {33, 20, 20}, {.radius = 1, .periodic = {true, true, true}});
+  const auto a = grid.add<double>("a");
+  const auto b = grid.add<float>("b");
+  const auto c = grid.add<std::array<char, 3>>("c", {.next = false});
+  const auto is_padded = [&](const auto& field, std::int64_t bytes, std::int64_t unit) {
+    const Index3 first = grid.interior().lower;
+    const std::int64_t row = field.view().stored().extent(0) * bytes;
+    EXPECT_EQ(field.view().stride(1) * bytes, (row + unit - 1) / unit * unit);
+    EXPECT_EQ(field.view().stride(2), field.view().stride(1) * field.view().stored().extent(1));
+    if (unit != kVector) return;
+    const auto address =
+        reinterpret_cast<std::uintptr_t>(&field.view()(first[0], first[1], first[2]));
+    EXPECT_EQ(address % kVector, 0U);
+  };
+  is_padded(a, 8, kVector);
+  is_padded(b, 4, kVector);
+  is_padded(c, 3, 3);
+  std::set<std::int64_t> places;
+  const Index3 first = grid.owned().lower;
+  for (const View<double>& view : {a.view(), a.next()})
+    places.insert(reinterpret_cast<std::intptr_t>(&view(first[0], first[1], first[2])) % kPage);
+  EXPECT_EQ(*places.rbegin() - *places.begin(), kPage / 2);
+}
+
 TEST(Grid, random_grids) {
   std::mt19937 draw(26);
   const auto between = [&](int low, int high) {
