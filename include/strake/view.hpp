@@ -73,7 +73,8 @@ class View {
  private:
   [[nodiscard]] STRAKE_VIEW_FN T& element(std::int64_t i, std::int64_t j,
                                           std::int64_t k) const noexcept {
-    return origin_[i + j * stride_y_ + k * stride_z_];
+    // Row first: compilers then compute its address outside of loops over i.
+    return origin_[j * stride_y_ + k * stride_z_ + i];
   }
   STRAKE_VIEW_HOST_DEVICE void refuse(const Index3& at) const {
 #if defined(__CUDA_ARCH__)
