@@ -67,8 +67,9 @@ class Jacobi {
     const double along_x = x0 + x1, along_y = y0 + y1, along_z = z0 + z1;
     return (along_x + along_y + along_z) * (1.0 / 6.0);
   }
-  /// One step of the cells in `box`: each becomes the mean of its six neighbours.
-  void relax(const Cells& from, const Cells& to, const strake::Box& box) const {
+  /// One step of the cells in `box`: each becomes the mean of its six neighbours. Not inlined: in a
+  /// long function GCC keeps too few of the loop's seven addresses in registers.
+  [[gnu::noinline]] void relax(const Cells& from, const Cells& to, const strake::Box& box) const {
     for_each_cell(box, [&](auto i, auto j, auto k) {
       to(i, j, k) = mean(from(i - 1, j, k), from(i + 1, j, k),   //
                          from(i, j - 1, k), from(i, j + 1, k),   //
