@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "grid/huge_pages.hpp"
 #include "grid/subgrid.hpp"
 #include "placement/partition.hpp"
 #include "strake/grid.hpp"
@@ -29,12 +30,11 @@ struct STRAKE_LOCAL FieldHandle::Data {
     Part(std::int64_t element_bytes, const Box& owned, const grid::Depths& ghosts, Place place,
          bool fenced);
     /// \param number  of the quantity in its grid
+    /// \param alone  no other process reads host memory of this one
     /// \throws OutOfMemory, CudaError
-    void allocate(Place place, std::size_t number, bool with_next);
+    void allocate(Place place, std::size_t number, bool with_next, bool alone);
     /// The begin of buffer 0 or 1; null if the quantity has no buffer 1.
-    [[nodiscard]] std::byte* buffer(std::size_t which) const noexcept {
-      return memory_[which].data() == nullptr ? nullptr : memory_[which].data() + starts_[which];
-    }
+    [[nodiscard]] std::byte* buffer(std::size_t which) const noexcept { return begins_[which]; }
     /// Of a buffer.
     [[nodiscard]] std::int64_t size_bytes() const noexcept {
       return stored.empty() ? 0 : first + stride_z * stored.extent(2) + behind;
@@ -49,8 +49,9 @@ struct STRAKE_LOCAL FieldHandle::Data {
     [[nodiscard]] Layout fence() const;
 
    private:
-    std::array<SharedArray, 2> memory_{};
-    std::array<std::int64_t, 2> starts_{};  ///< of the buffers in their memory [bytes]
+    std::array<SharedArray, 2> shared_{};
+    std::array<grid::HugePages, 2> own_{};
+    std::array<std::byte*, 2> begins_{};  ///< of the buffers, in memory of either kind
   };
   std::string name;
   std::int64_t bytes = 0;  ///< of an element

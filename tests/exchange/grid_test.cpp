@@ -124,6 +124,28 @@ TEST(Grid, rows_in_host_memory_are_padded_to_vectors) {
   EXPECT_EQ(*places.rbegin() - *places.begin(), kPage / 2);
 }
 
+TEST(Grid, large_quantities_of_a_rank_alone_are_in_huge_pages) {
+  constexpr std::uintptr_t kHugePage = 2 << 20;
+  const std::array<bool, 3> periodic{true, true, true};
+  Grid grid(MPI_COMM_WORLD, {92, 82, 82}, {.radius = 1, .periodic = periodic, .place = place()});
+  auto a = grid.add<std::int64_t>("a");
+  const bool is_alone = ranks() == 1 && !test_memory::on_device();
+  for (int step = 0; step < 2; ++step) {
+    const Index3 first = a.view().stored().lower;
+    const std::int64_t* const cell = &a.view()(first[0], first[1], first[2]);
+    if (is_alone && std::getenv("STRAKE_CHECK") == nullptr) {
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(cell) % kHugePage, step == 0 ? 0U : 2048U);
+    }
+    if (!test_memory::on_device()) {
+      EXPECT_EQ(*cell, 0);
+    }
+    fill(a.view(), 0, step);
+    grid.exchange().wait();
+    check(a.view(), {grid, periodic, 1, {}, grid.extent()}, 0, step);
+    grid.swap();
+  }
+}
+
 TEST(Grid, random_grids) {
   std::mt19937 draw(26);
   const auto between = [&](int low, int high) {
