@@ -84,7 +84,7 @@ template <typename PassOn>
     Requests::get().hand_on();
     return pass_on();
   });
-  advance_rest();
+  after_call();
   return code;
 }
 

@@ -23,7 +23,7 @@ namespace strake::interpose {
 using mpi::real_mpi;
 
 /// After a call that may have waited: advances what is in flight beside it.
-inline void advance_rest() {
+inline void after_call() {
   Requests::advance_rest();
   if (exchange::shared::g_unsettled.load(std::memory_order_relaxed)) settle_truncated();
 }
@@ -52,7 +52,7 @@ template <typename PassOn, typename Handle>
 template <typename PassOn, typename Handle>
 [[gnu::always_inline]] inline int receiving(MPI_Comm comm, PassOn&& pass_on, Handle&& handle) {
   const int code = boundary(comm, pass_on, handle);
-  advance_rest();
+  after_call();
   return code;
 }
 
@@ -73,7 +73,7 @@ template <typename PassOn, typename Handle>
 [[gnu::always_inline]] inline int starting(PassOn&& pass_on, Handle&& handle) {
   trying::enter();
   const int code = g_disabled ? pass_on() : guarded(MPI_COMM_WORLD, handle);
-  advance_rest();
+  after_call();
   return code;
 }
 

@@ -10,7 +10,3 @@ extern "C" __attribute__((visibility("default"))) const CoreLink* strake_core_me
   return !strake::interpose::g_disabled && g_in_flight.add_core(theirs) ? g_in_flight.link()
                                                                         : nullptr;
 }
-
-extern "C" __attribute__((visibility("default"))) void strake_core_part_1(const CoreLink* theirs) {
-  g_in_flight.drop_core(theirs);
-}

@@ -91,9 +91,11 @@ exchange::StartSend start_of(Function function) noexcept {
   const mpi::RealMpi& real = real_mpi();
   switch (function) {
     case Function::MPI_Ssend:
+    case Function::MPI_Issend:
     case Function::MPI_Ssend_init:
       return real.MPI_Issend;
     case Function::MPI_Rsend:
+    case Function::MPI_Irsend:
     case Function::MPI_Rsend_init:
       return real.MPI_Irsend;
     default:

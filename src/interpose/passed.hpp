@@ -44,7 +44,7 @@ int pass(Real real, Args... args) {
   }
   const int code = real(args...);
   if constexpr (kind.may_block) {
-    if (t_depth == 0) advance_rest();
+    if (t_depth == 0) after_call();
   }
   if constexpr (kind.makes_communicator) {
     const auto all = std::tie(args...);

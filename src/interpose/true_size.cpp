@@ -37,7 +37,7 @@ void see_pending(Pending& pending, std::int32_t from, const mpi::CommunicatorPtr
 }  // namespace
 
 void see_received(std::int32_t from, const mpi::CommunicatorPtr& comm) {
-  step_freed();
+  if (!exchange::g_in_flight.idle()) step_freed();
   if (PendingTable::empty()) return;
   PendingTable::get().for_each([&](Pending& pending) { see_pending(pending, from, comm); });
 }

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <functional>
 #include <map>
-#include <numeric>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -85,7 +84,8 @@ class Sums {
  public:
   explicit Sums(std::span<const PlannedTransfer> transfers) : transfers_(transfers) {
     std::unordered_map<std::uint64_t, std::size_t> pairs;
-    for (const auto& [path, shape] : transfers) {
+    for (const PlannedTransfer& transfer : transfers) {
+      const Path& path = transfer.path;
       require(path.from);
       require(path.to);
       gpus_ = std::max({gpus_, path.from.gpu + 1, path.to.gpu + 1});
@@ -140,7 +140,7 @@ class Sums {
     }
   };
   void change(const Usage& usage, std::size_t transfer, int sign) {
-    const auto& [path, shape] = transfers_[transfer];
+    const Path& path = transfers_[transfer].path;
     int& together = messages_[pair_of_[transfer]][static_cast<std::size_t>(usage.transport)];
     // Fixed costs come with the first of those that share them, and go with the last.
     const int last = sign > 0 ? 0 : 1;
@@ -148,7 +148,7 @@ class Sums {
       Sum& sum = sum_of(use, path);
       sum.seconds += sign * (use.bytes + (together == last ? use.message : 0));
       if (use.launch > 0) sum.add_launch(use.launch, sign);
-      if (use.bytes > 0) sum.bytes += sign * shape.bytes;
+      if (use.bytes > 0) sum.bytes += sign * transfers_[transfer].shape.bytes;
     }
     together += sign;
   }
@@ -187,20 +187,79 @@ class Sums {
   std::vector<std::array<int, kTransports>> messages_;  ///< transfers in each, by pair
 };
 
-/// What it uses by the transport with which a transfer ends soonest, given all others.
-const Usage* soonest(const std::vector<Usage>& usages, Sums& sums, std::size_t transfer) {
-  const Usage* best = nullptr;
-  double least = std::numeric_limits<double>::infinity();
-  for (const Usage& usage : usages) {
-    sums.add(usage, transfer);
-    const double seconds = sums.time_of(usage, transfer);
-    sums.remove(usage, transfer);
-    if (seconds >= least) continue;
-    least = seconds;
-    best = &usage;
+/// Transfers that go by one transport, and what each of them uses by it.
+class Unit {
+ public:
+  void add(std::size_t transfer, const PlannedTransfer& planned, const std::vector<Usage>& usages) {
+    members_.push_back({transfer, &usages});
+    candidates_ &= planned.candidates;
+    bytes_ += planned.shape.bytes;
   }
-  return best;
-}
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  /// Chooses the candidate with which the last of them ends soonest, given all others. \returns
+  /// whether it is another one than before
+  bool choose(Sums& sums, std::vector<const Usage*>& chosen) {
+    const auto before = chosen_;
+    put_back(sums, chosen);
+    const auto all = ask(sums);
+    chosen_ = all.empty() ? std::nullopt : std::optional(all.front().transport);
+    for (const auto& [transfer, usages] : members_) {
+      chosen[transfer] = chosen_ ? usage_by(*usages, *chosen_) : nullptr;
+      if (chosen[transfer] != nullptr) sums.add(*chosen[transfer], transfer);
+    }
+    return chosen_ != before;
+  }
+  /// The candidates, the soonest first.
+  [[nodiscard]] std::vector<Prediction::Alternative> alternatives(
+      Sums& sums, std::vector<const Usage*>& chosen) const {
+    put_back(sums, chosen);
+    auto all = ask(sums);
+    for (const auto& [transfer, usages] : members_) {
+      chosen[transfer] = chosen_ ? usage_by(*usages, *chosen_) : nullptr;
+      if (chosen[transfer] != nullptr) sums.add(*chosen[transfer], transfer);
+    }
+    return all;
+  }
+
+ private:
+  struct Member {
+    std::size_t transfer;
+    const std::vector<Usage>* usages;
+  };
+  static const Usage* usage_by(const std::vector<Usage>& usages, Transport transport) {
+    const auto found = std::ranges::find(usages, transport, &Usage::transport);
+    return found == usages.end() ? nullptr : &*found;
+  }
+  void put_back(Sums& sums, const std::vector<const Usage*>& chosen) const {
+    for (const Member& member : members_)
+      if (chosen[member.transfer] != nullptr)
+        sums.remove(*chosen[member.transfer], member.transfer);
+  }
+  /// Asks of each candidate that is possible for all.
+  [[nodiscard]] std::vector<Prediction::Alternative> ask(Sums& sums) const {
+    std::vector<Prediction::Alternative> all;
+    std::vector<const Usage*> used(members_.size());
+    for (const Usage& first : *members_.front().usages) {
+      if ((candidates_ & set_of(first.transport)) == 0) continue;
+      for (std::size_t i = 0; i < members_.size(); ++i)
+        used[i] = usage_by(*members_[i].usages, first.transport);
+      if (std::ranges::find(used, nullptr) != used.end()) continue;
+      for (std::size_t i = 0; i < members_.size(); ++i) sums.add(*used[i], members_[i].transfer);
+      double seconds = 0;
+      for (std::size_t i = 0; i < members_.size(); ++i)
+        seconds = std::max(seconds, sums.time_of(*used[i], members_[i].transfer));
+      for (std::size_t i = 0; i < members_.size(); ++i) sums.remove(*used[i], members_[i].transfer);
+      all.push_back({first.transport, seconds});
+    }
+    std::ranges::stable_sort(all, {}, &Prediction::Alternative::seconds);
+    return all;
+  }
+
+  std::vector<Member> members_;
+  TransportSet candidates_ = kAllTransports;
+  std::int64_t bytes_ = 0;
+  std::optional<Transport> chosen_;
+};
 
 }  // namespace
 
@@ -209,25 +268,28 @@ Prediction ExchangeModel::predict(std::span<const PlannedTransfer> transfers,
   Prediction result;
   KnownUsages known(parts_, forced);
   Sums sums(transfers);
-  std::vector<std::size_t> order(transfers.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return transfers[a].shape.bytes > transfers[b].shape.bytes;
-  });
-  std::vector<const std::vector<Usage>*> usages;
-  usages.reserve(transfers.size());
-  for (const PlannedTransfer& transfer : transfers) usages.push_back(&known.of(transfer));
+  std::vector<Unit> units;
+  std::map<int, std::size_t> unit_of;  // by the callers' numbers
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    const PlannedTransfer& transfer = transfers[i];
+    const std::size_t number = transfer.unit < 0
+                                   ? units.size()
+                                   : unit_of.try_emplace(transfer.unit, units.size()).first->second;
+    if (number == units.size()) units.emplace_back();
+    units[number].add(i, transfer, known.of(transfer));
+  }
+  std::vector<Unit*> order;
+  for (Unit& unit : units) order.push_back(&unit);
+  std::ranges::stable_sort(order, std::greater<>(), &Unit::bytes);
   std::vector<const Usage*> chosen(transfers.size());
   for (int turn = 0; turn < kTurns; ++turn) {
     bool same = true;
-    for (const std::size_t i : order) {
-      const Usage* const before = chosen[i];
-      if (before != nullptr) sums.remove(*before, i);
-      chosen[i] = soonest(*usages[i], sums, i);
-      if (chosen[i] != nullptr) sums.add(*chosen[i], i);
-      same = same && chosen[i] == before;
-    }
+    for (Unit* const unit : order) same = !unit->choose(sums, chosen) && same;
     if (same) break;
+  }
+  for (const auto& [number, place] : unit_of) {
+    result.alternatives.resize(static_cast<std::size_t>(number) + 1);
+    result.alternatives.back() = units[place].alternatives(sums, chosen);
   }
   result.left_out = known.left_out();
   bool all = true;

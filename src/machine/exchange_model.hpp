@@ -18,10 +18,20 @@
 
 namespace strake::machine {
 
+/// A set of transports, a bit each by their numbers.
+using TransportSet = std::uint32_t;
+inline constexpr TransportSet kAllTransports = ~TransportSet{0};
+[[nodiscard]] constexpr TransportSet set_of(Transport transport) noexcept {
+  return TransportSet{1} << static_cast<unsigned>(transport);
+}
+
 /// One transfer of a planned exchange.
 struct PlannedTransfer {
   Path path;
   Shape shape;
+  /// Transfers of one unit go by one transport. Negative: this one by itself.
+  int unit = -1;
+  TransportSet candidates = kAllTransports;
 };
 
 /// A resource, with all that an exchange does by it.
@@ -41,6 +51,13 @@ struct Prediction {
   Busy bound;
   /// By transfer; nothing: none can be predicted.
   std::vector<std::optional<Transport>> transports;
+  /// By unit: until when its transfers have gone their way by each of its candidates, given what
+  /// was chosen for all others. The soonest first.
+  struct Alternative {
+    Transport transport = Transport::Self;
+    double seconds = 0;
+  };
+  std::vector<std::vector<Alternative>> alternatives;
   /// By the transfers' links. [bytes]
   std::array<std::int64_t, kPathLinks> bytes{};
   /// Which transports were left out, and for which part that the profile lacks: "engine over peer
@@ -62,11 +79,11 @@ class ExchangeModel {
   /// `mpi` is the library's name as in the profile ("Open MPI 4.1.4").
   ExchangeModel(const Profile& profile, std::string_view mpi) : parts_(profile, mpi) {}
 
-  /// Each transfer, the largest first, gets the transport by which it ends soonest, given what was
-  /// chosen before it. Then each is asked again, given all others, until none changes. `forced` is
-  /// taken instead where it is possible. Cost: ~3 us a transfer.
-  /// \throws InvalidArgument  a transfer without bytes or blocks, a rank or node below 0, an array
-  /// in device memory without its GPU
+  /// Each transfer, or unit of transfers, the largest first, gets the transport by which it ends
+  /// soonest, given what was chosen before it. Then each is asked again, given all others, until
+  /// none changes. `forced` is taken instead where it is possible. Cost: ~3 us a transfer. \throws
+  /// InvalidArgument  a transfer without bytes or blocks, a rank or node below 0, an array in
+  /// device memory without its GPU
   [[nodiscard]] Prediction predict(std::span<const PlannedTransfer> transfers,
                                    std::optional<Transport> forced = std::nullopt) const;
 

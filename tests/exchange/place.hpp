@@ -43,9 +43,10 @@ inline bool is_devices_alone(const std::string& plan) {
     if (plan.find(by_cpu) != std::string::npos) return false;
   return true;
 }
-/// Whether the CPU has no part in it, which a capture needs: it tells engines what to copy.
+/// Whether the CPU has no part in it, which a capture needs: it tells engines what to copy. (Where
+/// they are not forced, kernels take over.)
 inline bool can_be_captured(const std::string& plan) {
-  return is_devices_alone(plan) && plan.find("engine") == std::string::npos;
+  return is_devices_alone(plan) && !is_forced("engine");
 }
 
 }  // namespace strake

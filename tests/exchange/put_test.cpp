@@ -204,7 +204,7 @@ bool devices_wait(const PutRing& ring) {
   const int own = place().device;
   MPI_Allgather(&own, 1, MPI_INT, devices.data(), 1, MPI_INT, MPI_COMM_WORLD);
   int alone = static_cast<int>(is_devices_alone(ring.exchange.plan()) &&
-                               ring.exchange.plan().find("one-shot") == std::string::npos &&
+                               ring.exchange.plan().find("one-shot:") == std::string::npos &&
                                ranks() % 2 == 0);
   for (int i = 0; i < ranks(); ++i)
     if (devices[static_cast<std::size_t>(i)] ==
@@ -331,6 +331,16 @@ TEST(DevicePut, the_plan_tells_the_transport) {
   for (const Exchange::PeerPlan& peer : ring.exchange.peers()) {
     const bool near = on_one_node(peer.rank, rank());
     EXPECT_EQ(peer.transport, near ? transport : aware ? "device" : "one-shot");
+  }
+  // Measurements decide, or nothing was measured, or there is no choice.
+  const std::string plan = ring.exchange.plan();
+  if (std::getenv("TEST_METHOD") != nullptr) {
+    EXPECT_NE(plan.find("; the soonest by this machine's profile: " + transport + " "),
+              std::string::npos)
+        << plan;
+  } else if (std::getenv("STRAKE_METHOD") == nullptr && ranks_per_node() > 1 &&
+             std::getenv("STANDIN_NO_SHARING") == nullptr) {
+    EXPECT_NE(plan.find("; by a built-in rule"), std::string::npos) << plan;
   }
 }
 

@@ -166,6 +166,39 @@ TEST(ExchangeModel, chosen_transports_are_as_fast_as_any_forced_one) {
   }
 }
 
+TEST(ExchangeModel, transfers_of_a_unit_go_by_one_of_its_candidates) {
+  // Long rows alone would be read where they lie, short blocks packed (see below).
+  const PathEnd here = gpu_end(0, 0, 0), there = gpu_end(1, 0, 1);
+  const Shape rows{4 * kMi, kMi, 2 * kMi}, blocks{4 * kMi, 8, 16};
+  std::vector<PlannedTransfer> transfers{{{here, there}, rows}, {{here, there}, blocks}};
+  const Prediction apart = model().predict(transfers);
+  EXPECT_NE(apart.transports[0], apart.transports[1]);
+  EXPECT_TRUE(apart.alternatives.empty());
+  for (PlannedTransfer& transfer : transfers) {
+    transfer.unit = 0;
+    transfer.candidates = set_of(Transport::Put) | set_of(Transport::OneShot);
+  }
+  // Another one, which has no choice.
+  transfers.push_back({{here, there}, rows, 2, set_of(Transport::Staged)});
+  const Prediction together = model().predict(transfers);
+  EXPECT_EQ(together.transports[0], Transport::Put);
+  EXPECT_EQ(together.transports[1], Transport::Put);
+  EXPECT_EQ(together.transports[2], Transport::Staged);
+  ASSERT_EQ(together.alternatives.size(), 3U);
+  ASSERT_EQ(together.alternatives[0].size(), 2U);
+  EXPECT_EQ(together.alternatives[0][0].transport, Transport::Put);
+  EXPECT_EQ(together.alternatives[0][1].transport, Transport::OneShot);
+  EXPECT_LT(together.alternatives[0][0].seconds, together.alternatives[0][1].seconds);
+  EXPECT_TRUE(together.alternatives[1].empty());
+  EXPECT_EQ(together.alternatives[2].size(), 1U);
+  EXPECT_GE(seconds_of(together), together.alternatives[0][0].seconds);
+  // None that is possible for all.
+  for (PlannedTransfer& transfer : transfers) transfer.candidates = set_of(Transport::Pack);
+  const Prediction none = model().predict(transfers);
+  EXPECT_EQ(none.transports[0], std::nullopt);
+  EXPECT_EQ(none.seconds, std::nullopt);
+}
+
 TEST(ExchangeModel, half_the_bytes_are_never_slower) {
   for (int forced = -1; forced < kTransports; ++forced) {
     const auto transport =

@@ -96,7 +96,7 @@ class Transfer {
   [[nodiscard]] Transport transport() const noexcept { return transport_; }
   /// Of the whole layout. [bytes]
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return packing_.size_bytes(); }
-  /// What the MPI library gets for a receive (shared::room_of_packed). [bytes]
+  /// The room that the MPI library gets for a receive (shared::room_of_packed). [bytes]
   [[nodiscard]] std::int64_t room() const noexcept;
   /// What the channel gets.
   [[nodiscard]] Parcel parcel() const noexcept {

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <mutex>
 #include <utility>
 
-#include "exchange/choice/between_devices.hpp"
+#include "exchange/choice/exchange_choice.hpp"
 #include "exchange/peers/backoff.hpp"
 #include "exchange/plan/impl.hpp"
 #include "exchange/progress/in_flight.hpp"
@@ -137,18 +136,21 @@ class Running final : public exchange::Mover {
     const std::lock_guard lock(mutex_);
     if (std::erase(all_, one) != 0) exchange::g_in_flight.end();
   }
-  /// Of this thread.
+  /// Advances those of this thread.
   void advance() noexcept override {
-    std::vector<Exchange::Impl*> own;
-    {
-      const std::lock_guard lock(mutex_);
-      std::ranges::copy_if(all_, std::back_inserter(own),
-                           [](const Exchange::Impl* one) { return one->is_of_this_thread(); });
-    }
-    for (Exchange::Impl* const one : own) one->advance_quietly();
+    std::size_t at = 0;
+    while (Exchange::Impl* const one = next_of_this_thread(at)) one->advance_quietly();
   }
 
  private:
+  /// Returns the first from `at` on, and sets `at` to behind it; null: there is none. Those that a
+  /// step has ended are no more in the list.
+  Exchange::Impl* next_of_this_thread(std::size_t& at) noexcept {
+    const std::lock_guard lock(mutex_);
+    while (at < all_.size())
+      if (Exchange::Impl* const one = all_[at++]; one->is_of_this_thread()) return one;
+    return nullptr;
+  }
   std::mutex mutex_;
   std::vector<Exchange::Impl*> all_;
 };
@@ -175,6 +177,7 @@ bool Exchange::Impl::test(What what) {
   }
   // Other ranks may wait for others first.
   if (running_ && exchange::g_in_flight.count() > 1) exchange::g_in_flight.advance_own();
+  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   return !running_;
 }
 
@@ -246,7 +249,7 @@ void Exchange::Impl::enqueue(Bases bases, std::span<Stream> streams) {
 
 void Exchange::Impl::advance_quietly() noexcept {
   try {
-    if (running_ && !done_ && !captured_ && !is_stepping_) done_ = advance_while_copying(What::All);
+    if (running_ && !done_ && !captured_ && !is_stepping_) done_ = advance(What::All);
   } catch (...) {
     failure_ = std::current_exception();
     fail();
@@ -279,9 +282,11 @@ std::string Exchange::Impl::plan() const {
         fmt::format("rank {}: sends {} bytes, receives {}, ", peer.rank,
                     peer.schedules[kSends].size_bytes(), peer.schedules[kReceives].size_bytes());
     const Transport transport = transport_of(peer);
-    text += fmt::format(
-        "{}: {}\n", name_of(transport),
-        peer.by_put ? machine::facts_of(transport).describe : peer.transfer->describe());
+    const std::string because = why(peer);
+    text +=
+        fmt::format("{}: {}{}{}\n", name_of(transport),
+                    peer.by_put ? machine::facts_of(transport).describe : peer.transfer->describe(),
+                    because.empty() ? "" : "; ", because);
   }
   puts_->for_each_round(rank_, [&](int device, const std::vector<DeviceTraffic>& traffic) {
     const auto prediction = predict_round({rank_, device}, traffic);

@@ -119,7 +119,6 @@ void Farewells::let_go() noexcept {
   {
     const std::lock_guard lock(all().mutex);
     let_go_ = true;
-    g_in_flight.begin();
   }
   advance_all();
 }
@@ -144,7 +143,6 @@ void Farewells::advance_all() noexcept {
     complete.assign(std::move_iterator(first), std::move_iterator(all().list.end()));
     all().list.erase(first, all().list.end());
   }
-  for (std::size_t i = 0; i < complete.size(); ++i) g_in_flight.end();
   if (over != 0) return;
   for (const auto& one : complete) one->give_tag_back();
   // A program's callback, which the end of a group's communicator may call, may end another

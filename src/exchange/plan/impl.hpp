@@ -92,7 +92,7 @@ class STRAKE_LOCAL Exchange::Impl {
     bool on_device;                    ///< its arrays are
     bool near = false;                 ///< it shares memory with this rank
     bool by_put = false;               ///< all goes by put: there is no `transfer`
-    PairTransfer* transfer = nullptr;  ///< that of the rank's first peer, if it is far
+    PairTransfer* transfer = nullptr;  ///< owned by transfers_; all far peers of a rank share one
   };
   /// A transfer, and the (first) peer that it is with.
   struct Opened {
@@ -104,6 +104,8 @@ class STRAKE_LOCAL Exchange::Impl {
   [[nodiscard]] Tags plan_far();
   void open_transfers(const Tags& tags);
   void open_transfer(std::span<Peer* const> peers, const std::array<int, 2>& tags);
+  [[nodiscard]] std::vector<PairChoice> choose(std::span<const DevicePair> pairs);
+  [[nodiscard]] std::string why(const Peer& peer) const;
   void plan_puts(const std::vector<NegotiatedPair>& all, std::vector<DevicePuts::Part> devices);
   [[nodiscard]] Transport transport_of(const Peer& peer) const;
   /// How the bytes travel that this rank is to itself.
@@ -168,7 +170,8 @@ class STRAKE_LOCAL Exchange::Impl {
   Places places_;                             ///< of the arrays
   std::unique_ptr<Connections> connections_;  ///< outlives the schedules, whose copies read there
   std::vector<Peer> peers_;
-  std::vector<Opened> transfers_;  ///< in the order of the peers
+  std::map<int, PairChoice> far_choices_;  ///< by rank
+  std::vector<Opened> transfers_;          ///< in the order of the peers
   /// Messages of the MPI library take longest: the largest first; then what ranks of the node wait
   /// for.
   std::vector<PairTransfer*> send_order_;

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "exchange/choice/between_devices.hpp"
+#include "exchange/choice/exchange_choice.hpp"
 #include "exchange/choice/forced.hpp"
 #include "exchange/plan/impl.hpp"
 #include "exchange/progress/in_flight.hpp"
@@ -173,13 +173,69 @@ void Exchange::Impl::open_transfer(std::span<Peer* const> peers, const std::arra
       .out_tag = tags[1]};
   for (Peer* const peer : peers) pair.schedules.push_back(&peer->schedules);
   std::optional<Transport> wanted;
-  if (!first.near && is_device(place)) {
-    const bool in_one =
-        std::ranges::all_of(peers, [&](const Peer* peer) { return peer->place == place; });
-    wanted = in_one ? choose_between_nodes(place, pair.schedules) : Transport::OneShot;
-  }
+  if (!first.near) wanted = far_choices_.at(first.rank).transport;
   Opened& opened = transfers_.emplace_back(&first, exchange::row_of(pair.path, wanted).open(pair));
   for (Peer* const peer : peers) peer->transfer = opened.transfer.get();
+}
+
+/// Chooses for all pairs of memories at once, of which some have no choice: how devices of the node
+/// exchange what is in `pairs`, and, in far_choices_, what goes to other nodes.
+/// \returns  by `pairs`
+std::vector<PairChoice> Exchange::Impl::choose(std::span<const DevicePair> pairs) {
+  std::vector<PlannedPair> all;
+  const auto on_device = [](const RankOnDevice& at) {
+    return machine::PathEnd{MemoryKind::Device, at.rank, 0, at.device};
+  };
+  for (const DevicePair& pair : pairs)
+    all.push_back(
+        {on_device(pair.own), on_device(pair.other), pair.sends, pair.receives,
+         pair.receives == nullptr ? std::vector{Transport::Self} : candidates_between_devices()});
+  std::vector<int> ranks(all.size(), -1);
+  std::map<std::pair<int, int>, int> nodes;  // numbered from 1 on; this one is 0
+  for (Peer& peer : peers_) {
+    const bool is_puts = peer.near && peer.on_device && is_device(peer.place);
+    if (is_puts) continue;
+    // The number of a peer's device is not known.
+    const int device = std::max(peer.place.device, 0);
+    const auto end = [&](bool there, int rank, int node) {
+      return there ? machine::PathEnd{MemoryKind::Device, rank, node, device}
+                   : machine::PathEnd{MemoryKind::Host, rank, node};
+    };
+    const bool any_device = peer.on_device || is_device(peer.place);
+    const exchange::peers::Member& member = group_->members()[static_cast<std::size_t>(peer.rank)];
+    const int node = peer.near
+                         ? 0
+                         : nodes.try_emplace({member.node, member.pretended}, std::ssize(nodes) + 1)
+                               .first->second;
+    std::vector<Transport> candidates{any_device ? Transport::Staged : Transport::Shared};
+    if (!peer.near) {
+      const bool in_one = std::ranges::all_of(peers_, [&](const Peer& other) {
+        return other.near || other.rank != peer.rank || other.place == peer.place;
+      });
+      candidates = {any_device ? Transport::OneShot : Transport::Pack};
+      if (is_device(peer.place) && peer.on_device && in_one)
+        candidates = candidates_between_nodes(peer.place, peer.schedules);
+    }
+    all.push_back({end(is_device(peer.place), rank_, 0), end(peer.on_device, peer.rank, node),
+                   &peer.schedules[kSends].pieces(), &peer.schedules[kReceives].pieces(),
+                   std::move(candidates)});
+    ranks.push_back(peer.near ? -1 : peer.rank);
+  }
+  std::vector<PairChoice> chosen = choose_for_exchange(all);
+  // A rank's memories go together: pinned memory, if any is a device's.
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (ranks[i] < 0) continue;
+    const auto [known, is_new] = far_choices_.try_emplace(ranks[i], chosen[i]);
+    if (!is_new && chosen[i].transport == Transport::OneShot) known->second = chosen[i];
+  }
+  chosen.resize(pairs.size());
+  return chosen;
+}
+
+std::string Exchange::Impl::why(const Peer& peer) const {
+  const auto found = far_choices_.find(peer.rank);
+  return !peer.near && found != far_choices_.end() ? found->second.why
+                                                   : puts_->why(number_of(peer));
 }
 
 /// Plans the transfers between devices.
@@ -196,8 +252,10 @@ void Exchange::Impl::plan_puts(const std::vector<NegotiatedPair>& all,
   }
   std::erase_if(
       devices, [](const DevicePuts::Part& part) { return part.own.empty() && part.peers.empty(); });
-  puts_ = std::make_unique<DevicePuts>(group_->comm(), *connections_, arrays, std::move(devices),
-                                       DeviceChoices{choose_between_devices, engines_are_wanted()});
+  puts_ = std::make_unique<DevicePuts>(
+      group_->comm(), *connections_, arrays, std::move(devices),
+      DeviceChoices{[this](std::span<const DevicePair> pairs) { return choose(pairs); },
+                    engines_are_wanted()});
   for (Peer& peer : peers_) peer.by_put = puts_->reaches(number_of(peer));
 }
 

@@ -27,13 +27,6 @@ bool Exchange::Impl::follows_its_work() {
 /// advance(), until none of this rank's own copies for others goes on: it may make no call for
 /// long.
 bool Exchange::Impl::advance_while_copying(What what) {
-  const struct Stepping {
-    explicit Stepping(bool& set) : is(set) { is = true; }
-    ~Stepping() { is = false; }
-    Stepping(const Stepping&) = delete;
-    Stepping& operator=(const Stepping&) = delete;
-    bool& is;
-  } stepping(is_stepping_);
   bool all = advance(what);
   const auto copies = [](const Opened& opened) { return opened.transfer->is_copying(); };
   for (exchange::Backoff backoff; !all && std::ranges::any_of(transfers_, copies); backoff.pause())
@@ -43,11 +36,21 @@ bool Exchange::Impl::advance_while_copying(What what) {
 
 /// One look at all that goes on. Waits for nothing. True: all is done.
 bool Exchange::Impl::advance(What what) {
+  const struct Stepping {
+    explicit Stepping(bool& set) : is(set) { is = true; }
+    ~Stepping() { is = false; }
+    Stepping(const Stepping&) = delete;
+    Stepping& operator=(const Stepping&) = delete;
+    bool& is;
+  } stepping(is_stepping_);
   // A start takes nothing: ghost cells that are read too early are found so (STRAKE_CHECK).
   if (putting_ && what != What::Send) look_at_puts(what);
   bool all = !putting_;
   if (all_by_put()) return all;
-  if (!follows_its_work()) return false;
+  if (!follows_its_work()) {
+    (void)look_around();
+    return false;
+  }
   for (PairTransfer* const transfer : send_order_) transfer->send();
   if (own_due_) {
     own_due_ = false;

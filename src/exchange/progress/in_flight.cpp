@@ -16,18 +16,18 @@ bool& is_inside() noexcept {
   return inside;
 }
 
-/// The first slot with `from` gets `to`. False: there is none.
+/// Puts `entry` into the first free slot. False: there is none.
 template <typename T, std::size_t Count>
-bool exchange_one(std::array<std::atomic<T>, Count>& slots, T from, T to) noexcept {
-  return std::ranges::any_of(slots, [&](std::atomic<T>& slot) {
-    T found = from;
-    return slot.compare_exchange_strong(found, to, std::memory_order_acq_rel);
+bool add_to(std::array<std::atomic<T>, Count>& slots, T entry) noexcept {
+  return std::ranges::any_of(slots, [entry](std::atomic<T>& slot) {
+    T free = nullptr;
+    return slot.compare_exchange_strong(free, entry, std::memory_order_acq_rel);
   });
 }
 
 }  // namespace
 
-void InFlight::add(Mover& mover) noexcept { (void)exchange_one<Mover*>(movers_, nullptr, &mover); }
+void InFlight::add(Mover& mover) noexcept { (void)add_to<Mover*>(movers_, &mover); }
 
 void InFlight::advance_own() noexcept {
   bool& inside = is_inside();
@@ -52,32 +52,21 @@ const CoreLink* InFlight::link() noexcept {
 }
 
 void InFlight::meet_interposer() {
-  static const struct Meeting {
-    Meeting() {
-      const auto meet = reinterpret_cast<MeetFunction>(dlsym(RTLD_DEFAULT, kMeetFunction));
-      const CoreLink* const found = meet != nullptr ? meet(g_in_flight.link()) : nullptr;
-      if (found == nullptr) return;
-      if (std::strcmp(found->version, STRAKE_VERSION) != 0)
-        log::info("the interposer is Strake {}, this library {}", found->version, STRAKE_VERSION);
-      found->in_flight->fetch_add(g_in_flight.count(), std::memory_order_relaxed);
-      g_in_flight.met_.store(found, std::memory_order_release);
-    }
-    ~Meeting() {
-      if (g_in_flight.met_.exchange(nullptr) == nullptr) return;
-      const auto part = reinterpret_cast<PartFunction>(dlsym(RTLD_DEFAULT, kPartFunction));
-      if (part != nullptr) part(g_in_flight.link());
-    }
-    Meeting(const Meeting&) = delete;
-    Meeting& operator=(const Meeting&) = delete;
-  } meeting;
+  static const bool met = [this] {
+    const auto meet = reinterpret_cast<MeetFunction>(dlsym(RTLD_DEFAULT, kMeetFunction));
+    const CoreLink* const found = meet != nullptr ? meet(link()) : nullptr;
+    if (found == nullptr) return false;
+    if (std::strcmp(found->version, STRAKE_VERSION) != 0)
+      log::info("the interposer is Strake {}, this library {}", found->version, STRAKE_VERSION);
+    found->in_flight->fetch_add(count(), std::memory_order_relaxed);
+    met_.store(found, std::memory_order_release);
+    return true;
+  }();
+  (void)met;
 }
 
 bool InFlight::add_core(const CoreLink* other) noexcept {
-  return exchange_one<const CoreLink*>(cores_, nullptr, other);
-}
-
-void InFlight::drop_core(const CoreLink* other) noexcept {
-  (void)exchange_one<const CoreLink*>(cores_, other, nullptr);
+  return add_to<const CoreLink*>(cores_, other);
 }
 
 }  // namespace strake::exchange

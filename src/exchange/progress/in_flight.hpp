@@ -19,7 +19,7 @@ class Mover {
   ~Mover() = default;
 };
 
-/// What one core of the process tells another one. All versions have this form of it.
+/// A core of the process, as it tells another one. All versions have this form of it.
 struct CoreLink {
   const char* version;          ///< of Strake
   void (*advance)();            ///< advances what is in flight in that core
@@ -29,15 +29,12 @@ struct CoreLink {
 /// interposer's; null: there are too many cores.
 inline constexpr const char* kMeetFunction = "strake_core_meet_1";
 using MeetFunction = const CoreLink* (*)(const CoreLink* theirs);
-/// A library's core that has met the interposer's is about to be unloaded.
-inline constexpr const char* kPartFunction = "strake_core_part_1";
-using PartFunction = void (*)(const CoreLink* theirs);
 
-/// Of a core. Threads may share it.
+/// The registry of one core. Threads may share it.
 class InFlight {
  public:
-  /// \{ From now on advance() asks this one, too, which lives as long as the process. At most
-  /// kMost.
+  /// \{ From now on advance() asks this one, too, which lives as long as the process. There are at
+  /// most kMost.
   void add(Mover& mover) noexcept;
   static constexpr std::size_t kMost = 4;
   /// \}
@@ -51,7 +48,7 @@ class InFlight {
   [[nodiscard]] int count() const noexcept { return count_.load(std::memory_order_relaxed); }
   /// Advances all that is in flight in this core. Does nothing inside itself.
   void advance_own() noexcept;
-  /// The same, then in the other cores.
+  /// advance_own(), then the other cores.
   void advance() noexcept;
 
   /// Of this core.

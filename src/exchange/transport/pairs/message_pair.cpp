@@ -17,24 +17,8 @@ namespace {
 /// Sections have about so many bytes: both ranks cut alike. A device packs one in 20 us, and a
 /// request costs some microseconds. [bytes]
 constexpr std::int64_t kSection = 1 << 20;
-
-/// A count of MPI's, and the type that it counts: beyond 2 GiB lines are counted.
-struct Counted {
-  int count = 0;
-  MPI_Datatype type = MPI_BYTE;
-};
-Counted counted(std::int64_t bytes) {
-  if (bytes <= std::numeric_limits<int>::max()) return {static_cast<int>(bytes), MPI_BYTE};
-  static const MPI_Datatype line = [] {
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    const mpi::RealMpi& real = mpi::real_mpi();
-    mpi::check(real.MPI_Type_contiguous(static_cast<int>(kLine), MPI_BYTE, &made),
-               "MPI_Type_contiguous");
-    mpi::check(real.MPI_Type_commit(&made), "MPI_Type_commit");
-    return made;
-  }();
-  return {static_cast<int>(bytes / kLine), line};
-}
+// No section has more than three times as many.
+static_assert(3 * kSection < std::numeric_limits<int>::max());
 
 }  // namespace
 
@@ -98,44 +82,43 @@ void MessagePair::open(Message& message, std::size_t which, bool sends) {
   }
   const mpi::RealMpi& real = mpi::real_mpi();
   for (const Section& section : message.sections) {
-    const Counted what = counted(section.bytes.size() > std::numeric_limits<int>::max()
-                                     ? (section.bytes.size() + kLine - 1) / kLine * kLine
-                                     : section.bytes.size());
     std::byte* const data = message.packed.data() + section.bytes.begin;
+    const auto count = static_cast<int>(section.bytes.size());
     MPI_Request request = MPI_REQUEST_NULL;
     if (sends) {
-      mpi::check(real.MPI_Send_init(data, what.count, what.type, peer_, out_tag_, comm_, &request),
+      mpi::check(real.MPI_Send_init(data, count, MPI_BYTE, peer_, out_tag_, comm_, &request),
                  "MPI_Send_init");
     } else {
-      mpi::check(real.MPI_Recv_init(data, what.count, what.type, peer_, in_tag_, comm_, &request),
+      mpi::check(real.MPI_Recv_init(data, count, MPI_BYTE, peer_, in_tag_, comm_, &request),
                  "MPI_Recv_init");
     }
     message.requests.push_back(request);
   }
 }
 
-std::byte* MessagePair::packed(const Message& message, std::size_t which, std::size_t pair) const {
+std::byte* MessagePair::packed_bytes_of(const Message& message, std::size_t which,
+                                        std::size_t pair) const {
   std::byte* at = message.packed.data();
   for (std::size_t i = 0; i < pair; ++i) at += (*schedules()[i])[which].packed_bytes();
   return at;
 }
 
-void MessagePair::pack(const Message& message, const Section& section) {
-  for (const SliceOf& of : section.slices)
-    (*schedules()[of.pair])[out()].pack(round().bases, packed(message, out(), of.pair), true,
-                                        message.packed.place(), of.slice);
+void MessagePair::pack_section(const Message& message, const Section& section) {
+  for (const auto& [pair, slice] : section.slices)
+    (*schedules()[pair])[out()].pack(round().bases, packed_bytes_of(message, out(), pair), true,
+                                     message.packed.place(), slice);
 }
 
-void MessagePair::unpack(const Message& message, const Section& section) {
+void MessagePair::unpack_section(const Message& message, const Section& section) {
   // Nothing is read in place, so nothing is refused.
-  for (const SliceOf& of : section.slices)
-    (void)(*schedules()[of.pair])[in()].unpack(round().bases, packed(message, in(), of.pair), {},
-                                               round().combine, message.packed.place(), of.slice);
+  for (const auto& [pair, slice] : section.slices)
+    (void)(*schedules()[pair])[in()].unpack(round().bases, packed_bytes_of(message, in(), pair), {},
+                                            round().combine, message.packed.place(), slice);
 }
 
-bool MessagePair::is_idle(std::size_t which, const Section& section) {
-  return std::ranges::all_of(section.slices, [&](const SliceOf& of) {
-    return (*schedules()[of.pair])[which].idle(of.slice);
+bool MessagePair::is_section_idle(std::size_t which, const Section& section) {
+  return std::ranges::all_of(section.slices, [&](const PairSlice& part) {
+    return (*schedules()[part.pair])[which].idle(part.slice);
   });
 }
 
@@ -150,10 +133,12 @@ bool MessagePair::is_device_done() const noexcept {
 
 void MessagePair::close(Message& message, bool sends) noexcept {
   const mpi::RealMpi& real = mpi::real_mpi();
-  for (MPI_Request& request : message.requests) {
-    if (message.active && sends) {
+  for (std::size_t i = 0; i < message.requests.size(); ++i) {
+    MPI_Request& request = message.requests[i];
+    const bool active = message.ended <= i && i < message.started;
+    if (active && sends) {
       message.packed.leak();  // the MPI library may read it for an unknown time
-    } else if (message.active) {
+    } else if (active) {
       (void)real.MPI_Cancel(&request);
       (void)real.MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
@@ -175,19 +160,20 @@ MessagePair::~MessagePair() {
 void MessagePair::expect() {
   Message& message = receives_[in()];
   open(message, in(), false);
-  message.done = 0;
-  message.active = true;
+  message.started = message.ended = 0;
   // One by one, as the sections come: all have one tag.
-  for (MPI_Request& request : message.requests)
+  for (MPI_Request& request : message.requests) {
     mpi::check(mpi::real_mpi().MPI_Start(&request), "MPI_Start");
+    ++message.started;
+  }
 }
 
 bool MessagePair::pack() {
   Message& message = sends_[out()];
   open(message, out(), true);
-  message.begun = message.done = 0;
+  message.begun = message.started = message.ended = 0;
   for (const Section& section : message.sections) {
-    pack(message, section);
+    pack_section(message, section);
     ++message.begun;
     // One section is on its way while the next is packed.
     if (message.sections.size() > 1) LaunchBatcher::get().launch();
@@ -198,17 +184,17 @@ bool MessagePair::pack() {
 
 /// Sends the sections that are packed, in their order.
 void MessagePair::send_packed(Message& message) {
-  for (; message.done < message.begun; ++message.done) {
-    if (!is_idle(out(), message.sections[message.done])) return;
-    message.active = true;
-    mpi::check(mpi::real_mpi().MPI_Start(&message.requests[message.done]), "MPI_Start");
+  while (message.started < message.begun &&
+         is_section_idle(out(), message.sections[message.started])) {
+    mpi::check(mpi::real_mpi().MPI_Start(&message.requests[message.started]), "MPI_Start");
+    ++message.started;
   }
 }
 
 bool MessagePair::is_packed() {
   Message& message = sends_[out()];
   send_packed(message);
-  return message.done == message.sections.size();
+  return message.started == message.sections.size();
 }
 
 bool MessagePair::post() { return false; }
@@ -219,21 +205,21 @@ PairTransfer::Completion MessagePair::poll_sent() {
   mpi::check(mpi::real_mpi().MPI_Testall(static_cast<int>(message.requests.size()),
                                          message.requests.data(), &done, MPI_STATUSES_IGNORE),
              "MPI_Testall");
-  message.active = done == 0;
-  return done != 0 ? Completion::Done : Completion::Pending;
+  if (done == 0) return Completion::Pending;
+  message.ended = message.started;
+  return Completion::Done;
 }
 
 bool MessagePair::poll() {
   Message& message = receives_[in()];
-  for (; message.done < message.sections.size(); ++message.done) {
+  while (message.ended < message.sections.size()) {
     int done = 0;
-    mpi::check(mpi::real_mpi().MPI_Test(&message.requests[message.done], &done, MPI_STATUS_IGNORE),
+    mpi::check(mpi::real_mpi().MPI_Test(&message.requests[message.ended], &done, MPI_STATUS_IGNORE),
                "MPI_Test");
     if (done == 0) return false;
-    unpack(message, message.sections[message.done]);
+    unpack_section(message, message.sections[message.ended++]);
     if (message.sections.size() > 1) LaunchBatcher::get().launch();
   }
-  message.active = false;
   return true;
 }
 

@@ -46,36 +46,40 @@ class MessagePair final : public PairTransfer {
   bool post() override;
   [[nodiscard]] Completion poll_sent() override;
   [[nodiscard]] bool poll() override;
-  bool unpack() override { return true; }  // poll() has
+  bool unpack() override { return true; }  // poll() has unpacked every section
 
-  /// A slice of the schedule of one pair of memories.
-  struct SliceOf {
+  /// Some of the pieces between one pair of memories.
+  struct PairSlice {
     std::size_t pair = 0;
     Slice slice;
   };
   /// Bytes of the message that go by one request.
   struct Section {
     ByteRange bytes;
-    std::vector<SliceOf> slices;
+    std::vector<PairSlice> slices;
   };
-  /// One direction of one schedule: its sections, their requests and memory.
+  /// One direction of one schedule: its sections, their requests and memory. Sections are packed,
+  /// started and received in their order.
   struct Message {
     PoolBlock packed;
     std::vector<Section> sections;
     std::vector<MPI_Request> requests;  ///< persistent, by section; none before the first message
-    std::size_t begun = 0;              ///< sections that are, or are being, packed in this round
-    std::size_t done = 0;               ///< sections that were sent, or have come, in this round
-    bool active = false;                ///< some requests may be
+    /// \{ How many sections, in this round.
+    std::size_t begun = 0;    ///< are, or are being, packed
+    std::size_t started = 0;  ///< the MPI library has, or has had
+    std::size_t ended = 0;    ///< it has no more
+    /// \}
   };
-  [[nodiscard]] std::vector<Section> sections_of(std::size_t which) const;
-  [[nodiscard]] Place memory_of(std::size_t which) const noexcept;
+  [[nodiscard]] std::vector<Section> sections_of(std::size_t schedule) const;
+  [[nodiscard]] Place memory_of(std::size_t schedule) const noexcept;
   /// Takes the memory and makes the requests. \throws OutOfMemory, MpiError
-  void open(Message& message, std::size_t which, bool sends);
-  [[nodiscard]] std::byte* packed(const Message& message, std::size_t which,
-                                  std::size_t pair) const;
-  void pack(const Message& message, const Section& section);
-  void unpack(const Message& message, const Section& section);
-  [[nodiscard]] bool is_idle(std::size_t which, const Section& section);
+  void open(Message& message, std::size_t schedule, bool sends);
+  /// The packed bytes of one pair of memories in a message.
+  [[nodiscard]] std::byte* packed_bytes_of(const Message& message, std::size_t schedule,
+                                           std::size_t pair) const;
+  void pack_section(const Message& message, const Section& section);
+  void unpack_section(const Message& message, const Section& section);
+  [[nodiscard]] bool is_section_idle(std::size_t schedule, const Section& section);
   void send_packed(Message& message);
   [[nodiscard]] bool is_device_done() const noexcept;
   static void close(Message& message, bool sends) noexcept;

@@ -150,7 +150,8 @@ class PairSchedule {
   std::unique_ptr<Work> work_;
 };
 
-/// What goes between two memories: what this rank sends, and what it receives (kSends, kReceives).
+/// The transfers between two memories: what this rank sends, and what it receives (kSends,
+/// kReceives).
 using Schedules = std::array<PairSchedule, 2>;
 
 /// `combine` of one array: as many as arrays, or one for all.

@@ -44,13 +44,12 @@ Layout packed(const Layout& layout, std::int64_t at) {
 }  // namespace
 
 DevicePut::DevicePut(Place place, const std::vector<Place>& arrays, std::vector<PutPeer> peers,
-                     std::vector<Piece> own, const DeviceChoices& choices)
+                     std::vector<Piece> own, bool engines_are_forced)
     : place_(place),
       slot_of_(arrays.size(), -1),
       peers_(std::move(peers)),
       own_(std::move(own)),
-      choices_(choices),
-      engines_copy_own_(!own_.empty() && choices.engines_copy_own) {
+      engines_are_forced_(engines_are_forced) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (arrays[i] != place_) continue;
     slot_of_[i] = static_cast<std::int32_t>(arrays_.size());
@@ -78,8 +77,12 @@ DevicePut::~DevicePut() {
   }
   // Work that waits for something else still uses these.
   progress_block_.leak();
-  (void)forward_.release();
-  for (auto& [how, copies] : back_) (void)copies.release();
+  const auto release = [](Compiled& of) {
+    (void)of.chosen.release();
+    (void)of.by_kernels.release();
+  };
+  release(forward_);
+  for (auto& [how, copies] : back_) release(copies);
   (void)stream_.release();
 }
 
@@ -140,12 +143,10 @@ std::byte* DevicePut::staging_of(Connections& connections, const PutPeer& peer,
   return nullptr;
 }
 
-Transport DevicePut::wanted(Connections& connections, int own_rank, std::size_t number,
+Transport DevicePut::wanted(Connections& connections, std::size_t number, Transport best,
                             const StagingOffer& theirs) const {
   if (!has_room_) return Transport::Staged;
   const PutPeer& peer = peers_[number];
-  const Transport best = choices_.between({own_rank, place_.device}, {peer.rank, theirs.ordinal},
-                                          *peer.sends, *peer.receives);
   // A device that can't reach the other's staging memory says so: the buffers are in host memory
   // then.
   if (needs_put_buffers(best) && staging_of(connections, peer, theirs) == nullptr)
@@ -240,13 +241,23 @@ void DevicePut::prepare(bool reverse, std::span<const Combine> combine) {
   const bool replaces = std::ranges::none_of(combine, [](const Combine& how) { return bool{how}; });
   for (std::size_t i = 0; !replaces && i < arrays_.size(); ++i)
     wanted.push_back(combine_of(combine, static_cast<int>(arrays_[i])).on_device().value());
-  auto& made = reverse ? back_[wanted] : forward_;
-  if (made == nullptr) made = compiled(reverse, wanted);
-  copies_ = made.get();
+  Compiled& made = reverse ? back_[wanted] : forward_;
+  if (made.chosen == nullptr) {
+    // Both now: while work is captured, no memory can be had.
+    if (uses_engines() && !engines_are_forced_) made.by_kernels = compiled(reverse, wanted, false);
+    made.chosen = compiled(reverse, wanted, true);
+  }
+  prepared_ = &made;
 }
 
-std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse,
-                                               const std::vector<DeviceCombine>& how) const {
+/// Engines copy between addresses of the host's count of rounds, which graphs don't tell.
+const PutRounds* DevicePut::rounds(const Compiled& of, bool captured) {
+  was_captured_ = was_captured_ || captured;
+  return was_captured_ && of.by_kernels != nullptr ? of.by_kernels.get() : of.chosen.get();
+}
+
+std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse, const std::vector<DeviceCombine>& how,
+                                               bool engines) const {
   std::vector<PutCopies::Buffer> buffers;
   std::vector<CopyBatch::Copy> put, own, take;
   std::vector<CopyBatch::Copy> engine_put, engine_own, engine_take;
@@ -266,7 +277,7 @@ std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse,
     if (combines) {
       combine(back);
     } else {
-      (engines_copy_own_ ? engine_own : own).push_back(reverse ? back : forward);
+      (engines && engines_copy_own() ? engine_own : own).push_back(reverse ? back : forward);
     }
   }
   for (const auto& [number, shared] : buffers_of_) {
@@ -274,7 +285,7 @@ std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse,
     const PairSchedule& out = reverse ? *peer.receives : *peer.sends;
     const PairSchedule& in = reverse ? *peer.sends : *peer.receives;
     const auto there = static_cast<std::int32_t>(arrays_.size() + buffers.size());
-    const bool by_engine = shared.transport == Transport::Engine;
+    const bool by_engine = engines && shared.transport == Transport::Engine;
     buffers.push_back(shared.out[reverse ? 1 : 0]);
     buffers.push_back(shared.in[reverse ? 1 : 0]);
     for (const Piece& piece : out.pieces()) {
@@ -307,7 +318,7 @@ std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse,
 }
 
 bool DevicePut::uses_engines() const noexcept {
-  return engines_copy_own_ || std::ranges::any_of(buffers_of_, [](const auto& entry) {
+  return engines_copy_own() || std::ranges::any_of(buffers_of_, [](const auto& entry) {
            return entry.second.transport == Transport::Engine;
          });
 }
@@ -344,6 +355,7 @@ void DevicePut::put(Bases bases) {
   keep(bases);
   ++ticket_;
   ++round_;
+  copies_ = rounds(*prepared_, stream_->capturing());
   copies_->put(*stream_, bases_, round_, ticket_);
   step_ = Step::Put;
 }
@@ -479,7 +491,7 @@ void DevicePut::run(Bases bases, DeviceStream& stream) {
   follow_last(stream, stream);
   ++round_;
   keep(bases);
-  forward_->run(stream, bases_, round_);
+  rounds(forward_, stream.capturing())->run(stream, bases_, round_);
   (void)remember(stream);
 }
 

@@ -55,7 +55,7 @@ class DevicePut {
   };
   /// \param arrays  the memories of all arrays of this rank's; those in `place` are this device's
   DevicePut(Place place, const std::vector<Place>& arrays, std::vector<PutPeer> peers,
-            std::vector<Piece> own, const DeviceChoices& choices);
+            std::vector<Piece> own, bool engines_are_forced);
   ~DevicePut();
   DevicePut(const DevicePut&) = delete;
   DevicePut& operator=(const DevicePut&) = delete;
@@ -68,8 +68,8 @@ class DevicePut {
   [[nodiscard]] StagingOffer offer(Connections& connections);
   /// Returns the offer for one peer.
   [[nodiscard]] StagingOffer offer_to(std::size_t peer, const StagingOffer& all) const;
-  /// How this device would have it.
-  [[nodiscard]] Transport wanted(Connections& connections, int own_rank, std::size_t peer,
+  /// How this device would have it, where `best` was chosen.
+  [[nodiscard]] Transport wanted(Connections& connections, std::size_t peer, Transport best,
                                  const StagingOffer& theirs) const;
   /// False: this device reaches neither the peer's memory nor what its rank shares, or one of
   /// the two does not want it.
@@ -81,6 +81,8 @@ class DevicePut {
   void share_device() noexcept { may_wait_ = false; }
   /// \}
 
+  /// Returns the copies within its memory.
+  [[nodiscard]] const std::vector<Piece>& own() const noexcept { return own_; }
   /// Whether bytes from and to a peer go this way: both ends say the same.
   [[nodiscard]] bool reaches(std::size_t peer) const noexcept { return buffers_of_.contains(peer); }
   /// Whether anything goes this way.
@@ -93,10 +95,15 @@ class DevicePut {
   [[nodiscard]] Transport transport(std::size_t peer) const {
     return buffers_of_.at(peer).transport;
   }
-  /// \{ Whether copy engines move what this device is to itself; or anything: no graph has it then.
-  [[nodiscard]] bool engines_copy_own() const noexcept { return engines_copy_own_; }
-  [[nodiscard]] bool uses_engines() const noexcept;
-  /// \}
+  /// Whether copy engines move what this device is to itself.
+  [[nodiscard]] bool engines_copy_own() const noexcept {
+    return engines_are_forced_ && !own_.empty();
+  }
+  /// False: engines are forced, and no graph has what they copy. (Where they were chosen, kernels
+  /// copy it in graphs, and from the first capture on.)
+  [[nodiscard]] bool can_be_captured() const noexcept {
+    return !engines_are_forced_ || !uses_engines();
+  }
 
   /// Compiles what an exchange takes that way. \param combine  of a reverse exchange; as
   /// PairSchedule::unpack \throws InvalidArgument  values that are not aligned; OutOfMemory,
@@ -164,8 +171,16 @@ class DevicePut {
   void use_staging(Shared& made, const PutPeer& peer, const StagingOffer& mine,
                    const StagingOffer& theirs, std::byte* staging) const;
   void use_host_memory(Shared& made, const PutPeer& peer, const Connections& connections);
-  [[nodiscard]] std::unique_ptr<PutRounds> compiled(
-      bool reverse, const std::vector<DeviceCombine>& combine) const;
+  [[nodiscard]] bool uses_engines() const noexcept;
+  [[nodiscard]] std::unique_ptr<PutRounds> compiled(bool reverse,
+                                                    const std::vector<DeviceCombine>& combine,
+                                                    bool engines) const;
+  /// Copies as they were chosen, and by kernels alone; null: these are the same.
+  struct Compiled {
+    std::unique_ptr<PutRounds> chosen;
+    std::unique_ptr<PutRounds> by_kernels;
+  };
+  [[nodiscard]] const PutRounds* rounds(const Compiled& of, bool captured);
   void follow_last(DeviceStream& stream, const DeviceStream& work);
   const DeviceEvent& remember(DeviceStream& stream);
   void keep(Bases bases);
@@ -182,8 +197,8 @@ class DevicePut {
   std::vector<Piece> own_;
   bool has_room_ = false;  ///< for all peers' buffers among the slots of a launch
   bool may_wait_ = true;
-  DeviceChoices choices_;
-  bool engines_copy_own_ = false;
+  bool engines_are_forced_ = false;
+  bool was_captured_ = false;  ///< so that the host's count of rounds is wrong
   /// The last round that was put. Where graphs may put, too, the device alone has the count.
   std::uint64_t round_ = 0;
   StagingMemory staging_;
@@ -196,9 +211,9 @@ class DevicePut {
   /// \}
   std::map<std::size_t, Shared> buffers_of_;  ///< by peer
   std::vector<PutFlags> flags_;
-  std::unique_ptr<PutRounds> forward_;
+  Compiled forward_;
   /// By how values are combined, by array; none: they are replaced. Work in streams may use any.
-  std::map<std::vector<DeviceCombine>, std::unique_ptr<PutRounds>> back_;
+  std::map<std::vector<DeviceCombine>, Compiled> back_;
 
   std::unique_ptr<DeviceStream> stream_;  ///< of rounds that were started
   std::unique_ptr<DeviceEvent> captured_end_;
@@ -206,7 +221,8 @@ class DevicePut {
   bool has_last_ = false;
 
   Step step_ = Step::Idle;
-  const PutRounds* copies_ = nullptr;  ///< of the round that was started
+  const Compiled* prepared_ = nullptr;  ///< for the next round that is started
+  const PutRounds* copies_ = nullptr;   ///< of the round that was started
   std::uint64_t ticket_ = 0;
   std::vector<std::byte*> bases_;
   unsigned looks_ = 0;

@@ -13,13 +13,39 @@
 #include "strake/error.hpp"
 
 namespace strake::exchange::planned {
+namespace {
+
+/// Numbers the devices of a node as this process does. Those that it does not see get a number that
+/// no other one has.
+class DeviceNumbers {
+ public:
+  /// \param identity  as DeviceBackend::identity(); 0: not known
+  /// \param ordinal   the device's number in its process
+  int of(std::uint64_t identity, int ordinal) {
+    if (identity == 0) return ordinal;
+    const auto known = numbers_.find(identity);
+    if (known != numbers_.end()) return known->second;
+    const auto is_taken = [&](int number) {
+      return std::ranges::any_of(numbers_,
+                                 [number](const auto& one) { return one.second == number; });
+    };
+    while (is_taken(ordinal)) ++ordinal;
+    numbers_.emplace(identity, ordinal);
+    return ordinal;
+  }
+
+ private:
+  std::map<std::uint64_t, int> numbers_;
+};
+
+}  // namespace
 
 DevicePuts::DevicePuts(MPI_Comm comm, Connections& connections, const std::vector<Place>& arrays,
                        std::vector<Part> parts, const DeviceChoices& choices) {
   std::string fault;
   for (Part& part : parts) {
     puts_.push_back(std::make_unique<DevicePut>(part.place, arrays, std::move(part.peers),
-                                                std::move(part.own), choices));
+                                                std::move(part.own), choices.engines_are_forced));
     try {
       if (fault.empty()) puts_.back()->open_staging();
     } catch (const std::exception& error) {
@@ -32,7 +58,7 @@ DevicePuts::DevicePuts(MPI_Comm comm, Connections& connections, const std::vecto
     for (std::size_t i = 0; i < put->peers().size(); ++i) ends.push_back({put.get(), i});
   // Both ranks have the ends between them in the same order.
   std::ranges::sort(ends, {}, [](const End& end) { return end.put->peers()[end.peer].pair; });
-  swap_offers(comm, connections, ends);
+  swap_offers(comm, connections, ends, choices);
   std::erase_if(puts_, [](const auto& put) { return !put->is_used(); });
   try {
     prepare(false, {});
@@ -42,8 +68,8 @@ DevicePuts::DevicePuts(MPI_Comm comm, Connections& connections, const std::vecto
   mpi::agree(comm, fault, mpi::FaultKind::Other);
 }
 
-void DevicePuts::swap_offers(MPI_Comm comm, Connections& connections,
-                             const std::vector<End>& ends) {
+void DevicePuts::swap_offers(MPI_Comm comm, Connections& connections, const std::vector<End>& ends,
+                             const DeviceChoices& choices) {
   constexpr int kOffer = 7;
   constexpr int kReached = 8;
   constexpr int kAccepted = 9;
@@ -77,9 +103,32 @@ void DevicePuts::swap_offers(MPI_Comm comm, Connections& connections,
   std::vector<DevicePut::StagingOffer> mine;
   for (const auto& [put, peer] : ends) mine.push_back(put->offer_to(peer, offers.at(put)));
   std::vector<DevicePut::StagingOffer> theirs = swap(kOffer, mine);
+  DeviceNumbers numbers;
+  for (const auto& put : puts_) (void)numbers.of(offers.at(put.get()).device, put->place().device);
+  std::vector<DevicePair> pairs;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const DevicePut::PutPeer& peer = peer_of(i);
+    pairs.push_back({{own_rank, ends[i].put->place().device},
+                     {peer.rank, numbers.of(theirs[i].device, theirs[i].ordinal)},
+                     &peer.sends->pieces(),
+                     &peer.receives->pieces()});
+  }
+  for (const auto& put : puts_) {
+    const RankOnDevice own{own_rank, put->place().device};
+    if (!put->own().empty()) pairs.push_back({own, own, &put->own(), nullptr});
+  }
+  const std::vector<PairChoice> chosen = choices.choose(pairs);
   for (std::size_t i = 0; i < ends.size(); ++i)
-    mine[i].transport = ends[i].put->wanted(connections, own_rank, ends[i].peer, theirs[i]);
+    mine[i].transport =
+        ends[i].put->wanted(connections, ends[i].peer, chosen[i].transport, theirs[i]);
   theirs = swap(kReached, mine);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const Transport both = std::max(mine[i].transport, theirs[i].transport);
+    why_[peer_of(i).pair] = both == chosen[i].transport ? chosen[i].why
+                            : both == mine[i].transport
+                                ? "as this device does not reach the other's memory"
+                                : fmt::format("as rank {} has it", peer_of(i).rank);
+  }
   std::vector<char> accepts;
   for (std::size_t i = 0; i < ends.size(); ++i)
     accepts.push_back(ends[i].put->accepts(connections, ends[i].peer, mine[i], theirs[i]) ? 1 : 0);
@@ -102,16 +151,21 @@ Transport DevicePuts::transport(std::size_t pair) const {
   return end.put->transport(end.peer);
 }
 
+std::string DevicePuts::why(std::size_t pair) const {
+  const auto found = why_.find(pair);
+  return found == why_.end() ? std::string() : found->second;
+}
+
 bool DevicePuts::engines_copy_own() const noexcept {
   return std::ranges::any_of(puts_, [](const auto& put) { return put->engines_copy_own(); });
 }
 
 void DevicePuts::require_capturable(std::span<Stream> streams) const {
-  if (std::ranges::any_of(puts_, [](const auto& put) { return put->uses_engines(); }) &&
+  if (std::ranges::any_of(puts_, [](const auto& put) { return !put->can_be_captured(); }) &&
       StreamAccess::any_captures(streams))
     throw Unsupported(
-        "an exchange by copy engines (STRAKE_METHOD=engine, here or on another rank) is captured: "
-        "the host tells them which box a round uses");
+        "an exchange by copy engines (STRAKE_METHOD=engine) is captured: the host tells them which "
+        "buffer a round uses");
 }
 
 bool DevicePuts::may_wait() const noexcept {

@@ -36,6 +36,8 @@ class DevicePuts {
   [[nodiscard]] bool reaches(std::size_t pair) const noexcept { return where_.contains(pair); }
   /// How they travel.
   [[nodiscard]] Transport transport(std::size_t pair) const;
+  /// Why a pair of devices goes as it does, for people; empty: there was no choice.
+  [[nodiscard]] std::string why(std::size_t pair) const;
   /// Whether copy engines move what a device is to itself.
   [[nodiscard]] bool engines_copy_own() const noexcept;
   /// Whether anything goes this way.
@@ -76,14 +78,16 @@ class DevicePuts {
     DevicePut* put = nullptr;
     std::size_t peer = 0;
   };
-  void swap_offers(MPI_Comm comm, Connections& connections, const std::vector<End>& ends);
+  void swap_offers(MPI_Comm comm, Connections& connections, const std::vector<End>& ends,
+                   const DeviceChoices& choices);
   void require_capturable(std::span<Stream> streams) const;
   void follow(DeviceStream& work);
 
   std::map<int, std::unique_ptr<DeviceStream>> defaults_;  ///< by device: the legacy default one
   std::map<int, std::unique_ptr<DeviceEvent>> events_;     ///< by device: what a round comes after
   std::vector<std::unique_ptr<DevicePut>> puts_;
-  std::map<std::size_t, End> where_;  ///< by pair
+  std::map<std::size_t, End> where_;        ///< by pair
+  std::map<std::size_t, std::string> why_;  ///< by pair
 };
 
 }  // namespace strake::exchange::planned
