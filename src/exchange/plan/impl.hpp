@@ -98,15 +98,20 @@ class STRAKE_LOCAL Exchange::Impl {
   struct Opened {
     const Peer* peer;
     std::unique_ptr<PairTransfer> transfer;
+    std::string why;  ///< it goes as it does, for people; empty: there was no choice
   };
+  /// By rank of another node.
+  using FarChoices = std::map<int, PairChoice>;
   void plan_peers(std::vector<NegotiatedPair>& all);
   using Tags = std::map<int, std::array<int, 2>>;
   [[nodiscard]] Tags plan_far();
-  void open_transfers(const Tags& tags);
-  void open_transfer(std::span<Peer* const> peers, const std::array<int, 2>& tags);
-  [[nodiscard]] std::vector<PairChoice> choose(std::span<const DevicePair> pairs);
+  void open_transfers(const Tags& tags, const FarChoices& far);
+  void open_transfer(std::span<Peer* const> peers, const std::array<int, 2>& tags,
+                     const PairChoice* far);
+  [[nodiscard]] std::vector<PairChoice> choose(std::span<const DevicePair> pairs, FarChoices& far);
   [[nodiscard]] std::string why(const Peer& peer) const;
-  void plan_puts(const std::vector<NegotiatedPair>& all, std::vector<DevicePuts::Part> devices);
+  void plan_puts(const std::vector<NegotiatedPair>& all, std::vector<DevicePuts::Part> devices,
+                 FarChoices& far);
   [[nodiscard]] Transport transport_of(const Peer& peer) const;
   /// How the bytes travel that this rank is to itself.
   [[nodiscard]] Transport own_transport() const noexcept {
@@ -170,8 +175,7 @@ class STRAKE_LOCAL Exchange::Impl {
   Places places_;                             ///< of the arrays
   std::unique_ptr<Connections> connections_;  ///< outlives the schedules, whose copies read there
   std::vector<Peer> peers_;
-  std::map<int, PairChoice> far_choices_;  ///< by rank
-  std::vector<Opened> transfers_;          ///< in the order of the peers
+  std::vector<Opened> transfers_;  ///< in the order of the peers
   /// Messages of the MPI library take longest: the largest first; then what ranks of the node wait
   /// for.
   std::vector<PairTransfer*> send_order_;

@@ -51,8 +51,9 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
   try {
     plan_peers(all);
     const Tags tags = plan_far();
-    plan_puts(all, std::move(devices));
-    open_transfers(tags);
+    FarChoices far;
+    plan_puts(all, std::move(devices), far);
+    open_transfers(tags, far);
     int by_put = std::ranges::all_of(
                      peers_, [](const Peer& peer) { return peer.by_put || !is_device(peer.place); })
                      ? 1
@@ -125,7 +126,7 @@ Exchange::Impl::Tags Exchange::Impl::plan_far() {
 
 /// Opens what devices do not exchange by themselves, by the first row of the table that carries it.
 /// A fault of one rank is thrown on all.
-void Exchange::Impl::open_transfers(const Tags& tags) {
+void Exchange::Impl::open_transfers(const Tags& tags, const FarChoices& far) {
   std::string fault;
   try {
     for (Peer& peer : peers_) {
@@ -133,7 +134,8 @@ void Exchange::Impl::open_transfers(const Tags& tags) {
       std::vector<Peer*> together{&peer};
       for (Peer& other : std::span(peers_).subspan(number_of(peer) + 1))
         if (!peer.near && !other.near && other.rank == peer.rank) together.push_back(&other);
-      open_transfer(together, peer.near ? std::array{-1, -1} : tags.at(peer.rank));
+      peer.near ? open_transfer(together, {-1, -1}, nullptr)
+                : open_transfer(together, tags.at(peer.rank), &far.at(peer.rank));
     }
     std::vector<const Opened*> order;
     for (const Opened& opened : transfers_) order.push_back(&opened);
@@ -150,7 +152,8 @@ void Exchange::Impl::open_transfers(const Tags& tags) {
 }
 
 /// \param peers  one; all memories of a rank that is far
-void Exchange::Impl::open_transfer(std::span<Peer* const> peers, const std::array<int, 2>& tags) {
+void Exchange::Impl::open_transfer(std::span<Peer* const> peers, const std::array<int, 2>& tags,
+                                   const PairChoice* far) {
   const auto kind = [](bool on_device) {
     return on_device ? MemoryKind::Device : MemoryKind::Host;
   };
@@ -172,16 +175,16 @@ void Exchange::Impl::open_transfer(std::span<Peer* const> peers, const std::arra
       .in_tag = tags[0],
       .out_tag = tags[1]};
   for (Peer* const peer : peers) pair.schedules.push_back(&peer->schedules);
-  std::optional<Transport> wanted;
-  if (!first.near) wanted = far_choices_.at(first.rank).transport;
-  Opened& opened = transfers_.emplace_back(&first, exchange::row_of(pair.path, wanted).open(pair));
+  const auto wanted = far != nullptr ? std::optional(far->transport) : std::nullopt;
+  Opened& opened = transfers_.emplace_back(&first, exchange::row_of(pair.path, wanted).open(pair),
+                                           far != nullptr ? far->why : std::string());
   for (Peer* const peer : peers) peer->transfer = opened.transfer.get();
 }
 
 /// Chooses for all pairs of memories at once, of which some have no choice: how devices of the node
-/// exchange what is in `pairs`, and, in far_choices_, what goes to other nodes.
+/// exchange what is in `pairs`, and, in `far`, what goes to other nodes.
 /// \returns  by `pairs`
-std::vector<PairChoice> Exchange::Impl::choose(std::span<const DevicePair> pairs) {
+std::vector<PairChoice> Exchange::Impl::choose(std::span<const DevicePair> pairs, FarChoices& far) {
   std::vector<PlannedPair> all;
   const auto on_device = [](const RankOnDevice& at) {
     return machine::PathEnd{MemoryKind::Device, at.rank, 0, at.device};
@@ -225,7 +228,7 @@ std::vector<PairChoice> Exchange::Impl::choose(std::span<const DevicePair> pairs
   // A rank's memories go together: pinned memory, if any is a device's.
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (ranks[i] < 0) continue;
-    const auto [known, is_new] = far_choices_.try_emplace(ranks[i], chosen[i]);
+    const auto [known, is_new] = far.try_emplace(ranks[i], chosen[i]);
     if (!is_new && chosen[i].transport == Transport::OneShot) known->second = chosen[i];
   }
   chosen.resize(pairs.size());
@@ -233,14 +236,15 @@ std::vector<PairChoice> Exchange::Impl::choose(std::span<const DevicePair> pairs
 }
 
 std::string Exchange::Impl::why(const Peer& peer) const {
-  const auto found = far_choices_.find(peer.rank);
-  return !peer.near && found != far_choices_.end() ? found->second.why
-                                                   : puts_->why(number_of(peer));
+  if (peer.near) return puts_->why(number_of(peer));
+  const auto opened = std::ranges::find_if(
+      transfers_, [&](const Opened& one) { return one.transfer.get() == peer.transfer; });
+  return opened->why;
 }
 
 /// Plans the transfers between devices.
 void Exchange::Impl::plan_puts(const std::vector<NegotiatedPair>& all,
-                               std::vector<DevicePuts::Part> devices) {
+                               std::vector<DevicePuts::Part> devices, FarChoices& far) {
   std::vector<Place> arrays;
   for (std::size_t i = 0; i < arrays_; ++i) arrays.push_back(place_of(i));
   for (std::size_t i = 0; i < peers_.size(); ++i) {
@@ -254,7 +258,7 @@ void Exchange::Impl::plan_puts(const std::vector<NegotiatedPair>& all,
       devices, [](const DevicePuts::Part& part) { return part.own.empty() && part.peers.empty(); });
   puts_ = std::make_unique<DevicePuts>(
       group_->comm(), *connections_, arrays, std::move(devices),
-      DeviceChoices{[this](std::span<const DevicePair> pairs) { return choose(pairs); },
+      DeviceChoices{[&](std::span<const DevicePair> pairs) { return choose(pairs, far); },
                     engines_are_wanted()});
   for (Peer& peer : peers_) peer.by_put = puts_->reaches(number_of(peer));
 }
