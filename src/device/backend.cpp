@@ -13,6 +13,7 @@
 #include "device/own_folder.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -35,12 +36,16 @@ std::atomic<unsigned long long> g_objects_seen{0};
 // from then on.
 constexpr int kAsksBeforeSettling = 4096;
 std::atomic<int> g_asks{0};  // since an object was loaded
-std::mutex g_mutex;
-/// Until set_block_source() is called: straight from the back end.
-constinit BlockSource g_block_source{
-    [](Place place, std::int64_t bytes) { return device_backend()->allocate(place, bytes); },
-    [](Place place, void* block) noexcept { device_backend()->deallocate(place, block); }};
-std::atomic<void*> g_plugin{nullptr};
+
+struct Plugin {
+  std::mutex mutex;  ///< of its loading
+  std::atomic<void*> handle{nullptr};
+  /// Until set_block_source() is called: straight from the back end.
+  BlockSource blocks{
+      [](Place place, std::int64_t bytes) { return device_backend()->allocate(place, bytes); },
+      [](Place place, void* block) noexcept { device_backend()->deallocate(place, block); }};
+};
+Plugin& the_plugin() noexcept { return ProcessState::part<Plugin>(); }
 
 /// Whether the process's driver is initialised, and can be called here.
 bool driver_in_use() noexcept {
@@ -93,7 +98,7 @@ DeviceBackend* load() {
   const auto make =
       reinterpret_cast<MakeDeviceBackend>(dlsym(plugin, "strake_make_device_backend"));
   DeviceBackendOptions options;
-  options.blocks = g_block_source;
+  options.blocks = block_source();
   options.warn = [](const char* text) { log::warn("{}", text); };
   if (const std::int64_t spin_us = settings::number(settings::Id::spin_us); spin_us > 0) {
     options.spin_ns = spin_us * 1000;  // the default is longer than a small kernel takes
@@ -107,17 +112,17 @@ DeviceBackend* load() {
   } else {
     g_driver_maps.store(backend->maps(), std::memory_order_release);
   }
-  g_plugin.store(plugin, std::memory_order_release);
+  the_plugin().handle.store(plugin, std::memory_order_release);
   return backend;
 }
 
 }  // namespace
 
-void set_block_source(const BlockSource& source) noexcept { g_block_source = source; }
-const BlockSource& block_source() noexcept { return g_block_source; }
+void set_block_source(const BlockSource& source) noexcept { the_plugin().blocks = source; }
+const BlockSource& block_source() noexcept { return the_plugin().blocks; }
 
 void* device_plugin_symbol(const char* name) noexcept {
-  void* const plugin = g_plugin.load(std::memory_order_acquire);
+  void* const plugin = the_plugin().handle.load(std::memory_order_acquire);
   return plugin != nullptr ? dlsym(plugin, name) : nullptr;
 }
 
@@ -125,7 +130,7 @@ DeviceBackend* device_backend() noexcept {
   if (DeviceBackend* backend = g_backend.load(std::memory_order_acquire)) return backend;
   if (g_given_up.load(std::memory_order_relaxed) || !driver_in_use()) return nullptr;
   try {
-    const std::scoped_lock lock(g_mutex);
+    const std::scoped_lock lock(the_plugin().mutex);
     DeviceBackend* backend = g_backend.load(std::memory_order_acquire);
     if (backend != nullptr || g_given_up.load(std::memory_order_relaxed)) return backend;
     backend = load();

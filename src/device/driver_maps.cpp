@@ -12,11 +12,17 @@
 #include <string_view>
 
 #include "device/imports.hpp"
+#include "state/process_state.hpp"
 
 namespace strake {
 namespace {
 
 constinit std::atomic<std::uint64_t> g_calls{1};
+
+/// One thread at a time changes slots.
+struct ChangingSlots {
+  std::mutex mutex;
+};
 
 /// Counts a call that has returned; errno stays the call's.
 void count() noexcept { g_calls.fetch_add(1, std::memory_order_acq_rel); }
@@ -126,12 +132,11 @@ class DriverObject {
 };
 
 std::optional<DriverMaps> watch_driver_maps(const char* object) noexcept {
-  static std::mutex mutex;
   // The reference is kept, so that the slots are never unmapped.
   void* const handle = dlopen(object, RTLD_LAZY | RTLD_NOLOAD);
   link_map* map = nullptr;
   if (handle == nullptr || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return {};
-  const std::scoped_lock lock(mutex);
+  const std::scoped_lock lock(ProcessState::part<ChangingSlots>().mutex);
   DriverMaps maps;
   if (!DriverObject(*map).change_slots(maps)) return {};
   return maps;

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <mutex>
 
+#include "state/process_state.hpp"
+
 namespace strake {
 namespace {
 
@@ -13,8 +15,10 @@ namespace {
 // once. An object of the application can't: it may be unloaded, and a reference would prevent that.
 constexpr std::array kEmptyLibraries = {"libanl.so.1", "libutil.so.1", "librt.so.1", "libdl.so.2"};
 
-std::mutex g_settling;
-std::size_t g_next_library = 0;
+struct Settling {
+  std::mutex mutex;
+  std::size_t next = 0;  ///< the first of kEmptyLibraries that was not tried yet
+};
 
 bool is_loaded(const char* library) noexcept {
   void* const handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
@@ -37,9 +41,10 @@ unsigned long long objects_loaded() noexcept {
 
 bool settle_objects(unsigned long long looked_at) noexcept {
 #ifdef __GLIBC__
-  const std::scoped_lock lock(g_settling);
-  while (g_next_library < kEmptyLibraries.size()) {
-    const char* const library = kEmptyLibraries[g_next_library++];
+  auto& [mutex, next] = ProcessState::part<Settling>();
+  const std::scoped_lock lock(mutex);
+  while (next < kEmptyLibraries.size()) {
+    const char* const library = kEmptyLibraries[next++];
     if (is_loaded(library)) continue;
     void* const handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == nullptr) continue;

@@ -12,6 +12,7 @@
 #include "mpi/real_mpi.hpp"
 #include "mpi/types.hpp"
 #include "settings/log.hpp"
+#include "state/process_state.hpp"
 #include "strake/layout.hpp"
 
 namespace strake::interpose {
@@ -28,8 +29,10 @@ struct Committed {
     return type == other && comm == on;
   }
 };
-std::mutex g_mutex;
-std::vector<Committed> g_committed;
+struct AllCommitted {
+  std::mutex mutex;
+  std::vector<Committed> types;
+};
 
 /// What both functions refuse, by the same arguments on all ranks.
 int refused(const MPI_Datatype* type, MPI_Comm comm) {
@@ -90,8 +93,9 @@ void announce_all(ShmEndpoint* endpoint, MPI_Comm comm) {
 
 /// Lets go of what was committed under a handle: another type may have had it before.
 void forget(MPI_Datatype type, MPI_Comm comm) {
-  const std::lock_guard lock(g_mutex);
-  std::erase_if(g_committed, [&](const Committed& one) {
+  auto& [mutex, types] = ProcessState::part<AllCommitted>();
+  const std::lock_guard lock(mutex);
+  std::erase_if(types, [&](const Committed& one) {
     if (!one.is(type, comm)) return false;
     if (ShmEndpoint* const endpoint = ShmEndpoint::get()) endpoint->let_go(one.layout);
     return true;
@@ -127,8 +131,9 @@ int commit_comm(MPI_Datatype* type, MPI_Comm comm) {
           for (const Direction direction : {Direction::Send, Direction::Receive})
             (void)exchange::plans_of(*element).plan(direction, kHost, kHost);
         }
-        const std::lock_guard lock(g_mutex);
-        g_committed.push_back({*type, comm, layout});
+        auto& [mutex, types] = ProcessState::part<AllCommitted>();
+        const std::lock_guard lock(mutex);
+        types.push_back({*type, comm, layout});
         return MPI_SUCCESS;
       });
 }
@@ -141,8 +146,9 @@ int free_comm(MPI_Datatype* type, MPI_Comm comm) {
         Requests::get().hand_on();
         bool found = false;
         {
-          const std::lock_guard lock(g_mutex);
-          found = std::any_of(g_committed.begin(), g_committed.end(),
+          auto& [mutex, types] = ProcessState::part<AllCommitted>();
+          const std::lock_guard lock(mutex);
+          found = std::any_of(types.begin(), types.end(),
                               [&](const Committed& one) { return one.is(*type, comm); });
         }
         const auto unknown = greatest<1>({found ? 0U : 1U}, comm);

@@ -13,11 +13,16 @@
 #include "job/report.hpp"
 #include "mpi/world.hpp"
 #include "settings/complaints.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::interpose {
 namespace {
 
-bool g_ends_with_self = false;
+struct Lifetime {
+  bool ends_with_self = false;  ///< MPI_Finalize calls end()
+  std::atomic<int> sessions{0};
+};
+Lifetime& lifetime() noexcept { return ProcessState::part<Lifetime>(); }
 
 int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
   end_pending();
@@ -53,7 +58,7 @@ int started(int code) noexcept {
     set_multiple();
     job::leave_letter(settings::text(settings::Id::job), job::Letter::Threads);
   }
-  g_ends_with_self = end_with_self();
+  lifetime().ends_with_self = end_with_self();
   const bool spawned = note_parent();
   int rank = 0;
   real_mpi().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -81,8 +86,6 @@ int calls::MPI_Init_thread(int* argc, char*** argv, int required, int* provided)
 
 #if STRAKE_MPI_SESSIONS
 namespace {
-std::atomic<int> g_sessions{0};
-
 /// Whether several threads may use the session at once. True if the MPI library does not say.
 bool is_multiple(MPI_Session session) noexcept {
   using GetInfo = decltype(&::MPI_Session_get_info);
@@ -102,7 +105,7 @@ bool is_multiple(MPI_Session session) noexcept {
 int calls::MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
   const int code = real_mpi().MPI_Session_init(info, handler, session);
   if (code != MPI_SUCCESS) return code;
-  ++g_sessions;
+  ++lifetime().sessions;
   report_start();
   if (is_multiple(*session)) {
     set_multiple();
@@ -114,19 +117,20 @@ int calls::MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* 
 int calls::MPI_Session_finalize(MPI_Session* session) {
   Requests& ours = Requests::get();
   ours.hand_on();
-  if (g_sessions == 1 && !strake::mpi::in_world()) ours.forget();
+  if (lifetime().sessions == 1 && !strake::mpi::in_world()) ours.forget();
   const int code = real_mpi().MPI_Session_finalize(session);
-  if (code == MPI_SUCCESS) --g_sessions;
+  if (code == MPI_SUCCESS) --lifetime().sessions;
   return code;
 }
 #endif
 
 int calls::MPI_Finalize() {
-  if (!g_ends_with_self) end_pending();
-  g_ends_with_self ? Requests::get().hand_on() : Requests::get().shut_down();
-  if (!g_ends_with_self) end_sharing();
+  const bool ends_with_self = lifetime().ends_with_self;
+  if (!ends_with_self) end_pending();
+  ends_with_self ? Requests::get().hand_on() : Requests::get().shut_down();
+  if (!ends_with_self) end_sharing();
   report_start();  // MPI_Init may have been called past Strake
-  if (!g_ends_with_self) summarise();
+  if (!ends_with_self) summarise();
   const int code = real_mpi().MPI_Finalize();
   strake::mpi::leave_world();
   return code;

@@ -5,6 +5,8 @@
 #include <new>
 #include <unordered_map>
 
+#include "state/process_state.hpp"
+
 namespace strake::interpose {
 namespace {
 
@@ -13,11 +15,7 @@ struct Messages {
   std::unordered_map<MPI_Message, Origin> origins;
 };
 
-/// Never destroyed, since other threads may outlive main.
-Messages& messages() {
-  static auto& made = *new Messages;
-  return made;
-}
+Messages& messages() { return ProcessState::part<Messages>(); }
 
 }  // namespace
 

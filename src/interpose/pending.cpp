@@ -16,6 +16,7 @@
 #include "mpi/wire.hpp"
 #include "mpi/world.hpp"
 #include "settings/log.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake::interpose {
@@ -32,10 +33,7 @@ struct FreedList final : exchange::Mover {
   std::mutex mutex;
   std::vector<Freed> all;
 };
-FreedList& freed() {
-  static auto& made = *new FreedList;
-  return made;
-}
+FreedList& freed() { return ProcessState::part<FreedList>(); }
 
 using exchange::Transfer;
 using machine::Direction;

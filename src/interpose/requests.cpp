@@ -11,6 +11,7 @@
 #include "mpi/types.hpp"
 #include "mpi/wire.hpp"
 #include "mpi/world.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake::interpose {
@@ -23,12 +24,10 @@ using mpi::key_of;
 
 }  // namespace
 
+Requests::Requests() { exchange::g_in_flight.add(*this); }
+
 Requests& Requests::make() {
-  static Requests& made = *[] {
-    auto* const created = new Requests;
-    exchange::g_in_flight.add(*created);
-    return created;
-  }();
+  Requests& made = ProcessState::part<Requests>();
   made_.store(&made, std::memory_order_release);
   return made;
 }

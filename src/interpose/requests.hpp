@@ -23,7 +23,9 @@ namespace strake::interpose {
 
 class Requests final : public exchange::Mover {
  public:
-  /// Those of the process; never destroyed.
+  /// Registers itself with the operations in flight.
+  Requests();
+  /// Those of the process.
   static Requests& get() {
     Requests* const made = made_.load(std::memory_order_acquire);
     return made != nullptr ? *made : make();

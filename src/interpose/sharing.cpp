@@ -15,6 +15,7 @@
 #include "mpi/job.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake::interpose {
@@ -22,8 +23,11 @@ namespace {
 
 using exchange::shared::ShmEndpoint;
 
-std::atomic<Sharing> g_sharing{Sharing::Off};
-Shared g_shared;  // once the endpoint is closed
+struct SharingState {
+  std::atomic<Sharing> sharing{Sharing::Off};
+  Shared at_end;  ///< once the endpoint is closed
+};
+SharingState& own_state() noexcept { return ProcessState::part<SharingState>(); }
 
 Sharing try_to_begin(int rank, bool spawned) {
   const std::string_view job = settings::text(settings::Id::job);
@@ -68,10 +72,10 @@ const char* name_of(Sharing sharing) noexcept {
 
 void begin_sharing(int rank, bool spawned) noexcept {
   try {
-    g_sharing = try_to_begin(rank, spawned);
+    own_state().sharing = try_to_begin(rank, spawned);
   } catch (const std::exception& error) {
     log::info("rank {} takes no messages by shared memory: {}", rank, error.what());
-    g_sharing = Sharing::Resources;
+    own_state().sharing = Sharing::Resources;
   }
 }
 
@@ -80,15 +84,15 @@ void stop_sharing() noexcept {
 }
 
 void end_sharing() noexcept {
-  g_shared = shared();
+  own_state().at_end = shared();
   ShmEndpoint::close();
 }
 
-Sharing sharing() noexcept { return g_sharing; }
+Sharing sharing() noexcept { return own_state().sharing; }
 
 Shared shared() noexcept {
   const ShmEndpoint* const endpoint = ShmEndpoint::get();
-  if (endpoint == nullptr) return g_shared;
+  if (endpoint == nullptr) return own_state().at_end;
   return {static_cast<std::uint64_t>(endpoint->directory().ranks_reached()),
           endpoint->offers_late(), endpoint->unshareable()};
 }

@@ -14,6 +14,7 @@
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -21,7 +22,9 @@ namespace {
 using mpi::real_mpi;
 using Json = nlohmann::ordered_json;
 
-bool g_spawned = false;
+struct Parent {
+  bool has_spawned = false;  ///< this rank
+};
 
 /// Sums the totals of all ranks on rank 0. They are 64-bit counts and nothing else.
 void add_up(Totals& totals) {
@@ -147,8 +150,9 @@ bool summary_wanted() noexcept {
 bool note_parent() noexcept {
   MPI_Comm parent = MPI_COMM_NULL;
   real_mpi().MPI_Comm_get_parent(&parent);
-  g_spawned = parent != MPI_COMM_NULL;
-  return g_spawned;
+  bool& spawned = ProcessState::part<Parent>().has_spawned;
+  spawned = parent != MPI_COMM_NULL;
+  return spawned;
 }
 
 void summarise() noexcept {
@@ -156,7 +160,7 @@ void summarise() noexcept {
   // whatever their settings.
   const bool whole_job = !settings::text(settings::Id::job).empty();
   // Spawned ranks have an MPI_COMM_WORLD of their own.
-  if (g_spawned || (!whole_job && !summary_wanted())) return;
+  if (ProcessState::part<Parent>().has_spawned || (!whole_job && !summary_wanted())) return;
   try {
     const mpi::RealMpi& real = real_mpi();
     int rank = 0;

@@ -25,6 +25,7 @@
 #include "machine/transports.hpp"
 #include "memory/per_thread.hpp"
 #include "mpi/types.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::interpose::times {
 namespace {
@@ -77,11 +78,7 @@ struct Process {
   std::uint64_t first_tick = 0;
   double seconds_per_tick = 0;
 };
-/// Never destroyed: threads may end after main.
-Process& process() {
-  static Process& instance = *new Process;
-  return instance;
-}
+Process& process() { return ProcessState::part<Process>(); }
 
 /// The row of calls alike, or where there are too many that of the function.
 Row& row_of(Rows& rows, Identity identity) {

@@ -12,6 +12,7 @@
 #include "mpi/types.hpp"
 #include "mpi/world.hpp"
 #include "settings/settings.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::interpose::trying {
 namespace {
@@ -26,23 +27,8 @@ std::int64_t now() noexcept {
       .count();
 }
 
-/// The first call is MPI_Init's.
-exchange::Trials& trials() {
-  static exchange::Trials& instance = *new exchange::Trials(now());  // calls may come after main
-  return instance;
-}
-
-/// Whether the running call is a blocking one.
-bool g_blocking = false;
-
-/// When what was found is to be tried again. [ns]
-std::int64_t g_review = 0;
-/// How long after a review the next one comes. [ns]
-std::int64_t g_between = 5'000'000'000;
 constexpr std::int64_t kMostBetween = 60'000'000'000;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-/// When trials go on that pause now. [ns]
-std::int64_t g_resume = kNever;
 
 /// Looks whether calls touch memory for the first time. A look at the system's count takes some
 /// 300 ns, so only the first calls of an exchange are looked at, and the first that complete it.
@@ -56,10 +42,10 @@ class Faults {
     --left;
     before_ = count();
   }
-  /// Whether the call has touched any, as far as it was looked at.
-  [[nodiscard]] bool end_call() noexcept {
+  /// Whether the call has touched any, as far as it was looked at. Charges `trials` with the look.
+  [[nodiscard]] bool end_call(exchange::Trials& trials) noexcept {
     if (!std::exchange(looks_, false)) return false;
-    trials().charge(kCost);
+    trials.charge(kCost);
     return count() != before_;
   }
 
@@ -75,7 +61,17 @@ class Faults {
   bool looks_ = false;
   long before_ = 0;
 };
-constinit Faults g_faults;
+
+/// Made in MPI_Init. One thread at a time is in MPI while there are trials.
+struct Trying {
+  exchange::Trials trials{now()};
+  Faults faults;
+  bool blocking = false;                 ///< whether the running call is a blocking one
+  std::int64_t review = 0;               ///< when what was found is to be tried again [ns]
+  std::int64_t between = 5'000'000'000;  ///< how long after a review the next one comes [ns]
+  std::int64_t resume = kNever;          ///< when trials go on that pause now [ns]
+};
+Trying& trying() { return ProcessState::part<Trying>(); }
 
 /// Whether no other thread may be in MPI; else the trials end (a session may bring that).
 bool is_alone() noexcept {
@@ -90,66 +86,72 @@ Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool
               bool shareable, Choice by_rule, bool* settled) {
   static const bool wanted = settings::flag(settings::Id::trials);
   if (!wanted || mpi::g_multiple.load(std::memory_order_relaxed)) return by_rule;
-  const std::uint64_t begun = trials().begun();
-  if (!trials().is_open()) g_faults.begin_exchange();
-  if (!trials().is_inside()) g_faults.begin_call(false);
+  Trying& own = trying();
+  const std::uint64_t begun = own.trials.begun();
+  if (!own.trials.is_open()) own.faults.begin_exchange();
+  if (!own.trials.is_inside()) own.faults.begin_call(false);
   const auto way =
-      trials().way({elements.layout().hash(), elements.size_bytes(), direction, nonblocking},
-                   {by_rule.transport, by_rule.shares, shareable}, now());
-  if (trials().is_open() && trials().begun() != begun) g_faults.begin_exchange();
-  g_open.store(trials().is_open(), std::memory_order_relaxed);
-  if (way.paused) g_resume = std::min(g_resume, trials().resumes_at());
-  g_blocking = g_blocking || (!way.settled && !nonblocking);
+      own.trials.way({elements.layout().hash(), elements.size_bytes(), direction, nonblocking},
+                     {by_rule.transport, by_rule.shares, shareable}, now());
+  if (own.trials.is_open() && own.trials.begun() != begun) own.faults.begin_exchange();
+  g_open.store(own.trials.is_open(), std::memory_order_relaxed);
+  if (way.paused) own.resume = std::min(own.resume, own.trials.resumes_at());
+  own.blocking = own.blocking || (!way.settled && !nonblocking);
   *settled = way.settled;
   const Reason meanwhile = by_rule.reason == Reason::None ? Reason::BuiltInRule : by_rule.reason;
   return {way.transport, way.settled && way.tried ? Reason::Trials : meanwhile, way.shares};
 }
 
 void start() noexcept {
-  g_review = now() + g_between;
-  (void)trials();
+  Trying& own = trying();
+  own.review = now() + own.between;
 }
 
 void look_at_time() noexcept {
+  Trying& own = trying();
   const std::int64_t time = now();
-  if (time < std::min(g_review, g_resume) || !is_alone()) return;
-  if (time >= g_review) {
-    trials().drop();
-    trials().review(time);
+  if (time < std::min(own.review, own.resume) || !is_alone()) return;
+  if (time >= own.review) {
+    own.trials.drop();
+    own.trials.review(time);
     g_open.store(false, std::memory_order_relaxed);
-    g_between = std::min(2 * g_between, kMostBetween);
-    g_review = time + g_between;
+    own.between = std::min(2 * own.between, kMostBetween);
+    own.review = time + own.between;
   }
-  g_resume = kNever;
+  own.resume = kNever;
   mpi::g_type_generation.fetch_add(1, std::memory_order_release);  // all are asked about again
 }
 
 void begin_open() noexcept {
   if (!is_alone()) return;
-  trials().begin();
-  g_open.store(trials().is_open(), std::memory_order_relaxed);
+  Trying& own = trying();
+  own.trials.begin();
+  g_open.store(own.trials.is_open(), std::memory_order_relaxed);
 }
 
 void enter_open() noexcept {
   if (!is_alone()) return;
-  g_faults.begin_call(true);
-  trials().enter(now());
+  Trying& own = trying();
+  own.faults.begin_call(true);
+  own.trials.enter(now());
 }
 
 void leave_open(bool completes) noexcept {
-  if (is_alone() && trials().is_inside()) {
+  Trying& own = trying();
+  if (is_alone() && own.trials.is_inside()) {
     const std::int64_t time = now();
-    trials().leave(time, completes || g_blocking, g_faults.end_call());
+    own.trials.leave(time, completes || own.blocking, own.faults.end_call(own.trials));
   }
-  g_blocking = false;
+  own.blocking = false;
 }
 
 void drop_open() noexcept {
-  if (is_alone()) trials().drop();
+  Trying& own = trying();
+  if (is_alone()) own.trials.drop();
   g_open.store(false, std::memory_order_relaxed);
-  g_blocking = false;
+  own.blocking = false;
 }
 
-exchange::Trials::Found found() noexcept { return trials().found(); }
+exchange::Trials::Found found() noexcept { return trying().trials.found(); }
 
 }  // namespace strake::interpose::trying

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "mpi/quirks.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::interpose {
 namespace {
@@ -15,11 +16,7 @@ struct Known {
   std::mutex mutex;
   std::unordered_map<MPI_Request, Untestable> requests;
 };
-/// Never destroyed, since other threads may outlive main.
-Known& known() {
-  static auto& made = *new Known;
-  return made;
-}
+Known& known() { return ProcessState::part<Known>(); }
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "job/first.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::machine {
 namespace {
@@ -139,8 +140,10 @@ ProfileState state_of(const Located& located, std::string_view mpi) {
 }
 
 const Located& located_here() {
-  static const Located& located = *new Located(search());  // never destroyed
-  return located;
+  struct Here {
+    Located located = search();
+  };
+  return ProcessState::part<const Here>().located;
 }
 
 const Profile* this_machine() noexcept {

@@ -4,6 +4,8 @@
 #include <array>
 #include <deque>
 
+#include "state/process_state.hpp"
+
 namespace strake::machine {
 namespace {
 
@@ -62,10 +64,10 @@ static_assert(std::ranges::all_of(kFacts, [number = 0](const TransportFacts& fac
   return static_cast<int>(facts.transport) == number++;
 }));
 
-std::deque<TransportFacts>& added() {
-  static auto& all = *new std::deque<TransportFacts>;
-  return all;
-}
+struct AddedTransports {
+  std::deque<TransportFacts> all;
+};
+std::deque<TransportFacts>& added() { return ProcessState::part<AddedTransports>().all; }
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 
 #include "memory/per_thread.hpp"
 #include "memory/size_class.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -23,8 +24,6 @@ struct alignas(64) Header {
   Header* next = nullptr;
   int size_class = 0;
 };
-
-std::atomic<std::int64_t> g_bytes{0};
 
 /// Free blocks by class, as linked lists: pushing and popping allocates nothing.
 class Shelf {
@@ -46,14 +45,11 @@ class Shelf {
 };
 
 struct SharedShelf {
+  std::atomic<std::int64_t> bytes{0};  ///< of all blocks
   std::mutex mutex;
   Shelf shelf;
 };
-/// Never destroyed: threads may end, and release, after static objects are gone.
-SharedShelf& shared_shelf() {
-  static auto* const shelf = new SharedShelf;
-  return *shelf;
-}
+SharedShelf& shared_shelf() noexcept { return ProcessState::part<SharedShelf>(); }
 
 /// How many blocks of a class a thread keeps; all threads share the other blocks. An exchange may
 /// have a hundred short messages in flight.
@@ -111,7 +107,7 @@ void* acquire_host_block(std::int64_t bytes) {
     if (memory == nullptr)
       throw OutOfMemory(fmt::format("no host memory is left for {} bytes", size));
     header = new (memory) Header{nullptr, size_class};
-    g_bytes.fetch_add(class_bytes(size_class), std::memory_order_relaxed);
+    shared_shelf().bytes.fetch_add(class_bytes(size_class), std::memory_order_relaxed);
   }
   return header + 1;
 }
@@ -134,12 +130,14 @@ void free_waiting_host_blocks() noexcept {
   const std::scoped_lock lock(shared_shelf().mutex);
   for (int size_class = 0; size_class < kSizeClasses; ++size_class) {
     while (Header* const header = shared_shelf().shelf.pop(size_class)) {
-      g_bytes.fetch_sub(class_bytes(size_class), std::memory_order_relaxed);
+      shared_shelf().bytes.fetch_sub(class_bytes(size_class), std::memory_order_relaxed);
       std::free(header);
     }
   }
 }
 
-std::int64_t host_block_bytes() noexcept { return g_bytes.load(std::memory_order_relaxed); }
+std::int64_t host_block_bytes() noexcept {
+  return shared_shelf().bytes.load(std::memory_order_relaxed);
+}
 
 }  // namespace strake

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "memory/host_blocks.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -22,10 +23,7 @@ bool is_plain(Place place) noexcept { return place.kind == MemoryKind::Host; }
 
 Pool::~Pool() { trim(); }
 
-Pool& Pool::instance() {
-  static auto* const pool = new Pool;
-  return *pool;
-}
+Pool& Pool::instance() { return ProcessState::part<Pool>(); }
 
 DeviceBackend& Pool::backend() {
   if (backend_ == nullptr) backend_ = device_backend();

@@ -36,7 +36,7 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// The process's pool. Never destroyed.
+  /// The process's pool.
   static Pool& instance();
 
   /// At least `bytes`, aligned to 64 (host) or 256 bytes. If a block waits, ~20 ns for host memory,

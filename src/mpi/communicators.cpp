@@ -11,17 +11,12 @@
 
 #include "mpi/real_mpi.hpp"
 #include "mpi/types.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::mpi {
 namespace {
 
 int g_key = MPI_KEYVAL_INVALID;
-/// How often communicators of the same ranks were made from one parent.
-std::mutex g_mutex;
-std::map<std::uint64_t, std::uint64_t>& times_made() {
-  static auto& made = *new std::map<std::uint64_t, std::uint64_t>;
-  return made;
-}
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash ^= value + 0x9E3779B97F4A7C15U + (hash << 12) + (hash >> 4);
@@ -29,15 +24,13 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   return hash ^ (hash >> 31);
 }
 
-/// Those that are known, by handle. Never destroyed: other threads may outlive main.
 struct Registry {
   std::mutex mutex;
-  std::unordered_map<std::uint64_t, CommunicatorPtr> known;
+  std::unordered_map<std::uint64_t, CommunicatorPtr> known;  ///< by handle
+  /// How often communicators of the same ranks were made from one parent, by a hash of both.
+  std::map<std::uint64_t, std::uint64_t> times_made;
 };
-Registry& registry() {
-  static auto& made = *new Registry;
-  return made;
-}
+Registry& registry() { return ProcessState::part<Registry>(); }
 
 /// The communicator is about to be freed: its handle may be given to another one.
 int forget(MPI_Comm comm, int /*key*/, void* /*value*/, void* /*state*/) {
@@ -114,8 +107,8 @@ void name_communicator(MPI_Comm parent, MPI_Comm made) noexcept {
     for (const int rank : world) name = mix(name, static_cast<std::uint64_t>(rank));
     std::uint64_t times = 0;
     {
-      const std::lock_guard lock(g_mutex);
-      times = ++times_made()[name];
+      const std::lock_guard lock(registry().mutex);
+      times = ++registry().times_made[name];
     }
     (void)remember(made, mix(name, times), std::move(world));
   } catch (const std::exception&) {

@@ -14,6 +14,7 @@
 #include "mpi/world.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake::mpi {
@@ -140,13 +141,11 @@ void add_predefined(TypeRegistry& registry) {
 }
 
 TypeRegistry& type_registry() {
-  // Never destroyed: MPI calls may come from exit handlers.
-  static TypeRegistry& instance = *[] {
-    auto* made = new TypeRegistry;
-    add_predefined(*made);
-    return made;
-  }();
-  return instance;
+  struct Filled {
+    TypeRegistry registry;
+    Filled() { add_predefined(registry); }
+  };
+  return ProcessState::part<Filled>().registry;
 }
 
 /// The record that a handle has, or null: `*is_known` says whether the type is new then.

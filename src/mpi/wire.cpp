@@ -12,6 +12,7 @@
 #include "mpi/job.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/real_mpi.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::mpi {
 namespace {
@@ -114,15 +115,12 @@ MPI_Datatype make_long(std::int64_t bytes) {
   return type;
 }
 
-/// Split types by their first length; never destroyed, since other threads may outlive main.
+/// Split types by their first length.
 struct Kept {
   std::mutex mutex;
   std::unordered_map<std::int64_t, MPI_Datatype> types;
 };
-Kept& kept_types() {
-  static auto& kept = *new Kept;
-  return kept;
-}
+Kept& kept_types() { return ProcessState::part<Kept>(); }
 
 /// The type of `first` bytes, a hole and one byte; `kept` unless there are too many of them.
 MPI_Datatype split_type(std::int64_t first, bool& kept) {

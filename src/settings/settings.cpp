@@ -3,20 +3,20 @@
 #include <unistd.h>
 
 #include "settings/settings_table.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::settings {
 namespace {
 
-/// Made at the first use, which may be before main, and never destroyed: the last use may be after
-/// main.
-const Table& table() {
-  static const Table& instance = *new Table([] {
+/// Read at the first use, which may be before main.
+struct ReadTable {
+  Table table = [] {
     std::size_t count = 0;
     while (environ != nullptr && environ[count] != nullptr) ++count;
     return read_table({environ, count});
-  }());
-  return instance;
-}
+  }();
+};
+const Table& table() { return ProcessState::part<const ReadTable>().table; }
 
 }  // namespace
 

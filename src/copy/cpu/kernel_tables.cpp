@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "settings/settings.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::cpu {
 namespace {
@@ -56,10 +57,7 @@ struct Available {
   }
 };
 
-const Available& available() {
-  static const Available& instance = *new Available;  // for calls after main, too
-  return instance;
-}
+const Available& available() { return ProcessState::part<const Available>(); }
 
 bool allowed(std::int64_t target, std::string_view simd) {
   if (simd == "baseline") return target != HWY_AVX2 && target != HWY_AVX3;
@@ -81,16 +79,17 @@ const Kernels& choose_default() {
 std::span<const Kernels> available_kernels() { return available().kernels; }
 
 std::span<const Kernels> kernels_of_every_make() {
-  static const auto& all = *new auto([] {
+  struct EveryMake {
     std::vector<Kernels> kernels = available().kernels;
-    const std::int64_t best = available().targets.front();
-    for (const CpuMake make : {CpuMake::Other, CpuMake::Amd, CpuMake::Intel}) {
-      if (make != this_make())
-        kernels.push_back({nest_kernels_of(best, make), list_kernels_of(best, make)});
+    EveryMake() {
+      const std::int64_t best = available().targets.front();
+      for (const CpuMake make : {CpuMake::Other, CpuMake::Amd, CpuMake::Intel}) {
+        if (make != this_make())
+          kernels.push_back({nest_kernels_of(best, make), list_kernels_of(best, make)});
+      }
     }
-    return kernels;
-  }());
-  return all;
+  };
+  return ProcessState::part<const EveryMake>().kernels;
 }
 
 const Kernels& default_kernels() {

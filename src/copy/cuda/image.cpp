@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "device/cuda/driver.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::cuda {
 
@@ -15,13 +16,12 @@ Lane loading_lane(int device) {
 }
 
 void DeviceImage::upload(std::span<const std::byte> image) {
-  // Beside all other work of the device, one upload at a time. Never destroyed: at exit the runtime
-  // may be gone.
+  // Beside all other work of the device, one upload at a time.
   struct Uploads {
     std::mutex mutex;
     std::map<int, cudaStream_t> streams;
   };
-  static auto& uploads = *new Uploads;
+  auto& uploads = ProcessState::part<Uploads>();
   const DeviceScope scope(device_);
   const std::lock_guard lock(uploads.mutex);
   cudaStream_t& stream = uploads.streams[device_];

@@ -82,9 +82,11 @@ bool is_complete(cudaError_t query, std::source_location where) {
 }
 
 const Driver* driver() noexcept {
-  static Driver table{};
-  static const bool complete = load(table);
-  return complete ? &table : nullptr;
+  static const struct Loaded {
+    Driver table{};
+    bool complete = load(table);
+  } loaded{};
+  return loaded.complete ? &loaded.table : nullptr;
 }
 
 CUcontext primary_context(int device) {

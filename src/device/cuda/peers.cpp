@@ -7,12 +7,20 @@
 #include <utility>
 
 #include "device/cuda/driver.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::cuda {
+namespace {
+
+struct EnabledPeers {
+  std::mutex mutex;
+  std::set<std::pair<int, int>> pairs;
+};
+
+}  // namespace
 
 bool enable_peer(int device, int other) {
-  static std::mutex mutex;
-  static auto& enabled = *new std::set<std::pair<int, int>>;
+  auto& [mutex, enabled] = ProcessState::part<EnabledPeers>();
   const std::scoped_lock lock(mutex);
   if (device == other || enabled.contains({device, other})) return true;
   int possible = 0;

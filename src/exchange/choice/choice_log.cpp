@@ -10,9 +10,15 @@
 #include "layout/expression.hpp"
 #include "machine/transports.hpp"
 #include "settings/log.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::exchange {
 namespace {
+
+struct LoggedLines {
+  std::mutex mutex;
+  std::set<std::string> lines;
+};
 
 /// `hvector(512,8,4096,byte)`, which strake explain takes, or what there is to say of a long list.
 std::string what(const Message& message, const mpi::Elements& elements) {
@@ -44,11 +50,9 @@ void log_once(const std::string& line) noexcept {
   static const bool first = job::first_of_job();
   if (!first || !log::enabled(log::Level::Info)) return;
   try {
-    // Never destroyed: the last message may be sent after main.
-    static auto& mutex = *new std::mutex;
-    static auto& said = *new std::set<std::string>;
+    auto& [mutex, lines] = ProcessState::part<LoggedLines>();
     const std::lock_guard lock(mutex);
-    if (said.size() < kMost && said.insert(line).second) log::write(log::Level::Info, line);
+    if (lines.size() < kMost && lines.insert(line).second) log::write(log::Level::Info, line);
   } catch (...) {
     // Out of memory: a lost line must not end the program.
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "settings/settings.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::peers {
@@ -27,9 +27,6 @@ using Attribute = std::shared_ptr<Group>;
 
 /// Tags below are used in planning, and by farewells.
 constexpr int kFirstTag = 64;
-
-/// MPI_Finalize has begun.
-std::atomic<bool> g_has_ended{false};
 
 int drop_attribute(MPI_Comm /*comm*/, int /*key*/, void* value, void* /*state*/) {
   delete static_cast<Attribute*>(value);
@@ -93,10 +90,7 @@ std::vector<int> world_ranks(MPI_Comm comm, int size) {
 
 }  // namespace
 
-SharedByAll& SharedByAll::get() {
-  static auto& made = *new SharedByAll;
-  return made;
-}
+SharedByAll& SharedByAll::get() { return ProcessState::part<SharedByAll>(); }
 
 std::shared_ptr<Group> Group::of(MPI_Comm parent) {
   const mpi::RealMpi& real = mpi::real_mpi();
@@ -132,12 +126,12 @@ Group::Group(MPI_Comm parent) : next_tag_(kFirstTag) {
 /// MPI_Comm_free is local in Open MPI and in MPICH, so ranks need not free communicators in the
 /// same order.
 Group::~Group() {
-  if (!has_strays_ && !g_has_ended) (void)mpi::real_mpi().MPI_Comm_free(&comm_);
+  if (!has_strays_ && !SharedByAll::get().has_ended) (void)mpi::real_mpi().MPI_Comm_free(&comm_);
 }
 
 void Group::end_all() noexcept {
-  g_has_ended = true;
   SharedByAll& all = SharedByAll::get();
+  all.has_ended = true;
   const std::lock_guard lock(all.mutex);
   if (all.directory != nullptr) all.directory->retire();
 }

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -31,6 +32,7 @@ struct Member {
 
 /// The directory and the segments that all exchanges of this process share.
 struct SharedByAll {
+  std::atomic<bool> has_ended{false};    ///< MPI_Finalize has begun
   std::mutex mutex;                      ///< of all below
   std::unique_ptr<Directory> directory;  ///< null: no other rank of a node was met
   std::uint64_t directory_number = 0;
@@ -38,7 +40,6 @@ struct SharedByAll {
   Segments control{kFirstSegment, kMostSegments / 2, 256 << 10};
   /// Packed bytes; their pages are mapped to devices.
   Segments staging{kFirstSegment + kMostSegments / 2, kMostSegments / 2, 4 << 20};
-  /// Never destroyed: static exchanges may end after it otherwise.
   [[nodiscard]] static SharedByAll& get();
 };
 

@@ -14,6 +14,7 @@
 #include "machine/transports.hpp"
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 #include "strake/memory.hpp"
 
@@ -154,11 +155,7 @@ class Running final : public exchange::Mover {
   std::mutex mutex_;
   std::vector<Exchange::Impl*> all_;
 };
-/// Never destroyed: static exchanges may end after it otherwise.
-Running& all_running() {
-  static auto& made = *new Running;
-  return made;
-}
+Running& all_running() { return ProcessState::part<Running>(); }
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "exchange/peers/backoff.hpp"
 #include "exchange/progress/in_flight.hpp"
 #include "mpi/real_mpi.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::exchange::planned {
 namespace {
@@ -20,7 +21,6 @@ constexpr int kWords = 3;
 
 }  // namespace
 
-/// Never destroyed: static exchanges may end after this library's statics.
 struct Farewells::All final : Mover {
   All() { g_in_flight.add(*this); }
   void advance() noexcept override { advance_all(); }
@@ -28,10 +28,7 @@ struct Farewells::All final : Mover {
   std::mutex mutex;      ///< of the list, and of what its members have received
   std::vector<std::unique_ptr<Farewells>> list;
 };
-Farewells::All& Farewells::all() {
-  static auto& made = *new All;
-  return made;
-}
+Farewells::All& Farewells::all() { return ProcessState::part<All>(); }
 
 Farewells::Farewells(std::shared_ptr<peers::Group> group, int tag, const std::vector<Far>& peers)
     : group_(std::move(group)), tag_(tag) {

@@ -11,6 +11,7 @@
 #include "exchange/transport/launch_batcher.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -19,16 +20,13 @@ namespace {
 /// How long a rank that takes part no longer waits for its devices.
 constexpr std::chrono::seconds kDevicePatience{2};
 
-/// The exchanges of the process. Never destroyed: static exchanges may end after it otherwise.
+/// The exchanges of the process.
 struct Living {
   std::mutex mutex;
   std::vector<Exchange::Impl*> all;
   bool end_at_finalize = false;
 };
-Living& living() {
-  static auto& made = *new Living;
-  return made;
-}
+Living& living() { return ProcessState::part<Living>(); }
 
 int at_finalize(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*state*/) {
   Exchange::Impl::end_all();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exchange/peers/backoff.hpp"
+#include "state/process_state.hpp"
 #include "strake/copy.hpp"
 #include "strake/error.hpp"
 
@@ -26,11 +27,7 @@ bool LaunchBatch::done() const {
   return state == State::Running && queue_->done(ticket_);
 }
 
-/// Never destroyed: the device's runtime may be gone before this library.
-LaunchBatcher& LaunchBatcher::get() {
-  static auto& made = *new LaunchBatcher;
-  return made;
-}
+LaunchBatcher& LaunchBatcher::get() { return ProcessState::part<LaunchBatcher>(); }
 
 LaunchBatcher::Device& LaunchBatcher::device(int number) {
   Device& made = devices_[number];

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange {
@@ -15,10 +16,7 @@ struct Idle {
   std::mutex mutex;
   std::map<std::pair<int, QueueOrder>, Queues*> first;
 };
-Idle& idle() {
-  static auto& made = *new Idle;
-  return made;
-}
+Idle& idle() { return ProcessState::part<Idle>(); }
 
 Queues* take(int device, QueueOrder order) {
   const std::lock_guard lock(idle().mutex);

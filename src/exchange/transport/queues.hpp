@@ -6,7 +6,7 @@
 namespace strake::exchange {
 
 /// Two queues of one device: kernels in one, copies in the other, so that a piece is copied while
-/// the next is packed. Never destroyed: the device's runtime may be gone before this library.
+/// the next is packed.
 struct Queues {
   Queue* kernels = nullptr;
   Queue* copies = nullptr;

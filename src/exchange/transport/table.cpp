@@ -7,6 +7,7 @@
 
 #include "exchange/transport/pairs/message_pair.hpp"
 #include "exchange/transport/pairs/shared_pair.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange {
@@ -44,10 +45,11 @@ std::unique_ptr<PairTransfer> open_pack(const PairContext& pair) {
   return open_far(pair, Transport::Pack);
 }
 
-/// Each row stands at the number of its transport; those that were added come behind.
-std::vector<Row>& all_rows() {
-  using machine::facts_of;
-  static auto& rows = *new std::vector<Row>{
+using machine::facts_of;
+
+struct AllRows {
+  /// Each row stands at the number of its transport; those that were added come behind.
+  std::vector<Row> rows = {
       {&facts_of(Transport::Self)},
       {&facts_of(Transport::Direct)},
       {&facts_of(Transport::Shared), nullptr, is_near, open_shared},
@@ -59,8 +61,8 @@ std::vector<Row>& all_rows() {
       {&facts_of(Transport::Pack), &kPackForm, is_far, open_pack},
       {&facts_of(Transport::Library)},
   };
-  return rows;
-}
+};
+std::vector<Row>& all_rows() { return ProcessState::part<AllRows>().rows; }
 
 std::size_t number_of(Transport transport) noexcept { return static_cast<std::size_t>(transport); }
 

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "memory/sharing/shared_memory.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::sharing {
 
@@ -24,11 +25,7 @@ class Arenas {
   /// Shorter ones are not worth that. [bytes]
   static constexpr std::int64_t kShortest = 64 << 10;
 
-  /// Never destroyed: the application may use its memory until it ends.
-  static Arenas& get() {
-    static auto& made = *new Arenas;
-    return made;
-  }
+  static Arenas& get() { return ProcessState::part<Arenas>(); }
   /// Zeroes, at a page's begin; null: there is no room, no memory, or `bytes` are too few. Pages
   /// come when they are touched first, near who touches them. ~20 us. Where the kernel would refuse
   /// the process so much private memory, it gets none here: the caller's own allocator then says

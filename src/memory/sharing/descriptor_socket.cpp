@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake::sharing {
@@ -64,7 +65,7 @@ struct ToClose {
 
 /// Never waits. Where there can be no thread, the descriptor stays open until there can be one.
 void close_elsewhere(FileDescriptor one) noexcept {
-  static auto& to_close = *new ToClose;
+  ToClose& to_close = ProcessState::part<ToClose>();
   const std::lock_guard lock(to_close.mutex);
   to_close.all.push_back(std::move(one));
   if (std::exchange(to_close.closing, true)) return;
@@ -74,7 +75,7 @@ void close_elsewhere(FileDescriptor one) noexcept {
   sigfillset(&every);
   pthread_sigmask(SIG_SETMASK, &every, &before);
   try {
-    std::thread([] { to_close.run(); }).detach();
+    std::thread([&to_close] { to_close.run(); }).detach();
   } catch (const std::system_error&) {
     to_close.closing = false;
   }

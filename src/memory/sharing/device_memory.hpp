@@ -14,6 +14,7 @@
 #include "device/backend.hpp"
 #include "memory/sharing/arenas.hpp"
 #include "memory/sharing/descriptor.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::sharing {
 
@@ -36,10 +37,7 @@ class DeviceExports {
   /// it is freed here, until that is noticed: at the first message from a new allocation.
   static constexpr int kMost = 64;
 
-  static DeviceExports& get() {
-    static auto& made = *new DeviceExports;
-    return made;
-  }
+  static DeviceExports& get() { return ProcessState::part<DeviceExports>(); }
   /// A number that has no allocation any more.
   struct Freed {
     std::int32_t number = 0;

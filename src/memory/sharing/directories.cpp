@@ -8,13 +8,13 @@
 #include <mutex>
 #include <random>
 
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake::sharing {
 namespace {
 
-/// The directories that this process has joined. Never destroyed: exit() may run messages after the
-/// destructors of this library.
+/// The directories that this process has joined.
 struct Joined {
   std::mutex mutex;
   std::map<std::uint64_t, std::weak_ptr<const job::Directory>> all;
@@ -23,7 +23,7 @@ struct Joined {
 }  // namespace
 
 SharedDirectory directory_of(std::uint64_t number) {
-  static Joined joined;
+  Joined& joined = ProcessState::part<Joined>();
   const std::lock_guard lock(joined.mutex);
   auto& known = joined.all[number];
   if (auto directory = known.lock()) return directory;

@@ -16,6 +16,7 @@
 #include "mpi/agree.hpp"
 #include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
+#include "state/process_state.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::planned {
@@ -69,10 +70,10 @@ struct Connections::Ended {
     });
   }
   /// Guarded by SharedByAll::mutex.
-  static std::deque<Ended>& all() {
-    static auto& made = *new std::deque<Ended>;
-    return made;
-  }
+  struct All {
+    std::deque<Ended> ended;
+  };
+  static std::deque<Ended>& all() { return ProcessState::part<All>().ended; }
 };
 
 Connections::Connections(std::shared_ptr<peers::Group> group, const std::vector<Pair>& pairs,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memory/sharing/ranges.hpp"
+#include "state/process_state.hpp"
 
 namespace strake::exchange::planned {
 namespace {
@@ -23,14 +24,12 @@ struct StagingMemory::Slab {
   PoolBlock memory;
   sharing::Ranges blocks{kSlabBytes};
 
-  static std::mutex& mutex() {
-    static auto& made = *new std::mutex;
-    return made;
-  }
-  static std::list<Slab>& all() {
-    static auto& made = *new std::list<Slab>;
-    return made;
-  }
+  struct All {
+    std::mutex mutex;
+    std::list<Slab> slabs;
+  };
+  static std::mutex& mutex() { return ProcessState::part<All>().mutex; }
+  static std::list<Slab>& all() { return ProcessState::part<All>().slabs; }
 };
 
 StagingMemory::StagingMemory(Place place, std::int64_t bytes)
