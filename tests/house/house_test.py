@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the includes of src/ and tools/ with the lists of allowed arrows between rooms, and between the parts of a room, in
-docs/explanation/architecture.md, looks whether each of these is in use, whether units (x.hpp and x.cpp) include each other in a circle, whether a file is too long, and whether
-each test of the interposer is in the folder of a topic.
+docs/explanation/architecture.md, looks whether each of these is in use, whether units (x.hpp and x.cpp) include each other in a circle, whether a file is too long, whether
+each test of the interposer is in the folder of a topic, and whether state that may change is outside of ProcessState (state.py).
 
   house_test.py ROOT                 fails and names each fault
   house_test.py ROOT --self-test     fails unless a fault of each kind is found
@@ -10,6 +10,7 @@ import os
 import re
 import sys
 
+import state
 from checker import run
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
@@ -217,11 +218,11 @@ def read_topics(root):
 def read_page(root):
     text = open(os.path.join(root, "docs/explanation/architecture.md"), encoding="utf-8").read()
     public = {f"strake/{name}": room for name, room in re.findall(r"^    strake/([\w.]+) : (\w+)$", text, re.M)}
-    return read_arrows(text), read_parts(text), public
+    return read_arrows(text), read_parts(text), public, state.read_exceptions(text)
 
 
 def check(root):
-    arrows, parts, public = read_page(root)
+    arrows, parts, public, exceptions = read_page(root)
     src = os.path.join(root, "src")
     rooms = {name for name in os.listdir(src) if os.path.isdir(os.path.join(src, name))}
     faults = [f"docs/explanation/architecture.md has no room {room}" for room in sorted(rooms - set(arrows))]
@@ -238,6 +239,7 @@ def check(root):
     faults += check_text([*sources, *include])
     faults += check_parts(sources, parts)
     faults += check_units(sources)
+    faults += state.check_state(sources, exceptions)
     faults += check_tools(files_below(os.path.join(root, "tools")), rooms)
     faults += check_lengths(lengths_below(root))
     interpose = os.path.join(root, "tests/interpose")
@@ -275,6 +277,7 @@ def self_test():
     assert not check_topics(["CMakeLists.txt", "probes/probe.cpp", "support/check.hpp"], ["probes"])
     assert check_programs(["probes/new.cpp"], {"probes": "strake_interpose_test(news RANKS 1)"})
     assert not check_programs(["probes/new.cpp"], {"probes": "strake_interpose_test(new RANKS 1)"})
+    state.self_test()
     assert read_arrows("text\n    a -> b c\n    b ->\n") == {"a": {"b", "c"}, "b": set()}
 
 
