@@ -63,7 +63,7 @@ bool Exchange::Impl::advance(What what) {
     earlier = earlier && opened.transfer->has_received();
   }
   exchange::LaunchBatcher::get().launch();
-  for (const auto& [peer, transfer] : transfers_) {
+  for (const auto& [peer, transfer, why] : transfers_) {
     transfer->look();
     all = all && transfer->has_sent() && transfer->has_received();
     // A rank that has all that it needs from a peer does not ask whether that peer has left.
