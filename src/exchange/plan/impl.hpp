@@ -98,7 +98,9 @@ class STRAKE_LOCAL Exchange::Impl {
   struct Opened {
     const Peer* peer;
     std::unique_ptr<PairTransfer> transfer;
-    std::string why;  ///< it goes as it does, for people; empty: there was no choice
+    /// The one that sends when it is this one's turn. Messages of the MPI library take longest: the
+    /// largest first; then what ranks of the node wait for.
+    PairTransfer* sends_here = nullptr;
   };
   /// By rank of another node.
   using FarChoices = std::map<int, PairChoice>;
@@ -175,10 +177,9 @@ class STRAKE_LOCAL Exchange::Impl {
   Places places_;                             ///< of the arrays
   std::unique_ptr<Connections> connections_;  ///< outlives the schedules, whose copies read there
   std::vector<Peer> peers_;
-  std::vector<Opened> transfers_;  ///< in the order of the peers
-  /// Messages of the MPI library take longest: the largest first; then what ranks of the node wait
-  /// for.
-  std::vector<PairTransfer*> send_order_;
+  /// Why transfers to ranks of other nodes go as they do, for people.
+  std::unique_ptr<std::map<int, std::string>> far_reasons_;
+  std::vector<Opened> transfers_;     ///< in the order of the peers
   OwnCopies own_;                     ///< in host memory
   std::int64_t own_bytes_ = 0;        ///< what this rank is to itself, in any one memory
   std::unique_ptr<DevicePuts> puts_;  ///< between devices of the node

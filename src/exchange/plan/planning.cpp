@@ -129,6 +129,7 @@ Exchange::Impl::Tags Exchange::Impl::plan_far() {
 void Exchange::Impl::open_transfers(const Tags& tags, const FarChoices& far) {
   std::string fault;
   try {
+    transfers_.reserve(peers_.size());
     for (Peer& peer : peers_) {
       if (peer.by_put || peer.transfer != nullptr) continue;
       std::vector<Peer*> together{&peer};
@@ -144,7 +145,8 @@ void Exchange::Impl::open_transfers(const Tags& tags, const FarChoices& far) {
       return !a->peer->near &&
              a->transfer->packed_bytes(kSends) > b->transfer->packed_bytes(kSends);
     });
-    for (const Opened* const opened : order) send_order_.push_back(opened->transfer.get());
+    for (std::size_t i = 0; i < order.size(); ++i)
+      transfers_[i].sends_here = order[i]->transfer.get();
   } catch (const std::exception& error) {
     fault = fmt::format("rank {} can't plan its transfers: {}", rank_, error.what());
   }
@@ -176,8 +178,11 @@ void Exchange::Impl::open_transfer(std::span<Peer* const> peers, const std::arra
       .out_tag = tags[1]};
   for (Peer* const peer : peers) pair.schedules.push_back(&peer->schedules);
   const auto wanted = far != nullptr ? std::optional(far->transport) : std::nullopt;
-  Opened& opened = transfers_.emplace_back(&first, exchange::row_of(pair.path, wanted).open(pair),
-                                           far != nullptr ? far->why : std::string());
+  Opened& opened = transfers_.emplace_back(&first, exchange::row_of(pair.path, wanted).open(pair));
+  if (far != nullptr && !far->why.empty()) {
+    if (far_reasons_ == nullptr) far_reasons_ = std::make_unique<std::map<int, std::string>>();
+    far_reasons_->emplace(first.rank, far->why);
+  }
   for (Peer* const peer : peers) peer->transfer = opened.transfer.get();
 }
 
@@ -237,9 +242,8 @@ std::vector<PairChoice> Exchange::Impl::choose(std::span<const DevicePair> pairs
 
 std::string Exchange::Impl::why(const Peer& peer) const {
   if (peer.near) return puts_->why(number_of(peer));
-  const auto opened = std::ranges::find_if(
-      transfers_, [&](const Opened& one) { return one.transfer.get() == peer.transfer; });
-  return opened->why;
+  const bool known = far_reasons_ != nullptr && far_reasons_->contains(peer.rank);
+  return known ? far_reasons_->at(peer.rank) : std::string();
 }
 
 /// Plans the transfers between devices.

@@ -51,7 +51,7 @@ bool Exchange::Impl::advance(What what) {
     (void)look_around();
     return false;
   }
-  for (PairTransfer* const transfer : send_order_) transfer->send();
+  for (const Opened& opened : transfers_) opened.sends_here->send();
   if (own_due_) {
     own_due_ = false;
     own_.run(bases_, round_.reverse, combine_);
@@ -63,7 +63,7 @@ bool Exchange::Impl::advance(What what) {
     earlier = earlier && opened.transfer->has_received();
   }
   exchange::LaunchBatcher::get().launch();
-  for (const auto& [peer, transfer, why] : transfers_) {
+  for (const auto& [peer, transfer, sends_here] : transfers_) {
     transfer->look();
     all = all && transfer->has_sent() && transfer->has_received();
     // A rank that has all that it needs from a peer does not ask whether that peer has left.
@@ -101,7 +101,7 @@ bool Exchange::Impl::look_around() {
   if (turns_ % kRarely != 0 && !due) return false;
   Connections::look();
   Farewells::look(*group_);
-  exchange::g_in_flight.advance();
+  exchange::g_in_flight.advance_others();  // test() advances this core
   return due;
 }
 

@@ -38,12 +38,16 @@ void InFlight::advance_own() noexcept {
   inside = false;
 }
 
-void InFlight::advance() noexcept {
+void InFlight::advance_others() noexcept {
   if (is_inside()) return;
-  advance_own();
   if (const CoreLink* const met = met_.load(std::memory_order_acquire)) met->advance();
   for (const std::atomic<const CoreLink*>& slot : cores_)
     if (const CoreLink* const other = slot.load(std::memory_order_acquire)) other->advance();
+}
+
+void InFlight::advance() noexcept {
+  advance_own();
+  advance_others();
 }
 
 const CoreLink* InFlight::link() noexcept {

@@ -48,7 +48,9 @@ class InFlight {
   [[nodiscard]] int count() const noexcept { return count_.load(std::memory_order_relaxed); }
   /// Advances all that is in flight in this core. Does nothing inside itself.
   void advance_own() noexcept;
-  /// advance_own(), then the other cores.
+  /// Advances what is in flight in the other cores. Does nothing inside advance_own().
+  void advance_others() noexcept;
+  /// advance_own(), then advance_others().
   void advance() noexcept;
 
   /// Of this core.

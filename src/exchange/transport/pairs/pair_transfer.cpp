@@ -6,17 +6,17 @@ namespace strake::exchange::planned {
 
 std::int64_t PairTransfer::packed_bytes(std::size_t which) const noexcept {
   std::int64_t bytes = 0;
-  for (const Schedules* const pair : schedules_) bytes += (*pair)[which].packed_bytes();
+  for (const Schedules* const pair : schedules()) bytes += (*pair)[which].packed_bytes();
   return bytes;
 }
 
 bool PairTransfer::is_empty(std::size_t which) const noexcept {
-  return std::ranges::all_of(schedules_,
+  return std::ranges::all_of(schedules(),
                              [which](const Schedules* pair) { return (*pair)[which].is_empty(); });
 }
 
 bool PairTransfer::is_idle(std::size_t which) const {
-  return std::ranges::all_of(schedules_,
+  return std::ranges::all_of(schedules(),
                              [which](Schedules* pair) { return (*pair)[which].idle(); });
 }
 

@@ -32,8 +32,9 @@ struct Round {
 class PairTransfer {
  public:
   /// \param schedules  of each pair of memories; what they point to outlives this object
-  explicit PairTransfer(std::vector<Schedules*> schedules) noexcept
-      : schedules_(std::move(schedules)) {}
+  explicit PairTransfer(std::vector<Schedules*> schedules) noexcept : first_(schedules.front()) {
+    if (schedules.size() > 1) several_ = std::move(schedules);
+  }
   virtual ~PairTransfer() = default;
   PairTransfer(const PairTransfer&) = delete;
   PairTransfer& operator=(const PairTransfer&) = delete;
@@ -96,10 +97,12 @@ class PairTransfer {
   [[nodiscard]] std::size_t out() const noexcept { return round_->reverse ? kReceives : kSends; }
   [[nodiscard]] std::size_t in() const noexcept { return 1 - out(); }
   /// \}
-  [[nodiscard]] std::span<Schedules* const> schedules() const noexcept { return schedules_; }
+  [[nodiscard]] std::span<Schedules* const> schedules() const noexcept {
+    return several_.empty() ? std::span(&first_, 1) : std::span(several_);
+  }
   /// The schedule of a transport that has one pair of memories.
   [[nodiscard]] PairSchedule& schedule(std::size_t which) const noexcept {
-    return (*schedules_.front())[which];
+    return (*first_)[which];
   }
   /// As PairSchedule::idle(), of all.
   [[nodiscard]] bool is_idle(std::size_t which) const;
@@ -112,7 +115,8 @@ class PairTransfer {
   [[nodiscard]] bool is_empty(std::size_t which) const noexcept;
   void post_packed();
 
-  std::vector<Schedules*> schedules_;
+  Schedules* first_;
+  std::vector<Schedules*> several_;  ///< all; empty: there is one
   const Round* round_ = nullptr;
   Sending sending_ = Sending::Done;
   Receiving receiving_ = Receiving::Done;

@@ -251,9 +251,10 @@ void DevicePut::prepare(bool reverse, std::span<const Combine> combine) {
 }
 
 /// Engines copy between addresses of the host's count of rounds, which graphs don't tell.
-const PutRounds* DevicePut::rounds(const Compiled& of, bool captured) {
-  was_captured_ = was_captured_ || captured;
-  return was_captured_ && of.by_kernels != nullptr ? of.by_kernels.get() : of.chosen.get();
+const PutRounds* DevicePut::rounds(const Compiled& of, const DeviceStream& stream) {
+  if (of.by_kernels == nullptr) return of.chosen.get();  // a stream takes a microsecond to answer
+  was_captured_ = was_captured_ || stream.capturing();
+  return was_captured_ ? of.by_kernels.get() : of.chosen.get();
 }
 
 std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse, const std::vector<DeviceCombine>& how,
@@ -355,7 +356,7 @@ void DevicePut::put(Bases bases) {
   keep(bases);
   ++ticket_;
   ++round_;
-  copies_ = rounds(*prepared_, stream_->capturing());
+  copies_ = rounds(*prepared_, *stream_);
   copies_->put(*stream_, bases_, round_, ticket_);
   step_ = Step::Put;
 }
@@ -491,7 +492,7 @@ void DevicePut::run(Bases bases, DeviceStream& stream) {
   follow_last(stream, stream);
   ++round_;
   keep(bases);
-  rounds(forward_, stream.capturing())->run(stream, bases_, round_);
+  rounds(forward_, stream)->run(stream, bases_, round_);
   (void)remember(stream);
 }
 

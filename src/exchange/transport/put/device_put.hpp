@@ -180,7 +180,7 @@ class DevicePut {
     std::unique_ptr<PutRounds> chosen;
     std::unique_ptr<PutRounds> by_kernels;
   };
-  [[nodiscard]] const PutRounds* rounds(const Compiled& of, bool captured);
+  [[nodiscard]] const PutRounds* rounds(const Compiled& of, const DeviceStream& stream);
   void follow_last(DeviceStream& stream, const DeviceStream& work);
   const DeviceEvent& remember(DeviceStream& stream);
   void keep(Bases bases);
