@@ -25,7 +25,7 @@ class Requests final : public exchange::Mover {
  public:
   /// Registers itself with the operations in flight.
   Requests();
-  /// Those of the process.
+  /// Returns the process's requests.
   static Requests& get() {
     Requests* const made = made_.load(std::memory_order_acquire);
     return made != nullptr ? *made : make();

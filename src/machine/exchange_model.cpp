@@ -203,10 +203,7 @@ class Unit {
     put_back(sums, chosen);
     const auto all = ask(sums);
     chosen_ = all.empty() ? std::nullopt : std::optional(all.front().transport);
-    for (const auto& [transfer, usages] : members_) {
-      chosen[transfer] = chosen_ ? usage_by(*usages, *chosen_) : nullptr;
-      if (chosen[transfer] != nullptr) sums.add(*chosen[transfer], transfer);
-    }
+    take(sums, chosen);
     return chosen_ != before;
   }
   /// The candidates, the soonest first.
@@ -214,10 +211,7 @@ class Unit {
       Sums& sums, std::vector<const Usage*>& chosen) const {
     put_back(sums, chosen);
     auto all = ask(sums);
-    for (const auto& [transfer, usages] : members_) {
-      chosen[transfer] = chosen_ ? usage_by(*usages, *chosen_) : nullptr;
-      if (chosen[transfer] != nullptr) sums.add(*chosen[transfer], transfer);
-    }
+    take(sums, chosen);
     return all;
   }
 
@@ -229,6 +223,13 @@ class Unit {
   static const Usage* usage_by(const std::vector<Usage>& usages, Transport transport) {
     const auto found = std::ranges::find(usages, transport, &Usage::transport);
     return found == usages.end() ? nullptr : &*found;
+  }
+  /// Adds what was chosen.
+  void take(Sums& sums, std::vector<const Usage*>& chosen) const {
+    for (const auto& [transfer, usages] : members_) {
+      chosen[transfer] = chosen_ ? usage_by(*usages, *chosen_) : nullptr;
+      if (chosen[transfer] != nullptr) sums.add(*chosen[transfer], transfer);
+    }
   }
   void put_back(Sums& sums, const std::vector<const Usage*>& chosen) const {
     for (const Member& member : members_)

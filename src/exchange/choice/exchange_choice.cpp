@@ -29,10 +29,6 @@ const machine::ExchangeModel* model() {
   return made.get();
 }
 
-machine::PathEnd end_of(const RankOnDevice& at) {
-  return {MemoryKind::Device, at.rank, 0, at.device};
-}
-
 /// The path and the candidates of all transfers of a direction.
 struct Common {
   machine::Path path;
@@ -111,6 +107,10 @@ std::string listed(const std::vector<machine::Prediction::Alternative>& alternat
 }
 
 }  // namespace
+
+machine::PathEnd end_of(const RankOnDevice& at) noexcept {
+  return {MemoryKind::Device, at.rank, 0, at.device};
+}
 
 std::vector<PairChoice> choose_for_exchange(std::span<const PlannedPair> pairs) {
   const bool any = std::ranges::any_of(

@@ -13,6 +13,9 @@
 
 namespace strake::exchange::planned {
 
+/// Returns a device of this node as an end of a path.
+[[nodiscard]] machine::PathEnd end_of(const RankOnDevice& at) noexcept;
+
 /// All that goes between two memories, in a round.
 struct PlannedPair {
   machine::PathEnd here;

@@ -191,12 +191,9 @@ void Exchange::Impl::open_transfer(std::span<Peer* const> peers, const std::arra
 /// \returns  by `pairs`
 std::vector<PairChoice> Exchange::Impl::choose(std::span<const DevicePair> pairs, FarChoices& far) {
   std::vector<PlannedPair> all;
-  const auto on_device = [](const RankOnDevice& at) {
-    return machine::PathEnd{MemoryKind::Device, at.rank, 0, at.device};
-  };
   for (const DevicePair& pair : pairs)
     all.push_back(
-        {on_device(pair.own), on_device(pair.other), pair.sends, pair.receives,
+        {end_of(pair.own), end_of(pair.other), pair.sends, pair.receives,
          pair.receives == nullptr ? std::vector{Transport::Self} : candidates_between_devices()});
   std::vector<int> ranks(all.size(), -1);
   std::map<std::pair<int, int>, int> nodes;  // numbered from 1 on; this one is 0

@@ -27,7 +27,10 @@ bool add_to(std::array<std::atomic<T>, Count>& slots, T entry) noexcept {
 
 }  // namespace
 
-void InFlight::add(Mover& mover) noexcept { (void)add_to<Mover*>(movers_, &mover); }
+void InFlight::add(Mover& mover) noexcept {
+  if (!add_to<Mover*>(movers_, &mover))
+    log::warn("more than {} kinds of things are in flight: one stands still", kMost);
+}
 
 void InFlight::advance_own() noexcept {
   bool& inside = is_inside();

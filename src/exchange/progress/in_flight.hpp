@@ -33,7 +33,7 @@ using MeetFunction = const CoreLink* (*)(const CoreLink* theirs);
 /// The registry of one core. Threads may share it.
 class InFlight {
  public:
-  /// \{ From now on advance() asks this one, too, which lives as long as the process. There are at
+  /// \{ advance() asks `mover`, too, from now on; it lives as long as the process. There are at
   /// most kMost.
   void add(Mover& mover) noexcept;
   static constexpr std::size_t kMost = 4;
@@ -53,16 +53,12 @@ class InFlight {
   /// advance_own(), then advance_others().
   void advance() noexcept;
 
-  /// Of this core.
+  /// Returns this core as others see it.
   [[nodiscard]] const CoreLink* link() noexcept;
-  /// \{ Of a library's core: looks for the interposer's, once, and parts from it when the library
-  /// is unloaded.
+  /// A library's core looks for the interposer's, once. Neither is ever unloaded.
   void meet_interposer();
-  /// \}
-  /// \{ Of the interposer's core, for MeetFunction and PartFunction.
+  /// The interposer's core takes a library's. False: there are too many.
   [[nodiscard]] bool add_core(const CoreLink* other) noexcept;
-  void drop_core(const CoreLink* other) noexcept;
-  /// \}
 
  private:
   void change(int by) noexcept {

@@ -35,7 +35,7 @@ std::vector<MessagePair::Section> MessagePair::sections_of(std::size_t which) co
       const std::int64_t begin = at + piece.packed_at;
       const std::int64_t parts = std::max<std::int64_t>(bytes / kSection, 1);
       if (parts > 1) {
-        const std::int64_t longest = ((bytes + parts - 1) / parts + kLine - 1) / kLine * kLine;
+        const std::int64_t longest = whole_lines((bytes + parts - 1) / parts);
         for (std::int64_t from = 0; from < bytes; from += longest) {
           const ByteRange part{from, std::min(from + longest, bytes)};
           made.push_back({{begin + part.begin, begin + part.end}, {{pair, {i, i + 1, part}}}});

@@ -33,7 +33,7 @@ PairSchedule::PairSchedule(std::vector<Piece> pieces, Place place, bool direct)
   for (Piece& piece : pieces_) {
     piece.packed_at = packed_bytes_;
     size_bytes_ += piece.mine.size_bytes();
-    packed_bytes_ += (piece.mine.size_bytes() + kLine - 1) / kLine * kLine;
+    packed_bytes_ += whole_lines(piece.mine.size_bytes());
     piece.mine_in_place = !on_device() && (direct || worth_reading_in_place(piece.mine));
     piece.theirs_in_place = direct || worth_reading_in_place(piece.theirs);
     if (!piece.mine_in_place) continue;

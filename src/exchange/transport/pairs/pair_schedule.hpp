@@ -64,9 +64,8 @@ class PairSchedule {
   [[nodiscard]] const std::vector<Shown>& shown() const noexcept { return shown_; }
 
   /// Begins to pack this rank's bytes to `packed`, those that are read in place only if `all`.
-  /// \param there  the memory of `packed`: where this rank's device reaches it, the device packs
-  /// into
-  ///               it; else the CPU copies there from pinned memory
+  /// \param there  the memory of `packed`: this rank's device packs into it, if it reaches it; else
+  ///               the CPU copies there from pinned memory
   void pack(Bases bases, std::byte* packed, bool all, Place there = {}, const Slice& slice = {});
   /// Where the other end's array lies; null: it can't be read there.
   using Find = std::function<const std::byte*(int array, ByteRange touched)>;

@@ -9,6 +9,10 @@ namespace strake::exchange::planned {
 
 /// Packed pieces begin at lines of a cache, in the same place at both ends. [bytes]
 inline constexpr std::int64_t kLine = 64;
+/// Returns `bytes`, rounded up to whole lines.
+[[nodiscard]] constexpr std::int64_t whole_lines(std::int64_t bytes) noexcept {
+  return (bytes + kLine - 1) / kLine * kLine;
+}
 
 /// A transfer, as one end knows it. Its other end is in the same place of the other rank's list.
 struct Piece {
