@@ -92,6 +92,20 @@ std::string difference(int rank, std::span<const Given> here, std::span<const Gi
 
 }  // namespace
 
+void throw_fault(const std::string& fault, FaultKind kind) {
+  switch (kind) {
+    case FaultKind::Argument:
+      throw InvalidArgument(fault);
+    case FaultKind::Unsupported:
+      throw Unsupported(fault);
+    case FaultKind::Memory:
+      throw OutOfMemory(fault);
+    case FaultKind::Other:
+      break;
+  }
+  throw Error(fault);
+}
+
 void agree(MPI_Comm comm, const std::string& fault, FaultKind kind) {
   const RealMpi& real = real_mpi();
   const int none = std::numeric_limits<int>::max();
@@ -102,17 +116,7 @@ void agree(MPI_Comm comm, const std::string& fault, FaultKind kind) {
   broadcast(comm, text, first);
   int thrown = static_cast<int>(kind);
   check(real.MPI_Bcast(&thrown, 1, MPI_INT, first, comm), "MPI_Bcast");
-  switch (static_cast<FaultKind>(thrown)) {
-    case FaultKind::Argument:
-      throw InvalidArgument(text);
-    case FaultKind::Unsupported:
-      throw Unsupported(text);
-    case FaultKind::Memory:
-      throw OutOfMemory(text);
-    case FaultKind::Other:
-      break;
-  }
-  throw Error(text);
+  throw_fault(text, static_cast<FaultKind>(thrown));
 }
 
 void require_alike(MPI_Comm comm, std::span<const Given> given) {

@@ -10,8 +10,12 @@
 
 namespace strake::mpi {
 
-/// Which exception agree() throws.
+/// Which exception a fault is thrown as.
 enum class FaultKind : std::uint8_t { Argument, Unsupported, Memory, Other };
+
+/// Throws the exception of that kind. Local.
+/// \throws InvalidArgument, Unsupported, OutOfMemory, Error
+[[noreturn]] void throw_fault(const std::string& fault, FaultKind kind);
 
 /// Throws on all ranks of `comm` if any of them has a `fault` (a text that is not empty): the fault
 /// of the lowest such rank. Collective; costs one allreduce of an integer if there is no fault.

@@ -48,6 +48,11 @@ void Farewells::cancel() noexcept {
   std::erase_if(all().list, [&](const auto& one) { return one.get() == this; });
 }
 
+void Farewells::forget(int peer) noexcept {
+  const std::lock_guard lock(all().mutex);
+  std::erase_if(peers_, [peer](const Peer& one) { return one.far.rank == peer; });
+}
+
 void Farewells::send(const Ending& own) noexcept {
   int over = 0;
   mpi::real_mpi().MPI_Finalized(&over);

@@ -33,6 +33,8 @@ class Farewells {
   /// Gives the tag back at once, and deletes this: planning has failed, and no rank has sent
   /// anything. Local.
   void cancel() noexcept;
+  /// A peer has never planned: none comes from there, and it gets none. Before send(). Local.
+  void forget(int peer) noexcept;
   /// Sends this rank's, once. Local.
   void send(const Ending& own) noexcept;
   /// Returns a peer's farewell, as the last look() found it.

@@ -22,6 +22,7 @@
 #include "exchange/transport/pairs/own_copies.hpp"
 #include "exchange/transport/pairs/pair_schedule.hpp"
 #include "exchange/transport/pairs/pair_transfer.hpp"
+#include "exchange/transport/pairs/setup.hpp"
 #include "exchange/transport/put/device_puts.hpp"
 #include "strake/exchange.hpp"
 
@@ -33,7 +34,15 @@ using namespace exchange::planned;
 /// receives.
 class STRAKE_LOCAL Exchange::Impl {
  public:
+  /// Collective over `comm`, as Exchange's constructor.
   Impl(MPI_Comm comm, const ExchangePart& part);
+  /// Plans with the peers that `part` names, by their ranks in the group, each of which has this
+  /// rank among its own: no call is collective, no communicator is made, and other ranks of the
+  /// group do not take part. Two ranks plan what is between them in one order. Values in a device's
+  /// memory are only replaced in such an exchange.
+  /// \throws  as Exchange's constructor, on this rank alone. A peer gets an Error that names this
+  /// rank: from its constructor, if it has not planned yet, else in its first round.
+  Impl(std::shared_ptr<exchange::peers::Group> group, const ExchangePart& part);
   ~Impl();
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -76,6 +85,8 @@ class STRAKE_LOCAL Exchange::Impl {
   [[nodiscard]] std::int64_t bytes_sent() const noexcept;
 
  private:
+  void plan_all(Setup& setup, const ExchangePart& part);
+  void give_up_unplanned(const Setup& setup) noexcept;
   using Clock = std::chrono::steady_clock;
   /// Another memory that one of this rank's has transfers with. Its number is that of its pair in
   /// Connections.
@@ -104,16 +115,16 @@ class STRAKE_LOCAL Exchange::Impl {
   };
   /// By rank of another node.
   using FarChoices = std::map<int, PairChoice>;
-  void plan_peers(std::vector<NegotiatedPair>& all);
+  void plan_peers(Setup& setup, std::vector<NegotiatedPair>& all);
   using Tags = std::map<int, std::array<int, 2>>;
-  [[nodiscard]] Tags plan_far();
-  void open_transfers(const Tags& tags, const FarChoices& far);
+  [[nodiscard]] Tags plan_far(Setup& setup);
+  void open_transfers(Setup& setup, const Tags& tags, const FarChoices& far);
   void open_transfer(std::span<Peer* const> peers, const std::array<int, 2>& tags,
                      const PairChoice* far);
   [[nodiscard]] std::vector<PairChoice> choose(std::span<const DevicePair> pairs, FarChoices& far);
   [[nodiscard]] std::string why(const Peer& peer) const;
-  void plan_puts(const std::vector<NegotiatedPair>& all, std::vector<DevicePuts::Part> devices,
-                 FarChoices& far);
+  void plan_puts(Setup& setup, const std::vector<NegotiatedPair>& all,
+                 std::vector<DevicePuts::Part> devices, FarChoices& far);
   [[nodiscard]] Transport transport_of(const Peer& peer) const;
   /// How the bytes travel that this rank is to itself.
   [[nodiscard]] Transport own_transport() const noexcept {
@@ -157,6 +168,7 @@ class STRAKE_LOCAL Exchange::Impl {
   [[nodiscard]] Ending ending_of(const Peer& peer) const noexcept;
   static void end_at_finalize();
   void join();
+  void part_again() noexcept;
   void leave(Ending::Kind kind) noexcept;
   void finish_copies() noexcept;
   [[nodiscard]] bool is_idle_soon() const noexcept;

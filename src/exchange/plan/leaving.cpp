@@ -52,10 +52,14 @@ void Exchange::Impl::end_at_finalize() {
     log::warn("other ranks are not told if an exchange is alive in MPI_Finalize");
 }
 
-/// The last step of planning: what fails before is thrown on all ranks.
 void Exchange::Impl::join() {
   const std::lock_guard lock(living().mutex);
   living().all.push_back(this);
+}
+
+void Exchange::Impl::part_again() noexcept {
+  const std::lock_guard lock(living().mutex);
+  std::erase(living().all, this);
 }
 
 Exchange::Impl::~Impl() {
@@ -71,10 +75,7 @@ Exchange::Impl::~Impl() {
   if (running_) fail();
   puts_.reset();  // waits until devices have put what they owe to peers
   leave(Ending::Kind::Left);
-  {
-    const std::lock_guard lock(living().mutex);
-    std::erase(living().all, this);
-  }
+  part_again();
   if (!failed_) connections_->close();
   if (farewells_ != nullptr) {
     farewells_->let_go();

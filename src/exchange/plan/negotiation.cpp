@@ -8,17 +8,14 @@
 #include <tuple>
 
 #include "exchange/choice/choice.hpp"
-#include "exchange/peers/backoff.hpp"
 #include "exchange/plan/part_fault.hpp"
 #include "layout/encoding.hpp"
-#include "mpi/agree.hpp"
-#include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::planned {
 namespace {
 
-using Words = std::vector<std::int64_t>;
+using Words = Setup::Words;
 using Transfers = std::vector<const ExchangePart::Transfer*>;
 
 /// Host memory of any kind is one: the CPU copies there.
@@ -120,53 +117,6 @@ std::string pair_up(const Transfers& mine, const std::vector<Theirs::Transfer>& 
   return {};
 }
 
-/// Sends each rank its words, and returns those that came. Collective; which ranks will send is not
-/// known: all have once each rank's messages have been received, which a barrier tells. (Hoefler,
-/// Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse data exchange, 2010.)
-std::map<int, Words> deal(MPI_Comm comm, int own_rank, const std::map<int, Words>& out) {
-  const mpi::RealMpi& real = mpi::real_mpi();
-  constexpr int kWordsTag = 1;
-  std::map<int, Words> in;
-  std::vector<MPI_Request> sends;
-  for (const auto& [peer, words] : out) {
-    if (peer == own_rank) {
-      in[peer] = words;
-      continue;
-    }
-    mpi::check(real.MPI_Issend(words.data(), static_cast<int>(words.size()), MPI_INT64_T, peer,
-                               kWordsTag, comm, &sends.emplace_back(MPI_REQUEST_NULL)),
-               "MPI_Issend");
-  }
-  MPI_Request barrier = MPI_REQUEST_NULL;
-  bool received_all = false;
-  for (Backoff backoff; !received_all; backoff.pause()) {
-    int there = 0;
-    MPI_Status status;
-    mpi::check(real.MPI_Iprobe(MPI_ANY_SOURCE, kWordsTag, comm, &there, &status), "MPI_Iprobe");
-    if (there != 0) {
-      int length = 0;
-      mpi::check(real.MPI_Get_count(&status, MPI_INT64_T, &length), "MPI_Get_count");
-      Words& words = in[status.MPI_SOURCE];
-      words.resize(static_cast<std::size_t>(length));
-      mpi::check(real.MPI_Recv(words.data(), length, MPI_INT64_T, status.MPI_SOURCE, kWordsTag,
-                               comm, MPI_STATUS_IGNORE),
-                 "MPI_Recv");
-      continue;
-    }
-    int done = 0;
-    if (barrier != MPI_REQUEST_NULL) {
-      mpi::check(real.MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      received_all = done != 0;
-      continue;
-    }
-    mpi::check(
-        real.MPI_Testall(static_cast<int>(sends.size()), sends.data(), &done, MPI_STATUSES_IGNORE),
-        "MPI_Testall");
-    if (done != 0) mpi::check(real.MPI_Ibarrier(comm, &barrier), "MPI_Ibarrier");
-  }
-  return in;
-}
-
 }  // namespace
 
 Places::Places(const ExchangePart& part) {
@@ -178,11 +128,10 @@ Places::Places(const ExchangePart& part) {
   }
 }
 
-std::vector<NegotiatedPair> negotiate(const peers::Group& group, const ExchangePart& part,
-                                      const Places& places) {
-  const MPI_Comm comm = group.comm();
+std::vector<NegotiatedPair> negotiate(const peers::Group& group, Setup& setup,
+                                      const ExchangePart& part, const Places& places) {
   const int rank = group.rank();
-  mpi::agree(comm, fault_of(part, rank, group.size()));
+  setup.agree(fault_of(part, rank, group.size()));
 
   std::map<int, Mine> mine;
   for (const ExchangePart::Transfer& transfer : part.sends())
@@ -210,11 +159,13 @@ std::vector<NegotiatedPair> negotiate(const peers::Group& group, const ExchangeP
       fault = fmt::format("rank {}: its layouts with rank {} need {} words to be told", rank, peer,
                           words.size());
   }
-  mpi::agree(comm, fault);
+  setup.agree(fault);
 
   // By rank, then by the place of the lower of the two ranks.
   std::map<std::tuple<int, std::size_t, std::size_t>, NegotiatedPair> transfers;
-  std::map<int, Words> in = deal(comm, rank, out);
+  auto with_itself = out.extract(rank);
+  std::map<int, Words> in = setup.swap_words(Setup::Step::Transfers, std::move(out), [] {});
+  if (with_itself) in.insert(std::move(with_itself));
   for (const auto& [peer, own] : mine) in[peer];  // who says nothing has no transfers
   for (const auto& [peer, words] : in) {
     Theirs theirs;
@@ -248,7 +199,7 @@ std::vector<NegotiatedPair> negotiate(const peers::Group& group, const ExchangeP
     put_in_order(sends, &NegotiatedPair::sends);
     put_in_order(receives, &NegotiatedPair::receives);
   }
-  mpi::agree(comm, fault);
+  setup.agree(fault);
   std::vector<NegotiatedPair> all;
   for (auto& [order, between] : transfers) all.push_back(std::move(between));
   return all;

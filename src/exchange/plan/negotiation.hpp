@@ -9,6 +9,7 @@
 
 #include "exchange/peers/group.hpp"
 #include "exchange/transport/pairs/piece.hpp"
+#include "exchange/transport/pairs/setup.hpp"
 #include "strake/exchange.hpp"
 #include "strake/layout.hpp"
 #include "strake/place.hpp"
@@ -36,11 +37,11 @@ struct NegotiatedPair {
   bool connected = false;  ///< both ranks say that they were before
 };
 
-/// Tells each peer of this rank's transfers with it, and learns of the peers'. Collective over the
-/// group: each rank sends a message to each of its peers; ranks of other nodes get no layouts.
+/// Tells each peer of this rank's transfers with it, and learns of the peers'. All who plan call
+/// it: each rank sends a message to each of its peers; ranks of other nodes get no layouts.
 /// \returns  by ranks; both ranks have those between them in the same order
-/// \throws InvalidArgument  on all ranks: a fault in a part, or two that do not fit
-[[nodiscard]] std::vector<NegotiatedPair> negotiate(const peers::Group& group,
+/// \throws InvalidArgument  as Setup::agree() does: a fault in a part, or two that do not fit
+[[nodiscard]] std::vector<NegotiatedPair> negotiate(const peers::Group& group, Setup& setup,
                                                     const ExchangePart& part, const Places& places);
 
 }  // namespace strake::exchange::planned

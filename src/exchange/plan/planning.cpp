@@ -2,17 +2,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "exchange/choice/exchange_choice.hpp"
 #include "exchange/choice/forced.hpp"
 #include "exchange/plan/impl.hpp"
 #include "exchange/progress/in_flight.hpp"
-#include "exchange/transport/pairs/swap_with.hpp"
+#include "exchange/transport/pairs/setup.hpp"
 #include "exchange/transport/table.hpp"
 #include "mpi/agree.hpp"
-#include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
 
 namespace strake {
@@ -25,17 +26,39 @@ std::string fault_of(const ExchangePart& part) {
   return {};
 }
 
+/// Others may wait for what this rank has begun.
+void advance_others() { exchange::g_in_flight.advance(); }
+
 }  // namespace
 
 Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
     : arrays_(part.arrays().size()), places_(part) {
   mpi::require_intracommunicator(comm, "an exchange");
-  end_at_finalize();
   exchange::g_in_flight.meet_interposer();
   group_ = exchange::peers::Group::of(comm);
+  Setup setup(*group_, advance_others);
+  plan_all(setup, part);
+}
+
+Exchange::Impl::Impl(std::shared_ptr<exchange::peers::Group> group, const ExchangePart& part)
+    : group_(std::move(group)), arrays_(part.arrays().size()), places_(part) {
+  std::set<int> peers;
+  for (const auto* const transfers : {&part.sends(), &part.receives()})
+    for (const ExchangePart::Transfer& transfer : *transfers) peers.insert(transfer.peer);
+  Setup setup(*group_, std::move(peers), advance_others);
+  try {
+    plan_all(setup, part);
+  } catch (const std::exception& error) {
+    setup.leave(error.what());
+    throw;
+  }
+}
+
+void Exchange::Impl::plan_all(Setup& setup, const ExchangePart& part) {
+  end_at_finalize();
   rank_ = group_->rank();
-  mpi::agree(group_->comm(), fault_of(part), mpi::FaultKind::Unsupported);
-  std::vector<NegotiatedPair> all = negotiate(*group_, part, places_);
+  setup.agree(fault_of(part), mpi::FaultKind::Unsupported);
+  std::vector<NegotiatedPair> all = negotiate(*group_, setup, part, places_);
   std::vector<DevicePuts::Part> devices;
   for (const Place place : places_.all) devices.push_back({place, {}, {}});
   std::erase_if(all, [&](NegotiatedPair& own) {
@@ -49,30 +72,42 @@ Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
     return true;
   });
   try {
-    plan_peers(all);
-    const Tags tags = plan_far();
+    plan_peers(setup, all);
+    const Tags tags = plan_far(setup);
     FarChoices far;
-    plan_puts(all, std::move(devices), far);
-    open_transfers(tags, far);
-    int by_put = std::ranges::all_of(
-                     peers_, [](const Peer& peer) { return peer.by_put || !is_device(peer.place); })
-                     ? 1
-                     : 0;
-    mpi::check(
-        mpi::real_mpi().MPI_Allreduce(MPI_IN_PLACE, &by_put, 1, MPI_INT, MPI_MIN, group_->comm()),
-        "MPI_Allreduce");
-    all_ranks_by_put_ = by_put != 0;
+    plan_puts(setup, all, std::move(devices), far);
+    open_transfers(setup, tags, far);
     join();
+    const bool own_by_put = std::ranges::all_of(
+        peers_, [](const Peer& peer) { return peer.by_put || !is_device(peer.place); });
+    all_ranks_by_put_ = setup.conclude(own_by_put) || !on_device();
   } catch (...) {
-    // Planning has failed on all ranks alike: nothing was sent, and nobody accesses anything.
-    if (farewells_ != nullptr) farewells_->cancel();
-    if (connections_ != nullptr) connections_->close();
+    part_again();
+    if (setup.is_over()) {
+      give_up_unplanned(setup);
+    } else {
+      // All who share something with this rank fail alike: nothing was sent, nobody accesses
+      // anything.
+      if (farewells_ != nullptr) farewells_->cancel();
+      if (connections_ != nullptr) connections_->close();
+    }
     throw;
   }
 }
 
+/// A peer has left when this rank took its last step. Others have planned, and learn of it as of
+/// any rank that gives up.
+void Exchange::Impl::give_up_unplanned(const Setup& setup) noexcept {
+  if (farewells_ != nullptr)
+    for (const Peer& peer : peers_)
+      if (setup.has_left(peer.rank)) farewells_->forget(peer.rank);
+  leave(Ending::Kind::GivenUp);
+  puts_->give_up();
+  if (farewells_ != nullptr) farewells_->let_go();
+}
+
 /// All peers, and the memory that those of the node share.
-void Exchange::Impl::plan_peers(std::vector<NegotiatedPair>& all) {
+void Exchange::Impl::plan_peers(Setup& setup, std::vector<NegotiatedPair>& all) {
   std::vector<Pair> pairs;
   for (NegotiatedPair& transfers : all) {
     const Peer& peer = peers_.emplace_back(transfers, places_.all[transfers.place]);
@@ -86,15 +121,14 @@ void Exchange::Impl::plan_peers(std::vector<NegotiatedPair>& all) {
                                   all[pair.other_end].their_place != transfers.place))
       ++pair.other_end;
   }
-  connections_ = std::make_unique<Connections>(group_, pairs, arrays_);
+  connections_ = std::make_unique<Connections>(group_, setup, pairs, arrays_);
   for (Peer& peer : peers_) peer.near = connections_->reaches(number_of(peer));
 }
 
 /// Ranks of other nodes tell each other the tags of messages to them, one each: receives name their
 /// source.
 /// \returns  by rank: the tags of messages that come, and that go
-Exchange::Impl::Tags Exchange::Impl::plan_far() {
-  constexpr int kTags = 5;
+Exchange::Impl::Tags Exchange::Impl::plan_far(Setup& setup) {
   std::vector<int> ranks, mine, theirs;
   for (const Peer& peer : peers_)
     if (!peer.near && std::ranges::find(ranks, peer.rank) == ranks.end())
@@ -107,13 +141,13 @@ Exchange::Impl::Tags Exchange::Impl::plan_far() {
     fault = error.what();
   }
   try {
-    mpi::agree(group_->comm(), fault, mpi::FaultKind::Unsupported);
+    setup.agree(fault, mpi::FaultKind::Unsupported);
+    mine.assign(ranks.size(), tag);
+    setup.swap(Setup::Step::Tags, ranks, mine, theirs, [] {});
   } catch (...) {
     if (tag >= 0) group_->give_back(tag);
     throw;
   }
-  mine.assign(ranks.size(), tag);
-  swap_with(group_->comm(), ranks, kTags, mine, theirs, [] {});
   Tags all;
   std::vector<Farewells::Far> farewells;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -125,8 +159,8 @@ Exchange::Impl::Tags Exchange::Impl::plan_far() {
 }
 
 /// Opens what devices do not exchange by themselves, by the first row of the table that carries it.
-/// A fault of one rank is thrown on all.
-void Exchange::Impl::open_transfers(const Tags& tags, const FarChoices& far) {
+/// A fault is thrown as Setup::agree() does.
+void Exchange::Impl::open_transfers(Setup& setup, const Tags& tags, const FarChoices& far) {
   std::string fault;
   try {
     transfers_.reserve(peers_.size());
@@ -150,7 +184,7 @@ void Exchange::Impl::open_transfers(const Tags& tags, const FarChoices& far) {
   } catch (const std::exception& error) {
     fault = fmt::format("rank {} can't plan its transfers: {}", rank_, error.what());
   }
-  mpi::agree(group_->comm(), fault, mpi::FaultKind::Other);
+  setup.agree(fault, mpi::FaultKind::Other);
 }
 
 /// \param peers  one; all memories of a rank that is far
@@ -244,7 +278,7 @@ std::string Exchange::Impl::why(const Peer& peer) const {
 }
 
 /// Plans the transfers between devices.
-void Exchange::Impl::plan_puts(const std::vector<NegotiatedPair>& all,
+void Exchange::Impl::plan_puts(Setup& setup, const std::vector<NegotiatedPair>& all,
                                std::vector<DevicePuts::Part> devices, FarChoices& far) {
   std::vector<Place> arrays;
   for (std::size_t i = 0; i < arrays_; ++i) arrays.push_back(place_of(i));
@@ -258,7 +292,7 @@ void Exchange::Impl::plan_puts(const std::vector<NegotiatedPair>& all,
   std::erase_if(
       devices, [](const DevicePuts::Part& part) { return part.own.empty() && part.peers.empty(); });
   puts_ = std::make_unique<DevicePuts>(
-      group_->comm(), *connections_, arrays, std::move(devices),
+      setup, *connections_, arrays, std::move(devices),
       DeviceChoices{[&](std::span<const DevicePair> pairs) { return choose(pairs, far); },
                     engines_are_wanted()});
   for (Peer& peer : peers_) peer.by_put = puts_->reaches(number_of(peer));

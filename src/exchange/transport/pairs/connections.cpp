@@ -12,9 +12,6 @@
 #include <utility>
 
 #include "exchange/transport/pairs/piece.hpp"
-#include "exchange/transport/pairs/swap_with.hpp"
-#include "mpi/agree.hpp"
-#include "mpi/real_mpi.hpp"
 #include "settings/log.hpp"
 #include "state/process_state.hpp"
 #include "strake/error.hpp"
@@ -76,8 +73,8 @@ struct Connections::Ended {
   static std::deque<Ended>& all() { return ProcessState::part<All>().ended; }
 };
 
-Connections::Connections(std::shared_ptr<peers::Group> group, const std::vector<Pair>& pairs,
-                         std::size_t arrays)
+Connections::Connections(std::shared_ptr<peers::Group> group, Setup& setup,
+                         const std::vector<Pair>& pairs, std::size_t arrays)
     : group_(std::move(group)) {
   here_.reserve(pairs.size());
   for (const Pair& pair : pairs)
@@ -93,13 +90,13 @@ Connections::Connections(std::shared_ptr<peers::Group> group, const std::vector<
     log::info("a planned exchange goes by MPI: {}", error.what());
   }
   try {
-    mpi::agree(group_->comm(), fault, mpi::FaultKind::Memory);
-    connect(pairs);
+    setup.agree(fault, mpi::FaultKind::Memory);
+    connect(setup, pairs);
   } catch (...) {
     give_blocks_back();  // nobody knows of them
     throw;
   }
-  swap_places(pairs);
+  swap_places(setup, pairs);
 }
 
 Connections::~Connections() {
@@ -172,9 +169,7 @@ void Connections::take_blocks(const std::vector<Pair>& pairs, std::size_t arrays
 }
 
 /// Ranks of the node that are not connected yet map each other's first segments.
-void Connections::connect(const std::vector<Pair>& pairs) {
-  constexpr int kSent = 3;
-  constexpr int kGot = 4;
+void Connections::connect(Setup& setup, const std::vector<Pair>& pairs) {
   SharedByAll& all = SharedByAll::get();
   std::vector<int> strangers;
   for (const Pair& pair : pairs)
@@ -188,14 +183,14 @@ void Connections::connect(const std::vector<Pair>& pairs) {
   // All announcements wait in sockets then, and nobody sends any more.
   const std::vector<char> done(strangers.size(), 1);
   std::vector<char> all_done, got, gotten;
-  swap_with(group_->comm(), strangers, kSent, done, all_done, look);
+  setup.swap(Setup::Step::Sent, strangers, done, all_done, look);
   look();
   {
     const std::lock_guard lock(all.mutex);
     for (const int rank : strangers)
       got.push_back(all.directory->knows(group_->world_rank(rank)) ? 1 : 0);
   }
-  swap_with(group_->comm(), strangers, kGot, got, gotten, look);
+  setup.swap(Setup::Step::Got, strangers, got, gotten, look);
   const std::lock_guard lock(all.mutex);
   for (std::size_t i = 0; i < strangers.size(); ++i) {
     const bool both = got[i] != 0 && gotten[i] != 0;
@@ -238,9 +233,7 @@ Connections::Places Connections::own_places(std::size_t pair) const {
 }
 
 /// Ranks of the node tell each other where their memory is.
-void Connections::swap_places(const std::vector<Pair>& pairs) {
-  constexpr int kPlaces = 2;
-  constexpr int kResolved = 10;
+void Connections::swap_places(Setup& setup, const std::vector<Pair>& pairs) {
   SharedByAll& all = SharedByAll::get();
   std::vector<int> ranks, once;
   std::vector<std::size_t> numbers;
@@ -263,13 +256,13 @@ void Connections::swap_places(const std::vector<Pair>& pairs) {
     }
   }
   announce_segments(once);
-  swap_with(group_->comm(), ranks, kPlaces, mine, theirs, look);
+  setup.swap(Setup::Step::Places, ranks, mine, theirs, look);
   std::vector<char> resolved, they_have;
   for (std::size_t i = 0; i < numbers.size(); ++i)
     resolved.push_back(
         control_.segment >= 0 && resolve(numbers[i], theirs[i], pairs[numbers[i]].on_devices) ? 1
                                                                                               : 0);
-  swap_with(group_->comm(), ranks, kResolved, resolved, they_have, look);
+  setup.swap(Setup::Step::Resolved, ranks, resolved, they_have, look);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (resolved[i] != 0 && they_have[i] != 0) continue;
     here_[numbers[i]].theirs = nullptr;

@@ -12,6 +12,7 @@
 
 #include "exchange/peers/group.hpp"
 #include "exchange/transport/pairs/sequence_counters.hpp"
+#include "exchange/transport/pairs/setup.hpp"
 #include "strake/layout.hpp"
 #include "strake/place.hpp"
 
@@ -30,9 +31,9 @@ struct Pair {
 /// Pairs are named by their numbers.
 class Connections {
  public:
-  /// Collective over the group.
-  /// \throws OutOfMemory  on all ranks; MpiError
-  Connections(std::shared_ptr<peers::Group> group, const std::vector<Pair>& pairs,
+  /// All who plan call it. \throws OutOfMemory  as Setup::agree(); Error, MpiError  as
+  /// Setup::swap()
+  Connections(std::shared_ptr<peers::Group> group, Setup& setup, const std::vector<Pair>& pairs,
               std::size_t arrays);
   /// The memory is used again once all peers have closed their ends, too; never, unless this rank
   /// has. Local.
@@ -135,9 +136,9 @@ class Connections {
   }
   void take_blocks(const std::vector<Pair>& pairs, std::size_t arrays);
   void give_blocks_back();
-  void connect(const std::vector<Pair>& pairs);
+  void connect(Setup& setup, const std::vector<Pair>& pairs);
   void announce_segments(const std::vector<int>& ranks) const;
-  void swap_places(const std::vector<Pair>& pairs);
+  void swap_places(Setup& setup, const std::vector<Pair>& pairs);
   [[nodiscard]] Places own_places(std::size_t pair) const;
   [[nodiscard]] bool resolve(std::size_t pair, const Places& theirs, bool on_devices);
   static void reuse_ended(std::size_t most);

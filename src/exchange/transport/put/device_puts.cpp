@@ -7,9 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "exchange/transport/pairs/swap_with.hpp"
-#include "mpi/agree.hpp"
-#include "mpi/real_mpi.hpp"
 #include "strake/error.hpp"
 
 namespace strake::exchange::planned {
@@ -40,7 +37,7 @@ class DeviceNumbers {
 
 }  // namespace
 
-DevicePuts::DevicePuts(MPI_Comm comm, Connections& connections, const std::vector<Place>& arrays,
+DevicePuts::DevicePuts(Setup& setup, Connections& connections, const std::vector<Place>& arrays,
                        std::vector<Part> parts, const DeviceChoices& choices) {
   std::string fault;
   for (Part& part : parts) {
@@ -52,27 +49,24 @@ DevicePuts::DevicePuts(MPI_Comm comm, Connections& connections, const std::vecto
       fault = error.what();
     }
   }
-  mpi::agree(comm, fault, mpi::FaultKind::Memory);
+  setup.agree(fault, mpi::FaultKind::Memory);
   std::vector<End> ends;
   for (const auto& put : puts_)
     for (std::size_t i = 0; i < put->peers().size(); ++i) ends.push_back({put.get(), i});
   // Both ranks have the ends between them in the same order.
   std::ranges::sort(ends, {}, [](const End& end) { return end.put->peers()[end.peer].pair; });
-  swap_offers(comm, connections, ends, choices);
+  swap_offers(setup, connections, ends, choices);
   std::erase_if(puts_, [](const auto& put) { return !put->is_used(); });
   try {
     prepare(false, {});
   } catch (const std::exception& error) {
     fault = error.what();
   }
-  mpi::agree(comm, fault, mpi::FaultKind::Other);
+  setup.agree(fault, mpi::FaultKind::Other);
 }
 
-void DevicePuts::swap_offers(MPI_Comm comm, Connections& connections, const std::vector<End>& ends,
+void DevicePuts::swap_offers(Setup& setup, Connections& connections, const std::vector<End>& ends,
                              const DeviceChoices& choices) {
-  constexpr int kOffer = 7;
-  constexpr int kReached = 8;
-  constexpr int kAccepted = 9;
   const auto peer_of = [&](std::size_t i) -> const DevicePut::PutPeer& {
     return ends[i].put->peers()[ends[i].peer];
   };
@@ -87,22 +81,21 @@ void DevicePuts::swap_offers(MPI_Comm comm, Connections& connections, const std:
     while (peer_of(other_ends[i]).pair != peer_of(i).other_end) ++other_ends[i];
   }
   // What the other end of each says, also where that is this rank's own.
-  const auto swap = [&]<typename T>(int tag, const std::vector<T>& mine) {
+  const auto swap = [&]<typename T>(Setup::Step step, const std::vector<T>& mine) {
     std::vector<T> theirs(ends.size()), out, in;
     for (const std::size_t i : others) out.push_back(mine[i]);
-    swap_with(comm, ranks, tag, out, in, [&] { Connections::look(); });
+    setup.swap(step, ranks, out, in, [&] { Connections::look(); });
     for (std::size_t i = 0; i < others.size(); ++i) theirs[others[i]] = in[i];
     for (std::size_t i = 0; i < ends.size(); ++i)
       if (peer_of(i).is_own) theirs[i] = mine[other_ends[i]];
     return theirs;
   };
-  int own_rank = 0;
-  mpi::real_mpi().MPI_Comm_rank(comm, &own_rank);
+  const int own_rank = setup.rank();
   std::map<const DevicePut*, DevicePut::StagingOffer> offers;
   for (const auto& put : puts_) offers[put.get()] = put->offer(connections);
   std::vector<DevicePut::StagingOffer> mine;
   for (const auto& [put, peer] : ends) mine.push_back(put->offer_to(peer, offers.at(put)));
-  std::vector<DevicePut::StagingOffer> theirs = swap(kOffer, mine);
+  std::vector<DevicePut::StagingOffer> theirs = swap(Setup::Step::Offers, mine);
   DeviceNumbers numbers;
   for (const auto& put : puts_) (void)numbers.of(offers.at(put.get()).device, put->place().device);
   std::vector<DevicePair> pairs;
@@ -121,7 +114,7 @@ void DevicePuts::swap_offers(MPI_Comm comm, Connections& connections, const std:
   for (std::size_t i = 0; i < ends.size(); ++i)
     mine[i].transport =
         ends[i].put->wanted(connections, ends[i].peer, chosen[i].transport, theirs[i]);
-  theirs = swap(kReached, mine);
+  theirs = swap(Setup::Step::Reached, mine);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const Transport both = std::max(mine[i].transport, theirs[i].transport);
     why_[peer_of(i).pair] = both == chosen[i].transport ? chosen[i].why
@@ -132,7 +125,7 @@ void DevicePuts::swap_offers(MPI_Comm comm, Connections& connections, const std:
   std::vector<char> accepts;
   for (std::size_t i = 0; i < ends.size(); ++i)
     accepts.push_back(ends[i].put->accepts(connections, ends[i].peer, mine[i], theirs[i]) ? 1 : 0);
-  const std::vector<char> they_accept = swap(kAccepted, accepts);
+  const std::vector<char> they_accept = swap(Setup::Step::Accepted, accepts);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const bool both = accepts[i] != 0 && they_accept[i] != 0;
     ends[i].put->settle(ends[i].peer, both);

@@ -2,8 +2,6 @@
 /// each.
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -27,9 +25,9 @@ class DevicePuts {
     std::vector<DevicePut::PutPeer> peers;
     std::vector<Piece> own;  ///< copies within its memory
   };
-  /// Collective over `comm`, also for ranks without a part. \param arrays  their memories
-  /// \throws OutOfMemory  on all ranks; MpiError
-  DevicePuts(MPI_Comm comm, Connections& connections, const std::vector<Place>& arrays,
+  /// All who plan call it, also ranks without a part. \param arrays  their memories
+  /// \throws OutOfMemory, Error  as Setup::agree() and Setup::swap(); MpiError
+  DevicePuts(Setup& setup, Connections& connections, const std::vector<Place>& arrays,
              std::vector<Part> parts, const DeviceChoices& choices);
 
   /// Whether the bytes of a pair of Connections go this way: both ends say the same.
@@ -78,7 +76,7 @@ class DevicePuts {
     DevicePut* put = nullptr;
     std::size_t peer = 0;
   };
-  void swap_offers(MPI_Comm comm, Connections& connections, const std::vector<End>& ends,
+  void swap_offers(Setup& setup, Connections& connections, const std::vector<End>& ends,
                    const DeviceChoices& choices);
   void require_capturable(std::span<Stream> streams) const;
   void follow(DeviceStream& work);

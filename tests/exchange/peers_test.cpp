@@ -1,0 +1,228 @@
+// Exchanges that ranks plan with their peers alone: no call is collective, and ranks that are no
+// peers take no part.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "exchange/peers/group.hpp"
+#include "exchange/plan/impl.hpp"
+#include "mpi/real_mpi.hpp"
+#include "place.hpp"
+#include "strake/error.hpp"
+#include "world.hpp"
+
+namespace strake {
+namespace peers_test {
+namespace {
+
+using Value = std::int32_t;
+using test_memory::Buffer;
+constexpr std::int64_t kValues = 600;
+constexpr auto kBytes = static_cast<std::int64_t>(kValues * sizeof(Value));
+
+/// Made by all ranks, once.
+const std::shared_ptr<exchange::peers::Group>& group() {
+  static const auto made = exchange::peers::Group::of(MPI_COMM_WORLD);
+  return made;
+}
+
+/// As long as it lives, what is collective or makes a communicator is counted, and fails.
+class NothingCollective {
+ public:
+  NothingCollective() : table_(mpi::real_mpi()) {
+    table_.MPI_Allreduce = [](const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm) {
+      return refuse();
+    };
+    table_.MPI_Bcast = [](void*, int, MPI_Datatype, int, MPI_Comm) { return refuse(); };
+    table_.MPI_Allgather = [](const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm) {
+      return refuse();
+    };
+    table_.MPI_Ibarrier = [](MPI_Comm, MPI_Request*) { return refuse(); };
+    table_.MPI_Comm_dup = [](MPI_Comm, MPI_Comm*) { return refuse(); };
+    table_.MPI_Comm_split_type = [](MPI_Comm, int, int, MPI_Info, MPI_Comm*) { return refuse(); };
+    calls() = 0;
+    mpi::g_real_mpi = &table_;
+  }
+  ~NothingCollective() {
+    mpi::g_real_mpi = before_;
+    EXPECT_EQ(calls(), 0);
+  }
+  NothingCollective(const NothingCollective&) = delete;
+  NothingCollective& operator=(const NothingCollective&) = delete;
+
+ private:
+  static int& calls() {
+    static int number = 0;
+    return number;
+  }
+  static int refuse() {
+    ++calls();
+    return MPI_ERR_OTHER;
+  }
+  const mpi::RealMpi* before_ = &mpi::real_mpi();
+  mpi::RealMpi table_;
+};
+
+/// This rank and its peers send each other the odd values of an array, and get them side by side.
+class Planned {
+ public:
+  explicit Planned(std::set<int> peers)
+      : Planned(peers,
+                Layout::box(0, sizeof(Value), std::vector{Dim{kValues / 2, 2 * sizeof(Value)}})) {}
+  Planned(const std::set<int>& peers, const Layout& sends)
+      : peers_(peers.begin(), peers.end()), out_(kValues), in_(peers.size() * kValues / 2) {
+    ExchangePart part;
+    (void)part.array(place(), kBytes);
+    (void)part.array(place(), static_cast<std::int64_t>(in_.count() * sizeof(Value)));
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      part.send(peers_[i], 3, 0, sends);
+      part.receive(peers_[i], 3, 1,
+                   Layout::dense(kBytes / 2, static_cast<std::int64_t>(i) * kBytes / 2));
+    }
+    exchange_ = std::make_unique<Exchange::Impl>(group(), part);
+  }
+  void start(int round) {
+    std::vector<Value> values(kValues);
+    std::iota(values.begin(), values.end(), 100'000 * rank() + 10'000 * round);
+    out_.set(values);
+    in_.fill(-1);
+    bases_ = {reinterpret_cast<std::byte*>(out_.data()), reinterpret_cast<std::byte*>(in_.data())};
+    exchange_->start(bases_, false, {}, {});
+  }
+  void wait(int round) {
+    exchange_->wait();
+    const std::vector<Value>& got = in_.get();
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const int from = peers_[i / (kValues / 2)];
+      const auto at = static_cast<int>(2 * (i % (kValues / 2)));
+      ASSERT_EQ(got[i], 100'000 * from + 10'000 * round + at) << "value " << i << " of " << from;
+    }
+  }
+  void run(int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+      start(round);
+      wait(round);
+    }
+  }
+  [[nodiscard]] std::string plan() const { return exchange_->plan(); }
+
+ private:
+  std::vector<int> peers_;
+  Buffer<Value> out_, in_;
+  std::vector<std::byte*> bases_;
+  std::unique_ptr<Exchange::Impl> exchange_;
+};
+
+/// Those beside this rank.
+std::set<int> neighbours() {
+  std::set<int> all;
+  if (rank() > 0) all.insert(rank() - 1);
+  if (rank() + 1 < ranks()) all.insert(rank() + 1);
+  return all;
+}
+
+/// The text of the Error that `call` throws; empty if it throws none.
+template <typename Call>
+std::string error_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Peers, others_take_no_part) {
+  (void)group();
+  if (rank() == 1 || rank() == 2) {
+    const NothingCollective nothing;
+    Planned planned({3 - rank()});
+    planned.run(3);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(Peers, each_rank_plans_with_its_neighbours) {
+  (void)group();
+  {
+    const NothingCollective nothing;
+    Planned planned(neighbours());
+    planned.run(4);
+    EXPECT_NE(planned.plan().find("rank"), std::string::npos);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// The last rank has begun something that others need while it waits for a peer that plans.
+TEST(Peers, exchanges_go_on_while_others_are_planned) {
+  (void)group();
+  {
+    const NothingCollective nothing;
+    Planned first(neighbours());
+    first.start(0);
+    if (rank() == 0) first.wait(0);
+    Planned second(neighbours());
+    if (rank() != 0) first.wait(0);
+    second.run(2);
+    first.run(2);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(Peers, many_may_be_planned_and_ended_in_any_order) {
+  (void)group();
+  {
+    const NothingCollective nothing;
+    std::vector<std::unique_ptr<Planned>> all;
+    for (int i = 0; i < 5; ++i) all.push_back(std::make_unique<Planned>(neighbours()));
+    for (const int which : {3, 0, 4, 1, 2}) all[static_cast<std::size_t>(which)]->run(2);
+    if (rank() % 2 != 0) std::swap(all.front(), all.back());
+    all.clear();
+    Planned(neighbours()).run(1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Where a rank learns of it depends on when it has planned; none waits for ever.
+TEST(Peers, a_fault_of_one_rank_is_told_from_peer_to_peer) {
+  (void)group();
+  {
+    const NothingCollective nothing;
+    const std::string said = error_of([] {
+      const Layout beyond = Layout::dense(kBytes / 2, kBytes);
+      (rank() == 0 ? Planned(neighbours(), beyond) : Planned(neighbours())).run(1);
+    });
+    EXPECT_FALSE(said.empty());
+    if (rank() < 2) {
+      EXPECT_NE(said.find("array 0"), std::string::npos) << said;
+      EXPECT_EQ(said.find("rank 0 can't plan") != std::string::npos, rank() == 1) << said;
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  {
+    const NothingCollective nothing;
+    Planned(neighbours()).run(2);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(Peers, two_ranks_that_do_not_fit_are_told_both) {
+  (void)group();
+  if (rank() < 2) {
+    const NothingCollective nothing;
+    const std::string said = error_of(
+        [] { rank() == 0 ? Planned({1}, Layout::dense(kBytes / 4)).run(1) : Planned({0}).run(1); });
+    EXPECT_NE(said.find(std::to_string(kBytes / 4)), std::string::npos) << said;
+    EXPECT_NE(said.find(std::to_string(kBytes / 2)), std::string::npos) << said;
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+}  // namespace
+}  // namespace peers_test
+}  // namespace strake
