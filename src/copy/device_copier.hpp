@@ -64,8 +64,10 @@ struct PutCopies {
 
   std::span<const Place> arrays;
   std::span<const Buffer> buffers;
-  std::span<const CopyBatch::Copy> put;   ///< from arrays to buffers of others
-  std::span<const CopyBatch::Copy> own;   ///< from array to array, beside those
+  std::span<const CopyBatch::Copy> put;  ///< from arrays to buffers of others
+  /// Beside those: from array to array, or to a buffer in pinned memory, which is there once the
+  /// put is told of.
+  std::span<const CopyBatch::Copy> own;
   std::span<const CopyBatch::Copy> take;  ///< from buffers of this rank to arrays
   /// \{ The same that copy engines carry out, except those that they can't: kernels do these.
   std::span<const CopyBatch::Copy> engine_put;

@@ -138,6 +138,7 @@ std::string error_of(const Call& call) {
 }
 
 TEST(Peers, others_take_no_part) {
+  if (ranks() < 3) GTEST_SKIP() << "needs others";
   (void)group();
   if (rank() == 1 || rank() == 2) {
     const NothingCollective nothing;
@@ -153,7 +154,7 @@ TEST(Peers, each_rank_plans_with_its_neighbours) {
     const NothingCollective nothing;
     Planned planned(neighbours());
     planned.run(4);
-    EXPECT_NE(planned.plan().find("rank"), std::string::npos);
+    EXPECT_EQ(planned.plan().find("rank") != std::string::npos, ranks() > 1);
   }
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -190,6 +191,7 @@ TEST(Peers, many_may_be_planned_and_ended_in_any_order) {
 
 /// Where a rank learns of it depends on when it has planned; none waits for ever.
 TEST(Peers, a_fault_of_one_rank_is_told_from_peer_to_peer) {
+  if (ranks() < 2) GTEST_SKIP() << "needs peers";
   (void)group();
   {
     const NothingCollective nothing;
@@ -212,6 +214,7 @@ TEST(Peers, a_fault_of_one_rank_is_told_from_peer_to_peer) {
 }
 
 TEST(Peers, two_ranks_that_do_not_fit_are_told_both) {
+  if (ranks() < 2) GTEST_SKIP() << "needs peers";
   (void)group();
   if (rank() < 2) {
     const NothingCollective nothing;

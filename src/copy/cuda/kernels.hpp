@@ -163,6 +163,7 @@ struct PutLaunch {
   const PutFlags* flags = nullptr;  ///< in device memory
   int peers = 0;
   std::uint64_t ticket = 0;
+  bool packs = false;  ///< some of own go to host memory
   bool puts = false;   ///< put and own
   bool waits = false;  ///< for the others' flags
   bool takes = false;

@@ -46,6 +46,9 @@ CudaPut::CudaPut(const BlockSource& blocks, int device, const PutCopies& copies,
     engine.add(by_engines, left);
     return std::make_unique<CudaBatch>(blocks, device, slots_of(copies), left);
   };
+  packs_ = std::ranges::any_of(copies.own, [&](const CopyBatch::Copy& copy) {
+    return copy.to_slot >= static_cast<std::int32_t>(copies.arrays.size());
+  });
   put_ = rest(copies.put, engine_out_, copies.engine_put);
   own_ = rest(copies.own, engine_out_, copies.engine_own);
   take_ = rest(copies.take, engine_in_, copies.engine_take);
@@ -84,6 +87,7 @@ PutLaunch CudaPut::launch_of(unsigned steps, std::uint64_t ticket) const noexcep
   launch.flags = reinterpret_cast<const PutFlags*>(flags_.address());
   launch.peers = peers_;
   launch.ticket = ticket;
+  launch.packs = packs_;
   launch.puts = (steps & kPut) != 0;
   launch.waits = (steps & kWait) != 0 && peers_ != 0;
   launch.takes = (steps & kTake) != 0;

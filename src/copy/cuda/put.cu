@@ -28,6 +28,7 @@ struct PutArguments {
   int peers;
   int put_warps;    ///< of each block; the others make the rank's own copies meanwhile
   bool shares_own;  ///< those help them in the end
+  bool packs;       ///< some own copies go to host memory, of which the CPU is told
   bool notes;       ///< times; what is small enough for one launch would take 0.4 us longer
   bool puts;
   bool waits;
@@ -99,7 +100,7 @@ __device__ __forceinline__ void finish(const PutArguments<Slots>& a, std::uint64
   __syncthreads();
   if (threadIdx.x != 0) return;
   if (gridDim.x > 1) {
-    __threadfence();
+    a.packs ? __threadfence_system() : __threadfence();
     if (atomicInc(&a.counts->arrivals, gridDim.x - 1) != gridDim.x - 1) return;
   }
   if (a.puts) {
@@ -208,6 +209,7 @@ cudaError_t start_put(const PutLaunch& launch, const Lane& lane) {
   arguments.ticket = launch.ticket;
   arguments.peers = launch.peers;
   arguments.put_warps = put_warps_of(launch);
+  arguments.packs = launch.packs && launch.puts;
   arguments.notes = !launch.puts || !launch.waits || !launch.takes;
   arguments.puts = launch.puts;
   arguments.waits = launch.waits;

@@ -37,6 +37,7 @@ class CudaPut final : public PutRounds {
   int device_;
   PutState state_;
   int peers_;
+  bool packs_ = false;    ///< some of its own copies go to buffers in host memory
   PutEngine engine_out_;  ///< what is put, and what is the rank's own
   PutEngine engine_in_;
   std::unique_ptr<CudaBatch> put_;  ///< \{ by kernels

@@ -11,6 +11,7 @@
 #include "exchange/choice/forced.hpp"
 #include "exchange/plan/impl.hpp"
 #include "exchange/progress/in_flight.hpp"
+#include "exchange/transport/pairs/message_pair.hpp"
 #include "exchange/transport/pairs/setup.hpp"
 #include "exchange/transport/table.hpp"
 #include "mpi/agree.hpp"
@@ -181,6 +182,7 @@ void Exchange::Impl::open_transfers(Setup& setup, const Tags& tags, const FarCho
     });
     for (std::size_t i = 0; i < order.size(); ++i)
       transfers_[i].sends_here = order[i]->transfer.get();
+    puts_->prepare(false, {});
   } catch (const std::exception& error) {
     fault = fmt::format("rank {} can't plan its transfers: {}", rank_, error.what());
   }
@@ -218,6 +220,8 @@ void Exchange::Impl::open_transfer(std::span<Peer* const> peers, const std::arra
     far_reasons_->emplace(first.rank, far->why);
   }
   for (Peer* const peer : peers) peer->transfer = opened.transfer.get();
+  if (auto* const message = dynamic_cast<MessagePair*>(opened.transfer.get()))
+    puts_->pack_too(place, *message, peers.front()->schedules);
 }
 
 /// Chooses for all pairs of memories at once, of which some have no choice: how devices of the node

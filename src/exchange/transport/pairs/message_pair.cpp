@@ -168,10 +168,28 @@ void MessagePair::expect() {
   }
 }
 
+bool MessagePair::may_be_packed_by(Place device, std::size_t which) const {
+  return schedules().size() == 1 && schedule(which).place() == device &&
+         sections_of(which).size() == 1;
+}
+
+std::byte* MessagePair::let_device_pack(std::size_t which, std::function<bool()> is_packed) {
+  Message& message = sends_[which];
+  open(message, which, true);
+  if (message.packed.place().kind == MemoryKind::Host) return nullptr;
+  message.is_packed = std::move(is_packed);
+  return message.packed.data();
+}
+
+void MessagePair::leak() noexcept {
+  for (Message& message : sends_) message.packed.leak();
+}
+
 bool MessagePair::pack() {
   Message& message = sends_[out()];
   open(message, out(), true);
   message.begun = message.started = message.ended = 0;
+  if (message.is_packed) return true;
   for (const Section& section : message.sections) {
     pack_section(message, section);
     ++message.begun;
@@ -193,6 +211,8 @@ void MessagePair::send_packed(Message& message) {
 
 bool MessagePair::is_packed() {
   Message& message = sends_[out()];
+  if (message.is_packed && message.begun == 0 && message.is_packed())
+    message.begun = message.sections.size();
   send_packed(message);
   return message.started == message.sections.size();
 }
@@ -228,7 +248,9 @@ std::string MessagePair::describe() const {
   const Transport packs = on_device ? transport_ : Transport::Pack;
   const std::size_t sections = sections_of(kSends).size();
   const std::string cut = sections > 1 ? fmt::format(" in {} sections", sections) : "";
-  return fmt::format("one message each way{}, {}", cut, machine::facts_of(packs).describe);
+  const char* const beside = sends_[kSends].is_packed ? " by the launch that puts" : "";
+  return fmt::format("one message each way{}, {}{}", cut, machine::facts_of(packs).describe,
+                     beside);
 }
 
 }  // namespace strake::exchange::planned

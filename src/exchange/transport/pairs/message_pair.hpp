@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,16 @@ class MessagePair final : public PairTransfer {
         transport_(transport) {}
   /// Gives up what is on its way, as it is after a failure.
   ~MessagePair() override;
+
+  /// \{ For a device that packs in a launch that has more to do (put/device_put.hpp).
+  /// Whether it may pack the messages of a schedule: all is in its memory, and in one section.
+  [[nodiscard]] bool may_be_packed_by(Place device, std::size_t schedule) const;
+  /// Returns where it packs them. From then on they go as soon as `is_packed()`. Null: the device
+  /// doesn't reach that memory, and this object packs as before. \throws OutOfMemory, MpiError
+  [[nodiscard]] std::byte* let_device_pack(std::size_t schedule, std::function<bool()> is_packed);
+  /// The device may write there for an unknown time.
+  void leak() noexcept;
+  /// \}
 
   [[nodiscard]] Transport transport() const noexcept override { return transport_; }
   [[nodiscard]] std::string describe() const override;
@@ -64,6 +75,7 @@ class MessagePair final : public PairTransfer {
     PoolBlock packed;
     std::vector<Section> sections;
     std::vector<MPI_Request> requests;  ///< persistent, by section; none before the first message
+    std::function<bool()> is_packed;    ///< by a device's other launch; empty: this object packs
     /// \{ How many sections, in this round.
     std::size_t begun = 0;    ///< are, or are being, packed
     std::size_t started = 0;  ///< the MPI library has, or has had

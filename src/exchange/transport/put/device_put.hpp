@@ -18,6 +18,7 @@
 #include "copy/device_copier.hpp"
 #include "device/backend.hpp"
 #include "exchange/transport/pairs/connections.hpp"
+#include "exchange/transport/pairs/message_pair.hpp"
 #include "exchange/transport/pairs/pair_schedule.hpp"
 #include "exchange/transport/put/choices.hpp"
 #include "exchange/transport/put/mapped_pages.hpp"
@@ -77,6 +78,9 @@ class DevicePut {
                              const StagingOffer& theirs);
   /// What both have accepted goes by put; else nothing between them does.
   void settle(std::size_t peer, bool accepted);
+  /// From the next prepare() on, this device packs a message to another node in the launch that
+  /// puts, where it may. Both outlive this object.
+  void pack_too(MessagePair& message, const Schedules& schedules);
   /// Other ranks use this device, too.
   void share_device() noexcept { may_wait_ = false; }
   /// \}
@@ -175,6 +179,11 @@ class DevicePut {
   [[nodiscard]] std::unique_ptr<PutRounds> compiled(bool reverse,
                                                     const std::vector<DeviceCombine>& combine,
                                                     bool engines) const;
+  /// A message to another node that this device packs.
+  struct Packed {
+    MessagePair* message = nullptr;
+    const Schedules* schedules = nullptr;
+  };
   /// Copies as they were chosen, and by kernels alone; null: these are the same.
   struct Compiled {
     std::unique_ptr<PutRounds> chosen;
@@ -195,6 +204,7 @@ class DevicePut {
   std::vector<std::int32_t> slot_of_;  ///< by array; negative: it is elsewhere
   std::vector<PutPeer> peers_;
   std::vector<Piece> own_;
+  std::vector<Packed> packed_;
   bool has_room_ = false;  ///< for all peers' buffers among the slots of a launch
   bool may_wait_ = true;
   bool engines_are_forced_ = false;

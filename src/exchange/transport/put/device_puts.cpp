@@ -57,12 +57,11 @@ DevicePuts::DevicePuts(Setup& setup, Connections& connections, const std::vector
   std::ranges::sort(ends, {}, [](const End& end) { return end.put->peers()[end.peer].pair; });
   swap_offers(setup, connections, ends, choices);
   std::erase_if(puts_, [](const auto& put) { return !put->is_used(); });
-  try {
-    prepare(false, {});
-  } catch (const std::exception& error) {
-    fault = error.what();
-  }
-  setup.agree(fault, mpi::FaultKind::Other);
+}
+
+void DevicePuts::pack_too(Place device, MessagePair& message, const Schedules& schedules) {
+  for (const auto& put : puts_)
+    if (put->place() == device) put->pack_too(message, schedules);
 }
 
 void DevicePuts::swap_offers(Setup& setup, Connections& connections, const std::vector<End>& ends,

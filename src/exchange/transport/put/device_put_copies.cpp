@@ -1,0 +1,115 @@
+// What a device copies in a round of puts.
+#include <utility>
+
+#include "exchange/transport/put/device_put.hpp"
+#include "strake/error.hpp"
+
+namespace strake::exchange::planned {
+namespace {
+
+Layout packed(const Layout& layout, std::int64_t at) {
+  return Layout::dense(layout.size_bytes(), at);
+}
+
+}  // namespace
+
+void DevicePut::pack_too(MessagePair& message, const Schedules& schedules) {
+  if (arrays_.size() + 2 * peers_.size() + packed_.size() < DeviceCopier::kMostPutSlots)
+    packed_.push_back({&message, &schedules});
+}
+
+void DevicePut::prepare(bool reverse, std::span<const Combine> combine) {
+  std::vector<DeviceCombine> wanted;
+  const bool replaces = std::ranges::none_of(combine, [](const Combine& how) { return bool{how}; });
+  for (std::size_t i = 0; !replaces && i < arrays_.size(); ++i)
+    wanted.push_back(combine_of(combine, static_cast<int>(arrays_[i])).on_device().value());
+  Compiled& made = reverse ? back_[wanted] : forward_;
+  if (made.chosen == nullptr) {
+    // Both now: while work is captured, no memory can be had.
+    if (uses_engines() && !engines_are_forced_) made.by_kernels = compiled(reverse, wanted, false);
+    made.chosen = compiled(reverse, wanted, true);
+  }
+  prepared_ = &made;
+}
+
+/// Engines copy between addresses of the host's count of rounds, which graphs don't tell.
+const PutRounds* DevicePut::rounds(const Compiled& of, const DeviceStream& stream) {
+  if (of.by_kernels == nullptr) return of.chosen.get();  // a stream takes a microsecond to answer
+  was_captured_ = was_captured_ || stream.capturing();
+  return was_captured_ ? of.by_kernels.get() : of.chosen.get();
+}
+
+std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse, const std::vector<DeviceCombine>& how,
+                                               bool engines) const {
+  std::vector<PutCopies::Buffer> buffers;
+  std::vector<CopyBatch::Copy> put, own, take;
+  std::vector<CopyBatch::Copy> engine_put, engine_own, engine_take;
+  std::vector<PutCopies::Combined> combined;
+  const auto slot = [&](int array) { return slot_of_[static_cast<std::size_t>(array)]; };
+  const std::vector<Place> arrays(arrays_.size(), place_);
+  const bool combines = !how.empty();
+  const auto combine = [&](const CopyBatch::Copy& copy) {
+    combined.push_back({copy, how[static_cast<std::size_t>(copy.to_slot)]});
+  };
+  // Beside the puts, which so reach the others no later. First, as it goes over a slower link.
+  for (const auto& [message, schedules] : packed_) {
+    const std::size_t which = reverse ? kReceives : kSends;
+    if (!message->may_be_packed_by(place_, which)) continue;
+    std::byte* const to = message->let_device_pack(which, [this] { return is_put(); });
+    if (to == nullptr) continue;
+    for (const Piece& piece : (*schedules)[which].pieces())
+      own.push_back({packed(piece.mine, piece.packed_at),
+                     static_cast<std::int32_t>(arrays_.size() + buffers.size()), piece.mine,
+                     slot(piece.array)});
+    buffers.push_back({to, to});
+  }
+  // This device's own first, then by the other ranks' numbers: each run gives the same values.
+  for (const Piece& piece : own_) {
+    const CopyBatch::Copy forward = {piece.theirs, slot(piece.their_array), piece.mine,
+                                     slot(piece.array)};
+    const CopyBatch::Copy back = {piece.mine, slot(piece.array), piece.theirs,
+                                  slot(piece.their_array)};
+    if (combines) {
+      combine(back);
+    } else {
+      (engines && engines_copy_own() ? engine_own : own).push_back(reverse ? back : forward);
+    }
+  }
+  for (const auto& [number, shared] : buffers_of_) {
+    const PutPeer& peer = peers_[number];
+    const PairSchedule& out = reverse ? *peer.receives : *peer.sends;
+    const PairSchedule& in = reverse ? *peer.sends : *peer.receives;
+    const auto there = static_cast<std::int32_t>(arrays_.size() + buffers.size());
+    const bool by_engine = engines && shared.transport == Transport::Engine;
+    buffers.push_back(shared.out[reverse ? 1 : 0]);
+    buffers.push_back(shared.in[reverse ? 1 : 0]);
+    for (const Piece& piece : out.pieces()) {
+      (by_engine ? engine_put : put)
+          .push_back({packed(piece.mine, piece.packed_at), there, piece.mine, slot(piece.array)});
+    }
+    for (const Piece& piece : in.pieces()) {
+      const CopyBatch::Copy taken = {piece.mine, slot(piece.array),
+                                     packed(piece.mine, piece.packed_at), there + 1};
+      if (combines) {
+        combine(taken);
+      } else {
+        (by_engine ? engine_take : take).push_back(taken);
+      }
+    }
+  }
+  DeviceCopier* const copier = device_copier();
+  if (copier == nullptr) throw Unsupported("device memory, but no device back end has copies");
+  return copier->compile_put(place_.device,
+                             {.arrays = arrays,
+                              .buffers = buffers,
+                              .put = put,
+                              .own = own,
+                              .take = take,
+                              .engine_put = engine_put,
+                              .engine_own = engine_own,
+                              .engine_take = engine_take,
+                              .combined = combined},
+                             {reinterpret_cast<PutCounts*>(staging_.data()), progress_, flags_});
+}
+
+}  // namespace strake::exchange::planned
