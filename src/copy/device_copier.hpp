@@ -148,6 +148,8 @@ class DeviceCopier {
                                                      std::span<const CopyBatch::Copy> copies) = 0;
   /// Slots that the copies of a round can have.
   static constexpr std::size_t kMostPutSlots = 1900;
+  /// With more slots each launch takes longer.
+  static constexpr std::size_t kFewPutSlots = 24;
   /// `state` is used by it, and stays the caller's.
   /// \throws InvalidArgument  values to be combined that are not aligned; OutOfMemory, CudaError
   virtual std::unique_ptr<PutRounds> compile_put(int device, const PutCopies& copies,

@@ -7,6 +7,7 @@ using strake::exchange::g_in_flight;
 
 extern "C" __attribute__((visibility("default"))) const CoreLink* strake_core_meet_1(
     const CoreLink* theirs) {
-  return !strake::interpose::g_disabled && g_in_flight.add_core(theirs) ? g_in_flight.link()
-                                                                        : nullptr;
+  const CoreLink* const own = g_in_flight.link();
+  const bool meets = !strake::interpose::g_disabled && theirs != own;  // it plans exchanges, too
+  return meets && g_in_flight.add_core(theirs) ? own : nullptr;
 }

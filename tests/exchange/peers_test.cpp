@@ -2,11 +2,13 @@
 // peers take no part.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <numeric>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "exchange/peers/group.hpp"
@@ -159,8 +161,22 @@ TEST(Peers, each_rank_plans_with_its_neighbours) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// The last rank has begun something that others need while it waits for a peer that plans.
-TEST(Peers, exchanges_go_on_while_others_are_planned) {
+TEST(Peers, others_go_on_while_a_rank_waits_for_its_peers) {
+  if (ranks() < 2) GTEST_SKIP() << "needs peers";
+  (void)group();
+  if (rank() < 2) {
+    int turns = 0;
+    exchange::planned::Setup setup(*group(), {1 - rank()}, [&turns] { ++turns; });
+    if (rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_TRUE(setup.conclude(false, true));
+    if (rank() == 0) {
+      EXPECT_GT(turns, 1);
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(Peers, exchanges_are_planned_while_others_go_on) {
   (void)group();
   {
     const NothingCollective nothing;
@@ -189,7 +205,8 @@ TEST(Peers, many_may_be_planned_and_ended_in_any_order) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Where a rank learns of it depends on when it has planned; none waits for ever.
+/// Each rank learns of it a step of planning later than the one before it, and from some number of
+/// ranks on not before its first round.
 TEST(Peers, a_fault_of_one_rank_is_told_from_peer_to_peer) {
   if (ranks() < 2) GTEST_SKIP() << "needs peers";
   (void)group();
@@ -209,6 +226,24 @@ TEST(Peers, a_fault_of_one_rank_is_told_from_peer_to_peer) {
   {
     const NothingCollective nothing;
     Planned(neighbours()).run(2);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(Peers, a_peer_that_does_not_exist_is_told_to_those_that_do) {
+  if (ranks() < 2) GTEST_SKIP() << "needs peers";
+  (void)group();
+  {
+    const NothingCollective nothing;
+    const std::string said = error_of([] {
+      std::set<int> peers = neighbours();
+      if (rank() == 0) peers.insert(ranks() + 7);
+      Planned(peers).run(1);
+    });
+    EXPECT_FALSE(said.empty());
+    if (rank() < 2) {
+      EXPECT_NE(said.find(std::to_string(ranks() + 7)), std::string::npos) << said;
+    }
   }
   MPI_Barrier(MPI_COMM_WORLD);
 }

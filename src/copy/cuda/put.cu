@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kThreads, Any ? kBlocksOfAny : kBlocksOfBoxes)
 }
 
 // Parameters cost launch time by their size.
-constexpr int kFewSlots = 24;
+constexpr int kFewSlots = static_cast<int>(DeviceCopier::kFewPutSlots);
 
 PutTables tables_of(const BatchLaunch& launch) {
   return {launch.copies, launch.tiles, launch.tile_count, launch.tile_log2};

@@ -25,9 +25,6 @@ namespace {
 /// The attribute of a communicator that has a group: a `new std::shared_ptr<Group>`.
 using Attribute = std::shared_ptr<Group>;
 
-/// Tags below are used in planning, and by farewells.
-constexpr int kFirstTag = 64;
-
 int drop_attribute(MPI_Comm /*comm*/, int /*key*/, void* value, void* /*state*/) {
   delete static_cast<Attribute*>(value);
   return MPI_SUCCESS;

@@ -17,6 +17,14 @@
 
 namespace strake::exchange::peers {
 
+/// Tags of a group's communicator.
+enum Tag : std::uint8_t {
+  kPlanningTag = 0,   ///< and those after it: steps that all ranks plan by
+  kPeersTag = 32,     ///< all steps of planning with peers alone
+  kFarewellTag = 33,  ///< who takes part in an exchange no longer
+  kFirstTag = 64,     ///< from here on: take_tag()
+};
+
 /// A rank, in the table of a group. All ranks have the same table, but for the first number.
 struct Member {
   std::int32_t world_rank = -1;  ///< in this rank's MPI_COMM_WORLD; negative: it is of another job

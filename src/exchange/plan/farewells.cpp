@@ -15,7 +15,7 @@
 namespace strake::exchange::planned {
 namespace {
 
-constexpr int kTag = 6;  // apart from those of planning
+constexpr int kTag = peers::kFarewellTag;
 /// A farewell: a tag of its receiver's, which names the exchange; then an Ending.
 constexpr int kWords = 3;
 

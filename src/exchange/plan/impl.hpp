@@ -38,10 +38,12 @@ class STRAKE_LOCAL Exchange::Impl {
   Impl(MPI_Comm comm, const ExchangePart& part);
   /// Plans with the peers that `part` names, by their ranks in the group, each of which has this
   /// rank among its own: no call is collective, no communicator is made, and other ranks of the
-  /// group do not take part. Two ranks plan what is between them in one order. Values in a device's
-  /// memory are only replaced in such an exchange.
+  /// group do not take part. Such exchanges are planned in an order that all ranks could have, as
+  /// blocking calls. Values are only replaced in it if this rank or a peer has any in a device's
+  /// memory.
   /// \throws  as Exchange's constructor, on this rank alone. A peer gets an Error that names this
-  /// rank: from its constructor, if it has not planned yet, else in its first round.
+  /// rank: from its constructor, if it has not planned yet, else in the first round in which its
+  /// CPU waits for this rank.
   Impl(std::shared_ptr<exchange::peers::Group> group, const ExchangePart& part);
   ~Impl();
   Impl(const Impl&) = delete;

@@ -155,7 +155,7 @@ std::vector<NegotiatedPair> negotiate(const peers::Group& group, Setup& setup,
   }
   std::string fault;
   for (const auto& [peer, words] : out) {
-    if (words.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    if (words.size() >= static_cast<std::size_t>(std::numeric_limits<int>::max()))
       fault = fmt::format("rank {}: its layouts with rank {} need {} words to be told", rank, peer,
                           words.size());
   }
@@ -164,7 +164,7 @@ std::vector<NegotiatedPair> negotiate(const peers::Group& group, Setup& setup,
   // By rank, then by the place of the lower of the two ranks.
   std::map<std::tuple<int, std::size_t, std::size_t>, NegotiatedPair> transfers;
   auto with_itself = out.extract(rank);
-  std::map<int, Words> in = setup.swap_words(Setup::Step::Transfers, std::move(out), [] {});
+  std::map<int, Words> in = setup.swap_words(Setup::Step::Transfers, std::move(out));
   if (with_itself) in.insert(std::move(with_itself));
   for (const auto& [peer, own] : mine) in[peer];  // who says nothing has no transfers
   for (const auto& [peer, words] : in) {

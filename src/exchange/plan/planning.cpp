@@ -11,7 +11,6 @@
 #include "exchange/choice/forced.hpp"
 #include "exchange/plan/impl.hpp"
 #include "exchange/progress/in_flight.hpp"
-#include "exchange/transport/pairs/message_pair.hpp"
 #include "exchange/transport/pairs/setup.hpp"
 #include "exchange/transport/table.hpp"
 #include "mpi/agree.hpp"
@@ -27,17 +26,19 @@ std::string fault_of(const ExchangePart& part) {
   return {};
 }
 
-/// Others may wait for what this rank has begun.
-void advance_others() { exchange::g_in_flight.advance(); }
+/// Others may wait for what this rank has begun, and their announcements for room in its queue.
+void let_others_go_on() {
+  Connections::look();
+  if (!exchange::g_in_flight.idle()) exchange::g_in_flight.advance();
+}
 
 }  // namespace
 
 Exchange::Impl::Impl(MPI_Comm comm, const ExchangePart& part)
     : arrays_(part.arrays().size()), places_(part) {
   mpi::require_intracommunicator(comm, "an exchange");
-  exchange::g_in_flight.meet_interposer();
   group_ = exchange::peers::Group::of(comm);
-  Setup setup(*group_, advance_others);
+  Setup setup(*group_, let_others_go_on);
   plan_all(setup, part);
 }
 
@@ -46,7 +47,7 @@ Exchange::Impl::Impl(std::shared_ptr<exchange::peers::Group> group, const Exchan
   std::set<int> peers;
   for (const auto* const transfers : {&part.sends(), &part.receives()})
     for (const ExchangePart::Transfer& transfer : *transfers) peers.insert(transfer.peer);
-  Setup setup(*group_, std::move(peers), advance_others);
+  Setup setup(*group_, peers, let_others_go_on);
   try {
     plan_all(setup, part);
   } catch (const std::exception& error) {
@@ -57,6 +58,7 @@ Exchange::Impl::Impl(std::shared_ptr<exchange::peers::Group> group, const Exchan
 
 void Exchange::Impl::plan_all(Setup& setup, const ExchangePart& part) {
   end_at_finalize();
+  exchange::g_in_flight.meet_interposer();
   rank_ = group_->rank();
   setup.agree(fault_of(part), mpi::FaultKind::Unsupported);
   std::vector<NegotiatedPair> all = negotiate(*group_, setup, part, places_);
@@ -79,16 +81,18 @@ void Exchange::Impl::plan_all(Setup& setup, const ExchangePart& part) {
     plan_puts(setup, all, std::move(devices), far);
     open_transfers(setup, tags, far);
     join();
-    const bool own_by_put = std::ranges::all_of(
+    const bool by_put = std::ranges::all_of(
         peers_, [](const Peer& peer) { return peer.by_put || !is_device(peer.place); });
-    all_ranks_by_put_ = setup.conclude(own_by_put) || !on_device();
+    // Peers know of no others, but what two of them see of each other is alike.
+    const bool no_device = !on_device() && std::ranges::none_of(peers_, &Peer::on_device);
+    all_ranks_by_put_ = setup.conclude(by_put, no_device);
   } catch (...) {
     part_again();
     if (setup.is_over()) {
       give_up_unplanned(setup);
     } else {
-      // All who share something with this rank fail alike: nothing was sent, nobody accesses
-      // anything.
+      // Nothing was sent, and nobody accesses anything of this rank's: its peers learn of it in
+      // their next step.
       if (farewells_ != nullptr) farewells_->cancel();
       if (connections_ != nullptr) connections_->close();
     }
@@ -99,9 +103,11 @@ void Exchange::Impl::plan_all(Setup& setup, const ExchangePart& part) {
 /// A peer has left when this rank took its last step. Others have planned, and learn of it as of
 /// any rank that gives up.
 void Exchange::Impl::give_up_unplanned(const Setup& setup) noexcept {
-  if (farewells_ != nullptr)
-    for (const Peer& peer : peers_)
-      if (setup.has_left(peer.rank)) farewells_->forget(peer.rank);
+  for (const Peer& peer : peers_) {
+    if (!setup.has_left(peer.rank)) continue;
+    if (peer.near) connections_->close_end(number_of(peer));
+    if (farewells_ != nullptr) farewells_->forget(peer.rank);
+  }
   leave(Ending::Kind::GivenUp);
   puts_->give_up();
   if (farewells_ != nullptr) farewells_->let_go();
@@ -144,7 +150,7 @@ Exchange::Impl::Tags Exchange::Impl::plan_far(Setup& setup) {
   try {
     setup.agree(fault, mpi::FaultKind::Unsupported);
     mine.assign(ranks.size(), tag);
-    setup.swap(Setup::Step::Tags, ranks, mine, theirs, [] {});
+    setup.swap(Setup::Step::Tags, ranks, mine, theirs);
   } catch (...) {
     if (tag >= 0) group_->give_back(tag);
     throw;
@@ -220,8 +226,8 @@ void Exchange::Impl::open_transfer(std::span<Peer* const> peers, const std::arra
     far_reasons_->emplace(first.rank, far->why);
   }
   for (Peer* const peer : peers) peer->transfer = opened.transfer.get();
-  if (auto* const message = dynamic_cast<MessagePair*>(opened.transfer.get()))
-    puts_->pack_too(place, *message, peers.front()->schedules);
+  if (PackedByDevice* const packed = opened.transfer->packed_by_device())
+    puts_->pack_too(place, *packed, peers.front()->schedules);
 }
 
 /// Chooses for all pairs of memories at once, of which some have no choice: how devices of the node

@@ -28,12 +28,12 @@ constexpr std::int64_t kPage = 4096;
 
 /// Calls `try_once(rank)` for all `ranks` until it is true, and takes announcements meanwhile: the
 /// queues of sockets are short. False: it has given up after kPatience.
-template <typename Try>
-bool for_all_soon(std::vector<int> ranks, const Try& try_once) {
+template <typename Try, typename Meanwhile>
+bool for_all_soon(std::vector<int> ranks, const Try& try_once, const Meanwhile& meanwhile) {
   const auto begin = std::chrono::steady_clock::now();
   while (!ranks.empty() && std::chrono::steady_clock::now() - begin < kPatience) {
     std::erase_if(ranks, try_once);
-    Connections::look();
+    meanwhile();
     if (!ranks.empty()) sched_yield();
   }
   return ranks.empty();
@@ -92,11 +92,11 @@ Connections::Connections(std::shared_ptr<peers::Group> group, Setup& setup,
   try {
     setup.agree(fault, mpi::FaultKind::Memory);
     connect(setup, pairs);
+    swap_places(setup, pairs);
   } catch (...) {
-    give_blocks_back();  // nobody knows of them
+    if (!are_known_) give_blocks_back();
     throw;
   }
-  swap_places(setup, pairs);
 }
 
 Connections::~Connections() {
@@ -113,9 +113,12 @@ Connections::~Connections() {
 
 void Connections::close() noexcept {
   if (std::exchange(closed_, true)) return;
-  for (std::size_t pair = 0; pair < here_.size(); ++pair)
-    if (reaches(pair) && !is_own(pair))
-      their_counters(pair, kReceives).closed.store(1, std::memory_order_release);
+  for (std::size_t pair = 0; pair < here_.size(); ++pair) close_end(pair);
+}
+
+void Connections::close_end(std::size_t pair) noexcept {
+  if (reaches(pair) && !is_own(pair))
+    their_counters(pair, kReceives).closed.store(1, std::memory_order_release);
 }
 
 void Connections::give_blocks_back() {
@@ -176,21 +179,24 @@ void Connections::connect(Setup& setup, const std::vector<Pair>& pairs) {
     if (pair.rank != group_->rank() && group_->is_near(pair.rank) && !pair.connected &&
         std::ranges::find(strangers, pair.rank) == strangers.end())
       strangers.push_back(pair.rank);
-  (void)for_all_soon(strangers, [&](int rank) {
-    const std::lock_guard lock(all.mutex);
-    return all.directory->announce_to(group_->world_rank(rank));
-  });
+  (void)for_all_soon(
+      strangers,
+      [&](int rank) {
+        const std::lock_guard lock(all.mutex);
+        return all.directory->announce_to(group_->world_rank(rank));
+      },
+      [&] { setup.meanwhile(); });
   // All announcements wait in sockets then, and nobody sends any more.
   const std::vector<char> done(strangers.size(), 1);
   std::vector<char> all_done, got, gotten;
-  setup.swap(Setup::Step::Sent, strangers, done, all_done, look);
+  setup.swap(Setup::Step::Sent, strangers, done, all_done);
   look();
   {
     const std::lock_guard lock(all.mutex);
     for (const int rank : strangers)
       got.push_back(all.directory->knows(group_->world_rank(rank)) ? 1 : 0);
   }
-  setup.swap(Setup::Step::Got, strangers, got, gotten, look);
+  setup.swap(Setup::Step::Got, strangers, got, gotten);
   const std::lock_guard lock(all.mutex);
   for (std::size_t i = 0; i < strangers.size(); ++i) {
     const bool both = got[i] != 0 && gotten[i] != 0;
@@ -200,16 +206,19 @@ void Connections::connect(Setup& setup, const std::vector<Pair>& pairs) {
   }
 }
 
-void Connections::announce_segments(const std::vector<int>& ranks) const {
+void Connections::announce_segments(const Setup& setup, const std::vector<int>& ranks) const {
   SharedByAll& all = SharedByAll::get();
   if (control_.segment < 0) return;
-  (void)for_all_soon(ranks, [&](int rank) {
-    const std::lock_guard lock(all.mutex);
-    const std::int32_t other = group_->world_rank(rank);
-    return all.directory->announce_once(other, all.control.region_of(control_)) &&
-           (staging_.segment < 0 ||
-            all.directory->announce_once(other, all.staging.region_of(staging_)));
-  });
+  (void)for_all_soon(
+      ranks,
+      [&](int rank) {
+        const std::lock_guard lock(all.mutex);
+        const std::int32_t other = group_->world_rank(rank);
+        return all.directory->announce_once(other, all.control.region_of(control_)) &&
+               (staging_.segment < 0 ||
+                all.directory->announce_once(other, all.staging.region_of(staging_)));
+      },
+      [&] { setup.meanwhile(); });
 }
 
 Connections::Places Connections::own_places(std::size_t pair) const {
@@ -255,14 +264,15 @@ void Connections::swap_places(Setup& setup, const std::vector<Pair>& pairs) {
       }
     }
   }
-  announce_segments(once);
-  setup.swap(Setup::Step::Places, ranks, mine, theirs, look);
+  announce_segments(setup, once);
+  setup.swap(Setup::Step::Places, ranks, mine, theirs);
+  are_known_ = true;
   std::vector<char> resolved, they_have;
   for (std::size_t i = 0; i < numbers.size(); ++i)
     resolved.push_back(
         control_.segment >= 0 && resolve(numbers[i], theirs[i], pairs[numbers[i]].on_devices) ? 1
                                                                                               : 0);
-  setup.swap(Setup::Step::Resolved, ranks, resolved, they_have, look);
+  setup.swap(Setup::Step::Resolved, ranks, resolved, they_have);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (resolved[i] != 0 && they_have[i] != 0) continue;
     here_[numbers[i]].theirs = nullptr;
@@ -382,10 +392,13 @@ Connections::InDevice Connections::give_device_memory(const std::byte* first,
   std::vector<int> ranks;
   for (const auto& [pair, pages] : their_pages_)
     if (reaches(pair)) ranks.push_back(here_[pair].rank);
-  const bool all_told = for_all_soon(ranks, [&](int rank) {
-    const std::lock_guard lock(all.mutex);
-    return all.directory->announce_once(group_->world_rank(rank), *region);
-  });
+  const bool all_told = for_all_soon(
+      ranks,
+      [&](int rank) {
+        const std::lock_guard lock(all.mutex);
+        return all.directory->announce_once(group_->world_rank(rank), *region);
+      },
+      look);
   return all_told ? InDevice{region->number, region->generation, first - region->data} : InDevice{};
 }
 

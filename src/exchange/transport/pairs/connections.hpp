@@ -43,6 +43,8 @@ class Connections {
 
   /// This rank accesses the memory of its peers no more, and has left well. Local.
   void close() noexcept;
+  /// The same of one pair, whose rank never was in the exchange. Local.
+  void close_end(std::size_t pair) noexcept;
 
   /// Whether that rank's memory is here, and this one's there.
   [[nodiscard]] bool reaches(std::size_t pair) const noexcept {
@@ -137,7 +139,7 @@ class Connections {
   void take_blocks(const std::vector<Pair>& pairs, std::size_t arrays);
   void give_blocks_back();
   void connect(Setup& setup, const std::vector<Pair>& pairs);
-  void announce_segments(const std::vector<int>& ranks) const;
+  void announce_segments(const Setup& setup, const std::vector<int>& ranks) const;
   void swap_places(Setup& setup, const std::vector<Pair>& pairs);
   [[nodiscard]] Places own_places(std::size_t pair) const;
   [[nodiscard]] bool resolve(std::size_t pair, const Places& theirs, bool on_devices);
@@ -152,6 +154,7 @@ class Connections {
   std::map<std::size_t, TheirPages> their_pages_;  ///< of pairs between devices
   peers::Segments::Block control_;
   peers::Segments::Block staging_;
+  bool are_known_ = false;  ///< the blocks, to peers
   bool closed_ = false;
 };
 

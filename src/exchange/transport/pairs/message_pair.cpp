@@ -169,8 +169,8 @@ void MessagePair::expect() {
 }
 
 bool MessagePair::may_be_packed_by(Place device, std::size_t which) const {
-  return schedules().size() == 1 && schedule(which).place() == device &&
-         sections_of(which).size() == 1;
+  return transport_ == Transport::OneShot && schedules().size() == 1 &&
+         schedule(which).place() == device && sections_of(which).size() == 1;
 }
 
 std::byte* MessagePair::let_device_pack(std::size_t which, std::function<bool()> is_packed) {

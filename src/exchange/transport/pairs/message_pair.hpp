@@ -20,7 +20,7 @@
 
 namespace strake::exchange::planned {
 
-class MessagePair final : public PairTransfer {
+class MessagePair final : public PairTransfer, public PackedByDevice {
  public:
   /// \param schedules  of each pair of memories, in an order that both ranks have
   /// \param in_tag     of messages that come; the peer has chosen `out_tag`
@@ -37,15 +37,11 @@ class MessagePair final : public PairTransfer {
   /// Gives up what is on its way, as it is after a failure.
   ~MessagePair() override;
 
-  /// \{ For a device that packs in a launch that has more to do (put/device_put.hpp).
-  /// Whether it may pack the messages of a schedule: all is in its memory, and in one section.
-  [[nodiscard]] bool may_be_packed_by(Place device, std::size_t schedule) const;
-  /// Returns where it packs them. From then on they go as soon as `is_packed()`. Null: the device
-  /// doesn't reach that memory, and this object packs as before. \throws OutOfMemory, MpiError
-  [[nodiscard]] std::byte* let_device_pack(std::size_t schedule, std::function<bool()> is_packed);
-  /// The device may write there for an unknown time.
-  void leak() noexcept;
-  /// \}
+  [[nodiscard]] PackedByDevice* packed_by_device() noexcept override { return this; }
+  [[nodiscard]] bool may_be_packed_by(Place device, std::size_t schedule) const override;
+  [[nodiscard]] std::byte* let_device_pack(std::size_t schedule,
+                                           std::function<bool()> is_packed) override;
+  void leak() noexcept override;
 
   [[nodiscard]] Transport transport() const noexcept override { return transport_; }
   [[nodiscard]] std::string describe() const override;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,6 +27,23 @@ struct Round {
   bool reverse = false;              ///< received bytes go back to their senders
   Bases bases;                       ///< where this rank's arrays lie, by number
   std::span<const Combine> combine;  ///< empty: received bytes replace those in the arrays
+};
+
+/// Packed bytes that a device may write in a launch that has more to do (put/device_put.hpp).
+class PackedByDevice {
+ public:
+  /// Whether it may for a schedule: all is in its memory, and goes in one piece.
+  [[nodiscard]] virtual bool may_be_packed_by(Place device, std::size_t schedule) const = 0;
+  /// Returns where the packed bytes go. From then on they are sent as soon as `is_packed()`. Null:
+  /// the device doesn't reach that memory, and they are packed as before.
+  /// \throws OutOfMemory, MpiError
+  [[nodiscard]] virtual std::byte* let_device_pack(std::size_t schedule,
+                                                   std::function<bool()> is_packed) = 0;
+  /// The device may write there for an unknown time.
+  virtual void leak() noexcept = 0;
+
+ protected:
+  ~PackedByDevice() = default;
 };
 
 /// This rank's end, for one round at a time. Its steps never wait: who waits calls them again.
@@ -61,6 +79,9 @@ class PairTransfer {
   /// This rank leaves the round: the peer begins no reads of its arrays. Waits for reads that go
   /// on, at most 2 s.
   virtual void cancel() noexcept {}
+
+  /// Null: the transfer packs by itself.
+  [[nodiscard]] virtual PackedByDevice* packed_by_device() noexcept { return nullptr; }
 
   /// As of PairSchedule, of all. [bytes]
   [[nodiscard]] std::int64_t packed_bytes(std::size_t which) const noexcept;

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <deque>
 #include <exception>
-#include <limits>
+#include <memory>
 
 #include "exchange/peers/backoff.hpp"
 #include "mpi/real_mpi.hpp"
@@ -16,32 +16,42 @@ namespace {
 
 using Words = Setup::Words;
 
-/// The tag of all messages among peers.
-constexpr int kPeersTag = 12;
 /// The first word of a message is its step, or this one: its sender has left, and a text follows.
 constexpr std::int64_t kLeaves = 0;
 
-/// Sends that have begun. Their words outlive them.
+/// Sends that have begun, and their words.
 class Sends {
  public:
-  explicit Sends(MPI_Comm comm) : comm_(comm) {}
-  void begin(int peer, int tag, const Words& words, bool synchronous) {
+  explicit Sends(MPI_Comm comm) : comm_(comm), words_(std::make_unique<std::deque<Words>>()) {}
+  ~Sends() {
+    // After an error the MPI library may read them for an unknown time.
+    if (!done_) (void)words_.release();
+  }
+  Sends(const Sends&) = delete;
+  Sends& operator=(const Sends&) = delete;
+
+  void begin(int peer, int tag, Words words, bool synchronous) {
     const auto send = synchronous ? mpi::real_mpi().MPI_Issend : mpi::real_mpi().MPI_Isend;
-    mpi::check(send(words.data(), static_cast<int>(words.size()), MPI_INT64_T, peer, tag, comm_,
+    const Words& kept = words_->emplace_back(std::move(words));
+    done_ = false;
+    mpi::check(send(kept.data(), static_cast<int>(kept.size()), MPI_INT64_T, peer, tag, comm_,
                     &all_.emplace_back(MPI_REQUEST_NULL)),
                synchronous ? "MPI_Issend" : "MPI_Isend");
   }
   [[nodiscard]] bool are_done() {
+    if (done_) return true;
     int done = 0;
     mpi::check(mpi::real_mpi().MPI_Testall(static_cast<int>(all_.size()), all_.data(), &done,
                                            MPI_STATUSES_IGNORE),
                "MPI_Testall");
-    return done != 0;
+    return done_ = done != 0;
   }
 
  private:
   MPI_Comm comm_;
+  std::unique_ptr<std::deque<Words>> words_;
   std::vector<MPI_Request> all_;
+  bool done_ = true;
 };
 
 /// Receives a message from `source`, if one has come. \returns  from whom; negative: none has come
@@ -75,32 +85,27 @@ void Setup::agree(const std::string& fault, mpi::FaultKind kind) const {
   if (!fault.empty()) mpi::throw_fault(fault, kind);
 }
 
-void Setup::pause(Backoff& backoff, const Meanwhile& look) {
-  constexpr unsigned kRarely = 64;
-  look();
-  if (++turns_ % kRarely == 0) meanwhile_();
-  backoff.pause();
-}
-
-std::map<int, Words> Setup::receive_from(std::set<int> ranks, int tag, const Meanwhile& look) {
+std::map<int, Words> Setup::receive_from(std::set<int> ranks, int tag) {
   std::map<int, Words> in;
-  for (Backoff backoff; !ranks.empty(); pause(backoff, look))
+  for (Backoff backoff; !ranks.empty(); backoff.pause()) {
     std::erase_if(ranks, [&](int rank) { return receive_one(comm_, rank, tag, in[rank]) >= 0; });
+    meanwhile_();
+  }
   return in;
 }
 
-std::map<int, Words> Setup::swap_words(Step step, std::map<int, Words> out, const Meanwhile& look) {
-  if (collective_ && step == Step::Transfers) return deal(out);
-  const int tag = collective_ ? static_cast<int>(step) : kPeersTag;
+std::map<int, Words> Setup::swap_words(Step step, std::map<int, Words> out) {
+  if (collective_ && step == Step::Transfers) return deal(std::move(out));
+  const int tag = collective_ ? peers::kPlanningTag + static_cast<int>(step) : peers::kPeersTag;
   Sends sends(comm_);
   std::set<int> ranks;
   for (auto& [rank, words] : out) {
     words.insert(words.begin(), static_cast<std::int64_t>(step));
     ranks.insert(rank);
-    sends.begin(rank, tag, words, false);
+    sends.begin(rank, tag, std::move(words), false);
   }
-  std::map<int, Words> in = receive_from(ranks, tag, look);
-  for (Backoff backoff; !sends.are_done();) pause(backoff, look);
+  std::map<int, Words> in = receive_from(ranks, tag);
+  for (Backoff backoff; !sends.are_done(); backoff.pause()) meanwhile_();
   std::string fault;
   for (auto& [rank, words] : in) {
     if (words.front() == kLeaves) {
@@ -117,7 +122,7 @@ std::map<int, Words> Setup::swap_words(Step step, std::map<int, Words> out, cons
   return in;
 }
 
-bool Setup::conclude(bool mine) {
+bool Setup::conclude(bool mine, bool among_peers) {
   if (collective_) {
     int all = mine ? 1 : 0;
     mpi::check(mpi::real_mpi().MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm_),
@@ -127,21 +132,22 @@ bool Setup::conclude(bool mine) {
   std::map<int, Words> out;
   for (const int rank : staying_) out[rank];
   over_ = true;
-  (void)swap_words(Step::Planned, std::move(out), [] {});
-  return false;
+  (void)swap_words(Step::Planned, std::move(out));
+  return among_peers;
 }
 
 /// Which ranks will send is not known: all have once each rank's messages have been received, which
 /// a barrier tells. (Hoefler, Siebert, Lumsdaine: Scalable communication protocols for dynamic
 /// sparse data exchange, 2010.)
-std::map<int, Words> Setup::deal(const std::map<int, Words>& out) {
-  constexpr int kTag = static_cast<int>(Step::Transfers);
+std::map<int, Words> Setup::deal(std::map<int, Words> out) {
+  constexpr int kTag = peers::kPlanningTag + static_cast<int>(Step::Transfers);
   std::map<int, Words> in;
   Sends sends(comm_);
-  for (const auto& [rank, words] : out) sends.begin(rank, kTag, words, true);
+  for (auto& [rank, words] : out) sends.begin(rank, kTag, std::move(words), true);
   MPI_Request barrier = MPI_REQUEST_NULL;
   bool received_all = false;
-  for (Backoff backoff; !received_all; pause(backoff, [] {})) {
+  for (Backoff backoff; !received_all; backoff.pause()) {
+    meanwhile_();
     Words words;
     if (const int source = receive_one(comm_, MPI_ANY_SOURCE, kTag, words); source >= 0) {
       in[source] = std::move(words);
@@ -158,16 +164,22 @@ std::map<int, Words> Setup::deal(const std::map<int, Words>& out) {
 
 void Setup::leave(const std::string& reason) noexcept {
   if (collective_ || std::exchange(over_, true)) return;
-  try {
-    const Words words = leaving(reason);
-    Sends sends(comm_);
-    for (const int rank : staying_) sends.begin(rank, kPeersTag, words, false);
-    // What a peer says in its next step, which it takes whatever this rank does.
-    (void)receive_from(staying_, kPeersTag, [] {});
-    for (Backoff backoff; !sends.are_done();) pause(backoff, [] {});
-  } catch (const std::exception& error) {
-    log::warn("peers are not told that an exchange can't be planned: {}", error.what());
-  }
+  const auto or_warn = [](int rank, const auto& call) {
+    try {
+      call();
+    } catch (const std::exception& error) {
+      log::warn("rank {} is not told that an exchange can't be planned: {}", rank, error.what());
+    }
+  };
+  Sends sends(comm_);
+  for (const int rank : staying_)
+    or_warn(rank, [&] { sends.begin(rank, peers::kPeersTag, leaving(reason), false); });
+  // What a peer says in its next step, which it takes whatever this rank does.
+  for (const int rank : staying_)
+    or_warn(rank, [&] { (void)receive_from({rank}, peers::kPeersTag); });
+  or_warn(rank_, [&] {
+    for (Backoff backoff; !sends.are_done(); backoff.pause()) meanwhile_();
+  });
 }
 
 }  // namespace strake::exchange::planned

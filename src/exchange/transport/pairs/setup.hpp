@@ -15,43 +15,41 @@
 #include <utility>
 #include <vector>
 
-#include "exchange/peers/backoff.hpp"
 #include "exchange/peers/group.hpp"
 #include "mpi/agree.hpp"
 
 namespace strake::exchange::planned {
 
-/// For one exchange, and one thread. A step with a rank is carried out at both ends, by both alike.
+/// For one exchange, and one thread. The two ranks of a pair take the same steps in the same order:
+/// each sends one message a step.
 class Setup {
  public:
   using Words = std::vector<std::int64_t>;
-  using Meanwhile = std::function<void()>;
-  /// The steps of planning. The numbers are tags of the group's communicator (6 is that of
-  /// farewells).
   enum class Step : std::uint8_t {
     Transfers = 1,
-    Places = 2,
-    Sent = 3,
-    Got = 4,
-    Tags = 5,
-    Offers = 7,
-    Reached = 8,
-    Accepted = 9,
-    Resolved = 10,
-    Planned = 11,
+    Places,
+    Sent,
+    Got,
+    Tags,
+    Offers,
+    Reached,
+    Accepted,
+    Resolved,
+    Planned,
   };
 
   /// All ranks of the group plan: a collective call. A fault of one rank is thrown on all.
   /// \param meanwhile  called again and again while this rank waits
-  Setup(const peers::Group& group, Meanwhile meanwhile)
+  Setup(const peers::Group& group, std::function<void()> meanwhile)
       : comm_(group.comm()), rank_(group.rank()), meanwhile_(std::move(meanwhile)) {}
   /// This rank plans with `peers`, each of which plans with this one: nothing is collective. A rank
-  /// that has a fault, or learns of one, leaves: so its peers learn of it. Two ranks that plan
-  /// several exchanges of the group this way plan them in one order.
-  Setup(const peers::Group& group, std::set<int> peers, Meanwhile meanwhile)
+  /// that has a fault, or learns of one, leaves: so its peers learn of it. Exchanges of the group
+  /// that are planned this way are planned in an order that all ranks could have, as blocking
+  /// calls.
+  Setup(const peers::Group& group, const std::set<int>& peers, std::function<void()> meanwhile)
       : Setup(group, std::move(meanwhile)) {
-    peers.erase(rank_);
-    staying_ = std::move(peers);
+    for (const int peer : peers)  // one that does not exist is a fault of this rank's
+      if (peer >= 0 && peer < group.size() && peer != rank_) staying_.insert(peer);
     collective_ = false;
   }
 
@@ -62,11 +60,11 @@ class Setup {
   /// \throws  as mpi::agree()
   void agree(const std::string& fault, mpi::FaultKind kind = mpi::FaultKind::Argument) const;
 
-  /// out[i] goes to ranks[i], in[i] comes from there. `look()` is called again and again.
+  /// out[i] goes to ranks[i], in[i] comes from there.
   /// \throws MpiError; Error  among peers: one of them has left
-  template <typename T, typename Look>
-  void swap(Step step, const std::vector<int>& ranks, const std::vector<T>& out, std::vector<T>& in,
-            const Look& look) {
+  template <typename T>
+  void swap(Step step, const std::vector<int>& ranks, const std::vector<T>& out,
+            std::vector<T>& in) {
     static_assert(std::is_trivially_copyable_v<T>);
     std::map<int, Words> words;
     constexpr std::size_t kWordsOfOne =
@@ -77,7 +75,7 @@ class Setup {
       std::memcpy(all.data() + all.size() - kWordsOfOne, static_cast<const void*>(&out[i]),
                   sizeof(T));
     }
-    std::map<int, Words> came = swap_words(step, std::move(words), look);
+    std::map<int, Words> came = swap_words(step, std::move(words));
     std::map<int, std::size_t> taken;
     in.resize(ranks.size());
     for (std::size_t i = 0; i < ranks.size(); ++i)
@@ -87,13 +85,14 @@ class Setup {
   /// Each rank's words go to it, those that come are returned: from the same ranks, or, where all
   /// ranks plan and `step` is Transfers, from any.
   /// \throws  as swap()
-  [[nodiscard]] std::map<int, Words> swap_words(Step step, std::map<int, Words> out,
-                                                const Meanwhile& look);
+  [[nodiscard]] std::map<int, Words> swap_words(Step step, std::map<int, Words> out);
+  /// For who waits for peers otherwise, again and again.
+  void meanwhile() const { meanwhile_(); }
 
   /// The last step, once this rank has opened everything. Collective if planning is.
-  /// \returns  whether `mine` holds on all ranks of the group; among peers, which don't know: false
+  /// \returns  whether `mine` holds on all ranks of the group; `among_peers` where these plan
   /// \throws  as swap()
-  [[nodiscard]] bool conclude(bool mine);
+  [[nodiscard]] bool conclude(bool mine, bool among_peers);
   /// The last step was taken: peers learn of no fault here any more.
   [[nodiscard]] bool is_over() const noexcept { return over_; }
 
@@ -106,18 +105,15 @@ class Setup {
   }
 
  private:
-  [[nodiscard]] std::map<int, Words> deal(const std::map<int, Words>& out);
-  [[nodiscard]] std::map<int, Words> receive_from(std::set<int> ranks, int tag,
-                                                  const Meanwhile& look);
-  void pause(Backoff& backoff, const Meanwhile& look);
+  [[nodiscard]] std::map<int, Words> deal(std::map<int, Words> out);
+  [[nodiscard]] std::map<int, Words> receive_from(std::set<int> ranks, int tag);
 
   MPI_Comm comm_;
   int rank_;
   bool collective_ = true;
   bool over_ = false;
   std::set<int> staying_;  ///< peers that have not left
-  Meanwhile meanwhile_;
-  unsigned turns_ = 0;
+  std::function<void()> meanwhile_;
 };
 
 }  // namespace strake::exchange::planned

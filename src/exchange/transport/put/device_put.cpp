@@ -68,10 +68,10 @@ DevicePut::~DevicePut() {
     // Others may not know yet, and put.
     staging_.leak();
     if (is_idle_soon()) return;
-    for (const Packed& packed : packed_) packed.message->leak();
   } catch (...) {
     staging_.leak();  // the device has failed
   }
+  for (const Packed& packed : packed_) packed.transfer->leak();
   // Work that waits for something else still uses these.
   progress_block_.leak();
   const auto release = [](Compiled& of) {
@@ -96,9 +96,9 @@ void DevicePut::open_staging() {
     staging_ = StagingMemory(place_, bytes);
     set_zero(staging_.data(), head, place_);
     progress_block_ = PoolBlock({MemoryKind::Pinned, place_.device}, sizeof(PutProgress));
-    progress_ = new (progress_block_.data()) PutProgress;
     stream_ = backend.make_stream(place_.device, DeviceBackend::StreamOf::Library);
     for (auto* const event : {&captured_end_, &last_}) *event = backend.make_event(place_.device);
+    progress_ = new (progress_block_.data()) PutProgress;  // from now on there is work to end
   } catch (const std::exception& error) {
     throw OutOfMemory(
         fmt::format("no device memory for the {} bytes of an exchange's staging memory: {}", bytes,

@@ -18,8 +18,8 @@
 #include "copy/device_copier.hpp"
 #include "device/backend.hpp"
 #include "exchange/transport/pairs/connections.hpp"
-#include "exchange/transport/pairs/message_pair.hpp"
 #include "exchange/transport/pairs/pair_schedule.hpp"
+#include "exchange/transport/pairs/pair_transfer.hpp"
 #include "exchange/transport/put/choices.hpp"
 #include "exchange/transport/put/mapped_pages.hpp"
 #include "exchange/transport/put/staging_memory.hpp"
@@ -78,9 +78,11 @@ class DevicePut {
                              const StagingOffer& theirs);
   /// What both have accepted goes by put; else nothing between them does.
   void settle(std::size_t peer, bool accepted);
-  /// From the next prepare() on, this device packs a message to another node in the launch that
-  /// puts, where it may. Both outlive this object.
-  void pack_too(MessagePair& message, const Schedules& schedules);
+  /// From the next prepare() on, the launch that puts packs these bytes, too, if they are few. Both
+  /// outlive this object.
+  void pack_too(PackedByDevice& packed, const Schedules& schedules) {
+    packed_.push_back({&packed, &schedules});
+  }
   /// Other ranks use this device, too.
   void share_device() noexcept { may_wait_ = false; }
   /// \}
@@ -176,14 +178,21 @@ class DevicePut {
                    const StagingOffer& theirs, std::byte* staging) const;
   void use_host_memory(Shared& made, const PutPeer& peer, const Connections& connections);
   [[nodiscard]] bool uses_engines() const noexcept;
-  [[nodiscard]] std::unique_ptr<PutRounds> compiled(bool reverse,
-                                                    const std::vector<DeviceCombine>& combine,
-                                                    bool engines) const;
-  /// A message to another node that this device packs.
+  /// Bytes that this device may pack beside what it puts.
   struct Packed {
-    MessagePair* message = nullptr;
+    PackedByDevice* transfer = nullptr;
     const Schedules* schedules = nullptr;
   };
+  /// Those of one way that it does pack, and where to.
+  struct Target {
+    const PairSchedule* schedule = nullptr;
+    std::byte* to = nullptr;
+  };
+  [[nodiscard]] std::vector<Target> targets(std::size_t schedule);
+  [[nodiscard]] std::unique_ptr<PutRounds> compiled(bool reverse,
+                                                    const std::vector<DeviceCombine>& combine,
+                                                    const std::vector<Target>& targets,
+                                                    bool engines) const;
   /// Copies as they were chosen, and by kernels alone; null: these are the same.
   struct Compiled {
     std::unique_ptr<PutRounds> chosen;

@@ -59,9 +59,9 @@ DevicePuts::DevicePuts(Setup& setup, Connections& connections, const std::vector
   std::erase_if(puts_, [](const auto& put) { return !put->is_used(); });
 }
 
-void DevicePuts::pack_too(Place device, MessagePair& message, const Schedules& schedules) {
+void DevicePuts::pack_too(Place device, PackedByDevice& packed, const Schedules& schedules) {
   for (const auto& put : puts_)
-    if (put->place() == device) put->pack_too(message, schedules);
+    if (put->place() == device) put->pack_too(packed, schedules);
 }
 
 void DevicePuts::swap_offers(Setup& setup, Connections& connections, const std::vector<End>& ends,
@@ -83,7 +83,7 @@ void DevicePuts::swap_offers(Setup& setup, Connections& connections, const std::
   const auto swap = [&]<typename T>(Setup::Step step, const std::vector<T>& mine) {
     std::vector<T> theirs(ends.size()), out, in;
     for (const std::size_t i : others) out.push_back(mine[i]);
-    setup.swap(step, ranks, out, in, [&] { Connections::look(); });
+    setup.swap(step, ranks, out, in);
     for (std::size_t i = 0; i < others.size(); ++i) theirs[others[i]] = in[i];
     for (std::size_t i = 0; i < ends.size(); ++i)
       if (peer_of(i).is_own) theirs[i] = mine[other_ends[i]];

@@ -30,9 +30,9 @@ class DevicePuts {
   DevicePuts(Setup& setup, Connections& connections, const std::vector<Place>& arrays,
              std::vector<Part> parts, const DeviceChoices& choices);
 
-  /// A message to another node, of arrays in memory of `device`, is packed by a launch that puts
-  /// there, if there is one. Before the first prepare().
-  void pack_too(Place device, MessagePair& message, const Schedules& schedules);
+  /// Bytes of arrays in memory of `device` are packed by the launch that puts, if there is one and
+  /// they are few. Before the first prepare().
+  void pack_too(Place device, PackedByDevice& packed, const Schedules& schedules);
   /// Whether the bytes of a pair of Connections go this way: both ends say the same.
   [[nodiscard]] bool reaches(std::size_t pair) const noexcept { return where_.contains(pair); }
   /// How they travel.
