@@ -150,6 +150,8 @@ inline constexpr int kMostTogether = 64;
 /// \}
 /// Slots whose addresses, of even and odd rounds, fit the parameters of a launch.
 inline constexpr int kPutSlots = 1900;
+/// Parameters cost launch time by their size.
+inline constexpr int kFewPutSlots = 24;
 /// Steps of a round (PutRounds), and who waits for them. Tables lie in device memory.
 struct PutLaunch {
   const BatchLaunch* put = nullptr;  ///< \{ their bases are not used

@@ -28,6 +28,7 @@ std::int64_t flags_bytes(std::span<const PutFlags> flags) {
 }  // namespace
 
 static_assert(DeviceCopier::kMostPutSlots == kPutSlots);
+static_assert(DeviceCopier::kFewPutSlots == kFewPutSlots);
 
 CudaPut::CudaPut(const BlockSource& blocks, int device, const PutCopies& copies,
                  const PutState& state)

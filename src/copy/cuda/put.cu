@@ -154,9 +154,6 @@ __global__ void __launch_bounds__(kThreads, Any ? kBlocksOfAny : kBlocksOfBoxes)
   finish(a, round);
 }
 
-// Parameters cost launch time by their size.
-constexpr int kFewSlots = static_cast<int>(DeviceCopier::kFewPutSlots);
-
 PutTables tables_of(const BatchLaunch& launch) {
   return {launch.copies, launch.tiles, launch.tile_count, launch.tile_log2};
 }
@@ -227,7 +224,7 @@ cudaError_t start_put(const PutLaunch& launch, const Lane& lane) {
   const std::int64_t own_warps = std::int64_t{blocks} * (kWarps - arguments.put_warps);
   arguments.shares_own = arguments.put_warps != 0 && launch.own->tile_count > own_warps;
   auto kernel = put_kernel<STRAKE_BOX_DIMS, true, Slots>;
-  if constexpr (Slots == kFewSlots) {
+  if constexpr (Slots == kFewPutSlots) {
     if (!any) kernel = put_kernel<3, false, Slots>;
   }
   return start_kernel(kernel, blocks, lane, arguments);
@@ -241,8 +238,8 @@ bool put_is_small(const PutLaunch& launch, const Lane& lane) noexcept {
 }
 
 cudaError_t launch_put(const PutLaunch& launch, const Lane& lane) {
-  if (launch.arrays.size + launch.buffers.size <= kFewSlots)
-    return start_put<kFewSlots>(launch, lane);
+  if (launch.arrays.size + launch.buffers.size <= kFewPutSlots)
+    return start_put<kFewPutSlots>(launch, lane);
   return start_put<kPutSlots>(launch, lane);
 }
 
