@@ -57,10 +57,10 @@ template <typename PassOn>
   }
   if (*from == nullptr) return pass_at_once(function, known.found, pass_on);
   PendingTable& table = PendingTable::get();
-  Pending* const pending = table.make_of_recycled(function, known.found.reason, comm);
+  Pending* const pending = table.make_of_recycled(function, known.found.reason);
   if (pending == nullptr) return std::nullopt;
   const Inside inside;
-  pending->watch(*from, buffer, known.found, known.elements);
+  pending->watch(comm, source, *from, buffer, known.found, known.elements);
   int code = MPI_SUCCESS;
   try {
     code = pass_on();

@@ -131,26 +131,15 @@ template <typename Real, typename Count>
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(into, as_many, as, rank, tag, comm, at);
   };
-  const From from{rank, {comm, nullptr}};
-  const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, from, status); };
-  const auto leave_as = [&](const Found& found) {
-    return leave_receive(function, ask, found, buffer, count, type, from, status, &found);
-  };
+  Receive receive(comm, rank);
+  const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, receive, status); };
   return receiving(comm, pass_on, [&] {
     Requests::get().hand_on();
     if (const Found* left =
             left_before(Direction::Receive, Style::Blocking, rank, buffer, count, type)) {
-      return leave_as(*left);
+      return leave_receive(function, ask, *left, buffer, count, type, receive, status, left);
     }
-    Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
-    prepare_for_header(found, from.source, from.origin);
-    std::optional<Transfer> transfer;
-    if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); }))
-      return leave_as(found);
-    return receive(function, found, *transfer, from, status,
-                   [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
-                     return real(data, bytes, packed, rank, tag, comm, at);
-                   });
+    return receive_examined(function, ask, buffer, count, type, receive, status);
   });
 }
 
@@ -173,25 +162,14 @@ template <typename Real, typename Count>
 int mrecv(Function function, Real real, void* buffer, Count count, MPI_Datatype type,
           MPI_Message* message, MPI_Status* status) {
   trying::tick();
-  const Origin origin = forget_message(message);
-  const MPI_Comm comm = origin.comm;
-  const From from{MPI_ANY_SOURCE, origin};
+  Receive receive = forget_message(message);
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(into, as_many, as, message, at);
   };
-  const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, from, status); };
-  return receiving(comm, pass_on, [&] {
+  const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, receive, status); };
+  return receiving(receive.comm(), pass_on, [&] {
     Requests::get().hand_on();
-    Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
-    prepare_for_header(found, from.source, from.origin);
-    std::optional<Transfer> transfer;
-    if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); })) {
-      return leave_receive(function, ask, found, buffer, count, type, from, status, &found);
-    }
-    return receive(function, found, *transfer, from, status,
-                   [&](void* data, int bytes, MPI_Datatype packed, MPI_Status* at) {
-                     return real(data, bytes, packed, message, at);
-                   });
+    return receive_examined(function, ask, buffer, count, type, receive, status);
   });
 }
 
@@ -255,13 +233,13 @@ int sendrecv(Function function, Real real, const void* send_buffer, Count send_c
              MPI_Datatype send_type, int to, int send_tag, void* recv_buffer, Count recv_count,
              MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm, MPI_Status* status) {
   trying::tick();
-  const From origin{from, {comm, nullptr}};
+  Receive receive(comm, from);
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(send_buffer, send_count, send_type, to, send_tag, into, as_many, as, from, recv_tag,
                 comm, at);
   };
   const auto pass_on = [&] {
-    return pass_on_receive(ask, recv_buffer, recv_count, recv_type, origin, status);
+    return pass_on_receive(ask, recv_buffer, recv_count, recv_type, receive, status);
   };
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
@@ -284,7 +262,7 @@ int sendrecv(Function function, Real real, const void* send_buffer, Count send_c
       out = examine(Direction::Send, Style::Blocking, send_buffer, send_count, send_type);
     if (from != MPI_PROC_NULL)
       in = examine(Direction::Receive, Style::Blocking, recv_buffer, recv_count, recv_type);
-    prepare_for_header(in, from, {comm, nullptr});
+    prepare_for_header(in, receive);
     std::optional<Transfer> outgoing;
     std::optional<Transfer> incoming;
     take(in, [&] { begin_packed(Direction::Receive, in, incoming); });
@@ -309,10 +287,10 @@ int sendrecv(Function function, Real real, const void* send_buffer, Count send_c
     };
     if (in.transport == Transport::Library) {
       return sent.finish(leave_receive(function, call, in, recv_buffer, recv_count, recv_type,
-                                       origin, status,
+                                       receive, status,
                                        out.transport == Transport::Library ? &out : nullptr));
     }
-    return sent.finish(receive(function, in, *incoming, origin, status, call));
+    return sent.finish(finish_receive(function, in, *incoming, receive, status, call));
   });
 }
 
@@ -324,8 +302,8 @@ int sendrecv_replace(Function function, Real real, void* buffer, Count count, MP
   const auto ask = [&](void* there, Count as_many, MPI_Datatype as, MPI_Status* at) {
     return real(there, as_many, as, to, send_tag, from, recv_tag, comm, at);
   };
-  const From origin{from, {comm, nullptr}};
-  const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, origin, status); };
+  Receive receive(comm, from);
+  const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, receive, status); };
   const Peer peer{to, send_tag, comm};
   return sending(comm, pass_on, [&] {
     Requests::get().hand_on();
@@ -348,11 +326,10 @@ int sendrecv_replace(Function function, Real real, void* buffer, Count count, MP
     };
     // The MPI library can't send from a device's memory.
     const bool on_host = !found.typed.mixed && !found.typed.on_device();
-    if (found.transport == Transport::Library || on_host)
-      prepare_for_header(found, from, origin.origin);
+    if (found.transport == Transport::Library || on_host) prepare_for_header(found, receive);
     if (found.transport == Transport::Library || !take(found, make)) {
       add_placeholder_of_left(found, count, type, peer);
-      return leave_receive(function, ask, apart, found, buffer, count, type, origin, status,
+      return leave_receive(function, ask, apart, found, buffer, count, type, receive, status,
                            &found);
     }
     SendOfCall sent;
@@ -365,7 +342,7 @@ int sendrecv_replace(Function function, Real real, void* buffer, Count count, MP
       return sent.run(
           both, [&] { return real_mpi().MPI_Recv(data, bytes, packed, from, recv_tag, comm, at); });
     };
-    return sent.finish(receive(function, found, *incoming, origin, status, call));
+    return sent.finish(finish_receive(function, found, *incoming, receive, status, call));
   });
 }
 

@@ -12,7 +12,7 @@
 #include "exchange/transport/mpi_channel.hpp"
 #include "interpose/boundary.hpp"
 #include "interpose/examine.hpp"
-#include "interpose/landing.hpp"
+#include "interpose/receive.hpp"
 #include "interpose/short_receives.hpp"
 #include "interpose/statuses.hpp"
 #include "mpi/communicators.hpp"
@@ -28,22 +28,19 @@ using exchange::Transfer;
 using exchange::wire_of;
 using mpi::Wire;
 
-/// Calls `call(status)`, which receives on `comm`. Whether a message came, of which the status then
-/// tells. `room` [bytes], or kLongestHeader where it is known what the message is; negative: not
-/// known.
+/// Calls `call(status)`, which carries out the receive. Whether a message came, of which the status
+/// then tells. `room` of the receive [bytes]; negative: not known.
 template <typename Call>
-bool came(Function function, MPI_Comm comm, std::int64_t room, MPI_Status& status, int& code,
-          const Call& call) {
+bool came(Function function, const Receive& receive, std::int64_t room, MPI_Status& status,
+          int& code, const Call& call) {
   // MPICH returns MPI_SUCCESS, since 4.3, where an error handler of the application's has returned:
   // then only the status tells.
   const MPI_Status before = status;
   status.MPI_SOURCE = MPI_UNDEFINED;
   status.MPI_ERROR = MPI_SUCCESS;
   code = call(&status);
-  if (room < exchange::shared::kLongestHeader) {
-    const int ended = code != MPI_SUCCESS ? code : status.MPI_ERROR;
-    if (ended != MPI_SUCCESS) note_truncated(ended, status, mpi::communicator(comm));
-  }
+  const int ended = code != MPI_SUCCESS ? code : status.MPI_ERROR;
+  if (ended != MPI_SUCCESS) receive.note_failed(ended, status, room);
   const bool refused = status.MPI_SOURCE == MPI_UNDEFINED;
   if (refused) status = before;
   const int error = status.MPI_ERROR;
@@ -52,17 +49,6 @@ bool came(Function function, MPI_Comm comm, std::int64_t room, MPI_Status& statu
   }
   return code == MPI_SUCCESS && !refused && error == MPI_SUCCESS;
 }
-
-/// Where a receive's message may come from.
-struct From {
-  int source;
-  Origin origin;
-
-  /// Null: no header message comes.
-  [[nodiscard]] mpi::CommunicatorPtr known(std::int64_t room) const {
-    return origin.communicator_of_receive(source, room);
-  }
-};
 
 /// Runs `call(status)`, a receive on `comm` that nobody looks at.
 template <typename Call>
@@ -74,32 +60,27 @@ int receive_unwatched(MPI_Comm comm, MPI_Status* status, const Call& call) {
 
 /// One call that receives: `call(data, count, type, status)`. Its code, and how its message ended.
 template <typename Call>
-int receive_into(Function function, const Parcel& parcel, const From& from, MPI_Status* user_status,
+int receive_into(Function function, const Parcel& parcel, Receive& receive, MPI_Status* user_status,
                  Call&& call, Arrival& arrival) {
   const Wire wire = wire_of(parcel);
-  const std::int64_t given = exchange::shared::room_of_packed(parcel.bytes);
-  const mpi::CommunicatorPtr known = from.known(given);
-  const MPI_Comm comm = from.origin.comm;
+  const std::int64_t room = exchange::shared::room_of_packed(parcel.bytes);
+  receive.expect(room);
   arrival.lost = true;
   StatusOr status(user_status);
   int code = MPI_SUCCESS;
   const auto ask = [&](MPI_Status* at) { return call(parcel.data, wire.count(), wire.type(), at); };
-  const bool looked_at = from.origin.met() != exchange::shared::Met::No;
-  const std::int64_t room = looked_at ? exchange::shared::kLongestHeader : given;
-  if (!came(function, comm, room, *status.get(), code, ask)) return code;
-  arrival.delivery = exchange::shared::look(*status.get(), known, from.origin.met(), [&] {
-    return exchange::shared::read_landed(parcel.data, parcel.memory);
-  });
+  if (!came(function, receive, room, *status.get(), code, ask)) return code;
+  arrival.delivery = receive.look(
+      *status.get(), [&] { return exchange::shared::read_landed(parcel.data, parcel.memory); });
   const std::int64_t bytes = mpi::received_bytes(*status.get());
   if (bytes > parcel.bytes) {
     if (arrival.delivery) {
       arrival.delivery->done();
       arrival.delivery.reset();
-      return raise(comm, MPI_ERR_TRUNCATE);
+    } else {
+      receive.note_failed(MPI_ERR_TRUNCATE, *status.get(), room);
     }
-    if (room < exchange::shared::kLongestHeader)
-      note_truncated(MPI_ERR_TRUNCATE, *status.get(), mpi::communicator(comm));
-    return raise(comm, MPI_ERR_TRUNCATE);
+    return raise(receive.comm(), MPI_ERR_TRUNCATE);
   }
   arrival.bytes = bytes;
   arrival.lost = false;
@@ -111,70 +92,72 @@ int receive_into(Function function, const Parcel& parcel, const From& from, MPI_
 /// already.
 template <typename Ask, typename AskApart, typename Count>
 int leave_receive(Function function, const Ask& ask, const AskApart& ask_apart, const Found& found,
-                  void* buffer, Count count, MPI_Datatype type, const From& from,
+                  void* buffer, Count count, MPI_Datatype type, Receive& receive,
                   MPI_Status* user_status, const Found* counted) {
   const auto with = [&](MPI_Status* at) {
     return post(
         [&](void* into, Count as_many, MPI_Datatype as) { return ask(into, as_many, as, at); },
         found, buffer, count, type);
   };
-  const mpi::CommunicatorPtr known = from.known(room_of(found));
-  if (known == nullptr) {
+  const std::int64_t room = room_of(found);
+  if (!receive.expect(room)) {
     if (counted != nullptr) note(function, Transport::Library, counted->reason, counted->bytes);
-    return receive_unwatched(from.origin.comm, user_status, with);
+    return receive_unwatched(receive.comm(), user_status, with);
   }
   StatusOr status(user_status);
   int code = MPI_SUCCESS;
-  std::optional<Landing> landing;
-  if (from.origin.gives_room(room_of(found))) landing.emplace(buffer, count, type, found, true);
-  const auto receive = [&](MPI_Status* at) {
+  if (receive.gives_room(room)) receive.place(buffer, count, type, found, true);
+  const auto call = [&](MPI_Status* at) {
     constexpr auto kRoom = static_cast<Count>(exchange::shared::kLongestHeader);
-    return landing ? ask_apart(landing->own(), kRoom, MPI_BYTE, at) : with(at);
+    const Landing* const own = receive.landing();
+    return own != nullptr ? ask_apart(own->own(), kRoom, MPI_BYTE, at) : with(at);
   };
-  const bool looked_at = landing || from.origin.met() != exchange::shared::Met::No;
-  const std::int64_t room = looked_at ? exchange::shared::kLongestHeader : room_of(found);
-  const bool received = came(function, from.origin.comm, room, *status.get(), code, receive);
-  std::optional<Transport> way;
-  const auto where = [&](std::optional<Landing>& made) {
-    made.emplace(buffer, count, type, found);
-  };
-  const bool fits =
-      !received || settle_left(*status.get(), known, from.origin.met(), landing, where, way);
-  if (way) {
-    note(function, *way, Reason::None, mpi::received_bytes(*status.get()));
+  std::optional<Delivery> delivery;
+  bool fits = true;
+  if (came(function, receive, room, *status.get(), code, call)) {
+    delivery = receive.look(*status.get(), [&] {
+      if (receive.landing() == nullptr) receive.place(buffer, count, type, found);
+      return receive.landing()->landed();
+    });
+    fits = receive.settle(delivery, *status.get());
+  }
+  if (delivery) {
+    note(function, transport_of(*delivery), Reason::None, mpi::received_bytes(*status.get()));
   } else if (counted != nullptr) {
     note(function, Transport::Library, counted->reason, counted->bytes);
   }
-  return fits ? code : raise(from.origin.comm, MPI_ERR_TRUNCATE);
+  return fits ? code : raise(receive.comm(), MPI_ERR_TRUNCATE);
 }
 
 template <typename Ask, typename Count>
 int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
-                  MPI_Datatype type, const From& from, MPI_Status* user_status,
+                  MPI_Datatype type, Receive& receive, MPI_Status* user_status,
                   const Found* counted) {
-  return leave_receive(function, ask, ask, found, buffer, count, type, from, user_status, counted);
+  return leave_receive(function, ask, ask, found, buffer, count, type, receive, user_status,
+                       counted);
 }
 
 /// A receive from inside another call, such as one from an error handler of the application's: left
 /// to the MPI library, and not counted.
 template <typename Ask, typename Count>
-int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type, const From& from,
+int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type, Receive& receive,
                     MPI_Status* status) {
   if (g_disabled || exchange::shared::ShmEndpoint::get() == nullptr)
     return ask(buffer, count, type, status);
-  return guarded(from.origin.comm, [&] {
-    return leave_receive(Function::MPI_Recv, ask, Found{}, buffer, count, type, from, status,
+  return guarded(receive.comm(), [&] {
+    return leave_receive(Function::MPI_Recv, ask, Found{}, buffer, count, type, receive, status,
                          nullptr);
   });
 }
-/// The steps of a receive that was started; `call` as above.
+
+/// The steps of a receive whose transfer was started; `call` as receive_into()'s.
 template <typename Call>
-int receive(Function function, const Examined& found, Transfer& transfer, const From& from,
-            MPI_Status* status, Call&& call) {
+int finish_receive(Function function, const Examined& found, Transfer& transfer, Receive& receive,
+                   MPI_Status* status, Call&& call) {
   int code = MPI_SUCCESS;
   CallChannel channel([&](const Parcel& parcel) {
     Arrival arrival;
-    code = receive_into(function, parcel, from, status, call, arrival);
+    code = receive_into(function, parcel, receive, status, call, arrival);
     const Transport transport =
         arrival.delivery ? transport_of(*arrival.delivery) : transfer.transport();
     if (!arrival.lost) note(function, transport, found.reason, arrival.bytes);
@@ -182,6 +165,19 @@ int receive(Function function, const Examined& found, Transfer& transfer, const 
   });
   transfer.finish(channel);
   return code;
+}
+
+/// A receive of which nothing was found before: looks at its arguments, and carries it out by
+/// `ask(buffer, count, type, status)`.
+template <typename Ask, typename Count>
+int receive_examined(Function function, const Ask& ask, void* buffer, Count count,
+                     MPI_Datatype type, Receive& receive, MPI_Status* status) {
+  Examined found = examine(Direction::Receive, Style::Blocking, buffer, count, type);
+  prepare_for_header(found, receive);
+  std::optional<Transfer> transfer;
+  if (!take(found, [&] { begin_packed(Direction::Receive, found, transfer); }))
+    return leave_receive(function, ask, found, buffer, count, type, receive, status, &found);
+  return finish_receive(function, found, *transfer, receive, status, ask);
 }
 
 }  // namespace strake::interpose

@@ -18,7 +18,7 @@
 #include "interpose/boundary.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/found.hpp"
-#include "interpose/messages.hpp"
+#include "interpose/receive.hpp"
 #include "interpose/times.hpp"
 #include "memory/first_page.hpp"
 #include "memory/per_thread.hpp"
@@ -273,9 +273,9 @@ bool take_send(Examined& found, Make&& make) {
 /// Of a receive into the memory of a device: a header message comes sooner where the host can read
 /// it. A message that comes without a header message has one more step to go, so large ones stay as
 /// they are. A receive that gets room for a header message is left to the MPI library.
-inline void prepare_for_header(Examined& found, int source, const Origin& origin) {
-  if (found.transport != Transport::Library && origin.gives_room(found.bytes) &&
-      origin.communicator_of_receive(source, found.bytes) != nullptr) {
+inline void prepare_for_header(Examined& found, const Receive& receive) {
+  if (found.transport != Transport::Library && receive.gives_room(found.bytes) &&
+      receive.communicator_with(found.bytes) != nullptr) {
     found.transport = Transport::Library;
     found.reason = Reason::BuiltInRule;
     return;
@@ -286,7 +286,7 @@ inline void prepare_for_header(Examined& found, int source, const Origin& origin
   if (forced != nullptr && forced->device_messages == Transport::Device) return;
   const auto* const endpoint = exchange::shared::ShmEndpoint::get();
   if (endpoint != nullptr && endpoint->shares_devices() &&
-      origin.communicator_of_receive(source, found.bytes) != nullptr)
+      receive.communicator_with(found.bytes) != nullptr)
     found.transport = Transport::OneShot;
 }
 
@@ -354,31 +354,32 @@ enum class Watched : std::uint8_t {
   InPlace,  ///< it also sends from its buffer, so it always comes there
 };
 /// Enters a receive that is left to the MPI library, since a header message may come to it:
-/// `ask(buffer, count, type)` makes its request, or one that may be started. `origin`: the
-/// communicator, and more of it where a probe has matched the message.
+/// `ask(buffer, count, type)` makes its request, or one that may be started.
 template <typename Ask, typename Count>
 int watch(Function function, const Found& found, void* buffer, Count count, MPI_Datatype type,
-          int source, const Origin& origin, const MPI_Request* request, const Ask& ask,
+          const Receive& asked, const MPI_Request* request, const Ask& ask,
           Watched how = Watched::Once) {
-  const bool gives_room = how != Watched::InPlace && origin.gives_room(room_of(found));
+  const std::int64_t room = room_of(found);
+  const bool gives_room = how != Watched::InPlace && asked.gives_room(room);
   const auto call = [&] { return post(ask, found, buffer, count, type); };
-  if ((!exchange::shared::may_get_header(room_of(found)) && !gives_room) || source == MPI_PROC_NULL)
+  if ((!exchange::shared::may_get_header(room) && !gives_room) || asked.source() == MPI_PROC_NULL)
     return call();
   const bool persistent = how == Watched::Persistent;
-  PendingTable::Owned pending = PendingTable::get().make(function, found.reason, origin.comm);
-  if (!pending->comes_from(source, origin, room_of(found))) {
+  PendingTable::Owned pending = PendingTable::get().make(function, found.reason, asked);
+  Receive& receive = pending->receive;
+  if (!receive.expect(room)) {
     if (!persistent && found.reason != Reason::None)
       note(function, Transport::Library, found.reason, found.bytes);
     return call();
   }
-  if (gives_room) pending->landing.emplace(buffer, count, type, found, true);
+  if (gives_room) receive.place(buffer, count, type, found, true);
   constexpr auto kRoom = static_cast<Count>(exchange::shared::kLongestHeader);
-  const int code = gives_room ? ask(pending->landing->own(), kRoom, MPI_BYTE) : call();
+  const int code = gives_room ? ask(receive.landing()->own(), kRoom, MPI_BYTE) : call();
   if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) return code;
-  if (!gives_room) pending->landing.emplace(buffer, count, type, found);
+  if (!gives_room) receive.place(buffer, count, type, found);
   pending->persistent = persistent;
   pending->active = !persistent;
-  pending->plain = how == Watched::Once && !gives_room && origin.met() == exchange::shared::Met::No;
+  pending->plain = how == Watched::Once && !gives_room && receive.met() == Met::No;
   PendingTable::get().add(*request, std::move(pending));
   return code;
 }

@@ -18,7 +18,6 @@
 namespace strake::interpose {
 namespace {
 
-using exchange::shared::Delivery;
 using exchange::shared::kShortestHeader;
 using exchange::shared::Landed;
 using mpi::real_mpi;

@@ -1,5 +1,5 @@
-/// \file  Receives that are left to the MPI library, and sends that are: a header message may come
-/// to the ones, and the others may be taken for one
+/// \file  The memory that a receive which is left to the MPI library puts its bytes in
+/// (interpose/receive.hpp), and sends that are left to it: these may be taken for header messages
 /// (exchange/transport/shared/header_messages.hpp).
 #pragma once
 
@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,8 +19,10 @@
 
 namespace strake::interpose {
 
+using exchange::shared::Delivery;
+
 /// How an announced message comes.
-[[nodiscard]] inline Transport transport_of(const exchange::shared::Delivery& delivery) noexcept {
+[[nodiscard]] inline Transport transport_of(const Delivery& delivery) noexcept {
   return delivery.direct() ? Transport::Direct : Transport::Shared;
 }
 
@@ -63,7 +64,7 @@ class Landing {
   [[nodiscard]] exchange::shared::Landed landed() const;
   /// Takes what a header message has announced, and tells the sender. False: it is longer than the
   /// receive.
-  [[nodiscard]] bool take(const exchange::shared::Delivery& delivery);
+  [[nodiscard]] bool take(const Delivery& delivery);
   [[nodiscard]] std::int64_t room() const noexcept { return room_; }
 
  private:
@@ -71,7 +72,7 @@ class Landing {
   void free_opaque() noexcept;
   [[nodiscard]] const std::byte* first() const noexcept;
   [[nodiscard]] std::vector<std::byte> pack_opaque() const;
-  void take_in_pieces(const exchange::shared::Delivery& delivery, std::int64_t bytes);
+  void take_in_pieces(const Delivery& delivery, std::int64_t bytes);
   void take_whole(const std::byte* packed, std::int64_t bytes);
 
   std::byte* address_;
@@ -81,22 +82,6 @@ class Landing {
   mpi::ElementsPtr elements_;                ///< null: dense at address_, or opaque
   MPI_Datatype opaque_ = MPI_DATATYPE_NULL;  ///< of a type that only the MPI library can read
 };
-
-/// The receive of which `status` tells has ended well: takes what a header message has announced,
-/// and makes the status tell of that. `where` makes the Landing, if there is none yet; `way` is how
-/// the message came, if not by MPI. False: it is longer than the receive.
-template <typename Where>
-[[nodiscard]] bool settle_left(MPI_Status& status, const mpi::CommunicatorPtr& comm,
-                               exchange::shared::Met met, std::optional<Landing>& landing,
-                               const Where& where, std::optional<Transport>& way) {
-  const auto delivery = exchange::shared::look(status, comm, met, [&] {
-    if (!landing) where(landing);
-    return landing->landed();
-  });
-  if (!delivery) return !landing || landing->settle(mpi::received_bytes(status));
-  way = transport_of(*delivery);
-  return landing->take(*delivery);
-}
 
 /// Before a send that is left to the MPI library. True: exchange::shared::drop_placeholder() if
 /// that refuses it.

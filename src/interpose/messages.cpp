@@ -12,7 +12,7 @@ namespace {
 
 struct Messages {
   std::mutex mutex;
-  std::unordered_map<MPI_Message, Origin> origins;
+  std::unordered_map<MPI_Message, Receive> receives;
 };
 
 Messages& messages() { return ProcessState::part<Messages>(); }
@@ -23,7 +23,7 @@ void remember_message(MPI_Message message, MPI_Comm comm, bool header) noexcept 
   if (message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) return;
   try {
     const std::lock_guard lock(messages().mutex);
-    messages().origins.insert_or_assign(message, Origin{comm, mpi::communicator(comm), header});
+    messages().receives.insert_or_assign(message, Receive(comm, mpi::communicator(comm), header));
   } catch (const std::bad_alloc&) {
     // Its errors are then raised on MPI_COMM_WORLD.
   }
@@ -31,17 +31,19 @@ void remember_message(MPI_Message message, MPI_Comm comm, bool header) noexcept 
 
 bool holds_headers(std::uint64_t comm) noexcept {
   const std::lock_guard lock(messages().mutex);
-  return std::ranges::any_of(messages().origins, [comm](const auto& message) {
-    const Origin& origin = message.second;
-    return origin.header && origin.communicator != nullptr && origin.communicator->name == comm;
+  return std::ranges::any_of(messages().receives, [comm](const auto& message) {
+    const Receive& receive = message.second;
+    return receive.matched_header() && receive.communicator()->name == comm;
   });
 }
 
-Origin forget_message(const MPI_Message* message) {
-  if (message == nullptr) return {};
+Receive forget_message(const MPI_Message* message) {
+  const bool nobody = message != nullptr && *message == MPI_MESSAGE_NO_PROC;
+  const Receive unknown(MPI_COMM_WORLD, nobody ? MPI_PROC_NULL : MPI_ANY_SOURCE);
+  if (message == nullptr || nobody) return unknown;
   const std::lock_guard lock(messages().mutex);
-  const auto known = messages().origins.extract(*message);
-  return known ? known.mapped() : Origin{};
+  const auto known = messages().receives.extract(*message);
+  return known ? known.mapped() : unknown;
 }
 
 }  // namespace strake::interpose

@@ -137,7 +137,7 @@ template <typename Real, typename Count>
       ours.hand_on();  // what was sent before leaves before
       PendingTable::Owned pending;
       const auto make = [&] {
-        pending = PendingTable::get().make(function, found.reason, comm);
+        pending = PendingTable::get().make(function, found.reason, Receive(comm));
         begin_send(found, buffer, count, type, peer, Sender::Busy, pending->transfer);
       };
       if (!take_send(found, make)) {
@@ -195,42 +195,42 @@ template <typename Real, typename Count>
 
 /// A receive from inside another call, such as one from an error handler of the application's.
 template <typename Ask, typename Count>
-int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type, int source,
-                    const Origin& origin, const MPI_Request* request) {
+int pass_on_receive(const Ask& ask, void* buffer, Count count, MPI_Datatype type,
+                    const Receive& receive, const MPI_Request* request) {
   if (g_disabled || exchange::shared::ShmEndpoint::get() == nullptr)
     return ask(buffer, count, type);
-  return guarded(origin.comm, [&] {
-    return watch(Function::MPI_Irecv, Found{}, buffer, count, type, source, origin, request, ask);
+  return guarded(receive.comm(), [&] {
+    return watch(Function::MPI_Irecv, Found{}, buffer, count, type, receive, request, ask);
   });
 }
 
 /// Leaves a receive to the MPI library: `ask(buffer, count, type)` makes its request.
 template <typename Ask, typename Count>
 int leave_receive(Function function, const Ask& ask, const Found& found, void* buffer, Count count,
-                  MPI_Datatype type, int source, const Origin& origin, const MPI_Request* request) {
+                  MPI_Datatype type, const Receive& receive, const MPI_Request* request) {
   // Of one that is watched it is counted when the message has come by which way it came.
   const std::int64_t room = room_of(found);
-  if (!exchange::shared::may_get_header(room) && !origin.gives_room(room))
+  if (!exchange::shared::may_get_header(room) && !receive.gives_room(room))
     note(function, Transport::Library, found.reason, found.bytes);
-  return watch(function, found, buffer, count, type, source, origin, request, ask);
+  return watch(function, found, buffer, count, type, receive, request, ask);
 }
 
 /// A receive: `ask(buffer, count, type)` asks the MPI library for it. `channel`: what an
 /// operation's channel is made of.
 template <typename Ask, typename Count, typename... Channel>
-int receive(Function function, const Ask& ask, Examined found, void* buffer, Count count,
-            MPI_Datatype type, int source, const Origin& origin, MPI_Request* request,
-            Channel... channel) {
-  prepare_for_header(found, source, origin);
+int begin_receive(Function function, const Ask& ask, Examined found, void* buffer, Count count,
+                  MPI_Datatype type, const Receive& receive, MPI_Request* request,
+                  const Channel&... channel) {
+  prepare_for_header(found, receive);
   const auto leave = [&] {
-    return leave_receive(function, ask, found, buffer, count, type, source, origin, request);
+    return leave_receive(function, ask, found, buffer, count, type, receive, request);
   };
   if (found.transport == Transport::Pack) {
     PendingTable::Owned pending;
     const auto make = [&] {
-      pending = PendingTable::get().make(function, found.reason, origin.comm);
+      pending = PendingTable::get().make(function, found.reason, receive);
       begin_packed(Direction::Receive, found, pending->transfer);
-      pending->comes_from(source, origin, pending->transfer->room());
+      pending->receive.expect(pending->transfer->room());
     };
     if (!take(found, make)) return leave();
     times::note_transport(found.transport);
@@ -261,19 +261,17 @@ template <typename Real, typename Count>
     return real(into, as_many, as, rank, tag, comm, request);
   };
   if (request == nullptr) return ask(buffer, count, type);
-  const Origin origin{comm, nullptr};
-  const auto pass_on = [&] {
-    return pass_on_receive(ask, buffer, count, type, rank, origin, request);
-  };
+  const Receive receive(comm, rank);
+  const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, receive, request); };
   return boundary(comm, pass_on, [&] {
     const Known* const before =
         known_or_before(known, Direction::Receive, rank, buffer, count, type);
     if (const Found* const left = left_by(before, rank)) {
-      return leave_receive(function, ask, *left, buffer, count, type, rank, origin, request);
+      return leave_receive(function, ask, *left, buffer, count, type, receive, request);
     }
-    return receive(function, ask, examine_by(before, Direction::Receive, buffer, count, type),
-                   buffer, count, type, rank, origin, request, Direction::Receive,
-                   Peer{rank, tag, comm});
+    return begin_receive(function, ask, examine_by(before, Direction::Receive, buffer, count, type),
+                         buffer, count, type, receive, request, Direction::Receive,
+                         Peer{rank, tag, comm});
   });
 }
 
@@ -303,16 +301,12 @@ int imrecv(Function function, Real real, void* buffer, Count count, MPI_Datatype
     return real(into, as_many, as, message, request);
   };
   if (request == nullptr) return ask(buffer, count, type);
-  const bool nobody = message != nullptr && *message == MPI_MESSAGE_NO_PROC;
-  const int source = nobody ? MPI_PROC_NULL : MPI_ANY_SOURCE;
-  const Origin origin = forget_message(message);
-  const auto pass_on = [&] {
-    return pass_on_receive(ask, buffer, count, type, source, origin, request);
-  };
-  return boundary(origin.comm, pass_on, [&] {
-    return receive(function, ask,
-                   examine(Direction::Receive, Style::Nonblocking, buffer, count, type), buffer,
-                   count, type, source, origin, request, message, origin);
+  const Receive receive = forget_message(message);
+  const auto pass_on = [&] { return pass_on_receive(ask, buffer, count, type, receive, request); };
+  return boundary(receive.comm(), pass_on, [&] {
+    return begin_receive(function, ask,
+                         examine(Direction::Receive, Style::Nonblocking, buffer, count, type),
+                         buffer, count, type, receive, request, message, receive);
   });
 }
 
@@ -333,17 +327,17 @@ void add_placeholder_of_combined(const void* buffer, Count count, MPI_Datatype t
 template <typename Call, typename Count>
 int combined(const Call& call, void* buffer, Count count, MPI_Datatype type, int from,
              MPI_Comm comm, const MPI_Request* request, Watched how) {
-  const Origin origin{comm, nullptr};
+  const Receive receive(comm, from);
   const auto pass_on = [&] {
     return request == nullptr ? call(buffer, count, type)
-                              : pass_on_receive(call, buffer, count, type, from, origin, request);
+                              : pass_on_receive(call, buffer, count, type, receive, request);
   };
   return sending(comm, pass_on, [&] {
     record_passed(Reason::Combined);
     Requests::get().hand_on();
     if (from == MPI_PROC_NULL || request == nullptr) return pass_on();
     const Examined found = examine(Direction::Receive, Style::Nonblocking, buffer, count, type);
-    return watch(Function::MPI_Irecv, found, buffer, count, type, from, origin, request, call, how);
+    return watch(Function::MPI_Irecv, found, buffer, count, type, receive, request, call, how);
   });
 }
 

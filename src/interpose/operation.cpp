@@ -4,7 +4,6 @@
 #include <new>
 
 #include "exchange/progress/in_flight.hpp"
-#include "interpose/landing.hpp"
 #include "interpose/short_receives.hpp"
 #include "interpose/trying.hpp"
 #include "mpi/real_mpi.hpp"
@@ -50,11 +49,11 @@ Operation::Operation(Function function, exchange::Reason reason, const exchange:
       status_(empty_status()) {}
 
 Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-                     machine::Transport transport, MPI_Message* message, const Origin& origin)
+                     machine::Transport transport, MPI_Message* message, const Receive& receive)
     : function_(function),
       reason_(reason),
       transfer_(Direction::Receive, typed, transport),
-      channel_(message, origin.comm, origin.communicator),
+      channel_(message, receive.comm(), receive.communicator()),
       status_(empty_status()) {}
 
 Operation::~Operation() {

@@ -13,7 +13,7 @@
 #include "exchange/progress/progress.hpp"
 #include "exchange/transport/mpi_channel.hpp"
 #include "interpose/counters.hpp"
-#include "interpose/messages.hpp"
+#include "interpose/receive.hpp"
 #include "mpi/peers.hpp"
 
 namespace strake::interpose {
@@ -34,9 +34,9 @@ class Operation final : public exchange::Flight {
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
             const exchange::shared::Lease& lease, const mpi::Peer& peer,
             exchange::StartSend start_send);
-  /// Of a receive of a message that was matched on `comm`. \throws OutOfMemory
+  /// Of a receive of a message that a probe has matched. \throws OutOfMemory
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
-            machine::Transport transport, MPI_Message* message, const Origin& origin);
+            machine::Transport transport, MPI_Message* message, const Receive& receive);
   ~Operation() override;
 
   /// From now on it may be started any number of times, over one persistent request of the MPI

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "exchange/progress/in_flight.hpp"
 #include "interpose/errors.hpp"
 #include "interpose/short_receives.hpp"
 #include "mpi/quirks.hpp"
@@ -39,17 +40,10 @@ using exchange::Transfer;
 using machine::Direction;
 using mpi::real_mpi;
 
-/// Calls note_truncated() for a request with an entry.
-void note_failed(const Pending& pending, int error, const MPI_Status& status) noexcept {
-  if (!pending.receives()) return;
-  const bool gives_room = pending.landing && pending.landing->own() != nullptr;
-  const std::int64_t room = pending.transfer ? pending.transfer->room() : pending.landing->room();
-  // It had room for a header message, or a probe has told what the message is.
-  if (gives_room || room >= exchange::shared::kLongestHeader ||
-      pending.told.met != exchange::shared::Met::No)
-    return;
-  note_truncated(error, status,
-                 pending.expects ? pending.communicator() : mpi::communicator(pending.comm));
+/// The MPI library says that a request with an entry has failed.
+[[gnu::cold]] void note_failed(const Pending& pending, int error,
+                               const MPI_Status& status) noexcept {
+  if (pending.receives()) pending.receive.note_failed(error, status, pending.room());
 }
 
 bool tells_of_persistent_once() {
@@ -70,16 +64,6 @@ bool may_be_cancelled(const Pending& pending) noexcept {
   return pending.may_be_gone || mpi::g_multiple;
 }
 
-/// Looks for a header message in what a receive has got; from then on the status tells of what it
-/// stands for.
-std::optional<exchange::shared::Delivery> look(Pending& pending, MPI_Status& status) {
-  pending.told.looked = true;
-  auto delivery = exchange::shared::look(status, pending.communicator(), pending.told.met,
-                                         [&] { return pending.landed(); });
-  if (delivery) pending.told.bytes = delivery->bytes();
-  return delivery;
-}
-
 /// The MPI library is done with a send: so is its receiver, or the message is packed then.
 void end_send(Pending& pending) {
   if (pending.transfer && pending.transfer->state() == Transfer::State::Posted)
@@ -89,10 +73,8 @@ void end_send(Pending& pending) {
 /// The message has ended as `status` says, and well: unpacks what a receive got. False: more than
 /// there was room for.
 bool end_transfer(Pending& pending, MPI_Status& status) {
-  if (pending.told.looked) {  // MPI_Request_get_status was here
-    if (pending.told.bytes >= 0) exchange::shared::set_bytes(status, pending.told.bytes);
-    return pending.told.fits;
-  }
+  Receive& receive = pending.receive;
+  if (receive.looked()) return receive.tell_again(status);  // MPI_Request_get_status was here
   const bool cancelled = may_be_cancelled(pending) && was_cancelled(status);
   if (cancelled) {
     if (pending.transfer) pending.transfer->withdraw();
@@ -103,35 +85,32 @@ bool end_transfer(Pending& pending, MPI_Status& status) {
     end_send(pending);
     return true;
   }
-  const auto delivery = look(pending, status);
-  if (pending.landing) {
+  const auto delivery = receive.look(status, [&] { return pending.landed(); });
+  if (!pending.transfer) {
     if (delivery) {
       record(
           {pending.function, transport_of(*delivery), exchange::Reason::None, delivery->bytes()});
-      pending.told.fits = pending.landing->take(*delivery);
     } else if (!pending.persistent) {
-      record({pending.function, Transport::Library, pending.reason, pending.landing->room()});
+      record({pending.function, Transport::Library, pending.reason, pending.room()});
     }
-    if (!delivery) pending.told.fits = pending.landing->settle(mpi::received_bytes(status));
-    return pending.told.fits;
+    return receive.settle(delivery, status);
   }
   Transfer& transfer = *pending.transfer;
   const std::int64_t bytes = mpi::received_bytes(status);
   if (bytes > transfer.size_bytes()) {
     if (delivery) delivery->done();
     pending.give_up();
-    pending.told.fits = false;
-    return false;
+    return receive.taken(false);
   }
   const Transport transport = delivery ? transport_of(*delivery) : transfer.transport();
   record({pending.function, transport, pending.reason, bytes});
   transfer.arrived({.bytes = bytes, .lost = false, .delivery = delivery});
-  return true;
+  return receive.taken(true);
 }
 
 /// end_transfer(), as a class of MPI's errors: others that the same call completes have to go on.
 int end_as_class(Pending& pending, MPI_Status& status) noexcept {
-  if (pending.told.failed) return MPI_ERR_OTHER;
+  if (pending.receive.failed()) return MPI_ERR_OTHER;
   try {
     return end_transfer(pending, status) ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
   } catch (const OutOfMemory& error) {
@@ -153,7 +132,7 @@ int end_as_class(Pending& pending, MPI_Status& status) noexcept {
   const bool plain = pending.plain && !mpi::g_multiple.load(std::memory_order_relaxed) &&
                      !exchange::shared::like_header(mpi::received_bytes(status));
   if (!plain) return false;
-  record({pending.function, Transport::Library, pending.reason, pending.landing->room()});
+  record({pending.function, Transport::Library, pending.reason, pending.receive.landing()->room()});
   PendingTable::get().end_plain(&pending);
   return true;
 }
@@ -191,7 +170,7 @@ int complete(Pending& pending, MPI_Request request, MPI_Status& status, bool fai
                                              : end_as_class(pending, status);
   if (!owned) {  // it may be started again
     pending.may_be_gone = false;
-    pending.told = {};
+    pending.receive.restart();
   }
   return error;
 }
@@ -199,7 +178,7 @@ int complete(Pending& pending, MPI_Request request, MPI_Status& status, bool fai
 }  // namespace
 
 exchange::shared::Landed Pending::landed() const {
-  if (landing) return landing->landed();
+  if (!transfer) return receive.landing()->landed();
   const exchange::Parcel parcel = transfer->parcel();
   return exchange::shared::read_landed(parcel.data, parcel.memory);
 }
@@ -209,7 +188,7 @@ int finish_pending(Pending& pending, MPI_Request request, MPI_Status& status, in
     PendingTable::get().put_back(&pending);
     return code;
   }
-  const MPI_Comm comm = pending.comm;
+  const MPI_Comm comm = pending.comm();
   if (code != MPI_SUCCESS) note_failed(pending, code, status);
   const int error = complete(pending, request, status, code != MPI_SUCCESS);
   return error == MPI_SUCCESS ? code : raise(comm, error);
@@ -309,7 +288,7 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
         if (left) return;
         list.take(i);
         if (error != MPI_SUCCESS) note_failed(pending, error, statuses[i]);
-        const MPI_Comm comm = pending.comm;
+        const MPI_Comm comm = pending.comm();
         failures.add(i, comm, complete(pending, requests[i], statuses[i], error != MPI_SUCCESS));
       });
   return failures.raise_on(code);
@@ -338,7 +317,7 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
       list, outcount, [&](int i) { return indices[i]; },
       [&](int i, Pending& pending) {
         list.take(indices[i]);
-        const MPI_Comm comm = pending.comm;
+        const MPI_Comm comm = pending.comm();
         const int error = told ? statuses[i].MPI_ERROR : code;
         const bool failed = error != MPI_SUCCESS;
         if (failed) note_failed(pending, error, statuses[i]);
@@ -376,13 +355,9 @@ bool unpack_pending(Pending& pending, MPI_Status& status) {
     if (!may_be_cancelled(pending) || !was_cancelled(status)) end_send(pending);
     return true;
   }
-  const bool too_long = pending.transfer && !pending.told.looked &&
+  const bool too_long = pending.transfer && !pending.receive.looked() &&
                         mpi::received_bytes(status) > pending.transfer->size_bytes();
-  if (too_long) return true;
-  pending.told.failed = true;
-  const bool fits = end_transfer(pending, status);
-  pending.told.failed = false;
-  return fits;
+  return too_long || end_transfer(pending, status);
 }
 
 int free_pending(Pending& pending, MPI_Request* request) {

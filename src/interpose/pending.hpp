@@ -22,8 +22,7 @@
 #include "exchange/choice/choice.hpp"
 #include "exchange/message/transfer.hpp"
 #include "interpose/counters.hpp"
-#include "interpose/landing.hpp"
-#include "interpose/messages.hpp"
+#include "interpose/receive.hpp"
 #include "memory/scratch.hpp"
 #include "mpi/peers.hpp"
 #include "mpi/types.hpp"
@@ -40,30 +39,18 @@ struct Placeholder {
 /// One message. Belongs to the table, or to the call that makes it.
 struct Pending {
   std::optional<exchange::Transfer> transfer;  ///< posted while the MPI library has the message
-  MPI_Comm comm = MPI_COMM_NULL;
+  Receive receive;                             ///< a send has only its communicator
   Function function = Function::MPI_Isend;
   exchange::Reason reason = exchange::Reason::None;
   bool persistent = false;
   bool active = true;        ///< false: a persistent one that was not started
   bool may_be_gone = false;  ///< the application has asked to cancel it
   bool claimed = false;      ///< it is not in the table, but a call's that may complete it
-  bool expects = false;      ///< a receive to which a header message may come
   /// A receive that is only watched, and that no call but those that complete it has met. Unless a
   /// header message comes, nothing remains to be done for it.
   bool plain = false;
-  /// Of one that is left to the MPI library, which has no transfer: where its bytes come.
-  std::optional<Landing> landing;
   /// A persistent send of a header message's length gets a placeholder at each start.
   std::optional<Placeholder> placeholder;
-  /// What a header message has told, once it was looked for.
-  struct Told {
-    bool looked = false;
-    bool fits = true;
-    bool failed = false;      ///< what came could not be taken
-    std::int64_t bytes = -1;  ///< negative: there was none
-    /// How probes have met the message, which is none.
-    exchange::shared::Met met = exchange::shared::Met::No;
-  } told;
   /// Of a persistent receive that Strake has asked about, where the MPI library tells once
   /// (quirks::kTellsOfPersistentOnce): it is complete, which no call of the library's tells again.
   struct Ended {
@@ -72,41 +59,30 @@ struct Pending {
   };
   std::optional<Ended> ended;
 
-  void begin(Function its_function, exchange::Reason its_reason, MPI_Comm its_comm) noexcept {
-    function = its_function;
-    reason = its_reason;
-    comm = its_comm;
-  }
-  /// Of a receive with that room: where its message comes from. False: no header message comes.
-  bool comes_from(int source, const Origin& origin, std::int64_t room) {
-    told.met = origin.met();
-    expect_from(origin.communicator_of_receive(source, room));
-    return expects;
-  }
-  void expect_from(const mpi::CommunicatorPtr& known) {
-    expects = known != nullptr;
-    if (kept_ != known && expects) kept_ = known;
-  }
-  /// Makes it the plain entry of a receive of `elements` (null: of bytes side by side) from a rank
-  /// of `from`.
-  void watch(const mpi::CommunicatorPtr& from, void* buffer, const Found& found,
-             mpi::Elements* elements) noexcept {
+  /// Makes it the plain entry of a receive of `elements` (null: of bytes side by side) from
+  /// `source` on `comm`, which `known` is.
+  void watch(MPI_Comm comm, int source, const mpi::CommunicatorPtr& known, void* buffer,
+             const Found& found, mpi::Elements* elements) noexcept {
+    receive.begin(comm, source);
     if (elements == nullptr || elements->dense()) {
-      landing.emplace(reinterpret_cast<std::byte*>(address_of(buffer, found.lowest)), found.bytes);
+      receive.place(reinterpret_cast<std::byte*>(address_of(buffer, found.lowest)), found.bytes);
     } else {
-      landing.emplace(static_cast<std::byte*>(buffer), elements->shared_from_this());
+      receive.place(static_cast<std::byte*>(buffer), elements->shared_from_this());
     }
-    expect_from(from);
+    receive.expect_from(known);
     plain = true;
   }
-  /// Where a header message may come from; null: none comes.
-  [[nodiscard]] const mpi::CommunicatorPtr& communicator() const noexcept {
-    return expects ? kept_ : mpi::kNoCommunicator;
-  }
-  /// What a receive has got.
+  /// The communicator on which errors of the message are raised.
+  [[nodiscard]] MPI_Comm comm() const noexcept { return receive.comm(); }
+  /// The first bytes that a receive has got.
   [[nodiscard]] exchange::shared::Landed landed() const;
+  /// The room of a receive. [bytes]
+  [[nodiscard]] std::int64_t room() const noexcept {
+    return transfer ? transfer->room() : receive.landing()->room();
+  }
   [[nodiscard]] bool receives() const noexcept {
-    return transfer ? transfer->direction() == machine::Direction::Receive : landing.has_value();
+    return transfer ? transfer->direction() == machine::Direction::Receive
+                    : receive.landing() != nullptr;
   }
   /// The message has ended without bytes to unpack, or was never taken.
   void give_up() {
@@ -117,11 +93,6 @@ struct Pending {
 
   std::uint64_t key = 0;    ///< the handle
   Pending* next = nullptr;  ///< with the same hash, older; or free
-
- private:
-  /// A recycled entry keeps the communicator of its last receive: the next one's is often the same,
-  /// and counting its users takes 10 ns.
-  mpi::CommunicatorPtr kept_;
 };
 
 /// All of the process. Threads may share it.
@@ -140,16 +111,18 @@ class PendingTable {
   };
   using Owned = std::unique_ptr<Pending, Recycle>;
 
-  /// One for a message to or from a rank of `comm`. No allocation where one was recycled.
+  /// One for a receive that was not posted yet, or for a send on the communicator of `receive`. No
+  /// allocation where one was recycled.
   /// \throws std::bad_alloc
-  [[nodiscard]] Owned make(Function function, exchange::Reason reason, MPI_Comm comm);
-  /// As make(), but returns null if no entry was recycled. The caller enters it or recycles it.
-  [[nodiscard]] Pending* make_of_recycled(Function function, exchange::Reason reason,
-                                          MPI_Comm comm) noexcept {
+  [[nodiscard]] Owned make(Function function, exchange::Reason reason, const Receive& receive);
+  /// One whose receive has not begun; null if no entry was recycled. The caller enters it or
+  /// recycles it.
+  [[nodiscard]] Pending* make_of_recycled(Function function, exchange::Reason reason) noexcept {
     const mpi::Lock lock(mutex_);
     if (free_ == nullptr) return nullptr;
     Pending* const made = std::exchange(free_, free_->next);
-    made->begin(function, reason, comm);
+    made->function = function;
+    made->reason = reason;
     return made;
   }
   void recycle(Pending* pending) noexcept;
@@ -176,8 +149,7 @@ class PendingTable {
   Owned remove(Pending* pending) noexcept;
   /// Ends the plain entry that a call has claimed. For one thread at a time.
   [[gnu::always_inline]] void end_plain(Pending* pending) noexcept {
-    pending->landing.reset();
-    pending->expects = false;
+    pending->receive.end();
     pending->plain = false;
     pending->claimed = false;
     pending->next = free_;

@@ -13,20 +13,21 @@ using mpi::Lock;
 
 constinit PendingTable PendingTable::s_table;
 
-PendingTable::Owned PendingTable::make(Function function, exchange::Reason reason, MPI_Comm comm) {
-  if (Owned recycled{make_of_recycled(function, reason, comm)}) return recycled;
-  Owned made(new Pending);
-  made->begin(function, reason, comm);
+PendingTable::Owned PendingTable::make(Function function, exchange::Reason reason,
+                                       const Receive& receive) {
+  Owned made(make_of_recycled(function, reason));
+  if (!made) made.reset(new Pending);
+  made->function = function;
+  made->reason = reason;
+  made->receive = receive;
   return made;
 }
 
 void PendingTable::recycle(Pending* pending) noexcept {
   pending->transfer.reset();
-  pending->expects = false;
+  pending->receive.end();
   pending->plain = false;
-  pending->landing.reset();
   pending->placeholder.reset();
-  pending->told = {};
   pending->ended.reset();
   pending->persistent = false;
   pending->active = true;

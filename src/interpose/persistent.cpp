@@ -98,7 +98,8 @@ template <typename PassOn>
 int leave_send(const PassOn& pass_on, Function function, const Found& found, const Peer& peer,
                const MPI_Request* request) {
   if (!exchange::shared::like_header(found.bytes)) return leave_to(pass_on, function, found);
-  PendingTable::Owned pending = PendingTable::get().make(function, found.reason, peer.comm);
+  PendingTable::Owned pending =
+      PendingTable::get().make(function, found.reason, Receive(peer.comm));
   const int code = leave_to(pass_on, function, found);
   if (code != MPI_SUCCESS) return code;
   pending->placeholder = {found.bytes, peer};
@@ -169,7 +170,7 @@ int send_init(Function function, Real real, const void* buffer, Count count, MPI
     if (found.transport == Transport::Pack) {
       PendingTable::Owned pending;
       const auto take_memory = [&] {
-        pending = PendingTable::get().make(function, found.reason, comm);
+        pending = PendingTable::get().make(function, found.reason, Receive(comm));
         pending->transfer.emplace(Direction::Send, found.typed, found.transport);
       };
       if (!take(found, take_memory)) return leave_send(pass_on, function, found, peer, request);
@@ -196,14 +197,15 @@ int recv_init(Function function, Real real, void* buffer, Count count, MPI_Datat
   const auto ask = [&](void* into, Count as_many, MPI_Datatype as) {
     return real(into, as_many, as, rank, tag, comm, request);
   };
+  const Receive receive(comm, rank);
   const auto pass_on = [&] {
-    return watch(function, Found{}, buffer, count, type, rank, Origin{comm, nullptr}, request, ask,
+    return watch(function, Found{}, buffer, count, type, receive, request, ask,
                  Watched::Persistent);
   };
   return boundary(comm, pass_on, [&] {
     Examined found =
         examine(Direction::Receive, Style::Nonblocking, buffer, count, type, Use::Often);
-    prepare_for_header(found, rank, {comm, nullptr});
+    prepare_for_header(found, receive);
     const Peer probe{rank == MPI_ANY_SOURCE ? 0 : rank, tag == MPI_ANY_TAG ? 0 : tag, comm};
     if (found.transport != Transport::Library && !mpi::sendable(probe)) {
       found.transport = Transport::Library;
@@ -212,15 +214,15 @@ int recv_init(Function function, Real real, void* buffer, Count count, MPI_Datat
     const Peer peer{rank, tag, comm};
     const auto leave = [&] {
       note(function, Transport::Library, found.reason, found.bytes);
-      return watch(function, found, buffer, count, type, rank, Origin{comm, nullptr}, request, ask,
+      return watch(function, found, buffer, count, type, receive, request, ask,
                    Watched::Persistent);
     };
     if (found.transport == Transport::Pack) {
       PendingTable::Owned pending;
       const auto take_memory = [&] {
-        pending = PendingTable::get().make(function, found.reason, comm);
+        pending = PendingTable::get().make(function, found.reason, receive);
         pending->transfer.emplace(Direction::Receive, found.typed, found.transport);
-        pending->comes_from(rank, {comm, nullptr}, pending->transfer->room());
+        pending->receive.expect(pending->transfer->room());
       };
       if (!take(found, take_memory)) return leave();
       const Parcel parcel = pending->transfer->parcel();

@@ -57,9 +57,9 @@ bool is_safe(PeerSegments& peer_segments, std::int32_t from, std::uint64_t comm)
   if (known != nullptr) see_received(from, known);
   bool safe = true;
   PendingTable::get().for_each([&](const Pending& pending) {
-    if (!pending.active || !pending.expects || pending.told.looked) return;
-    if (pending.communicator()->name != comm || pending.told.met == exchange::shared::Met::Dropped)
-      return;
+    const Receive& receive = pending.receive;
+    if (!pending.active || !receive.may_hold_header()) return;
+    if (receive.communicator()->name != comm || receive.met() == Met::Dropped) return;
     safe = safe && peer_segments.is_header(pending.landed().data(), from);
   });
   return safe;

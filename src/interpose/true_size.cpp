@@ -21,9 +21,10 @@ MPI_Request handle_of(const Pending& pending) noexcept {
 /// A receive whose message nobody has looked at yet: what it has got is no longer the next.
 void see_pending(Pending& pending, std::int32_t from, const mpi::CommunicatorPtr& comm) {
   namespace shared = exchange::shared;
-  if (!pending.active || !pending.expects || pending.told.looked) return;
+  Receive& receive = pending.receive;
+  if (!pending.active || !receive.may_hold_header()) return;
   shared::ShmEndpoint::get()->peer_segments().see(pending.landed().data(), from);
-  if (pending.communicator() != comm || pending.told.met != shared::Met::No) return;
+  if (receive.communicator() != comm || receive.met() != Met::No) return;
   int flag = 0;
   MPI_Status status{};
   if (look_at_pending(pending, handle_of(pending), flag, status) != MPI_SUCCESS || flag == 0 ||
@@ -31,7 +32,7 @@ void see_pending(Pending& pending, std::int32_t from, const mpi::CommunicatorPtr
     return;
   if (shared::is_header(status, comm, pending.landed())) return;
   shared::see_message(status, comm);
-  pending.told.met = shared::Met::Dropped;
+  receive.note_dropped();
 }
 
 }  // namespace
