@@ -56,8 +56,8 @@ template <typename PassOn>
     return std::nullopt;  // the general path raises it
   }
   if (*from == nullptr) return pass_at_once(function, known.found, pass_on);
-  PendingTable& table = PendingTable::get();
-  Pending* const pending = table.make_of_recycled(function, known.found.reason);
+  PendingPool& pool = PendingPool::get();
+  Pending* const pending = pool.make_of_recycled(function, known.found.reason);
   if (pending == nullptr) return std::nullopt;
   const Inside inside;
   pending->watch(comm, source, *from, buffer, known.found, known.elements);
@@ -65,14 +65,14 @@ template <typename PassOn>
   try {
     code = pass_on();
   } catch (...) {  // an error handler of the application's
-    table.recycle(pending);
+    pool.recycle(pending);
     throw;
   }
   if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) {
-    table.recycle(pending);
+    pool.recycle(pending);
     return code;
   }
-  table.enter(*request, pending);
+  RequestTable::get().enter(*request, *pending);
   return code;
 }
 

@@ -17,7 +17,6 @@ namespace {
 
 using exchange::Backoff;
 using exchange::shared::ShmEndpoint;
-using Operations = Requests::Operations;
 
 /// What a call's result is set to before: MPICH returns MPI_SUCCESS, since 4.3, where it has
 /// refused a call and the application's error handler has returned, but leaves its results.
@@ -64,8 +63,12 @@ struct Visible {
 class Others {
  public:
   /// `all_end`: the call ends when all requests have, so that some may be completed before.
-  Others(const Operations& operations, MPI_Request* all, MPI_Status* statuses, bool all_end)
-      : operations_(operations), all_(all), statuses_(statuses), all_end_(all_end) {}
+  Others(RequestList& list, MPI_Request* all, MPI_Status* statuses, bool all_end)
+      : list_(list),
+        operations_(*list.operations()),
+        all_(all),
+        statuses_(statuses),
+        all_end_(all_end) {}
   /// Moves them. Where one has failed, the whole call ends as the MPI library's own would: what is
   /// complete is gone, and the rest is pending.
   int advance() {
@@ -111,7 +114,7 @@ class Others {
     found_ = true;
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       if (operations_[i] != nullptr || all_[i] == MPI_REQUEST_NULL) continue;
-      const Untestable how = untestable(all_[i]);
+      const Untestable how = list_.untestable(i);
       if (how == Untestable::Beside) continue;
       if (how == Untestable::Again && all_end_) {
         ended_.push_back(Ended{i});
@@ -136,6 +139,7 @@ class Others {
     tell(MPI_ERR_IN_STATUS);
   }
 
+  const RequestList& list_;
   const Operations& operations_;
   MPI_Request* all_;
   MPI_Status* statuses_;
@@ -156,33 +160,35 @@ void wait_for(Operation& operation) {
 
 int wait(MPI_Request* request, MPI_Status* status) {
   Requests& ours = Requests::get();
-  if (PendingList pending(1, request); !pending.empty()) {
+  RequestList list(1, request);
+  if (!list.empty()) {
     ours.hand_on();
     Statuses told_of(1, status);
     const int code = real_mpi().MPI_Wait(request, told_of.data());
-    return finish_pending(*pending.take(0), *request, *told_of.data(), code);
+    return finish_pending(*list.take(0), *request, *told_of.data(), code);
   }
-  Operation* operation = ours.find(request);
-  if (operation == nullptr) {
+  if (list.operations() == nullptr) {
     ours.hand_on();
     return unwatched_request(status,
                              [&](MPI_Status* at) { return real_mpi().MPI_Wait(request, at); });
   }
-  wait_for(*operation);
+  Operation& operation = *(*list.operations())[0];
+  wait_for(operation);
   const int code = real_mpi().MPI_Wait(request, status);
-  return finish_one(*operation, status, code);
+  return finish_one(operation, status, code);
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (flag == nullptr) return real_mpi().MPI_Test(request, flag, status);
   Requests& ours = Requests::get();
-  Operation* const operation = ours.find(request);
+  RequestList list(1, request);
+  Operation* const operation = list.operations() != nullptr ? (*list.operations())[0] : nullptr;
   ours.progress(operation);
-  if (PendingList pending(1, request); !pending.empty()) {
+  if (!list.empty()) {
     Statuses told_of(1, status);
     const int code = real_mpi().MPI_Test(request, flag, told_of.data());
     if (code == MPI_SUCCESS && *flag == 0) return code;
-    return finish_pending(*pending.take(0), *request, *told_of.data(), code);
+    return finish_pending(*list.take(0), *request, *told_of.data(), code);
   }
   if (operation == nullptr) {
     return unwatched_request(
@@ -201,19 +207,19 @@ bool says_enough(const MPI_Status* statuses) {
 
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Requests& ours = Requests::get();
-  Operations operations = ours.find(count, requests);
-  PendingList pending(count, requests);
-  if (operations.empty()) {
+  RequestList list(count, requests);
+  if (list.operations() == nullptr) {
     ours.hand_on();
-    if (pending.empty() && says_enough(statuses))
+    if (list.empty() && says_enough(statuses))
       return unwatched_several([&] { return real_mpi().MPI_Waitall(count, requests, statuses); });
     Statuses told_of(count, statuses);
     const int code = told_of.code_of(
-        pending, 1, [&] { return real_mpi().MPI_Waitall(count, requests, told_of.data()); });
-    return finish_all_pending(pending, count, requests, told_of.data(), code);
+        list, 1, [&] { return real_mpi().MPI_Waitall(count, requests, told_of.data()); });
+    return finish_all_pending(list, count, requests, told_of.data(), code);
   }
+  Operations& operations = *list.operations();
   Statuses told_of(count, statuses);
-  Others others(operations, requests, told_of.data(), true);
+  Others others(list, requests, told_of.data(), true);
   const auto is_awaited = [&](const Operation* operation) {
     return operation != nullptr && !(operation->is_persistent() && operation->offered()) &&
            ours.see(*operation).pending;
@@ -221,14 +227,14 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Backoff backoff;
   for (ours.progress(); std::ranges::any_of(operations, is_awaited); ours.progress()) {
     if (const int code = others.advance(); code != MPI_SUCCESS)
-      return finish_all_pending(pending, count, requests, told_of.data(), code);
+      return finish_all_pending(list, count, requests, told_of.data(), code);
     backoff.pause();
   }
   // The call may block for a request of the MPI library's own.
   if (std::find(operations.begin(), operations.end(), nullptr) != operations.end()) ours.hand_on();
   int code = told_of.code_of(
-      pending, 1, [&] { return real_mpi().MPI_Waitall(count, requests, told_of.data()); });
-  code = finish_all_pending(pending, count, requests, told_of.data(), code);
+      list, 1, [&] { return real_mpi().MPI_Waitall(count, requests, told_of.data()); });
+  code = finish_all_pending(list, count, requests, told_of.data(), code);
   // Those whose receivers may wait for receives of this rank, which are done now.
   for (Operation* const operation : operations) {
     if (operation != nullptr && operation->is_persistent() && ours.see(*operation).pending)
@@ -242,30 +248,30 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (flag == nullptr) return real_mpi().MPI_Testall(count, requests, flag, statuses);
   Requests& ours = Requests::get();
   ours.progress();
-  Operations operations = ours.find(count, requests);
-  PendingList pending(count, requests);
-  if (operations.empty() && pending.empty() && says_enough(statuses))
+  RequestList list(count, requests);
+  Operations* const operations = list.operations();
+  if (operations == nullptr && list.empty() && says_enough(statuses))
     return unwatched_several(
         [&] { return real_mpi().MPI_Testall(count, requests, flag, statuses); });
   Statuses told_of(count, statuses);
   *flag = 0;
-  if (ours.any_pending(operations)) {
-    const int code = Others(operations, requests, told_of.data(), false).advance();
+  if (operations != nullptr && ours.any_pending(*operations)) {
+    const int code = Others(list, requests, told_of.data(), false).advance();
     return code == MPI_SUCCESS ? code
-                               : finish_all_pending(pending, count, requests, told_of.data(), code);
+                               : finish_all_pending(list, count, requests, told_of.data(), code);
   }
-  int code = told_of.code_of(pending, *flag, [&] {
-    return real_mpi().MPI_Testall(count, requests, flag, told_of.data());
-  });
+  int code = told_of.code_of(
+      list, *flag, [&] { return real_mpi().MPI_Testall(count, requests, flag, told_of.data()); });
   if (*flag == 0 && !in_status(code)) return code;
-  code = finish_all_pending(pending, count, requests, told_of.data(), code);
-  if (operations.empty()) return code;
-  return finish_many(told_of.without_pending(operations, code), told_of.data(), code);
+  code = finish_all_pending(list, count, requests, told_of.data(), code);
+  if (operations == nullptr) return code;
+  return finish_many(told_of.without_pending(*operations, code), told_of.data(), code);
 }
 
 /// One round of Testany; `nothing`: no active request at all.
-int try_any(const Operations& operations, PendingList& pending, MPI_Request* requests, int* index,
-            int* flag, MPI_Status* status, bool& nothing) {
+int try_any(RequestList& list, MPI_Request* requests, int* index, int* flag, MPI_Status* status,
+            bool& nothing) {
+  const Operations& operations = *list.operations();
   Requests::get().progress();
   nothing = false;
   Visible visible(operations, requests);
@@ -287,7 +293,7 @@ int try_any(const Operations& operations, PendingList& pending, MPI_Request* req
   }
   const auto at = static_cast<std::size_t>(*index);
   requests[at] = visible.requests[at];
-  if (Pending* const entry = pending.take(*index)) {
+  if (Pending* const entry = list.take(*index)) {
     return finish_pending(*entry, requests[at], *status, code);
   }
   if (operations[at] != nullptr) return finish_one(*operations[at], status, code);
@@ -296,29 +302,28 @@ int try_any(const Operations& operations, PendingList& pending, MPI_Request* req
 }
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  const Operations operations = Requests::get().find(count, requests);
-  PendingList pending(index != nullptr ? count : 0, requests);
-  if (const int ended = pending.next_ended(); ended >= 0) {
+  RequestList list(index != nullptr ? count : 0, requests);
+  if (const int ended = list.next_ended(); ended >= 0) {
     *index = ended;
-    return finish_any_pending(pending, requests, ended, *StatusOr(status).get(), MPI_SUCCESS);
+    return finish_any_pending(list, requests, ended, *StatusOr(status).get(), MPI_SUCCESS);
   }
-  if (operations.empty() || index == nullptr) {
+  if (list.operations() == nullptr) {
     Requests::get().hand_on();
-    if (pending.empty())
+    if (list.empty())
       return unwatched_request(status, [&](MPI_Status* at) {
         return real_mpi().MPI_Waitany(count, requests, index, at);
       });
     Statuses told_of(1, status);
     *index = MPI_UNDEFINED;
     const int code = real_mpi().MPI_Waitany(count, requests, index, told_of.data());
-    return finish_any_pending(pending, requests, *index, *told_of.data(), code);
+    return finish_any_pending(list, requests, *index, *told_of.data(), code);
   }
   Statuses told_of(1, status);
   Backoff backoff;
   for (;;) {
     int flag = 0;
     bool nothing = false;
-    const int code = try_any(operations, pending, requests, index, &flag, told_of.data(), nothing);
+    const int code = try_any(list, requests, index, &flag, told_of.data(), nothing);
     if (nothing) return real_mpi().MPI_Waitany(count, requests, index, status);  // its empty status
     if (flag != 0 || code != MPI_SUCCESS) return code;
     backoff.pause();
@@ -326,17 +331,16 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
 }
 
 int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-  const Operations operations = Requests::get().find(count, requests);
   const bool complete_arguments = index != nullptr && flag != nullptr;
-  PendingList pending(complete_arguments ? count : 0, requests);
-  if (const int ended = pending.next_ended(); ended >= 0) {
+  RequestList list(complete_arguments ? count : 0, requests);
+  if (const int ended = list.next_ended(); ended >= 0) {
     *index = ended;
     *flag = 1;
-    return finish_any_pending(pending, requests, ended, *StatusOr(status).get(), MPI_SUCCESS);
+    return finish_any_pending(list, requests, ended, *StatusOr(status).get(), MPI_SUCCESS);
   }
-  if (operations.empty() || !complete_arguments) {
+  if (list.operations() == nullptr) {
     Requests::get().progress();
-    if (pending.empty())
+    if (list.empty())
       return unwatched_request(status, [&](MPI_Status* at) {
         return real_mpi().MPI_Testany(count, requests, index, flag, at);
       });
@@ -344,18 +348,19 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
     *index = MPI_UNDEFINED;
     const int code = real_mpi().MPI_Testany(count, requests, index, flag, told_of.data());
     if (code == MPI_SUCCESS && *flag == 0) return code;
-    return finish_any_pending(pending, requests, *index, *told_of.data(), code);
+    return finish_any_pending(list, requests, *index, *told_of.data(), code);
   }
   Statuses told_of(1, status);
   bool nothing = false;
-  const int code = try_any(operations, pending, requests, index, flag, told_of.data(), nothing);
+  const int code = try_any(list, requests, index, flag, told_of.data(), nothing);
   if (*flag == 0) *index = MPI_UNDEFINED;
   return code;
 }
 
 /// One round of Testsome; outcount is 0 while active requests are not there yet.
-int try_some(const Operations& operations, PendingList& pending, MPI_Request* requests,
-             int* outcount, int* indices, MPI_Status* statuses) {
+int try_some(RequestList& list, MPI_Request* requests, int* outcount, int* indices,
+             MPI_Status* statuses) {
+  const Operations& operations = *list.operations();
   Requests::get().progress();
   Visible visible(operations, requests);
   const auto count = static_cast<int>(operations.size());
@@ -370,7 +375,7 @@ int try_some(const Operations& operations, PendingList& pending, MPI_Request* re
     const auto at = static_cast<std::size_t>(indices[i]);
     requests[at] = visible.requests[at];
   }
-  code = finish_some_pending(pending, requests, *outcount, indices, statuses, code);
+  code = finish_some_pending(list, requests, *outcount, indices, statuses, code);
   for (const int ready : visible.ready) {
     real_mpi().MPI_Wait(&requests[ready], MPI_STATUS_IGNORE);
     // In the order of their indices, as the libraries tell of them.
@@ -390,49 +395,46 @@ int try_some(const Operations& operations, PendingList& pending, MPI_Request* re
 }
 
 int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
-  const Operations operations = Requests::get().find(count, requests);
   const bool complete_arguments = outcount != nullptr && indices != nullptr;
-  PendingList pending(complete_arguments ? count : 0, requests);
-  if (const int ended = pending.next_ended(); ended >= 0)
-    return finish_all_ended(pending, requests, ended, outcount, indices,
+  RequestList list(complete_arguments ? count : 0, requests);
+  if (const int ended = list.next_ended(); ended >= 0)
+    return finish_all_ended(list, requests, ended, outcount, indices,
                             Statuses(count, statuses).data());
-  if (operations.empty() || !complete_arguments) {
+  if (list.operations() == nullptr) {
     Requests::get().hand_on();
-    if (pending.empty() && (ShmEndpoint::get() == nullptr || !complete_arguments))
+    if (list.empty() && (ShmEndpoint::get() == nullptr || !complete_arguments))
       return real_mpi().MPI_Waitsome(count, requests, outcount, indices, statuses);
     Statuses told_of(count, statuses);
     *outcount = MPI_UNDEFINED;
     const int code = real_mpi().MPI_Waitsome(count, requests, outcount, indices, told_of.data());
-    return finish_some_pending(pending, requests, *outcount, indices, told_of.data(), code);
+    return finish_some_pending(list, requests, *outcount, indices, told_of.data(), code);
   }
   Statuses told_of(count, statuses);
   Backoff backoff;
   for (;;) {
-    const int code = try_some(operations, pending, requests, outcount, indices, told_of.data());
+    const int code = try_some(list, requests, outcount, indices, told_of.data());
     if (*outcount != 0 || code != MPI_SUCCESS) return code;
     backoff.pause();
   }
 }
 
 int testsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
-  const Operations operations = Requests::get().find(count, requests);
   const bool complete_arguments = outcount != nullptr && indices != nullptr;
-  PendingList pending(complete_arguments ? count : 0, requests);
+  RequestList list(complete_arguments ? count : 0, requests);
+  const bool ours = list.operations() != nullptr;
   const bool shares = ShmEndpoint::get() != nullptr;
-  if (!complete_arguments || (operations.empty() && pending.empty() && !shares)) {
+  if (!complete_arguments || (!ours && list.empty() && !shares)) {
     Requests::get().progress();
     return real_mpi().MPI_Testsome(count, requests, outcount, indices, statuses);
   }
   Statuses told_of(count, statuses);
-  if (const int ended = pending.next_ended(); ended >= 0)
-    return finish_all_ended(pending, requests, ended, outcount, indices, told_of.data());
-  if (!operations.empty()) {
-    return try_some(operations, pending, requests, outcount, indices, told_of.data());
-  }
+  if (const int ended = list.next_ended(); ended >= 0)
+    return finish_all_ended(list, requests, ended, outcount, indices, told_of.data());
+  if (ours) return try_some(list, requests, outcount, indices, told_of.data());
   Requests::get().progress();
   *outcount = MPI_UNDEFINED;
   const int code = real_mpi().MPI_Testsome(count, requests, outcount, indices, told_of.data());
-  return finish_some_pending(pending, requests, *outcount, indices, told_of.data(), code);
+  return finish_some_pending(list, requests, *outcount, indices, told_of.data(), code);
 }
 
 }  // namespace

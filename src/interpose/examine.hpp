@@ -365,7 +365,7 @@ int watch(Function function, const Found& found, void* buffer, Count count, MPI_
   if ((!exchange::shared::may_get_header(room) && !gives_room) || asked.source() == MPI_PROC_NULL)
     return call();
   const bool persistent = how == Watched::Persistent;
-  PendingTable::Owned pending = PendingTable::get().make(function, found.reason, asked);
+  OwnedPending pending = PendingPool::get().make(function, found.reason, asked);
   Receive& receive = pending->receive;
   if (!receive.expect(room)) {
     if (!persistent && found.reason != Reason::None)
@@ -377,10 +377,10 @@ int watch(Function function, const Found& found, void* buffer, Count count, MPI_
   const int code = gives_room ? ask(receive.landing()->own(), kRoom, MPI_BYTE) : call();
   if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) return code;
   if (!gives_room) receive.place(buffer, count, type, found);
-  pending->persistent = persistent;
+  if (persistent) pending->kind = RequestEntry::Kind::Persistent;
   pending->active = !persistent;
   pending->plain = how == Watched::Once && !gives_room && receive.met() == Met::No;
-  PendingTable::get().add(*request, std::move(pending));
+  enter_pending(*request, std::move(pending));
   return code;
 }
 

@@ -1,6 +1,7 @@
 // MPI_Request_get_status and its forms for several requests (MPI 4.1): they tell how far requests
 // are, and leave them as they are.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "interpose/boundary.hpp"
@@ -16,18 +17,17 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
   const auto pass_on = [&] { return real_mpi().MPI_Request_get_status(request, flag, status); };
   if (flag == nullptr) return pass_on();
   Requests& ours = Requests::get();
-  Operation* const operation = ours.find(&request);
+  RequestEntry* const entry = RequestTable::get().find(request);
+  Operation* const operation = as_operation(entry);
   ours.progress(operation);
-  if (!PendingTable::empty() && request != MPI_REQUEST_NULL) {
-    if (Pending* const pending = PendingTable::get().find(request)) {
-      Statuses told_of(1, status);
-      const bool told_before = pending->ended.has_value();
-      const int code = ask_pending(*pending, request, *flag, *told_of.data());
-      if (told_before && code != MPI_SUCCESS) return raise(MPI_COMM_WORLD, code);
-      const bool complete = code == MPI_SUCCESS && *flag != 0;
-      const bool fits = !complete || unpack_pending(*pending, *told_of.data());
-      return fits || !mpi::quirks::kAskingRaises ? code : raise(MPI_COMM_WORLD, MPI_ERR_TRUNCATE);
-    }
+  if (Pending* const pending = as_pending(entry)) {
+    Statuses told_of(1, status);
+    const bool told_before = pending->ended.has_value();
+    const int code = ask_pending(*pending, request, *flag, *told_of.data());
+    if (told_before && code != MPI_SUCCESS) return raise(MPI_COMM_WORLD, code);
+    const bool complete = code == MPI_SUCCESS && *flag != 0;
+    const bool fits = !complete || unpack_pending(*pending, *told_of.data());
+    return fits || !mpi::quirks::kAskingRaises ? code : raise(MPI_COMM_WORLD, MPI_ERR_TRUNCATE);
   }
   const Requests::Seen seen = operation != nullptr ? ours.see(*operation) : Requests::Seen{};
   if (seen.pending) {
@@ -53,11 +53,16 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
 namespace strake::interpose {
 namespace {
 
-/// Whether the MPI library has told Strake that it is complete, and tells nobody else.
-bool has_ended(MPI_Request request) {
-  if (PendingTable::empty() || request == MPI_REQUEST_NULL) return false;
-  const Pending* const pending = PendingTable::get().find(request);
-  return pending != nullptr && pending->ended;
+/// How far a request of Strake's is, or one of which the MPI library has told Strake that it is
+/// complete, and tells nobody else. Nothing for others.
+std::optional<Requests::Seen> seen_here(MPI_Request request) {
+  RequestEntry* const entry = RequestTable::get().find(request);
+  if (const Operation* const operation = as_operation(entry)) return Requests::see(*operation);
+  const Pending* const pending = as_pending(entry);
+  if (pending == nullptr || !pending->ended) return std::nullopt;
+  Requests::Seen seen;
+  seen.complete = true;
+  return seen;
 }
 
 /// The requests of a call: those of which Strake tells, and the array without them, for the MPI
@@ -67,24 +72,14 @@ struct Split {
   std::vector<int> complete;  ///< indices of ours
   bool pending = false;       ///< one of ours is not there yet
 
-  Split(int count, const Requests::Operations& operations, const MPI_Request* all)
-      : others(all, all + count) {
-    Requests& ours = Requests::get();
-    ours.progress();
+  Split(int count, const MPI_Request* all) : others(all, all + count) {
+    Requests::get().progress();
     for (int i = 0; i < count; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const Operation* const operation = operations.empty() ? nullptr : operations[at];
-      Requests::Seen seen;
-      if (operation != nullptr) {
-        seen = ours.see(*operation);
-      } else if (!has_ended(all[i])) {
-        continue;
-      } else {
-        seen.complete = true;
-      }
-      others[at] = MPI_REQUEST_NULL;
-      if (seen.complete) complete.push_back(i);
-      pending = pending || seen.pending;
+      const auto seen = seen_here(all[i]);
+      if (!seen) continue;
+      others[static_cast<std::size_t>(i)] = MPI_REQUEST_NULL;
+      if (seen->complete) complete.push_back(i);
+      pending = pending || seen->pending;
     }
   }
 };
@@ -95,13 +90,11 @@ int split(int count, const MPI_Request* requests, bool complete_arguments, PassO
           Ours&& ours) {
   return completion([&] { return pass_on(requests); },
                     [&] {
-                      const auto operations = Requests::get().find(count, requests);
                       const bool known =
-                          !operations.empty() ||
-                          (requests != nullptr &&
-                           std::any_of(requests, requests + std::max(count, 0), has_ended));
-                      if (known && complete_arguments)
-                        return ours(Split(count, operations, requests));
+                          requests != nullptr &&
+                          std::any_of(requests, requests + std::max(count, 0),
+                                      [](MPI_Request one) { return seen_here(one).has_value(); });
+                      if (known && complete_arguments) return ours(Split(count, requests));
                       Requests::get().progress();
                       return pass_on(requests);
                     });

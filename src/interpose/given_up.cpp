@@ -8,10 +8,8 @@ namespace strake::interpose {
 namespace {
 
 /// The entry of a request, or null.
-Pending* pending_of(const MPI_Request* request) {
-  const bool may_have_one =
-      !PendingTable::empty() && request != nullptr && *request != MPI_REQUEST_NULL;
-  return may_have_one ? PendingTable::get().find(*request) : nullptr;
+RequestEntry* entry_of(const MPI_Request* request) {
+  return request != nullptr ? RequestTable::get().find(*request) : nullptr;
 }
 
 }  // namespace
@@ -23,10 +21,12 @@ int calls::MPI_Request_free(MPI_Request* request) {
   if (request != nullptr) forget_untestable(*request);
   const auto pass_on = [&] { return real_mpi().MPI_Request_free(request); };
   return completion(pass_on, [&] {
-    if (Pending* const pending = pending_of(request)) return free_pending(*pending, request);
-    if (Requests::get().find(request) == nullptr) return pass_on();
+    RequestEntry* const entry = entry_of(request);
+    if (Pending* const pending = as_pending(entry)) return free_pending(*pending, request);
+    Operation* const operation = as_operation(entry);
+    if (operation == nullptr) return pass_on();
     Requests::get().hand_on();
-    Requests::get().abandon(*request);  // while the handle can't be another's
+    Requests::get().abandon(*operation);  // while the handle can't be another's
     const int code = pass_on();
     Requests::get().progress(nullptr);
     return code;
@@ -37,14 +37,15 @@ int calls::MPI_Cancel(MPI_Request* request) {
   const auto pass_on = [&] { return real_mpi().MPI_Cancel(request); };
   return completion(pass_on, [&] {
     Requests& ours = Requests::get();
-    if (Pending* const pending = pending_of(request)) {
+    RequestEntry* const entry = entry_of(request);
+    if (Pending* const pending = as_pending(entry)) {
       pending->may_be_gone = true;
       return pending->ended ? MPI_SUCCESS : pass_on();
     }
-    const Operation* const operation = ours.find(request);
+    Operation* const operation = as_operation(entry);
     const Requests::Seen seen = operation != nullptr ? ours.see(*operation) : Requests::Seen{};
     if (!seen.pending && !seen.complete) return pass_on();  // not ours, or inactive as its dummy
-    ours.cancel(*request);
+    ours.cancel(*operation);
     return MPI_SUCCESS;
   });
 }

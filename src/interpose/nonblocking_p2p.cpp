@@ -46,7 +46,7 @@ Examined examine_by(const Known* known, Direction direction, const void* buffer,
 /// Gives the message to the MPI library, by a call that makes a request, and enters what remains to
 /// do under that request.
 template <typename Call>
-int give(PendingTable::Owned pending, MPI_Request* request, Call&& call) {
+int give(OwnedPending pending, MPI_Request* request, Call&& call) {
   int code = MPI_SUCCESS;
   HandOverChannel channel([&](const Parcel& parcel) { code = call(parcel); });
   Transfer& transfer = *pending->transfer;
@@ -71,9 +71,9 @@ int give(PendingTable::Owned pending, MPI_Request* request, Call&& call) {
     }
     real_mpi().MPI_Wait(request, MPI_STATUS_IGNORE);
     *request = own;
-    PendingTable::get().add(own, std::move(pending));
+    enter_pending(own, std::move(pending));
   } else {
-    PendingTable::get().add(*request, std::move(pending));
+    enter_pending(*request, std::move(pending));
   }
   return code;
 }
@@ -135,9 +135,9 @@ template <typename Real, typename Count>
     const bool buffered = function == Function::MPI_Ibsend;  // its bytes are the MPI library's
     if (!buffered && (found.transport == Transport::Pack || may_be_shared(found))) {
       ours.hand_on();  // what was sent before leaves before
-      PendingTable::Owned pending;
+      OwnedPending pending;
       const auto make = [&] {
-        pending = PendingTable::get().make(function, found.reason, Receive(comm));
+        pending = PendingPool::get().make(function, found.reason, Receive(comm));
         begin_send(found, buffer, count, type, peer, Sender::Busy, pending->transfer);
       };
       if (!take_send(found, make)) {
@@ -226,9 +226,9 @@ int begin_receive(Function function, const Ask& ask, Examined found, void* buffe
     return leave_receive(function, ask, found, buffer, count, type, receive, request);
   };
   if (found.transport == Transport::Pack) {
-    PendingTable::Owned pending;
+    OwnedPending pending;
     const auto make = [&] {
-      pending = PendingTable::get().make(function, found.reason, receive);
+      pending = PendingPool::get().make(function, found.reason, receive);
       begin_packed(Direction::Receive, found, pending->transfer);
       pending->receive.expect(pending->transfer->room());
     };

@@ -33,7 +33,8 @@ MPI_Status empty_status() {
 Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
                      machine::Transport transport, Direction direction, const mpi::Peer& peer,
                      exchange::StartSend start_send)
-    : function_(function),
+    : RequestEntry(Kind::Operation),
+      function_(function),
       reason_(reason),
       transfer_(direction, typed, transport),
       channel_(peer, start_send),
@@ -42,7 +43,8 @@ Operation::Operation(Function function, exchange::Reason reason, const exchange:
 Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
                      const exchange::shared::Lease& lease, const mpi::Peer& peer,
                      exchange::StartSend start_send)
-    : function_(function),
+    : RequestEntry(Kind::Operation),
+      function_(function),
       reason_(reason),
       transfer_(typed, lease),
       channel_(peer, start_send),
@@ -50,13 +52,15 @@ Operation::Operation(Function function, exchange::Reason reason, const exchange:
 
 Operation::Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
                      machine::Transport transport, MPI_Message* message, const Receive& receive)
-    : function_(function),
+    : RequestEntry(Kind::Operation),
+      function_(function),
       reason_(reason),
       transfer_(Direction::Receive, typed, transport),
       channel_(message, receive.comm(), receive.communicator()),
       status_(empty_status()) {}
 
 Operation::~Operation() {
+  RequestTable::get().remove(*this);
   if (left_ != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Request_free(&left_);
   if (abandoned) exchange::g_in_flight.end();
 }

@@ -8,12 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 
 #include "exchange/message/transfer.hpp"
 #include "exchange/progress/progress.hpp"
 #include "exchange/transport/mpi_channel.hpp"
 #include "interpose/counters.hpp"
 #include "interpose/receive.hpp"
+#include "interpose/request_table.hpp"
+#include "memory/scratch.hpp"
 #include "mpi/peers.hpp"
 
 namespace strake::interpose {
@@ -23,7 +26,7 @@ namespace strake::interpose {
 
 /// Who may use it: the thread whose call it is made in, then the one that has claimed it
 /// (exchange::Progress), and once it is complete the one that completes its request.
-class Operation final : public exchange::Flight {
+class Operation final : public exchange::Flight, public RequestEntry {
  public:
   /// Of a send that `start_send` starts, of a receive, or (make_persistent) of a persistent one.
   /// \throws OutOfMemory
@@ -34,7 +37,7 @@ class Operation final : public exchange::Flight {
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
             const exchange::shared::Lease& lease, const mpi::Peer& peer,
             exchange::StartSend start_send);
-  /// Of a receive of a message that a probe has matched. \throws OutOfMemory
+  /// Makes the receive of a message that a probe has matched. \throws OutOfMemory
   Operation(Function function, exchange::Reason reason, const exchange::Typed& typed,
             machine::Transport transport, MPI_Message* message, const Receive& receive);
   ~Operation() override;
@@ -99,8 +102,8 @@ class Operation final : public exchange::Flight {
 
   /// The generalised request that waits for it, if any.
   MPI_Request outer = MPI_REQUEST_NULL;
-  /// The MPI library has let go of the outer request.
-  std::atomic<bool> released = false;
+  /// A persistent one, which the table of requests keeps.
+  std::shared_ptr<Operation> kept;
   std::atomic<bool> abandoned = false;  ///< the application has freed it: it is counted in flight
   /// The application has its outcome (persistent ones: it is inactive).
   std::atomic<bool> settled = false;
@@ -134,5 +137,13 @@ class Operation final : public exchange::Flight {
   bool raised_ = false;  ///< the MPI library has raised the error, and let go of its request
   std::exception_ptr thrown_;
 };
+
+/// The operation of an entry; null for none, and for one of another kind.
+[[nodiscard]] inline Operation* as_operation(RequestEntry* entry) noexcept {
+  const bool is = entry != nullptr && entry->kind == RequestEntry::Kind::Operation;
+  return is ? static_cast<Operation*>(entry) : nullptr;
+}
+/// The operations of a call's requests, in their order; null for those that are none of Strake's.
+using Operations = Scratch<Operation*>;
 
 }  // namespace strake::interpose

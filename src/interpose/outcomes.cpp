@@ -75,7 +75,7 @@ int finish_one(Operation& operation, MPI_Status* status, int code) {
   return outcome.error != MPI_SUCCESS ? settle(operation, outcome) : code;
 }
 
-int finish_many(const Requests::Operations& operations, MPI_Status* statuses, int code) {
+int finish_many(const Operations& operations, MPI_Status* statuses, int code) {
   if (refused(code)) return code;
   const bool wanted = statuses != MPI_STATUSES_IGNORE;
   Scratch<Requests::Outcome> outcomes = Requests::get().completed(operations);

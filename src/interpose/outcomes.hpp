@@ -13,6 +13,6 @@ namespace strake::interpose {
 int finish_one(Operation& operation, MPI_Status* status, int code);
 /// The same for all (or some) of the requests: `statuses[i]` is of `operations[i]`; nothing for a
 /// nullptr.
-int finish_many(const Requests::Operations& operations, MPI_Status* statuses, int code);
+int finish_many(const Operations& operations, MPI_Status* statuses, int code);
 
 }  // namespace strake::interpose

@@ -26,7 +26,7 @@ namespace {
 /// A request that the application has freed, and its message.
 struct Freed {
   MPI_Request request;
-  PendingTable::Owned pending;
+  OwnedPending pending;
 };
 struct FreedList final : exchange::Mover {
   FreedList() { exchange::g_in_flight.add(*this); }
@@ -90,7 +90,7 @@ bool end_transfer(Pending& pending, MPI_Status& status) {
     if (delivery) {
       record(
           {pending.function, transport_of(*delivery), exchange::Reason::None, delivery->bytes()});
-    } else if (!pending.persistent) {
+    } else if (!pending.persistent()) {
       record({pending.function, Transport::Library, pending.reason, pending.room()});
     }
     return receive.settle(delivery, status);
@@ -133,7 +133,7 @@ int end_as_class(Pending& pending, MPI_Status& status) noexcept {
                      !exchange::shared::like_header(mpi::received_bytes(status));
   if (!plain) return false;
   record({pending.function, Transport::Library, pending.reason, pending.receive.landing()->room()});
-  PendingTable::get().end_plain(&pending);
+  PendingPool::get().end_plain(&pending);
   return true;
 }
 
@@ -159,9 +159,9 @@ int complete(Pending& pending, MPI_Request request, MPI_Status& status, bool fai
   const int earlier = recall(pending, status);
   if (!failed && end_plain(pending, status)) return MPI_SUCCESS;
   // The entry is taken out first: an error, or an exception, leaves none behind.
-  PendingTable::Owned owned;
-  if (!pending.persistent || request == MPI_REQUEST_NULL) {
-    owned = PendingTable::get().remove(&pending);
+  OwnedPending owned;
+  if (!pending.persistent() || request == MPI_REQUEST_NULL) {
+    owned = remove_pending(pending);
   }
   pending.active = false;
   if (failed || earlier != MPI_SUCCESS) pending.give_up();
@@ -185,7 +185,7 @@ exchange::shared::Landed Pending::landed() const {
 
 int finish_pending(Pending& pending, MPI_Request request, MPI_Status& status, int code) {
   if (!pending.active || refused(code)) {
-    PendingTable::get().put_back(&pending);
+    RequestTable::get().put_back(pending);
     return code;
   }
   const MPI_Comm comm = pending.comm();
@@ -236,7 +236,7 @@ void note_unwatched(const Pending* pending, const MPI_Status& status) {
 /// at `place(i)`. Receives first: those that wait for this rank's sends have receives of this
 /// rank's to do, too.
 template <typename PlaceOf, typename Finish>
-void finish_each(PendingList& list, int count, const PlaceOf& place, const Finish& finish) {
+void finish_each(RequestList& list, int count, const PlaceOf& place, const Finish& finish) {
   bool sends = false;
   const auto pass = [&](bool receives) {
     for (int i = 0; i < count; ++i) {
@@ -255,7 +255,7 @@ void finish_each(PendingList& list, int count, const PlaceOf& place, const Finis
 
 }  // namespace
 
-int finish_all_pending(PendingList& list, int count, const MPI_Request* requests,
+int finish_all_pending(RequestList& list, int count, const MPI_Request* requests,
                        MPI_Status* statuses, int code) {
   if (code == MPI_SUCCESS && !list.empty()) {
     bool all = true;
@@ -283,8 +283,8 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
       [&](int i, Pending& pending) {
         const int error = told ? statuses[i].MPI_ERROR : code;
         // A failure leaves others as they were.
-        const bool left = pending.persistent ? told && class_of(error) == MPI_ERR_PENDING
-                                             : requests[i] != MPI_REQUEST_NULL;
+        const bool left = pending.persistent() ? told && class_of(error) == MPI_ERR_PENDING
+                                               : requests[i] != MPI_REQUEST_NULL;
         if (left) return;
         list.take(i);
         if (error != MPI_SUCCESS) note_failed(pending, error, statuses[i]);
@@ -294,7 +294,7 @@ int finish_all_pending(PendingList& list, int count, const MPI_Request* requests
   return failures.raise_on(code);
 }
 
-int finish_any_pending(PendingList& list, const MPI_Request* requests, int index,
+int finish_any_pending(RequestList& list, const MPI_Request* requests, int index,
                        MPI_Status& status, int code) {
   if (list.empty() || refused(code)) return code;
   const bool failed = code != MPI_SUCCESS;
@@ -306,7 +306,7 @@ int finish_any_pending(PendingList& list, const MPI_Request* requests, int index
   return code;
 }
 
-int finish_some_pending(PendingList& list, const MPI_Request* requests, int outcount,
+int finish_some_pending(RequestList& list, const MPI_Request* requests, int outcount,
                         const int* indices, MPI_Status* statuses, int code) {
   if (outcount == MPI_UNDEFINED || refused(code)) return code;
   const bool told = in_status(code);
@@ -326,7 +326,7 @@ int finish_some_pending(PendingList& list, const MPI_Request* requests, int outc
   return failures.raise_on(code);
 }
 
-int finish_all_ended(PendingList& list, const MPI_Request* requests, int index, int* outcount,
+int finish_all_ended(RequestList& list, const MPI_Request* requests, int index, int* outcount,
                      int* indices, MPI_Status* statuses) {
   *outcount = 0;
   for (; index >= 0; index = list.next_ended(index + 1)) indices[(*outcount)++] = index;
@@ -341,10 +341,10 @@ int ask_pending(Pending& pending, MPI_Request request, int& flag, MPI_Status& st
 
 int look_at_pending(Pending& pending, MPI_Request request, int& flag, MPI_Status& status) {
   const int code = ask_pending(pending, request, flag, status);
-  const bool once = pending.persistent && tells_of_persistent_once();
+  const bool once = pending.persistent() && tells_of_persistent_once();
   if (once && (flag != 0 || code != MPI_SUCCESS)) {
     pending.ended = {code, status};
-    PendingList::expect_ended();
+    RequestList::expect_ended();
   }
   return code;
 }
@@ -363,13 +363,13 @@ bool unpack_pending(Pending& pending, MPI_Status& status) {
 int free_pending(Pending& pending, MPI_Request* request) {
   FreedList& list = freed();
   if (!pending.active) {
-    const PendingTable::Owned owned = PendingTable::get().remove(&pending);
+    const OwnedPending owned = remove_pending(pending);
     return real_mpi().MPI_Request_free(request);
   }
   if (pending.transfer) pending.transfer->end_offer();  // the buffer may be used again soon
   const std::lock_guard lock(list.mutex);
   list.all.reserve(list.all.size() + 1);
-  list.all.push_back({*request, PendingTable::get().remove(&pending)});
+  list.all.push_back({*request, remove_pending(pending)});
   *request = MPI_REQUEST_NULL;
   exchange::g_in_flight.begin();
   return MPI_SUCCESS;
@@ -388,7 +388,7 @@ bool step(Freed& freed) {
   const bool well = recall(pending, status) == MPI_SUCCESS && code == MPI_SUCCESS;
   if (code != MPI_SUCCESS) note_failed(pending, code, status);
   well ? void(end_as_class(pending, status)) : pending.give_up();
-  if (pending.persistent && freed.request == before) real_mpi().MPI_Request_free(&freed.request);
+  if (pending.persistent() && freed.request == before) real_mpi().MPI_Request_free(&freed.request);
   return true;
 }
 
@@ -428,7 +428,13 @@ void end_pending() noexcept {
     exchange::g_in_flight.end();
   }
   list.all.clear();
-  PendingTable::get().leak_all();
+  // Every message's buffer is leaked: MPI ends, and what is still in flight is its own.
+  std::vector<Pending*> all;
+  for_each_pending([&](Pending& pending) { all.push_back(&pending); });
+  for (Pending* const pending : all) {
+    RequestTable::get().remove(*pending);
+    delete pending;
+  }
 }
 
 bool is_shared_complete(MPI_Request request) noexcept {
@@ -445,7 +451,7 @@ bool is_shared_complete(MPI_Request request) noexcept {
   }();
   if (mpi::key_of(request) == shared) return true;
   // Where the library has another: an entry of that handle is there already, and complete.
-  if (PendingTable::empty() || PendingTable::get().find(request) == nullptr) return false;
+  if (find_pending(request) == nullptr) return false;
   int flag = 0;
   return real_mpi().MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
          flag != 0;

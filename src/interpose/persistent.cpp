@@ -1,6 +1,7 @@
 // Persistent requests. Of a message in host memory the application holds the MPI library's own
 // (interpose/pending.hpp); else a real one to MPI_PROC_NULL, which stands for an operation of
 // Strake's (interpose/requests.hpp).
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -36,19 +37,18 @@ int give_out(std::shared_ptr<Operation> operation, Direction direction, const Pe
 
 /// In host memory a message is one of the MPI library's from beginning to end: the application gets
 /// its request. Enters what remains to do each time that it is started.
-int keep(PendingTable::Owned pending, MPI_Request request, int code) {
+int keep(OwnedPending pending, MPI_Request request, int code) {
   if (code != MPI_SUCCESS || request == MPI_REQUEST_NULL) return code;
-  pending->persistent = true;
+  pending->kind = RequestEntry::Kind::Persistent;
   pending->active = false;
-  PendingTable::get().add(request, std::move(pending));
+  enter_pending(request, std::move(pending));
   return code;
 }
 
-/// The entry of a request that may be started, or null.
-Pending* startable(const MPI_Request& request) {
-  if (PendingTable::empty() || request == MPI_REQUEST_NULL) return nullptr;
-  Pending* const pending = PendingTable::get().find(request);
-  return pending != nullptr && pending->persistent && !pending->active ? pending : nullptr;
+/// The message of an entry, if it may be started; else null.
+Pending* startable(RequestEntry* entry) {
+  Pending* const pending = as_pending(entry);
+  return pending != nullptr && pending->persistent() && !pending->active ? pending : nullptr;
 }
 
 /// Entries whose requests the MPI library is about to start: their transfers go as far as that.
@@ -98,8 +98,7 @@ template <typename PassOn>
 int leave_send(const PassOn& pass_on, Function function, const Found& found, const Peer& peer,
                const MPI_Request* request) {
   if (!exchange::shared::like_header(found.bytes)) return leave_to(pass_on, function, found);
-  PendingTable::Owned pending =
-      PendingTable::get().make(function, found.reason, Receive(peer.comm));
+  OwnedPending pending = PendingPool::get().make(function, found.reason, Receive(peer.comm));
   const int code = leave_to(pass_on, function, found);
   if (code != MPI_SUCCESS) return code;
   pending->placeholder = {found.bytes, peer};
@@ -168,9 +167,9 @@ int send_init(Function function, Real real, const void* buffer, Count count, MPI
     if (auto shared = make_shared_send(function, found, buffer, count, type, peer, make_left))
       return give_out(std::move(shared), Direction::Send, peer, request);
     if (found.transport == Transport::Pack) {
-      PendingTable::Owned pending;
+      OwnedPending pending;
       const auto take_memory = [&] {
-        pending = PendingTable::get().make(function, found.reason, Receive(comm));
+        pending = PendingPool::get().make(function, found.reason, Receive(comm));
         pending->transfer.emplace(Direction::Send, found.typed, found.transport);
       };
       if (!take(found, take_memory)) return leave_send(pass_on, function, found, peer, request);
@@ -218,9 +217,9 @@ int recv_init(Function function, Real real, void* buffer, Count count, MPI_Datat
                    Watched::Persistent);
     };
     if (found.transport == Transport::Pack) {
-      PendingTable::Owned pending;
+      OwnedPending pending;
       const auto take_memory = [&] {
-        pending = PendingTable::get().make(function, found.reason, receive);
+        pending = PendingPool::get().make(function, found.reason, receive);
         pending->transfer.emplace(Direction::Receive, found.typed, found.transport);
         pending->receive.expect(pending->transfer->room());
       };
@@ -241,13 +240,13 @@ int recv_init(Function function, Real real, void* buffer, Count count, MPI_Datat
   });
 }
 
-int start(MPI_Request* request) {
+int start(MPI_Request* request, RequestEntry* entry) {
   Requests& ours = Requests::get();
-  const Operation* operation = ours.find(request);
+  Operation* const operation = as_operation(entry);
   if (operation == nullptr || !operation->is_persistent()) {
     ours.hand_on();
     Starting one(1);
-    one.add(0, startable(*request));
+    one.add(0, startable(entry));
     return one.started(real_mpi().MPI_Start(request));
   }
   if (mpi::quirks::kStartsActiveRequests) {
@@ -261,7 +260,7 @@ int start(MPI_Request* request) {
   const int code = real_mpi().MPI_Start(request);
   if (code != MPI_SUCCESS) return code;
   try {
-    ours.start(*request);
+    ours.start(*operation);
   } catch (...) {
     MPI_Request dummy = *request;
     real_mpi().MPI_Wait(&dummy, MPI_STATUS_IGNORE);  // inactive again
@@ -279,29 +278,34 @@ using namespace strake::interpose;
 int calls::MPI_Start(MPI_Request* request) {
   return strake::interpose::starting(
       [&] { return real_mpi().MPI_Start(request); },
-      [&] { return request == nullptr ? real_mpi().MPI_Start(request) : start(request); });
+      [&] {
+        return request == nullptr ? real_mpi().MPI_Start(request)
+                                  : start(request, RequestTable::get().find(*request));
+      });
 }
 
 int calls::MPI_Startall(int count, MPI_Request requests[]) {
   const auto pass_on = [&] { return real_mpi().MPI_Startall(count, requests); };
   return strake::interpose::starting(pass_on, [&] {
-    Requests& ours = Requests::get();
-    const Requests::Operations operations = ours.find(count, requests);
-    if (operations.empty()) {
-      ours.hand_on();
-      if (PendingTable::empty() || requests == nullptr || count < 0) return pass_on();
-      const auto several = static_cast<std::size_t>(count);
-      Starting all(several);
-      for (std::size_t i = 0; i < several; ++i) all.add(i, startable(requests[i]));
+    const bool known = !RequestTable::empty() && requests != nullptr && count > 0;
+    Scratch<RequestEntry*> entries(known ? static_cast<std::size_t>(count) : 0);
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      entries[i] = RequestTable::get().find(requests[i]);
+    const auto is_operation = [](RequestEntry* entry) { return as_operation(entry) != nullptr; };
+    if (std::ranges::none_of(entries, is_operation)) {
+      Requests::get().hand_on();
+      Starting all(entries.size());
+      for (std::size_t i = 0; i < entries.size(); ++i) all.add(i, startable(entries[i]));
       return all.started(pass_on());
     }
     // The dummies' refusal of what is none to be started, before anything is.
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      const bool persistent = operations[i] == nullptr || operations[i]->is_persistent();
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const Operation* const operation = as_operation(entries[i]);
+      const bool persistent = operation == nullptr || operation->is_persistent();
       if (requests[i] == MPI_REQUEST_NULL || !persistent) return pass_on();
     }
-    for (int i = 0; i < count; ++i) {
-      if (const int code = start(&requests[i]); code != MPI_SUCCESS) return code;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (const int code = start(&requests[i], entries[i]); code != MPI_SUCCESS) return code;
     }
     return MPI_SUCCESS;
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "exchange/peers/backoff.hpp"
 #include "exchange/transport/launch_batcher.hpp"
@@ -20,7 +21,6 @@ namespace {
 using exchange::Backoff;
 using exchange::Flight;
 using exchange::Progress;
-using mpi::key_of;
 
 }  // namespace
 
@@ -83,10 +83,7 @@ MPI_Request Requests::launch(const std::shared_ptr<Operation>& operation) {
       mpi::real_mpi().MPI_Grequest_start(query, released, cancelled, &launched, &launched.outer),
       "MPI_Grequest_start");
   MPI_Request request = launched.outer;
-  {
-    const std::lock_guard lock(mutex_);
-    by_request_.insert_or_assign(key_of(request), &launched);
-  }
+  RequestTable::get().enter(request, launched);
   const bool leaves = launched.leaving();  // once it is added, another thread may step it
   progress_.add(room, operation);
   if (leaves && exchange::LaunchBatcher::get().shall_ask()) progress_.step_sends();
@@ -104,18 +101,13 @@ MPI_Request Requests::launch(const std::shared_ptr<Operation>& operation) {
 }
 
 void Requests::add(MPI_Request dummy, std::shared_ptr<Operation> persistent) {
-  const std::lock_guard lock(mutex_);
-  persistent_.insert_or_assign(key_of(dummy), std::move(persistent));
-  persistent_count_.fetch_add(1, std::memory_order_release);
+  Operation& added = *persistent;
+  added.kept = std::move(persistent);
+  RequestTable::get().enter(dummy, added);
 }
 
-std::shared_ptr<Operation> Requests::persistent_of(MPI_Request dummy) {
-  const std::lock_guard lock(mutex_);
-  return persistent_.at(key_of(dummy));
-}
-
-void Requests::start(MPI_Request dummy) {
-  const std::shared_ptr<Operation> persistent = persistent_of(dummy);
+void Requests::start(Operation& started) {
+  const std::shared_ptr<Operation> persistent = started.kept;
   if (!persistent->on_device()) hand_on();  // what was started before leaves before
   const Progress::Room room(progress_);
   // Another thread may not have left the step yet that completed it last.
@@ -148,32 +140,6 @@ void Requests::step_some(Operation* mine) {
   progress_.step_some(mine);
 }
 
-Operation* Requests::find_locked(MPI_Request request) const {
-  if (request == MPI_REQUEST_NULL) return nullptr;
-  if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
-    return it->second.get();
-  }
-  const auto it = by_request_.find(key_of(request));
-  return it != by_request_.end() && !it->second->released ? it->second : nullptr;
-}
-
-Operation* Requests::find_one(MPI_Request request) {
-  const std::lock_guard lock(mutex_);
-  return find_locked(request);
-}
-
-Requests::Operations Requests::find_several(int count, const MPI_Request* requests) {
-  Operations operations;
-  const std::lock_guard lock(mutex_);
-  for (int i = 0; i < count; ++i) {
-    Operation* operation = find_locked(requests[i]);
-    if (operation == nullptr) continue;
-    operations.resize(static_cast<std::size_t>(count));
-    operations[static_cast<std::size_t>(i)] = operation;
-  }
-  return operations;
-}
-
 Requests::Seen Requests::see(const Operation& operation) {
   Seen seen;
   seen.persistent = operation.is_persistent();
@@ -193,13 +159,6 @@ bool Requests::any_pending(const Operations& operations) {
   });
 }
 
-/// Before the operation may be dropped.
-void Requests::forget_request(const Operation& operation) {
-  const std::lock_guard lock(mutex_);
-  const auto known = by_request_.find(key_of(operation.outer));
-  if (known != by_request_.end() && known->second == &operation) by_request_.erase(known);
-}
-
 Requests::Outcome Requests::take_outcome(Operation& operation) {
   Outcome outcome;
   if (operation.settled) return outcome;  // an inactive persistent one
@@ -211,7 +170,7 @@ Requests::Outcome Requests::take_outcome(Operation& operation) {
     outcome.comm = operation.comm_to_raise();
     outcome.thrown = operation.thrown();
   }
-  forget_request(operation);
+  if (!outcome.persistent) RequestTable::get().remove(operation);  // before it may be dropped
   operation.settled = true;
   return outcome;
 }
@@ -234,13 +193,12 @@ Scratch<Requests::Outcome> Requests::completed(const Operations& operations) {
 
 void Requests::give_back(const Operation* operation, MPI_Request failed) {
   if (failed == MPI_REQUEST_NULL) return;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [dummy, persistent] : persistent_) {
-      if (persistent.get() == operation) return persistent->give_back(failed);
-    }
-  }
-  mpi::real_mpi().MPI_Request_free(&failed);
+  RequestTable::get().for_each([&](RequestEntry& entry) {
+    Operation* const entered = as_operation(&entry);
+    if (entered != operation || entered == nullptr || entered->kept == nullptr) return;
+    entered->give_back(std::exchange(failed, MPI_REQUEST_NULL));
+  });
+  if (failed != MPI_REQUEST_NULL) mpi::real_mpi().MPI_Request_free(&failed);
 }
 
 void Requests::let_go(Operation& operation) {
@@ -248,29 +206,20 @@ void Requests::let_go(Operation& operation) {
   operation.abandoned = true;
 }
 
-void Requests::abandon(MPI_Request request) {
-  std::shared_ptr<Operation> persistent;  // its end may call MPI
-  std::unique_lock lock(mutex_);
-  if (const auto it = persistent_.find(key_of(request)); it != persistent_.end()) {
-    persistent = std::move(it->second);
-    persistent_.erase(it);
-    persistent_count_.fetch_sub(1, std::memory_order_release);
-    lock.unlock();
-    if (persistent->settled) return;  // it does not run
-    let_go(*persistent);
-    persistent->settled = true;
-    progress_.drop_if_done(*persistent);
-  } else if (const auto at = by_request_.find(key_of(request)); at != by_request_.end()) {
-    let_go(*at->second);
-    by_request_.erase(at);
-  }
+void Requests::abandon(Operation& operation) {
+  RequestTable::get().remove(operation);
+  const std::shared_ptr<Operation> persistent = std::move(operation.kept);
+  if (persistent == nullptr) return let_go(operation);
+  if (persistent->settled) return;  // it does not run
+  let_go(*persistent);
+  persistent->settled = true;
+  progress_.drop_if_done(*persistent);
 }
 
-void Requests::cancel(MPI_Request request) {
-  Operation* const operation = find_one(request);
-  if (operation == nullptr || !progress_.claim(*operation)) return;
-  if (!operation->complete()) operation->cancel();
-  progress_.release(*operation);
+void Requests::cancel(Operation& operation) {
+  if (!progress_.claim(operation)) return;
+  if (!operation.complete()) operation.cancel();
+  progress_.release(operation);
 }
 
 void Requests::shut_down() {
@@ -284,13 +233,11 @@ void Requests::shut_down() {
     if (!progress_.any(unpacking)) break;
   }
   progress_.clear();  // messages that the application let go are the MPI library's to complete
-  std::unordered_map<std::uint64_t, std::shared_ptr<Operation>> persistent;
-  {
-    const std::lock_guard lock(mutex_);
-    by_request_.clear();
-    persistent.swap(persistent_);
-    persistent_count_ = 0;
-  }
+  std::vector<std::shared_ptr<Operation>> persistent;  // these end when the table is not locked
+  RequestTable::get().for_each([&](RequestEntry& entry) {
+    if (Operation* const operation = as_operation(&entry))
+      persistent.push_back(std::move(operation->kept));
+  });
   persistent.clear();
   forget();
 }

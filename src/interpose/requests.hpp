@@ -1,6 +1,6 @@
 /// \file  The requests that Strake makes for messages that it carries out in steps: a generalised
 /// request, or a persistent one to MPI_PROC_NULL, which stands for Strake's own persistent
-/// operation. From a handle of the application's to the operation, and to what became of it.
+/// operation (interpose/request_table.hpp), and what became of these.
 #pragma once
 
 #include <mpi.h>
@@ -11,7 +11,6 @@
 #include <memory>
 #include <memory_resource>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 
 #include "exchange/progress/in_flight.hpp"
@@ -46,8 +45,8 @@ class Requests final : public exchange::Mover {
   /// Takes a persistent operation over. The application knows it as `dummy`, a real persistent
   /// request to MPI_PROC_NULL.
   void add(MPI_Request dummy, std::shared_ptr<Operation> persistent);
-  /// Starts the persistent operation known as `dummy`. \throws CudaError, MpiError
-  void start(MPI_Request dummy);
+  /// Starts a persistent operation. \throws CudaError, MpiError
+  void start(Operation& persistent);
 
   /// Steps every operation once, and what else is in flight. Cost: O(operations in flight).
   void progress() {
@@ -70,18 +69,6 @@ class Requests final : public exchange::Mover {
   }
   /// Until every send is in the MPI library's hands.
   void hand_on() noexcept { progress_.hand_on(); }
-
-  using Operations = Scratch<Operation*>;
-  /// The operation behind a request of the application's; nullptr: the request (or none, at
-  /// nullptr) is not ours. To be asked for before the MPI library completes the request, whose
-  /// handle may be another thread's new request right after.
-  [[nodiscard]] Operation* find(const MPI_Request* request) {
-    return empty() || request == nullptr ? nullptr : find_one(*request);
-  }
-  /// The same for each of `count` requests; empty if none is ours.
-  [[nodiscard]] Operations find(int count, const MPI_Request* requests) {
-    return empty() || requests == nullptr ? Operations() : find_several(count, requests);
-  }
 
   /// How far an operation is.
   struct Seen {
@@ -111,8 +98,8 @@ class Requests final : public exchange::Mover {
   /// (Open MPI has freed it where it failed itself).
   void give_back(const Operation* operation, MPI_Request failed);
   /// The application is about to free the request; the operation goes on by itself.
-  void abandon(MPI_Request request);
-  void cancel(MPI_Request request);
+  void abandon(Operation& operation);
+  void cancel(Operation& operation);
   /// Before MPI_Finalize: sends nobody waits for are handed on, and what is left is let go.
   void shut_down();
   /// Before the last session ends: what was made of MPI for later goes. No other thread is in MPI.
@@ -125,32 +112,19 @@ class Requests final : public exchange::Mover {
 
  private:
   static Requests& make();
-  [[nodiscard]] bool empty() const noexcept {
-    return progress_.idle() && persistent_count_.load(std::memory_order_acquire) == 0;
-  }
   void step_everything();
   void step_some(Operation* mine);
-  Operation* find_one(MPI_Request request);
-  Operations find_several(int count, const MPI_Request* requests);
-  Operation* find_locked(MPI_Request request) const;
-  std::shared_ptr<Operation> persistent_of(MPI_Request dummy);
   void let_go(Operation& operation);
-  void forget_request(const Operation& operation);
   Outcome take_outcome(Operation& operation);
   static int query(void* state, MPI_Status* status);
   static int released(void* state);
   static int cancelled(void* state, int complete);
 
   static inline constinit std::atomic<Requests*> made_{nullptr};
-  /// Where operations and entries lie: recycled, so that none is allocated in steady state.
+  /// Where operations lie: recycled, so that none is allocated in steady state.
   std::pmr::synchronized_pool_resource memory_;
   exchange::Progress progress_;
-  std::atomic<int> persistent_count_{0};
-  /// Guards what follows. Never held across a call of MPI's.
-  std::mutex mutex_;
-  /// Generalised requests. A handle that the MPI library has let go of may be another request's.
-  std::pmr::unordered_map<std::uint64_t, Operation*> by_request_{&memory_};
-  std::unordered_map<std::uint64_t, std::shared_ptr<Operation>> persistent_;
+  std::mutex mutex_;  ///< guards never_; never held across a call of MPI's
   MPI_Request never_ = MPI_REQUEST_NULL;
 };
 

@@ -42,7 +42,7 @@ class Statuses {
   /// The code of the MPI library's call that completes all, also where the library hides it; `flag`
   /// is what the call sets.
   template <typename Call>
-  int code_of(PendingList& pending, const int& flag, Call&& call) {
+  int code_of(RequestList& pending, const int& flag, Call&& call) {
     if (!mpi::quirks::kHandledErrorsAreSuccess) return call();
     Scratch<Fields> before(count_);
     for (std::size_t i = 0; i < count_; ++i) {
@@ -67,7 +67,7 @@ class Statuses {
     return code == MPI_SUCCESS && refused ? MPI_ERR_REQUEST : code;
   }
   /// Drops those whose requests the call has left as they were.
-  Requests::Operations& without_pending(Requests::Operations& operations, int code) const {
+  Operations& without_pending(Operations& operations, int code) const {
     if (!in_status(code)) return operations;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       if (class_of(statuses_[i].MPI_ERROR) == MPI_ERR_PENDING) operations[i] = nullptr;
@@ -78,10 +78,7 @@ class Statuses {
   /// Strake's is unpacked. MPICH since 4.2 tells that of a persistent request once, so it can't be
   /// asked again.
   void unpack(MPI_Request request, int i) {
-    if (PendingTable::empty() || request == MPI_REQUEST_NULL) return;
-    if (Pending* const pending = PendingTable::get().find(request)) {
-      unpack_pending(*pending, statuses_[i]);
-    }
+    if (Pending* const pending = find_pending(request)) unpack_pending(*pending, statuses_[i]);
   }
 
  private:

@@ -56,7 +56,7 @@ bool is_safe(PeerSegments& peer_segments, std::int32_t from, std::uint64_t comm)
   const mpi::CommunicatorPtr known = mpi::communicator_named(comm);
   if (known != nullptr) see_received(from, known);
   bool safe = true;
-  PendingTable::get().for_each([&](const Pending& pending) {
+  for_each_pending([&](const Pending& pending) {
     const Receive& receive = pending.receive;
     if (!pending.active || !receive.may_hold_header()) return;
     if (receive.communicator()->name != comm || receive.met() == Met::Dropped) return;

@@ -39,8 +39,7 @@ void see_pending(Pending& pending, std::int32_t from, const mpi::CommunicatorPtr
 
 void see_received(std::int32_t from, const mpi::CommunicatorPtr& comm) {
   if (!exchange::g_in_flight.idle()) step_freed();
-  if (PendingTable::empty()) return;
-  PendingTable::get().for_each([&](Pending& pending) { see_pending(pending, from, comm); });
+  for_each_pending([&](Pending& pending) { see_pending(pending, from, comm); });
 }
 
 void tell_true_size(MPI_Status& status, MPI_Comm comm, bool matched) {

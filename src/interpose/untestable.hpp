@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "interpose/request_table.hpp"
+
 namespace strake::interpose {
 
 enum class Untestable : std::uint8_t {
@@ -20,9 +22,9 @@ enum class Untestable : std::uint8_t {
 /// Does nothing with Open MPI, or if no memory is left.
 void remember_untestable(MPI_Request request, Untestable how) noexcept;
 /// Does nothing if the request is not remembered. ~1 ns in a program that has no such requests.
-void forget_untestable(MPI_Request request);
-/// What is remembered of the handle. It may by now be the handle of another request, if that of a
-/// file was freed.
-[[nodiscard]] Untestable untestable(MPI_Request request);
+void forget_untestable(MPI_Request request) noexcept;
+/// Returns what is remembered of the request. Its handle may by now be that of another request, if
+/// it was a file's and was freed.
+[[nodiscard]] Untestable how_untestable(const RequestEntry& entry) noexcept;
 
 }  // namespace strake::interpose
