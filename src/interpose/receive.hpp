@@ -45,6 +45,7 @@ class Receive {
   /// \{ Copies a receive that was not posted yet.
   Receive(const Receive& asked) noexcept { *this = asked; }
   Receive& operator=(const Receive& asked) noexcept {
+    if (this == &asked) return *this;
     begin(asked.comm_, asked.source_);
     expect_from(asked.communicator());
     met_ = asked.met_;
