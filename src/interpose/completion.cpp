@@ -181,9 +181,10 @@ int wait(MPI_Request* request, MPI_Status* status) {
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (flag == nullptr) return real_mpi().MPI_Test(request, flag, status);
   Requests& ours = Requests::get();
+  // First: what progresses may call the program, which may complete this very request.
+  ours.progress(request != nullptr ? as_operation(RequestTable::get().find(*request)) : nullptr);
   RequestList list(1, request);
   Operation* const operation = list.operations() != nullptr ? (*list.operations())[0] : nullptr;
-  ours.progress(operation);
   if (!list.empty()) {
     Statuses told_of(1, status);
     const int code = real_mpi().MPI_Test(request, flag, told_of.data());

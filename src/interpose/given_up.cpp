@@ -23,9 +23,10 @@ int calls::MPI_Request_free(MPI_Request* request) {
   return completion(pass_on, [&] {
     RequestEntry* const entry = entry_of(request);
     if (Pending* const pending = as_pending(entry)) return free_pending(*pending, request);
-    Operation* const operation = as_operation(entry);
+    if (as_operation(entry) == nullptr) return pass_on();
+    Requests::get().hand_on();  // may call the program, which may complete this very request
+    Operation* const operation = as_operation(entry_of(request));
     if (operation == nullptr) return pass_on();
-    Requests::get().hand_on();
     Requests::get().abandon(*operation);  // while the handle can't be another's
     const int code = pass_on();
     Requests::get().progress(nullptr);

@@ -355,6 +355,7 @@ bool unpack_pending(Pending& pending, MPI_Status& status) {
     if (!may_be_cancelled(pending) || !was_cancelled(status)) end_send(pending);
     return true;
   }
+  if (pending.receive.failed()) throw Error("a message could not be taken before");
   const bool too_long = pending.transfer && !pending.receive.looked() &&
                         mpi::received_bytes(status) > pending.transfer->size_bytes();
   return too_long || end_transfer(pending, status);
@@ -429,9 +430,7 @@ void end_pending() noexcept {
   }
   list.all.clear();
   // Every message's buffer is leaked: MPI ends, and what is still in flight is its own.
-  std::vector<Pending*> all;
-  for_each_pending([&](Pending& pending) { all.push_back(&pending); });
-  for (Pending* const pending : all) {
+  while (Pending* const pending = as_pending(RequestTable::get().any_message())) {
     RequestTable::get().remove(*pending);
     delete pending;
   }

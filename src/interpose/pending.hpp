@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "exchange/choice/choice.hpp"
 #include "exchange/message/transfer.hpp"
@@ -91,7 +92,8 @@ struct Pending : RequestEntry {
   }
 };
 
-/// Makes messages of those that have ended. All of the process; threads may share it.
+/// The Pending objects of the process: those whose messages have ended are used again. Threads may
+/// share it.
 class PendingPool {
  public:
   /// Never destroyed: other threads may outlive main.
@@ -153,13 +155,16 @@ inline void enter_pending(MPI_Request request, OwnedPending pending) noexcept {
 [[nodiscard]] inline Pending* find_pending(MPI_Request request) noexcept {
   return as_pending(RequestTable::get().find(request));
 }
-/// Calls `visit` for each message, none of which is plain any longer; it may not add or remove any.
+/// Calls `visit` for each message, none of which is plain any longer. The table is not locked
+/// meanwhile: `visit` may call MPI, whose calls may call the program.
 template <typename Visit>
 void for_each_pending(const Visit& visit) {
   if (RequestTable::empty()) return;
+  std::vector<Pending*> all;
   RequestTable::get().for_each([&](RequestEntry& entry) {
-    if (Pending* const pending = as_pending(&entry)) visit(*pending);
+    if (Pending* const pending = as_pending(&entry)) all.push_back(pending);
   });
+  for (Pending* const pending : all) visit(*pending);
 }
 
 /// The entries of a call's requests, found before the MPI library completes them.

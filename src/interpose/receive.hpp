@@ -10,7 +10,7 @@
 ///   3. place() tells where the bytes come, unless a transfer of the caller's takes them.
 ///   4. look() reads what has come, once the MPI library says that the message is there.
 ///   5. settle() takes the bytes to their place; or the caller's transfer does, and the caller
-///      says so by taken().
+///      says so by taken(), if somebody may ask again.
 #pragma once
 
 #include <mpi.h>
@@ -53,7 +53,7 @@ class Receive {
     return *this;
   }
   /// \}
-  /// Begins a new receive in place of one that has ended.
+  /// After end(): begins a new receive.
   void begin(MPI_Comm comm, int source) noexcept {
     comm_ = comm;
     source_ = source;
@@ -121,6 +121,7 @@ class Receive {
   template <typename Read>
   [[nodiscard]] std::optional<Delivery> look(MPI_Status& status, const Read& read) {
     looked_ = Looked::NotTaken;
+    bytes_ = -1;
     auto delivery = exchange::shared::look(status, communicator(), met_, read);
     bytes_ = delivery ? delivery->bytes() : -1;
     return delivery;

@@ -45,6 +45,15 @@ RequestTable::Claimed RequestTable::claim_all(int count, const MPI_Request* requ
   return {any, others};
 }
 
+RequestEntry* RequestTable::any_message() noexcept {
+  const Lock lock(mutex_);
+  for (RequestEntry* at : buckets_) {
+    while (at != nullptr && !at->is_message()) at = at->next;
+    if (at != nullptr) return at;
+  }
+  return nullptr;
+}
+
 void RequestTable::put_back(RequestEntry& entry) noexcept {
   if (!entry.claimed) return;
   const Lock lock(mutex_);

@@ -1,10 +1,11 @@
-/// \file  What Strake knows of the application's requests, found by their handles. Each call looks
-/// each of its requests up once.
+/// \file  What Strake knows of the application's requests, found by their handles. A call that
+/// completes requests looks each up once.
 ///
 /// Handles are not unique. Both libraries give all sends that are complete on return one and the
-/// same handle. These get no entry. Under MPI_THREAD_MULTIPLE a completed request's handle may be
-/// another thread's new request before its entry is removed: so of several entries with one handle
-/// the newest is the one. An entry whose request the MPI library has let go of is none.
+/// same handle. Once that is known, these get no entry (is_shared_complete()). Under
+/// MPI_THREAD_MULTIPLE a completed request's handle may be another thread's new request before its
+/// entry is removed: so of several entries with one handle the newest is the one. Entries of
+/// generalised requests that the MPI library has let go of are not found.
 #pragma once
 
 #include <mpi.h>
@@ -76,12 +77,14 @@ class RequestTable {
   void put_back(RequestEntry& entry) noexcept;
   /// Takes an entry out for good, claimed or not. Does nothing for one that is not entered.
   void remove(RequestEntry& entry) noexcept;
-  /// remove() of a claimed entry, where one thread at a time is in MPI.
+  /// remove() of a claimed entry. The caller holds the lock, or one thread at a time is in MPI.
   void remove_claimed(RequestEntry& entry) noexcept {
     entry.claimed = false;
     add_to_count(-1);
   }
-  /// Calls `visit` for each entry, which may not add or remove any.
+  /// The first message in the table; null: there is none.
+  [[nodiscard]] RequestEntry* any_message() noexcept;
+  /// Calls `visit` for each entry. The table is locked: `visit` calls neither it nor MPI.
   template <typename Visit>
   void for_each(const Visit& visit) {
     const mpi::Lock lock(mutex_);

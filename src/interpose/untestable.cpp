@@ -17,7 +17,7 @@ struct UntestableRequest : RequestEntry {
 }  // namespace
 
 void remember_untestable(MPI_Request request, Untestable how) noexcept {
-  if (!mpi::quirks::kTestallRepeatsBadly) return;
+  if (!mpi::quirks::kTestallRepeatsBadly || request == MPI_REQUEST_NULL) return;
   forget_untestable(request);
   // Where no memory is left, an MPI_Testall with this request may fail.
   if (auto* const entry = new (std::nothrow) UntestableRequest(how))

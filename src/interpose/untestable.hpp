@@ -24,7 +24,7 @@ void remember_untestable(MPI_Request request, Untestable how) noexcept;
 /// Does nothing if the request is not remembered. ~1 ns in a program that has no such requests.
 void forget_untestable(MPI_Request request) noexcept;
 /// Returns what is remembered of the request. Its handle may by now be that of another request, if
-/// it was a file's and was freed.
+/// it was a file's and is complete.
 [[nodiscard]] Untestable how_untestable(const RequestEntry& entry) noexcept;
 
 }  // namespace strake::interpose
