@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Nodes of two ranks each, which are network namespaces of this machine, joined by a bridge, each with a /dev/shm of its
+# Nodes of two ranks each (RANKS_A_NODE: another number), which are network namespaces of this machine, joined by a bridge, each with a /dev/shm of its
 # own: messages go by shared memory within each, and by MPI over TCP between them.
 #   nodes.sh NODES openmpi|mpich SECONDS COMMAND…
 # Runs the command on the ranks, and ends as it does; after so many seconds the ranks are ended.
 # 77: this process may make no namespaces.
 set -u
+ranks=${RANKS_A_NODE:-2}
 nodes=$1 flavor=$2 seconds=$3
 shift 3
 id=strake-$((10#$$ % 10000))
@@ -34,12 +35,12 @@ exec ip netns exec $id-\$node unshare -um sh -c "mount -t tmpfs node-\$node /dev
 REMOTE
 chmod +x "$folder/remote"
 if [ "$flavor" = openmpi ]; then
-  list=$(printf '%s:2,' "${hosts[@]}")
-  launch="mpirun.openmpi --allow-run-as-root --oversubscribe -n $((2 * nodes)) --host ${list%,}
+  list=$(printf "%s:$ranks," "${hosts[@]}")
+  launch="mpirun.openmpi --allow-run-as-root --oversubscribe -n $((ranks * nodes)) --host ${list%,}
     --mca plm_rsh_agent $folder/remote --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24"
 else
   list=$(printf '%s,' "${hosts[@]}")
-  launch="mpirun.mpich -n $((2 * nodes)) -ppn 2 -hosts ${list%,} -launcher rsh -launcher-exec $folder/remote"
+  launch="mpirun.mpich -n $((ranks * nodes)) -ppn $ranks -hosts ${list%,} -launcher rsh -launcher-exec $folder/remote"
 fi
 # shellcheck disable=SC2086
 timeout -k 3 "$seconds" ip netns exec "$id-1" unshare -u sh -c 'hostname node-1; exec "$@"' _ $launch "$@"
