@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -195,6 +196,43 @@ TEST(Far, small_messages_of_a_device_are_packed_by_the_launch_that_puts) {
           << "round " << round << ", peer " << peers[i];
     }
   }
+}
+
+/// Returns what one exchange of all large transfers throws; empty: it is done, and right.
+std::string fault_of_a_round() {
+  try {
+    Large large({place()});
+    large.set(0, false, filled(rank(), 0, kOut, 0));
+    large.exchange.start(large.bases);
+    large.exchange.wait();
+    const auto theirs = filled(opposite(), 0, kOut, 0);
+    const auto got = large.get(0, true);
+    for (std::size_t k = 0; k < 3; ++k)
+      EXPECT_TRUE(packed(large.receives[k], got) == packed(large.sends[k], theirs)) << k;
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+/// The stand-in for a device gives it none.
+TEST(Far, a_rank_that_gets_no_pinned_memory_says_so) {
+  if (all_are_near() || !test_memory::on_device()) GTEST_SKIP() << "needs two nodes, and devices";
+  constexpr int kPoor = 1;
+  if (rank() == kPoor) setenv("STANDIN_PINNED_MIB", "0", 1);
+  const std::string said = fault_of_a_round();
+  int poor_has_failed = said.empty() ? 0 : 1;
+  MPI_Bcast(&poor_has_failed, 1, MPI_INT, kPoor, MPI_COMM_WORLD);
+  if (poor_has_failed == 0) {  // it had some left
+    EXPECT_EQ(said, "");
+  } else if (rank() == kPoor) {
+    EXPECT_NE(said.find("memory"), std::string::npos) << said;
+  } else if (opposite() == kPoor) {
+    EXPECT_NE(said.find("rank " + std::to_string(kPoor)), std::string::npos) << said;
+  }
+  unsetenv("STANDIN_PINNED_MIB");
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_EQ(fault_of_a_round(), "");
 }
 
 /// Some sections have come then, and others are on their way.

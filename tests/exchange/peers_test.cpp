@@ -2,6 +2,7 @@
 // peers take no part.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -13,10 +14,31 @@
 
 #include "exchange/peers/group.hpp"
 #include "exchange/plan/impl.hpp"
+#include "exchange/progress/in_flight.hpp"
 #include "mpi/real_mpi.hpp"
 #include "place.hpp"
 #include "strake/error.hpp"
 #include "world.hpp"
+
+namespace {
+
+/// An interposer of another version, as this program's core meets it.
+struct OtherVersion {
+  static inline int asked = 0;
+  static inline int advanced = 0;
+  static inline std::atomic<int> in_flight{0};
+  static inline const strake::exchange::CoreLink* met = nullptr;
+  static inline const strake::exchange::CoreLink link{"99.9", [] { ++advanced; }, &in_flight};
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const strake::exchange::CoreLink*
+strake_core_meet_1(const strake::exchange::CoreLink* theirs) {
+  ++OtherVersion::asked;
+  OtherVersion::met = theirs;
+  return &OtherVersion::link;
+}
 
 namespace strake {
 namespace peers_test {
@@ -172,6 +194,30 @@ TEST(Peers, others_go_on_while_a_rank_waits_for_its_peers) {
     if (rank() == 0) {
       EXPECT_GT(turns, 1);
     }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST(Peers, an_interposer_of_another_version_is_met_once_and_advanced) {
+  if (ranks() < 2) GTEST_SKIP() << "needs peers";
+  (void)group();
+  if (rank() < 2) {
+    Planned planned({1 - rank()});
+    const int before = OtherVersion::advanced;
+    if (rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    planned.start(0);
+    if (rank() == 0) {
+      EXPECT_GT(OtherVersion::in_flight, 0);
+    }
+    planned.wait(0);
+    Planned({1 - rank()}).run(1);
+    if (rank() == 0) {
+      EXPECT_GT(OtherVersion::advanced, before);
+    }
+    EXPECT_EQ(OtherVersion::in_flight, 0);
+    EXPECT_EQ(OtherVersion::asked, 1);
+    ASSERT_NE(OtherVersion::met, nullptr);
+    EXPECT_STRNE(OtherVersion::met->version, OtherVersion::link.version);
   }
   MPI_Barrier(MPI_COMM_WORLD);
 }
