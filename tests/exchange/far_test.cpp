@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -49,7 +50,10 @@ std::vector<std::byte> filled(int from, int array, std::int64_t bytes, int round
 class Large {
  public:
   /// \param places  of this rank's memories: each has an array to send and one to receive
-  explicit Large(std::vector<Place> places) : places_(std::move(places)) {
+  /// \param before  called before it is planned, once there are arrays
+  explicit Large(
+      std::vector<Place> places, const std::function<void(Large&)>& before = [](Large&) {})
+      : places_(std::move(places)) {
     ExchangePart part;
     for (int i = 0; i < memories(); ++i) {
       for (const std::int64_t bytes : {kOut, kIn}) {
@@ -61,6 +65,7 @@ class Large {
         part.receive(opposite(), 3 * i + k, 2 * i + 1, receives[static_cast<std::size_t>(k)]);
       }
     }
+    before(*this);
     exchange = Exchange(MPI_COMM_WORLD, part);
   }
   [[nodiscard]] int memories() const { return static_cast<int>(places_.size()); }
@@ -198,13 +203,19 @@ TEST(Far, small_messages_of_a_device_are_packed_by_the_launch_that_puts) {
   }
 }
 
+constexpr const char* kPinnedRoom = "STANDIN_PINNED_MIB";  // of the stand-in for a device
+
 /// Returns what one exchange of all large transfers throws; empty: it is done, and right.
-std::string fault_of_a_round() {
+/// `poor`: it gets no pinned memory.
+std::string fault_of_a_round(bool poor) {
   try {
-    Large large({place()});
-    large.set(0, false, filled(rank(), 0, kOut, 0));
+    Large large({place()}, [poor](Large& made) {
+      made.set(0, false, filled(rank(), 0, kOut, 0));
+      if (poor) setenv(kPinnedRoom, "0", 1);
+    });
     large.exchange.start(large.bases);
     large.exchange.wait();
+    unsetenv(kPinnedRoom);
     const auto theirs = filled(opposite(), 0, kOut, 0);
     const auto got = large.get(0, true);
     for (std::size_t k = 0; k < 3; ++k)
@@ -215,12 +226,11 @@ std::string fault_of_a_round() {
   }
 }
 
-/// The stand-in for a device gives it none.
 TEST(Far, a_rank_that_gets_no_pinned_memory_says_so) {
   if (all_are_near() || !test_memory::on_device()) GTEST_SKIP() << "needs two nodes, and devices";
   constexpr int kPoor = 1;
-  if (rank() == kPoor) setenv("STANDIN_PINNED_MIB", "0", 1);
-  const std::string said = fault_of_a_round();
+  const std::string said = fault_of_a_round(rank() == kPoor);
+  unsetenv(kPinnedRoom);
   int poor_has_failed = said.empty() ? 0 : 1;
   MPI_Bcast(&poor_has_failed, 1, MPI_INT, kPoor, MPI_COMM_WORLD);
   if (poor_has_failed == 0) {  // it had some left
@@ -230,9 +240,8 @@ TEST(Far, a_rank_that_gets_no_pinned_memory_says_so) {
   } else if (opposite() == kPoor) {
     EXPECT_NE(said.find("rank " + std::to_string(kPoor)), std::string::npos) << said;
   }
-  unsetenv("STANDIN_PINNED_MIB");
   MPI_Barrier(MPI_COMM_WORLD);
-  EXPECT_EQ(fault_of_a_round(), "");
+  EXPECT_EQ(fault_of_a_round(false), "");
 }
 
 /// Some sections have come then, and others are on their way.
