@@ -181,8 +181,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (flag == nullptr) return real_mpi().MPI_Test(request, flag, status);
   Requests& ours = Requests::get();
-  // First: what progresses may call the program, which may complete this very request.
-  ours.progress(request != nullptr ? as_operation(RequestTable::get().find(*request)) : nullptr);
+  ours.progress_for(request != nullptr ? *request : MPI_REQUEST_NULL);
   RequestList list(1, request);
   Operation* const operation = list.operations() != nullptr ? (*list.operations())[0] : nullptr;
   if (!list.empty()) {

@@ -17,8 +17,7 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
   const auto pass_on = [&] { return real_mpi().MPI_Request_get_status(request, flag, status); };
   if (flag == nullptr) return pass_on();
   Requests& ours = Requests::get();
-  // First: what progresses may call the program, which may complete this very request.
-  ours.progress(as_operation(RequestTable::get().find(request)));
+  ours.progress_for(request);
   RequestEntry* const entry = RequestTable::get().find(request);
   Operation* const operation = as_operation(entry);
   if (Pending* const pending = as_pending(entry)) {

@@ -59,6 +59,13 @@ class Requests final : public exchange::Mover {
     if (!progress_.idle()) step_some(mine);
     advance_rest();
   }
+  /// progress() for a call that asks about a request, whose operation, if it has one, comes first.
+  /// What progresses may call the program, which may complete this very request: its entry is to be
+  /// looked up afterwards.
+  void progress_for(MPI_Request request) {
+    if (!progress_.idle()) step_some(as_operation(RequestTable::get().find(request)));
+    advance_rest();
+  }
   /// After a call that may have waited: what nobody waits for, or another core of the process,
   /// takes a step.
   static void advance_rest() noexcept {
