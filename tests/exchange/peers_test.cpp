@@ -142,7 +142,7 @@ class Planned {
   std::unique_ptr<Exchange::Impl> exchange_;
 };
 
-/// Those beside this rank.
+/// The ranks beside this one.
 std::set<int> neighbours() {
   std::set<int> all;
   if (rank() > 0) all.insert(rank() - 1);
@@ -161,31 +161,31 @@ std::string error_of(const Call& call) {
   return {};
 }
 
-TEST(Peers, others_take_no_part) {
+/// All ranks begin and end each test together.
+class Peers : public testing::Test {
+ protected:
+  void SetUp() override { (void)group(); }
+  void TearDown() override { MPI_Barrier(MPI_COMM_WORLD); }
+};
+
+TEST_F(Peers, others_take_no_part) {
   if (ranks() < 3) GTEST_SKIP() << "needs others";
-  (void)group();
   if (rank() == 1 || rank() == 2) {
     const NothingCollective nothing;
     Planned planned({3 - rank()});
     planned.run(3);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
 }
 
-TEST(Peers, each_rank_plans_with_its_neighbours) {
-  (void)group();
-  {
-    const NothingCollective nothing;
-    Planned planned(neighbours());
-    planned.run(4);
-    EXPECT_EQ(planned.plan().find("rank") != std::string::npos, ranks() > 1);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
+TEST_F(Peers, each_rank_plans_with_its_neighbours) {
+  const NothingCollective nothing;
+  Planned planned(neighbours());
+  planned.run(4);
+  EXPECT_EQ(planned.plan().find("rank") != std::string::npos, ranks() > 1);
 }
 
-TEST(Peers, others_go_on_while_a_rank_waits_for_its_peers) {
+TEST_F(Peers, others_go_on_while_a_rank_waits_for_its_peers) {
   if (ranks() < 2) GTEST_SKIP() << "needs peers";
-  (void)group();
   if (rank() < 2) {
     int turns = 0;
     exchange::planned::Setup setup(*group(), {1 - rank()}, [&turns] { ++turns; });
@@ -195,12 +195,10 @@ TEST(Peers, others_go_on_while_a_rank_waits_for_its_peers) {
       EXPECT_GT(turns, 1);
     }
   }
-  MPI_Barrier(MPI_COMM_WORLD);
 }
 
-TEST(Peers, an_interposer_of_another_version_is_met_once_and_advanced) {
+TEST_F(Peers, an_interposer_of_another_version_is_met_once_and_advanced) {
   if (ranks() < 2) GTEST_SKIP() << "needs peers";
-  (void)group();
   if (rank() < 2) {
     Planned planned({1 - rank()});
     const int before = OtherVersion::advanced;
@@ -219,43 +217,33 @@ TEST(Peers, an_interposer_of_another_version_is_met_once_and_advanced) {
     ASSERT_NE(OtherVersion::met, nullptr);
     EXPECT_STRNE(OtherVersion::met->version, OtherVersion::link.version);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
 }
 
-TEST(Peers, exchanges_are_planned_while_others_go_on) {
-  (void)group();
-  {
-    const NothingCollective nothing;
-    Planned first(neighbours());
-    first.start(0);
-    if (rank() == 0) first.wait(0);
-    Planned second(neighbours());
-    if (rank() != 0) first.wait(0);
-    second.run(2);
-    first.run(2);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
+TEST_F(Peers, exchanges_are_planned_while_others_go_on) {
+  const NothingCollective nothing;
+  Planned first(neighbours());
+  first.start(0);
+  if (rank() == 0) first.wait(0);
+  Planned second(neighbours());
+  if (rank() != 0) first.wait(0);
+  second.run(2);
+  first.run(2);
 }
 
-TEST(Peers, many_may_be_planned_and_ended_in_any_order) {
-  (void)group();
-  {
-    const NothingCollective nothing;
-    std::vector<std::unique_ptr<Planned>> all;
-    for (int i = 0; i < 5; ++i) all.push_back(std::make_unique<Planned>(neighbours()));
-    for (const int which : {3, 0, 4, 1, 2}) all[static_cast<std::size_t>(which)]->run(2);
-    if (rank() % 2 != 0) std::swap(all.front(), all.back());
-    all.clear();
-    Planned(neighbours()).run(1);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
+TEST_F(Peers, many_may_be_planned_and_ended_in_any_order) {
+  const NothingCollective nothing;
+  std::vector<std::unique_ptr<Planned>> all;
+  for (int i = 0; i < 5; ++i) all.push_back(std::make_unique<Planned>(neighbours()));
+  for (const int which : {3, 0, 4, 1, 2}) all[static_cast<std::size_t>(which)]->run(2);
+  if (rank() % 2 != 0) std::swap(all.front(), all.back());
+  all.clear();
+  Planned(neighbours()).run(1);
 }
 
 /// Each rank learns of it a step of planning later than the one before it, and from some number of
 /// ranks on not before its first round, or the second.
-TEST(Peers, a_fault_of_one_rank_is_told_from_peer_to_peer) {
+TEST_F(Peers, a_fault_of_one_rank_is_told_from_peer_to_peer) {
   if (ranks() < 2) GTEST_SKIP() << "needs peers";
-  (void)group();
   {
     const NothingCollective nothing;
     const std::string said = error_of([] {
@@ -273,30 +261,24 @@ TEST(Peers, a_fault_of_one_rank_is_told_from_peer_to_peer) {
     const NothingCollective nothing;
     Planned(neighbours()).run(2);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
 }
 
-TEST(Peers, a_peer_that_does_not_exist_is_told_to_those_that_do) {
+TEST_F(Peers, a_peer_that_does_not_exist_is_told_to_those_that_do) {
   if (ranks() < 2) GTEST_SKIP() << "needs peers";
-  (void)group();
-  {
-    const NothingCollective nothing;
-    const std::string said = error_of([] {
-      std::set<int> peers = neighbours();
-      if (rank() == 0) peers.insert(ranks() + 7);
-      Planned(peers).run(2);
-    });
-    EXPECT_FALSE(said.empty());
-    if (rank() < 2) {
-      EXPECT_NE(said.find(std::to_string(ranks() + 7)), std::string::npos) << said;
-    }
+  const NothingCollective nothing;
+  const std::string said = error_of([] {
+    std::set<int> peers = neighbours();
+    if (rank() == 0) peers.insert(ranks() + 7);
+    Planned(peers).run(2);
+  });
+  EXPECT_FALSE(said.empty());
+  if (rank() < 2) {
+    EXPECT_NE(said.find(std::to_string(ranks() + 7)), std::string::npos) << said;
   }
-  MPI_Barrier(MPI_COMM_WORLD);
 }
 
-TEST(Peers, two_ranks_that_do_not_fit_are_told_both) {
+TEST_F(Peers, two_ranks_that_do_not_fit_are_told_both) {
   if (ranks() < 2) GTEST_SKIP() << "needs peers";
-  (void)group();
   if (rank() < 2) {
     const NothingCollective nothing;
     const std::string said = error_of(
@@ -304,7 +286,6 @@ TEST(Peers, two_ranks_that_do_not_fit_are_told_both) {
     EXPECT_NE(said.find(std::to_string(kBytes / 4)), std::string::npos) << said;
     EXPECT_NE(said.find(std::to_string(kBytes / 2)), std::string::npos) << said;
   }
-  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 }  // namespace
