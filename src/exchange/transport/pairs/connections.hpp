@@ -43,7 +43,8 @@ class Connections {
 
   /// This rank accesses the memory of its peers no more, and has left well. Local.
   void close() noexcept;
-  /// The same of one pair, whose rank never was in the exchange. Local.
+  /// This rank accesses the memory of one pair no more, whose rank never was in the exchange.
+  /// Local.
   void close_end(std::size_t pair) noexcept;
 
   /// Whether that rank's memory is here, and this one's there.

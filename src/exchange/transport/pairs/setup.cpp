@@ -174,7 +174,7 @@ void Setup::leave(const std::string& reason) noexcept {
   Sends sends(comm_);
   for (const int rank : staying_)
     or_warn(rank, [&] { sends.begin(rank, peers::kPeersTag, leaving(reason), false); });
-  // What a peer says in its next step, which it takes whatever this rank does.
+  // Each peer takes its next step, whatever this rank does: its message is received here.
   for (const int rank : staying_)
     or_warn(rank, [&] { (void)receive_from({rank}, peers::kPeersTag); });
   or_warn(rank_, [&] {

@@ -86,7 +86,7 @@ class Setup {
   /// ranks plan and `step` is Transfers, from any.
   /// \throws  as swap()
   [[nodiscard]] std::map<int, Words> swap_words(Step step, std::map<int, Words> out);
-  /// For who waits for peers otherwise, again and again.
+  /// Lets others go on. A caller that waits for peers by itself calls it again and again.
   void meanwhile() const { meanwhile_(); }
 
   /// The last step, once this rank has opened everything. Collective if planning is.

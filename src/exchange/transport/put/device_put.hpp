@@ -183,7 +183,7 @@ class DevicePut {
     PackedByDevice* transfer = nullptr;
     const Schedules* schedules = nullptr;
   };
-  /// Those of one way that it does pack, and where to.
+  /// Bytes of one way that the launch does pack, and their place.
   struct Target {
     const PairSchedule* schedule = nullptr;
     std::byte* to = nullptr;

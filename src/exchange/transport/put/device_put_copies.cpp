@@ -1,4 +1,4 @@
-// What a device copies in a round of puts.
+// A device's copies in a round of puts: which there are, and how they are compiled.
 #include <utility>
 
 #include "exchange/transport/put/device_put.hpp"
@@ -79,7 +79,7 @@ std::unique_ptr<PutRounds> DevicePut::compiled(bool reverse, const std::vector<D
   const auto combine = [&](const CopyBatch::Copy& copy) {
     combined.push_back({copy, how[static_cast<std::size_t>(copy.to_slot)]});
   };
-  // First, as they go over a slower link.
+  // Copies for other nodes come first: their link is slower.
   for (const auto& [schedule, to] : targets) {
     for (const Piece& piece : schedule->pieces())
       own.push_back({packed(piece.mine, piece.packed_at),
