@@ -56,7 +56,10 @@ class Library:
         command += ["-n", str(ranks)]
         if strake:
             # The job's name is the promise of `strake run` that every rank is preloaded.
-            variables = {"LD_PRELOAD": str(self.interposer), "STRAKE_JOB": f"bench-{os.getpid()}"}
+            preload = [self.interposer]
+            if settings.get("STRAKE_SHARED_HEAP") == "1":
+                preload.append(self.interposer.parent / "libstrake-heap.so")
+            variables = {"LD_PRELOAD": ":".join(map(str, preload)), "STRAKE_JOB": f"bench-{os.getpid()}"}
             variables.update(settings)
             command += ["env", *[f"{name}={value}" for name, value in variables.items()]]
         return [*command, str(self.program(benchmark)), *arguments]

@@ -49,6 +49,7 @@ struct Totals {
   std::int64_t saved_ns = 0;  ///< by packing, where the MPI library's time was measured
   std::array<std::uint64_t, kSharings> ranks_sharing{};
   Shared shared;
+  SharedHeap heap;
   /// \{ Layouts that were tried; as exchange::Trials::Found.
   std::uint64_t trials_packed = 0;
   std::uint64_t trials_shared = 0;

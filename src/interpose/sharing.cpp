@@ -10,6 +10,7 @@
 #include "interpose/inside.hpp"
 #include "interpose/reached.hpp"
 #include "job/names.hpp"
+#include "memory/sharing/arenas.hpp"
 #include "memory/sharing/directories.hpp"
 #include "mpi/communicators.hpp"
 #include "mpi/job.hpp"
@@ -70,6 +71,41 @@ const char* name_of(Sharing sharing) noexcept {
   return kNames[static_cast<int>(sharing)];
 }
 
+const char* name_of(sharing::HeapUse use) noexcept {
+  constexpr const char* kNames[] = {"it is not loaded, or these are no ranks of a launcher",
+                                    "in use",
+                                    "a sanitizer has an allocator of its own",
+                                    "the program's malloc is its own",
+                                    "the address space is limited (ulimit -v)",
+                                    "the size of files is limited (ulimit -f)",
+                                    "vm.overcommit_memory is 2",
+                                    "there are no addresses for it",
+                                    "the process is a child of fork()"};
+  static_assert(std::size(kNames) == sharing::kHeapUses);
+  return kNames[static_cast<int>(use)];
+}
+
+const char* name_of(sharing::HeapDeclined why) noexcept {
+  constexpr const char* kNames[] = {"longer than 32 GiB, or the heap is full",
+                                    "the kernel gave no memory"};
+  static_assert(std::size(kNames) == sharing::kHeapDeclined);
+  return kNames[static_cast<int>(why)];
+}
+
+SharedHeap heap() noexcept {
+  SharedHeap found;
+  const sharing::HeapView* const view = sharing::shared_heap();
+  const auto use = view == nullptr ? sharing::HeapUse::Off : view->use.load();
+  found.ranks[static_cast<std::size_t>(use)] = 1;
+  if (view == nullptr) return found;
+  found.blocks = view->blocks.load(std::memory_order_relaxed);
+  found.bytes = view->bytes.load(std::memory_order_relaxed);
+  for (std::size_t why = 0; why < found.declined.size(); ++why)
+    found.declined[why] = view->declined[why].load(std::memory_order_relaxed);
+  found.small_pages = view->loses_huge_pages ? 1 : 0;
+  return found;
+}
+
 void begin_sharing(int rank, bool spawned) noexcept {
   try {
     own_state().sharing = try_to_begin(rank, spawned);
@@ -94,7 +130,7 @@ Shared shared() noexcept {
   const ShmEndpoint* const endpoint = ShmEndpoint::get();
   if (endpoint == nullptr) return own_state().at_end;
   return {static_cast<std::uint64_t>(endpoint->directory().ranks_reached()),
-          endpoint->offers_late(), endpoint->unshareable()};
+          endpoint->offers_late(), endpoint->bytes_in_ordinary_memory(), endpoint->unshareable()};
 }
 
 }  // namespace strake::interpose

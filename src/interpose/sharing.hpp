@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "memory/sharing/device_memory.hpp"
+#include "memory/sharing/heap_view.hpp"
 
 namespace strake::interpose {
 
@@ -32,10 +33,27 @@ void stop_sharing() noexcept;
 /// Before MPI ends.
 void end_sharing() noexcept;
 [[nodiscard]] Sharing sharing() noexcept;
+/// The process's shared heap (`strake run --shared-heap`).
+struct SharedHeap {
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;
+  /// Blocks that came from elsewhere, by sharing::HeapDeclined.
+  std::array<std::uint64_t, sharing::kHeapDeclined> declined{};
+  std::array<std::uint64_t, sharing::kHeapUses> ranks{};  ///< by what they make of it
+  std::uint64_t small_pages = 0;                          ///< ranks that lose huge pages by it
+};
+/// \{ For people: "a sanitizer has an allocator of its own".
+[[nodiscard]] const char* name_of(sharing::HeapUse use) noexcept;
+[[nodiscard]] const char* name_of(sharing::HeapDeclined why) noexcept;
+/// \}
+[[nodiscard]] SharedHeap heap() noexcept;
+
 /// What became of it so far.
 struct Shared {
   std::uint64_t ranks = 0;  ///< other ranks that this one reaches by shared memory
   std::uint64_t late = 0;   ///< messages that were packed though they were offered
+  /// Bytes of messages that were packed, and would have been offered from memory that others map.
+  std::uint64_t ordinary = 0;
   /// Messages of a device whose memory can't be shared, by sharing::Declined.
   std::array<std::uint64_t, sharing::kDeclined> unshareable{};
 };

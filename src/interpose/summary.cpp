@@ -182,6 +182,7 @@ void summarise() noexcept {
     totals.in_mpi_ns = static_cast<std::uint64_t>(spent.in_mpi * 1e9);
     totals.ranks_sharing[static_cast<std::size_t>(sharing())] = 1;
     totals.shared = shared();
+    totals.heap = heap();
     std::string rows;
     if (whole_job) {
       const QuietErrors quiet;

@@ -40,6 +40,21 @@ nlohmann::ordered_json profile_json() {
   return json;
 }
 
+nlohmann::ordered_json heap_json(const SharedHeap& heap) {
+  nlohmann::ordered_json json = {{"blocks", heap.blocks}, {"bytes", heap.bytes}};
+  json["declined"] = nlohmann::ordered_json::object();
+  for (int i = 0; i < sharing::kHeapDeclined; ++i) {
+    const std::uint64_t blocks = heap.declined[static_cast<std::size_t>(i)];
+    if (blocks != 0) json["declined"][name_of(static_cast<sharing::HeapDeclined>(i))] = blocks;
+  }
+  for (int i = 0; i < sharing::kHeapUses; ++i) {
+    json["ranks"][name_of(static_cast<sharing::HeapUse>(i))] =
+        heap.ranks[static_cast<std::size_t>(i)];
+  }
+  json["small_pages"] = heap.small_pages;
+  return json;
+}
+
 }  // namespace
 
 nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json calls) {
@@ -100,6 +115,8 @@ nlohmann::ordered_json summary_json(const JobTotals& job, nlohmann::ordered_json
     json["shared_memory"]["ranks"][name_of(static_cast<Sharing>(i))] =
         totals.ranks_sharing[static_cast<std::size_t>(i)];
   }
+  json["shared_memory"]["ordinary_bytes"] = totals.shared.ordinary;
+  json["shared_heap"] = heap_json(totals.heap);
   json["trials"] = {{"packed", totals.trials_packed},
                     {"shared", totals.trials_shared},
                     {"left", totals.trials_left},

@@ -181,6 +181,43 @@ std::string profile_lines(const Totals& totals) {
   return text + fmt::format("    {}\n", state.remedy(measure));
 }
 
+/// What the shared heap did, or that it would give receivers bytes to copy from where they lie.
+std::string heap_lines(const Totals& totals) {
+  const SharedHeap& heap = totals.heap;
+  const auto ranks_of = [&](sharing::HeapUse use) {
+    return heap.ranks[static_cast<std::size_t>(use)];
+  };
+  if (!settings::flag(settings::Id::shared_heap)) {
+    constexpr std::uint64_t kWorthSaying = 1 << 20;
+    const Reached reached = reached_of(totals);
+    const std::uint64_t ordinary = totals.shared.ordinary;
+    if (ordinary < kWorthSaying || ordinary < reached.another_way.bytes / 8) return {};
+    return fmt::format(
+        "  {} were packed from ordinary memory; with a shared heap their receivers could copy them "
+        "from where they lie\n    (whether that helps: strake run --compare 5 --shared-heap)\n",
+        human_bytes(ordinary));
+  }
+  std::string text =
+      fmt::format("  shared heap: {} of {}, on {}\n", counted(heap.blocks, "block"),
+                  human_bytes(heap.bytes), counted(ranks_of(sharing::HeapUse::On), "rank"));
+  for (int i = 0; i < sharing::kHeapDeclined; ++i) {
+    const std::uint64_t blocks = heap.declined[static_cast<std::size_t>(i)];
+    if (blocks != 0)
+      text += fmt::format("    {:>10} large blocks came from elsewhere: {}\n", blocks,
+                          name_of(static_cast<sharing::HeapDeclined>(i)));
+  }
+  for (int i = 0; i < sharing::kHeapUses; ++i) {
+    const auto use = static_cast<sharing::HeapUse>(i);
+    if (use != sharing::HeapUse::On && ranks_of(use) != 0)
+      text += fmt::format("  no shared heap for {} ranks: {}\n", ranks_of(use), name_of(use));
+  }
+  if (heap.small_pages != 0)
+    text +=
+        "    the heap's pages are small: huge ones are for private memory alone here "
+        "(/sys/kernel/mm/transparent_hugepage/shmem_enabled)\n";
+  return text;
+}
+
 }  // namespace
 
 std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& calls) {
@@ -231,6 +268,7 @@ std::string summary_text(const JobTotals& job, const nlohmann::ordered_json& cal
                 ? fmt::format("  shared memory: {} pairs of ranks\n", totals.shared.ranks)
                 : fmt::format("  no shared memory for {} ranks: {}\n", ranks_of_it, name_of(what));
   }
+  text += heap_lines(totals);
   if (totals.saved_ns > 0) {
     text += fmt::format(
         "  saved in MPI_Pack: {:.3f} s (the MPI library's time for the same types was measured)\n",

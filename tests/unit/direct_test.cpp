@@ -121,14 +121,14 @@ TEST(Direct, what_cannot_be_read_is_an_error_and_ends_the_send) {
   other.generation += 1;
   refused(other, nothing, false);
   other = from.region();
-  other.number = Arenas::kMost;
+  other.number = Arenas::kRegions;
   refused(other, nothing, false);
   other = from.region();
   other.bytes += 4096;
   refused(other, nothing, false);
   const Region good = from.region();
   refused(good, [](Descriptor& descriptor, auto&) { descriptor.region.store(-1); });
-  refused(good, [](Descriptor& descriptor, auto&) { descriptor.region.store(Arenas::kMost); });
+  refused(good, [](Descriptor& descriptor, auto&) { descriptor.region.store(Arenas::kRegions); });
   refused(good, [](Descriptor& descriptor, auto&) { descriptor.base.store(-9); });
   refused(good, [](Descriptor& descriptor, auto&) { descriptor.base.store(1 << 20); });
   refused(good, [](Descriptor& descriptor, auto&) { descriptor.base.store(INT64_MAX); });

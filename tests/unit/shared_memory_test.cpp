@@ -27,8 +27,10 @@ TEST(Sharing, memory_is_shared_sealed_and_of_the_announced_size) {
 }
 
 TEST(Sharing, blocks_lie_apart_and_are_joined_again) {
-  constexpr std::int64_t kBytes = 37 * Buddies::kUnit;
-  Buddies blocks(kBytes);
+  constexpr std::int64_t kUnit = 4096;
+  constexpr std::int64_t kBytes = 37 * kUnit;
+  std::vector<Buddies::Unit> units(37);
+  Buddies blocks(units, kUnit);
   std::mt19937 random(9);
   struct Block {
     std::int64_t at, bytes;
@@ -51,9 +53,9 @@ TEST(Sharing, blocks_lie_apart_and_are_joined_again) {
     }
   }
   for (const Block& block : taken) blocks.give_back(block.at, block.bytes);
-  EXPECT_EQ(blocks.take(32 * Buddies::kUnit), 0);  // as large as there is one
-  EXPECT_EQ(blocks.take(32 * Buddies::kUnit), std::nullopt);
-  EXPECT_TRUE(blocks.take(5 * Buddies::kUnit - 4096));
+  EXPECT_EQ(blocks.take(32 * kUnit), 0);  // as large as there is one
+  EXPECT_EQ(blocks.take(32 * kUnit), std::nullopt);
+  EXPECT_TRUE(blocks.take(5 * kUnit - 4096));
   EXPECT_TRUE(blocks.take(1));
   EXPECT_FALSE(blocks.take(1));
 }

@@ -323,6 +323,12 @@ void hide_interposer(char** environment) {
   if ((*slot)[std::strlen(kPreload)] == '\0') remove_variable(slot);
 }
 
+/// Begins the shared heap, if that is loaded: its handlers of fork() are to be the first ones.
+void begin_heap(char** environment) {
+  if (void* const begin = dlsym(RTLD_DEFAULT, "strake_heap_begin"))
+    reinterpret_cast<void (*)(char**)>(begin)(environment);
+}
+
 /// Linked to run before every other constructor of the process, also before those of the C library:
 /// `environ` is not set yet; `environment` is its later value.
 __attribute__((constructor)) void start(int, char** arguments, char** environment) {
@@ -342,6 +348,7 @@ __attribute__((constructor)) void start(int, char** arguments, char** environmen
   Scan scan;
   dl_iterate_phdr(visit_object, &scan);
   if (scan.interposed) {
+    begin_heap(environment);
     hide_interposer(environment);
     report(Letter::WithMpi);
     return;
@@ -358,6 +365,7 @@ __attribute__((constructor)) void start(int, char** arguments, char** environmen
     const char* library = program_needs(scan.loaded_as) ? "" : scan.library_path;
     start_again(interposer, library, arguments, environment);
   }
+  begin_heap(environment);
   report(Letter::WithoutMpi);
   g_settled.store(false, std::memory_order_relaxed);
 }

@@ -38,6 +38,8 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
                          const std::string& launcher) {
   const char* before = std::getenv("LD_PRELOAD");
   std::string preload = folder + "/libstrake-preload.so";
+  const bool heap = options.shared_heap && !options.disable;
+  if (heap) preload += ":" + folder + "/libstrake-heap.so";
   if (before != nullptr && before[0] != '\0') preload += std::string(":") + before;
   Variables variables = {{"LD_PRELOAD", preload}};
   const auto set = [&](settings::Id id, const std::string& value) {
@@ -48,6 +50,7 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
   if (!options.json.empty()) set(settings::Id::summary_json, emptied_summary(options.json));
   if (options.mpi != settings::text(settings::Id::mpi)) set(settings::Id::mpi, options.mpi);
   if (options.disable) set(settings::Id::disable, "1");
+  if (options.shared_heap) set(settings::Id::shared_heap, heap ? "1" : "0");
   if (!launcher.empty()) set(settings::Id::launcher, launcher);
   // Also wrong settings: rank 0 reports them.
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -90,6 +93,7 @@ CheckedJob::CheckedJob(const Options& options, const Arguments& command) : comma
                             : options.mpi == "mpich" ? MpiLibrary::Mpich
                                                      : MpiLibrary::None;
   folder_ = library_folder();
+  if (options.shared_heap) check_heap(folder_);
   if (const auto at = launcher_in(command, program, forced)) {
     at_ = *at;
     const Arguments job_command(command.begin() + static_cast<std::ptrdiff_t>(at_), command.end());

@@ -135,4 +135,9 @@ void check_interposer(const std::string& folder, MpiLibrary library) {
   }
 }
 
+void check_heap(const std::string& folder) {
+  const std::string path = folder + "/libstrake-heap.so";
+  if (!fs::exists(path)) throw InvalidArgument(fmt::format("--shared-heap: there is no {}", path));
+}
+
 }  // namespace strake::run

@@ -46,5 +46,7 @@ inline constexpr const char* kFirstRemedy = "export ASAN_OPTIONS=verify_asan_lin
 
 /// \throws InvalidArgument  there is no interposer for it in `folder`.
 void check_interposer(const std::string& folder, preload::MpiLibrary library);
+/// \throws InvalidArgument  `folder` has no shared heap.
+void check_heap(const std::string& folder);
 
 }  // namespace strake::run

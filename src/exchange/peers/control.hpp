@@ -15,12 +15,12 @@
 
 namespace strake::exchange::peers {
 
-inline constexpr std::uint32_t kVersion = 7;
+inline constexpr std::uint32_t kVersion = 8;
 inline constexpr std::uint64_t kMagic = 0x656b617274736731;  // "1gstrake"
 
-/// \{ The numbers of a rank's regions, which other ranks may map: allocations of host memory, from
-/// 0 on; of its devices; and segments.
-inline constexpr std::int32_t kFirstDeviceRegion = sharing::Arenas::kMost;
+/// \{ The numbers of a rank's regions, which other ranks may map: allocations of host memory and
+/// slices of the shared heap, from 0 on; allocations of its devices; and segments.
+inline constexpr std::int32_t kFirstDeviceRegion = sharing::Arenas::kRegions;
 inline constexpr std::int32_t kFirstSegment = kFirstDeviceRegion + sharing::DeviceExports::kMost;
 inline constexpr std::int32_t kMostSegments = 32;
 inline constexpr std::int32_t kRegions = kFirstSegment + kMostSegments;

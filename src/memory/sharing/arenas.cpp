@@ -1,5 +1,6 @@
 #include "memory/sharing/arenas.hpp"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,13 +48,15 @@ bool is_same(const std::byte* byte, const std::byte* twin) {
   return std::memcmp(byte, twin, left < 8 ? static_cast<std::size_t>(left) : 8) == 0;
 }
 
-/// Whether all of [data, data + bytes) is mapped to the file of `descriptor`, byte i to its byte i.
-bool is_mapped(const std::byte* data, std::int64_t bytes, int descriptor) {
+/// Whether all of [first, last) is mapped to the file of `descriptor`, byte i of `data` to its byte
+/// i.
+bool is_mapped(const std::byte* data, const std::byte* first, const std::byte* last,
+               int descriptor) {
   struct stat file {};
   if (fstat(descriptor, &file) != 0) return false;
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  const std::uintptr_t end = begin + static_cast<std::uintptr_t>(bytes);
-  std::uintptr_t reached = begin;
+  const auto end = reinterpret_cast<std::uintptr_t>(last);
+  auto reached = reinterpret_cast<std::uintptr_t>(first);
   std::ifstream maps("/proc/self/maps");
   for (std::string line; reached < end && std::getline(maps, line);) {
     std::uintptr_t from = 0;
@@ -63,15 +66,33 @@ bool is_mapped(const std::byte* data, std::int64_t bytes, int descriptor) {
     constexpr int kFields = 4;
     if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %*s %" SCNxPTR " %*s %" SCNuMAX, &from,
                     &to, &offset, &number) != kFields ||
-        to <= begin)
+        to <= reached)
       continue;
-    if (from > reached || number != file.st_ino || offset != from - begin) return false;
+    if (from > reached || from < begin || number != file.st_ino || offset != from - begin)
+      return false;
     reached = to;
   }
   return reached >= end;
 }
 
+/// As other processes know an allocation, but for its number.
+Arenas::Region region_of(const SharedMemory& memory) {
+  return {0, 0, memory.bytes(), memory.descriptor(), memory.data()};
+}
+
 }  // namespace
+
+const HeapView* shared_heap() noexcept {
+  static const HeapView* const found = [] {
+    const auto* const view = static_cast<const HeapView*>(dlsym(RTLD_DEFAULT, HeapView::kSymbol));
+    return view != nullptr && view->version == HeapView::kVersion ? view : nullptr;
+  }();
+  return found;
+}
+
+Arenas::Arenas() noexcept : heap_(shared_heap()) {
+  if (heap_ != nullptr && heap_->base.load(std::memory_order_acquire) != nullptr) count_ = 1;
+}
 
 void* Arenas::allocate(std::int64_t bytes) noexcept {
   if (bytes < kShortest || touches_may_fail()) return nullptr;
@@ -84,13 +105,14 @@ void* Arenas::allocate(std::int64_t bytes) noexcept {
     if (allocation.memory.data() != nullptr) continue;
     try {
       SharedMemory made = SharedMemory::make(bytes);
-      allocation.twin = SharedMemory::map(made.descriptor(), bytes, SharedMemory::Access::Read);
+      allocation.seen.twin =
+          SharedMemory::map(made.descriptor(), bytes, SharedMemory::Access::Read);
       allocation.memory = std::move(made);
     } catch (const std::exception& error) {
       log::info("{} bytes are allocated as others are: {}", bytes, error.what());
       return nullptr;
     }
-    allocation.covered = false;
+    allocation.seen.covered = false;
     ++allocation.generation;
     allocation.owner = getpid();
     count_.fetch_add(1, std::memory_order_release);
@@ -104,11 +126,12 @@ bool Arenas::release(const void* address) noexcept {
   const std::lock_guard lock(mutex_);
   for (Allocation& allocation : allocations_) {
     if (allocation.memory.data() != address) continue;
-    look_for_cover(allocation);
+    const std::byte* const end = allocation.memory.data() + allocation.memory.bytes();
+    look_for_cover(region_of(allocation.memory), allocation.seen, allocation.memory.data(), end);
     // Other ranks may have it mapped for long. A child's is its parent's.
     if (allocation.owner == getpid()) allocation.memory.discard();
     allocation.memory = {};
-    allocation.twin = {};
+    allocation.seen.twin = {};
     count_.fetch_sub(1, std::memory_order_release);
     return true;
   }
@@ -118,35 +141,73 @@ bool Arenas::release(const void* address) noexcept {
 std::optional<Arenas::Region> Arenas::search(const std::byte* first, const std::byte* last) {
   constexpr std::less_equal<> kNotAfter;
   const std::lock_guard lock(mutex_);
+  if (const auto slice = slice_with(first, last)) return slice;
   for (std::int32_t number = 0; number < kMost; ++number) {
     Allocation& allocation = allocations_[static_cast<std::size_t>(number)];
     std::byte* const data = allocation.memory.data();
     if (data == nullptr || !kNotAfter(data, first) ||
         !kNotAfter(last, data + allocation.memory.bytes()))
       continue;
-    const auto twin_of = [&](const std::byte* byte) {
-      return allocation.twin.data() + (byte - data);
-    };
-    if (first < last && !(is_same(first, twin_of(first)) && is_same(last - 1, twin_of(last - 1))))
-      look_for_cover(allocation);
-    if (allocation.covered) return std::nullopt;
-    return Region{number, allocation.generation, allocation.memory.bytes(),
-                  allocation.memory.descriptor(), data};
+    Region region = region_of(allocation.memory);
+    region.number = number;
+    region.generation = allocation.generation;
+    if (!is_as_seen(region, allocation.seen, first, last)) return std::nullopt;
+    return region;
   }
   return std::nullopt;
 }
 
-/// The application may have mapped other memory over the allocation (mmap with MAP_FIXED).
-void Arenas::look_for_cover(Allocation& allocation) noexcept {
-  if (allocation.covered) return;
+/// The slice of the shared heap that holds all of [first, last).
+std::optional<Arenas::Region> Arenas::slice_with(const std::byte* first, const std::byte* last) {
+  constexpr std::less_equal<> kNotAfter;
+  std::byte* const base = heap_ == nullptr ? nullptr : heap_->base.load(std::memory_order_acquire);
+  constexpr std::int64_t kBytes = HeapView::kSliceBytes;
+  if (base == nullptr || !kNotAfter(base, first) ||
+      !kNotAfter(last, base + HeapView::kSlices * kBytes))
+    return std::nullopt;
+  const auto slice = static_cast<std::size_t>((first - base) / kBytes);
+  std::byte* const data = base + static_cast<std::int64_t>(slice) * kBytes;
+  const int descriptor = heap_->descriptors[slice].load(std::memory_order_acquire) - 1;
+  if (descriptor < 0 || last - data > kBytes) return std::nullopt;
+  Seen& seen = slices_[slice];
+  if (seen.covered) return std::nullopt;
+  if (seen.twin.data() == nullptr) {
+    try {
+      seen.twin = SharedMemory::map(descriptor, kBytes, SharedMemory::Access::Read);
+    } catch (const std::exception& error) {
+      seen.covered = true;
+      log::info("messages of the shared heap are packed: {}", error.what());
+      return std::nullopt;
+    }
+  }
+  const Region region{static_cast<std::int32_t>(kMost + slice), 1, kBytes, descriptor, data};
+  if (!is_as_seen(region, seen, first, last)) return std::nullopt;
+  return region;
+}
+
+/// Whether the bytes that a message begins and ends with are those of the region.
+bool Arenas::is_as_seen(const Region& region, Seen& seen, const std::byte* first,
+                        const std::byte* last) noexcept {
+  const auto twin_of = [&](const std::byte* byte) {
+    return seen.twin.data() + (byte - region.data);
+  };
+  if (first < last && !(is_same(first, twin_of(first)) && is_same(last - 1, twin_of(last - 1))))
+    look_for_cover(region, seen, first, last);
+  return !seen.covered;
+}
+
+/// The application may have mapped other memory over [first, last) (mmap with MAP_FIXED).
+void Arenas::look_for_cover(const Region& region, Seen& seen, const std::byte* first,
+                            const std::byte* last) noexcept {
+  if (seen.covered) return;
   try {
-    const SharedMemory& memory = allocation.memory;
-    if (is_mapped(memory.data(), memory.bytes(), memory.descriptor())) return;
-    allocation.covered = true;
+    if (is_mapped(region.data, first, last, region.descriptor)) return;
+    seen.covered = true;
     log::warn(
-        "the program has mapped other memory over {} bytes that MPI_Alloc_mem gave it: messages "
-        "from there are packed from now on; earlier ones may have brought what lay there before",
-        memory.bytes());
+        "the program has mapped other memory over {} bytes that {} gave it: messages from there "
+        "are "
+        "packed from now on; earlier ones may have brought what lay there before",
+        region.bytes, region.number < kMost ? "MPI_Alloc_mem" : "malloc");
   } catch (const std::exception& error) {
     log::info("whether an allocation is still mapped is not known: {}", error.what());
   }

@@ -1,5 +1,5 @@
-/// \file  Allocations that other processes can map: a message from there needs no packing, since
-/// its receiver can read it where it lies.
+/// \file  Memory that other processes can map, allocations of its own here and the process's shared
+/// heap: a message from there needs no packing, since its receiver can read it where it lies.
 #pragma once
 
 #include <sys/types.h>
@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 
+#include "memory/sharing/heap_view.hpp"
 #include "memory/sharing/shared_memory.hpp"
 #include "state/process_state.hpp"
 
@@ -22,9 +23,12 @@ class Arenas {
   /// Allocations at a time. More are not made here: each costs a descriptor, and a mapping in each
   /// process that reads it.
   static constexpr int kMost = 64;
+  /// Regions that there may be: those allocations, and the slices of the shared heap.
+  static constexpr int kRegions = kMost + HeapView::kSlices;
   /// Shorter ones are not worth that. [bytes]
   static constexpr std::int64_t kShortest = 64 << 10;
 
+  Arenas() noexcept;
   static Arenas& get() { return ProcessState::part<Arenas>(); }
   /// Zeroes, at a page's begin; null: there is no room, no memory, or `bytes` are too few. Pages
   /// come when they are touched first, near who touches them. ~20 us. Where the kernel would refuse
@@ -34,37 +38,50 @@ class Arenas {
   /// False: it was not allocated here.
   bool release(const void* address) noexcept;
 
-  /// An allocation, as other processes know it.
+  /// An allocation, or a slice of the shared heap, as other processes know it.
   struct Region {
-    std::int32_t number = 0;       ///< below kMost
+    std::int32_t number = 0;       ///< below kRegions
     std::uint32_t generation = 0;  ///< counts the allocations with that number
     std::int64_t bytes = 0;
     int descriptor = -1;
     std::byte* data = nullptr;
   };
-  /// The allocation that holds all of [first, last), which are bytes of a message, where the
+  /// The region that holds all of [first, last), which are bytes of a message, where the
   /// application has not mapped other memory over it. Noticed is that by the first and the last
-  /// bytes, if they differ from those of the allocation, and logged: such an allocation is never
-  /// found again. < 1 ns where there is none at all, else ~30.
+  /// bytes, if they differ from those of the region, and logged: such a region is never found
+  /// again. < 1 ns where there is none at all, else ~30.
   [[nodiscard]] std::optional<Region> find(const std::byte* first, const std::byte* last) {
     if (count_.load(std::memory_order_acquire) == 0) return std::nullopt;
     return search(first, last);
   }
 
  private:
-  struct Allocation {
-    SharedMemory memory;
+  /// How a message finds the bytes of a region a second time, and whether they are the same ones.
+  struct Seen {
     SharedMemory twin;  ///< the same memory at another address, which the application does not know
     bool covered = false;  ///< by a mapping of the application's
+  };
+  struct Allocation {
+    SharedMemory memory;
+    Seen seen;
     std::uint32_t generation = 0;
     pid_t owner = 0;  ///< children of fork() have it, too
   };
   [[nodiscard]] std::optional<Region> search(const std::byte* first, const std::byte* last);
-  static void look_for_cover(Allocation& allocation) noexcept;
+  [[nodiscard]] std::optional<Region> slice_with(const std::byte* first, const std::byte* last);
+  [[nodiscard]] static bool is_as_seen(const Region& region, Seen& seen, const std::byte* first,
+                                       const std::byte* last) noexcept;
+  static void look_for_cover(const Region& region, Seen& seen, const std::byte* first,
+                             const std::byte* last) noexcept;
 
-  std::atomic<int> count_{0};
+  std::atomic<int> count_{0};  ///< of allocations, and the heap
   std::mutex mutex_;
   std::array<Allocation, kMost> allocations_;
+  const HeapView* heap_;  ///< null: there is none
+  std::array<Seen, HeapView::kSlices> slices_;
 };
+
+/// What the shared heap of the process says; null: there is none in use.
+[[nodiscard]] const HeapView* shared_heap() noexcept;
 
 }  // namespace strake::sharing

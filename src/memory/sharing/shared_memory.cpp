@@ -84,6 +84,8 @@ SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes, Access access
     throw OutOfMemory(
         fmt::format("{} bytes of shared memory can't be mapped: {}", bytes, std::strerror(errno)));
   }
+  // A core dump has what its process made: to read all of the others' memory would take it all in.
+  (void)madvise(data, static_cast<std::size_t>(bytes), MADV_DONTDUMP);
   return {data, bytes, FileDescriptor()};
 }
 

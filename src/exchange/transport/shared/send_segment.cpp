@@ -16,6 +16,8 @@ constexpr std::uint32_t kAtATime = 2;
 constexpr std::size_t kMostLayouts = 1024;
 /// Longer than this part of the packed memory none may be.
 constexpr std::int64_t kLongestLayout = 4;
+/// The smallest block. [bytes]
+constexpr std::int64_t kUnit = 4096;
 
 }  // namespace
 
@@ -23,7 +25,8 @@ SendSegment::SendSegment(peers::Directory& directory)
     : parts_(directory.ranks()),
       memory_(directory.own()),
       nonce_(directory.identity().nonce),
-      blocks_(memory_.bytes() - parts_.bytes),
+      units_(static_cast<std::size_t>((memory_.bytes() - parts_.bytes) / kUnit)),
+      blocks_(units_, kUnit),
       lengths_(directory.ranks()) {
   if (!memory_.populate(0, parts_.bytes))
     throw OutOfMemory("no memory for descriptors of messages");

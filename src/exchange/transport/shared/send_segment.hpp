@@ -166,7 +166,8 @@ class SendSegment {
   Parts parts_;
   sharing::SharedMemory& memory_;
   std::uint64_t nonce_;
-  sharing::Buddies blocks_;  ///< of the memory behind parts_.bytes
+  std::vector<sharing::Buddies::Unit> units_;  ///< of blocks_
+  sharing::Buddies blocks_;                    ///< of the memory behind parts_.bytes
   std::uint64_t sequence_ = 0;
   Lengths lengths_;
   std::uint32_t placeholder_ = 0;  ///< the descriptor of the last add_placeholder()

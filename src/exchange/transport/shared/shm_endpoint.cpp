@@ -69,6 +69,7 @@ std::optional<Lease> ShmEndpoint::lease(const Destination& to, const Layout& lay
   const bool to_self = to.rank == rank_;
   const bool looks = !to_self && (device || worth_reading_in_place(layout));
   const auto found = looks ? region_of(to.rank, layout, address, place) : std::nullopt;
+  if (looks && !device && !found) in_ordinary_ += static_cast<std::uint64_t>(bytes);
   const bool offers = to_self || (found && found->known);
   const bool changed = directory_.owes_look(to.rank) || (found && found->looks);
   if (device && !offers && !changed) return std::nullopt;

@@ -77,6 +77,8 @@ class ShmEndpoint {
   [[nodiscard]] std::uint64_t offers_late() const noexcept { return late_; }
   /// How many messages of a device could not be offered, by the reason why other ranks can't open
   /// their memory.
+  /// Bytes of messages that were packed, and would have been offered from memory that others map.
+  [[nodiscard]] std::uint64_t bytes_in_ordinary_memory() const noexcept { return in_ordinary_; }
   using Unshareable = std::array<std::uint64_t, sharing::kDeclined>;
   [[nodiscard]] const Unshareable& unshareable() const noexcept { return unshareable_; }
   void count(sharing::Declined why) noexcept { ++unshareable_[static_cast<std::size_t>(why)]; }
@@ -107,6 +109,7 @@ class ShmEndpoint {
   /// By rank: rises with the offers that it has claimed in time, falls with others.
   std::vector<int> hits_;
   std::uint64_t late_ = 0;
+  std::uint64_t in_ordinary_ = 0;
   Unshareable unshareable_{};
 };
 

@@ -1,0 +1,139 @@
+#include "begin.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "at_fork.hpp"
+#include "heap.hpp"
+#include "memory/sharing/heap_view.hpp"
+
+using strake::sharing::HeapUse;
+using strake::sharing::HeapView;
+
+extern "C" HeapView strake_heap_view;
+
+namespace strake::heap {
+namespace {
+
+/// The value of a variable in an environment that may not be the C library's yet; null: none.
+const char* value_of(const char* name, char** environment) noexcept {
+  const std::size_t length = std::strlen(name);
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    if (std::strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+      return *environment + length + 1;
+  }
+  return nullptr;
+}
+
+/// The first bytes of a file, as text.
+template <std::size_t kBytes>
+bool read_file(const char* path, char (&text)[kBytes]) noexcept {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t got = read(file, text, kBytes - 1);
+  close(file);
+  text[got > 0 ? got : 0] = '\0';
+  return got > 0;
+}
+
+/// "262144" or "256K"; 0: it is no size.
+std::size_t bytes_of(const char* text) noexcept {
+  char* rest = nullptr;
+  const unsigned long long number = std::strtoull(text, &rest, 10);
+  const int shift = *rest == 'K' ? 10 : *rest == 'M' ? 20 : *rest == 'G' ? 30 : 0;
+  return static_cast<std::size_t>(number) << shift;
+}
+
+/// Whether a launcher has started this process, or what did, as a rank.
+bool is_rank(char** environment) noexcept {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (value_of(name, environment) != nullptr) return true;
+  }
+  return false;
+}
+
+bool has_sanitizer() noexcept {
+  for (const char* name : {"__asan_init", "__msan_init", "__tsan_init", "__hwasan_init"}) {
+    if (dlsym(RTLD_DEFAULT, name) != nullptr) return true;
+  }
+  return false;
+}
+
+bool is_limited(__rlimit_resource_t what, std::int64_t bytes) noexcept {
+  rlimit limit{};
+  return getrlimit(what, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         (bytes < 0 || limit.rlim_cur < static_cast<rlim_t>(bytes));
+}
+
+/// \{ Whether the kernel gives shared memory huge pages where it is asked to, and private memory
+/// without being asked.
+bool has_any_of(const char* path, const char* first, const char* second) noexcept {
+  char text[128];
+  return read_file(path, text) &&
+         (std::strstr(text, first) != nullptr || std::strstr(text, second) != nullptr);
+}
+bool gives_huge_pages() noexcept {
+  const char* const path = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+  return access(path, R_OK) == 0 && !has_any_of(path, "[never]", "[deny]");
+}
+bool gives_private_huge_pages() noexcept {
+  return has_any_of("/sys/kernel/mm/transparent_hugepage/enabled", "[always]", "[always]");
+}
+/// \}
+
+HeapUse try_to_begin() noexcept {
+  char text[16];
+  if (has_sanitizer()) return HeapUse::Sanitizer;
+  if (dlsym(RTLD_DEFAULT, "malloc") != reinterpret_cast<void*>(&malloc)) return HeapUse::Replaced;
+  if (is_limited(RLIMIT_AS, -1)) return HeapUse::AddressLimit;
+  if (is_limited(RLIMIT_FSIZE, HeapView::kSliceBytes)) return HeapUse::FileLimit;
+  if (read_file("/proc/sys/vm/overcommit_memory", text) && text[0] == '2')
+    return HeapUse::Overcommit;
+  const bool huge_pages = gives_huge_pages();
+  if (!watch_forks() || !g_heap.begin(huge_pages)) return HeapUse::Resources;
+  strake_heap_view.loses_huge_pages = !huge_pages && gives_private_huge_pages();
+  return HeapUse::On;
+}
+
+}  // namespace
+
+constinit std::size_t g_least = SIZE_MAX;
+
+}  // namespace strake::heap
+
+/// Decides it, once. The preloaded object that comes first calls it before all constructors, so
+/// that the handlers of fork() are the first ones; where that is missing, the constructor below
+/// does.
+extern "C" __attribute__((visibility("default"))) void strake_heap_begin(char** environment) {
+  using namespace strake::heap;
+  constinit static std::atomic<bool> begun{false};
+  if (begun.exchange(true)) return;
+  const char* const asked = value_of("STRAKE_SHARED_HEAP", environment);
+  if (asked == nullptr || std::strcmp(asked, "1") != 0 || !is_rank(environment)) return;
+  const int kept = errno;
+  const HeapUse use = try_to_begin();
+  strake_heap_view.use.store(use, std::memory_order_release);
+  if (use == HeapUse::On) {
+    constexpr std::size_t kLeast = 1 << 10;
+    constexpr std::size_t kUsual = 256 << 10;
+    const char* const least = value_of("STRAKE_HEAP_LEAST", environment);
+    const std::size_t bytes = least == nullptr ? 0 : bytes_of(least);
+    g_least = bytes < kLeast ? kUsual : bytes;
+  }
+  errno = kept;
+}
+
+namespace {
+__attribute__((constructor)) void begin(int, char**, char** environment) {
+  strake_heap_begin(environment);
+}
+}  // namespace
