@@ -6,8 +6,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "run/machine_doubts.hpp"
@@ -32,42 +34,47 @@ std::vector<MeasuredRun> without_mpi(std::vector<MeasuredRun> all) {
   return all;
 }
 
-TEST(Comparison, its_sentence_has_both_times_and_the_ratio_with_its_error) {
-  EXPECT_EQ(Comparison(runs(5, 4, 2.81), runs(5, 2.8, 1.2)).sentence(),
-            "time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×");
-  EXPECT_EQ(Comparison(without_mpi(runs(5, 4, 2)), runs(5, 2, 1)).sentence(),
-            "whole run 4.08 s → 2.04 s, 2.0 ± 0.1 ×");
-}
-
-TEST(Comparison, its_sentence_says_slower_and_no_difference_plainly) {
-  EXPECT_EQ(Comparison(runs(5, 4, 1), runs(5, 4, 2)).sentence(),
-            "time in MPI 1.02 s → 2.04 s, 2.0 ± 0.1 times as long under Strake; "
-            "whole run: no difference that 5 runs can show");
-  EXPECT_EQ(Comparison(runs(5, 4, 1), runs(5, 4, 1)).sentence(),
-            "no difference that 5 runs can show: time in MPI 0.97 to 1.03 ×, "
-            "whole run 0.97 to 1.03 ×");
-  EXPECT_EQ(Comparison(runs(1, 4, 2e-3), runs(1, 3, 1e-5)).sentence(),
-            "1 run of each kind can't show a difference (4 or more can): "
-            "time in MPI 2.00 ms → 10.0 µs, whole run 4.00 s → 3.00 s");
-}
-
-TEST(Comparison, its_table_has_a_row_for_each_time_within_100_columns) {
-  const std::string table = Comparison(runs(5, 4000, 2000), runs(5, 2000, 1000)).table();
-  for (const char* cell : {"whole run      4080 s (4000 to 4160)", "time in MPI", "50 % (50 to 50)",
-                           "2.00 × (1.94 to 2.06)"}) {
-    EXPECT_NE(table.find(cell), std::string::npos) << cell << "\n" << table;
-  }
+/// Bytes, which are as many as the columns or more.
+void expect_100_columns(const std::string& table) {
   for (std::size_t at = 0; at < table.size();) {
     const std::size_t end = table.find('\n', at);
     EXPECT_LE(end - at, 100U);
     at = end + 1;
   }
-  EXPECT_EQ(Comparison(runs(5, 4, 2), without_mpi(runs(5, 2, 1))).table().find("MPI"),
+}
+
+TEST(Comparison, its_sentence_has_both_times_and_the_ratio_with_its_error) {
+  EXPECT_EQ(Comparison({runs(5, 4, 2.81), runs(5, 2.8, 1.2)}).sentence(),
+            "time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×");
+  EXPECT_EQ(Comparison({without_mpi(runs(5, 4, 2)), runs(5, 2, 1)}).sentence(),
+            "whole run 4.08 s → 2.04 s, 2.0 ± 0.1 ×");
+}
+
+TEST(Comparison, its_sentence_says_slower_and_no_difference_plainly) {
+  EXPECT_EQ(Comparison({runs(5, 4, 1), runs(5, 4, 2)}).sentence(),
+            "time in MPI 1.02 s → 2.04 s, 2.0 ± 0.1 times as long under Strake; "
+            "whole run: no difference that 5 runs can show");
+  EXPECT_EQ(Comparison({runs(5, 4, 1), runs(5, 4, 1)}).sentence(),
+            "no difference that 5 runs can show: time in MPI 0.97 to 1.03 ×, "
+            "whole run 0.97 to 1.03 ×");
+  EXPECT_EQ(Comparison({runs(1, 4, 2e-3), runs(1, 3, 1e-5)}).sentence(),
+            "1 run of each kind can't show a difference (4 or more can): "
+            "time in MPI 2.00 ms → 10.0 µs, whole run 4.00 s → 3.00 s");
+}
+
+TEST(Comparison, its_table_has_a_row_for_each_time_within_100_columns) {
+  const std::string table = Comparison({runs(5, 4000, 2000), runs(5, 2000, 1000)}).table();
+  for (const char* cell : {"whole run      4080 s (4000 to 4160)", "time in MPI", "50 % (50 to 50)",
+                           "2.00 × (1.94 to 2.06)"}) {
+    EXPECT_NE(table.find(cell), std::string::npos) << cell << "\n" << table;
+  }
+  expect_100_columns(table);
+  EXPECT_EQ(Comparison({runs(5, 4, 2), without_mpi(runs(5, 2, 1))}).table().find("MPI"),
             std::string::npos);
 }
 
 TEST(Comparison, its_json_has_every_run) {
-  const auto json = Comparison(runs(4, 4, 2), without_mpi(runs(4, 2, 1))).json();
+  const auto json = Comparison({runs(4, 4, 2), without_mpi(runs(4, 2, 1))}).json();
   EXPECT_EQ(json["runs_each"], 4);
   EXPECT_EQ(json["alone"]["runs"].size(), 4U);
   EXPECT_EQ(json["alone"]["runs"][0]["in_mpi_s"], 2.0);
@@ -75,6 +82,128 @@ TEST(Comparison, its_json_has_every_run) {
   EXPECT_EQ(json["ratio"]["in_mpi"], nullptr);
   EXPECT_EQ(json["ratio"]["wall"]["verdict"], "faster");
   EXPECT_EQ(json["verdict"], "faster");
+}
+
+/// Alone, under Strake and with the shared heap.
+Comparison three(MeasuredRuns alone, MeasuredRuns under, MeasuredRuns heap, bool has_heap = true) {
+  return Comparison({std::move(alone), std::move(under), std::move(heap)}, has_heap);
+}
+
+TEST(ThreeKinds, a_faster_heap_is_taken_with_both_ratios) {
+  const Comparison all = three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2.3, 0.8));
+  EXPECT_EQ(all.best(), kHeap);
+  EXPECT_EQ(all.sentence(),
+            "time in MPI 2.87 s alone, 1.22 s under Strake, 816 ms with --shared-heap: "
+            "3.5 ± 0.1 × with it, 1.50 ± 0.04 × by it; "
+            "whole run 1.7 ± 0.1 × with it, 1.22 ± 0.04 × by it; take --shared-heap");
+  EXPECT_EQ(three(runs(5, 4, 2), without_mpi(runs(5, 4, 2)), runs(5, 2, 1)).sentence(),
+            "whole run 4.08 s alone, 4.08 s under Strake, 2.04 s with --shared-heap: "
+            "2.0 ± 0.1 × with it, 2.0 ± 0.1 × by it; take --shared-heap");
+  EXPECT_EQ(three(runs(5, 9, 2), runs(5, 9, 1.5), runs(5, 9, 1)).sentence(),
+            "time in MPI 2.04 s alone, 1.53 s under Strake, 1.02 s with --shared-heap: "
+            "2.0 ± 0.1 × with it, 1.50 ± 0.04 × by it; "
+            "whole run: no difference that 5 runs can show; take --shared-heap");
+}
+
+TEST(ThreeKinds, a_heap_without_a_difference_is_left_out) {
+  const Comparison all = three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2.8, 1.2));
+  EXPECT_EQ(all.best(), kUnder);
+  EXPECT_EQ(all.sentence(),
+            "under Strake time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×; "
+            "--shared-heap makes no difference that 5 runs can show (time in MPI 0.97 to 1.03 ×, "
+            "whole run 0.97 to 1.03 ×); take Strake without --shared-heap");
+  const Comparison none = three(runs(5, 4, 1), runs(5, 4, 1), runs(5, 4, 1));
+  EXPECT_EQ(none.best(), kAlone);
+  EXPECT_EQ(none.sentence(),
+            "under Strake no difference that 5 runs can show: time in MPI 0.97 to 1.03 ×, "
+            "whole run 0.97 to 1.03 ×; --shared-heap makes no difference that 5 runs can show "
+            "(time in MPI 0.97 to 1.03 ×, whole run 0.97 to 1.03 ×); take the job alone");
+}
+
+TEST(ThreeKinds, a_slower_heap_is_left_out) {
+  const Comparison all = three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2.8, 2.4));
+  EXPECT_EQ(all.best(), kUnder);
+  EXPECT_EQ(all.sentence(),
+            "under Strake time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×; "
+            "slower with --shared-heap (time in MPI 2.0 ± 0.1 times as long, whole run 0.97 to "
+            "1.03 ×): leave it out; take Strake without --shared-heap");
+  // Its pages may cost outside MPI what it saves inside.
+  const Comparison whole = three(runs(5, 4, 2), runs(5, 3, 1), runs(5, 3.5, 0.5));
+  EXPECT_EQ(whole.best(), kUnder);
+  EXPECT_NE(whole.sentence().find("slower with --shared-heap (time in MPI 2.0 ± 0.1 ×, "
+                                  "whole run 1.17 ± 0.03 times as long): leave it out"),
+            std::string::npos)
+      << whole.sentence();
+}
+
+TEST(ThreeKinds, of_which_none_is_faster_than_alone_the_job_alone_is_taken) {
+  EXPECT_EQ(three(runs(5, 4, 1), runs(5, 4, 2), runs(5, 4, 1)).sentence(),
+            "under Strake time in MPI 1.02 s → 2.04 s, 2.0 ± 0.1 times as long; whole run: no "
+            "difference that 5 runs can show; faster with --shared-heap than without (time in MPI "
+            "2.0 ± 0.1 ×, whole run 0.97 to 1.03 ×), but not than alone; take the job alone");
+  EXPECT_EQ(three(runs(5, 4, 1), runs(5, 4, 1.025), runs(5, 4, 1.045)).sentence(),
+            "under Strake no difference that 5 runs can show: time in MPI 0.95 to 1.00 ×, whole "
+            "run 0.97 to 1.03 ×; slower with --shared-heap than alone (time in MPI 1.04 ± 0.03 "
+            "times as long, whole run 0.97 to 1.03 ×); take the job alone");
+}
+
+TEST(ThreeKinds, a_heap_that_only_the_job_alone_is_slower_than_claims_nothing_by_itself) {
+  const Comparison all = three(runs(5, 4, 1.045), runs(5, 4, 1.025), runs(5, 4, 1));
+  EXPECT_EQ(all.best(), kHeap);
+  EXPECT_EQ(all.sentence(),
+            "time in MPI 1.07 s alone, 1.05 s under Strake, 1.02 s with --shared-heap: 1.04 ± 0.03 "
+            "× with it, no difference by it; whole run: no difference that 5 runs can show; "
+            "take --shared-heap, as 5 runs show no gain without it");
+}
+
+TEST(ThreeKinds, a_heap_that_no_rank_had_is_never_taken) {
+  const Comparison all = three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2, 0.5), false);
+  EXPECT_EQ(all.best(), kUnder);
+  EXPECT_EQ(all.sentence(),
+            "under Strake time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×; "
+            "no rank had the shared heap; take Strake without --shared-heap");
+}
+
+TEST(ThreeKinds, too_few_runs_show_times_and_no_way_to_take) {
+  const Comparison all = three(runs(3, 4, 2), runs(3, 3, 1), runs(3, 2, 0.5));
+  EXPECT_EQ(all.sentence(),
+            "3 runs of each kind can't show a difference (4 or more can): time in MPI 2.02 s "
+            "alone, 1.01 s under Strake, 505 ms with --shared-heap; whole run 4.04 s alone, "
+            "3.03 s under Strake, 2.02 s with --shared-heap");
+  EXPECT_EQ(all.json()["take"], nullptr);
+}
+
+TEST(ThreeKinds, their_table_has_a_column_each_and_rows_of_ratios_within_100_columns) {
+  const std::string table =
+      three(runs(5, 4000, 2000), runs(5, 2000, 1000), runs(5, 1000, 500)).table();
+  EXPECT_EQ(table.find("                 alone                     under Strake              "
+                       "with --shared-heap\n"
+                       "  whole run      4080 s (4000 to 4160)     2040 s (2000 to 2080)     "
+                       "1020 s (1000 to 1040)\n"
+                       "  alone / this                             2.00 × (1.94 to 2.06)     "
+                       "4.00 × (3.88 to 4.12)\n"
+                       "  Strake / this                                                      "
+                       "2.00 × (1.94 to 2.06)\n"
+                       "  time in MPI "),
+            0U)
+      << table;
+  expect_100_columns(table);
+}
+
+TEST(ThreeKinds, their_json_adds_keys_and_keeps_those_of_two) {
+  const auto two = Comparison({runs(4, 4, 2), runs(4, 2, 1)}).json();
+  const auto json = three(runs(4, 4, 2), runs(4, 2, 1), runs(4, 1, 0.5)).json();
+  for (const auto& [key, value] : two.items()) {
+    if (key == "sentence") continue;
+    EXPECT_EQ(json[key], value) << key;
+  }
+  EXPECT_FALSE(two.contains("take"));
+  EXPECT_EQ(json["with_shared_heap"]["runs"].size(), 4U);
+  EXPECT_EQ(json["ratio_with_shared_heap"]["wall"]["value"], 4.0);
+  EXPECT_EQ(json["ratio_by_shared_heap"]["in_mpi"]["value"], 2.0);
+  EXPECT_EQ(json["ratio_by_shared_heap"]["in_mpi"]["verdict"], "faster");
+  EXPECT_EQ(json["take"], "with_shared_heap");
+  EXPECT_EQ(std::prev(json.end()).key(), "sentence");
 }
 
 TEST(OutputDifference, is_not_in_the_order_of_lines_nor_in_numbers_that_vary) {
@@ -132,6 +261,16 @@ TEST(NextSteps, of_a_program_with_contiguous_messages_alone_name_the_page_and_no
   EXPECT_EQ(steps.find(" measure "), std::string::npos) << steps;
   summary["methods"]["pack"]["calls"] = 1;
   EXPECT_EQ(next_steps(command, "mpirun", summary).find("contiguous"), std::string::npos);
+}
+
+TEST(NextSteps, keep_the_shared_heap_where_that_is_to_be_taken) {
+  const nlohmann::json contiguous = {{"methods", {{"library", {{"calls", 80}}}}},
+                                     {"reasons", {{"contiguous host memory", {{"calls", 80}}}}}};
+  const std::string steps = next_steps({"mpirun", "./a"}, "mpirun", contiguous, true);
+  EXPECT_NE(steps.find(" run --shared-heap -- mpirun ./a\n"), std::string::npos) << steps;
+  EXPECT_EQ(steps.find("contiguous"), std::string::npos) << steps;
+  EXPECT_EQ(next_steps({"mpirun", "./a"}, "mpirun", nullptr).find("--shared-heap"),
+            std::string::npos);
 }
 
 TEST(NextSteps, tell_a_python_program_with_several_threads_of_its_level) {

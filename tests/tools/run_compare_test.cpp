@@ -114,6 +114,48 @@ TEST_F(Compare, a_time_limit_is_named) {
   EXPECT_EQ(lines_with(outcome.err, "status 124 (it ran past its time limit)"), 1) << outcome.err;
 }
 
+TEST_F(Compare, with_the_shared_heap_three_kinds_of_runs_go_in_an_order_that_rotates) {
+  const TemporaryFile order("order", "");
+  const Outcome outcome =
+      compare("echo ${STRAKE_DISABLE:-0}${STRAKE_SHARED_HEAP:--} >> " + order.path() +
+                  "; case $LD_PRELOAD in *heap*) echo heap;; *) echo none;; esac",
+              "--compare 3 --shared-heap --json c.json");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(run({"cat", order.path()}).out, "1-\n0-\n01\n0-\n01\n1-\n01\n1-\n0-\n");
+  EXPECT_EQ(
+      lines_with(outcome.err, "output differs: alone no such line, with --shared-heap \"heap\""), 1)
+      << outcome.err;
+  EXPECT_EQ(lines_with(outcome.err, "under Strake              with --shared-heap"), 1)
+      << outcome.err;
+  const nlohmann::json json = written();
+  EXPECT_EQ(json["output_differs"], nullptr);
+  EXPECT_EQ(json["output_differs_with_shared_heap"]["with_shared_heap"], "heap");
+  EXPECT_EQ(json["with_shared_heap"]["runs"].size(), 3U);
+  EXPECT_EQ(json["take"], nullptr);
+  expect_tidy();
+}
+
+TEST_F(Compare, a_shared_heap_of_the_environment_is_compared_too_and_the_others_go_without) {
+  const TemporaryFile order("order", "");
+  const Outcome outcome =
+      run({"sh", "-c",
+           "cd " + folder_.path() +
+               " && STRAKE_SHARED_HEAP=1 " STRAKE_PREFIX
+               "/bin/strake run --compare 1 -- ./srun sh -c 'echo $STRAKE_SHARED_HEAP >> " +
+               order.path() + "' < /dev/null"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(run({"cat", order.path()}).out, "0\n0\n1\n");
+}
+
+TEST_F(Compare, a_run_with_the_shared_heap_that_fails_is_named) {
+  const Outcome outcome =
+      compare("[ \"${STRAKE_SHARED_HEAP:-0}\" = 0 ] || exit 5", "--compare 1 --shared-heap");
+  EXPECT_EQ(outcome.status, 5);
+  EXPECT_EQ(outcome.err,
+            "strake run: nothing is compared: run 1 of 1 with --shared-heap ended with status 5; "
+            "1 run alone succeeded before; 1 run under Strake succeeded before\n");
+}
+
 TEST_F(Compare, a_signal_ends_it_and_leaves_nothing) {
   // Behind an "and", $! would be the shell's.
   const Outcome outcome =

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
@@ -86,6 +87,31 @@ TEST_P(RealRun, a_profile_of_another_machine_is_not_used_and_said) {
   const std::string said = "not measured: the profile " + file.path() + " is of another machine";
   EXPECT_EQ(lines_with(outcome.err, "strake warning: profile: " + said), 1) << outcome.err;
   EXPECT_EQ(lines_with(outcome.err, "  profile      " + said), 1) << outcome.err;
+}
+
+TEST_P(RealRun, three_kinds_of_runs_are_compared_and_have_one_answer) {
+  const TemporaryFile file("compared.json", "");
+  const Outcome outcome =
+      run(join({{"env", "-u", "STRAKE_SHARED_HEAP", STRAKE_BIN "/strake", "run", "--compare", "4",
+                 "--shared-heap", "--json", file.path(), "--"},
+                ranks(2),
+                {program(), "512", "40"}}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  std::ifstream stream(file.path());
+  const auto json = nlohmann::json::parse(stream);
+  for (const char* kind : {"alone", "under_strake", "with_shared_heap"}) {
+    EXPECT_EQ(json[kind]["runs"].size(), 4U) << kind;
+    EXPECT_GT(json[kind]["in_mpi_s"]["median"], 0) << kind;
+  }
+  EXPECT_EQ(json["output_differs"], nullptr);
+  EXPECT_EQ(json["output_differs_with_shared_heap"], nullptr);
+  EXPECT_TRUE(json["take"].is_string()) << json;
+  // A limit of this machine may keep ranks from it; then the heap is not what made runs faster.
+  if (json["doubts"].dump().find("2 ranks had no shared heap") != std::string::npos) {
+    EXPECT_NE(json["take"], "with_shared_heap");
+  }
+  const bool taken = json["take"] == "with_shared_heap";
+  EXPECT_EQ(lines_with(outcome.err, "strake run --shared-heap -- "), taken ? 1 : 0) << outcome.err;
 }
 
 INSTANTIATE_TEST_SUITE_P(Flavors, RealRun, testing::ValuesIn(split(STRAKE_FLAVORS)));

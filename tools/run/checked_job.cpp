@@ -50,7 +50,8 @@ Variables rank_variables(const Options& options, const std::string& folder, cons
   if (!options.json.empty()) set(settings::Id::summary_json, emptied_summary(options.json));
   if (options.mpi != settings::text(settings::Id::mpi)) set(settings::Id::mpi, options.mpi);
   if (options.disable) set(settings::Id::disable, "1");
-  if (options.shared_heap) set(settings::Id::shared_heap, heap ? "1" : "0");
+  if (options.shared_heap || settings::flag(settings::Id::shared_heap))
+    set(settings::Id::shared_heap, heap ? "1" : "0");
   if (!launcher.empty()) set(settings::Id::launcher, launcher);
   // Also wrong settings: rank 0 reports them.
   for (char** entry = environ; *entry != nullptr; ++entry) {

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -24,16 +26,7 @@
 
 namespace strake::run {
 
-struct Kind {
-  const char* name;    ///< in sentences
-  const char* prefix;  ///< of its files
-  bool disable;
-};
-
 namespace {
-
-constexpr Kind kAlone{"alone", "alone-", true};
-constexpr Kind kUnder{"under Strake", "strake-", false};
 
 /// Of what a failed run printed.
 constexpr std::size_t kShownBytes = std::size_t{16} << 10;
@@ -86,6 +79,17 @@ std::optional<MpiTime> mpi_time_of(const nlohmann::json& summary) {
   return MpiTime{seconds->get<double>(), share->get<double>()};
 }
 
+/// The ranks by what they made of the shared heap, in a summary of a run that was to have one.
+std::map<std::string, std::int64_t> heap_uses(const nlohmann::json& summary) {
+  std::map<std::string, std::int64_t> uses;
+  const auto heap = summary.is_object() ? summary.find("shared_heap") : summary.end();
+  if (heap == summary.end() || !heap->is_object() || !heap->contains("ranks")) return uses;
+  for (const auto& [use, ranks] : (*heap)["ranks"].items()) {
+    if (ranks.is_number_integer() && ranks != 0) uses[use] = ranks.get<std::int64_t>();
+  }
+  return uses;
+}
+
 /// Warnings and errors that Strake logged.
 std::string warnings_in(const std::string& errors) {
   std::string lines;
@@ -133,20 +137,36 @@ int ComparedRuns::run() {
   note_crowding(ranks.value_or(0));
   check_interruption();
   if (!doubts_.empty()) say("strake run: the times will say less: {}\n", fmt::join(doubts_, "; "));
+  const std::size_t kinds = results_.kinds.size();
   for (int turn = 1; turn <= options_.compare; ++turn) {
-    // The order alternates, so that a machine that becomes slower harms both.
-    const bool alone_first = turn % 2 == 1;
-    for (const bool alone : {alone_first, !alone_first}) {
-      const int status =
-          run_one(alone ? kAlone : kUnder, turn, alone ? results_.alone : results_.under);
+    // The order rotates, so that a machine that becomes slower harms all kinds.
+    for (std::size_t place = 0; place < kinds; ++place) {
+      const std::size_t which = (static_cast<std::size_t>(turn - 1) + place) % kinds;
+      const int status = run_one(static_cast<KindIndex>(which), turn);
       if (status != 0) return status;
     }
   }
-  if (ranks == 0 && results_.summary.is_object()) note_crowding(results_.summary.value("ranks", 0));
+  const nlohmann::json& summary = results_.kinds[kUnder].summary;
+  if (ranks == 0 && summary.is_object()) note_crowding(summary.value("ranks", 0));
+  if (kinds > kHeap) note_heap_uses();
   return 0;
 }
 
-int ComparedRuns::run_one(const Kind& kind, int turn, Runs& results) {
+void ComparedRuns::note_heap_uses() {
+  const std::string used = "in use";
+  const auto uses = heap_uses(results_.kinds[kHeap].summary);
+  results_.has_heap = uses.empty() || uses.contains(used);
+  for (const auto& [use, count] : uses) {
+    if (use != used) {
+      doubts_.push_back(
+          fmt::format("{} rank{} had no shared heap: {}", count, count == 1 ? "" : "s", use));
+    }
+  }
+}
+
+int ComparedRuns::run_one(KindIndex which, int turn) {
+  const Kind& kind = kKinds[which];
+  Runs& results = results_.kinds[which];
   check_interruption();
   const std::string name = kind.prefix + std::to_string(turn);
   Surroundings where;
@@ -157,6 +177,7 @@ int ComparedRuns::run_one(const Kind& kind, int turn, Runs& results) {
   Options one = options_;
   one.quiet = true;
   one.disable = kind.disable;
+  one.shared_heap = kind.shared_heap;
   one.json = runs_.file(name + ".json");
   check_interruption();
   show_progress(kind, turn);
@@ -184,8 +205,8 @@ int ComparedRuns::run_one(const Kind& kind, int turn, Runs& results) {
   first_ = false;
   if (!where.folder.empty()) std::filesystem::remove_all(where.folder);
   results.outputs.push_back(contents(where.out));
-  if (!kind.disable && turn == 1) results_.warnings = warnings_in(contents(where.err));
-  read_summary(kind, one.json, ended, results);
+  if (!kind.disable && turn == 1) results.warnings = warnings_in(contents(where.err));
+  read_summary(which, one.json, ended);
   return 0;
 }
 
@@ -202,16 +223,16 @@ void ComparedRuns::report_failure(const Kind& kind, int turn, const std::string&
     return fmt::format("{} run{} {} succeeded before", runs, runs == 1 ? "" : "s", where);
   };
   std::string before;
-  if (!results_.alone.outputs.empty())
-    before += "; " + succeeded(kAlone.name, results_.alone.outputs.size());
-  if (!results_.under.outputs.empty())
-    before += "; " + succeeded(kUnder.name, results_.under.outputs.size());
+  for (std::size_t other = 0; other < results_.kinds.size(); ++other) {
+    const std::size_t runs = results_.kinds[other].outputs.size();
+    if (runs != 0) before += "; " + succeeded(kKinds[other].name, runs);
+  }
   say("strake run: nothing is compared: run {} of {} {} ended with status {}{}{}\n", turn,
       options_.compare, kind.name, status, meaning, before);
 }
 
-void ComparedRuns::read_summary(const Kind& kind, const std::string& file, const Ended& ended,
-                                Runs& results) {
+void ComparedRuns::read_summary(KindIndex which, const std::string& file, const Ended& ended) {
+  Runs& results = results_.kinds[which];
   const auto summary = nlohmann::json::parse(contents(file), nullptr, false);
   MeasuredRun run{ended.wall_s, mpi_time_of(summary)};
   if (!run.in_mpi && results_.without_time.empty()) {
@@ -219,8 +240,10 @@ void ComparedRuns::read_summary(const Kind& kind, const std::string& file, const
     if (results_.without_time.empty())
       results_.without_time = "rank 0 wrote no summary of it to " + file;
   }
-  if (!kind.disable) results_.letters = ended.letters;
-  if (!kind.disable && !summary.is_discarded()) results_.summary = summary;
+  if (!kKinds[which].disable) {
+    results.letters = ended.letters;
+    if (!summary.is_discarded()) results.summary = summary;
+  }
   results.measured.push_back(run);
 }
 

@@ -93,8 +93,9 @@ std::string python_advice(const Arguments& command, const std::set<job::Letter>&
 }
 
 std::string next_steps(const Arguments& command, const std::string& launcher,
-                       const nlohmann::json& summary) {
-  if (is_contiguous(summary)) {
+                       const nlohmann::json& summary, bool shared_heap) {
+  // A line that calls Strake useless would contradict runs that were faster.
+  if (!shared_heap && is_contiguous(summary)) {
     return "all your messages are contiguous: Strake passes them on, and makes them no faster\n"
            "  (where that may be worth a change, and where not: docs/how-to/no-gain.md)\n";
   }
@@ -107,7 +108,10 @@ std::string next_steps(const Arguments& command, const std::string& launcher,
     words.insert(words.end(), command.begin(), command.end());
     return words;
   };
-  add("see which messages went another way, and why others did not", with({strake, "run", "--"}));
+  Arguments run = {strake, "run"};
+  if (shared_heap) run.emplace_back("--shared-heap");
+  run.emplace_back("--");
+  add("see which messages went another way, and why others did not", with(run));
   if (const std::string datatype = costliest_datatype(summary); !datatype.empty())
     add("see how the datatype that takes most of the time is copied",
         {strake, "explain", datatype});

@@ -16,9 +16,9 @@ namespace strake::run {
                                         const std::set<job::Letter>& letters);
 
 /// Lines to read and to paste. `launcher`: the word of `command` that starts ranks, or empty;
-/// `summary`: of a run under Strake, or null.
+/// `summary`: of a run under Strake, or null; `shared_heap`: the job takes less time with it.
 [[nodiscard]] std::string next_steps(const Arguments& command, const std::string& launcher,
-                                     const nlohmann::json& summary);
+                                     const nlohmann::json& summary, bool shared_heap = false);
 
 /// A command line that a shell splits into these words.
 [[nodiscard]] std::string shell_line(const Arguments& words);

@@ -16,7 +16,7 @@ struct Options {
   /// Large blocks of malloc come from memory that ranks share.
   bool shared_heap = settings::flag(settings::Id::shared_heap);
   std::string json;  ///< file for the summary; empty: none
-  int compare = 0;   ///< how often it runs alone, and how often under Strake; 0: just once
+  int compare = 0;   ///< how often each kind of run happens; 0: the job runs just once
   std::vector<std::string> files;  ///< patterns of the files that each run of `compare` gets
   std::string mpi{settings::text(settings::Id::mpi)};
 };
