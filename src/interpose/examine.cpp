@@ -111,6 +111,8 @@ std::optional<exchange::shared::Lease> lease_for(Examined& found, const void* bu
   exchange::shared::ShmEndpoint& endpoint = *exchange::shared::ShmEndpoint::get();
   const auto there = exchange::shared::destination(to);
   Examined packed = found;
+  using exchange::shared::Sender;
+  if (!found.offers && sender == Sender::Busy) sender = Sender::Idle;
   if (!there || !endpoint.directory().reaches(there->rank)) return std::nullopt;
   if (!pack_for_sharing(packed, buffer, count, type)) {
     if (packed.typed.place.kind == MemoryKind::Managed) endpoint.count(sharing::Declined::Managed);
@@ -135,12 +137,19 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
                          exchange::shared::may_send_header(result.bytes);
   if ((choice.reason == Reason::BuiltInRule || shareable) && !result.typed.mixed) {
     settled = use != Use::Often;  // a persistent request: Operation tries at each start, or nobody
-    if (settled)
-      choice = trying::choose(elements, direction, nonblocking, shareable, choice, &settled);
+    if (settled) {
+      const auto* const endpoint = exchange::shared::ShmEndpoint::get();
+      const bool offerable = shareable && nonblocking && direction == Direction::Send &&
+                             endpoint != nullptr &&
+                             endpoint->would_offer(elements.layout(), result.typed.address);
+      choice = trying::choose(elements, direction, nonblocking, {shareable, offerable}, choice,
+                              &settled);
+    }
   }
   result.transport = result.typed.mixed ? Transport::Pack : choice.transport;
   result.reason = choice.reason;
   result.shares = choice.shares;
+  result.offers = choice.offers;
   if (result.transport == Transport::Library && direction == Direction::Receive &&
       record.uneven()) {
     const bool free = choice.reason != Reason::Forced && result.typed.place.in_host_memory();

@@ -28,6 +28,7 @@ struct Found {
   bool as_bytes = false;
   Passes passes = Passes::No;
   bool shares = true;       ///< a send goes by memory that its receiver shares, where it can
+  bool offers = true;       ///< there, without packing, where the receiver can copy it from
   std::int64_t lowest = 0;  ///< offset of the first byte in memory
 };
 /// The address `offset` bytes after `base`, which under MPI_BOTTOM is null.

@@ -90,8 +90,8 @@ exchange::Choice Operation::choose() {
   if (left_ == MPI_REQUEST_NULL) return {};
   if (settled_at_ == generation) return settled_;
   bool lasts = true;
-  const exchange::Choice choice =
-      trying::choose(transfer_.elements(), Direction::Send, true, true, by_rule_, &lasts);
+  const exchange::Choice choice = trying::choose(transfer_.elements(), Direction::Send, true,
+                                                 {true, transfer_.would_offer()}, by_rule_, &lasts);
   if (lasts) {
     settled_ = choice;
     settled_at_ = generation;
@@ -111,7 +111,7 @@ void Operation::start() {
   if (is_left_) {
     mpi::check(mpi::real_mpi().MPI_Start(&left_), "MPI_Start");
   } else {
-    transfer_.start(choice.shares);
+    transfer_.start(choice.shares, choice.offers);
   }
   if (transfer_.direction() == Direction::Send) count();
   if (buffered_ || transfer_.direction() == Direction::Receive) transfer_.post(channel_);

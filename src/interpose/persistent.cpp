@@ -130,7 +130,8 @@ std::shared_ptr<Operation> make_shared_send(Function function, Examined found, c
   MPI_Request left = MPI_REQUEST_NULL;
   const bool host = found.typed.place.in_host_memory() && by_rule.reason != Reason::Forced;
   if (host && make_left(&left) == MPI_SUCCESS)
-    operation->may_be_left(left, {by_rule.transport, by_rule.reason, by_rule.shares});
+    operation->may_be_left(left,
+                           {by_rule.transport, by_rule.reason, by_rule.shares, by_rule.offers});
   return operation;
 }
 

@@ -83,7 +83,7 @@ bool is_alone() noexcept {
 }  // namespace
 
 Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool nonblocking,
-              bool shareable, Choice by_rule, bool* settled) {
+              Where where, Choice by_rule, bool* settled) {
   static const bool wanted = settings::flag(settings::Id::trials);
   if (!wanted || mpi::g_multiple.load(std::memory_order_relaxed)) return by_rule;
   Trying& own = trying();
@@ -92,14 +92,15 @@ Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool
   if (!own.trials.is_inside()) own.faults.begin_call(false);
   const auto way =
       own.trials.way({elements.layout().hash(), elements.size_bytes(), direction, nonblocking},
-                     {by_rule.transport, by_rule.shares, shareable}, now());
+                     {by_rule.transport, by_rule.shares, where.shareable, where.offerable}, now());
   if (own.trials.is_open() && own.trials.begun() != begun) own.faults.begin_exchange();
   g_open.store(own.trials.is_open(), std::memory_order_relaxed);
   if (way.paused) own.resume = std::min(own.resume, own.trials.resumes_at());
   own.blocking = own.blocking || (!way.settled && !nonblocking);
   *settled = way.settled;
   const Reason meanwhile = by_rule.reason == Reason::None ? Reason::BuiltInRule : by_rule.reason;
-  return {way.transport, way.settled && way.tried ? Reason::Trials : meanwhile, way.shares};
+  return {way.transport, way.settled && way.tried ? Reason::Trials : meanwhile, way.shares,
+          way.offers};
 }
 
 void start() noexcept {

@@ -14,10 +14,14 @@ namespace strake::interpose::trying {
 /// An exchange on trial is open.
 inline constinit std::atomic<bool> g_open{false};
 
+/// What shared memory can do for a message: as exchange::Trials::Rule.
+struct Where {
+  bool shareable = false;
+  bool offerable = false;
+};
 /// The choice for the running call, where the rules gave `by_rule`. `*settled`: it stays so.
-/// `shareable`: memory that ranks share may carry it.
 [[nodiscard]] exchange::Choice choose(const mpi::Elements& elements, exchange::Direction direction,
-                                      bool nonblocking, bool shareable, exchange::Choice by_rule,
+                                      bool nonblocking, Where where, exchange::Choice by_rule,
                                       bool* settled);
 
 /// In MPI_Init: the job begins.

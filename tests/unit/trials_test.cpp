@@ -226,6 +226,23 @@ TEST(Trials, shared_memory_is_no_way_of_its_own_where_the_rules_take_it_or_nothi
   }
 }
 
+TEST(Trials, what_may_be_offered_is_also_packed_into_shared_memory_and_the_faster_is_kept) {
+  const Trials::Rule offerable{Transport::Library, true, true, true};
+  for (const bool offers_win : {true, false}) {
+    Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
+      if (!way.shares) return 1500;
+      return way.offers == offers_win ? 800 : 1000;
+    });
+    Trials::Way way;
+    for (int i = 0; i <= kEnough && !(way = rank.begin(800, offerable)).settled; ++i)
+      rank.complete(50);
+    EXPECT_TRUE(way.settled && way.shares);
+    EXPECT_EQ(way.offers, offers_win);
+    EXPECT_EQ(rank.found().shared, 1U);
+    EXPECT_EQ(rank.found().moved_ns, 850U);
+  }
+}
+
 TEST(Trials, a_hopeless_way_is_not_tried_to_the_end) {
   int hopeless = 0;
   Rank rank([&](const Trials::Subject&, const Trials::Way& way) {

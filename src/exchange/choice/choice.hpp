@@ -58,6 +58,9 @@ struct Choice {
   /// The message goes by memory that the receiver shares instead, where it can. A built-in rule
   /// says so, unless this machine's profile has times that say otherwise.
   bool shares = true;
+  /// It is offered where it lies, if its receiver can copy it from there: by a built-in rule,
+  /// unless this job's trials say otherwise.
+  bool offers = true;
 };
 
 /// The choice where no time can change it: contiguous host memory, and a forced transport that can

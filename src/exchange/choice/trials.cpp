@@ -31,6 +31,7 @@ void Trials::State::begin() noexcept {
   begun = -1;
   ways = {};
   ways[kShared].hopeless = !by_rule.shareable || by_rule.shares;
+  ways[kCopied].hopeless = !by_rule.shareable || !by_rule.shares || !by_rule.offerable;
   turn = kept;
 }
 
@@ -40,7 +41,15 @@ Transport Trials::State::transport_of(std::size_t way) const noexcept {
 }
 
 bool Trials::State::shares(std::size_t way) const noexcept {
-  return way == kShared || (way == kRules && by_rule.shares);
+  return way == kShared || way == kCopied || (way == kRules && by_rule.shares);
+}
+
+Trials::Way Trials::State::way(std::size_t way) const noexcept {
+  Way result;
+  result.transport = transport_of(way);
+  result.shares = shares(way);
+  result.offers = way != kCopied;
+  return result;
 }
 
 std::size_t Trials::Hash::operator()(const Subject& subject) const noexcept {
@@ -53,16 +62,21 @@ Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_
   begin();
   auto known = states_.find(subject);
   if (known == states_.end()) {
-    if (states_.size() == kMostSubjects) return {by_rule.transport, by_rule.shares, true};
+    if (states_.size() == kMostSubjects) return {by_rule.transport, by_rule.shares, true, true};
     known = states_.try_emplace(subject, by_rule).first;
   }
   State& state = known->second;
   if (open_ && blocking_ && (state.exchange == exchange_ || subject.nonblocking)) close();
-  if (state.settled) return {state.transport_of(state.kept), state.shares(state.kept), true, true};
+  const auto kept = [&](bool tried, bool paused) {
+    Way way = state.way(state.kept);
+    way.settled = true;
+    way.tried = tried;
+    way.paused = paused;
+    return way;
+  };
+  if (state.settled) return kept(true, false);
   if (!open_) {
-    if (is_paused(state, now))
-      return {state.transport_of(state.kept), state.shares(state.kept), true, state.ever_settled,
-              true};
+    if (is_paused(state, now)) return kept(state.ever_settled, true);
     open_ = true;
     ++exchange_;
     members_.clear();
@@ -79,7 +93,9 @@ Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_
     if (state.begun < 0) state.begun = now;
     members_.push_back(&state);
   }
-  return {state.transport_of(turn_), state.shares(turn_), false, true};
+  Way way = state.way(turn_);
+  way.tried = true;
+  return way;
 }
 
 /// Whether the job can't afford an exchange on trial now, or it is too early for the next way.
@@ -176,8 +192,10 @@ void Trials::settle(State& state) {
   const bool rules_move = state.by_rule.transport == Transport::Pack ||
                           (state.by_rule.shareable && state.by_rule.shares);
   if (rules_move) state.moved_ns = std::min(state.moved_ns, state.ways[kRules].median());
-  if (state.ways[kShared].timed() > 0)
-    state.moved_ns = std::min(state.moved_ns, state.ways[kShared].median());
+  for (const std::size_t way : {kShared, kCopied}) {
+    if (state.ways[way].timed() > 0)
+      state.moved_ns = std::min(state.moved_ns, state.ways[way].median());
+  }
 }
 
 void Trials::review(std::int64_t now) {

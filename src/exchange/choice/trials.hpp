@@ -20,13 +20,14 @@ using machine::Transport;
 /// Compares the ways for the messages of an exchange, each in some exchanges in a row: by the rules
 /// or the profile, each message as that says, by memory that ranks of a node share or without; all
 /// left to the MPI library; all packed and sent by it; and, for messages that the profile does not
-/// let share memory, all by shared memory. An exchange is what a rank sends and receives until a
-/// call that completes messages is followed by one that begins some; one of blocking calls, until
-/// one of its messages comes again. Its time is that spent inside these calls. All messages of an
-/// exchange go the same way, so the way that is kept is the one that made the exchange faster, not
-/// one message. Each layout and size is tried in a bounded number of exchanges, and again after
-/// each review(). Trials take a bounded part of the job's time. For one thread at a time. Times are
-/// in nanoseconds, by any clock.
+/// let share memory, all by shared memory; and, for messages that lie where their receivers may
+/// copy them from, all packed into shared memory. An exchange is what a rank sends and receives
+/// until a call that completes messages is followed by one that begins some; one of blocking calls,
+/// until one of its messages comes again. Its time is that spent inside these calls. All messages
+/// of an exchange go the same way, so the way that is kept is the one that made the exchange
+/// faster, not one message. Each layout and size is tried in a bounded number of exchanges, and
+/// again after each review(). Trials take a bounded part of the job's time. For one thread at a
+/// time. Times are in nanoseconds, by any clock.
 class Trials {
  public:
   /// What is tried: messages alike share one trial, whatever their datatypes' handles are.
@@ -81,6 +82,7 @@ class Trials {
   struct Way {
     Transport transport = Transport::Library;
     bool shares = true;    ///< by memory that the receiver shares, where it can
+    bool offers = true;    ///< there, without packing, where the receiver can copy it from
     bool settled = false;  ///< it stays so until the next review, or until resumes_at()
     bool tried = false;    ///< by trials, not by the rules
     bool paused = false;   ///< until resumes_at()
@@ -90,6 +92,7 @@ class Trials {
     Transport transport = Transport::Library;  ///< or Pack
     bool shares = true;                        ///< as of Way
     bool shareable = false;                    ///< memory that ranks share may carry it
+    bool offerable = false;                    ///< it lies in such memory, and is worth an offer
   };
   /// The way of a message of a call that began at `now`.
   Way way(const Subject& subject, const Rule& by_rule, std::int64_t now);
@@ -130,7 +133,7 @@ class Trials {
   [[nodiscard]] Found found() const noexcept;
 
  private:
-  enum : std::size_t { kRules, kLeft, kPacked, kShared, kWays };
+  enum : std::size_t { kRules, kLeft, kPacked, kShared, kCopied, kWays };
   static constexpr std::size_t kMostSubjects = 1024;
   /// The exchanges that went one way.
   struct Times {
@@ -167,6 +170,7 @@ class Trials {
     void begin() noexcept;
     [[nodiscard]] Transport transport_of(std::size_t way) const noexcept;
     [[nodiscard]] bool shares(std::size_t way) const noexcept;
+    [[nodiscard]] Way way(std::size_t way) const noexcept;
   };
   struct Hash {
     std::size_t operator()(const Subject& subject) const noexcept;

@@ -79,7 +79,14 @@ Transfer::~Transfer() {
 
 std::int64_t Transfer::room() const noexcept { return shared::room_of_packed(size_bytes()); }
 
-void Transfer::start(bool shares) {
+bool Transfer::would_offer() const {
+  const shared::ShmEndpoint* const endpoint = shared::ShmEndpoint::get();
+  const Typed& typed = packing_.typed();
+  return endpoint != nullptr && typed.place.in_host_memory() &&
+         endpoint->would_offer(typed.elements->layout(), typed.address);
+}
+
+void Transfer::start(bool shares, bool offers) {
   cancelled_ = false;
   arrival_ = {};
   patient_until_.reset();
@@ -87,7 +94,8 @@ void Transfer::start(bool shares) {
     shared::ShmEndpoint* const endpoint = shared::ShmEndpoint::get();
     const Typed& typed = packing_.typed();
     if (endpoint != nullptr && shares)
-      lease_ = endpoint->lease(*shares_with_, typed.elements->layout(), typed.address, typed.place);
+      lease_ = endpoint->lease(*shares_with_, typed.elements->layout(), typed.address, typed.place,
+                               offers ? shared::Sender::Busy : shared::Sender::Idle);
     transport_ = lease_ ? by_lease(*lease_) : unshared_transport_;
   }
   packing_.begin();

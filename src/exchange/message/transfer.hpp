@@ -72,7 +72,9 @@ class Transfer {
   void withdraw() noexcept;
   /// Begins: packs a send (host memory), or starts to (device memory).
   /// \throws OutOfMemory, CudaError
-  void start(bool shares = true);
+  void start(bool shares = true, bool offers = true);
+  /// Whether the next send, if it is shared, would be offered where it lies.
+  [[nodiscard]] bool would_offer() const;
   /// A send that waits for its turn: collects its copy, if it can be. A fault shows in step().
   void prepare() noexcept;
   /// Takes the next step, if it needs no waiting. True: the message is done.

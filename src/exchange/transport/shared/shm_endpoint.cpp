@@ -24,6 +24,10 @@ peers::Directory::Options options(const std::string& job, std::int32_t rank, std
           .ranks_per_node = settings::number(settings::Id::ranks_per_node)};
 }
 
+const std::byte* at(const std::byte* address, std::int64_t offset) {
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(address) + offset);
+}
+
 }  // namespace
 
 ShmEndpoint::ShmEndpoint(sharing::SharedDirectory directory, const std::string& job,
@@ -90,21 +94,25 @@ std::optional<Lease> ShmEndpoint::lease(const Destination& to, const Layout& lay
   return std::nullopt;
 }
 
+bool ShmEndpoint::would_offer(const Layout& layout, const std::byte* address) const {
+  const ByteRange bounds = layout.bounds();
+  return layout.size_bytes() >= direct_limit_ && worth_reading_in_place(layout) &&
+         sharing::Arenas::get().find(at(address, bounds.begin), at(address, bounds.end));
+}
+
 /// The allocation that a message lies in, of which that rank is told.
 std::optional<ShmEndpoint::Reachable> ShmEndpoint::region_of(std::int32_t rank,
                                                              const Layout& layout,
                                                              const std::byte* address,
                                                              Place place) {
-  const auto at = [&](std::int64_t offset) {
-    return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(address) + offset);
-  };
   const ByteRange bounds = layout.bounds();
   std::optional<sharing::Arenas::Region> region;
   if (place.kind != MemoryKind::Device) {
-    region = sharing::Arenas::get().find(at(bounds.begin), at(bounds.end));
+    region = sharing::Arenas::get().find(at(address, bounds.begin), at(address, bounds.end));
   } else {
     sharing::Declined why{};
-    region = sharing::DeviceExports::get().find(at(bounds.begin), at(bounds.end), why);
+    region =
+        sharing::DeviceExports::get().find(at(address, bounds.begin), at(address, bounds.end), why);
     directory_.announce_freed(
         [&](std::int32_t number) { return send_segment_.offers_from(number); });
     if (!region) count(why);

@@ -48,6 +48,9 @@ class ShmEndpoint {
   [[nodiscard]] std::optional<Lease> lease(const Destination& to, const Layout& layout,
                                            const std::byte* address, Place place,
                                            Sender sender = Sender::Busy);
+  /// Whether lease() of a busy sender's message in host memory would be an offer, to a rank that
+  /// reads its memory. ~30 ns.
+  [[nodiscard]] bool would_offer(const Layout& layout, const std::byte* address) const;
   /// Messages of that layout will come and go: what they need is made now, and stays until
   /// let_go().
   void prepare(const Layout& layout);
