@@ -24,7 +24,12 @@ constexpr std::int64_t kUnits = Slice::kBytes / kUnit;
 /// be in a core dump, and in memory that is locked.
 constexpr std::int64_t kStep = 64 << 20;
 
-/// What is known of a block, in a word that is not 0.
+int order_of(std::int64_t capacity) noexcept {
+  return std::countr_zero(static_cast<std::uint64_t>(capacity / kUnit));
+}
+
+/// What is known of a block, in a word that is no smaller than 1 << (kColourBits + kOrderBits).
+/// That of a block that is held is smaller.
 struct Length {
   std::int64_t bytes;
   std::int64_t capacity;  ///< kUnit times a power of two, colour included
@@ -33,9 +38,10 @@ struct Length {
   static constexpr int kColourBits = 16;
   static constexpr int kOrderBits = 6;
   static_assert(kUnit <= std::int64_t{1} << kColourBits);
+  static_assert(kUnits < std::int64_t{1} << (kColourBits + kOrderBits));
 
   [[nodiscard]] std::uint64_t packed() const noexcept {
-    const auto order = std::countr_zero(static_cast<std::uint64_t>(capacity / kUnit));
+    const int order = order_of(capacity);
     return (static_cast<std::uint64_t>(bytes) << kOrderBits | static_cast<unsigned>(order))
                << kColourBits |
            static_cast<std::uint64_t>(colour);
@@ -125,7 +131,12 @@ Slice::Block Slice::take(std::int64_t bytes, std::int64_t alignment, std::int64_
                          bool& refused) noexcept {
   // A block begins at a multiple of its size.
   const std::int64_t wanted = std::max(bytes + colour, alignment);
-  const auto at = blocks_.take(wanted);
+  auto at = take_held(blocks_.rounded(wanted));
+  if (!at) at = blocks_.take(wanted);
+  if (!at) {
+    join_held();
+    at = blocks_.take(wanted);
+  }
   if (!at) return {};
   if (!map_to(*at + bytes + colour)) {
     blocks_.give_back(*at, wanted);
@@ -157,7 +168,7 @@ Slice::Block Slice::find(const std::byte* address) const noexcept {
   const std::int64_t at = address - data_;
   const std::uint64_t packed = lengths_[at / kUnit];
   const Length length = Length::of(packed);
-  if (packed == 0 || at % kUnit != length.colour) return {};
+  if (length.bytes == 0 || at % kUnit != length.colour) return {};
   return {data_ + at, length.bytes, length.capacity - length.colour, 0, 0};
 }
 
@@ -179,8 +190,31 @@ void Slice::give_back(const Block& block, bool keeps) noexcept {
   const std::int64_t first = at / kUnit;
   const std::int64_t colour = at % kUnit;
   if (keeps) keep(first, first + units_of(block.bytes + colour));
-  lengths_[first] = 0;
-  blocks_.give_back(first * kUnit, block.capacity + colour);
+  hold(first, block.capacity + colour);
+}
+
+std::optional<std::int64_t> Slice::take_held(std::int64_t capacity) noexcept {
+  std::uint32_t& first = held_[static_cast<std::size_t>(order_of(capacity))];
+  if (first == 0) return std::nullopt;
+  const std::int64_t unit = first - 1;
+  first = static_cast<std::uint32_t>(lengths_[unit]);
+  return unit * kUnit;
+}
+
+void Slice::hold(std::int64_t unit, std::int64_t capacity) noexcept {
+  std::uint32_t& first = held_[static_cast<std::size_t>(order_of(capacity))];
+  lengths_[unit] = first;
+  first = static_cast<std::uint32_t>(unit + 1);
+}
+
+void Slice::join_held() noexcept {
+  for (std::size_t order = 0; order < held_.size(); ++order) {
+    const std::int64_t capacity = kUnit << order;
+    for (auto at = take_held(capacity); at; at = take_held(capacity)) {
+      lengths_[*at / kUnit] = 0;
+      blocks_.give_back(*at, capacity);
+    }
+  }
 }
 
 /// Gives the pages of [begin, end) of the slice back, so that they read as zeroes.
@@ -273,11 +307,11 @@ bool Slice::make_private() noexcept {
   if (copy == nullptr) return false;
   (void)madvise(copy, static_cast<std::size_t>(mapped_), MADV_HUGEPAGE);  // 4 times as fast
   for (std::int64_t unit = 0; unit < mapped_ / kUnit;) {
-    if (lengths_[unit] == 0) {
+    const Length length = Length::of(lengths_[unit]);
+    if (length.bytes == 0) {
       ++unit;
       continue;
     }
-    const Length length = Length::of(lengths_[unit]);
     const std::int64_t end = length.colour + length.bytes;
     if (!copy_to(copy, unit * kUnit, unit * kUnit + end)) return false;
     unit += units_of(end);

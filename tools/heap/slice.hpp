@@ -2,9 +2,10 @@
 /// processes can map, and the blocks in it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 
 #include "memory/sharing/buddies.hpp"
 #include "memory/sharing/heap_view.hpp"
@@ -62,6 +63,12 @@ class Slice {
   [[nodiscard]] bool make_private() noexcept;
 
  private:
+  /// \{ Free blocks that are not joined with their neighbours yet: the next block of that size has
+  /// their pages.
+  [[nodiscard]] std::optional<std::int64_t> take_held(std::int64_t capacity) noexcept;
+  void hold(std::int64_t unit, std::int64_t capacity) noexcept;
+  void join_held() noexcept;
+  /// \}
   [[nodiscard]] bool drop(std::int64_t begin, std::int64_t end) const noexcept;
   [[nodiscard]] bool map_to(std::int64_t end) noexcept;
   [[nodiscard]] bool is_own_descriptor() const noexcept;
@@ -80,7 +87,8 @@ class Slice {
   bool private_ = false;
   std::int64_t mapped_ = 0;  ///< [bytes] from the begin
   sharing::Buddies blocks_;
-  /// By unit: how long the block is that begins there, and what colour it has; 0: none does.
+  /// By unit: how long the block is that begins there, and what colour it has; of a block that is
+  /// held, the next one; 0: none begins there.
   std::uint64_t* lengths_ = nullptr;
   /// \{ A bit a unit: whether it is in no block and keeps its pages; and whether it did so at the
   /// last age(), too.
@@ -88,6 +96,8 @@ class Slice {
   std::uint64_t* old_units_ = nullptr;
   /// \}
   std::int64_t kept_ = 0;
+  static constexpr int kOrders = 32;
+  std::array<std::uint32_t, kOrders> held_{};  ///< first by order, counted from 1; 0: none
 };
 
 }  // namespace strake::heap
