@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,21 +20,58 @@
 namespace strake::heap {
 namespace {
 
-/// The child holds the end for writing, and closes it when it has its copy, or ends. Under the
-/// heap's lock.
+/// \{ Under the heap's lock.
+/// The child writes a byte when it has its copy. Its end closes the pipe, too, unless other
+/// processes have inherited it.
 constinit std::array<int, 2> g_pipe{-1, -1};
-/// Two descriptors that are kept for the pipe, where the process has all others in use.
+/// A pipe that is closed for the other one, where the process has all descriptors in use.
 constinit std::array<int, 2> g_spare{-1, -1};
+constinit FileId g_spare_file;
+/// Whether the thread in fork() could be cancelled.
+constinit int g_cancellation = PTHREAD_CANCEL_ENABLE;
+/// \}
 
 void close_one(int& descriptor) noexcept {
   if (descriptor >= 0) close(descriptor);
   descriptor = -1;
 }
 
+bool has_spare() noexcept {
+  return g_spare[0] >= 0 && file_of(g_spare[0]) == g_spare_file &&
+         file_of(g_spare[1]) == g_spare_file;
+}
+
 void keep_spare() noexcept {
-  for (int& spare : g_spare) {
-    if (spare < 0) spare = moved_high(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (has_spare()) return;
+  if (pipe2(g_spare.data(), O_CLOEXEC) == 0) {
+    for (int& end : g_spare) end = moved_high(end);
+    g_spare_file = file_of(g_spare[0]);
+  } else {
+    g_spare = {-1, -1};
   }
+}
+
+bool open_pipe() noexcept {
+  if (pipe2(g_pipe.data(), O_CLOEXEC) == 0) return true;
+  if (has_spare()) {
+    for (int& end : g_spare) close_one(end);
+    if (pipe2(g_pipe.data(), O_CLOEXEC) == 0) return true;
+  }
+  // The program may have lowered its limit, below the spare numbers.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  const rlimit most{limit.rlim_max, limit.rlim_max};
+  if (setrlimit(RLIMIT_NOFILE, &most) != 0) return false;
+  const bool is_open = pipe2(g_pipe.data(), O_CLOEXEC) == 0;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+  return is_open;
+}
+
+/// The end of each handler.
+void unlock() noexcept {
+  const int cancellation = g_cancellation;
+  g_heap.unlock();
+  restore_cancellation(cancellation);
 }
 
 [[noreturn]] void end_child(std::string_view text) noexcept {
@@ -43,11 +81,10 @@ void keep_spare() noexcept {
 
 void prepare() noexcept {
   const int kept = errno;
+  const int cancellation = stop_cancellation();
   g_heap.lock();
-  if (g_heap.is_shared() && pipe2(g_pipe.data(), O_CLOEXEC) != 0) {
-    for (int& spare : g_spare) close_one(spare);
-    if (pipe2(g_pipe.data(), O_CLOEXEC) != 0) g_pipe = {-1, -1};
-  }
+  g_cancellation = cancellation;
+  if (g_heap.is_shared() && !open_pipe()) g_pipe = {-1, -1};
   errno = kept;
 }
 
@@ -59,7 +96,7 @@ void in_parent() noexcept {
   }
   close_one(g_pipe[0]);
   keep_spare();
-  g_heap.unlock();
+  unlock();
   errno = kept;
 }
 
@@ -68,12 +105,14 @@ void in_child() noexcept {
   if (g_heap.is_shared()) {
     if (g_pipe[1] < 0)
       end_child("strake: fork: the process has no descriptor left to share its heap's copy by\n");
-    close_one(g_pipe[0]);
     if (!g_heap.make_private())
       end_child("strake: fork: there is no memory for the child's copy of the shared heap\n");
-    close_one(g_pipe[1]);
+    // The child has both ends: a parent that was killed meanwhile ends no child by SIGPIPE.
+    while (write(g_pipe[1], "", 1) < 0 && errno == EINTR) {
+    }
+    for (int& end : g_pipe) close_one(end);
   }
-  g_heap.unlock();
+  unlock();
   errno = kept;
 }
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -68,6 +69,20 @@ bool has_sanitizer() noexcept {
   return false;
 }
 
+/// Whether the program's calls of malloc come here. (The address of malloc itself is the same for
+/// all objects.) In a program whose addresses are fixed it may be that of a stub of the program,
+/// which leads to the first library that has the function.
+bool is_called() noexcept {
+  void* const found = dlsym(RTLD_DEFAULT, "malloc");
+  Dl_info own{};
+  Dl_info of_found{};
+  void* symbol = nullptr;
+  if (dladdr(&g_heap, &own) == 0 || dladdr1(found, &of_found, &symbol, RTLD_DL_SYMENT) == 0)
+    return false;
+  const auto* const entry = static_cast<const ElfW(Sym)*>(symbol);
+  return of_found.dli_fbase == own.dli_fbase || (entry != nullptr && entry->st_shndx == SHN_UNDEF);
+}
+
 bool is_limited(__rlimit_resource_t what, std::int64_t bytes) noexcept {
   rlimit limit{};
   return getrlimit(what, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
@@ -93,7 +108,7 @@ bool gives_private_huge_pages() noexcept {
 HeapUse try_to_begin() noexcept {
   char text[16];
   if (has_sanitizer()) return HeapUse::Sanitizer;
-  if (dlsym(RTLD_DEFAULT, "malloc") != reinterpret_cast<void*>(&malloc)) return HeapUse::Replaced;
+  if (!is_called()) return HeapUse::Replaced;
   if (is_limited(RLIMIT_AS, -1)) return HeapUse::AddressLimit;
   if (is_limited(RLIMIT_FSIZE, HeapView::kSliceBytes)) return HeapUse::FileLimit;
   if (read_file("/proc/sys/vm/overcommit_memory", text) && text[0] == '2')

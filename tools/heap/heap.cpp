@@ -139,8 +139,10 @@ Slice::Block Heap::block_at(void* address) noexcept {
   const Slice& slice = slice_of(address);
   const Slice::Block block =
       slice.is_open() ? slice.find(static_cast<std::byte*>(address)) : Slice::Block{};
-  if (block.address == nullptr)
+  if (block.address == nullptr) {
+    unlock();  // a handler of SIGABRT may allocate
     abort_with("strake: a block of memory is freed or resized that was not allocated, or twice\n");
+  }
   return block;
 }
 
@@ -175,13 +177,12 @@ void Heap::give_back(void* address) noexcept {
   const Slice::Block block = block_at(address);
   used_ -= block.bytes;
   bool keeps = block.bytes <= most_kept();
-  if (keeps) {
-    make_room_for(block.bytes);
-  } else {
+  if (!keeps) {
     unlock();  // nobody else takes the block meanwhile
     keeps = !slice.drop_pages(block);
     lock();
   }
+  make_room_for(keeps ? block.bytes : 0);
   slice.give_back(block, keeps);
   unlock();
 }
@@ -198,10 +199,13 @@ bool Heap::resize(void* address, std::size_t bytes) noexcept {
   lock();
   const Slice::Block block = block_at(address);
   const auto wanted =
-      static_cast<std::int64_t>(std::min(bytes, static_cast<std::size_t>(Slice::kBytes)));
+      static_cast<std::int64_t>(std::min(bytes, static_cast<std::size_t>(Slice::kBytes) + 1));
   const bool fits =
       wanted >= block.capacity / kLeastPart && slice_of(address).resize(block, wanted);
-  if (fits) used_ += wanted - block.bytes;
+  if (fits) {
+    used_ += wanted - block.bytes;
+    if (wanted < block.bytes) make_room_for(0);
+  }
   unlock();
   return fits;
 }

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,6 +67,10 @@ void* zeroes(std::int64_t bytes) noexcept {
 /// A descriptor of memory without a name, that nobody can resize; negative: it can't be had.
 int make_memory(std::int64_t bytes) noexcept {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  // Past the limit ftruncate() would send SIGXFSZ.
+  rlimit longest{};
+  if (getrlimit(RLIMIT_FSIZE, &longest) != 0 || longest.rlim_cur < static_cast<rlim_t>(bytes))
+    return -1;
   int made = memfd_create("strake-heap", kFlags | MFD_NOEXEC_SEAL);
   if (made < 0 && errno == EINVAL) made = memfd_create("strake-heap", kFlags);
   if (made < 0) return -1;
@@ -78,11 +82,6 @@ int make_memory(std::int64_t bytes) noexcept {
   return -1;
 }
 
-std::uint64_t number_of(int descriptor) noexcept {
-  struct stat found {};
-  return fstat(descriptor, &found) == 0 ? found.st_ino : 0;
-}
-
 }  // namespace
 
 bool Slice::open(std::byte* data, bool huge_pages) noexcept {
@@ -92,12 +91,14 @@ bool Slice::open(std::byte* data, bool huge_pages) noexcept {
   constexpr std::int64_t kBitBytes = kUnits / 8;
   auto* const known = static_cast<std::byte*>(zeroes(kUnitBytes + kLengthBytes + 2 * kBitBytes));
   if (known == nullptr) return false;
+  const int cancellation = stop_cancellation();
   descriptor_ = make_memory(kBytes);
+  restore_cancellation(cancellation);
   if (descriptor_ < 0) {
     munmap(known, static_cast<std::size_t>(kUnitBytes + kLengthBytes + 2 * kBitBytes));
     return false;
   }
-  file_ = number_of(descriptor_);
+  file_ = file_of(descriptor_);
   lengths_ = reinterpret_cast<std::uint64_t*>(known);
   kept_units_ = reinterpret_cast<std::uint64_t*>(known + kLengthBytes);
   old_units_ = reinterpret_cast<std::uint64_t*>(known + kLengthBytes + kBitBytes);
@@ -111,7 +112,7 @@ bool Slice::open(std::byte* data, bool huge_pages) noexcept {
 /// Whether the descriptor is still that of the slice: the program may have closed it, and opened
 /// something else.
 bool Slice::is_own_descriptor() const noexcept {
-  return descriptor_ >= 0 && number_of(descriptor_) == file_;
+  return descriptor_ >= 0 && file_of(descriptor_) == file_;
 }
 
 bool Slice::map_to(std::int64_t end) noexcept {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "descriptors.hpp"
 #include "memory/sharing/buddies.hpp"
 #include "memory/sharing/heap_view.hpp"
 
@@ -81,8 +82,7 @@ class Slice {
 
   std::byte* data_ = nullptr;
   int descriptor_ = -1;
-  std::uint64_t file_ =
-      0;  ///< its number, since a program may close descriptors that it did not open
+  FileId file_;  ///< of the descriptor
   bool huge_pages_ = false;
   bool private_ = false;
   std::int64_t mapped_ = 0;  ///< [bytes] from the begin
