@@ -7,6 +7,7 @@
 #   interpose.NAME.FLAVOR.npN.strake   preloaded, methods chosen by Strake
 #   interpose.NAME.FLAVOR.npN.pack     preloaded, every derived type takes Strake's own path, through MPI
 #   interpose.NAME.FLAVOR.np2.shared   preloaded, by shared memory whatever can go so
+#   interpose.NAME.FLAVOR.np2.heap     the same, and all blocks of malloc from 1 KiB on come from the shared heap
 #   interpose.NAME.FLAVOR.np2.direct   the same from memory of MPI_Alloc_mem (with STANDIN or DEVICE)
 # DEVICE adds .device, .one-shot and .staged: the program on device memory, whose output must be that of the
 # plain run on the host (label device; skipped where there is no device). STANDIN ranks …, by default 2 with DEVICE,
@@ -23,6 +24,9 @@ set(STRAKE_INTERPOSE_OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/output)
 set(STRAKE_INTERPOSE_SUPPORT ${CMAKE_CURRENT_SOURCE_DIR}/support)
 set(STRAKE_INTERPOSE_PROGRAMS ${CMAKE_CURRENT_BINARY_DIR}/programs)
 file(MAKE_DIRECTORY ${STRAKE_INTERPOSE_OUTPUT})
+
+# What makes messages from malloc's memory go by offers, once the shared heap is preloaded.
+set(STRAKE_INTERPOSE_HEAP STRAKE_SHARED_HEAP=1 STRAKE_HEAP_LEAST=1K STRAKE_SHARE_LIMIT=993 STRAKE_SHARE_DIRECT=993)
 
 set(STRAKE_INTERPOSE_CUDART "")
 if(NOT STRAKE_CUDA STREQUAL "OFF")
@@ -105,6 +109,9 @@ function(strake_interpose_run name flavor ranks variant)
     strake_interpose_preload(preload ${flavor})
     if(flavor STREQUAL "mpich" AND ranks GREATER 2 AND TARGET yield_when_idle)
       string(APPEND preload :$<TARGET_FILE:yield_when_idle>)  # strake_many_ranks: `env` names all that is preloaded
+    endif()
+    if(variant STREQUAL "heap")
+      string(APPEND preload :$<TARGET_FILE:strake_heap>)
     endif()
     # `env` sets this for the ranks only: the launcher is no MPI program. The built-in rules choose, whatever was measured here.
     list(APPEND launch env LD_PRELOAD=${preload} STRAKE_JOB=1 STRAKE_PROFILE=none TEST_PRELOADED=1 ${arg_ENV})
@@ -214,6 +221,7 @@ function(strake_interpose_test name)
         ENV STRAKE_METHOD=pack STRAKE_SHARE=0 ${more})
       if(ranks EQUAL 2)
         strake_interpose_run(${name} ${flavor} ${ranks} shared ${program} ${together} ENV STRAKE_SHARE_LIMIT=993)
+        strake_interpose_run(${name} ${flavor} ${ranks} heap ${program} ${together} ENV ${STRAKE_INTERPOSE_HEAP})
       endif()
       # Open MPI fetches contiguous device memory past a receive's end (decision 0005).
       set(by_host "")

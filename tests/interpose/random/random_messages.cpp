@@ -6,10 +6,18 @@
 ///
 /// A program of fewer messages is the beginning of one of more, and an end. The first messages of
 /// one with an odd seed are the first of the job.
+///
+/// With TEST_ALLOCATING_THREADS=N so many threads allocate, resize and free meanwhile.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "check.hpp"
@@ -23,7 +31,8 @@ std::string alone(const std::string& program, const random_program::Options& opt
   std::string text = "mpirun -n " + std::to_string(options.ranks) + " env";
   for (const char* name :
        {"LD_PRELOAD", "STRAKE_METHOD", "STRAKE_SHARE", "STRAKE_SHARE_LIMIT", "STRAKE_SHARE_DIRECT",
-        "STRAKE_SHARE_DEVICE", "STRAKE_GPU_AWARE", "STANDIN_OPEN", "TEST_MEMORY"}) {
+        "STRAKE_SHARE_DEVICE", "STRAKE_GPU_AWARE", "STANDIN_OPEN", "TEST_MEMORY",
+        "STRAKE_SHARED_HEAP", "STRAKE_HEAP_LEAST", "TEST_ALLOCATING_THREADS"}) {
     const char* const value = std::getenv(name);
     if (value != nullptr) text += " " + std::string(name) + "=" + value;
   }
@@ -31,6 +40,42 @@ std::string alone(const std::string& program, const random_program::Options& opt
           std::to_string(options.messages);
   return text + (options.on_device ? " --device" : "");
 }
+
+/// Threads that allocate, resize and free blocks, and compare what they wrote there, until the end.
+class Allocating {
+ public:
+  explicit Allocating(int threads) {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this, i] { run(i); });
+  }
+  ~Allocating() {
+    done_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Allocating(const Allocating&) = delete;
+  Allocating& operator=(const Allocating&) = delete;
+
+ private:
+  void run(int number) {
+    constexpr std::size_t kMost = 200'000;
+    std::mt19937 draw(static_cast<unsigned>(number));
+    for (unsigned round = 0; !done_; ++round) {
+      const std::size_t bytes = 1 + draw() % kMost;
+      const std::size_t more = 1 + draw() % kMost;
+      const int mark = static_cast<int>(round % 250 + 1);
+      auto* block = static_cast<unsigned char*>(std::calloc(1, bytes));
+      const bool zero = block != nullptr && block[0] == 0 && block[bytes - 1] == 0;
+      if (zero) std::memset(block, mark, bytes);
+      if (zero) block = static_cast<unsigned char*>(std::realloc(block, more));
+      if (!zero || block == nullptr || block[0] != mark || block[std::min(bytes, more) - 1] != mark)
+        std::abort();
+      std::free(block);
+      if (round % 16 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  std::atomic<bool> done_{false};
+  std::vector<std::thread> threads_;
+};
 
 [[noreturn]] void refuse(const std::string& why) {
   std::fprintf(stderr, "random_messages: %s\n", why.c_str());
@@ -69,6 +114,8 @@ int main(int argc, char** argv) {
   }
   if (messages > INT_MAX) refuse("--messages " + std::to_string(messages) + ": too many");
   options.messages = static_cast<int>(messages);
+  const char* const threads = std::getenv("TEST_ALLOCATING_THREADS");
+  const Allocating allocating(threads == nullptr ? 0 : std::atoi(threads));
   check::note("seed %lu, %d messages", options.seed, options.messages);
   {
     random_program::Generator program(options);
