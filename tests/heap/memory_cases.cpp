@@ -55,6 +55,22 @@ CASE(freed_memory_of_many_blocks_returns) {
   }
 }
 
+/// Freed pages that are kept must not take a program past a limit that its blocks stay below: 512
+/// MiB where group_limit.sh has started it.
+CASE(blocks_of_many_sizes_stay_within_the_limit_of_a_group) {
+  char* kept = nullptr;
+  for (std::size_t round = 0; round < 24; ++round) {
+    const std::size_t bytes = (90 + round * 37 % 130) * kMiB;
+    char* const block = malloced(bytes);
+    fill(block, bytes, round);
+    CHECK(in_heap(block));
+    CHECK(shared_bytes() <= 480 * kMiB);
+    free(kept);
+    kept = block;
+  }
+  free(kept);
+}
+
 /// More is kept while more is in use. It returns with the block that ends the use.
 CASE(kept_memory_returns_with_the_last_block) {
   const std::size_t part = affordable(900 * kMiB) / 3 / kMiB * kMiB;

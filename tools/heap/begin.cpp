@@ -1,11 +1,8 @@
 #include "begin.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
-#include <pthread.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -15,6 +12,7 @@
 
 #include "at_fork.hpp"
 #include "heap.hpp"
+#include "machine.hpp"
 #include "memory/sharing/heap_view.hpp"
 
 using strake::sharing::HeapUse;
@@ -33,17 +31,6 @@ const char* value_of(const char* name, char** environment) noexcept {
       return *environment + length + 1;
   }
   return nullptr;
-}
-
-/// The first bytes of a file, as text.
-template <std::size_t kBytes>
-bool read_file(const char* path, char (&text)[kBytes]) noexcept {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const ssize_t got = read(file, text, kBytes - 1);
-  close(file);
-  text[got > 0 ? got : 0] = '\0';
-  return got > 0;
 }
 
 /// "262144" or "256K"; 0: it is no size.
@@ -83,38 +70,15 @@ bool is_called() noexcept {
   return of_found.dli_fbase == own.dli_fbase || (entry != nullptr && entry->st_shndx == SHN_UNDEF);
 }
 
-bool is_limited(__rlimit_resource_t what, std::int64_t bytes) noexcept {
-  rlimit limit{};
-  return getrlimit(what, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-         (bytes < 0 || limit.rlim_cur < static_cast<rlim_t>(bytes));
-}
-
-/// \{ Whether the kernel gives shared memory huge pages where it is asked to, and private memory
-/// without being asked.
-bool has_any_of(const char* path, const char* first, const char* second) noexcept {
-  char text[128];
-  return read_file(path, text) &&
-         (std::strstr(text, first) != nullptr || std::strstr(text, second) != nullptr);
-}
-bool gives_huge_pages() noexcept {
-  const char* const path = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
-  return access(path, R_OK) == 0 && !has_any_of(path, "[never]", "[deny]");
-}
-bool gives_private_huge_pages() noexcept {
-  return has_any_of("/sys/kernel/mm/transparent_hugepage/enabled", "[always]", "[always]");
-}
-/// \}
-
 HeapUse try_to_begin() noexcept {
-  char text[16];
   if (has_sanitizer()) return HeapUse::Sanitizer;
   if (!is_called()) return HeapUse::Replaced;
   if (is_limited(RLIMIT_AS, -1)) return HeapUse::AddressLimit;
   if (is_limited(RLIMIT_FSIZE, HeapView::kSliceBytes)) return HeapUse::FileLimit;
-  if (read_file("/proc/sys/vm/overcommit_memory", text) && text[0] == '2')
-    return HeapUse::Overcommit;
+  if (charges_private_memory_alone()) return HeapUse::Overcommit;
   const bool huge_pages = gives_huge_pages();
-  if (!watch_forks() || !g_heap.begin(huge_pages)) return HeapUse::Resources;
+  if (!watch_forks() || !g_heap.begin(huge_pages, memory_for_each_core()))
+    return HeapUse::Resources;
   strake_heap_view.loses_huge_pages = !huge_pages && gives_private_huge_pages();
   return HeapUse::On;
 }

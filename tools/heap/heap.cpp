@@ -23,12 +23,11 @@ namespace {
 /// Slices begin at multiples of that. No block has a greater alignment. [bytes]
 constexpr std::int64_t kAlignment = std::int64_t{1} << 30;
 /// \{ Pages of freed blocks are kept for the next blocks, since a new page takes longer than its
-/// bytes do: as many as the larger of a part of what is in use, and a part of the memory that there
-/// is for each core, but not more than so many bytes. [bytes]
-constexpr std::int64_t kPartOfUsed = 2;
+/// bytes do: a part of the memory that there is for each core, but not more than so many bytes; or
+/// more, a part of what is in use, as long as both are no more than was in use before. [bytes]
 constexpr std::int64_t kPartOfCore = 16;
-constexpr std::int64_t kFewest = 64 << 20;
 constexpr std::int64_t kMost = 256 << 20;
+constexpr std::int64_t kPartOfUsed = 2;
 /// \}
 /// From here on the kernel is asked whether it would grant private memory of that size.
 /// [bytes]
@@ -58,7 +57,7 @@ bool is_granted(std::int64_t bytes) noexcept {
 // Constant initialisation: blocks may be asked for before any constructor has run.
 constinit Heap g_heap;
 
-bool Heap::begin(bool huge_pages) noexcept {
+bool Heap::begin(bool huge_pages, std::int64_t core_bytes) noexcept {
   constexpr std::int64_t kAll = HeapView::kSlices * Slice::kBytes;
   void* const reserved = mmap(nullptr, static_cast<std::size_t>(kAll + kAlignment), PROT_NONE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -67,9 +66,7 @@ bool Heap::begin(bool huge_pages) noexcept {
   const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(first) % kAlignment);
   base_ = first + (over == 0 ? 0 : kAlignment - over);
   huge_pages_ = huge_pages;
-  const std::int64_t cores = std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L);
-  const std::int64_t memory = sysconf(_SC_PHYS_PAGES) * std::int64_t{sysconf(_SC_PAGESIZE)};
-  least_kept_ = std::clamp(memory / cores / kPartOfCore, kFewest, kMost);
+  least_kept_ = std::min(core_bytes / kPartOfCore, kMost);
   bytes_ = static_cast<std::size_t>(kAll);
   view().base.store(base_, std::memory_order_release);
   return true;
@@ -110,7 +107,10 @@ Slice::Block Heap::take_block(std::size_t bytes, std::size_t alignment) noexcept
     }
     block = slice.take(wanted, static_cast<std::int64_t>(alignment), colour, refused);
   }
-  if (block.address != nullptr) count(wanted);
+  if (block.address != nullptr) {
+    count(wanted);
+    drop_excess(0);
+  }
   unlock();
   if (block.address == nullptr) decline(refused ? HeapDeclined::Memory : HeapDeclined::Full);
   return block;
@@ -118,6 +118,7 @@ Slice::Block Heap::take_block(std::size_t bytes, std::size_t alignment) noexcept
 
 void Heap::count(std::int64_t bytes) noexcept {
   used_ += bytes;
+  most_used_ = std::max(most_used_, used_);
   view().blocks.fetch_add(1, std::memory_order_relaxed);
   view().bytes.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
 }
@@ -147,12 +148,11 @@ Slice::Block Heap::block_at(void* address) noexcept {
 }
 
 std::int64_t Heap::most_kept() const noexcept {
-  return forked_ ? 0 : std::max(least_kept_, used_ / kPartOfUsed);
+  if (forked_) return 0;
+  return std::max(least_kept_, std::min(used_ / kPartOfUsed, most_used_ - used_));
 }
 
-/// Gives pages back until so many bytes more may keep theirs: those first that were kept for
-/// longest.
-void Heap::make_room_for(std::int64_t bytes) noexcept {
+void Heap::age(std::int64_t bytes) noexcept {
   freed_ += bytes;
   if (freed_ >= most_kept() / 2) {
     freed_ = 0;
@@ -160,6 +160,11 @@ void Heap::make_room_for(std::int64_t bytes) noexcept {
       if (slice.is_open()) slice.age();
     }
   }
+}
+
+/// Gives pages back until so many bytes more may keep theirs: those first that were kept for
+/// longest.
+void Heap::drop_excess(std::int64_t bytes) noexcept {
   for (const Slice::Drop which : {Slice::Drop::Old, Slice::Drop::Any}) {
     for (Slice& slice : slices_) {
       std::int64_t kept = 0;
@@ -182,7 +187,8 @@ void Heap::give_back(void* address) noexcept {
     keeps = !slice.drop_pages(block);
     lock();
   }
-  make_room_for(keeps ? block.bytes : 0);
+  age(block.bytes);
+  drop_excess(keeps ? block.bytes : 0);
   slice.give_back(block, keeps);
   unlock();
 }
@@ -204,7 +210,8 @@ bool Heap::resize(void* address, std::size_t bytes) noexcept {
       wanted >= block.capacity / kLeastPart && slice_of(address).resize(block, wanted);
   if (fits) {
     used_ += wanted - block.bytes;
-    if (wanted < block.bytes) make_room_for(0);
+    most_used_ = std::max(most_used_, used_);
+    drop_excess(0);
   }
   unlock();
   return fits;

@@ -15,8 +15,9 @@ namespace strake::heap {
 /// Threads may share it. It is in use from begin() on; before, and without, it has no block.
 class Heap {
  public:
-  /// Reserves the addresses. False: they can't be had.
-  [[nodiscard]] bool begin(bool huge_pages) noexcept;
+  /// Reserves the addresses. False: they can't be had. `core_bytes`: memory that there is for each
+  /// core.
+  [[nodiscard]] bool begin(bool huge_pages, std::int64_t core_bytes) noexcept;
 
   /// \{ ~100 ns beside the pages, which come when they are touched. Null: the block is to come from
   /// elsewhere, for a reason that is counted.
@@ -52,7 +53,9 @@ class Heap {
   void count(std::int64_t bytes) noexcept;
   /// How many bytes that are in no block may keep their pages.
   [[nodiscard]] std::int64_t most_kept() const noexcept;
-  void make_room_for(std::int64_t bytes) noexcept;
+  /// So many bytes were freed: after enough of them, pages that are kept count as old.
+  void age(std::int64_t bytes) noexcept;
+  void drop_excess(std::int64_t bytes) noexcept;
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
@@ -60,6 +63,7 @@ class Heap {
   bool huge_pages_ = false;
   bool forked_ = false;
   std::int64_t used_ = 0;        ///< [bytes] in blocks
+  std::int64_t most_used_ = 0;   ///< [bytes] that used_ has been
   std::int64_t least_kept_ = 0;  ///< [bytes] that most_kept() is at least
   std::int64_t freed_ = 0;       ///< [bytes] since pages have aged last
   std::uint32_t colour_ = 0;     ///< of the next block
