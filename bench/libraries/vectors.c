@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kBytes = 2 << 20, kWarmUp = 200 };
+enum { kBytes = 2 << 20, kMostWarmUps = 200 };
 
 static int compare(const void* a, const void* b) {
   const double x = *(const double*)a, y = *(const double*)b;
@@ -40,7 +40,8 @@ static double time_of(long block, int blocking, int exchanges, int rank, int pee
   MPI_Datatype type;
   MPI_Type_vector((int)(kBytes / block), (int)block, (int)(2 * block), MPI_BYTE, &type);
   MPI_Type_commit(&type);
-  for (int i = -kWarmUp; i < exchanges; ++i) {
+  const int warm_ups = exchanges < kMostWarmUps ? exchanges : kMostWarmUps;
+  for (int i = -warm_ups; i < exchanges; ++i) {
     if (i % 20 == 0) MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
     if (blocking) {
