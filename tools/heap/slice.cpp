@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -318,7 +319,8 @@ bool Slice::make_private() noexcept {
     unit += units_of(end);
   }
   const auto size = static_cast<std::size_t>(mapped_);
-  if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, data_) == MAP_FAILED) return false;
+  // Not by the C library's function: UCX puts its own in its place, which forgets the new address.
+  if (syscall(SYS_mremap, copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, data_) < 0) return false;
   if (is_own_descriptor()) close(descriptor_);
   descriptor_ = -1;
   private_ = true;
