@@ -1,5 +1,5 @@
 # What scripts/demo runs, the tutorial's program, and what the command loads: the parts for a GPU only where there is one.
-add_custom_target(demo DEPENDS strake_command strake_preload)
+add_custom_target(demo DEPENDS strake_command strake_heap strake_preload)
 foreach(flavor IN LISTS STRAKE_MPI_FLAVORS)
   foreach(target strake_interpose_${flavor} strake_interpose_${flavor}_renamed strake_measure_${flavor} halo3d_${flavor}
       halo3d_f90_${flavor} halo2d_${flavor})
