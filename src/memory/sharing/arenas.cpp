@@ -205,8 +205,7 @@ void Arenas::look_for_cover(const Region& region, Seen& seen, const std::byte* f
     seen.covered = true;
     log::warn(
         "the program has mapped other memory over {} bytes that {} gave it: messages from there "
-        "are "
-        "packed from now on; earlier ones may have brought what lay there before",
+        "are packed from now on; earlier ones may have brought what lay there before",
         region.bytes, region.number < kMost ? "MPI_Alloc_mem" : "malloc");
   } catch (const std::exception& error) {
     log::info("whether an allocation is still mapped is not known: {}", error.what());
