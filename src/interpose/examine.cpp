@@ -139,8 +139,7 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
     settled = use != Use::Often;  // a persistent request: Operation tries at each start, or nobody
     if (settled) {
       const auto* const endpoint = exchange::shared::ShmEndpoint::get();
-      const bool offerable = shareable && nonblocking && direction == Direction::Send &&
-                             endpoint != nullptr &&
+      const bool offerable = shareable && direction == Direction::Send && endpoint != nullptr &&
                              endpoint->would_offer(elements.layout(), result.typed.address);
       choice = trying::choose(elements, direction, nonblocking, {shareable, offerable}, choice,
                               &settled);

@@ -78,6 +78,7 @@ const char* name_of(sharing::HeapUse use) noexcept {
                                     "the program's malloc is its own",
                                     "the address space is limited (ulimit -v)",
                                     "the size of files is limited (ulimit -f)",
+                                    "private memory is limited (ulimit -d)",
                                     "vm.overcommit_memory is 2",
                                     "there are no addresses for it",
                                     "the process is a child of fork()"};

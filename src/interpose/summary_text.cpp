@@ -181,7 +181,7 @@ std::string profile_lines(const Totals& totals) {
   return text + fmt::format("    {}\n", state.remedy(measure));
 }
 
-/// What the shared heap did, or that it would give receivers bytes to copy from where they lie.
+/// The shared heap's lines, or one that says what it could do.
 std::string heap_lines(const Totals& totals) {
   const SharedHeap& heap = totals.heap;
   const auto ranks_of = [&](sharing::HeapUse use) {
@@ -193,8 +193,10 @@ std::string heap_lines(const Totals& totals) {
     const std::uint64_t ordinary = totals.shared.ordinary;
     if (ordinary < kWorthSaying || ordinary < reached.another_way.bytes / 8) return {};
     return fmt::format(
-        "  {} were packed from ordinary memory; with a shared heap their receivers could copy them "
-        "from where they lie\n    (whether that helps: strake run --compare 5 --shared-heap)\n",
+        "  {} were packed from ordinary memory; with a shared heap receivers copy what lies in "
+        "large "
+        "blocks of malloc from there\n    (whether that helps: strake run --compare 5 "
+        "--shared-heap)\n",
         human_bytes(ordinary));
   }
   std::string text =

@@ -90,9 +90,9 @@ Choice choose(const mpi::Elements& elements, exchange::Direction direction, bool
   const std::uint64_t begun = own.trials.begun();
   if (!own.trials.is_open()) own.faults.begin_exchange();
   if (!own.trials.is_inside()) own.faults.begin_call(false);
-  const auto way =
-      own.trials.way({elements.layout().hash(), elements.size_bytes(), direction, nonblocking},
-                     {by_rule.transport, by_rule.shares, where.shareable, where.offerable}, now());
+  const auto way = own.trials.way(
+      {elements.layout().hash(), elements.size_bytes(), direction, nonblocking, where.offerable},
+      {by_rule.transport, by_rule.shares, where.shareable}, now());
   if (own.trials.is_open() && own.trials.begun() != begun) own.faults.begin_exchange();
   g_open.store(own.trials.is_open(), std::memory_order_relaxed);
   if (way.paused) own.resume = std::min(own.resume, own.trials.resumes_at());

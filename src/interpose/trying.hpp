@@ -14,7 +14,7 @@ namespace strake::interpose::trying {
 /// An exchange on trial is open.
 inline constinit std::atomic<bool> g_open{false};
 
-/// What shared memory can do for a message: as exchange::Trials::Rule.
+/// A message's ways by shared memory: as exchange::Trials::Rule and Subject.
 struct Where {
   bool shareable = false;
   bool offerable = false;

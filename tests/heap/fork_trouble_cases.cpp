@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +46,34 @@ void check_fork(char* block, std::size_t bytes, std::uint64_t seed) {
 }
 
 int opened(const char* path) { return open(path, O_RDONLY | O_CLOEXEC); }
+
+char* g_forked_block = nullptr;
+constinit std::atomic<int> g_handler_forks{0};
+void fork_in_handler(int) {
+  const pid_t child = fork();
+  if (child == 0) _exit(is_filled(g_forked_block, kMiB, 9) ? 0 : 1);
+  if (status_of(child) == 0) ++g_handler_forks;
+}
+
+/// A signal interrupts the thread wherever it is: in the heap, too.
+CASE(handlers_of_signals_fork) {
+  constexpr int kForks = 100;
+  g_forked_block = filled(kMiB, 9);
+  struct sigaction action {};
+  action.sa_handler = fork_in_handler;
+  action.sa_flags = SA_RESTART;
+  CHECK_EQ(sigaction(SIGALRM, &action, nullptr), 0);
+  const itimerval every{{0, 2000}, {0, 2000}};
+  CHECK_EQ(setitimer(ITIMER_REAL, &every, nullptr), 0);
+  while (g_handler_forks < kForks) {
+    free(realloc(calloc(1, 600 * kKiB), 3 * kMiB));
+    free(malloc(70 * kMiB));
+  }
+  const itimerval never{};
+  CHECK_EQ(setitimer(ITIMER_REAL, &never, nullptr), 0);
+  CHECK(is_filled(g_forked_block, kMiB, 9));
+  check_fork(g_forked_block, kMiB, 9);
+}
 
 CASE(fork_with_all_descriptors_in_use) {
   const rlimit limit{600, 600};

@@ -124,6 +124,27 @@ CASE(calloc_gives_zeroes_after_realloc) {
   }
 }
 
+/// Blocks that are too long for their pages to be kept: the bytes behind the last one, in a block's
+/// last unit, go with it.
+CASE(calloc_gives_zeroes_after_long_blocks) {
+  const std::size_t most = affordable(300 * kMiB);
+  for (const std::size_t bytes : {most + 60'000, most + 20'000}) {
+    char* block = malloced(bytes);
+    std::memset(block, 0xff, bytes);
+    block = static_cast<char*>(realloc(block, most + 1000));
+    free(block);
+    block = malloced(bytes);
+    std::memset(block, 0xff, bytes);
+    free(block);
+    char* const shorter = malloced(most + 5000);
+    free(shorter);
+    auto* const all = static_cast<char*>(calloc(most + 60'000, 1));
+    CHECK(in_heap(all));
+    CHECK(is_zero(all, most + 60'000));
+    free(all);
+  }
+}
+
 CASE(realloc_keeps_bytes) {
   char* block = static_cast<char*>(realloc(nullptr, 600 * kKiB));
   CHECK(in_heap(block));
@@ -147,9 +168,12 @@ CASE(realloc_keeps_bytes) {
   char* const small = static_cast<char*>(realloc(less, 1000));
   CHECK(!in_heap(small));
   CHECK(is_filled(small, 1000, 3));
-  char* const again = static_cast<char*>(realloc(small, 2 * kMiB));
-  CHECK(!in_heap(again));  // the program's allocator made it
-  CHECK(is_filled(again, 1000, 3));
+  char* const middle = static_cast<char*>(realloc(small, 200 * kKiB));
+  CHECK(!in_heap(middle));
+  fill(middle, 200 * kKiB, 4);
+  char* const again = static_cast<char*>(realloc(middle, 2 * kMiB));
+  CHECK(in_heap(again));  // now it is long enough
+  CHECK(is_filled(again, 200 * kKiB, 4));
   free(again);
   CHECK(realloc(malloc(kMiB), 0) == nullptr);
 }

@@ -20,8 +20,9 @@ class Rank {
   explicit Rank(Cost cost) : cost_(std::move(cost)) {}
 
   /// Begins a message of `bytes`, and returns its way.
-  Trials::Way begin(std::int64_t bytes, const Trials::Rule& by_rule, bool nonblocking = true) {
-    const Trials::Subject subject{{7, 8}, bytes, Direction::Send, nonblocking};
+  Trials::Way begin(std::int64_t bytes, const Trials::Rule& by_rule, bool nonblocking = true,
+                    bool offerable = false) {
+    const Trials::Subject subject{{7, 8}, bytes, Direction::Send, nonblocking, offerable};
     const Trials::Way way = trials_.way(subject, by_rule, now_);
     now_ += cost_(subject, way);
     trials_.leave(now_, !nonblocking);
@@ -227,14 +228,14 @@ TEST(Trials, shared_memory_is_no_way_of_its_own_where_the_rules_take_it_or_nothi
 }
 
 TEST(Trials, what_may_be_offered_is_also_packed_into_shared_memory_and_the_faster_is_kept) {
-  const Trials::Rule offerable{Transport::Library, true, true, true};
+  const Trials::Rule shareable{Transport::Library, true, true};
   for (const bool offers_win : {true, false}) {
     Rank rank([&](const Trials::Subject&, const Trials::Way& way) {
       if (!way.shares) return 1500;
       return way.offers == offers_win ? 800 : 1000;
     });
     Trials::Way way;
-    for (int i = 0; i <= kEnough && !(way = rank.begin(800, offerable)).settled; ++i)
+    for (int i = 0; i <= kEnough && !(way = rank.begin(800, shareable, true, true)).settled; ++i)
       rank.complete(50);
     EXPECT_TRUE(way.settled && way.shares);
     EXPECT_EQ(way.offers, offers_win);

@@ -27,8 +27,11 @@ constinit std::array<int, 2> g_pipe{-1, -1};
 /// A pipe that is closed for the other one, where the process has all descriptors in use.
 constinit std::array<int, 2> g_spare{-1, -1};
 constinit FileId g_spare_file;
-/// Whether the thread in fork() could be cancelled.
+/// Whether the thread in fork() could be cancelled, and whether it has the lock by itself: a
+/// handler of a signal forks, which has interrupted the thread in the heap. The blocks that there
+/// are hold all the same.
 constinit int g_cancellation = PTHREAD_CANCEL_ENABLE;
+constinit bool g_interrupted = false;
 /// \}
 
 void close_one(int& descriptor) noexcept {
@@ -70,7 +73,7 @@ bool open_pipe() noexcept {
 /// The end of each handler.
 void unlock() noexcept {
   const int cancellation = g_cancellation;
-  g_heap.unlock();
+  if (!g_interrupted) g_heap.unlock();
   restore_cancellation(cancellation);
 }
 
@@ -82,7 +85,9 @@ void unlock() noexcept {
 void prepare() noexcept {
   const int kept = errno;
   const int cancellation = stop_cancellation();
-  g_heap.lock();
+  const bool interrupted = g_heap.is_locked_here();
+  if (!interrupted) g_heap.lock();
+  g_interrupted = interrupted;
   g_cancellation = cancellation;
   if (g_heap.is_shared() && !open_pipe()) g_pipe = {-1, -1};
   errno = kept;

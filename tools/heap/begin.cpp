@@ -14,6 +14,7 @@
 #include "heap.hpp"
 #include "machine.hpp"
 #include "memory/sharing/heap_view.hpp"
+#include "memory/sharing/memory_file.hpp"
 
 using strake::sharing::HeapUse;
 using strake::sharing::HeapView;
@@ -33,12 +34,16 @@ const char* value_of(const char* name, char** environment) noexcept {
   return nullptr;
 }
 
-/// "262144" or "256K"; 0: it is no size.
+/// "262144", "256K" or "256k"; 0: it is no size, or not one that a block may have.
 std::size_t bytes_of(const char* text) noexcept {
+  constexpr unsigned long long kLeast = 1 << 10;
+  constexpr unsigned long long kMost = 1 << 30;
   char* rest = nullptr;
   const unsigned long long number = std::strtoull(text, &rest, 10);
-  const int shift = *rest == 'K' ? 10 : *rest == 'M' ? 20 : *rest == 'G' ? 30 : 0;
-  return static_cast<std::size_t>(number) << shift;
+  const int unit = *rest & ~0x20;  // in capitals
+  const int shift = unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0;
+  if (number > kMost >> shift || number << shift < kLeast) return 0;
+  return static_cast<std::size_t>(number << shift);
 }
 
 /// Whether a launcher has started this process, or what did, as a rank.
@@ -75,7 +80,8 @@ HeapUse try_to_begin() noexcept {
   if (!is_called()) return HeapUse::Replaced;
   if (is_limited(RLIMIT_AS, -1)) return HeapUse::AddressLimit;
   if (is_limited(RLIMIT_FSIZE, HeapView::kSliceBytes)) return HeapUse::FileLimit;
-  if (charges_private_memory_alone()) return HeapUse::Overcommit;
+  if (is_limited(RLIMIT_DATA, -1)) return HeapUse::DataLimit;
+  if (sharing::touches_may_fail()) return HeapUse::Overcommit;
   const bool huge_pages = gives_huge_pages();
   if (!watch_forks() || !g_heap.begin(huge_pages, memory_for_each_core()))
     return HeapUse::Resources;
@@ -102,11 +108,10 @@ extern "C" __attribute__((visibility("default"))) void strake_heap_begin(char** 
   const HeapUse use = try_to_begin();
   strake_heap_view.use.store(use, std::memory_order_release);
   if (use == HeapUse::On) {
-    constexpr std::size_t kLeast = 1 << 10;
     constexpr std::size_t kUsual = 256 << 10;
     const char* const least = value_of("STRAKE_HEAP_LEAST", environment);
     const std::size_t bytes = least == nullptr ? 0 : bytes_of(least);
-    g_least = bytes < kLeast ? kUsual : bytes;
+    g_least = bytes == 0 ? kUsual : bytes;
   }
   errno = kept;
 }

@@ -9,18 +9,21 @@
 #include <cstring>
 #include <string_view>
 
+#include "memory/sharing/memory_file.hpp"
+
 using strake::sharing::HeapDeclined;
 using strake::sharing::HeapUse;
 using strake::sharing::HeapView;
 
-/// What others read of it.
+/// The heap's words to others.
 extern "C" __attribute__((visibility("default"))) HeapView strake_heap_view;
 constinit HeapView strake_heap_view;
 
 namespace strake::heap {
 namespace {
 
-/// Slices begin at multiples of that. No block has a greater alignment. [bytes]
+/// The first slice begins at a multiple of this many bytes. No block has a greater alignment.
+/// [bytes]
 constexpr std::int64_t kAlignment = std::int64_t{1} << 30;
 /// \{ Pages of freed blocks are kept for the next blocks, since a new page takes longer than its
 /// bytes do: a part of the memory that there is for each core, but not more than so many bytes; or
@@ -37,14 +40,6 @@ HeapView& view() noexcept { return strake_heap_view; }
 
 void decline(HeapDeclined why) noexcept {
   view().declined[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
-}
-
-/// Whether the kernel grants the process so much private memory, as malloc would ask for.
-bool is_granted(std::int64_t bytes) noexcept {
-  const auto size = static_cast<std::size_t>(bytes);
-  void* const tried =
-      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return tried != MAP_FAILED && munmap(tried, size) == 0;
 }
 
 [[noreturn]] void abort_with(std::string_view text) noexcept {
@@ -90,7 +85,7 @@ Slice::Block Heap::take_block(std::size_t bytes, std::size_t alignment) noexcept
     decline(HeapDeclined::Full);
     return {};
   }
-  if (wanted >= kAsked && !is_granted(wanted)) {
+  if (wanted >= kAsked && !sharing::is_granted(wanted)) {
     decline(HeapDeclined::Memory);
     return {};
   }
@@ -103,6 +98,7 @@ Slice::Block Heap::take_block(std::size_t bytes, std::size_t alignment) noexcept
     if (!slice.is_open()) {
       refused = !slice.open(base_ + static_cast<std::int64_t>(i) * Slice::kBytes, huge_pages_);
       if (refused) break;
+      view().files[i].store(slice.file().number, std::memory_order_relaxed);
       view().descriptors[i].store(slice.descriptor() + 1, std::memory_order_release);
     }
     block = slice.take(wanted, static_cast<std::int64_t>(alignment), colour, refused);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,15 +29,25 @@ class Heap {
   [[nodiscard]] bool has(const void* address) const noexcept {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - base_) < bytes_;
   }
-  /// \{ Of a block that take() gave; the process ends if there is none at the address.
+  /// \{ For a block that take() gave; the process ends if there is none at the address.
   void give_back(void* address) noexcept;
   [[nodiscard]] std::size_t size_of(void* address) noexcept;
   /// Makes a block longer or shorter where it is. False: it has to move.
   [[nodiscard]] bool resize(void* address, std::size_t bytes) noexcept;
   /// \}
   /// \{ Around fork(): nobody takes blocks meanwhile.
-  void lock() noexcept { pthread_mutex_lock(&mutex_); }
-  void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
+  void lock() noexcept {
+    pthread_mutex_lock(&mutex_);
+    owner_.store(pthread_self(), std::memory_order_relaxed);
+  }
+  void unlock() noexcept {
+    owner_.store(pthread_t{}, std::memory_order_relaxed);
+    pthread_mutex_unlock(&mutex_);
+  }
+  /// Whether this thread has the lock: a signal has interrupted it in the heap.
+  [[nodiscard]] bool is_locked_here() const noexcept {
+    return owner_.load(std::memory_order_relaxed) == pthread_self();
+  }
   /// Under the lock: whether a child has something to copy.
   [[nodiscard]] bool is_shared() const noexcept { return slices_[0].is_open() && !forked_; }
   /// In the child, under the lock. False: there is no memory.
@@ -60,6 +71,7 @@ class Heap {
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  std::atomic<pthread_t> owner_{};
   bool huge_pages_ = false;
   bool forked_ = false;
   std::int64_t used_ = 0;        ///< [bytes] in blocks
@@ -70,7 +82,7 @@ class Heap {
   std::array<Slice, sharing::HeapView::kSlices> slices_{};
 };
 
-/// The process's.
+/// The heap of the process.
 extern Heap g_heap;
 
 }  // namespace strake::heap

@@ -74,11 +74,6 @@ bool is_limited(__rlimit_resource_t what, std::int64_t bytes) noexcept {
          (bytes < 0 || limit.rlim_cur < static_cast<rlim_t>(bytes));
 }
 
-bool charges_private_memory_alone() noexcept {
-  char text[16];
-  return read_file("/proc/sys/vm/overcommit_memory", text) && text[0] == '2';
-}
-
 bool gives_huge_pages() noexcept {
   const char* const path = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
   return access(path, R_OK) == 0 && !has_any_of(path, "[never]", "[deny]");

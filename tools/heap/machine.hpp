@@ -1,4 +1,5 @@
-/// \file  What the machine, and the limits of this process, mean for a heap of shared memory.
+/// \file  The machine and the limits of this process, as far as a heap of shared memory goes by
+/// them.
 #pragma once
 
 #include <sys/resource.h>
@@ -9,9 +10,6 @@ namespace strake::heap {
 
 /// Whether a limit of the process is lower than `bytes`; negative: whether there is one.
 [[nodiscard]] bool is_limited(__rlimit_resource_t what, std::int64_t bytes) noexcept;
-/// Whether the kernel charges shared memory only when it is touched, so that a touch may end the
-/// process (vm.overcommit_memory=2).
-[[nodiscard]] bool charges_private_memory_alone() noexcept;
 /// \{ Whether the kernel gives shared memory huge pages where it is asked to, and private memory
 /// without being asked.
 [[nodiscard]] bool gives_huge_pages() noexcept;

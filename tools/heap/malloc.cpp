@@ -35,6 +35,21 @@ void* moved(void* to, const void* from, std::size_t bytes) noexcept {
   return to;
 }
 
+/// A block of the program's own allocator: one that gets long enough for the heap comes there. One
+/// that is so long already is not in the heap for a reason.
+void* resized_elsewhere(void* block, std::size_t bytes) noexcept {
+  if (bytes >= g_least) {
+    const std::size_t before = g_next.malloc_usable_size(block);
+    void* const to = before < g_least ? g_heap.take(bytes, alignof(std::max_align_t)) : nullptr;
+    if (to != nullptr) {
+      std::memcpy(to, block, before);
+      g_next.free(block);
+      return to;
+    }
+  }
+  return g_next.realloc(block, bytes);
+}
+
 }  // namespace
 
 STRAKE_EXPORT void* malloc(std::size_t bytes) noexcept {
@@ -63,7 +78,7 @@ STRAKE_EXPORT void free(void* block) noexcept {
 STRAKE_EXPORT void* realloc(void* block, std::size_t bytes) noexcept {
   if (block == nullptr) return malloc(bytes);
   if (is_early(block)) return moved(malloc(bytes), block, std::min(bytes, early_bytes(block)));
-  if (!g_heap.has(block)) return g_next.realloc(block, bytes);
+  if (!g_heap.has(block)) return resized_elsewhere(block, bytes);
   if (bytes == 0) {
     free(block);
     return nullptr;

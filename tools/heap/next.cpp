@@ -56,7 +56,7 @@ bool look_up() noexcept {
   return true;
 }
 
-/// \{ What the functions are until they are looked up. The loader calls malloc before any
+/// \{ The functions until they are looked up. The loader calls malloc before any
 /// constructor has run, while the process has one thread.
 void* first_malloc(std::size_t bytes) {
   return look_up() ? g_next.malloc(bytes) : take_early(bytes, 0);

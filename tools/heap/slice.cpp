@@ -12,18 +12,12 @@
 #include <cstring>
 
 #include "descriptors.hpp"
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U  // Linux 6.3
-#endif
+#include "memory/sharing/memory_file.hpp"
 
 namespace strake::heap {
 namespace {
 
 constexpr std::int64_t kUnits = Slice::kBytes / kUnit;
-/// So much of a slice is mapped at a time, where that is enough. What is mapped but not used would
-/// be in a core dump, and in memory that is locked.
-constexpr std::int64_t kStep = 64 << 20;
 
 int order_of(std::int64_t capacity) noexcept {
   return std::countr_zero(static_cast<std::uint64_t>(capacity / kUnit));
@@ -65,24 +59,6 @@ void* zeroes(std::int64_t bytes) noexcept {
   return made == MAP_FAILED ? nullptr : made;
 }
 
-/// A descriptor of memory without a name, that nobody can resize; negative: it can't be had.
-int make_memory(std::int64_t bytes) noexcept {
-  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  // Past the limit ftruncate() would send SIGXFSZ.
-  rlimit longest{};
-  if (getrlimit(RLIMIT_FSIZE, &longest) != 0 || longest.rlim_cur < static_cast<rlim_t>(bytes))
-    return -1;
-  int made = memfd_create("strake-heap", kFlags | MFD_NOEXEC_SEAL);
-  if (made < 0 && errno == EINVAL) made = memfd_create("strake-heap", kFlags);
-  if (made < 0) return -1;
-  made = moved_high(made);
-  if (ftruncate(made, bytes) == 0 &&
-      fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-    return made;
-  close(made);
-  return -1;
-}
-
 }  // namespace
 
 bool Slice::open(std::byte* data, bool huge_pages) noexcept {
@@ -93,7 +69,7 @@ bool Slice::open(std::byte* data, bool huge_pages) noexcept {
   auto* const known = static_cast<std::byte*>(zeroes(kUnitBytes + kLengthBytes + 2 * kBitBytes));
   if (known == nullptr) return false;
   const int cancellation = stop_cancellation();
-  descriptor_ = make_memory(kBytes);
+  descriptor_ = moved_high(sharing::make_memory_file("strake-heap", kBytes));
   restore_cancellation(cancellation);
   if (descriptor_ < 0) {
     munmap(known, static_cast<std::size_t>(kUnitBytes + kLengthBytes + 2 * kBitBytes));
@@ -116,16 +92,23 @@ bool Slice::is_own_descriptor() const noexcept {
   return descriptor_ >= 0 && file_of(descriptor_) == file_;
 }
 
-bool Slice::map_to(std::int64_t end) noexcept {
-  if (end <= mapped_) return true;
-  end = std::min((end + kStep - 1) / kStep * kStep, kBytes);
-  if (private_ || !is_own_descriptor()) return false;
-  const auto bytes = static_cast<std::size_t>(end - mapped_);
-  void* const mapped = mmap(data_ + mapped_, bytes, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor_, mapped_);
-  if (mapped == MAP_FAILED) return false;
-  if (huge_pages_) (void)madvise(mapped, bytes, MADV_HUGEPAGE);
-  mapped_ = end;
+/// Maps the steps of [begin, end) that are not mapped yet.
+bool Slice::map(std::int64_t begin, std::int64_t end) noexcept {
+  const std::int64_t last = (end + kStep - 1) / kStep;
+  for (std::int64_t step = begin / kStep; step < last; ++step) {
+    if (is_mapped_[static_cast<std::size_t>(step)]) continue;
+    std::int64_t stop = step + 1;
+    while (stop < last && !is_mapped_[static_cast<std::size_t>(stop)]) ++stop;
+    if (private_ || !is_own_descriptor()) return false;
+    const auto bytes = static_cast<std::size_t>((stop - step) * kStep);
+    void* const mapped = mmap(data_ + step * kStep, bytes, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor_, step * kStep);
+    if (mapped == MAP_FAILED) return false;
+    if (huge_pages_) (void)madvise(mapped, bytes, MADV_HUGEPAGE);
+    for (; step < stop; ++step) is_mapped_[static_cast<std::size_t>(step)] = true;
+    --step;
+  }
+  mapped_ = std::max(mapped_, last * kStep);
   return true;
 }
 
@@ -140,7 +123,7 @@ Slice::Block Slice::take(std::int64_t bytes, std::int64_t alignment, std::int64_
     at = blocks_.take(wanted);
   }
   if (!at) return {};
-  if (!map_to(*at + bytes + colour)) {
+  if (!map(*at, *at + bytes + colour)) {
     blocks_.give_back(*at, wanted);
     refused = true;
     return {};
@@ -176,7 +159,7 @@ Slice::Block Slice::find(const std::byte* address) const noexcept {
 
 bool Slice::resize(const Block& block, std::int64_t bytes) noexcept {
   const std::int64_t at = block.address - data_;
-  if (bytes > block.capacity || !map_to(at + bytes)) return false;
+  if (bytes > block.capacity || !map(at, at + bytes)) return false;
   const std::int64_t first = at / kUnit;
   const std::int64_t colour = at % kUnit;
   const std::int64_t before = first + units_of(block.bytes + colour);
@@ -229,7 +212,9 @@ bool Slice::drop(std::int64_t begin, std::int64_t end) const noexcept {
 
 bool Slice::drop_pages(const Block& block) const noexcept {
   const std::int64_t at = block.address - data_;
-  return drop(at / kUnit * kUnit, at + block.bytes);
+  const std::int64_t begin = at / kUnit;
+  // Whole units: a longer block may have left pages behind the last byte.
+  return drop(begin * kUnit, (begin + units_of(at % kUnit + block.bytes)) * kUnit);
 }
 
 template <typename F>
@@ -324,6 +309,7 @@ bool Slice::make_private() noexcept {
   if (is_own_descriptor()) close(descriptor_);
   descriptor_ = -1;
   private_ = true;
+  std::fill_n(is_mapped_.begin(), mapped_ / kStep, true);
   forget(0, kUnits);  // only what is in blocks was copied
   return true;
 }

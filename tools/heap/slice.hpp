@@ -23,7 +23,7 @@ class Slice {
 
   [[nodiscard]] bool is_open() const noexcept { return data_ != nullptr; }
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] FileId file() const noexcept { return file_; }
   /// Makes the memory of the addresses from `data` on, which nobody else uses. False: it can't be
   /// had.
   [[nodiscard]] bool open(std::byte* data, bool huge_pages) noexcept;
@@ -71,7 +71,7 @@ class Slice {
   void join_held() noexcept;
   /// \}
   [[nodiscard]] bool drop(std::int64_t begin, std::int64_t end) const noexcept;
-  [[nodiscard]] bool map_to(std::int64_t end) noexcept;
+  [[nodiscard]] bool map(std::int64_t begin, std::int64_t end) noexcept;
   [[nodiscard]] bool is_own_descriptor() const noexcept;
   [[nodiscard]] bool copy_to(std::byte* copy, std::int64_t begin, std::int64_t end) const noexcept;
   /// Calls f(word, mask) for each word of bits, one a unit, of the units [begin, end).
@@ -85,7 +85,11 @@ class Slice {
   FileId file_;  ///< of the descriptor
   bool huge_pages_ = false;
   bool private_ = false;
-  std::int64_t mapped_ = 0;  ///< [bytes] from the begin
+  /// So much of a slice is mapped at a time, where that is enough. What is mapped but not used
+  /// would be in a core dump, and in memory that is locked.
+  static constexpr std::int64_t kStep = 64 << 20;
+  std::array<bool, kBytes / kStep> is_mapped_{};
+  std::int64_t mapped_ = 0;  ///< [bytes] from the begin to the end of the last step that is mapped
   sharing::Buddies blocks_;
   /// By unit: how long the block is that begins there, and what colour it has; of a block that is
   /// held, the next one; 0: none begins there.

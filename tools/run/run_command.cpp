@@ -67,9 +67,11 @@ Command command(CLI::App& parent) {
       ->capture_default_str();
   CLI::Option* disable = app->add_flag("--disable", options->disable,
                                        "Load the interposer, but let it pass every call through");
-  app->add_flag("--shared-heap", options->shared_heap,
-                "Take large blocks of malloc from memory that ranks of a node can share: one copy "
-                "a message in place of two; with --compare, N runs more go with it");
+  app->add_flag(
+      "--shared-heap", options->shared_heap,
+      "Take large blocks of malloc from memory that ranks of a node can share: nonblocking "
+      "and persistent messages are copied once, not twice; with --compare, N runs more "
+      "go with it");
   CLI::Option* compare =
       app->add_option("--compare", options->compare,
                       "Run the job N times alone and N times under Strake, and compare the times")

@@ -31,7 +31,7 @@ void Trials::State::begin() noexcept {
   begun = -1;
   ways = {};
   ways[kShared].hopeless = !by_rule.shareable || by_rule.shares;
-  ways[kCopied].hopeless = !by_rule.shareable || !by_rule.shares || !by_rule.offerable;
+  ways[kCopied].hopeless = !by_rule.shareable || !by_rule.shares || !offerable;
   turn = kept;
 }
 
@@ -53,9 +53,10 @@ Trials::Way Trials::State::way(std::size_t way) const noexcept {
 }
 
 std::size_t Trials::Hash::operator()(const Subject& subject) const noexcept {
-  return static_cast<std::size_t>(
-      subject.layout.lo ^ (static_cast<std::uint64_t>(subject.bytes) << 2) ^
-      (subject.direction == Direction::Send ? 0U : 1U) ^ (subject.nonblocking ? 2U : 0U));
+  return static_cast<std::size_t>(subject.layout.lo ^
+                                  (static_cast<std::uint64_t>(subject.bytes) << 2) ^
+                                  (subject.direction == Direction::Send ? 0U : 1U) ^
+                                  (subject.nonblocking ? 2U : 0U) ^ (subject.offerable ? 4U : 0U));
 }
 
 Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_t now) {
@@ -63,7 +64,7 @@ Trials::Way Trials::way(const Subject& subject, const Rule& by_rule, std::int64_
   auto known = states_.find(subject);
   if (known == states_.end()) {
     if (states_.size() == kMostSubjects) return {by_rule.transport, by_rule.shares, true, true};
-    known = states_.try_emplace(subject, by_rule).first;
+    known = states_.try_emplace(subject, by_rule, subject.offerable).first;
   }
   State& state = known->second;
   if (open_ && blocking_ && (state.exchange == exchange_ || subject.nonblocking)) close();

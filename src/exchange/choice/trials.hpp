@@ -36,6 +36,7 @@ class Trials {
     std::int64_t bytes = 0;
     Direction direction = Direction::Send;
     bool nonblocking = false;
+    bool offerable = false;  ///< it lies where its receiver may copy it from, and is worth an offer
     friend bool operator==(const Subject&, const Subject&) = default;
   };
   /// \{ Exchanges of each way that are not timed: at least kWarmUp, and until they have taken
@@ -92,7 +93,6 @@ class Trials {
     Transport transport = Transport::Library;  ///< or Pack
     bool shares = true;                        ///< as of Way
     bool shareable = false;                    ///< memory that ranks share may carry it
-    bool offerable = false;                    ///< it lies in such memory, and is worth an offer
   };
   /// The way of a message of a call that began at `now`.
   Way way(const Subject& subject, const Rule& by_rule, std::int64_t now);
@@ -152,6 +152,7 @@ class Trials {
   };
   struct State {
     Rule by_rule;
+    bool offerable;
     std::size_t kept = kRules;
     std::size_t turn = kRules;  ///< the way that is being tried
     bool settled = false;
@@ -165,7 +166,9 @@ class Trials {
     std::int64_t ended = 0;      ///< when it was settled last
     std::array<Times, kWays> ways;
 
-    explicit State(const Rule& rule) noexcept : by_rule(rule) { begin(); }
+    State(const Rule& rule, bool may_offer) noexcept : by_rule(rule), offerable(may_offer) {
+      begin();
+    }
     /// Forgets all times: the ways that differ, and are possible, are to be tried.
     void begin() noexcept;
     [[nodiscard]] Transport transport_of(std::size_t way) const noexcept;

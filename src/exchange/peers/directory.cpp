@@ -92,6 +92,7 @@ Directory::Sent Directory::send_self(std::int32_t rank) const noexcept {
 
 /// Its memory may be gone: then nothing is sent.
 Directory::Sent Directory::send_region(std::int32_t rank, const Region& region) const {
+  if (!sharing::Arenas::has_descriptor(region)) return Sent::NoReceiver;
   Announcement made{identity(), job_, region.number, region.generation, region.bytes};
   if (!is_device_region(region.number)) return send(rank, made, std::array{region.descriptor});
   const auto exported = sharing::DeviceExports::get().export_of(region);

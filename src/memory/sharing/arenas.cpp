@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "memory/sharing/memory_file.hpp"
 #include "settings/log.hpp"
 #include "strake/error.hpp"
 
@@ -20,25 +21,6 @@ namespace strake::sharing {
 namespace {
 
 constexpr std::int64_t kPage = 4096;
-
-/// vm.overcommit_memory=2: a page of shared memory is charged when it is touched, and a touch that
-/// is refused ends the process by SIGBUS.
-bool touches_may_fail() {
-  static const bool strict = [] {
-    int mode = 0;
-    std::ifstream("/proc/sys/vm/overcommit_memory") >> mode;
-    return mode == 2;
-  }();
-  return strict;
-}
-
-/// Whether the kernel grants the process so much private memory, which is what others allocate.
-bool is_granted(std::int64_t bytes) {
-  const auto size = static_cast<std::size_t>(bytes);
-  void* const tried =
-      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return tried != MAP_FAILED && munmap(tried, size) == 0;
-}
 
 /// Whether the bytes around a byte of a message are those at `offset` of the allocation.
 bool is_same(const std::byte* byte, const std::byte* twin) {
@@ -95,7 +77,8 @@ Arenas::Arenas() noexcept : heap_(shared_heap()) {
 }
 
 void* Arenas::allocate(std::int64_t bytes) noexcept {
-  if (bytes < kShortest || touches_may_fail()) return nullptr;
+  static const bool may_fail = touches_may_fail();
+  if (bytes < kShortest || may_fail) return nullptr;
   if (!is_granted(bytes)) {
     log::info("{} bytes are allocated as others are: there is no memory for them", bytes);
     return nullptr;
@@ -157,6 +140,11 @@ std::optional<Arenas::Region> Arenas::search(const std::byte* first, const std::
   return std::nullopt;
 }
 
+bool Arenas::has_descriptor(const Region& region) noexcept {
+  struct stat found {};
+  return region.file == 0 || (fstat(region.descriptor, &found) == 0 && found.st_ino == region.file);
+}
+
 /// The slice of the shared heap that holds all of [first, last).
 std::optional<Arenas::Region> Arenas::slice_with(const std::byte* first, const std::byte* last) {
   constexpr std::less_equal<> kNotAfter;
@@ -169,10 +157,14 @@ std::optional<Arenas::Region> Arenas::slice_with(const std::byte* first, const s
   std::byte* const data = base + static_cast<std::int64_t>(slice) * kBytes;
   const int descriptor = heap_->descriptors[slice].load(std::memory_order_acquire) - 1;
   if (descriptor < 0 || last - data > kBytes) return std::nullopt;
+  const Region region{
+      static_cast<std::int32_t>(kMost + slice),           1, kBytes, descriptor, data,
+      heap_->files[slice].load(std::memory_order_relaxed)};
   Seen& seen = slices_[slice];
   if (seen.covered) return std::nullopt;
   if (seen.twin.data() == nullptr) {
     try {
+      if (!has_descriptor(region)) throw Error("the program has closed their descriptor");
       seen.twin = SharedMemory::map(descriptor, kBytes, SharedMemory::Access::Read);
     } catch (const std::exception& error) {
       seen.covered = true;
@@ -180,7 +172,6 @@ std::optional<Arenas::Region> Arenas::slice_with(const std::byte* first, const s
       return std::nullopt;
     }
   }
-  const Region region{static_cast<std::int32_t>(kMost + slice), 1, kBytes, descriptor, data};
   if (!is_as_seen(region, seen, first, last)) return std::nullopt;
   return region;
 }

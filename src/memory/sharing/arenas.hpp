@@ -45,7 +45,11 @@ class Arenas {
     std::int64_t bytes = 0;
     int descriptor = -1;
     std::byte* data = nullptr;
+    std::uint64_t file = 0;  ///< number of the descriptor's file; 0: the descriptor is Strake's own
   };
+  /// Whether the region's descriptor is still that of its memory: a program may have closed it, and
+  /// got its number for a file of its own. A system call, for a slice of the shared heap.
+  [[nodiscard]] static bool has_descriptor(const Region& region) noexcept;
   /// The region that holds all of [first, last), which are bytes of a message, where the
   /// application has not mapped other memory over it. Noticed is that by the first and the last
   /// bytes, if they differ from those of the region, and logged: such a region is never found
@@ -81,7 +85,7 @@ class Arenas {
   std::array<Seen, HeapView::kSlices> slices_;
 };
 
-/// What the shared heap of the process says; null: there is none in use.
+/// The words of the process's shared heap; null: none is loaded.
 [[nodiscard]] const HeapView* shared_heap() noexcept;
 
 }  // namespace strake::sharing

@@ -1,5 +1,5 @@
-/// \file  What the process's shared heap (libstrake-heap.so, tools/heap) says of itself to all that
-/// is loaded there: where it is, the descriptors of its memory, and what became of it. Uses only
+/// \file  The words of the process's shared heap (libstrake-heap.so, tools/heap) to all that is
+/// loaded there: where it is, the descriptors of its memory, and its counts. Uses only
 /// the C library.
 #pragma once
 
@@ -18,11 +18,13 @@ enum class HeapUse : std::uint32_t {
   Replaced,      ///< the program's malloc does not lead here
   AddressLimit,  ///< ulimit -v: the heap's addresses would leave the program too few
   FileLimit,     ///< ulimit -f: a slice would be a file that is too long
+  DataLimit,     ///< ulimit -d: it counts private memory alone, and a child of fork() has a private
+                 ///< copy
   Overcommit,    ///< vm.overcommit_memory=2: a touch of shared memory may end the process
   Resources,     ///< no addresses, or no handlers of fork
   Forked,        ///< a child of fork(), whose memory is its own
 };
-inline constexpr int kHeapUses = 9;
+inline constexpr int kHeapUses = 10;
 
 /// Why a large block is not in the heap.
 enum class HeapDeclined : std::uint32_t {
@@ -45,8 +47,11 @@ struct HeapView {
   std::uint32_t version = kVersion;
   std::atomic<HeapUse> use{HeapUse::Off};
   std::atomic<std::byte*> base{nullptr};  ///< null: there is none
-  /// By slice, the descriptor of its memory, counted from 1; 0: there is no such slice (yet).
+  /// \{ By slice: the descriptor of its memory, counted from 1 (0: there is no such slice yet), and
+  /// the number of that file, since a program may close descriptors that it did not open.
   std::array<std::atomic<int>, kSlices> descriptors{};
+  std::array<std::atomic<std::uint64_t>, kSlices> files{};
+  /// \}
   /// \{ Since the process's begin.
   std::atomic<std::uint64_t> blocks{0};
   std::atomic<std::uint64_t> bytes{0};

@@ -12,11 +12,9 @@
 #include <cstring>
 #include <utility>
 
+#include "memory/sharing/memory_file.hpp"
 #include "strake/error.hpp"
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U  // Linux 6.3
-#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14
 #endif
@@ -25,14 +23,6 @@ namespace strake::sharing {
 namespace {
 
 constexpr std::int64_t kChunk = 64 << 10;
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-FileDescriptor make_descriptor() {
-  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  const int made = memfd_create("strake", kFlags | MFD_NOEXEC_SEAL);
-  // Kernels before 6.3 know no such flag.
-  return FileDescriptor(made < 0 && errno == EINVAL ? memfd_create("strake", kFlags) : made);
-}
 
 std::byte* map_pages(int descriptor, std::int64_t bytes, SharedMemory::Access access) {
   const int allowed = access == SharedMemory::Access::Read ? PROT_READ : PROT_READ | PROT_WRITE;
@@ -50,17 +40,14 @@ SharedMemory::SharedMemory(std::byte* data, std::int64_t bytes, FileDescriptor d
       populated_(static_cast<std::size_t>((bytes + kChunk - 1) / kChunk)) {}
 
 SharedMemory SharedMemory::make(std::int64_t bytes) {
-  // Past this limit ftruncate() would end the process.
-  rlimit longest{};
-  if (getrlimit(RLIMIT_FSIZE, &longest) == 0 && static_cast<rlim_t>(bytes) > longest.rlim_cur) {
+  FileDescriptor descriptor(make_memory_file("strake", bytes));
+  std::byte* data = nullptr;
+  if (descriptor.get() >= 0) data = map_pages(descriptor.get(), bytes, Access::ReadWrite);
+  if (data == nullptr && errno == EFBIG) {
+    rlimit longest{};
+    (void)getrlimit(RLIMIT_FSIZE, &longest);
     throw OutOfMemory(fmt::format("{} bytes of shared memory: files may have {} (ulimit -f)", bytes,
                                   longest.rlim_cur));
-  }
-  FileDescriptor descriptor = make_descriptor();
-  std::byte* data = nullptr;
-  if (descriptor.get() >= 0 && ftruncate(descriptor.get(), bytes) == 0 &&
-      fcntl(descriptor.get(), F_ADD_SEALS, kSeals) == 0) {
-    data = map_pages(descriptor.get(), bytes, Access::ReadWrite);
   }
   if (data == nullptr) {
     throw OutOfMemory(
@@ -72,7 +59,7 @@ SharedMemory SharedMemory::make(std::int64_t bytes) {
 SharedMemory SharedMemory::map(int descriptor, std::int64_t bytes, Access access) {
   // Only memory has seals. What has none may be a file of a file system that does not answer.
   const int seals = fcntl(descriptor, F_GET_SEALS);
-  if (seals < 0 || (seals & kSeals) != kSeals)
+  if (seals < 0 || (seals & memory_seals()) != memory_seals())
     throw InvalidArgument("memory that its owner may resize is not mapped");
   struct stat found {};
   if (fstat(descriptor, &found) != 0 || found.st_size != bytes) {

@@ -169,7 +169,18 @@ inline void require_preloaded() {
          std::string("MPI_Send comes from ") + (info.dli_fname ? info.dli_fname : "nowhere"));
 }
 
-/// What init() and a program that calls MPI_Init by itself, or has but sessions, have in common.
+/// A test with the shared heap must have it.
+inline void require_heap() {
+  if (std::getenv("TEST_PRELOADED") == nullptr || std::getenv("STRAKE_SHARED_HEAP") == nullptr)
+    return;
+  // Its version, and whether it is in use (memory/sharing/heap_view.hpp).
+  const auto* const view =
+      static_cast<const std::uint32_t*>(dlsym(RTLD_DEFAULT, "strake_heap_view"));
+  constexpr std::uint32_t kOn = 1;
+  if (view == nullptr || view[1] != kOn) fail(__FILE__, __LINE__, "the shared heap is not in use");
+}
+
+/// The common part of init() and of a program that calls MPI_Init by itself, or has but sessions.
 /// `comm` holds all ranks.
 inline void started(MPI_Comm comm, int argc, char** argv) {
   MPI_Comm_rank(comm, &state().rank);
@@ -177,6 +188,7 @@ inline void started(MPI_Comm comm, int argc, char** argv) {
   for (const int number : {SIGALRM, SIGSEGV, SIGBUS}) signal(number, on_signal);
   alarm(kWatchdogSeconds);
   require_preloaded();
+  require_heap();
   for (int i = 1; i < argc; ++i)
     if (std::string(argv[i]) == "--device" && !test_memory::use_device(rank())) {
       if (rank() == 0) std::printf("no device\n");

@@ -73,13 +73,14 @@ std::optional<Lease> ShmEndpoint::lease(const Destination& to, const Layout& lay
   const bool to_self = to.rank == rank_;
   const bool looks = !to_self && (device || worth_reading_in_place(layout));
   const auto found = looks ? region_of(to.rank, layout, address, place) : std::nullopt;
-  if (looks && !device && !found) in_ordinary_ += static_cast<std::uint64_t>(bytes);
   const bool offers = to_self || (found && found->known);
   const bool changed = directory_.owes_look(to.rank) || (found && found->looks);
   if (device && !offers && !changed) return std::nullopt;
   std::optional<Lease> lease =
       offers ? send_segment_.lease_unpacked(to, bytes) : send_segment_.lease(to, bytes);
   if (!lease) return std::nullopt;
+  if (looks && !device && !found && !would_offer(layout, address))
+    in_ordinary_ += static_cast<std::uint64_t>(bytes);
   try {
     if (changed) lease->set_changed_flag();
     directory_.has_looked(to.rank);

@@ -78,10 +78,11 @@ class ShmEndpoint {
   [[nodiscard]] bool shares_devices() const noexcept { return shares_devices_; }
   /// How many offers were packed after all.
   [[nodiscard]] std::uint64_t offers_late() const noexcept { return late_; }
+  /// Bytes of messages that were packed, and would have been offered if they lay in memory that
+  /// others can map.
+  [[nodiscard]] std::uint64_t bytes_in_ordinary_memory() const noexcept { return in_ordinary_; }
   /// How many messages of a device could not be offered, by the reason why other ranks can't open
   /// their memory.
-  /// Bytes of messages that were packed, and would have been offered from memory that others map.
-  [[nodiscard]] std::uint64_t bytes_in_ordinary_memory() const noexcept { return in_ordinary_; }
   using Unshareable = std::array<std::uint64_t, sharing::kDeclined>;
   [[nodiscard]] const Unshareable& unshareable() const noexcept { return unshareable_; }
   void count(sharing::Declined why) noexcept { ++unshareable_[static_cast<std::size_t>(why)]; }
