@@ -144,7 +144,7 @@ DeviceExports::Allocation* DeviceExports::add(std::uint64_t first, std::uint64_t
 
 DeviceExports::Export DeviceExports::export_of(const Arenas::Region& found) {
   const std::lock_guard lock(mutex_);
-  Allocation& allocation = allocations_[static_cast<std::size_t>(found.number - Arenas::kMost)];
+  Allocation& allocation = allocations_[static_cast<std::size_t>(found.number - Arenas::kRegions)];
   Export made{allocation.memory, {}};
   if (made.memory.pieces == 0) return made;
   for (const MemoryPiece& piece : allocation.pieces) {

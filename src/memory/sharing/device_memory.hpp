@@ -57,7 +57,7 @@ class DeviceExports {
     }
     return taken;
   }
-  /// What holds all of [first, last), with a number from Arenas::kMost on. Nothing, and `why`,
+  /// What holds all of [first, last), with a number from Arenas::kRegions on. Nothing, and `why`,
   /// where it can't be exported. ~150 ns for known memory: the runtime is asked whether it is the
   /// same still, 110 ns for each piece.
   [[nodiscard]] std::optional<Arenas::Region> find(const std::byte* first, const std::byte* last,
@@ -88,7 +88,7 @@ class DeviceExports {
   [[nodiscard]] static bool is_there(const Allocation& allocation, std::uint64_t first,
                                      std::uint64_t last) noexcept;
   [[nodiscard]] std::int32_t number_of(const Allocation& allocation) const noexcept {
-    return Arenas::kMost + static_cast<std::int32_t>(&allocation - allocations_.data());
+    return Arenas::kRegions + static_cast<std::int32_t>(&allocation - allocations_.data());
   }
   Allocation* add(std::uint64_t first, std::uint64_t last, Declined& why);
   Allocation* unused();
