@@ -138,7 +138,7 @@ void examine_elements(Direction direction, Style style, void* buffer, std::int64
   if ((choice.reason == Reason::BuiltInRule || shareable) && !result.typed.mixed) {
     settled = use != Use::Often;  // a persistent request: Operation tries at each start, or nobody
     if (settled) {
-      const auto* const endpoint = exchange::shared::ShmEndpoint::get();
+      auto* const endpoint = exchange::shared::ShmEndpoint::get();
       const bool offerable = shareable && direction == Direction::Send && endpoint != nullptr &&
                              endpoint->would_offer(elements.layout(), result.typed.address);
       choice = trying::choose(elements, direction, nonblocking, {shareable, offerable}, choice,

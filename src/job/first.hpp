@@ -18,8 +18,18 @@ inline bool is_first(std::initializer_list<const char*> variables) noexcept {
   return true;
 }
 
-inline bool first_of_job() noexcept {
-  return is_first({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"});
+/// Variables in which launchers tell each process its rank.
+inline constexpr std::initializer_list<const char*> kRankVariables = {
+    "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+
+inline bool first_of_job() noexcept { return is_first(kRankVariables); }
+
+/// Whether a launcher has started this process, or what did, as a rank.
+inline bool is_rank() noexcept {
+  for (const char* variable : kRankVariables) {
+    if (std::getenv(variable) != nullptr) return true;
+  }
+  return false;
 }
 
 inline bool first_of_node() noexcept {

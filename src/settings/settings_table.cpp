@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <limits>
 
 namespace strake::settings {
 namespace {
@@ -20,13 +18,6 @@ std::vector<std::string_view> split_choices(std::string_view choices) {
     choices.remove_prefix(std::min(bar + 1, choices.size()));
   }
   return out;
-}
-
-std::optional<std::int64_t> parse_number(std::string_view text) noexcept {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::optional<bool> parse_flag(std::string_view text) {
@@ -85,30 +76,6 @@ Parsed parse_value(const Setting& setting, std::string_view text) {
 }
 
 }  // namespace
-
-std::optional<std::int64_t> parse_bytes(std::string_view text) noexcept {
-  int shift = 0;
-  if (!text.empty()) {
-    switch (std::toupper(static_cast<unsigned char>(text.back()))) {
-      case 'K':
-        shift = 10;
-        break;
-      case 'M':
-        shift = 20;
-        break;
-      case 'G':
-        shift = 30;
-        break;
-      default:
-        break;
-    }
-  }
-  if (shift != 0) text.remove_suffix(1);
-  const auto value = parse_number(text);
-  if (!value || *value < 0 || *value > (std::numeric_limits<std::int64_t>::max() >> shift))
-    return std::nullopt;
-  return *value << shift;
-}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto same = [](char x, char y) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "settings/bytes.hpp"
 #include "settings/setting.hpp"
 
 namespace strake::settings {
@@ -28,10 +29,6 @@ struct Table {
 
 /// Reads `environment` (NAME=value each; names without STRAKE_ are passed over).
 [[nodiscard]] Table read_table(std::span<const char* const> environment);
-
-/// "64K", "1M", "2G", "512": bytes, with binary multiples. Nothing if it is no such text, or 2^63
-/// and more.
-[[nodiscard]] std::optional<std::int64_t> parse_bytes(std::string_view text) noexcept;
 
 /// Letters to insert, delete, replace or swap with their neighbour to turn `a` into `b`; case does
 /// not count.

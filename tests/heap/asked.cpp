@@ -1,4 +1,4 @@
-// What programs in other languages ask of the heap.
+// Programs in other languages ask these functions about the heap.
 #include <dlfcn.h>
 
 #include "memory/sharing/heap_view.hpp"

@@ -1,4 +1,4 @@
-// What the heap takes of the machine: memory, mappings and names.
+// The heap takes memory, mappings and names of the machine, and gives them back.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -89,13 +89,16 @@ Comparison three(MeasuredRuns alone, MeasuredRuns under, MeasuredRuns heap, bool
   return Comparison({std::move(alone), std::move(under), std::move(heap)}, has_heap);
 }
 
+void expect_end(const Comparison& all, KindIndex best, const std::string& sentence) {
+  EXPECT_EQ(all.best(), best);
+  EXPECT_EQ(all.sentence(), sentence);
+}
+
 TEST(ThreeKinds, a_faster_heap_is_taken_with_both_ratios) {
-  const Comparison all = three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2.3, 0.8));
-  EXPECT_EQ(all.best(), kHeap);
-  EXPECT_EQ(all.sentence(),
-            "time in MPI 2.87 s alone, 1.22 s under Strake, 816 ms with --shared-heap: "
-            "3.5 ± 0.1 × with it, 1.50 ± 0.04 × by it; "
-            "whole run 1.7 ± 0.1 × with it, 1.22 ± 0.04 × by it; take --shared-heap");
+  expect_end(three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2.3, 0.8)), kHeap,
+             "time in MPI 2.87 s alone, 1.22 s under Strake, 816 ms with --shared-heap: "
+             "3.5 ± 0.1 × with it, 1.50 ± 0.04 × by it; "
+             "whole run 1.7 ± 0.1 × with it, 1.22 ± 0.04 × by it; take --shared-heap");
   EXPECT_EQ(three(runs(5, 4, 2), without_mpi(runs(5, 4, 2)), runs(5, 2, 1)).sentence(),
             "whole run 4.08 s alone, 4.08 s under Strake, 2.04 s with --shared-heap: "
             "2.0 ± 0.1 × with it, 2.0 ± 0.1 × by it; take --shared-heap");
@@ -106,27 +109,21 @@ TEST(ThreeKinds, a_faster_heap_is_taken_with_both_ratios) {
 }
 
 TEST(ThreeKinds, a_heap_without_a_difference_is_left_out) {
-  const Comparison all = three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2.8, 1.2));
-  EXPECT_EQ(all.best(), kUnder);
-  EXPECT_EQ(all.sentence(),
-            "under Strake time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×; "
-            "--shared-heap makes no difference that 5 runs can show (time in MPI 0.97 to 1.03 ×, "
-            "whole run 0.97 to 1.03 ×); take Strake without --shared-heap");
-  const Comparison none = three(runs(5, 4, 1), runs(5, 4, 1), runs(5, 4, 1));
-  EXPECT_EQ(none.best(), kAlone);
-  EXPECT_EQ(none.sentence(),
-            "under Strake no difference that 5 runs can show: time in MPI 0.97 to 1.03 ×, "
-            "whole run 0.97 to 1.03 ×; --shared-heap makes no difference that 5 runs can show "
-            "(time in MPI 0.97 to 1.03 ×, whole run 0.97 to 1.03 ×); take the job alone");
+  expect_end(three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2.8, 1.2)), kUnder,
+             "under Strake time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×; "
+             "--shared-heap makes no difference that 5 runs can show (time in MPI 0.97 to 1.03 ×, "
+             "whole run 0.97 to 1.03 ×); take Strake without --shared-heap");
+  expect_end(three(runs(5, 4, 1), runs(5, 4, 1), runs(5, 4, 1)), kAlone,
+             "under Strake no difference that 5 runs can show: time in MPI 0.97 to 1.03 ×, "
+             "whole run 0.97 to 1.03 ×; --shared-heap makes no difference that 5 runs can show "
+             "(time in MPI 0.97 to 1.03 ×, whole run 0.97 to 1.03 ×); take the job alone");
 }
 
 TEST(ThreeKinds, a_slower_heap_is_left_out) {
-  const Comparison all = three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2.8, 2.4));
-  EXPECT_EQ(all.best(), kUnder);
-  EXPECT_EQ(all.sentence(),
-            "under Strake time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×; "
-            "slower with --shared-heap (time in MPI 2.0 ± 0.1 times as long, whole run 0.97 to "
-            "1.03 ×): leave it out; take Strake without --shared-heap");
+  expect_end(three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2.8, 2.4)), kUnder,
+             "under Strake time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×; "
+             "slower with --shared-heap (time in MPI 2.0 ± 0.1 times as long, whole run 0.97 to "
+             "1.03 ×): leave it out; take Strake without --shared-heap");
   // Its pages may cost outside MPI what it saves inside.
   const Comparison whole = three(runs(5, 4, 2), runs(5, 3, 1), runs(5, 3.5, 0.5));
   EXPECT_EQ(whole.best(), kUnder);
@@ -148,20 +145,17 @@ TEST(ThreeKinds, of_which_none_is_faster_than_alone_the_job_alone_is_taken) {
 }
 
 TEST(ThreeKinds, a_heap_that_only_the_job_alone_is_slower_than_claims_nothing_by_itself) {
-  const Comparison all = three(runs(5, 4, 1.045), runs(5, 4, 1.025), runs(5, 4, 1));
-  EXPECT_EQ(all.best(), kHeap);
-  EXPECT_EQ(all.sentence(),
-            "time in MPI 1.07 s alone, 1.05 s under Strake, 1.02 s with --shared-heap: 1.04 ± 0.03 "
-            "× with it, no difference by it; whole run: no difference that 5 runs can show; "
-            "take --shared-heap, as 5 runs show no gain without it");
+  expect_end(
+      three(runs(5, 4, 1.045), runs(5, 4, 1.025), runs(5, 4, 1)), kHeap,
+      "time in MPI 1.07 s alone, 1.05 s under Strake, 1.02 s with --shared-heap: 1.04 ± 0.03 "
+      "× with it, no difference by it; whole run: no difference that 5 runs can show; "
+      "take --shared-heap, as 5 runs show no gain without it");
 }
 
 TEST(ThreeKinds, a_heap_that_no_rank_had_is_never_taken) {
-  const Comparison all = three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2, 0.5), false);
-  EXPECT_EQ(all.best(), kUnder);
-  EXPECT_EQ(all.sentence(),
-            "under Strake time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×; "
-            "no rank had the shared heap; take Strake without --shared-heap");
+  expect_end(three(runs(5, 4, 2.81), runs(5, 2.8, 1.2), runs(5, 2, 0.5), false), kUnder,
+             "under Strake time in MPI 2.87 s → 1.22 s, 2.3 ± 0.1 ×; whole run 1.43 ± 0.04 ×; "
+             "no rank had the shared heap; take Strake without --shared-heap");
 }
 
 TEST(ThreeKinds, too_few_runs_show_times_and_no_way_to_take) {

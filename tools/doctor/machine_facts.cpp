@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "find.hpp"
+#include "memory/control_group.hpp"
 #include "memory/sharing/directories.hpp"
 #include "memory/sharing/shared_memory.hpp"
 #include "probe/foreign_memory.hpp"
@@ -73,69 +74,26 @@ int try_reading() {
   return failed != 0 ? failed : EPERM;  // a filter may end the process that tries
 }
 
-/// The file of this process's control group that limits something, as far up as one does.
-class ControlGroup {
- public:
-  ControlGroup() {
-    std::ifstream file("/proc/self/cgroup");
-    for (std::string line; std::getline(file, line);) {
-      // "0::/path" is version 2; "4:memory:/path" version 1.
-      const std::size_t first = line.find(':');
-      const std::size_t second = line.find(':', first + 1);
-      if (first == std::string::npos || second == std::string::npos) continue;
-      const std::string names = line.substr(first + 1, second - first - 1);
-      const std::string path = line.substr(second + 1);
-      if (names.empty()) unified_ = path;
-      if (names.find("memory") != std::string::npos) memory_ = path;
-      if (names.find("cpu,") != std::string::npos || names == "cpu") cpu_ = path;
-    }
-  }
-
-  /// In cores; 0: none.
-  [[nodiscard]] double cpu_quota() const {
-    double least = 0;
-    for (const std::string& folder : folders("/sys/fs/cgroup", unified_)) {
-      std::istringstream line(line_of(folder + "/cpu.max"));
-      std::string quota;
-      double period = 0;
-      line >> quota >> period;
-      note(least, period > 0 ? static_cast<double>(number_of(quota)) / period : 0);
-    }
-    for (const std::string& folder : folders("/sys/fs/cgroup/cpu", cpu_)) {
-      const auto period = static_cast<double>(number_of(line_of(folder + "/cpu.cfs_period_us")));
-      const auto quota = static_cast<double>(number_of(line_of(folder + "/cpu.cfs_quota_us")));
-      note(least, period > 0 && quota > 0 ? quota / period : 0);
-    }
-    return least;
-  }
-
-  /// [bytes]; 0: none.
-  [[nodiscard]] std::int64_t memory_limit() const {
-    double least = 0;
-    for (const std::string& folder : folders("/sys/fs/cgroup", unified_))
-      note(least, static_cast<double>(number_of(line_of(folder + "/memory.max"))));
-    for (const std::string& folder : folders("/sys/fs/cgroup/memory", memory_))
-      note(least, static_cast<double>(number_of(line_of(folder + "/memory.limit_in_bytes"))));
-    return static_cast<std::int64_t>(least);
-  }
-
- private:
-  /// The group's folder and those above it. Inside a container the group may be the root itself.
-  static std::vector<std::string> folders(const std::string& root, std::string path) {
-    std::vector<std::string> all;
-    while (path.size() > 1) {
-      all.push_back(root + path);
-      path.resize(path.rfind('/'));
-    }
-    all.push_back(root);
-    return all;
-  }
-  static void note(double& least, double limit) {
+/// The time of cores that this process's control group may use; 0: it has no limit.
+double group_cpu_quota() {
+  double least = 0;
+  const auto note = [&](double quota, double period) {
+    const double limit = period > 0 ? quota / period : 0;
     if (limit > 0 && (least == 0 || limit < least)) least = limit;
-  }
-
-  std::string unified_, memory_, cpu_;
-};
+  };
+  for_group_folders("", [&](const std::string& folder) {
+    std::istringstream line(line_of(folder + "/cpu.max"));
+    std::string quota;
+    double period = 0;
+    line >> quota >> period;
+    note(static_cast<double>(number_of(quota)), period);
+  });
+  for_group_folders("cpu", [&](const std::string& folder) {
+    note(static_cast<double>(number_of(line_of(folder + "/cpu.cfs_quota_us"))),
+         static_cast<double>(number_of(line_of(folder + "/cpu.cfs_period_us"))));
+  });
+  return least;
+}
 
 void find_shm(Machine& machine) {
   constexpr auto kTmpfs = 0x01021994;
@@ -177,9 +135,8 @@ Machine find_machine() {
   machine.machine_cores = get_nprocs();
   machine.cores =
       sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : machine.machine_cores;
-  const ControlGroup group;
-  machine.cpu_quota = group.cpu_quota();
-  machine.memory_limit = group.memory_limit();
+  machine.cpu_quota = group_cpu_quota();
+  machine.memory_limit = group_memory_limit();
   struct sysinfo info {};
   if (sysinfo(&info) == 0)
     machine.memory_bytes = static_cast<std::int64_t>(info.totalram) * info.mem_unit;

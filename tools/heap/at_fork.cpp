@@ -78,7 +78,7 @@ void unlock() noexcept {
 }
 
 [[noreturn]] void end_child(std::string_view text) noexcept {
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0) _exit(1);
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
   _exit(1);
 }
 

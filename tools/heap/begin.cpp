@@ -9,12 +9,15 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "at_fork.hpp"
 #include "heap.hpp"
+#include "job/first.hpp"
 #include "machine.hpp"
 #include "memory/sharing/heap_view.hpp"
 #include "memory/sharing/memory_file.hpp"
+#include "settings/bytes.hpp"
 
 using strake::sharing::HeapUse;
 using strake::sharing::HeapView;
@@ -24,34 +27,38 @@ extern "C" HeapView strake_heap_view;
 namespace strake::heap {
 namespace {
 
-/// The value of a variable in an environment that may not be the C library's yet; null: none.
-const char* value_of(const char* name, char** environment) noexcept {
-  const std::size_t length = std::strlen(name);
-  for (; environment != nullptr && *environment != nullptr; ++environment) {
-    if (std::strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
-      return *environment + length + 1;
-  }
-  return nullptr;
+/// The heap's rows of the table of settings, which `strake run` checks.
+struct Row {
+  const char* name = nullptr;
+  std::string_view usual;
+  std::string_view range;  ///< "least..most"
+};
+constexpr Row row_of(std::string_view wanted) noexcept {
+  Row found;
+#define STRAKE_SETTING(id, name, kind, default_value, since, choices, help) \
+  if (wanted == #id) found = {name, default_value, choices};
+#include "settings/settings.def"
+#undef STRAKE_SETTING
+  return found;
+}
+constexpr Row kHeap = row_of("shared_heap");
+constexpr Row kLeast = row_of("heap_least");
+constexpr std::size_t kDots = kLeast.range.find("..");
+constexpr std::string_view kFrom = kLeast.range.substr(0, kDots);
+constexpr std::string_view kTo = kLeast.range.substr(kDots + 2);
+
+bool is_asked_for() noexcept {
+  const char* const asked = std::getenv(kHeap.name);
+  return asked != nullptr && std::strcmp(asked, "1") == 0;
 }
 
-/// "262144", "256K" or "256k"; 0: it is no size, or not one that a block may have.
-std::size_t bytes_of(const char* text) noexcept {
-  constexpr unsigned long long kLeast = 1 << 10;
-  constexpr unsigned long long kMost = 1 << 30;
-  char* rest = nullptr;
-  const unsigned long long number = std::strtoull(text, &rest, 10);
-  const int unit = *rest & ~0x20;  // in capitals
-  const int shift = unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0;
-  if (number > kMost >> shift || number << shift < kLeast) return 0;
-  return static_cast<std::size_t>(number << shift);
-}
-
-/// Whether a launcher has started this process, or what did, as a rank.
-bool is_rank(char** environment) noexcept {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (value_of(name, environment) != nullptr) return true;
-  }
-  return false;
+/// The shortest block that comes from the heap. [bytes]
+std::size_t least_bytes() noexcept {
+  using settings::parse_bytes;
+  const char* const text = std::getenv(kLeast.name);
+  const auto bytes = parse_bytes(text == nullptr ? kLeast.usual : std::string_view(text));
+  const bool right = bytes && *bytes >= *parse_bytes(kFrom) && *bytes <= *parse_bytes(kTo);
+  return static_cast<std::size_t>(right ? *bytes : *parse_bytes(kLeast.usual));
 }
 
 bool has_sanitizer() noexcept {
@@ -98,26 +105,17 @@ constinit std::size_t g_least = SIZE_MAX;
 /// Decides it, once. The preloaded object that comes first calls it before all constructors, so
 /// that the handlers of fork() are the first ones; where that is missing, the constructor below
 /// does.
-extern "C" __attribute__((visibility("default"))) void strake_heap_begin(char** environment) {
+extern "C" __attribute__((visibility("default"))) void strake_heap_begin() {
   using namespace strake::heap;
   constinit static std::atomic<bool> begun{false};
-  if (begun.exchange(true)) return;
-  const char* const asked = value_of("STRAKE_SHARED_HEAP", environment);
-  if (asked == nullptr || std::strcmp(asked, "1") != 0 || !is_rank(environment)) return;
+  if (begun.exchange(true) || !is_asked_for() || !strake::job::is_rank()) return;
   const int kept = errno;
   const HeapUse use = try_to_begin();
   strake_heap_view.use.store(use, std::memory_order_release);
-  if (use == HeapUse::On) {
-    constexpr std::size_t kUsual = 256 << 10;
-    const char* const least = value_of("STRAKE_HEAP_LEAST", environment);
-    const std::size_t bytes = least == nullptr ? 0 : bytes_of(least);
-    g_least = bytes == 0 ? kUsual : bytes;
-  }
+  if (use == HeapUse::On) g_least = least_bytes();
   errno = kept;
 }
 
 namespace {
-__attribute__((constructor)) void begin(int, char**, char** environment) {
-  strake_heap_begin(environment);
-}
+__attribute__((constructor)) void begin() { strake_heap_begin(); }
 }  // namespace

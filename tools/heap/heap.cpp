@@ -43,8 +43,17 @@ void decline(HeapDeclined why) noexcept {
 }
 
 [[noreturn]] void abort_with(std::string_view text) noexcept {
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0) abort();
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
   abort();
+}
+
+/// Blocks of powers of two would all begin at the same place in a cache: each gets a place of its
+/// own.
+std::int64_t next_colour(std::uint32_t& last) noexcept {
+  constexpr std::uint32_t kColours = 15;
+  constexpr std::int64_t kPageAndLine = 4096 + 64;
+  last = (last + 1) % kColours;
+  return last * kPageAndLine;
 }
 
 }  // namespace
@@ -65,15 +74,6 @@ bool Heap::begin(bool huge_pages, std::int64_t core_bytes) noexcept {
   bytes_ = static_cast<std::size_t>(kAll);
   view().base.store(base_, std::memory_order_release);
   return true;
-}
-
-/// Blocks of powers of two would all begin at the same place in a cache: each gets a place of its
-/// own.
-std::int64_t next_colour(std::uint32_t& last) noexcept {
-  constexpr std::uint32_t kColours = 15;
-  constexpr std::int64_t kPageAndLine = 4096 + 64;
-  last = (last + 1) % kColours;
-  return last * kPageAndLine;
 }
 
 Slice::Block Heap::take_block(std::size_t bytes, std::size_t alignment) noexcept {

@@ -23,8 +23,8 @@ int order_of(std::int64_t capacity) noexcept {
   return std::countr_zero(static_cast<std::uint64_t>(capacity / kUnit));
 }
 
-/// What is known of a block, in a word that is no smaller than 1 << (kColourBits + kOrderBits).
-/// That of a block that is held is smaller.
+/// A block's record, as a word that is no smaller than 1 << (kColourBits + kOrderBits). The word of
+/// a block that is held is smaller.
 struct Length {
   std::int64_t bytes;
   std::int64_t capacity;  ///< kUnit times a power of two, colour included

@@ -324,9 +324,9 @@ void hide_interposer(char** environment) {
 }
 
 /// Begins the shared heap, if that is loaded: its handlers of fork() are to be the first ones.
-void begin_heap(char** environment) {
+void begin_heap() {
   if (void* const begin = dlsym(RTLD_DEFAULT, "strake_heap_begin"))
-    reinterpret_cast<void (*)(char**)>(begin)(environment);
+    reinterpret_cast<void (*)()>(begin)();
 }
 
 /// Linked to run before every other constructor of the process, also before those of the C library:
@@ -348,7 +348,7 @@ __attribute__((constructor)) void start(int, char** arguments, char** environmen
   Scan scan;
   dl_iterate_phdr(visit_object, &scan);
   if (scan.interposed) {
-    begin_heap(environment);
+    begin_heap();
     hide_interposer(environment);
     report(Letter::WithMpi);
     return;
@@ -365,7 +365,7 @@ __attribute__((constructor)) void start(int, char** arguments, char** environmen
     const char* library = program_needs(scan.loaded_as) ? "" : scan.library_path;
     start_again(interposer, library, arguments, environment);
   }
-  begin_heap(environment);
+  begin_heap();
   report(Letter::WithoutMpi);
   g_settled.store(false, std::memory_order_relaxed);
 }

@@ -80,7 +80,7 @@ Transfer::~Transfer() {
 std::int64_t Transfer::room() const noexcept { return shared::room_of_packed(size_bytes()); }
 
 bool Transfer::would_offer() const {
-  const shared::ShmEndpoint* const endpoint = shared::ShmEndpoint::get();
+  shared::ShmEndpoint* const endpoint = shared::ShmEndpoint::get();
   const Typed& typed = packing_.typed();
   return endpoint != nullptr && typed.place.in_host_memory() &&
          endpoint->would_offer(typed.elements->layout(), typed.address);

@@ -57,11 +57,6 @@ bool is_mapped(const std::byte* data, const std::byte* first, const std::byte* l
   return reached >= end;
 }
 
-/// As other processes know an allocation, but for its number.
-Arenas::Region region_of(const SharedMemory& memory) {
-  return {0, 0, memory.bytes(), memory.descriptor(), memory.data()};
-}
-
 }  // namespace
 
 const HeapView* shared_heap() noexcept {
@@ -110,7 +105,7 @@ bool Arenas::release(const void* address) noexcept {
   for (Allocation& allocation : allocations_) {
     if (allocation.memory.data() != address) continue;
     const std::byte* const end = allocation.memory.data() + allocation.memory.bytes();
-    look_for_cover(region_of(allocation.memory), allocation.seen, allocation.memory.data(), end);
+    look_for_cover(region_of(allocation), allocation.seen, allocation.memory.data(), end);
     // Other ranks may have it mapped for long. A child's is its parent's.
     if (allocation.owner == getpid()) allocation.memory.discard();
     allocation.memory = {};
@@ -121,19 +116,22 @@ bool Arenas::release(const void* address) noexcept {
   return false;
 }
 
+Arenas::Region Arenas::region_of(const Allocation& allocation) const noexcept {
+  const SharedMemory& memory = allocation.memory;
+  return {static_cast<std::int32_t>(&allocation - allocations_.data()), allocation.generation,
+          memory.bytes(), memory.descriptor(), memory.data()};
+}
+
 std::optional<Arenas::Region> Arenas::search(const std::byte* first, const std::byte* last) {
   constexpr std::less_equal<> kNotAfter;
   const std::lock_guard lock(mutex_);
   if (const auto slice = slice_with(first, last)) return slice;
-  for (std::int32_t number = 0; number < kMost; ++number) {
-    Allocation& allocation = allocations_[static_cast<std::size_t>(number)];
+  for (Allocation& allocation : allocations_) {
     std::byte* const data = allocation.memory.data();
     if (data == nullptr || !kNotAfter(data, first) ||
         !kNotAfter(last, data + allocation.memory.bytes()))
       continue;
-    Region region = region_of(allocation.memory);
-    region.number = number;
-    region.generation = allocation.generation;
+    const Region region = region_of(allocation);
     if (!is_as_seen(region, allocation.seen, first, last)) return std::nullopt;
     return region;
   }

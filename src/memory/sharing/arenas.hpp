@@ -71,6 +71,7 @@ class Arenas {
     std::uint32_t generation = 0;
     pid_t owner = 0;  ///< children of fork() have it, too
   };
+  [[nodiscard]] Region region_of(const Allocation& allocation) const noexcept;
   [[nodiscard]] std::optional<Region> search(const std::byte* first, const std::byte* last);
   [[nodiscard]] std::optional<Region> slice_with(const std::byte* first, const std::byte* last);
   [[nodiscard]] static bool is_as_seen(const Region& region, Seen& seen, const std::byte* first,

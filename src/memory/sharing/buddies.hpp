@@ -14,8 +14,8 @@ namespace strake::sharing {
 /// One thread at a time. ~20 ns for a block of a size that was freed last; no allocation.
 class Buddies {
  public:
-  /// What is known of a unit, the smallest block: 0 stands for none, so that memory of zeroes holds
-  /// units of which nothing is known yet.
+  /// A unit, the smallest block, as far as it is known: 0 stands for none, so that memory of zeroes
+  /// holds units of which nothing is known yet.
   struct Unit {
     std::int32_t next = 0;      ///< free block of this order, counted from 1
     std::int32_t previous = 0;  ///< the same

@@ -57,9 +57,9 @@ class DeviceExports {
     }
     return taken;
   }
-  /// What holds all of [first, last), with a number from Arenas::kRegions on. Nothing, and `why`,
-  /// where it can't be exported. ~150 ns for known memory: the runtime is asked whether it is the
-  /// same still, 110 ns for each piece.
+  /// The allocation that holds all of [first, last), with a number from Arenas::kRegions on.
+  /// Nothing, and `why`, where it can't be exported. ~150 ns for known memory: the runtime is asked
+  /// whether it is the same still, 110 ns for each piece.
   [[nodiscard]] std::optional<Arenas::Region> find(const std::byte* first, const std::byte* last,
                                                    Declined& why);
   struct Export {

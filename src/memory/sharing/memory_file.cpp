@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "memory/small_file.hpp"
+
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U  // Linux 6.3
 #endif
@@ -42,12 +44,8 @@ bool is_granted(std::int64_t bytes) noexcept {
 }
 
 bool touches_may_fail() noexcept {
-  char mode = '0';
-  const int file = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const bool known = read(file, &mode, 1) == 1;
-  close(file);
-  return known && mode == '2';
+  char mode[4];
+  return read_text("/proc/sys/vm/overcommit_memory", mode) && mode[0] == '2';
 }
 
 }  // namespace strake::sharing

@@ -24,10 +24,6 @@ peers::Directory::Options options(const std::string& job, std::int32_t rank, std
           .ranks_per_node = settings::number(settings::Id::ranks_per_node)};
 }
 
-const std::byte* at(const std::byte* address, std::int64_t offset) {
-  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(address) + offset);
-}
-
 }  // namespace
 
 ShmEndpoint::ShmEndpoint(sharing::SharedDirectory directory, const std::string& job,
@@ -72,15 +68,15 @@ std::optional<Lease> ShmEndpoint::lease(const Destination& to, const Layout& lay
     return send_segment_.lease(to, bytes);
   const bool to_self = to.rank == rank_;
   const bool looks = !to_self && (device || worth_reading_in_place(layout));
-  const auto found = looks ? region_of(to.rank, layout, address, place) : std::nullopt;
+  const auto region = looks ? region_with(layout, address, place) : std::nullopt;
+  const auto found = region ? reach(to.rank, *region) : std::nullopt;
   const bool offers = to_self || (found && found->known);
   const bool changed = directory_.owes_look(to.rank) || (found && found->looks);
   if (device && !offers && !changed) return std::nullopt;
   std::optional<Lease> lease =
       offers ? send_segment_.lease_unpacked(to, bytes) : send_segment_.lease(to, bytes);
   if (!lease) return std::nullopt;
-  if (looks && !device && !found && !would_offer(layout, address))
-    in_ordinary_ += static_cast<std::uint64_t>(bytes);
+  if (looks && !device && !region) in_ordinary_ += static_cast<std::uint64_t>(bytes);
   try {
     if (changed) lease->set_changed_flag();
     directory_.has_looked(to.rank);
@@ -95,34 +91,35 @@ std::optional<Lease> ShmEndpoint::lease(const Destination& to, const Layout& lay
   return std::nullopt;
 }
 
-bool ShmEndpoint::would_offer(const Layout& layout, const std::byte* address) const {
-  const ByteRange bounds = layout.bounds();
+bool ShmEndpoint::would_offer(const Layout& layout, const std::byte* address) {
   return layout.size_bytes() >= direct_limit_ && worth_reading_in_place(layout) &&
-         sharing::Arenas::get().find(at(address, bounds.begin), at(address, bounds.end));
+         region_with(layout, address, {});
 }
 
-/// The allocation that a message lies in, of which that rank is told.
-std::optional<ShmEndpoint::Reachable> ShmEndpoint::region_of(std::int32_t rank,
-                                                             const Layout& layout,
-                                                             const std::byte* address,
-                                                             Place place) {
+/// The region that a message lies in.
+std::optional<sharing::Arenas::Region> ShmEndpoint::region_with(const Layout& layout,
+                                                                const std::byte* address,
+                                                                Place place) {
+  const auto at = [&](std::int64_t offset) {
+    return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(address) + offset);
+  };
   const ByteRange bounds = layout.bounds();
-  std::optional<sharing::Arenas::Region> region;
-  if (place.kind != MemoryKind::Device) {
-    region = sharing::Arenas::get().find(at(address, bounds.begin), at(address, bounds.end));
-  } else {
-    sharing::Declined why{};
-    region =
-        sharing::DeviceExports::get().find(at(address, bounds.begin), at(address, bounds.end), why);
-    directory_.announce_freed(
-        [&](std::int32_t number) { return send_segment_.offers_from(number); });
-    if (!region) count(why);
-  }
-  if (!region) return std::nullopt;
-  if (directory_.is_mapped_by(rank, *region)) return Reachable{*region, true, false};
-  const auto told = directory_.announce(rank, *region);
+  if (place.kind != MemoryKind::Device)
+    return sharing::Arenas::get().find(at(bounds.begin), at(bounds.end));
+  sharing::Declined why{};
+  auto region = sharing::DeviceExports::get().find(at(bounds.begin), at(bounds.end), why);
+  directory_.announce_freed([&](std::int32_t number) { return send_segment_.offers_from(number); });
+  if (!region) count(why);
+  return region;
+}
+
+/// Tells that rank of a region, if it has not mapped that yet. Nothing: it can't be told now.
+std::optional<ShmEndpoint::Reachable> ShmEndpoint::reach(std::int32_t rank,
+                                                         const sharing::Arenas::Region& region) {
+  if (directory_.is_mapped_by(rank, region)) return Reachable{region, true, false};
+  const auto told = directory_.announce(rank, region);
   if (told == peers::Directory::Announced::No) return std::nullopt;
-  return Reachable{*region, false, told == peers::Directory::Announced::Look};
+  return Reachable{region, false, told == peers::Directory::Announced::Look};
 }
 
 void ShmEndpoint::prepare(const Layout& layout) {

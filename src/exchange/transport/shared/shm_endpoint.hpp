@@ -50,7 +50,7 @@ class ShmEndpoint {
                                            Sender sender = Sender::Busy);
   /// Whether lease() of a busy sender's message in host memory would be an offer, to a rank that
   /// reads its memory. ~30 ns.
-  [[nodiscard]] bool would_offer(const Layout& layout, const std::byte* address) const;
+  [[nodiscard]] bool would_offer(const Layout& layout, const std::byte* address);
   /// Messages of that layout will come and go: what they need is made now, and stays until
   /// let_go().
   void prepare(const Layout& layout);
@@ -99,8 +99,11 @@ class ShmEndpoint {
     bool known = false;
     bool looks = false;  ///< it is to look for announcements
   };
-  [[nodiscard]] std::optional<Reachable> region_of(std::int32_t rank, const Layout& layout,
-                                                   const std::byte* address, Place place);
+  [[nodiscard]] std::optional<sharing::Arenas::Region> region_with(const Layout& layout,
+                                                                   const std::byte* address,
+                                                                   Place place);
+  [[nodiscard]] std::optional<Reachable> reach(std::int32_t rank,
+                                               const sharing::Arenas::Region& region);
 
   static inline constinit std::atomic<ShmEndpoint*> s_open{nullptr};
   std::int32_t rank_;
